@@ -57,7 +57,7 @@ mod tests {
     /// long behind another packet, and whose ACK of 1,000 bytes and of 500 came so late.
     fn byte_ps(asked_ms: i64, late_ms: [i64; 2], stretches: [u32; 2]) -> Option<i64> {
         let mut pair = HostPair::with_path(0);
-        pair.to_client_ns = Some(50 * MS);
+        pair.came_back(50 * MS, 0);
         let header = Segment {
             header_bytes: 20,
             ..segment(flags::ACK, 0, 0, 1000)

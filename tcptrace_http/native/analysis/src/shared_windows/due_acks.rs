@@ -51,17 +51,13 @@ impl HostPair {
 
     /// The way to the client and back, if this is the server's end.
     pub(super) fn way_from_server(&self) -> Option<Way> {
-        let elapsed_ns = self.to_client_ns.filter(|_| self.is_at_server())?;
-        let bare = Way {
-            elapsed_ns,
-            bytes: 0,
-        };
-        Some(self.client_way.unwrap_or(bare))
+        self.client_way.filter(|_| self.is_at_server())
     }
 
     /// A SYN-ACK was answered after such a time, with so much data: the least of these ways is that which is the least
     /// without the data, as far as it is known what that took.
     pub(super) fn came_back(&mut self, elapsed_ns: i64, bytes: u32) {
+        self.to_client_ns = self.to_client_ns.into_iter().chain([elapsed_ns]).min();
         let byte_ps = self.sent_queue.byte_ps();
         let way = Way { elapsed_ns, bytes };
         let is_less = |known: Way| way.bare_ns(byte_ps) < known.bare_ns(byte_ps);
@@ -81,7 +77,6 @@ mod tests {
     #[test]
     fn a_way_without_a_request_is_none_the_less_if_it_took_longer_than_that_with_one_but_for_it() {
         let mut pair = HostPair::with_path(0);
-        pair.to_client_ns = Some(30 * MS);
         pair.came_back(70 * MS, 600);
         pair.came_back(30 * MS, 0);
         let way = |pair: &HostPair| pair.way_from_server().map(|it| (it.elapsed_ns, it.bytes));
@@ -93,7 +88,6 @@ mod tests {
     /// ... where a byte takes 0.1 ms.
     fn pair_that_knows_the_link() -> HostPair {
         let mut pair = HostPair::with_path(0);
-        pair.to_client_ns = Some(30 * MS);
         pair.came_back(70 * MS, 600);
         let way = Way {
             elapsed_ns: 70 * MS,

@@ -100,7 +100,6 @@ impl HostPair {
         }
         let answered = syn_ack_ns.filter(|_| is_first);
         if let Some(back_ns) = answered.map(|then| time_ns.saturating_sub(then)) {
-            self.to_client_ns = self.to_client_ns.into_iter().chain([back_ns]).min();
             self.came_back(back_ns, segment.payload_bytes);
         }
         // A SYN takes no room in a window.

@@ -226,4 +226,16 @@ impl UsedWindow {
 }
 
 #[cfg(test)]
+impl UsedWindow {
+    /// So much was used behind all up to `start`, and acknowledged, when its sender went on after an idle period.
+    pub(crate) fn was_used_before_idle(&mut self, start: i64, used: i64, is_sure: bool) {
+        self.hears(1, start);
+        self.stops(start + used, 1000);
+        self.hears(2, start + used);
+        self.was_idle_behind(start + used, is_sure);
+        self.was_idle();
+    }
+}
+
+#[cfg(test)]
 mod tests;

@@ -5,11 +5,7 @@ use super::*;
 fn is_thrown_away(buffer: Option<i64>) -> bool {
     let start = (1 << 32) - 8000;
     let mut window = UsedWindow::default();
-    window.hears(1, start);
-    window.stops(start + 8000, 1000);
-    window.hears(2, start + 8000);
-    window.was_idle_behind(start + 8000, true);
-    window.was_idle();
+    window.was_used_before_idle(start, 8000, true);
     window.has_buffer_of(buffer);
     window.stops(start + 10_000, 1000);
     window.is_used_up(start + 10_000, LastSent::FULL, 1000);
@@ -28,11 +24,7 @@ const START: i64 = (1 << 32) - 8000;
 /// Four segments had been used, and two are used up since the sender was idle.
 fn thrown_away() -> UsedWindow {
     let mut window = UsedWindow::default();
-    window.hears(1, START);
-    window.stops(START + 4000, 1000);
-    window.hears(2, START + 4000);
-    window.was_idle_behind(START + 4000, false);
-    window.was_idle();
+    window.was_used_before_idle(START, 4000, false);
     window.stops(START + 6000, 1000);
     window.is_used_up(START + 6000, LastSent::FULL, 1000);
     window
@@ -81,11 +73,7 @@ fn of_an_idle_period_that_is_in_doubt_less_than_a_segment_less_shows_no_restart_
     for (is_sure, bytes, is_shown) in [(true, 1000, true), (false, 1000, false), (false, 600, true)]
     {
         let mut window = UsedWindow::default();
-        window.hears(1, start);
-        window.stops(start + 8000, 1000);
-        window.hears(2, start + 8000);
-        window.was_idle_behind(start + 8000, is_sure);
-        window.was_idle();
+        window.was_used_before_idle(start, 8000, is_sure);
         window.stops(start + 15_400, 1000);
         window.is_used_up(start + 15_400, LastSent::FULL, bytes);
         assert_eq!(window.was_thrown_away(start + 16_000), is_shown);
@@ -99,10 +87,7 @@ fn is_halved_of(first: i64, acked: i64) -> (bool, bool) {
     window.stops(1001, 1000);
     window.hears(1, START);
     window.had_loss(START - 4000, START, true);
-    window.stops(START + 4500, 1000);
-    window.hears(2, START + 4500);
-    window.was_idle_behind(START + 4500, true);
-    window.was_idle();
+    window.was_used_before_idle(START, 4500, true);
     window.hears(3, START + 4500 + 1000 * acked);
     let end = START + 4500 + 1000 * acked + first;
     window.stops(end, 1000);
@@ -188,11 +173,7 @@ fn a_restart_may_leave_a_segment_less_than_the_flow_began_with_but_no_less() {
     for (initial, is_shown) in [(2000, true), (3000, false)] {
         let mut window = UsedWindow::default();
         window.stops(1 + initial, 1000);
-        window.hears(1, START);
-        window.stops(START + 6000, 1000);
-        window.hears(2, START + 6000);
-        window.was_idle_behind(START + 6000, true);
-        window.was_idle();
+        window.was_used_before_idle(START, 6000, true);
         window.stops(START + 7000, 1000);
         window.is_used_up(START + 7000, LastSent::FULL, 1000);
         assert_eq!(window.was_thrown_away(START + 8000), is_shown);

@@ -133,11 +133,7 @@ mod tests {
         ] {
             let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
             let window = &mut timeline.window;
-            window.hears(1, start);
-            window.stops(start + 8000, 1000);
-            window.hears(2, start + 8000);
-            window.was_idle_behind(start + 8000, true);
-            window.was_idle();
+            window.was_used_before_idle(start, 8000, true);
             window.stops(start + 10_000, 1000);
             window.is_used_up(start + 10_000, LastSent::FULL, 1000);
             window.hears(3, start + 10_000);
@@ -159,10 +155,7 @@ mod tests {
         window.stops(1001, 1000);
         window.hears(1, start);
         window.had_loss(start - 4000, start, true);
-        window.stops(start + 4000, 1000);
-        window.hears(2, start + 4000);
-        window.was_idle_behind(start + 4000, true);
-        window.was_idle();
+        window.was_used_before_idle(start, 4000, true);
         window.stops(start + 6000, 1000);
         timeline.sent_until = start + 6000;
         timeline.sent_gap_ns = Some(gap_ms * MS);
@@ -208,11 +201,7 @@ mod tests {
         let start = (1 << 32) - 2000;
         let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
         let window = &mut timeline.window;
-        window.hears(1, start);
-        window.stops(start + 8000, 1000);
-        window.hears(2, start + 8000);
-        window.was_idle_behind(start + 8000, true);
-        window.was_idle();
+        window.was_used_before_idle(start, 8000, true);
         window.stops(start + 10_000, 1000);
         timeline.sent_until = start + 10_000;
         let data = Data {
