@@ -357,6 +357,7 @@ fn how_large_a_full_buffer_is_others_of_its_host_hear_until_one_holds_more() {
     let full = FullBuffer {
         left_room: Some(6000),
         emptied: Some(6144),
+        refilled: Some(6000),
     };
     talk.windows.has_full_buffer(full);
     talk.windows.has_full_buffer(FullBuffer::default());

@@ -13,6 +13,8 @@ pub struct FullBuffer {
     pub left_room: Option<i64>,
     /// It was emptied with so much outstanding each time that it was full.
     pub emptied: Option<i64>,
+    /// It was refilled each time that an ACK made room in it.
+    pub refilled: Option<i64>,
 }
 
 impl FullBuffer {
@@ -20,6 +22,7 @@ impl FullBuffer {
     pub(crate) fn is_told(&mut self, told: FullBuffer) {
         self.left_room = told.left_room.or(self.left_room);
         self.emptied = told.emptied.or(self.emptied);
+        self.refilled = told.refilled.or(self.refilled);
     }
 
     /// A connection has so much outstanding, in full segments of that size: one buffer holds no less.
@@ -27,6 +30,7 @@ impl FullBuffer {
         let most = outstanding.saturating_sub(full_bytes);
         self.left_room.take_if(|it| *it <= most);
         self.emptied.take_if(|it| *it < outstanding);
+        self.refilled.take_if(|it| *it < outstanding);
     }
 }
 
@@ -41,6 +45,7 @@ impl UsedWindow {
         FullBuffer {
             left_room: self.buffer.filter(|_| self.left_room >= LEFT_ROOM_MIN),
             emptied: self.emptied_each_time(),
+            refilled: None,
         }
     }
 

@@ -39,6 +39,7 @@ mod paced_until;
 mod pending;
 mod phases;
 mod piece;
+mod refilled;
 mod repairs;
 mod restarts;
 mod room;
@@ -66,6 +67,7 @@ use self::opening::Opening;
 use self::pending::{DelayedAck, Missed, Pending, Stall};
 pub(super) use self::piece::Piece;
 use self::piece::Waited;
+use self::refilled::Refills;
 use self::settling::service_ns;
 use self::shared::shared_window;
 pub(super) use self::words::Words;
@@ -118,6 +120,7 @@ pub(super) struct Timeline {
     has_more: bool,
     newest: FoundInBuffer,
     pushes: Pushes,
+    refills: Refills,
     /// When an ACK made room for the newest data in its sender's buffer, if that had been full.
     made_buffer_room_ns: Option<i64>,
     /// It has sent what Nagle's algorithm would have held.
@@ -187,6 +190,7 @@ impl Timeline {
             has_more: false,
             newest: FoundInBuffer::default(),
             pushes: Pushes::default(),
+            refills: Refills::default(),
             made_buffer_room_ns: None,
             nagle_is_off: false,
             pending: VecDeque::new(),
@@ -322,10 +326,12 @@ impl Timeline {
         }
         self.has_gone_back(data, route);
         self.made_buffer_room_ns = self.buffer_room_made_ns((data, is_answer), route, acks);
+        self.refills.waited_ns = self.refill_waited_ns((data, is_answer), route, acks);
         let waited_for = self.wait_before((data, is_answer), route, acks);
         let waited_for = self.of_full_buffer(waited_for, data, route);
         let cause = self.of_rhythm(waited_for, data.sharing);
-        let is_of_buffer = cause.is_some_and(|(cause, _)| cause == Cause::SendLimitedSendBuffer);
+        let is_of_buffer = cause.is_some_and(|(cause, _)| cause == Cause::SendLimitedSendBuffer)
+            && self.refills.waited_ns.is_none();
         if is_of_buffer && !is_answer {
             self.is_of_buffer();
         }
@@ -362,6 +368,7 @@ impl Timeline {
         if data.is_pushed {
             self.pushes.note(data.end);
         }
+        self.note_refill(data, route, acks);
         let had_nothing = !std::mem::replace(&mut self.has_more, !data.is_pushed);
         self.full_bytes = data.full_bytes;
         self.nagle_is_off = data.nagle_is_off;

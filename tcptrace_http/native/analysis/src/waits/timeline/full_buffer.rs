@@ -14,8 +14,8 @@ use trace_model::rows::Cause;
 
 /// Buffers are set in units of so many bytes, and hold no less than two of them: 4.3BSD's had 2,048, later ones have
 /// 4, 8 or 16 KB and more. That the end of a write is as far from an ACK by chance is as rare as that.
-const UNIT_BYTES: i64 = 1024;
-const UNITS: std::ops::RangeInclusive<i64> = 2..=64;
+pub(super) const UNIT_BYTES: i64 = 1024;
+pub(super) const UNITS: std::ops::RangeInclusive<i64> = 2..=64;
 
 /// A sender has room for so many segments at least, or each waits for the delayed ACK of the one before.
 const SEGMENTS_MIN: i64 = 2;
@@ -94,6 +94,10 @@ impl Timeline {
         data: Data,
         route: Route,
     ) -> Option<(Cause, f64)> {
+        let may_be_full = told.is_some_and(|(cause, _)| cause != Cause::SendLimitedCwnd);
+        if may_be_full && self.refills.waited_ns.is_some() {
+            return Some((Cause::SendLimitedSendBuffer, INFERRED));
+        }
         let waited = told.filter(|(cause, _)| is_of_ack(*cause));
         let until_ns = self.behind_room_ns(data, route);
         let of_room = waited.zip(until_ns).is_some_and(|(_, until_ns)| {
@@ -150,7 +154,7 @@ impl Timeline {
     }
 
     /// Whether a buffer may be as large as that, and no window.
-    fn may_hold(&self, holds: i64) -> bool {
+    pub(super) fn may_hold(&self, holds: i64) -> bool {
         let is_unit = holds.checked_rem(UNIT_BYTES) == Some(0);
         let is_buffer = is_unit && UNITS.contains(&(holds / UNIT_BYTES));
         // A window is a whole number of segments: of 512 bytes, whole kilobytes as well.

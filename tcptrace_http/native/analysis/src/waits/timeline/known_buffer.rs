@@ -76,7 +76,10 @@ impl Timeline {
 
     /// How large the sender's buffer is, as far as that tells others.
     pub(in crate::waits) fn full_buffer(&self) -> FullBuffer {
-        self.window.full_buffer()
+        FullBuffer {
+            refilled: self.refilled_holds(),
+            ..self.window.full_buffer()
+        }
     }
 
     /// Whether what it sent last was all that lay in its buffer, as each time that it stopped with as much outstanding.

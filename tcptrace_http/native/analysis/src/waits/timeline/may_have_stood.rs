@@ -20,6 +20,10 @@ impl Timeline {
         acks: &Acks,
     ) -> Option<i64> {
         let stood_until_ns = self.leaves((data, is_answer), told, route, acks);
+        let is_of_buffer = told == Some(Cause::SendLimitedSendBuffer);
+        if let Some(waited_ns) = self.refills.waited_ns.filter(|_| is_of_buffer) {
+            return Some(data.at.time_ns.saturating_sub(waited_ns));
+        }
         let was_written = told == Some(self.words.idle) && !is_answer;
         let most_ns = data.sharing.queued_ns.min(data.sharing.stood_ns);
         if stood_until_ns.is_some() || !was_written || most_ns <= 0 {
