@@ -143,7 +143,9 @@ impl Timeline {
         let told = self.cause_of(released, limit, (data, is_of_window));
         let told = self.of_recovery(told, (data, is_answer), released, (route, acks));
         let told = self.in_buffer(told, limit, (data, route), acks);
-        if told.0 == self.words.idle && !by_other && self.is_behind_lost(gap, data, route) {
+        // A buffer that holds as much as the link carries in between looks full, too.
+        let is_unsure = told.0 == self.words.idle || told.0 == Cause::SendLimitedSendBuffer;
+        if is_unsure && !by_other && self.is_behind_lost(gap, data, route) {
             return None;
         }
         let told = self.after_restart(told, (was_full, released), (data, route), acks);
