@@ -328,7 +328,7 @@ impl Timeline {
         self.made_buffer_room_ns = self.buffer_room_made_ns((data, is_answer), route, acks);
         self.refills.waited_ns = self.refill_waited_ns((data, is_answer), route, acks);
         let waited_for = self.wait_before((data, is_answer), route, acks);
-        let waited_for = self.of_full_buffer(waited_for, data, route);
+        let waited_for = self.of_full_buffer(waited_for, data, route, acks);
         let cause = self.of_rhythm(waited_for, data.sharing);
         let is_of_buffer = cause.is_some_and(|(cause, _)| cause == Cause::SendLimitedSendBuffer)
             && self.refills.waited_ns.is_none();

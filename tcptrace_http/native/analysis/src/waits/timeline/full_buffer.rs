@@ -93,9 +93,14 @@ impl Timeline {
         told: Option<(Cause, f64)>,
         data: Data,
         route: Route,
+        acks: &Acks,
     ) -> Option<(Cause, f64)> {
         let may_be_full = told.is_some_and(|(cause, _)| cause != Cause::SendLimitedCwnd);
         if may_be_full && self.refills.waited_ns.is_some() {
+            return Some((Cause::SendLimitedSendBuffer, INFERRED));
+        }
+        let is_unexplained = told.is_some_and(|(cause, _)| cause == Cause::Unexplained);
+        if is_unexplained && self.is_echo(data, route, acks) {
             return Some((Cause::SendLimitedSendBuffer, INFERRED));
         }
         let waited = told.filter(|(cause, _)| is_of_ack(*cause));

@@ -104,6 +104,17 @@ impl Timeline {
         }
     }
 
+    /// Whether `data` is as much as the newest ACK was of that its sender had heard, and ends a buffer further on.
+    pub(super) fn is_echo(&self, data: Data, route: Route, acks: &Acks) -> bool {
+        let known_ns = Acks::known_by(data.at.time_ns, route.to_sender_ns);
+        let Some(newest) = acks.newest_by(known_ns) else {
+            return false;
+        };
+        let before = acks.acked_by(newest.time_ns.saturating_sub(1));
+        let holds = data.end.saturating_sub(newest.acked);
+        newest.acked.saturating_sub(before) == i64::from(data.bytes) && self.may_hold(holds)
+    }
+
     /// How large the sender's buffer is that was refilled each time, if that is known.
     pub(super) fn refilled_holds(&self) -> Option<i64> {
         self.refills.holds
@@ -266,6 +277,28 @@ mod tests {
         of_none.sends(&sizes);
         let told = of_none.told_after(60, 700);
         assert_ne!(told.last(), Some(&buffer));
+    }
+
+    #[test]
+    fn as_much_as_was_acknowledged_a_buffer_further_on_is_an_echo() {
+        for (sizes, bytes, is_echo) in [
+            ([200, 1000, 900], 148, false),
+            ([148, 1000, 900], 148, true),
+            ([148, 1000, 800], 148, false),
+        ] {
+            let sender = Sender::new(None);
+            let (timeline, mut acks) = (sender.timeline, sender.acks);
+            let sent: i64 = sizes.iter().sum();
+            acks.push(100 * MS, START + sizes[0], 60_000, 10 * MS);
+            let data = Data {
+                bytes,
+                ..Data::at_ms(110, START + sent + i64::from(bytes))
+            };
+            assert_eq!(
+                timeline.is_echo(data, Route::at_receiver(10), &acks),
+                is_echo
+            );
+        }
     }
 
     #[test]
