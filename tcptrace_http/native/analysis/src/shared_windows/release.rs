@@ -208,7 +208,11 @@ impl HostPair {
         opened.elapsed_ns <= way_ns.saturating_add(self.late_ns())
     }
 
+    /// How much later than an ACK lets it go data may come by. Next to the server that is seen to leave.
     fn late_ns(&self) -> i64 {
+        if self.is_at_server() {
+            return CLOSE_NS;
+        }
         self.pace
             .largest_ns()
             .unwrap_or(0)
@@ -279,9 +283,11 @@ impl HostPair {
 
 #[cfg(test)]
 mod tests {
+    use super::super::ack::Ack;
+    use super::super::connection::Connection;
     use super::super::pace::Pace;
     use super::*;
-    use trace_model::IpAddress;
+    use trace_model::{IpAddress, SeqNumber};
 
     const MS: i64 = 1_000_000;
 
@@ -306,6 +312,24 @@ mod tests {
             (pair.openings_by_others, pair.sure_openings) = (openings, openings);
             pair.evidence = evidence;
             assert_eq!(pair.shows_sharing(), shows);
+        }
+    }
+
+    #[test]
+    fn next_to_the_server_data_leaves_with_the_ack_that_lets_it_go() {
+        for (way_ms, is_at_server, release) in
+            [(0, true, Release::None), (50, false, Release::Other)]
+        {
+            let mut pair = HostPair::with_path(way_ms * MS);
+            pair.to_client_ns = is_at_server.then_some(50 * MS);
+            for client_port in [1, 2] {
+                let connection = Connection::new(0, (client_port, 80), SeqNumber(0), false);
+                pair.connections.push_back(connection);
+            }
+            pair.acks.push_back(Ack::of_data(100 * MS, 2, 0));
+            let after = |late_us: i64| pair.release((100 + way_ms) * MS + late_us * 1000, 1, 0);
+            assert_eq!(after(400), Release::Other);
+            assert_eq!(after(1500), release);
         }
     }
 
