@@ -68,6 +68,11 @@ impl Asked {
         Some(gap_ns)
     }
 
+    /// When the client's newest packet came.
+    pub(super) fn heard_ns(self) -> Option<i64> {
+        self.heard_ns
+    }
+
     pub(super) fn closest(self) -> Option<Closest> {
         self.closest
     }

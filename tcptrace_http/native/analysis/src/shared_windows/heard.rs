@@ -66,6 +66,10 @@ impl HostPair {
         if !segment.has(flags::ACK) {
             return;
         }
+        self.sender_clock.hears(ports.0, segment.ack);
+        let Some(connection) = self.connection(ports.0, ports.1) else {
+            return;
+        };
         let refused = connection.refuses(segment);
         let is_first = connection.acked.is_none();
         let had_acked = connection.acked.or(connection.first);

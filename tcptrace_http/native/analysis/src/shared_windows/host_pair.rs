@@ -26,6 +26,7 @@ use super::phases::Phases;
 use super::queue::Queue;
 use super::rhythm::Rhythm;
 use super::room::{Room, TIMEOUT_INITIAL_NS};
+use super::sender_clock::SenderClock;
 use super::sent_queue::SentQueue;
 use super::threshold::Threshold;
 use super::timers::Timers;
@@ -107,6 +108,7 @@ pub(super) struct HostPair {
     pub(super) largest: LargestWindow,
     pub(super) ledger: Ledger,
     pub(super) pacer: Pacer,
+    pub(super) sender_clock: SenderClock,
     pub(super) threshold: Threshold,
     pub(super) no_recovery: NoRecovery,
     pub(super) inherited: Inherited,
@@ -170,6 +172,7 @@ impl HostPair {
             largest: LargestWindow::default(),
             ledger: Ledger::default(),
             pacer: Pacer::default(),
+            sender_clock: SenderClock::default(),
             threshold: Threshold::default(),
             no_recovery: NoRecovery::default(),
             inherited: Inherited::default(),

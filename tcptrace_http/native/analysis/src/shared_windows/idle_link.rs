@@ -1,9 +1,13 @@
 //! What let data go that came when the slowest link had nothing to send.
 
+use trace_model::rows::ObservationPoint;
+use trace_model::Segment;
+
 use super::host_pair::HostPair;
 use super::pace::OnLink;
 use super::queue::LetGo;
 use crate::jitter::CLOSE_NS;
+use crate::observation::observation_point;
 
 impl HostPair {
     /// What let data of a connection go, whose data before came at `sent_ns`, if the link was idle between them.
@@ -37,5 +41,67 @@ impl HostPair {
         let after = self.acks.partition_point(|ack| ack.time_ns <= newest_ns);
         let nearest = after.checked_sub(1).and_then(|at| self.acks.get(at));
         nearest.is_some_and(|ack| target_ns.saturating_sub(ack.time_ns) <= CLOSE_NS)
+    }
+
+    /// Whether the clock of the server let new data go, which is seen next to it.
+    pub(super) fn leaves_by_sender_clock(&mut self, time_ns: i64, segment: &Segment<'_>) -> bool {
+        if !self.is_at_server() {
+            return false;
+        }
+        let end = segment.payload_seq().plus(segment.payload_bytes);
+        let left = (time_ns, segment.destination_port);
+        let round_trip_ns = self.round_trip_ns();
+        let heard_ns = self.asked.heard_ns();
+        self.sender_clock.leaves(left, end, heard_ns, round_trip_ns)
+    }
+
+    /// Whether something has just come from the client, as what that lets go leaves then next to the server.
+    pub(super) fn was_heard_now(&self, time_ns: i64) -> bool {
+        let heard_ns = self.asked.heard_ns().unwrap_or(i64::MIN);
+        let is_at_client =
+            observation_point(self.to_server_ns, self.to_client_ns) == ObservationPoint::Client;
+        !is_at_client && time_ns.saturating_sub(heard_ns) <= CLOSE_NS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::segment;
+    use super::*;
+    use trace_model::flags;
+
+    const MS: i64 = 1_000_000;
+
+    /// Two hosts that are 100 ms apart, at one of which a bare packet of the client went by last after a second.
+    fn heard(is_at_server: bool) -> HostPair {
+        let near = if is_at_server { 0 } else { 100 * MS };
+        let mut pair = HostPair::with_path(near);
+        pair.to_client_ns = Some(100 * MS - near);
+        pair.asked.heard(1000 * MS, 0, None);
+        pair
+    }
+
+    #[test]
+    fn what_leaves_with_what_came_from_the_client_shows_so_unless_that_is_as_far_away_as_the_client(
+    ) {
+        for (is_at_server, after_us, is_now) in
+            [(true, 300, true), (true, 700, false), (false, 300, false)]
+        {
+            let time_ns = 1000 * MS + after_us * 1000;
+            assert_eq!(heard(is_at_server).was_heard_now(time_ns), is_now);
+        }
+    }
+
+    #[test]
+    fn a_clock_of_the_server_shows_next_to_it() {
+        for is_at_server in [true, false] {
+            let mut pair = heard(is_at_server);
+            let mut leaves = |time_ms: i64| {
+                let data = segment(flags::ACK, 0, 0, 1000);
+                pair.leaves_by_sender_clock(time_ms * MS, &data)
+            };
+            let told = [1100, 1120, 1140].map(&mut leaves);
+            assert_eq!(told, [false, false, is_at_server]);
+        }
     }
 }

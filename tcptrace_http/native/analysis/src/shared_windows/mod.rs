@@ -69,6 +69,7 @@ mod release;
 mod resumed;
 mod rhythm;
 mod room;
+mod sender_clock;
 mod sent;
 mod sent_link;
 mod sent_queue;

@@ -68,6 +68,12 @@ impl HostPair {
         if let Some(acked_ns) = acked_ns.filter(|_| is_new && !begins && !step.answers_syn) {
             self.was_let_go_late((acked_ns, time_ns), segment.payload_bytes);
         }
+        let is_by_sender_clock = is_new && self.leaves_by_sender_clock(time_ns, segment);
+        let left = if is_by_sender_clock {
+            LetGo::Pacer
+        } else {
+            left
+        };
         if is_new {
             let ports = (client_port, segment.source_port);
             self.begins_with((time_ns, segment.payload_bytes), ports, step, was_idle);
@@ -118,7 +124,8 @@ impl HostPair {
             client_port,
             begins: !is_in_answer,
         };
-        let is_by_clock = is_new && self.leaves_by_clock(silence);
+        let was_heard_now = self.was_heard_now(time_ns);
+        let is_by_clock = is_new && !was_heard_now && self.leaves_by_clock(silence);
         if is_by_clock && is_in_answer {
             self.pacer.shows();
         }
@@ -133,11 +140,13 @@ impl HostPair {
         // The first data behind a SYN that asked begins an answer, too; behind a hole it is not known what was pushed.
         let is_behind_pushed = !begins && !had_more && !step.answers_syn && !step.is_hole;
         let is_of_shared_clock = is_by_clock && is_behind_pushed
+            || is_by_sender_clock
             || left == LetGo::Pacer && self.queue.is_exactly_paced();
         let would_be_of_pacer = is_new && !is_missed && may_be_paced && is_of_shared_clock;
         let is_behind_syn_ack = step.is_behind_syn_ack && is_behind_pushed && is_new && !is_missed;
-        let opens_paced =
-            is_behind_syn_ack && is_paced_opening(left, quiet_ns, self.round_trip_ns());
+        let opens_paced = !was_heard_now
+            && is_behind_syn_ack
+            && is_paced_opening(left, quiet_ns, self.round_trip_ns());
         // What follows a head at once was let go with that.
         if opens_paced && was_idle || is_by_clock && is_in_answer && !is_missed {
             self.begins_paced((client_port, segment.source_port));
@@ -220,7 +229,8 @@ impl HostPair {
             is_paced: (left == LetGo::Pacer || is_by_clock) && is_new,
             is_of_pacer: self.pacer.is_shown() && is_new && (is_by_clock || is_in_rhythm)
                 || self.is_shared && would_be_of_pacer
-                || opens_paced,
+                || opens_paced
+                || is_by_sender_clock && is_in_answer,
             would_be_of_pacer,
             paced_ns,
             room_until_ns,

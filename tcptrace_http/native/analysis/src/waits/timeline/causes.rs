@@ -38,6 +38,9 @@ impl Timeline {
         if takes_turn && !is_paced && !waited_for_own {
             return Some((window_of(data.sharing), INFERRED));
         }
+        if data.sharing.is_of_pacer && route.is_at_sender && data.recovery.is_none() {
+            return Some((self.words.burst, INFERRED));
+        }
         if (is_on_its_way && !(takes_turn && waited_for_own)) || is_paced {
             // A sender's burst leaves at once; in which pace it comes the ACKs tell.
             if is_paced {
@@ -273,6 +276,7 @@ mod tests {
     use super::super::super::partition::Moment;
     use super::super::Words;
     use super::*;
+    use crate::shared_windows::Sharing;
 
     #[test]
     fn what_is_short_found_no_room_behind_more_full_segments_than_ever_before() {
@@ -291,6 +295,31 @@ mod tests {
             };
             let told = timeline.cause_of(Released::ByAck, Limit::None, (short, true));
             assert_eq!(told.0, cause);
+        }
+    }
+
+    #[test]
+    fn next_to_its_sender_what_a_clock_let_go_on_whichever_connection_waited_for_that() {
+        let route = Route::at_sender(100);
+        for (is_of_pacer, cause) in [
+            (true, Cause::SendLimitedBottleneck),
+            (false, Cause::SendLimitedSlowStart),
+        ] {
+            let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
+            timeline.sent = Some((Moment::at_ms(1000), true));
+            let sharing = Sharing {
+                is_shared: true,
+                by_other: true,
+                is_of_pacer,
+                to_server_ns: Some(0),
+                ..Sharing::default()
+            };
+            let data = Data {
+                sharing,
+                ..Data::at_ms(1060, 2001)
+            };
+            let told = timeline.wait_before((data, false), route, &Acks::default());
+            assert_eq!(told.map(|(cause, _)| cause), Some(cause));
         }
     }
 }
