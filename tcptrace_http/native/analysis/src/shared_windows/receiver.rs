@@ -8,6 +8,8 @@ use crate::timeouts::DELAYED_ACK_MAX_NS;
 
 /// So many ACKs of a single segment that nothing delays show that none is: one of them may be of a reader.
 const EACH_MIN: u32 = 2;
+/// ... and of two that are late show that those are delayed, whatever is known of three.
+const LATE_TWOS_MIN: u32 = 2;
 
 /// ACKs of full segments that nothing was lost of, by their number and whether they came when they were due.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,7 +53,8 @@ impl Receiver {
 
     /// It delays the ACK of two.
     pub(crate) fn waits_for_three(self) -> bool {
-        self.late_twos > self.prompt_twos && self.acks_three
+        let is_shown = self.acks_three || self.late_twos >= LATE_TWOS_MIN;
+        self.late_twos > self.prompt_twos && is_shown
     }
 }
 
@@ -102,6 +105,12 @@ mod tests {
         assert!(waits_for_three(&[(2, 150), (3, 0)]));
         assert!(!waits_for_three(&[(2, 150), (3, 0), (2, 1)]));
         assert!(waits_for_three(&[(2, 150), (3, 0), (2, 1), (2, 90)]));
+    }
+
+    #[test]
+    fn who_acknowledges_two_late_again_waits_for_three_though_none_came_together() {
+        assert!(waits_for_three(&[(2, 150), (2, 150)]));
+        assert!(!waits_for_three(&[(2, 150), (2, 1), (2, 150), (2, 1)]));
     }
 
     #[test]
