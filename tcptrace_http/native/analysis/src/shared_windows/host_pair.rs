@@ -255,6 +255,7 @@ impl HostPair {
             is_of_pacer: false,
             would_be_of_pacer: false,
             paced_ns: None,
+            clock_ns: None,
             asked_byte_ps: self.asked.byte_ps(),
             sent_byte_time: self.sent_queue.byte_time(),
             receiver: self.sent_queue.receiver(),

@@ -6,6 +6,7 @@ use trace_model::Segment;
 use super::host_pair::HostPair;
 use super::pace::OnLink;
 use super::queue::LetGo;
+use super::sender_clock::Leaves;
 use crate::jitter::CLOSE_NS;
 use crate::observation::observation_point;
 
@@ -43,16 +44,26 @@ impl HostPair {
         nearest.is_some_and(|ack| target_ns.saturating_sub(ack.time_ns) <= CLOSE_NS)
     }
 
-    /// Whether the clock of the server let new data go, which is seen next to it.
-    pub(super) fn leaves_by_sender_clock(&mut self, time_ns: i64, segment: &Segment<'_>) -> bool {
+    /// How long the clock of the server has gone, as is seen next to it, if it let new data go.
+    pub(super) fn by_sender_clock_ns(
+        &mut self,
+        time_ns: i64,
+        segment: &Segment<'_>,
+        was_buffered: bool,
+    ) -> Option<i64> {
         if !self.is_at_server() {
-            return false;
+            return None;
         }
-        let end = segment.payload_seq().plus(segment.payload_bytes);
-        let left = (time_ns, segment.destination_port);
-        let round_trip_ns = self.round_trip_ns();
-        let heard_ns = self.asked.heard_ns();
-        self.sender_clock.leaves(left, end, heard_ns, round_trip_ns)
+        let paces = self.is_shared || self.sender_clock.has_gone();
+        let since_ns = self.sender_clock.leaves(Leaves {
+            time_ns,
+            client_port: segment.destination_port,
+            end: segment.payload_seq().plus(segment.payload_bytes),
+            was_heard_now: self.was_heard_now(time_ns),
+            was_held: paces && was_buffered,
+            round_trip_ns: self.round_trip_ns(),
+        })?;
+        Some(time_ns.saturating_sub(since_ns))
     }
 
     /// Whether something has just come from the client, as what that lets go leaves then next to the server.
@@ -98,10 +109,10 @@ mod tests {
             let mut pair = heard(is_at_server);
             let mut leaves = |time_ms: i64| {
                 let data = segment(flags::ACK, 0, 0, 1000);
-                pair.leaves_by_sender_clock(time_ms * MS, &data)
+                pair.by_sender_clock_ns(time_ms * MS, &data, false)
             };
             let told = [1100, 1120, 1140].map(&mut leaves);
-            assert_eq!(told, [false, false, is_at_server]);
+            assert_eq!(told, [None, None, is_at_server.then_some(40 * MS)]);
         }
     }
 }

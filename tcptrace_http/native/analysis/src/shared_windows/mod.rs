@@ -154,6 +154,8 @@ pub struct Sharing {
     pub would_be_of_pacer: bool,
     /// So long a pacer has held it since the window that they share was restarted.
     pub paced_ns: Option<i64>,
+    /// Next to the server: so long its clock has gone that let it go.
+    pub clock_ns: Option<i64>,
     /// Picoseconds that a byte of the client's data took on the slowest link, at most, on any of them; at the server.
     pub asked_byte_ps: Option<i64>,
     /// Picoseconds that a byte of the server's data takes on the slowest link, if ACKs have agreed on that; at the server.

@@ -5,11 +5,13 @@
 //! connection, was let go by a clock: its sender spreads a window that it knows from before over a round trip
 //! (Visweswaraiah and Heidemann 1997; Eggert 1999, section 3.1). The clock goes until the first data that it let go is
 //! acknowledged; what leaves later than by its next tick was written then.
+//!
+//! A host that paces, as one that shares its windows or has paced before does, needs no second tick to tell: nothing else
+//! lets go what lay in its buffer when nothing had come.
 
 use trace_model::SeqNumber;
 
 use super::queue::IDLE_MIN_NS;
-use crate::jitter::CLOSE_NS;
 
 /// Hosts let go what their clocks tell them to as exactly as this.
 const EXACT_NS: i64 = 100_000;
@@ -29,63 +31,74 @@ struct Going {
     first: Left,
 }
 
+/// New data that leaves, and what may have let it go.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Leaves {
+    pub(super) time_ns: i64,
+    pub(super) client_port: u16,
+    pub(super) end: SeqNumber,
+    /// Something has just come from the client.
+    pub(super) was_heard_now: bool,
+    /// It lay in the buffer of a host that paces, as far as is known.
+    pub(super) was_held: bool,
+    pub(super) round_trip_ns: i64,
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SenderClock {
     newest: Option<Left>,
     /// How long behind the data before it the newest left, and that, if nothing had come right before the newest.
     gap: Option<(i64, Left)>,
     going: Option<Going>,
+    has_gone: bool,
 }
 
 impl SenderClock {
+    /// A clock has let data go before: a host keeps its stack.
+    pub(super) fn has_gone(self) -> bool {
+        self.has_gone
+    }
+
     /// An ACK comes.
     pub(super) fn hears(&mut self, client_port: u16, ack: SeqNumber) {
         let is_of = |first: Left| first.client_port == client_port && !first.end.is_after(ack);
         self.going = self.going.filter(|going| !is_of(going.first));
     }
 
-    /// New data leaves up to `end`, so long after something came from the client, on a path with such a round trip:
-    /// whether the clock let it go.
-    pub(super) fn leaves(
-        &mut self,
-        (time_ns, client_port): (i64, u16),
-        end: SeqNumber,
-        heard_ns: Option<i64>,
-        round_trip_ns: i64,
-    ) -> bool {
+    /// New data leaves: since when the clock goes that let it go, if one did.
+    pub(super) fn leaves(&mut self, data: Leaves) -> Option<i64> {
         let left = Left {
-            time_ns,
-            client_port,
-            end,
+            time_ns: data.time_ns,
+            client_port: data.client_port,
+            end: data.end,
         };
-        let Some(before) = self.newest.replace(left) else {
-            return false;
-        };
-        let gap_ns = time_ns.saturating_sub(before.time_ns);
+        let before = self.newest.replace(left)?;
+        let gap_ns = left.time_ns.saturating_sub(before.time_ns);
         if let Some(going) = self.going {
             let off_ns = gap_ns.saturating_sub(going.period_ns);
-            if off_ns < -EXACT_NS {
-                self.going = None;
-            } else {
+            if off_ns >= -EXACT_NS {
                 self.gap = None;
-                return off_ns <= EXACT_NS;
+                return (off_ns <= EXACT_NS).then_some(going.first.time_ns);
             }
+            self.going = None;
         }
-        let was_let_go = heard_ns.is_some_and(|ns| time_ns.saturating_sub(ns) <= CLOSE_NS);
-        let several = gap_ns.saturating_mul(2) <= round_trip_ns.saturating_add(EXACT_NS);
-        if was_let_go || !several || gap_ns < IDLE_MIN_NS {
+        if data.was_heard_now || gap_ns < IDLE_MIN_NS || gap_ns > data.round_trip_ns {
             self.gap = None;
-            return false;
+            return None;
         }
         let earlier = self.gap.replace((gap_ns, before));
-        let is_same =
-            |(it, _): &(i64, Left)| gap_ns.saturating_sub(*it).saturating_abs() <= EXACT_NS;
-        let first = earlier.filter(is_same).map(|(_, first)| first);
-        self.going = first.map(|first| Going {
+        let several = gap_ns.saturating_mul(2) <= data.round_trip_ns.saturating_add(EXACT_NS);
+        let is_same = |(it, _): &(i64, Left)| {
+            several && gap_ns.saturating_sub(*it).saturating_abs() <= EXACT_NS
+        };
+        let is_again = earlier.filter(is_same).map(|(_, first)| first);
+        self.has_gone |= is_again.is_some();
+        let first = is_again.or(Some(before).filter(|_| data.was_held))?;
+        self.going = Some(Going {
             period_ns: gap_ns,
             first,
         });
-        first.is_some()
+        Some(first.time_ns)
     }
 }
 
@@ -98,6 +111,19 @@ mod tests {
     /// Whether a clock let each segment go that left at such a time, of one connection after the other, where something
     /// came from the client at these, and an ACK of the first one at the last.
     fn by_clock(left_us: &[i64], heard_us: &[i64], acked_us: i64) -> Vec<bool> {
+        since_us(left_us, heard_us, acked_us, false)
+            .into_iter()
+            .map(|us| us.is_some())
+            .collect()
+    }
+
+    /// ... since when that goes, if data of a host that paces lay in its buffer or not.
+    fn since_us(
+        left_us: &[i64],
+        heard_us: &[i64],
+        acked_us: i64,
+        was_held: bool,
+    ) -> Vec<Option<i64>> {
         let mut clock = SenderClock::default();
         let mut told = Vec::new();
         for (number, time_us) in (0_u16..).zip(left_us) {
@@ -105,9 +131,15 @@ mod tests {
                 clock.hears(0, SeqNumber(1));
             }
             let heard = heard_us.iter().rfind(|it| *it <= time_us);
-            let heard_ns = heard.map(|us| us * 1000);
-            let left = (time_us * 1000, number);
-            told.push(clock.leaves(left, SeqNumber(1), heard_ns, 100 * MS));
+            let since_ns = clock.leaves(Leaves {
+                time_ns: time_us * 1000,
+                client_port: number,
+                end: SeqNumber(1),
+                was_heard_now: heard.is_some_and(|us| time_us - us <= 500),
+                was_held,
+                round_trip_ns: 100 * MS,
+            });
+            told.push(since_ns.map(|ns| ns / 1000));
         }
         told
     }
@@ -133,5 +165,14 @@ mod tests {
         );
         assert_eq!(by_clock(&[0, 60_000, 120_000], &[], 200_000), [false; 3]);
         assert_eq!(by_clock(&[0, 100, 200], &[], 200_000), [false; 3]);
+    }
+
+    #[test]
+    fn of_a_host_that_paces_what_lay_in_its_buffer_leaves_by_its_clock_if_nothing_had_come() {
+        let since = |left_us: &[i64], heard_us: &[i64]| since_us(left_us, heard_us, 200_000, true);
+        let left_us = [0, 60_000, 120_000];
+        assert_eq!(since(&left_us, &[]), [None, Some(0), Some(0)]);
+        assert_eq!(since(&left_us, &[59_900]), [None, None, Some(60_000)]);
+        assert_eq!(since(&[0, 110_000], &[]), [None, None]);
     }
 }

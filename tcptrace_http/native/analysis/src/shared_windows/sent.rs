@@ -68,7 +68,13 @@ impl HostPair {
         if let Some(acked_ns) = acked_ns.filter(|_| is_new && !begins && !step.answers_syn) {
             self.was_let_go_late((acked_ns, time_ns), segment.payload_bytes);
         }
-        let is_by_sender_clock = is_new && self.leaves_by_sender_clock(time_ns, segment);
+        let was_buffered = had_more && !begins && !step.is_hole;
+        let clock_ns = if is_new {
+            self.by_sender_clock_ns(time_ns, segment, was_buffered)
+        } else {
+            None
+        };
+        let is_by_sender_clock = clock_ns.is_some();
         let left = if is_by_sender_clock {
             LetGo::Pacer
         } else {
@@ -233,6 +239,7 @@ impl HostPair {
                 || is_by_sender_clock && is_in_answer,
             would_be_of_pacer,
             paced_ns,
+            clock_ns,
             room_until_ns,
             phases: recovery.leaves(self.phases_as_let_go()),
             had_room_ns: self.had_room_ns().filter(|_| is_new),

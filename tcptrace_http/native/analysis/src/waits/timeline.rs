@@ -8,6 +8,7 @@
 
 mod ack_delay;
 mod as_heard;
+mod before_clock;
 mod behind_recovery;
 mod brought_besides;
 mod buffer_as_offered;

@@ -46,6 +46,9 @@ impl Timeline {
             let had_room_ns = data.at.time_ns.saturating_sub(paced_ns);
             return Some((phase_of(data.sharing), had_room_ns));
         }
+        if let Some(first) = self.before_clock((data, is_paced), had_nothing, gap_ns, route) {
+            return Some(first);
+        }
         if let Some(until_ns) = self.closed_until_ns(gap_ns, (data, route), acks) {
             return Some((Cause::SendLimitedZeroWindow, until_ns));
         }
