@@ -44,8 +44,10 @@ pub(super) struct Flight {
 #[derive(Clone, Copy, Debug)]
 struct Steady {
     first: Flight,
-    /// So many followed it.
+    /// So many followed it, the last of them when so many ACKs had come: what several SYNs tell that leave together is
+    /// told once.
     more: u32,
+    acks: i64,
     /// Of other numbers of connections: what one of them left the others used.
     is_of_all: bool,
 }
@@ -107,6 +109,7 @@ impl LargestWindow {
             self.steady = Some(Steady {
                 first: flight,
                 more: 0,
+                acks: flight.acks,
                 is_of_all: is_shared,
             });
             return Shown::Nothing;
@@ -114,7 +117,9 @@ impl LargestWindow {
         if is_below(steady.first.bytes) {
             return Shown::Nothing;
         }
-        steady.more = steady.more.saturating_add(1);
+        let is_another = flight.acks > steady.acks;
+        steady.more = steady.more.saturating_add(u32::from(is_another));
+        steady.acks = flight.acks;
         steady.is_of_all |= steady.first.senders != flight.senders;
         self.steady = Some(steady);
         if !steady.is_largest(flight, full_bytes) {

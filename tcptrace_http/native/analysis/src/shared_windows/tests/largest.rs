@@ -48,15 +48,24 @@ impl Busy {
     /// A connection is opened at `time_ms`, and its SYN answered behind so many segments, the last of which are of the
     /// second of the other connections.
     fn flight(&mut self, time_ms: i64, segments: i64, of_second: i64) {
-        let port = 3 + u16::try_from(time_ms / 100).unwrap();
-        self.talk
-            .packet(time_ms, true, port, segment(flags::SYN, 0, 0, 0));
+        self.flight_of(time_ms, (segments, of_second), 1);
+    }
+
+    /// ... so many connections at once.
+    fn flight_of(&mut self, time_ms: i64, (segments, of_second): (i64, i64), opened: u16) {
+        let first = 3 + u16::try_from(time_ms / 10).unwrap();
+        for port in first..first + opened {
+            self.talk
+                .packet(time_ms, true, port, segment(flags::SYN, 0, 0, 0));
+        }
         for number in 1..=segments {
             let is_first = number <= segments - of_second;
             self.data(time_ms + 10 + 4 * number, if is_first { 1 } else { 2 });
         }
-        let answer = segment(SYN_ACK, FIRST, 1, 0);
-        self.talk.packet(time_ms + 95, false, port, answer);
+        for port in first..first + opened {
+            let answer = segment(SYN_ACK, FIRST, 1, 0);
+            self.talk.packet(time_ms + 95, false, port, answer);
+        }
     }
 
     /// Since when the window is the largest.
@@ -120,4 +129,14 @@ fn once_it_is_known_a_single_flight_shows_the_largest_window_again() {
     busy.flight(1600, 8, 4);
     let since_ms = busy.largest_ms();
     assert!(since_ms.is_some_and(|it| it > 1500), "{since_ms:?}");
+}
+
+#[test]
+fn syns_that_leave_together_tell_of_one_flight() {
+    for (opened, is_largest) in [(1, false), (3, false)] {
+        let mut busy = Busy::new();
+        busy.flight(300, 8, 4);
+        busy.flight_of(400, (8, 0), opened);
+        assert_eq!(busy.largest_ms().is_some(), is_largest, "{opened}");
+    }
 }
