@@ -110,13 +110,14 @@ impl Flow {
         let path = self.quickest_path();
         let sharing = self.sharing();
         let (is_shared, goes_elsewhere) = (sharing.is_shared, sharing.goes_elsewhere);
-        let link = sharing.link;
+        let (link, phases) = (sharing.link, sharing.phases);
         let waits = self.waits.get_or_insert_with(|| {
             let time_ns = row.request_time.or(row.response_first_time).unwrap_or(0);
             let frame = row.request_frame.or(row.response_first_frame).unwrap_or(0);
             Box::new(Waits::new(Moment { time_ns, frame }, true))
         });
         waits.link_is(link);
+        waits.window_was_largest(phases, path);
         if is_shared {
             waits.windows_are_shared();
         }

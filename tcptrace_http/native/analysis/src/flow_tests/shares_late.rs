@@ -113,15 +113,39 @@ impl Talk {
 }
 
 /// Of the response of each connection, by its port.
-const SEGMENTS: [usize; 4] = [0, 2, 40, 40];
+const SEGMENTS: [usize; 9] = [0, 2, 40, 40, 20, 150, 2, 2, 2];
 
-/// What a connection waited for whose response an ACK of another one lets begin: each cause and how many milliseconds.
-/// After its end two others go on for so many rounds.
+impl Talk {
+    fn new() -> Talk {
+        Talk {
+            analyzer: Analyzer::new(Options::default()),
+            frame: 0,
+        }
+    }
+
+    /// What the transaction of a connection waited for, each cause and how many milliseconds.
+    fn waits_of_flow(mut self, flow: u64) -> Vec<(String, i64)> {
+        self.analyzer.finish();
+        let waits: Columns = std::mem::take(&mut self.analyzer.tables)
+            .waits
+            .take()
+            .into_columns();
+        let flows = numbers(&waits, "flow");
+        let of_flow = (0..flows.len()).filter(|row| flows[*row] == flow);
+        of_flow
+            .map(|row| {
+                let time = |name| number(&waits, name, row).unwrap();
+                let length_ns = time("end") - time("start");
+                (text(&waits, "cause", row), length_ns / MS)
+            })
+            .collect()
+    }
+}
+
+/// What a connection waited for whose response an ACK of another one lets begin. After its end two others go on for so
+/// many rounds.
 fn waits_of_first(rounds: usize) -> Vec<(String, i64)> {
-    let mut talk = Talk {
-        analyzer: Analyzer::new(Options::default()),
-        frame: 0,
-    };
+    let mut talk = Talk::new();
     talk.opens(0, 2);
     talk.opens(90, 1);
     talk.begins(200, 2);
@@ -132,20 +156,7 @@ fn waits_of_first(rounds: usize) -> Vec<(String, i64)> {
     talk.opens(510, 3);
     talk.begins(710, 3);
     talk.goes_on(800, [(2, 1), (3, 1)], rounds);
-    talk.analyzer.finish();
-    let waits: Columns = std::mem::take(&mut talk.analyzer.tables)
-        .waits
-        .take()
-        .into_columns();
-    let flows = numbers(&waits, "flow");
-    let of_first = (0..flows.len()).filter(|row| flows[*row] == 1);
-    of_first
-        .map(|row| {
-            let time = |name| number(&waits, name, row).unwrap();
-            let length_ns = time("end") - time("start");
-            (text(&waits, "cause", row), length_ns / MS)
-        })
-        .collect()
+    talk.waits_of_flow(1)
 }
 
 #[test]
@@ -157,4 +168,43 @@ fn who_was_over_when_windows_were_found_to_be_shared_had_waited_for_theirs() {
     let of = |cause: &str| Some((cause.to_owned(), 99));
     assert_eq!(held_by(0), of("server.think"));
     assert_eq!(held_by(8), of("send_limited.slow_start"));
+}
+
+/// How many milliseconds of the first of two connections waited for a full buffer. On a link that is never idle a third
+/// one is opened at these times, and each is answered behind 20 segments.
+fn full_ms(opened_ms: &[i64]) -> i64 {
+    const LINK_MS: i64 = 5;
+    let mut talk = Talk::new();
+    talk.opens(0, 4);
+    talk.opens(5, 5);
+    let mut sent = [0, 0];
+    let mut opened = (6..).zip(opened_ms.iter().copied()).peekable();
+    let mut answered = opened.clone();
+    for time_ms in (210..910).step_by(LINK_MS as usize) {
+        let all: usize = sent.iter().sum();
+        let place = usize::from(sent[0] == SEGMENTS[4] || sent[0] * 200 > all * all);
+        let port = [4, 5][place];
+        if let Some((opens, ms)) = answered.next_if(|(_, ms)| ms + 100 <= time_ms) {
+            let syn_ack = segment(flags::SYN | flags::ACK, (0, 1), b"");
+            talk.packet(ms + 100, (false, opens), syn_ack);
+        }
+        talk.data(time_ms, port, sent[place]);
+        talk.ack(time_ms, port, sent[place]);
+        sent[place] += 1;
+        if let Some((opens, ms)) = opened.next_if(|(_, ms)| *ms < time_ms + LINK_MS) {
+            let syn = segment(flags::SYN, (0, 0), b"");
+            talk.packet(ms, (true, opens), syn);
+        }
+    }
+    let waits = talk.waits_of_flow(0);
+    let full = waits
+        .iter()
+        .filter(|(cause, _)| cause == "send_limited.send_buffer");
+    full.map(|(_, ms)| ms).sum()
+}
+
+#[test]
+fn who_was_over_when_their_window_was_found_to_be_the_largest_of_its_stack_had_waited_for_that() {
+    let (before, later) = (full_ms(&[301]), full_ms(&[301, 621]));
+    assert!(later > before, "{before} {later}");
 }

@@ -16,6 +16,9 @@ impl HostPair {
             acks: self.largest.acks,
             end: segment.seq.plus(segment.sequence_length()),
         };
+        if !self.is_at_server() && self.connections.iter().any(Connection::had_more) {
+            self.phases.is_marked();
+        }
         if let Some(connection) = self.connection(segment.source_port, segment.destination_port) {
             connection.mark = Some(mark);
         }

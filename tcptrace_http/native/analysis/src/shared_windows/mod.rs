@@ -329,11 +329,21 @@ impl SharedWindows {
     /// When the window was in slow start that the connections between these hosts are known by now to share.
     #[must_use]
     pub fn shared_phases(&self, hosts: (IpAddress, IpAddress)) -> Option<Phases> {
+        let pair = self.pair(hosts).filter(|pair| pair.is_shared)?;
+        Some(pair.phases_as_let_go())
+    }
+
+    /// The phases of the window of the connections between these hosts, if they share one.
+    #[must_use]
+    pub fn phases(&self, hosts: (IpAddress, IpAddress)) -> Option<Phases> {
+        self.pair(hosts).map(HostPair::phases_as_let_go)
+    }
+
+    fn pair(&self, hosts: (IpAddress, IpAddress)) -> Option<&HostPair> {
         let first = first_place(hosts);
         let places = self.pairs.get(first..first.saturating_add(WAYS))?;
         let mut pairs = places.iter().flatten();
-        let pair = pairs.find(|pair| pair.has(hosts) && pair.is_shared)?;
-        Some(pair.phases_as_let_go())
+        pairs.find(|pair| pair.has(hosts)).map(Box::as_ref)
     }
 
     /// Where the pair of these hosts stands; a client's SYN (`opens`) puts it there.

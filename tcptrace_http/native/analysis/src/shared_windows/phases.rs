@@ -25,6 +25,8 @@ pub struct Phases {
     acks_left: u32,
     /// When the window was the largest that its stack has, the newest last.
     largest: [Option<SlowStart>; SPANS_MAX],
+    /// A connection was opened or closed while another one had more to send: that may show the largest one.
+    is_marked: bool,
     /// More was in flight then than any buffer held that was told to be full before.
     no_buffer_ns: Option<i64>,
 }
@@ -163,6 +165,18 @@ impl Phases {
         if let Some(newest) = newest.filter(|it| it.end_ns == i64::MAX) {
             newest.end_ns = newest.start_ns;
         }
+    }
+
+    /// Whether it may still show that the window was the largest that its stack has, when it is not known to be.
+    pub fn may_turn_out_largest(&self) -> bool {
+        let newest = self.largest.last().copied().flatten();
+        let is_known = newest.is_some_and(|it| it.end_ns == i64::MAX);
+        self.is_marked && !is_known && (self.first_loss_ns.is_none() || newest.is_some())
+    }
+
+    /// A connection was opened or closed while another one had more to send.
+    pub fn is_marked(&mut self) {
+        self.is_marked = true;
     }
 
     /// When it was the largest, the oldest first.

@@ -258,6 +258,12 @@ impl Waits {
         self.responses.note_phases(phases, path.of_responses());
     }
 
+    /// ... which was the largest that its stack has in these.
+    pub fn window_was_largest(&mut self, phases: Phases, path: Path) {
+        self.responses
+            .window_was_largest(phases, path.of_responses());
+    }
+
     /// What all connections between the two hosts have told of the slowest link until now.
     pub fn link_is(&mut self, link: Arrivals) {
         self.responses.link_is(link);

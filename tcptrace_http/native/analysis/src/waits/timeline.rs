@@ -311,9 +311,7 @@ impl Timeline {
         if is_answer {
             self.begins_answer(data, missed.is_some());
         }
-        if !route.is_at_sender {
-            self.phases.note_largest(data.sharing.phases);
-        }
+        self.window_was_largest(data.sharing.phases, route);
         if data.sharing.is_shared {
             self.note_phases(data.sharing.phases, route);
             self.windows_are_shared();

@@ -94,6 +94,13 @@ impl Timeline {
         self.phases.note(phases.later_by(way_ns));
     }
 
+    /// Near the receiver the window was the largest that its stack has in some of these.
+    pub(in crate::waits) fn window_was_largest(&mut self, phases: Phases, route: Route) {
+        if !self.bare_route(route).is_at_sender {
+            self.phases.note_largest(phases);
+        }
+    }
+
     /// When a loss showed first to who shares the window.
     pub(in crate::waits) fn first_loss_ns(&self) -> Option<i64> {
         self.phases.first_loss_ns
