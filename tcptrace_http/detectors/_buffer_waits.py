@@ -44,8 +44,10 @@ def long_waits(tables: Mapping[str, pl.DataFrame], waited: pl.LazyFrame) -> pl.L
     """Those of ``waited`` that a larger buffer would have spared round trips, with what they lost."""
     import polars as pl
 
+    # A connection that was opened behind what others had in flight has measured their queue.
     rtt = ns("server_path_rtt").fill_null(0) + ns("client_path_rtt").fill_null(0)
-    flows = tables["flows"].lazy().select("flow", round_trip=rtt)
+    least = rtt.replace(0, None).min().over("client", "server").fill_null(0)
+    flows = tables["flows"].lazy().select("flow", round_trip=least)
     rounds = ns("waited") / pl.col("round_trip")
     needed = (rounds + 1).log(2)
     kept = (1 - needed / rounds).clip(0)
