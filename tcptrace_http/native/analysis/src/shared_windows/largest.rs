@@ -122,7 +122,7 @@ impl LargestWindow {
         steady.acks = flight.acks;
         steady.is_of_all |= steady.first.senders != flight.senders;
         self.steady = Some(steady);
-        if !steady.is_largest(flight, full_bytes) {
+        if !steady.is_largest(flight, full_bytes, is_shared) {
             return Shown::Nothing;
         }
         self.bytes = Some(steady.first.bytes.max(flight.bytes));
@@ -131,12 +131,48 @@ impl LargestWindow {
 }
 
 impl Steady {
-    /// Whether the window does not grow, which was used up by this flight as well.
-    fn is_largest(self, flight: Flight, full_bytes: i64) -> bool {
+    /// Whether the window does not grow, which was used up by this flight as well. If it is known to be one of all, as many
+    /// bytes behind a round trip of ACKs are no coincidence; what connections have of their own may sum up to as many.
+    fn is_largest(self, flight: Flight, full_bytes: i64, is_shared: bool) -> bool {
         let segments = self.first.bytes.checked_div(full_bytes).unwrap_or(0);
         let acks = flight.acks.saturating_sub(self.first.acks);
         let stays = acks >= segments.saturating_mul(ROUND_TRIPS_SURE)
             || (acks >= segments && self.more >= FLIGHTS_SURE);
-        self.is_of_all && stays && segments >= WINDOW_SEGMENTS_MIN
+        let is_exact = is_shared && flight.bytes == self.first.bytes && acks >= segments;
+        self.is_of_all && (stays || is_exact) && segments >= WINDOW_SEGMENTS_MIN
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FULL: i64 = 1000;
+
+    /// Whether a flight of 16 segments and one of so many bytes behind so many ACKs show the largest window.
+    fn is_largest((bytes, acks): (i64, i64), is_shared: bool) -> bool {
+        let mut largest = LargestWindow::default();
+        let flight = |bytes: i64, acks: i64, senders: usize| Flight {
+            bytes,
+            acks,
+            senders,
+            ..Flight::default()
+        };
+        largest.shows(flight(16 * FULL, 20, 3), FULL, is_shared);
+        largest.shows(flight(bytes, 20 + acks, 2), FULL, is_shared);
+        largest.bytes.is_some()
+    }
+
+    #[test]
+    fn a_window_of_all_that_holds_as_many_bytes_behind_a_round_trip_of_acks_is_a_largest_one() {
+        assert!(is_largest((16 * FULL, 16), true));
+        assert!(!is_largest((16 * FULL, 15), true));
+        assert!(!is_largest((16 * FULL + 1, 16), true));
+    }
+
+    #[test]
+    fn what_may_be_windows_of_their_own_takes_two_round_trips_of_acks() {
+        assert!(!is_largest((16 * FULL, 16), false));
+        assert!(is_largest((16 * FULL, 32), false));
     }
 }
