@@ -297,7 +297,9 @@ impl Flow {
             self.deliver_early(side.other(), ack, tables);
             let is_answered_syn = (is_syn || is_early) && ack > 1 && segment.payload_bytes > 0;
             self.acknowledge(side, packet, (ack, window, is_answered_syn), tables);
-            self.acknowledges_again(side, segment, &class);
+            if side == self.client && class.duplicate_ack_count > 0 {
+                self.acknowledges_again(time_ns, segment);
+            }
         }
         let number = row.as_ref().map(|(number, _)| *number);
         if is_early {

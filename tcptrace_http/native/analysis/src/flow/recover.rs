@@ -325,15 +325,13 @@ impl Flow {
         }
     }
 
-    /// `side` sent a duplicate ACK, and no SACK that tells of what is out of order (RFC 2018).
-    pub(super) fn acknowledges_again(&mut self, side: Side, segment: &Segment<'_>, class: &Class) {
+    /// The client sent a duplicate ACK, maybe with a SACK that tells of what is out of order (RFC 2018).
+    pub(super) fn acknowledges_again(&mut self, time_ns: i64, segment: &Segment<'_>) {
         let blocks = segment.options.sack.as_slice();
-        let is_out_of_order = blocks.iter().any(|(left, _)| left.is_after(segment.ack));
-        let is_client = side == self.client;
+        let has_sacks = blocks.iter().any(|(left, _)| left.is_after(segment.ack));
+        let path = self.waits_path();
         if let Some(waits) = self.waits.as_mut() {
-            if class.duplicate_ack_count > 0 && !is_out_of_order {
-                waits.acknowledged_again(is_client);
-            }
+            waits.acknowledged_again(time_ns, has_sacks, path);
         }
     }
 

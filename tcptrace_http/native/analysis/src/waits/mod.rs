@@ -351,21 +351,21 @@ impl Waits {
         path: Path,
     ) {
         let route = path.of_responses();
+        let rtt_ns = route.rtt_ns();
         self.offered.note(by_client, window);
         if by_client {
-            self.client_acks
-                .push(at.time_ns, acked, window, route.rtt_ns());
+            self.client_acks.push(at.time_ns, acked, window, rtt_ns);
             self.responses.acknowledged(at, acked, route);
         } else {
-            self.server_acks
-                .push(at.time_ns, acked, window, route.rtt_ns());
+            self.server_acks.push(at.time_ns, acked, window, rtt_ns);
             self.requests.acknowledged(at, acked, path.of_requests());
         }
     }
 
-    /// A duplicate ACK.
-    pub fn acknowledged_again(&mut self, by_client: bool) {
-        self.timeline(by_client).acknowledged_again();
+    /// A duplicate ACK of the client's, of something out of order if it has SACKs.
+    pub fn acknowledged_again(&mut self, at_ns: i64, has_sacks: bool, path: Path) {
+        let route = path.of_responses();
+        self.responses.acknowledged_again(at_ns, has_sacks, route);
     }
 
     /// Whether it shows later only how slow the slowest link is, and so what transactions waited for that are over.

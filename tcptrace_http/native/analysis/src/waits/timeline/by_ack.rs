@@ -26,14 +26,20 @@ impl Timeline {
         self.hear_of_what_came_twice((before, acked));
         self.hear_of_needless_copies(at.time_ns, (before, acked), route);
         self.learn_link(at, acked, route);
-        self.hear_of_tails(acked);
+        self.hear_of_tails(acked, route);
         self.ack_waits((at, acked), route);
     }
 
-    /// ... again, and nothing more.
-    pub(in crate::waits) fn acknowledged_again(&mut self) {
-        if self.settles_by_ack {
-            self.copies.is_acked_again(self.acked);
+    /// ... again, and nothing more, as what came was out of order, if SACKs tell of that.
+    pub(in crate::waits) fn acknowledged_again(
+        &mut self,
+        time_ns: i64,
+        is_out_of_order: bool,
+        route: Route,
+    ) {
+        let is_near = self.settles_by_ack;
+        if is_near && (is_out_of_order || self.copies.is_acked_again(self.acked)) {
+            self.hear_of_hole(time_ns, route);
         }
     }
 

@@ -112,7 +112,7 @@ impl Timeline {
     }
 
     /// A handshake that stood behind other connections' data was longer than the path.
-    fn least_way_ns(&self, route: Route) -> i64 {
+    pub(super) fn least_way_ns(&self, route: Route) -> i64 {
         let way_ns = self.shared_way_ns.unwrap_or(i64::MAX);
         way_ns.min(self.way_ns(route))
     }

@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 
+use super::super::partition::Moment;
 use super::copies::{EARLY_DENOMINATOR, EARLY_NUMERATOR};
 use super::opening::Copied;
 use super::{Pending, Resent, Stall, Timeline};
@@ -33,8 +34,8 @@ const EARLY_SHARE: i64 = 10;
 pub(super) struct Copies {
     /// When the ACK comes of the last packet sent since something was sent again.
     pub(super) answered_ns: Option<i64>,
-    /// Near the sender: in which frame its timer ran out.
-    pub(super) timer_frame: Option<u64>,
+    /// Near the sender: when its timer ran out.
+    pub(super) timer: Option<Moment>,
     /// ... and what had been sent by then.
     timer_until: i64,
     /// It ran out too soon: all up to here was on its way.
@@ -71,8 +72,8 @@ impl Stall {
 
 impl Copies {
     /// The timer of its sender ran out, which had sent all up to `sent_until`.
-    pub(super) fn times_out(&mut self, frame: u64, sent_until: i64) {
-        self.timer_frame = Some(frame);
+    pub(super) fn times_out(&mut self, at: Moment, sent_until: i64) {
+        self.timer = Some(at);
         self.timer_until = sent_until;
         self.needless_until = 0;
     }
@@ -100,14 +101,15 @@ impl Copies {
         self.needless = self.needless.saturating_add(1);
     }
 
-    /// A duplicate ACK came of all up to `acked`.
-    pub(super) fn is_acked_again(&mut self, acked: i64) {
+    /// A duplicate ACK came of all up to `acked`: whether no copy is known that caused it.
+    pub(super) fn is_acked_again(&mut self, acked: i64) -> bool {
         if let Some(left) = self.needless.checked_sub(1) {
             self.needless = left;
-            return;
+            return false;
         }
         let times = self.take_acks_again(acked);
         self.again = (acked, times.saturating_add(1));
+        true
     }
 
     /// How often all up to there, and no more, was acknowledged again.
@@ -125,7 +127,7 @@ impl Copies {
             copy.cause,
             Cause::StallTailLoss | Cause::StallRetransmissionTimeout
         );
-        by_timer && !copy.is_probed && self.timer_frame.is_some_and(|frame| frame <= copy.frame)
+        by_timer && !copy.is_probed && self.timer.is_some_and(|at| at.frame <= copy.frame)
     }
 
     pub(super) fn are_needless(&self, end: i64, copy: Stall) -> bool {

@@ -134,35 +134,53 @@ impl Timeline {
             .as_heard
             .newest_ns
             .is_some_and(|ns| data.at.time_ns.saturating_sub(ns) <= AT_ONCE_MAX_NS);
-        let goes_on = self.copies.timer_frame.is_some() && follows_ack;
+        let goes_on = self.copies.timer.is_some() && follows_ack;
         if is_timed(data.recovery) && !goes_on {
-            self.copies.times_out(data.at.frame, self.sent_until);
+            self.copies.times_out(data.at, self.sent_until);
         }
     }
 
     /// An ACK of what a timer sent again that covers what was sent behind it, and not again, tells that this
     /// had come: the loss was not the end of a flight, though no duplicate ACK reached the sender.
-    pub(super) fn hear_of_tails(&mut self, acked: i64) {
+    pub(super) fn hear_of_tails(&mut self, acked: i64, route: Route) {
         let covered = self.pending.partition_point(|sent| sent.end <= acked);
-        let (mut arrived_frame, mut told_frame) = (None, None);
+        let way_ns = self.least_way_ns(route);
+        let link = self.link;
+        // Half of the way is that of the ACK.
+        let came_ns = |sent: &Pending| {
+            let due_ns = sent.at.time_ns.saturating_add(way_ns);
+            let due_ns = due_ns.saturating_add(link.of_payload(sent.bytes, sent.segments));
+            due_ns.max(sent.due_ns).saturating_sub(way_ns / 2)
+        };
+        let (mut arrived_ns, mut is_told) = (i64::MAX, false);
         for sent in self.pending.range_mut(..covered).rev() {
             match sent.stall.as_mut() {
                 None if sent.may_have_been_lost => {}
-                None => arrived_frame = arrived_frame.or(Some(sent.at.frame)),
+                None => arrived_ns = arrived_ns.min(came_ns(sent)),
                 Some(stall) if stall.cause == Cause::StallTailLoss && !stall.is_probed => {
-                    if arrived_frame.is_some_and(|arrived| arrived < stall.frame) {
+                    if arrived_ns < stall.sent_ns {
                         stall.cause = Cause::StallRetransmissionTimeout;
-                        told_frame = arrived_frame;
+                        is_told = true;
                     }
                 }
                 Some(_) => {}
             }
         }
-        let timer_frame = self.copies.timer_frame;
-        if let Some(timer_frame) =
-            timer_frame.filter(|timer| told_frame.is_some_and(|it| it < *timer))
-        {
-            self.timer_was_told(timer_frame);
+        let timer = self.copies.timer;
+        if let Some(timer) = timer.filter(|timer| is_told && arrived_ns < timer.time_ns) {
+            self.timer_was_told(timer.frame);
+        }
+    }
+
+    /// Of something out of order a duplicate ACK came at `time_ns`: if that had left its receiver when a timer ran out, it
+    /// would have told of the loss.
+    pub(super) fn hear_of_hole(&mut self, time_ns: i64, route: Route) {
+        let left_ns = time_ns.saturating_sub(self.least_way_ns(route) / 2);
+        let stalls = self.pending.iter().filter_map(|sent| sent.stall);
+        let by_timer = stalls.filter(|it| it.cause == Cause::StallTailLoss && !it.is_probed);
+        let told = by_timer.filter(|it| left_ns < it.sent_ns);
+        if let Some(frame) = told.map(|it| it.frame).min() {
+            self.timer_was_told(frame);
         }
     }
 

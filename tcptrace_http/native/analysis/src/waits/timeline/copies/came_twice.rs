@@ -90,10 +90,16 @@ mod tests {
                 .acknowledged(Moment::at_ms(time_ms), acked, ROUTE);
         }
 
+        fn hears_again(&mut self, time_ms: i64) {
+            let time_ns = time_ms * 1_000_000;
+            self.timeline.acknowledged_again(time_ns, false, ROUTE);
+        }
+
         fn waited_for_timer(&mut self) -> bool {
             self.timeline.settle_waiting(ROUTE);
             let mut pieces = self.timeline.between(0, i64::MAX);
-            pieces.any(|piece| piece.cause == Cause::StallTailLoss)
+            let stalls = [Cause::StallTailLoss, Cause::StallRetransmissionTimeout];
+            pieces.any(|piece| stalls.contains(&piece.cause))
         }
     }
 
@@ -113,7 +119,7 @@ mod tests {
         sender.sends(200 * copies + 60, 2);
         sender.sends(200 * copies + 60, 3);
         for _ in 0..duplicates {
-            sender.timeline.acknowledged_again();
+            sender.hears_again(200 * copies + 80);
         }
         sender.hears(200 * copies + 100, 3);
         sender.waited_for_timer()
@@ -136,7 +142,7 @@ mod tests {
         let mut sender = after_copies(1);
         sender.sends(260, 2);
         sender.sends(260, 3);
-        sender.timeline.acknowledged_again();
+        sender.hears_again(290);
         sender.times_out(800, 2);
         sender.hears(860, 3);
         assert!(sender.waited_for_timer());
@@ -147,7 +153,7 @@ mod tests {
         let mut sender = after_copies(1);
         sender.times_out(270, 1);
         sender.sends(280, 2);
-        sender.timeline.acknowledged_again();
+        sender.hears_again(300);
         sender.hears(320, 2);
         assert!(sender.waited_for_timer());
     }

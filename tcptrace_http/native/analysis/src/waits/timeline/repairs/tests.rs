@@ -304,3 +304,51 @@ fn what_is_sent_again_though_nothing_can_have_asked_for_it_was_sent_by_a_timer()
         assert_eq!(timeline.window.is_halved(), is_halved);
     }
 }
+
+/// What full segments waited for that left 100 ms from their receiver at these times, of which a timer sent the first
+/// again after a second; a duplicate ACK came at one time, if at all, and the ACK of all at the end.
+fn waited_near_sender(left_ms: &[i64], again_ms: Option<i64>, has_sacks: bool) -> Vec<Cause> {
+    let route = Route::at_sender(100);
+    let mut timeline = timeline();
+    timeline.shook_hands(100 * MS, 0, route);
+    for (left_ms, end) in left_ms.iter().zip((1001..).step_by(1000)) {
+        let data = Data::at_ms(*left_ms, end);
+        timeline.new_data(data, None, route, &Acks::default());
+    }
+    let copy = Resent {
+        recovery: Some(RecoveryKind::TailLoss),
+        ..resent(1000, 1, 1001)
+    };
+    timeline.resent(copy, None, route);
+    if let Some(again_ms) = again_ms {
+        timeline.acknowledged_again(again_ms * MS, has_sacks, route);
+    }
+    timeline.acknowledged(Moment::at_ms(1100), i64::MAX, route);
+    timeline.settle_waiting(route);
+    let stalls = [Cause::StallTailLoss, Cause::StallRetransmissionTimeout];
+    let causes = told(&timeline).into_iter().map(|it| it.0);
+    causes.filter(|it| stalls.contains(it)).collect()
+}
+
+#[test]
+fn what_came_behind_a_loss_when_its_timer_had_run_out_had_told_of_nothing() {
+    for (behind_ms, cause) in [
+        (940, Cause::StallRetransmissionTimeout),
+        (960, Cause::StallTailLoss),
+    ] {
+        assert_eq!(waited_near_sender(&[0, behind_ms], None, false), [cause]);
+    }
+}
+
+#[test]
+fn a_duplicate_ack_that_comes_too_soon_for_what_a_timer_sent_again_had_left_before() {
+    for (again_ms, has_sacks, cause) in [
+        (Some(1049), false, Cause::StallRetransmissionTimeout),
+        (Some(1049), true, Cause::StallRetransmissionTimeout),
+        (Some(1051), false, Cause::StallTailLoss),
+        (None, false, Cause::StallTailLoss),
+    ] {
+        let waited = waited_near_sender(&[0], again_ms, has_sacks);
+        assert_eq!(waited, [cause], "{again_ms:?}");
+    }
+}
