@@ -8,6 +8,7 @@
 
 mod as_due;
 mod behind_loss;
+mod distances;
 mod in_time;
 mod passed_over;
 
@@ -20,7 +21,7 @@ use self::passed_over::PassedOver;
 use super::asked::Closest;
 use super::link_times::LinkTime;
 use super::receiver::Receiver;
-use super::sent_link::{Bound, Distance, SentLink};
+use super::sent_link::{Bound, SentLink};
 use super::way::Way;
 use crate::byte_time::{per_byte, ByteTime, HEADER_BYTES};
 use crate::segment_size::FULL_SEGMENT_BYTES;
@@ -30,12 +31,6 @@ use crate::timeouts::DELAYED_ACK_SEGMENTS;
 const CONNECTIONS_MAX: usize = 16;
 /// Segments of a connection whose ACKs are waited for.
 const SENT_MAX: usize = 64;
-/// Shorter distances of ACKs are no slow link's.
-const GAP_MIN_NS: i64 = 2_000_000;
-/// Heartbeats of hosts send delayed ACKs, every 200 or 500 ms: such a rhythm is theirs, give or take so much.
-const HEARTBEAT_NS: i64 = 100_000_000;
-const HEARTBEAT_JITTER_NS: i64 = 500_000;
-
 /// A segment that is on its way: up to where it reaches, when it left and when its ACK is due.
 #[derive(Clone, Copy, Debug)]
 struct OnItsWay {
@@ -45,6 +40,8 @@ struct OnItsWay {
     /// So many had left before, of whichever connection.
     order: u64,
     was_sent_again: bool,
+    /// ... when, for the last time.
+    left_again_ns: i64,
 }
 
 #[derive(Debug)]
@@ -104,6 +101,7 @@ pub(super) struct SentQueue {
     /// What left while that was not known, and when.
     untimed: VecDeque<(i64, u32)>,
     acked_ns: i64,
+    again: distances::Again,
     receiver: Receiver,
     /// When the ACK of the newest segment is due.
     due_ns: i64,
@@ -187,7 +185,7 @@ impl SentQueue {
         let side = self.side(ports)?;
         let end = start.plus(bytes);
         if !end.is_after(side.next) {
-            side.leaves_again((start, end), order);
+            side.leaves_again(time_ns, (start, end), order);
             return due_ns;
         }
         if side.stretch.0 != number {
@@ -202,6 +200,7 @@ impl SentQueue {
             due_ns,
             order,
             was_sent_again: false,
+            left_again_ns: i64::MIN,
         });
         let newly = i64::from(end.distance_from(side.next));
         side.next = end;
@@ -219,7 +218,10 @@ impl SentQueue {
         asked: Option<Closest>,
     ) -> Option<LinkTime> {
         let number = self.stretch.number;
-        let heard = self.side(ports).and_then(|side| side.hears(ack, number))?;
+        let Some(heard) = self.side(ports).and_then(|side| side.hears(ack, number)) else {
+            self.hears_again(time_ns, ports, (ack, bytes));
+            return None;
+        };
         self.passes_over(time_ns, ports, heard.order);
         self.in_flight = self.in_flight.saturating_sub(heard.newly).max(0);
         let before_ns = std::mem::replace(&mut self.acked_ns, time_ns);
@@ -233,18 +235,7 @@ impl SentQueue {
             self.tells_receiver((time_ns, before_ns), newest, heard, way);
         }
         self.was_due(time_ns, newest);
-        // The data had come to the link before the ACK before this one went by.
-        let way_ns = way.bare_ns(self.link.byte_ps());
-        let had_waited = newest.left_ns.saturating_add(way_ns) <= before_ns;
-        let gap_ns = time_ns.saturating_sub(before_ns);
-        if had_waited && gap_ns >= GAP_MIN_NS && !is_of_heartbeat(gap_ns) {
-            let distance = Distance {
-                gap_ns,
-                newly: heard.newly,
-                segments: heard.segments,
-            };
-            self.link.is_paced(distance, asked);
-        }
+        self.learn_pace((time_ns, before_ns), ports, (newest, heard), way, asked);
         self.link.agrees(asked);
         self.carries_untimed(way);
         let is_of_stretch = heard.of_stretch.segments > 0 && !heard.was_sent_again;
@@ -327,11 +318,12 @@ impl Stretch {
 
 impl Side {
     /// What lies there is sent again.
-    fn leaves_again(&mut self, (start, end): (SeqNumber, SeqNumber), order: u64) {
+    fn leaves_again(&mut self, time_ns: i64, (start, end): (SeqNumber, SeqNumber), order: u64) {
         for sent in &mut self.on_its_way {
             if sent.end.is_after(start) && !sent.end.is_after(end) {
                 sent.order = order;
                 sent.was_sent_again = true;
+                sent.left_again_ns = time_ns;
             }
         }
     }
@@ -380,12 +372,6 @@ impl Side {
     fn in_flight(&self) -> i64 {
         i64::from(self.next.distance_from(self.acked))
     }
-}
-
-/// Whether ACKs are as far apart as the ticks of a heartbeat.
-fn is_of_heartbeat(gap_ns: i64) -> bool {
-    let beats_ns = gap_ns.saturating_add(HEARTBEAT_JITTER_NS) / HEARTBEAT_NS * HEARTBEAT_NS;
-    gap_ns.saturating_sub(beats_ns).saturating_abs() <= HEARTBEAT_JITTER_NS && beats_ns > 0
 }
 
 #[cfg(test)]
