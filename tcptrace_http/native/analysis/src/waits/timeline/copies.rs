@@ -113,8 +113,12 @@ impl Timeline {
 
     /// A handshake that stood behind other connections' data was longer than the path.
     pub(super) fn least_way_ns(&self, route: Route) -> i64 {
-        let way_ns = self.shared_way_ns.unwrap_or(i64::MAX);
-        way_ns.min(self.way_ns(route))
+        let own_ns = self.way_ns(route);
+        // Of what was sent again none is measured (Karn's algorithm).
+        match self.shared_way_ns {
+            Some(way_ns) if own_ns > 0 => way_ns.min(own_ns),
+            way_ns => way_ns.unwrap_or(own_ns),
+        }
     }
 
     /// An ACK that comes before that of a copy can is one of the data that was sent first: it was not lost. That is

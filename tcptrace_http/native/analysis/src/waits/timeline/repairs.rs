@@ -216,7 +216,10 @@ pub(super) fn is_timed(recovery: Option<RecoveryKind>) -> bool {
 pub(super) fn repair(recovery: Option<RecoveryKind>) -> Cause {
     match recovery {
         Some(RecoveryKind::Reordering) => Cause::NetworkReordering,
-        Some(RecoveryKind::TailLoss | RecoveryKind::TailLossProbe) => Cause::StallTailLoss,
+        // What is sent again behind a SYN that a timer sent again, as ACKs come, was lost with that.
+        Some(
+            RecoveryKind::TailLoss | RecoveryKind::TailLossProbe | RecoveryKind::SynRetransmission,
+        ) => Cause::StallTailLoss,
         Some(RecoveryKind::Timeout) => Cause::StallRetransmissionTimeout,
         _ => Cause::StallFastRecovery,
     }

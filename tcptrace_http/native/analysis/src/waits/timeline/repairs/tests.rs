@@ -352,3 +352,33 @@ fn a_duplicate_ack_that_comes_too_soon_for_what_a_timer_sent_again_had_left_befo
         assert_eq!(waited, [cause], "{again_ms:?}");
     }
 }
+
+#[test]
+fn what_is_sent_again_behind_a_syn_that_a_timer_sent_again_was_lost_with_that() {
+    let mut timeline = timeline();
+    let route = Route::at_sender(100);
+    timeline.shook_hands(100 * MS, 0, route);
+    timeline.new_data(plain(0), None, route, &Acks::default());
+    let copy = Resent {
+        recovery: Some(RecoveryKind::SynRetransmission),
+        ..resent(1100, 1, 1001)
+    };
+    timeline.resent(copy, None, route);
+    timeline.acknowledged(Moment::at_ms(1200), 1001, route);
+    timeline.settle_waiting(route);
+    let causes: Vec<_> = told(&timeline).into_iter().map(|it| it.0).collect();
+    assert!(causes.contains(&Cause::StallTailLoss), "{causes:?}");
+}
+
+#[test]
+fn a_copy_takes_the_way_of_other_connections_where_its_own_was_not_measured() {
+    let mut timeline = timeline();
+    let route = Route::at_sender(0);
+    let mut first = plain(0);
+    first.sharing.to_client_ns = Some(100 * MS);
+    timeline.new_data(first, None, route, &Acks::default());
+    timeline.resent(resent(1000, 1, 1001), None, route);
+    timeline.acknowledged(Moment::at_ms(1100), 1001, route);
+    timeline.settle_waiting(route);
+    assert_eq!(timeline.came.map(|came| came.time_ns / MS), Some(1100));
+}
