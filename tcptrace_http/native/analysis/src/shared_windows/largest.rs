@@ -44,8 +44,8 @@ pub(super) struct Flight {
 #[derive(Clone, Copy, Debug)]
 struct Steady {
     first: Flight,
-    /// So many followed it, the last of them when so many ACKs had come: what several SYNs tell that leave together is
-    /// told once.
+    /// So many followed it, the last of them when so many ACKs had come: what several SYNs tell that leave together, or
+    /// soon after each other, is told once.
     more: u32,
     acks: i64,
     /// Of other numbers of connections: what one of them left the others used.
@@ -117,9 +117,13 @@ impl LargestWindow {
         if is_below(steady.first.bytes) {
             return Shown::Nothing;
         }
-        let is_another = flight.acks > steady.acks;
-        steady.more = steady.more.saturating_add(u32::from(is_another));
-        steady.acks = flight.acks;
+        let segments = flight.bytes.checked_div(full_bytes).unwrap_or(0);
+        // Half of it or more, if each ACK is of two segments, was sent since.
+        let acks = flight.acks.saturating_sub(steady.acks);
+        if acks >= (segments / 4).max(1) {
+            steady.more = steady.more.saturating_add(1);
+            steady.acks = flight.acks;
+        }
         steady.is_of_all |= steady.first.senders != flight.senders;
         self.steady = Some(steady);
         if !steady.is_largest(flight, full_bytes, is_shared) {
@@ -168,6 +172,23 @@ mod tests {
         assert!(is_largest((16 * FULL, 16), true));
         assert!(!is_largest((16 * FULL, 15), true));
         assert!(!is_largest((16 * FULL + 1, 16), true));
+    }
+
+    #[test]
+    fn what_is_nearly_the_same_flight_is_told_once() {
+        for (acks, is_known) in [([4, 8, 17], true), ([1, 2, 17], false), ([4, 8, 15], false)] {
+            let mut largest = LargestWindow::default();
+            for (senders, acks) in (2..).zip([0].into_iter().chain(acks)) {
+                let flight = Flight {
+                    bytes: 16 * FULL,
+                    acks: 20 + acks,
+                    senders,
+                    ..Flight::default()
+                };
+                largest.shows(flight, FULL, false);
+            }
+            assert_eq!(largest.bytes.is_some(), is_known);
+        }
     }
 
     #[test]
