@@ -39,6 +39,7 @@ struct OnItsWay {
     due_ns: Option<i64>,
     /// So many had left before, of whichever connection.
     order: u64,
+    first_order: u64,
     was_sent_again: bool,
     /// ... when, for the last time.
     left_again_ns: i64,
@@ -56,8 +57,11 @@ struct Side {
     passed_over: PassedOver,
     /// When the ACK of its FIN is due, which brings no data.
     fin_due_ns: Option<i64>,
+    fin: Option<behind_loss::Fin>,
     /// What is missing: an ACK of all before it came when that of something behind was due.
     missing: Option<SeqNumber>,
+    /// The newest ACK, if it was of one segment.
+    alone: Option<behind_loss::Alone>,
 }
 
 /// What an ACK told of its connection.
@@ -109,6 +113,8 @@ pub(super) struct SentQueue {
     late_ns: i64,
     /// So many segments have left.
     left: u64,
+    /// Of what the newest ACK covered, that which had left last.
+    acked_order: Option<u64>,
 }
 
 impl SentQueue {
@@ -146,7 +152,9 @@ impl SentQueue {
             stretch: (0, first),
             passed_over: PassedOver::default(),
             fin_due_ns: None,
+            fin: None,
             missing: None,
+            alone: None,
         });
     }
 
@@ -199,6 +207,7 @@ impl SentQueue {
             left_ns: time_ns,
             due_ns,
             order,
+            first_order: order,
             was_sent_again: false,
             left_again_ns: i64::MIN,
         });
@@ -225,8 +234,10 @@ impl SentQueue {
         self.passes_over(time_ns, ports, heard.order);
         self.in_flight = self.in_flight.saturating_sub(heard.newly).max(0);
         let before_ns = std::mem::replace(&mut self.acked_ns, time_ns);
+        let order_before = std::mem::replace(&mut self.acked_order, heard.order);
         let newest = heard.newest.filter(|it| it.end == ack)?;
         self.may_tell_of_behind(time_ns, ports, newest);
+        self.tells_alone((time_ns, before_ns), ports, (newest, heard), order_before);
         if heard.of_stretch.segments > 0 {
             self.stretch.acknowledges(heard.of_stretch);
             self.learn_bound(time_ns, (newest.left_ns, heard.newly), way);
