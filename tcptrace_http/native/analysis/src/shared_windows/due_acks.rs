@@ -32,7 +32,9 @@ impl HostPair {
             }
             return None;
         }
-        let data = (segment.seq, segment.payload_bytes);
+        // What comes with a SYN lies behind it.
+        let start = segment.seq.plus(segment.has(flags::SYN).into());
+        let data = (start, segment.payload_bytes);
         self.sent_queue.sends(time_ns, ports, data, way)
     }
 
@@ -69,6 +71,7 @@ impl HostPair {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::segment;
     use super::*;
     use crate::byte_time::ByteTime;
 
@@ -97,5 +100,21 @@ mod tests {
         pair.sent_queue.link_takes(takes, way);
         pair.came_back(30 * MS, 0);
         pair
+    }
+
+    #[test]
+    fn data_that_comes_with_a_syn_is_told_of_by_the_ack_of_all_of_it() {
+        let mut pair = HostPair::with_path(0);
+        pair.came_back(30 * MS, 0);
+        let way = Way {
+            elapsed_ns: 30 * MS,
+            bytes: 0,
+        };
+        let data = segment(flags::SYN | flags::ACK, 0, 1, 1000);
+        pair.queue_sends(0, &data);
+        let ports = (data.destination_port, data.source_port);
+        let ack = (data.seq.plus(1001), 0);
+        let late = pair.sent_queue.hears(40 * MS, ports, ack, way, None);
+        assert!(late.is_some());
     }
 }
