@@ -34,7 +34,17 @@ impl FullBuffer {
     }
 }
 
+/// No buffer is smaller: 4.3BSD's had 2,048 bytes, and Linux makes none with less room (SOCK_MIN_SNDBUF).
+const BUFFER_MIN_BYTES: i64 = 2048;
+
 impl UsedWindow {
+    /// Whether what was outstanding when it stopped fills the buffer as far as that is known, or is more than the smallest
+    /// holds with a segment of `bytes` more.
+    pub(crate) fn may_fill_buffer(&self, bytes: u32) -> bool {
+        let is_enough = self.outstanding.saturating_add(i64::from(bytes)) > BUFFER_MIN_BYTES;
+        is_enough || self.would_fill_buffer(self.outstanding)
+    }
+
     /// Its full buffer stopped it although the receiver's window had room for a segment.
     pub(crate) fn leaves_room(&mut self) {
         self.left_room = self.left_room.saturating_add(1);

@@ -15,6 +15,15 @@ fn a_buffer_that_shows_a_part_of_a_segment_more_is_the_same() {
 }
 
 #[test]
+fn what_is_less_than_the_smallest_buffer_holds_fills_none_unless_one_is_known() {
+    let (mut window, _) = after(&[(1, 0)]);
+    assert!(window.may_fill_buffer(1100));
+    assert!(!window.may_fill_buffer(1000));
+    window.has_buffer_of(Some(1000));
+    assert!(window.may_fill_buffer(1000));
+}
+
+#[test]
 fn a_full_buffer_that_left_room_in_the_receivers_window_twice_is_no_larger_than_that() {
     let (mut window, _) = after(&[(4, 0), (8, 4), (12, 8)]);
     window.is_of_buffer();

@@ -143,7 +143,10 @@ impl Timeline {
             && !route.is_at_sender
             && self.window.fills_shown(self.sent_until, data.bytes);
         let is_of_window = was_full || fills_shown || self.had_no_room(data, route, acks);
-        let told = self.cause_of(released, limit, (data, is_of_window));
+        // A window that others use as well looks like one of its own that does not grow.
+        let is_buffer = limit != Limit::SendBuffer || self.window.may_fill_buffer(data.bytes);
+        let told_limit = if is_buffer { limit } else { Limit::SlowStart };
+        let told = self.cause_of(released, told_limit, (data, is_of_window));
         let told = self.of_recovery(told, (data, is_answer), released, (route, acks));
         let told = self.in_buffer(told, limit, (data, route), acks);
         // A buffer that holds as much as the link carries in between looks full, too.
@@ -295,6 +298,41 @@ mod tests {
             };
             let told = timeline.cause_of(Released::ByAck, Limit::None, (short, true));
             assert_eq!(told.0, cause);
+        }
+    }
+
+    /// What a full segment waited for that its ACK let go while one was outstanding, after two ACKs of one such each.
+    fn told_with_one_outstanding(full_bytes: u32) -> Option<Cause> {
+        const MS: i64 = 1_000_000;
+        let start = (1 << 32) - 3000;
+        let end_of = |segments: i64| start + segments * i64::from(full_bytes);
+        let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
+        timeline.window.hears(0, end_of(-1));
+        for end in [start, end_of(1)] {
+            timeline.window.stops(end, full_bytes);
+            timeline.window.hears(0, end);
+        }
+        timeline.sent_until = end_of(2);
+        (timeline.sent, timeline.sent_bytes) = (Some((Moment::at_ms(100), true)), full_bytes);
+        timeline.has_more = true;
+        let mut acks = Acks::default();
+        acks.push(100 * MS, end_of(2), 60_000, 100 * MS);
+        let data = Data {
+            bytes: full_bytes,
+            full_bytes,
+            ..Data::at_ms(200, end_of(3))
+        };
+        let told = timeline.wait_before((data, false), Route::at_receiver(100), &acks);
+        told.map(|(cause, _)| cause)
+    }
+
+    #[test]
+    fn what_is_less_than_any_buffer_holds_was_stopped_by_a_window() {
+        for (full_bytes, cause) in [
+            (500, Cause::SendLimitedSlowStart),
+            (1460, Cause::SendLimitedSendBuffer),
+        ] {
+            assert_eq!(told_with_one_outstanding(full_bytes), Some(cause));
         }
     }
 
