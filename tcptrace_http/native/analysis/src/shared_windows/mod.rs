@@ -26,6 +26,7 @@ mod bare;
 mod beginnings;
 mod begun_piece;
 mod below_threshold;
+mod by_sender_clock;
 mod came_late;
 mod clock;
 mod closed_window;
