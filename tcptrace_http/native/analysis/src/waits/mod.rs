@@ -38,7 +38,7 @@ use crate::arrivals::Arrivals;
 use crate::byte_time::ByteTime;
 use crate::half::LastHeard;
 use crate::observation::observation_point;
-use crate::shared_windows::{Ahead, Phases, Receiver, Sharing};
+use crate::shared_windows::{Ahead, Receiver, Sharing};
 use crate::used_window::FullBuffer;
 use acks::Acks;
 use behind::Behind;
@@ -251,17 +251,6 @@ impl Waits {
     /// The server's connections to the client were found to share a window.
     pub fn windows_are_shared(&mut self) {
         self.responses.windows_are_shared();
-    }
-
-    /// ... which was in these phases, as others showed when this one was over.
-    pub fn window_was_shared(&mut self, phases: Phases, path: Path) {
-        self.responses.note_phases(phases, path.of_responses());
-    }
-
-    /// ... which was the largest that its stack has in these.
-    pub fn window_was_largest(&mut self, phases: Phases, path: Path) {
-        self.responses
-            .window_was_largest(phases, path.of_responses());
     }
 
     /// What all connections between the two hosts have told of the slowest link until now.

@@ -3,9 +3,21 @@
 use trace_model::rows::Cause;
 
 use super::partition::{Moment, Partition};
-use super::Waits;
+use super::{Path, Waits};
+use crate::shared_windows::Phases;
 
 impl Waits {
+    /// The server's connections have shared a window in these phases, as others showed when this one was over.
+    pub fn window_was_shared(&mut self, phases: Phases, path: Path) {
+        self.responses.note_phases(phases, path.of_responses());
+    }
+
+    /// ... and that was the largest that its stack has in some of them.
+    pub fn window_was_largest(&mut self, phases: Phases, path: Path) {
+        self.responses
+            .window_was_largest(phases, path.of_responses());
+    }
+
     /// Gives the time up to `moment` to what held a response; of a window to the phase that it was in, if
     /// connections share it and data was lost.
     pub(super) fn give_held(

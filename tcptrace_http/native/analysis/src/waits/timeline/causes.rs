@@ -143,10 +143,7 @@ impl Timeline {
             && !route.is_at_sender
             && self.window.fills_shown(self.sent_until, data.bytes);
         let is_of_window = was_full || fills_shown || self.had_no_room(data, route, acks);
-        // A window that others use as well looks like one of its own that does not grow.
-        let is_buffer = limit != Limit::SendBuffer || self.window.may_fill_buffer(data.bytes);
-        let told_limit = if is_buffer { limit } else { Limit::SlowStart };
-        let told = self.cause_of(released, told_limit, (data, is_of_window));
+        let told = self.cause_of(released, self.of_small(limit, data), (data, is_of_window));
         let told = self.of_recovery(told, (data, is_answer), released, (route, acks));
         let told = self.in_buffer(told, limit, (data, route), acks);
         // A buffer that holds as much as the link carries in between looks full, too.
@@ -185,6 +182,15 @@ impl Timeline {
             return Some((self.words.burst, ASSUMED));
         }
         Some(told)
+    }
+
+    /// What limits a sender that seems to have stopped at `limit`: with less than the smallest buffer holds it was a window,
+    /// for one that others use as well looks like one of its own that does not grow.
+    fn of_small(&self, limit: Limit, data: Data) -> Limit {
+        match limit {
+            Limit::SendBuffer if !self.window.may_fill_buffer(data.bytes) => Limit::SlowStart,
+            limit => limit,
+        }
     }
 
     /// Whether the segment before was a full one. Where no MSS was offered a much larger one shows that it was not,

@@ -87,11 +87,13 @@ impl Timeline {
     pub(super) fn note_refill(&mut self, data: Data, route: Route, acks: &Acks) {
         let holds = self.refills.holds.take();
         self.refills.holds = holds.filter(|it| self.window.never_had_more_than(*it));
+        let is_end = data.is_pushed && !data.is_full() && !data.opens_hole;
+        if route.is_at_sender || !is_end || self.refills.holds.is_some() {
+            return;
+        }
         let known_ns = Acks::known_by(data.at.time_ns, route.to_sender_ns);
         // What is short leaves before all is acknowledged only where Nagle's algorithm is off.
-        let is_above_nagle = !data.is_full() && acks.acked_by(known_ns) < data.start();
-        let is_sent_at_once = data.is_pushed && !data.opens_hole && is_above_nagle;
-        if route.is_at_sender || !is_sent_at_once || self.refills.holds.is_some() {
+        if acks.acked_by(known_ns) >= data.start() {
             return;
         }
         let most = UNITS.end().saturating_mul(UNIT_BYTES);
