@@ -66,10 +66,6 @@ impl HostPair {
         if !segment.has(flags::ACK) {
             return;
         }
-        self.sender_clock.hears(ports.0, segment.ack);
-        let Some(connection) = self.connection(ports.0, ports.1) else {
-            return;
-        };
         let refused = connection.refuses(segment);
         let is_first = connection.acked.is_none();
         let had_acked = connection.acked.or(connection.first);
@@ -102,6 +98,7 @@ impl HostPair {
                 self.phases.has_reached_threshold(time_ns);
             }
         }
+        self.sender_clock.hears(ports.0, segment.ack);
         let answered = syn_ack_ns.filter(|_| is_first);
         if let Some(back_ns) = answered.map(|then| time_ns.saturating_sub(then)) {
             self.came_back(back_ns, segment.payload_bytes);

@@ -334,7 +334,7 @@ impl SharedWindows {
         Some(pair.phases_as_let_go())
     }
 
-    /// The phases of the window of the connections between these hosts, if they share one.
+    /// The phases of the window of the connections between these hosts, as if they shared one.
     #[must_use]
     pub fn phases(&self, hosts: (IpAddress, IpAddress)) -> Option<Phases> {
         self.pair(hosts).map(HostPair::phases_as_let_go)

@@ -77,7 +77,7 @@ impl Timeline {
     /// How large the sender's buffer is, as far as that tells others.
     pub(in crate::waits) fn full_buffer(&self) -> FullBuffer {
         FullBuffer {
-            refilled: self.refilled_holds(),
+            refilled: self.refills.holds,
             ..self.window.full_buffer()
         }
     }

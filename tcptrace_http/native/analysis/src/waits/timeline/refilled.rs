@@ -52,7 +52,8 @@ fn common_divisor(mut one: i64, mut other: i64) -> i64 {
 pub(super) struct Refills {
     /// Of the present answer: writes of another begin anew.
     ends: Vec<Ends>,
-    holds: Option<i64>,
+    /// As far as that is known.
+    pub(super) holds: Option<i64>,
     /// How long the newest data waited for room in it.
     pub(super) waited_ns: Option<i64>,
 }
@@ -115,11 +116,6 @@ impl Timeline {
         let before = acks.acked_by(newest.time_ns.saturating_sub(1));
         let holds = data.end.saturating_sub(newest.acked);
         newest.acked.saturating_sub(before) == i64::from(data.bytes) && self.may_hold(holds)
-    }
-
-    /// How large the sender's buffer is that was refilled each time, if that is known.
-    pub(super) fn refilled_holds(&self) -> Option<i64> {
-        self.refills.holds
     }
 
     /// For how long `data` waited until an ACK made room for it in a buffer that had been refilled by the one before it;
