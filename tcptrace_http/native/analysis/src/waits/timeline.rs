@@ -50,6 +50,7 @@ mod stood;
 mod told_by_host;
 mod waiting_acks;
 mod was_paced;
+mod woken_writer;
 mod words;
 
 use std::collections::VecDeque;
@@ -72,12 +73,13 @@ use self::piece::Waited;
 use self::refilled::Refills;
 use self::settling::service_ns;
 use self::shared::shared_window;
+use self::woken_writer::Fill;
 pub(super) use self::words::Words;
 use super::acks::Acks;
 use super::link::Link;
 use super::link_burst::LinkBurst;
 use super::pace::Pace;
-use super::partition::{Moment, INFERRED};
+use super::partition::Moment;
 use crate::arrivals::Arrivals;
 use crate::used_window::UsedWindow;
 
@@ -122,6 +124,7 @@ pub(super) struct Timeline {
     has_more: bool,
     newest: FoundInBuffer,
     pushes: Pushes,
+    fill: Fill,
     refills: Refills,
     /// When an ACK made room for the newest data in its sender's buffer, if that had been full.
     made_buffer_room_ns: Option<i64>,
@@ -192,6 +195,7 @@ impl Timeline {
             has_more: false,
             newest: FoundInBuffer::default(),
             pushes: Pushes::default(),
+            fill: Fill::default(),
             refills: Refills::default(),
             made_buffer_room_ns: None,
             nagle_is_off: false,
@@ -229,25 +233,6 @@ impl Timeline {
             phases: phases::Known::default(),
             gone_back: gone_back::GoneBack::default(),
             as_heard: as_heard::AsHeard::default(),
-        }
-    }
-
-    /// The sender's connections were found to share a window.
-    pub(super) fn windows_are_shared(&mut self) {
-        for piece in &mut self.pieces {
-            if let Some(cause) = piece.if_shared.take() {
-                piece.cause = cause;
-                piece.waited = None;
-            }
-        }
-        for sent in &mut self.pending {
-            let shared = sent.if_shared.take().map(|cause| (cause, INFERRED));
-            sent.is_shared |= shared.is_some();
-            sent.ack_delay.is_of_shared_window();
-            sent.cause = shared.or(sent.cause);
-        }
-        for opening in &mut self.openings {
-            opening.held = opening.if_shared.or(opening.held);
         }
     }
 
@@ -305,6 +290,7 @@ impl Timeline {
         self.has_gone_back(data, route);
         self.made_buffer_room_ns = self.buffer_room_made_ns((data, is_answer), route, acks);
         self.refills.waited_ns = self.refill_waited_ns((data, is_answer), route, acks);
+        self.note_fill(data, route, acks);
         let waited_for = self.wait_before((data, is_answer), route, acks);
         let waited_for = self.of_full_buffer(waited_for, data, route, acks);
         let cause = self.of_rhythm(waited_for, data.sharing);

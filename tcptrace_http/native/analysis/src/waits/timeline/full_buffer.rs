@@ -20,9 +20,6 @@ pub(super) const UNITS: std::ops::RangeInclusive<i64> = 2..=64;
 /// A sender has room for so many segments at least, or each waits for the delayed ACK of the one before.
 const SEGMENTS_MIN: i64 = 2;
 
-/// A writer sleeps until there is room for so much (4.4BSD's so_snd.sb_lowat, which is a cluster of buffers).
-const WAKES_BYTES: i64 = 2048;
-
 /// Ends of writes that are remembered: of a few round trips.
 const PUSHES_MAX: usize = 16;
 
@@ -30,8 +27,6 @@ const PUSHES_MAX: usize = 16;
 #[derive(Debug, Default)]
 pub(super) struct Pushes {
     ends: VecDeque<i64>,
-    /// Where the newest answer begins, if that is known.
-    begins: Option<i64>,
 }
 
 impl Pushes {
@@ -46,7 +41,6 @@ impl Pushes {
     /// An answer begins: what is before it was another write.
     pub(super) fn begins_with(&mut self, data: Data) {
         let start = data.start();
-        self.begins = (!data.opens_hole).then_some(start);
         if !data.opens_hole && self.ends.back() != Some(&start) {
             self.note(start);
         }
@@ -166,29 +160,6 @@ impl Timeline {
         let is_no_window = holds.checked_rem(i64::from(self.full_bytes)) != Some(0);
         is_buffer && is_no_window && self.window.never_had_more_than(holds)
     }
-
-    /// When the ACK went by that let `data` go at once behind all that a buffer had taken of an answer, which had been
-    /// empty until then, if what had been acknowledged of that woke no writer: who writes piece by piece, and waits for
-    /// no room, had written the next one by then.
-    fn woke_writer_ns(
-        &self,
-        data: Data,
-        (heard_ns, until_ns): (i64, i64),
-        acks: &Acks,
-    ) -> Option<i64> {
-        let begins = self.pushes.begins?;
-        let holds = self.sent_until.saturating_sub(begins);
-        let room = acks.acked_by(heard_ns).saturating_sub(begins);
-        if room <= 0 || room >= WAKES_BYTES || !self.may_hold(holds) {
-            return None;
-        }
-        let takes_ns = self.takes(data.bytes, data.segments, data.full_bytes);
-        let since_ns = until_ns
-            .saturating_sub(takes_ns)
-            .saturating_sub(RELEASE_MAX_NS);
-        let newest = acks.between(heard_ns, until_ns).last()?;
-        (newest.time_ns >= since_ns).then_some(newest.time_ns)
-    }
 }
 
 /// Whether what waited for `cause` was let go by an ACK.
@@ -199,6 +170,7 @@ fn is_of_ack(cause: Cause) -> bool {
             | Cause::SendLimitedSlowStart
             | Cause::SendLimitedCwnd
             | Cause::SendLimitedReceiveWindow
+            | Cause::StallSlowStartRestart
     )
 }
 
@@ -319,31 +291,6 @@ mod tests {
     #[test]
     fn what_ends_whole_kilobytes_behind_the_end_of_a_write_may_be_the_next_one() {
         assert_eq!(had_room_ms(2000 + 4096, 2000, 1000), None);
-    }
-
-    /// When the ACK made room for what came then behind the first 4,096 bytes of an answer, of which so much had been
-    /// acknowledged when the last left.
-    fn woken_ms(acked: i64, came_ms: i64) -> Option<i64> {
-        let (mut timeline, _) = sent_all(4096, 0, 1000);
-        timeline.pushes = Pushes::default();
-        timeline.pushes.begins_with(Data::at_ms(0, START + 1000));
-        timeline.pushes.note(START + 4096);
-        let mut acks = Acks::default();
-        for (ms, acked) in [(0, 0), (100, acked), (400, 4096)] {
-            acks.push(ms * MS, START + acked, 60_000, 100 * MS);
-        }
-        let route = Route::at_receiver(100);
-        let data = Data::at_ms(came_ms, START + 5096);
-        let made_ns = timeline.buffer_room_made_ns((data, false), route, &acks);
-        made_ns.map(|ns| ns / MS)
-    }
-
-    #[test]
-    fn a_writer_that_too_little_room_did_not_wake_goes_on_with_the_next_ack() {
-        assert_eq!(woken_ms(1000, 500), Some(400));
-        assert_eq!(woken_ms(2100, 500), None, "it had been woken");
-        assert_eq!(woken_ms(0, 500), None, "a write may end there");
-        assert_eq!(woken_ms(1000, 700), None, "written later");
     }
 
     #[test]

@@ -51,6 +51,7 @@ impl Timeline {
     /// An answer begins with this segment, if there is room to remember it.
     pub(super) fn begins_answer(&mut self, data: Data, is_missed: bool) {
         self.pushes.begins_with(data);
+        self.fill.begins_answer(data);
         self.refills.begin_anew();
         if data.opens_hole {
             self.copies.of_opening = None;

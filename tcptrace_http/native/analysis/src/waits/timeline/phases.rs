@@ -1,7 +1,9 @@
-//! When the window that connections share was in slow start while data waited for it.
+//! What shows late of a window that connections share: that they do, and when it was in slow start while data waited
+//! for it.
 
 use std::collections::VecDeque;
 
+use super::super::partition::INFERRED;
 use super::{Route, Timeline};
 use crate::shared_windows::{Phases, SlowStart};
 
@@ -83,6 +85,25 @@ impl Known {
 }
 
 impl Timeline {
+    /// The sender's connections were found to share a window.
+    pub(in crate::waits) fn windows_are_shared(&mut self) {
+        for piece in &mut self.pieces {
+            if let Some(cause) = piece.if_shared.take() {
+                piece.cause = cause;
+                piece.waited = None;
+            }
+        }
+        for sent in &mut self.pending {
+            let shared = sent.if_shared.take().map(|cause| (cause, INFERRED));
+            sent.is_shared |= shared.is_some();
+            sent.ack_delay.is_of_shared_window();
+            sent.cause = shared.or(sent.cause);
+        }
+        for opening in &mut self.openings {
+            opening.held = opening.if_shared.or(opening.held);
+        }
+    }
+
     /// The window is shared, and was in slow start then.
     pub(in crate::waits) fn note_phases(&mut self, phases: Phases, route: Route) {
         // Near the sender the window moves a way sooner than what it lets go comes.
