@@ -17,13 +17,12 @@ impl HostPair {
         self.is_shared = are_sharing && !self.are_divided;
     }
 
-    /// Whether the connection of an ACK was over with that, or with what went together with it.
+    /// Whether a connection was over with an ACK, or with what went together with it, on whichever connection: of ACKs
+    /// that come together it is not known which one let data go.
     pub(super) fn ends_connection(&self, ack: Ack) -> bool {
-        let is_its_own = |it: &&Connection| it.client_port == ack.client_port;
-        let connection = self.connections.iter().rev().find(is_its_own);
-        let over_ns = connection.and_then(|it| it.over_ns);
-        let after_ns = over_ns.map(|over_ns| over_ns.saturating_sub(ack.time_ns));
-        after_ns.is_some_and(|it| it.saturating_abs() <= CLOSE_NS)
+        let is_then = |over_ns: i64| over_ns.abs_diff(ack.time_ns) <= CLOSE_NS.unsigned_abs();
+        let is_over = |it: &Connection| it.over_ns.is_some_and(is_then);
+        self.connections.iter().any(is_over)
     }
 
     /// Whether the end of another connection made the room for what comes now, which left with that ACK.
@@ -40,6 +39,18 @@ mod tests {
     use trace_model::SeqNumber;
 
     const MS: i64 = 1_000_000;
+
+    #[test]
+    fn of_acks_that_come_together_the_one_that_ends_a_connection_may_have_let_data_go() {
+        let mut pair = HostPair::with_path(100 * MS);
+        let mut connection = Connection::new(0, (2, 80), SeqNumber(0), false);
+        connection.over_ns = Some(500 * MS);
+        pair.connections.push_back(connection);
+        for (after_us, is_end) in [(200, true), (600, false)] {
+            let of_another = Ack::of_data(500 * MS + after_us * 1000, 3, 0);
+            assert_eq!(pair.ends_connection(of_another), is_end);
+        }
+    }
 
     #[test]
     fn what_is_divided_is_not_shared_and_only_an_end_of_another_lets_its_data_go() {
