@@ -43,9 +43,9 @@ impl Timers {
         self.most_are_within(waited_ns, waited_ns / SAME_SHARE)
     }
 
-    /// ... so exactly that it is no chance, and more than one of them did.
+    /// ... so exactly that it is no chance, be it a single one.
     pub(super) fn agree_exactly(&self, waited_ns: i64) -> bool {
-        self.waits_ns.len() > 1 && self.most_are_within(waited_ns, EXACT_NS)
+        self.most_are_within(waited_ns, EXACT_NS)
     }
 
     /// What most of the timers before have waited for, exactly, if another one has that waited for so long at the least
@@ -156,6 +156,19 @@ mod tests {
         assert_eq!(exactly_ms(702, 708, 708), None);
         assert_eq!(exactly_ms(650, 708, 708), None, "too long");
         assert_eq!(exactly_ms(650, 708, 700), Some(700));
+    }
+
+    #[test]
+    fn a_single_timer_tells_what_another_waited_for_that_may_have_run_out_then() {
+        let exactly_ms = |timers: &Timers, least_ms: i64| {
+            let exactly_ns = timers.exactly_ns((least_ms * MS, 708 * MS), 708 * MS);
+            exactly_ns.map(|ns| ns / MS)
+        };
+        let mut timers = Timers::default();
+        assert_eq!(exactly_ms(&timers, 692), None);
+        timers.ran_out(1000 * MS, &[700 * MS]);
+        assert_eq!(exactly_ms(&timers, 692), Some(700));
+        assert_eq!(exactly_ms(&timers, 702), None);
     }
 
     #[test]
