@@ -16,13 +16,21 @@ impl HostPair {
         // A bare ACK comes in the pace of the data that it acknowledges.
         if segment.payload_bytes > 0 || segment.has(flags::FIN) {
             let distance = LinkTime::of_distance(gap_ns, segment.payload_bytes);
-            self.took_at_server(distance);
+            let longer = i64::from(self.headers.longer_than_data_bytes(segment));
+            self.took_at_server(LinkTime {
+                bytes: distance.bytes.saturating_add(longer),
+                ..distance
+            });
         }
     }
 
     /// An ACK came so late: the answer to a SYN, which the path was measured with, has options besides.
     pub(super) fn acked_late(&mut self, late: LinkTime) {
-        let longer = i64::from(self.headers.syn_ack_longer_bytes());
+        let longer = if late.is_with_syn {
+            0
+        } else {
+            i64::from(self.headers.syn_ack_longer_bytes())
+        };
         self.took_at_server(LinkTime {
             bytes: late.bytes.saturating_sub(longer),
             ..late
@@ -73,6 +81,7 @@ mod tests {
                 packets: 0,
                 is_distance: false,
                 stretch: Some(stretch),
+                is_with_syn: false,
             });
         }
         pair.sent_queue.byte_ps()
@@ -88,6 +97,39 @@ mod tests {
             None,
             "a timer had delayed it"
         );
+    }
+
+    /// ... whose SYN of 600 bytes came so long behind another one, with 28 bytes of options, and whose ACK of 1,000 bytes
+    /// came so late, which had come with a SYN's answer or not. That has 12 bytes of options.
+    fn is_told_by_syns(asked_us: i64, late_us: i64, is_with_syn: bool) -> bool {
+        let mut pair = HostPair::with_path(0);
+        pair.came_back(50 * MS, 0);
+        let header = |flags: u16, header_bytes: u8, bytes: u32| Segment {
+            header_bytes,
+            ..segment(flags, 0, 0, bytes)
+        };
+        pair.has_headers(false, &header(flags::SYN | flags::ACK, 32, 0));
+        pair.has_headers(false, &header(flags::ACK, 20, 1000));
+        pair.sent_queue.carries(1000);
+        pair.asked_behind(asked_us * 1000, &header(flags::SYN, 48, 600));
+        pair.acked_late(LinkTime {
+            elapsed_ns: late_us * 1000,
+            bytes: 1000,
+            packets: 0,
+            is_distance: false,
+            stretch: Some(1),
+            is_with_syn,
+        });
+        pair.sent_queue.byte_ps().is_some()
+    }
+
+    #[test]
+    fn a_syn_that_asks_has_its_own_options_and_what_comes_with_its_answer_those_of_it() {
+        let (syn_us, data_us) = (100 * (600 + 28 + 54), 100 * 1000);
+        assert!(is_told_by_syns(syn_us, data_us, true));
+        assert!(!is_told_by_syns(syn_us, data_us, false));
+        assert!(is_told_by_syns(syn_us, data_us - 100 * 12, false));
+        assert!(!is_told_by_syns(syn_us - 100 * 28, data_us, true));
     }
 
     #[test]

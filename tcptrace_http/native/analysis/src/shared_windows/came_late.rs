@@ -51,6 +51,7 @@ impl HostPair {
             packets,
             is_distance: false,
             stretch: None,
+            is_with_syn: false,
         };
         let header_bytes = self.headers.of_data(self.client.is_v6);
         let by_other = header_bytes.and_then(|it| self.link_times.was_as_late(late, it));

@@ -24,6 +24,9 @@ impl HostPair {
         let ports = (segment.destination_port, segment.source_port);
         if segment.has(flags::SYN) {
             self.sent_queue.opens(ports, segment.seq.plus(1));
+            if segment.payload_bytes > 0 {
+                self.sent_queue.begins_with_syn(ports);
+            }
         }
         let way = self.way_from_server()?;
         if segment.payload_bytes == 0 {

@@ -59,6 +59,14 @@ impl Headers {
         of_tcp.map(|bytes| bytes.saturating_add(ip_bytes))
     }
 
+    /// Bytes of a SYN that comes with data which the server's newest data lacks.
+    pub(super) fn longer_than_data_bytes(self, segment: &Segment<'_>) -> u32 {
+        let [_, server] = self.0;
+        let syn_bytes = Some(segment.header_bytes).filter(|_| segment.has(flags::SYN));
+        let both = syn_bytes.zip(server.data_bytes);
+        both.map_or(0, |(syn, data)| u32::from(syn.saturating_sub(data)))
+    }
+
     /// Bytes of a SYN and its answer that other packets lack.
     pub(super) fn syn_longer_bytes(self) -> u32 {
         self.0.into_iter().map(Header::syn_longer_bytes).sum()

@@ -34,6 +34,8 @@ pub(super) struct LinkTime {
     pub(super) is_distance: bool,
     /// What was acknowledged is of a stretch in which data was on its way all the time.
     pub(super) stretch: Option<u32>,
+    /// ... which came with the SYN's answer.
+    pub(super) is_with_syn: bool,
 }
 
 impl LinkTime {
@@ -45,6 +47,7 @@ impl LinkTime {
             packets: 1,
             is_distance: true,
             stretch: None,
+            is_with_syn: false,
         }
     }
 
@@ -179,6 +182,7 @@ mod tests {
             packets: 0,
             is_distance: false,
             stretch: Some(stretch),
+            is_with_syn: false,
         };
         let mut times = LinkTimes::default();
         times.note(late(100, 1));
@@ -202,6 +206,7 @@ mod tests {
             packets,
             is_distance: false,
             stretch: None,
+            is_with_syn: false,
         });
         let distance = LinkTime::of_distance(gap_us * 1000, 960);
         times.agree_with(distance, 40).is_some()
@@ -227,6 +232,7 @@ mod tests {
             packets,
             is_distance: false,
             stretch: None,
+            is_with_syn: false,
         };
         let mut times = LinkTimes::default();
         times.note(late(50_000, 500, 0));

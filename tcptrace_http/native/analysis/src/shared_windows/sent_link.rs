@@ -353,6 +353,7 @@ mod tests {
             packets: 1,
             is_distance: false,
             stretch: Some(1),
+            is_with_syn: false,
         };
         link.is_timed(timed);
         let mut again = link;

@@ -49,6 +49,8 @@ struct OnItsWay {
 struct Side {
     ports: (u16, u16),
     first: SeqNumber,
+    /// Its first data came with the SYN's answer.
+    is_with_syn: bool,
     next: SeqNumber,
     acked: SeqNumber,
     on_its_way: VecDeque<OnItsWay>,
@@ -91,6 +93,8 @@ struct Acknowledged {
 struct Stretch {
     number: u32,
     begun_ns: i64,
+    /// It begins with what comes with a SYN's answer.
+    is_with_syn: bool,
     /// Of it is acknowledged so much, with headers; and in so many segments.
     acked: i64,
     segments: i64,
@@ -146,6 +150,7 @@ impl SentQueue {
         self.sides.push_back(Side {
             ports,
             first,
+            is_with_syn: false,
             next: first,
             acked: first,
             on_its_way: VecDeque::new(),
@@ -183,6 +188,7 @@ impl SentQueue {
             self.stretch = Stretch {
                 number: self.stretch.number.wrapping_add(1),
                 begun_ns: time_ns,
+                is_with_syn: self.is_with_syn(ports, start),
                 ..Stretch::default()
             };
         }

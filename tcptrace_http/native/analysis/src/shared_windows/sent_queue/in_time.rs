@@ -1,11 +1,25 @@
 //! How late ACKs come, by which the slowest link may be told, and what that makes of the queue.
 
+use trace_model::SeqNumber;
+
 use super::super::link_times::LinkTime;
 use super::super::way::Way;
 use super::{SentQueue, Stretch};
 use crate::byte_time::ByteTime;
 
 impl SentQueue {
+    /// A connection's first data comes with its SYN's answer.
+    pub(in crate::shared_windows) fn begins_with_syn(&mut self, ports: (u16, u16)) {
+        if let Some(side) = self.side(ports) {
+            side.is_with_syn = true;
+        }
+    }
+
+    pub(super) fn is_with_syn(&self, ports: (u16, u16), start: SeqNumber) -> bool {
+        let side = self.sides.iter().rev().find(|it| it.ports == ports);
+        side.is_some_and(|it| it.is_with_syn && it.first == start)
+    }
+
     /// An ACK came so late.
     pub(in crate::shared_windows) fn link_took(&mut self, time: LinkTime) {
         self.link.took(time);
@@ -30,6 +44,7 @@ impl Stretch {
             packets: u32::try_from(self.segments.saturating_sub(1)).unwrap_or(0),
             is_distance: false,
             stretch: Some(self.number),
+            is_with_syn: self.is_with_syn,
         }
     }
 }
@@ -60,6 +75,27 @@ mod tests {
         assert_eq!(late(125, 1, 0), Some((105, 1046, 0)));
         assert_eq!(late(265, 2, 300), Some((245, 2 * 1046 + 300, 1)));
         assert_eq!(late(300, 2, 0), None);
+    }
+
+    #[test]
+    fn what_begins_with_a_syn_tells_of_that_until_something_else_begins() {
+        let mut queue = SentQueue::default();
+        queue.opens(PORTS, number(0));
+        queue.begins_with_syn(PORTS);
+        let send = |queue: &mut SentQueue, time_ms: i64, segments: std::ops::Range<u32>| {
+            for segment in segments {
+                queue.sends(time_ms * MS, PORTS, (number(segment), BYTES), WAY);
+            }
+        };
+        let is_with_syn = |queue: &mut SentQueue, time_ms: i64, segments: u32| {
+            let late = queue.hears(time_ms * MS, PORTS, (number(segments), 0), WAY, None);
+            late.map(|it| it.is_with_syn)
+        };
+        send(&mut queue, 0, 0..2);
+        assert_eq!(is_with_syn(&mut queue, 125, 1), Some(true));
+        assert_eq!(is_with_syn(&mut queue, 235, 2), Some(true));
+        send(&mut queue, 300, 2..3);
+        assert_eq!(is_with_syn(&mut queue, 425, 3), Some(false));
     }
 
     #[test]
