@@ -67,7 +67,8 @@ impl Timeline {
             let next = self.pending.front();
             let is_newest = next.is_none_or(|next| next.end > acked);
             // Who has got a copy waits for its timer as well, if nothing else is on its way.
-            let may_be_delayed = may_be_delayed && data.stall.is_none_or(|it| it.is_alone(next));
+            let may_be_delayed =
+                may_be_delayed && data.stall.is_none_or(|it| it.is_alone(next, at.time_ns));
             repairs = repairs.saturating_sub(usize::from(data.stall.is_some()));
             let is_last_repair = data.stall.is_some() && repairs == 0;
             let expected = match data.stall {
@@ -123,15 +124,16 @@ impl Timeline {
 
     /// When data comes that nothing but the path and the data before it holds up.
     pub(super) fn expected_ns(&self, data: Pending, route: Route) -> i64 {
+        let (bytes, segments) = data
+            .stall
+            .map_or((data.bytes, data.segments), |it| (it.bytes, it.segments));
         let way = self
             .way_ns(route)
             .saturating_add(self.link.of_payload(data.bytes, data.segments));
         let arrived = data.at.time_ns.saturating_add(way);
         let arrived = arrived.max(data.due_ns);
         self.came.map_or(arrived, |came| {
-            let behind = came
-                .time_ns
-                .saturating_add(self.link.of(data.bytes, data.segments));
+            let behind = came.time_ns.saturating_add(self.link.of(bytes, segments));
             behind.max(arrived)
         })
     }

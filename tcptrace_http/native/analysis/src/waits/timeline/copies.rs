@@ -43,11 +43,7 @@ impl Timeline {
         if !route.is_at_sender || !knows_way {
             return i64::MIN;
         }
-        let original = self.pending.partition_point(|sent| sent.end <= data.start);
-        let (bytes, segments) = self
-            .pending
-            .get(original)
-            .map_or((self.full_bytes, 1), |sent| (sent.bytes, sent.segments));
+        let (bytes, segments) = self.size_of_copy(data);
         let copies_ns = self
             .copies
             .answered_ns

@@ -9,6 +9,7 @@ use super::super::partition::Moment;
 use super::copies::{EARLY_DENOMINATOR, EARLY_NUMERATOR};
 use super::opening::Copied;
 use super::{Pending, Resent, Stall, Timeline};
+use crate::segment_size::FULL_SEGMENT_BYTES;
 use crate::timeouts::DELAYED_ACK_SEGMENTS;
 use trace_model::rows::Cause;
 
@@ -64,9 +65,11 @@ impl Stall {
             .filter(|_| self.cause != Cause::StallFastRecovery)
     }
 
-    /// Whether what was sent behind the segment left after this copy.
-    pub(super) fn is_alone(self, next: Option<&Pending>) -> bool {
-        next.is_none_or(|next| next.at.time_ns > self.sent_ns)
+    /// Whether what was sent behind the segment left after this copy, or comes to its receiver, sent again behind it,
+    /// when that has sent the ACK which comes at `acked_ns`: on a slow link a timer is sooner.
+    pub(super) fn is_alone(self, next: Option<&Pending>, acked_ns: i64) -> bool {
+        let is_behind = |copy: Stall| copy.due_ns().is_some_and(|due_ns| due_ns > acked_ns);
+        next.is_none_or(|next| next.at.time_ns > self.sent_ns || next.stall.is_some_and(is_behind))
     }
 }
 
@@ -180,6 +183,21 @@ impl Timeline {
         takes_ns.fold(since_ns.saturating_add(two_ns), i64::saturating_add)
     }
 
+    /// What the slowest link carries of data that is sent again, and in how many segments: a timer sends in one what had
+    /// been several (RFC 9293, section 3.8.1).
+    pub(super) fn size_of_copy(&self, data: Resent) -> (u32, u32) {
+        let original = self.pending.partition_point(|sent| sent.end <= data.start);
+        let (bytes, segments) = self
+            .pending
+            .get(original)
+            .map_or((self.full_bytes, 1), |sent| (sent.bytes, sent.segments));
+        let copied = u32::try_from(data.end.saturating_sub(data.start)).unwrap_or(0);
+        if copied <= bytes {
+            return (bytes, segments);
+        }
+        (copied, copied.div_ceil(FULL_SEGMENT_BYTES))
+    }
+
     /// Near the sender: a copy goes by of what waits at that place to be settled, and of all behind it up to its end: a
     /// timer sends in one segment again what had been several (RFC 9293, section 3.8.1).
     pub(super) fn is_copied(&mut self, place: usize, (data, copy): (Resent, Stall)) {
@@ -202,5 +220,68 @@ impl Timeline {
                 });
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::acks::Acks;
+    use super::super::{Data, Route, Words};
+    use super::*;
+    use crate::byte_time::ByteTime;
+    use crate::half::LastHeard;
+    use trace_model::rows::RecoveryKind;
+
+    const WAY_MS: i64 = 20;
+    const OPENING: i64 = (1 << 32) - 1000;
+
+    /// Until when data waited for a timer that sent all again after three seconds, in segments of so many bytes; the first
+    /// two of these were acknowledged then. Three full segments had left, and the link takes so long for a byte.
+    fn waited_until_ms(byte_us: i64, copied: i64, acks_ms: [i64; 2]) -> Option<i64> {
+        let route = Route {
+            byte_time: Some(ByteTime::with_frames(byte_us * 1_000_000)),
+            ..Route::at_sender(WAY_MS)
+        };
+        let mut timeline = Timeline::new(Words::OF_RESPONSES, Some(Moment::at_ms(0)));
+        timeline.shook_hands(WAY_MS * 1_000_000, 0, route);
+        for segment in 1..=3 {
+            let data = Data::at_ms(0, OPENING + 1000 * segment);
+            timeline.new_data(data, None, route, &Acks::default());
+        }
+        for copy in 0..2 {
+            let resent = Resent {
+                at: Moment::at_ms(3000),
+                start: OPENING + copied * copy,
+                end: OPENING + copied * (copy + 1),
+                recovery: Some(RecoveryKind::TailLoss),
+                heard: LastHeard::default(),
+                has_sack: false,
+                is_for_others: false,
+            };
+            timeline.resent(resent, None, route);
+        }
+        for (copies, acked_ms) in (1..).zip(acks_ms) {
+            let acked = OPENING + copied * copies;
+            timeline.acknowledged(Moment::at_ms(acked_ms), acked, route);
+        }
+        timeline.settle_waiting(route);
+        let pieces = timeline.between(0, i64::MAX);
+        let stalls = pieces.filter(|it| it.cause == Cause::StallTailLoss);
+        stalls.map(|it| it.end.time_ns / 1_000_000).max()
+    }
+
+    #[test]
+    fn what_is_sent_again_in_larger_segments_takes_the_link_as_long_as_these() {
+        // A copy of 1,400 bytes and its headers takes 145.4 ms, what it brings first alone 105.4.
+        assert_eq!(waited_until_ms(100, 1400, [3160, 3305]), Some(3160));
+        assert_eq!(waited_until_ms(100, 1400, [3160, 3405]), Some(3405));
+    }
+
+    #[test]
+    fn a_copy_is_acknowledged_by_a_timer_that_is_sooner_than_the_next_one_on_a_slow_link() {
+        let came_ms = 3000 + WAY_MS + 210;
+        let next_ms = came_ms + 221;
+        let waited = waited_until_ms(210, 1000, [came_ms + 200, next_ms]);
+        assert_eq!(waited, Some(came_ms));
     }
 }

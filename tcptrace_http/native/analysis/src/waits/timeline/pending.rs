@@ -94,6 +94,9 @@ pub(super) struct Stall {
     pub(super) sent_ns: i64,
     /// The offset after that copy, which may have had more behind it than was lost.
     pub(super) end: i64,
+    /// What the slowest link carries with it: all of the segment, and more if several are sent again in one.
+    pub(super) bytes: u32,
+    pub(super) segments: u32,
     /// ACKs of other connections have told of the loss, and of no FIN.
     pub(super) is_for_others: bool,
     /// An ACK of this copy comes no sooner, near the sender.

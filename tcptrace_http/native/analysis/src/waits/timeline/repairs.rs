@@ -50,12 +50,15 @@ impl Timeline {
         }
         let first = self.pending.partition_point(|sent| sent.end <= data.start);
         if first < self.pending.len() {
+            let (bytes, segments) = self.size_of_copy(data);
             let stall = Stall {
                 cause,
                 is_probed: data.recovery == Some(RecoveryKind::TailLossProbe),
                 frame: data.at.frame,
                 sent_ns: data.at.time_ns,
                 end: data.end,
+                bytes,
+                segments,
                 is_for_others: data.is_for_others
                     && data.heard.duplicate_acks == 0
                     && cause == Cause::StallFastRecovery,

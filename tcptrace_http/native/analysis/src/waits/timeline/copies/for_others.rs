@@ -26,7 +26,7 @@ impl Timeline {
         let bytes = self.pending.range(..covered).map(|it| it.bytes);
         let bytes = bytes.fold(0_u32, u32::saturating_add);
         let next = self.pending.get(covered);
-        let is_alone = bytes < self.acked_at_once_bytes(route) && copy.is_alone(next);
+        let is_alone = bytes < self.acked_at_once_bytes(route) && copy.is_alone(next, time_ns);
         let late_max_ns = acks_late_max_ns(route.rtt_ns(), self.link.acks_vary_ns(self.full_bytes));
         let way_ns = self
             .way_ns(route)
