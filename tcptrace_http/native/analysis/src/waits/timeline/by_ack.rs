@@ -26,6 +26,9 @@ impl Timeline {
         self.hear_of_what_came_twice((before, acked));
         self.hear_of_needless_copies(at.time_ns, (before, acked), route);
         self.learn_link(at, acked, route);
+        let covered = self.pending.iter().take_while(|sent| sent.end <= acked);
+        let first_sent = covered.filter(|sent| sent.stall.is_none()).count();
+        self.copies.behind.is_acked(first_sent);
         self.hear_of_tails(acked, route);
         self.ack_waits((at, acked), route);
     }
@@ -39,6 +42,7 @@ impl Timeline {
     ) {
         let is_near = self.settles_by_ack;
         if is_near && (is_out_of_order || self.copies.is_acked_again(self.acked)) {
+            self.copies.behind.is_acked_again();
             self.hear_of_hole(time_ns, route);
         }
     }

@@ -6,10 +6,12 @@
 
 mod came_twice;
 mod for_others;
+mod originals;
 
 use super::super::partition::Moment;
-use super::{Pending, Resent, Route, Stall, Timeline};
+use super::{Resent, Route, Stall, Timeline};
 use crate::timeouts::{DELAYED_ACK_MAX_NS, DELAYED_ACK_SEGMENTS};
+pub(super) use originals::CameBehind;
 
 /// Round trips vary, and the link's pace is known from above: what comes before this share of the time that a copy
 /// takes is no ACK of it (as of a SYN that was sent again, see `recoveries`).
@@ -43,6 +45,7 @@ impl Timeline {
         if !route.is_at_sender || !knows_way {
             return i64::MIN;
         }
+        self.copies.behind.is_copied();
         let (bytes, segments) = self.size_of_copy(data);
         let copies_ns = self
             .copies
@@ -54,29 +57,6 @@ impl Timeline {
         let elapsed_ns = answered_ns.saturating_sub(data.at.time_ns);
         let least_ns = elapsed_ns.saturating_mul(EARLY_NUMERATOR) / EARLY_DENOMINATOR;
         data.at.time_ns.saturating_add(least_ns)
-    }
-
-    /// When the ACK comes of all that was sent first and is on its way still, as the slowest link carries it since
-    /// what was acknowledged last. None if it is not: a link that is busy is told of by ACKs, and duplicate ones that
-    /// no copies have caused tell of a loss.
-    fn originals_ns(&self, data: Resent, route: Route) -> Option<i64> {
-        let link = self.link.if_agreed();
-        let first = self.pending.front()?;
-        let joined_ns = first.at.time_ns.saturating_add(self.least_way_ns(route));
-        let since_ns = self
-            .came
-            .map_or(joined_ns, |came| came.time_ns.max(joined_ns));
-        let silent_ns = data.at.time_ns.saturating_sub(since_ns);
-        let most_ns = link
-            .of(
-                self.full_bytes.saturating_mul(DELAYED_ACK_SEGMENTS),
-                DELAYED_ACK_SEGMENTS,
-            )
-            .saturating_add(DELAYED_ACK_MAX_NS);
-        let takes_ns = |sent: &Pending| link.of(sent.bytes, sent.segments);
-        let all_ns = self.pending.iter().map(takes_ns);
-        (data.heard.duplicate_acks == 0 && silent_ns <= most_ns)
-            .then(|| all_ns.fold(since_ns, i64::saturating_add))
     }
 
     /// When new data comes at the soonest behind the copies that were sent before it, of which there may be none.
@@ -292,6 +272,32 @@ mod tests {
         sender.resends(9, since_ms + 600, RecoveryKind::FastRecovery, true);
         sender.is_acked(17, since_ms + 600 + WAY_MS + SERVICE_MS);
         assert!(sender.waited_for(Cause::StallFastRecovery));
+    }
+
+    /// Whether data waited for a timer, of which all but one had come behind a loss, as so many duplicate ACKs told.
+    fn waited_for_timer_behind(duplicates: i64) -> bool {
+        let mut sender = Sender::after(8);
+        for segment in 10..13 {
+            let told_ns = Sender::came_ms(segment) * MS;
+            sender.timeline.acknowledged_again(told_ns, false, ROUTE);
+        }
+        sender.resends(9, Sender::came_ms(12), RecoveryKind::FastRecovery, true);
+        for segment in 13..10 + duplicates {
+            let told_ns = Sender::came_ms(segment) * MS;
+            sender.timeline.acknowledged_again(told_ns, false, ROUTE);
+        }
+        let filled_ms = Sender::came_ms(18);
+        sender.is_acked(15, filled_ms);
+        sender.resends(16, filled_ms + 300, RecoveryKind::Timeout, false);
+        sender.is_acked(17, filled_ms + 300 + WAY_MS + SERVICE_MS);
+        sender.waited_for(Cause::StallRetransmissionTimeout)
+    }
+
+    #[test]
+    fn what_duplicate_acks_tell_of_is_on_its_way_no_longer_though_it_is_not_acknowledged() {
+        assert!(waited_for_timer_behind(8));
+        // The copy may have caused one of them.
+        assert!(!waited_for_timer_behind(7));
     }
 
     #[test]

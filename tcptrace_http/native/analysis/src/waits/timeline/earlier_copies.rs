@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use super::super::partition::Moment;
-use super::copies::{EARLY_DENOMINATOR, EARLY_NUMERATOR};
+use super::copies::{CameBehind, EARLY_DENOMINATOR, EARLY_NUMERATOR};
 use super::opening::Copied;
 use super::{Pending, Resent, Stall, Timeline};
 use crate::segment_size::FULL_SEGMENT_BYTES;
@@ -45,6 +45,7 @@ pub(super) struct Copies {
     needless: usize,
     /// Up to where all was acknowledged again, and how often, beside those.
     again: (i64, usize),
+    pub(super) behind: CameBehind,
     /// Near the receiver: the first one since the newest answer began behind a hole.
     pub(super) of_opening: Option<Copied>,
     /// All copies but the newest of each segment that waits to be settled, by the offset after it.
@@ -92,6 +93,7 @@ impl Copies {
     /// Something of the flight was lost all the same.
     pub(super) fn had_lost(&mut self) {
         self.needless_until = 0;
+        self.behind.had_lost();
     }
 
     /// How many of them there are of a segment.
