@@ -81,6 +81,11 @@ impl Asked {
     pub(super) fn byte_ps(self) -> Option<i64> {
         self.link.byte_ps()
     }
+
+    /// How long the link takes for so many bytes and their headers, at most.
+    pub(super) fn on_link_ns(self, bytes: u32, round_trip_ns: i64) -> i64 {
+        self.link.of_packet(bytes, round_trip_ns)
+    }
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use trace_model::rows::ObservationPoint;
 use trace_model::{IpAddress, Segment};
 
 use super::ack::Ack;
+use super::answered::Answered;
 use super::asked::Asked;
 use super::backlog::{Backlog, Came, Queued};
 use super::bare::Bare;
@@ -93,8 +94,7 @@ pub(super) struct HostPair {
     /// Data of the server has shown a loss by itself, or by when it left.
     pub(super) had_hole: bool,
     pub(super) backlog: Backlog,
-    /// When the server acknowledged something of the client's last, and on which connection.
-    pub(super) answered: Option<(i64, u16)>,
+    pub(super) answered: Answered,
     /// What the distances of the client's data tell.
     pub(super) asked: Asked,
     pub(super) room: Room,
@@ -160,7 +160,7 @@ impl HostPair {
             sent_by: None,
             had_hole: false,
             backlog: Backlog::default(),
-            answered: None,
+            answered: Answered::default(),
             asked: Asked::default(),
             room: Room::default(),
             sent_queue: SentQueue::default(),

@@ -278,8 +278,7 @@ impl SharedWindows {
             pair.queue_hears(packet.time_ns, segment);
             Sharing {
                 ahead: pair.leaves_client(packet.time_ns, segment),
-                is_after_answer_to_other: pair
-                    .is_after_answer_to_other(packet.time_ns, segment.source_port),
+                is_after_answer_to_other: pair.is_after_answer_to_other(packet.time_ns, segment),
                 ..pair.sharing(false)
             }
         } else {
