@@ -9,6 +9,7 @@
 mod ack_delay;
 mod as_heard;
 mod before_clock;
+mod before_full;
 mod behind_recovery;
 mod brought_besides;
 mod buffer_as_offered;
@@ -59,6 +60,7 @@ use trace_model::rows::Cause;
 
 pub(super) use self::data::{Data, Resent, Route};
 use self::earlier_copies::Copies;
+use self::extents::Extent;
 use self::filled_by_next::FoundInBuffer;
 use self::full_buffer::Pushes;
 use self::held_openings::{HeldOpening, LetGo};
@@ -87,15 +89,6 @@ use crate::used_window::UsedWindow;
 const PENDING_MAX: usize = 1 << 14;
 /// Options of TCP take no more of a segment.
 const OPTIONS_BYTES: u32 = 40;
-
-/// Where a response lies, and when its first and last byte came.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Extent {
-    pub(super) start: i64,
-    pub(super) end: Option<i64>,
-    pub(super) first: Option<Moment>,
-    pub(super) last: Option<Moment>,
-}
 
 /// What was in order at once, when data came that had been missing.
 #[derive(Clone, Copy, Debug)]

@@ -24,10 +24,18 @@ impl Timeline {
         } else {
             phase_of(data.sharing)
         };
+        let began_ns = data.at.time_ns.saturating_sub(clock_ns);
+        (is_paced && route.is_at_sender).then(|| (cause, self.would_come_ns(began_ns, data, route)))
+    }
+
+    /// When its receiver would have data that goes by then, if nothing stands before it.
+    pub(super) fn would_come_ns(&self, time_ns: i64, data: Data, route: Route) -> i64 {
+        if !route.is_at_sender {
+            return time_ns;
+        }
         let takes_ns = self.link.of_payload(data.bytes, data.segments);
         let way_ns = self.way_ns(route).saturating_add(takes_ns);
-        let began_ns = data.at.time_ns.saturating_sub(clock_ns);
-        (is_paced && route.is_at_sender).then(|| (cause, began_ns.saturating_add(way_ns)))
+        time_ns.saturating_add(way_ns)
     }
 }
 

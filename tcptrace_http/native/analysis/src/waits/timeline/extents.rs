@@ -2,7 +2,16 @@
 
 use super::super::partition::Moment;
 use super::held_openings::HeldOpening;
-use super::{Extent, Opening, Pending, Piece, Timeline};
+use super::{Opening, Pending, Piece, Timeline};
+
+/// Where a response lies, and when its first and last byte came.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::waits) struct Extent {
+    start: i64,
+    end: Option<i64>,
+    pub(in crate::waits) first: Option<Moment>,
+    pub(in crate::waits) last: Option<Moment>,
+}
 
 impl Timeline {
     /// A response begins at `start`, whose request went by at `asked_ns`.

@@ -78,10 +78,8 @@ impl Timeline {
             return self.request_waited_first(gap_ns, (data, route), acks);
         }
         let is_of_buffer = cause.is_some_and(|(cause, _)| cause == Cause::SendLimitedSendBuffer);
-        if is_of_buffer && data.sharing.is_shared && !route.is_at_sender {
-            // Its connection had waited before the window that all share was as large as that.
-            let grew_until_ns = data.sharing.grew_until_ns;
-            return grew_until_ns.map(|until_ns| (phase_of(data.sharing), until_ns));
+        if is_of_buffer && data.sharing.is_shared && !had_nothing {
+            return self.before_full(data, route);
         }
         if let Some(until) = self.had_full_buffer_until(cause, data, route) {
             return Some(until);
@@ -295,29 +293,6 @@ mod tests {
         for missing_before in [1, 3] {
             let first = written_ms(2010, missing_before, true);
             assert_eq!(first, None, "the timer was backed off");
-        }
-    }
-
-    #[test]
-    fn what_waits_for_a_full_window_of_all_waited_for_that_to_grow_first() {
-        let timeline = Timeline::new(Words::OF_RESPONSES, None);
-        for (is_shared, first) in [
-            (true, Some((Cause::SendLimitedSlowStart, 70))),
-            (false, None),
-        ] {
-            let sharing = Sharing {
-                is_shared,
-                grew_until_ns: Some(70),
-                ..Sharing::default()
-            };
-            let data = Data {
-                sharing,
-                ..Data::plain(Moment::default(), (1 << 32) + 1000)
-            };
-            let cause = Some((Cause::SendLimitedSendBuffer, INFERRED));
-            let data = (data, Route::default());
-            let waited = timeline.waited_first(cause, false, 100, data, &Acks::default());
-            assert_eq!(waited, first);
         }
     }
 
