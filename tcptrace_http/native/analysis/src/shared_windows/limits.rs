@@ -3,6 +3,7 @@
 use super::ack::Release;
 use super::host_pair::HostPair;
 use super::ledger::FLAGS_BYTES;
+use super::window::Held;
 use crate::jitter::{late_max_ns, EARLY_MAX_NS};
 use crate::timeouts::DELAYED_ACK_MAX_NS;
 use crate::used_window::Limit;
@@ -15,6 +16,8 @@ pub(super) struct Leaving {
     pub(super) had_more: bool,
     /// A clock of the sender let it go.
     pub(super) is_paced: bool,
+    /// An ACK let it go, before a clock that had more would have.
+    pub(super) cuts_clock_short: bool,
     /// Its connection.
     pub(super) client_port: u16,
 }
@@ -85,7 +88,13 @@ impl HostPair {
                 self.window.of_one = self.window.used.buffer();
             }
         }
-        self.window.waited(limit, before_ns, was_known);
+        let held = Held {
+            before_ns,
+            time_ns,
+            was_known,
+            cuts_clock_short: leaving.cuts_clock_short,
+        };
+        self.window.waited(limit, held);
     }
 
     /// New data comes behind which nothing is in flight: if that was so for longer than any ACK is delayed, and nothing

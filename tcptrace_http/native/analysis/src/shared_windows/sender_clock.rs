@@ -29,6 +29,8 @@ struct Left {
 struct Going {
     period_ns: i64,
     first: Left,
+    /// When it let data go last.
+    newest_ns: i64,
 }
 
 /// New data that leaves, and what may have let it go.
@@ -51,6 +53,8 @@ pub(super) struct SenderClock {
     gap: Option<(i64, Left)>,
     going: Option<Going>,
     has_gone: bool,
+    /// When it would have let go more, but for the ACK of what it let go first.
+    due_ns: Option<i64>,
 }
 
 impl SenderClock {
@@ -62,7 +66,21 @@ impl SenderClock {
     /// An ACK comes.
     pub(super) fn hears(&mut self, client_port: u16, ack: SeqNumber) {
         let is_of = |first: Left| first.client_port == client_port && !first.end.is_after(ack);
-        self.going = self.going.filter(|going| !is_of(going.first));
+        if let Some(going) = self.going.filter(|going| is_of(going.first)) {
+            self.stops(going);
+        }
+    }
+
+    /// It lets go no more, though it may have had more for its next tick.
+    fn stops(&mut self, going: Going) {
+        self.going = None;
+        self.due_ns = Some(going.newest_ns.saturating_add(going.period_ns));
+    }
+
+    /// New data leaves: whether the clock has stopped since the data before, and would have let this go by its next tick.
+    pub(super) fn is_cut_short(&mut self, time_ns: i64) -> bool {
+        let due_ns = self.due_ns.take();
+        due_ns.is_some_and(|due_ns| time_ns.saturating_sub(due_ns) <= EXACT_NS)
     }
 
     /// New data leaves: since when the clock goes that let it go, if one did.
@@ -78,9 +96,16 @@ impl SenderClock {
             let off_ns = gap_ns.saturating_sub(going.period_ns);
             if off_ns >= -EXACT_NS {
                 self.gap = None;
-                return (off_ns <= EXACT_NS).then_some(going.first.time_ns);
+                if off_ns > EXACT_NS {
+                    return None;
+                }
+                self.going = Some(Going {
+                    newest_ns: left.time_ns,
+                    ..going
+                });
+                return Some(going.first.time_ns);
             }
-            self.going = None;
+            self.stops(going);
         }
         if data.was_heard_now || gap_ns < IDLE_MIN_NS || gap_ns > data.round_trip_ns {
             self.gap = None;
@@ -97,6 +122,7 @@ impl SenderClock {
         self.going = Some(Going {
             period_ns: gap_ns,
             first,
+            newest_ns: left.time_ns,
         });
         Some(first.time_ns)
     }
@@ -174,5 +200,37 @@ mod tests {
         assert_eq!(since(&left_us, &[]), [None, Some(0), Some(0)]);
         assert_eq!(since(&left_us, &[59_900]), [None, None, Some(60_000)]);
         assert_eq!(since(&[0, 110_000], &[]), [None, None]);
+    }
+
+    #[test]
+    fn what_an_ack_lets_go_before_the_next_tick_cuts_a_clock_short() {
+        // Ticks at 0, 15 and 30 ms; then what an ACK lets go, of the first data or of data before that.
+        for (time_us, is_of_first, is_cut) in [
+            (40_000, true, true),
+            (40_000, false, true),
+            (60_000, true, false),
+            (60_000, false, false),
+        ] {
+            let mut clock = SenderClock::default();
+            let mut leaves = |time_us: i64, was_heard_now: bool| {
+                if was_heard_now && is_of_first {
+                    clock.hears(0, SeqNumber(1));
+                }
+                clock.leaves(Leaves {
+                    time_ns: time_us * 1000,
+                    client_port: 0,
+                    end: SeqNumber(1),
+                    was_heard_now,
+                    was_held: true,
+                    round_trip_ns: 100 * MS,
+                });
+                clock.is_cut_short(time_us * 1000)
+            };
+            for tick_us in [0, 15_000, 30_000] {
+                assert!(!leaves(tick_us, false));
+            }
+            assert_eq!(leaves(time_us, true), is_cut, "{time_us}");
+            assert!(!leaves(time_us + 1000, true), "once");
+        }
     }
 }

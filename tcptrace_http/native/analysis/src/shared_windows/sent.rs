@@ -190,6 +190,7 @@ impl HostPair {
                 // The first data of an answer lay in no buffer that was full, though its SYN-ACK came before it.
                 had_more: is_in_answer && !step.answers_syn,
                 is_paced: left == LetGo::Pacer || is_by_clock,
+                cuts_clock_short: self.sender_clock.is_cut_short(time_ns),
                 client_port,
             };
             self.limits(time_ns, (segment.payload_bytes, newly), leaving);

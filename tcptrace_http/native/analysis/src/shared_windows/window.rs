@@ -35,6 +35,8 @@ pub(super) struct SharedWindow {
     with_room: u32,
     /// When it had grown to the size that the buffer is known to have, since it was in slow start.
     full_since_ns: Option<i64>,
+    /// When an ACK let data go last that a clock would have.
+    unpaced_ns: Option<i64>,
 }
 
 impl SharedWindow {
@@ -48,10 +50,22 @@ impl SharedWindow {
             .filter(|_| self.limit == Limit::SendBuffer)
     }
 
-    /// Data comes that waited for that; the data before it came at `before_ns`, and whether the buffer was known then.
-    pub(super) fn waited(&mut self, limit: Limit, before_ns: i64, was_known: bool) {
+    /// Data comes that was held, and waited for that.
+    pub(super) fn waited(&mut self, limit: Limit, held: Held) {
+        let mut limit = limit;
+        if held.cuts_clock_short {
+            // The window is what the clock has let go until then (Eggert 1999, section 3.1): it fills no largest one yet.
+            limit = Limit::SlowStart;
+            self.unpaced_ns = Some(held.time_ns);
+        }
+        let is_next = self.unpaced_ns == Some(held.before_ns);
+        let since_ns = if is_next {
+            held.time_ns
+        } else {
+            held.before_ns
+        };
         self.full_since_ns = match limit {
-            Limit::SendBuffer if was_known => self.full_since_ns.or(Some(before_ns)),
+            Limit::SendBuffer if held.was_known => self.full_since_ns.or(Some(since_ns)),
             Limit::SlowStart => None,
             _ => self.full_since_ns,
         };
@@ -127,6 +141,17 @@ impl SharedWindow {
     }
 }
 
+/// When data comes that was held, and the data before it came, of whichever connections.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Held {
+    pub(super) before_ns: i64,
+    pub(super) time_ns: i64,
+    /// The size of the buffer was known before.
+    pub(super) was_known: bool,
+    /// An ACK let it go, before a clock that had more would have.
+    pub(super) cuts_clock_short: bool,
+}
+
 /// How a connection has stopped that had more to send.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stopped {
@@ -147,6 +172,18 @@ mod tests {
     use super::*;
 
     const FULL: u32 = 1000;
+
+    impl Held {
+        /// ... 100 ns after the data before, by an ACK alone.
+        fn at(time_ns: i64, was_known: bool) -> Held {
+            Held {
+                before_ns: time_ns - 100,
+                time_ns,
+                was_known,
+                cuts_clock_short: false,
+            }
+        }
+    }
 
     /// What limits a sender that has so many segments in flight, on whichever connections, each time that it pauses.
     fn limit_after(flights: &[i64]) -> Limit {
@@ -267,10 +304,29 @@ mod tests {
             (400, Limit::None, true),
             (500, Limit::SendBuffer, true),
         ] {
-            window.waited(limit, time_ns, was_known);
+            window.waited(limit, Held::at(time_ns, was_known));
             grew_until_ns.push(window.grew_until_ns());
         }
-        assert_eq!(grew_until_ns, [None, None, Some(300), None, Some(300)]);
+        assert_eq!(grew_until_ns, [None, None, Some(200), None, Some(200)]);
+    }
+
+    #[test]
+    fn a_window_that_a_clock_had_not_let_go_in_full_was_not_full_before_the_data_behind_what_an_ack_let_go(
+    ) {
+        for (cuts_clock_short, grew_until_ns) in [(false, 100), (true, 300)] {
+            let mut window = SharedWindow::default();
+            let first = Held {
+                cuts_clock_short,
+                ..Held::at(200, true)
+            };
+            window.waited(Limit::SendBuffer, first);
+            let limit = window.limit();
+            assert_eq!(limit == Limit::SlowStart, cuts_clock_short);
+            for time_ns in [300, 400] {
+                window.waited(Limit::SendBuffer, Held::at(time_ns, true));
+                assert_eq!(window.grew_until_ns(), Some(grew_until_ns));
+            }
+        }
     }
 
     #[test]
