@@ -33,6 +33,7 @@ impl HostPair {
             if segment.has(flags::FIN) {
                 self.sent_queue.closes(time_ns, ports, way);
             }
+            self.sent_queue.sends_bare(time_ns, way);
             return None;
         }
         // What comes with a SYN lies behind it.

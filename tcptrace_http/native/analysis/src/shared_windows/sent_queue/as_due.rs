@@ -10,6 +10,16 @@ use crate::jitter::{acks_late_max_ns, known_link_varies_ns};
 use crate::shared_windows::way::Way;
 
 impl SentQueue {
+    /// A packet without payload leaves, which the link carries as well: what is sent behind it is due later.
+    pub(in crate::shared_windows) fn sends_bare(&mut self, time_ns: i64, way: Way) {
+        let Some(byte_time) = self.link.byte_time() else {
+            return;
+        };
+        let alone_ns = time_ns.saturating_add(way.bare_ns(self.link.byte_ps()));
+        let behind_ns = self.due_ns.saturating_add(byte_time.takes_ns(0, 1));
+        self.due_ns = alone_ns.max(behind_ns);
+    }
+
     /// An ACK came that was due at another time, as far as that is known.
     pub(super) fn was_due(&mut self, time_ns: i64, newest: OnItsWay) {
         if let Some(due_ns) = newest.due_ns {

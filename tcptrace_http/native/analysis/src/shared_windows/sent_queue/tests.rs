@@ -108,6 +108,23 @@ fn a_segment_is_due_behind_what_other_connections_have_sent() {
 }
 
 #[test]
+fn a_segment_is_due_behind_packets_without_payload_that_the_link_carries_before_it() {
+    let mut queue = after(5, &[125, 235, 345, 455, 565], None);
+    let mut due_us = |bare: u32, segment: u32, time_ms: i64| {
+        for _ in 0..bare {
+            queue.sends_bare(time_ms * MS, WAY);
+        }
+        let due_ns = queue.sends(time_ms * MS, PORTS, (number(segment), BYTES), WAY);
+        due_ns.map(|ns| ns / 1000)
+    };
+    assert_eq!(due_us(0, 5, 1000), Some(1_124_600));
+    // Each takes 5.4 ms.
+    assert_eq!(due_us(2, 6, 1000), Some(1_124_600 + 2 * 5_400 + 110_000));
+    // The way is that of one.
+    assert_eq!(due_us(1, 7, 2000), Some(2_020_000 + 110_000));
+}
+
+#[test]
 fn a_stretch_goes_on_while_data_is_on_its_way_though_its_sender_goes_on_with_each_ack() {
     let mut queue = after(2, &[], None);
     // Each ACK is delayed by 200 ms, and lets two segments go.
