@@ -42,7 +42,7 @@ impl Flow {
         };
         self.followed().sharing.is_shared = true;
         if let Some(waits) = self.waits.as_deref_mut() {
-            waits.window_was_shared(phases, path);
+            waits.window_was_shared(phases);
         }
     }
 }

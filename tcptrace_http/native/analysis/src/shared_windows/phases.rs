@@ -16,6 +16,17 @@ pub struct SlowStart {
     pub end_ns: i64,
 }
 
+impl SlowStart {
+    /// The same, so much later.
+    #[must_use]
+    pub fn later_by(self, ns: i64) -> Self {
+        SlowStart {
+            start_ns: self.start_ns.saturating_add(ns),
+            end_ns: self.end_ns.saturating_add(ns),
+        }
+    }
+}
+
 /// When the first loss showed, and the latest slow starts after a loss, the newest last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Phases {
@@ -126,10 +137,7 @@ impl Phases {
     /// The same, so much later.
     #[must_use]
     pub fn later_by(self, ns: i64) -> Self {
-        let span = |it: SlowStart| SlowStart {
-            start_ns: it.start_ns.saturating_add(ns),
-            end_ns: it.end_ns.saturating_add(ns),
-        };
+        let span = |it: SlowStart| it.later_by(ns);
         Phases {
             first_loss_ns: self.first_loss_ns.map(|it| it.saturating_add(ns)),
             spans: self.spans.map(|it| it.map(span)),

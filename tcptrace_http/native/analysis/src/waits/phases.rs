@@ -8,8 +8,8 @@ use crate::shared_windows::Phases;
 
 impl Waits {
     /// The server's connections have shared a window in these phases, as others showed when this one was over.
-    pub fn window_was_shared(&mut self, phases: Phases, path: Path) {
-        self.responses.note_phases(phases, path.of_responses());
+    pub fn window_was_shared(&mut self, phases: Phases) {
+        self.responses.note_phases(phases);
     }
 
     /// ... and that was the largest that its stack has in some of them.
@@ -24,10 +24,12 @@ impl Waits {
         &self,
         moment: Moment,
         (cause, confidence): (Cause, f64),
+        later_ns: i64,
         partition: &mut Partition,
     ) {
+        let left_ns = moment.time_ns.saturating_sub(later_ns);
         let cause = match cause {
-            Cause::SendLimitedSendBuffer if self.responses.was_no_buffer(moment.time_ns) => {
+            Cause::SendLimitedSendBuffer if self.responses.was_no_buffer(left_ns) => {
                 Cause::SendLimitedSlowStart
             }
             cause => cause,
@@ -40,11 +42,16 @@ impl Waits {
             .largest_windows(partition.time_ns(), moment.time_ns);
         for span in full {
             let until = |time_ns| moment.earlier(Moment { time_ns, ..moment });
-            self.give_window(until(span.start_ns), (cause, confidence), partition);
+            self.give_window(
+                until(span.start_ns),
+                (cause, confidence),
+                later_ns,
+                partition,
+            );
             let full = Cause::SendLimitedSendBuffer;
             partition.until(until(span.end_ns), full, confidence);
         }
-        self.give_window(moment, (cause, confidence), partition);
+        self.give_window(moment, (cause, confidence), later_ns, partition);
     }
 
     /// The same of a window that is not the largest of its stack.
@@ -52,9 +59,11 @@ impl Waits {
         &self,
         moment: Moment,
         (cause, confidence): (Cause, f64),
+        later_ns: i64,
         partition: &mut Partition,
     ) {
         let first_loss_ns = self.responses.first_loss_ns();
+        let first_loss_ns = first_loss_ns.map(|ns| ns.saturating_add(later_ns));
         let Some(first_loss_ns) = first_loss_ns.filter(|loss_ns| *loss_ns < moment.time_ns) else {
             return partition.until(moment, cause, confidence);
         };
@@ -65,7 +74,7 @@ impl Waits {
         until(first_loss_ns, cause, partition);
         let spans = self
             .responses
-            .slow_starts(partition.time_ns(), moment.time_ns);
+            .slow_starts((partition.time_ns(), moment.time_ns), later_ns);
         for span in spans {
             until(span.start_ns, Cause::SendLimitedCwnd, partition);
             until(span.end_ns, Cause::SendLimitedSlowStart, partition);

@@ -118,7 +118,7 @@ impl Waits {
         let held = self.responses.opening_held(first.time_ns).or(held);
         let held = held.or(lost).unwrap_or(Cause::ServerThink);
         if let Some(had_room) = self.responses.opening_had_room(first.time_ns, written) {
-            self.give_held(had_room, (held, confidence), partition);
+            self.give_held(had_room, (held, confidence), 0, partition);
             partition.until(written, Cause::SendLimitedBottleneck, INFERRED);
         }
         if !route.is_at_sender {
@@ -135,12 +135,12 @@ impl Waits {
                     .saturating_sub(stood_ns.saturating_add(asked_ns)),
                 ..written
             };
-            self.give_held(joined, (held, confidence), partition);
+            self.give_held(joined, (held, confidence), 0, partition);
             if asked_ns > 0 || is_sure {
                 partition.until(written, Cause::NetworkQueueing, INFERRED);
             }
         }
-        self.give_held(written, (held, confidence), partition);
+        self.give_held(written, (held, confidence), 0, partition);
         self.give_copied(came, question_ns, route, partition);
         partition.until(thought, Cause::SendLimitedBottleneck, INFERRED);
         if route.is_at_sender {

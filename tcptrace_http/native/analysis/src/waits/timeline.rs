@@ -148,6 +148,8 @@ pub(super) struct Timeline {
     waiting_acks: VecDeque<waiting_acks::WaitingAck>,
     window: UsedWindow,
     pieces: VecDeque<Piece>,
+    /// ... of the newest segment: how much later they are told than they were.
+    later_ns: i64,
     /// Pieces that were too many, as a time before which nothing is known.
     forgotten_until_ns: Option<i64>,
     extents: VecDeque<Extent>,
@@ -210,6 +212,7 @@ impl Timeline {
             waiting_acks: VecDeque::new(),
             window: UsedWindow::default(),
             pieces: VecDeque::new(),
+            later_ns: 0,
             forgotten_until_ns: None,
             extents: VecDeque::new(),
             filled: None,
@@ -270,7 +273,7 @@ impl Timeline {
         }
         self.window_was_largest(data.sharing.phases, route);
         if data.sharing.is_shared {
-            self.note_phases(data.sharing.phases, route);
+            self.note_phases(data.sharing.phases);
             self.windows_are_shared();
         }
         let question = question.filter(|_| is_answer);

@@ -90,7 +90,12 @@ impl Waits {
                 partition.until(paced.earlier(had), Cause::SendLimitedBottleneck, INFERRED);
             }
             let cause = self.responses.cause_by_now(piece);
-            self.give_held(piece.end.earlier(had), (cause, piece.confidence), partition);
+            self.give_held(
+                piece.end.earlier(had),
+                (cause, piece.confidence),
+                piece.later_ns,
+                partition,
+            );
         }
         partition.until(had, Cause::SendLimitedBottleneck, ASSUMED);
     }

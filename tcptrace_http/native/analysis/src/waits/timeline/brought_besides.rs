@@ -52,6 +52,7 @@ impl Timeline {
                 confidence: INFERRED,
                 if_shared: None,
                 waited,
+                later_ns: 0,
             });
         }
         self.came = Some(data.at);

@@ -132,8 +132,9 @@ impl Timeline {
 
     /// Nothing before `time_ns` is asked for any more.
     pub(in crate::waits) fn forget_before(&mut self, time_ns: i64) {
-        self.phases.forget_before(time_ns);
-        self.gone_back.forget_before(time_ns);
+        let left_ns = time_ns.saturating_sub(self.later_ns);
+        self.phases.forget_before(left_ns);
+        self.gone_back.forget_before(left_ns);
         while self
             .openings
             .front()

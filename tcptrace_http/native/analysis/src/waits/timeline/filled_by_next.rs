@@ -176,7 +176,7 @@ impl Timeline {
         let (Some(carried_ns), Some(piece)) = (carried_ns, self.pieces.back_mut()) else {
             return;
         };
-        let end = piece.end;
+        let (end, later_ns) = (piece.end, piece.later_ns);
         let border = Moment {
             time_ns: carried_ns.max(piece.start.time_ns),
             ..piece.start
@@ -189,6 +189,7 @@ impl Timeline {
             confidence: INFERRED,
             if_shared: None,
             waited: None,
+            later_ns,
         });
     }
 }
@@ -310,6 +311,7 @@ mod tests {
                 confidence: INFERRED,
                 if_shared: None,
                 waited: None,
+                later_ns: 0,
             });
         }
         timeline.hold_since(MS);

@@ -258,6 +258,7 @@ mod tests {
                 stopped_with: Some(outstanding),
                 is_told_by_host: false,
             }),
+            later_ns: 0,
         });
         let mut sent = (timeline, acks);
         made_room_ms(&mut sent);

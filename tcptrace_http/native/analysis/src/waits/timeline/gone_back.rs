@@ -116,8 +116,8 @@ impl GoneBack {
 
 impl Timeline {
     /// Something is sent again: by a timer before other data that was in flight, or the last of that.
-    pub(super) fn goes_back(&mut self, data: Resent, by_timer: bool, route: Route) {
-        let came_ns = self.comes_ns(data.at.time_ns, route);
+    pub(super) fn goes_back(&mut self, data: Resent, by_timer: bool) {
+        let came_ns = data.at.time_ns;
         if data.end >= self.sent_until {
             self.gone_back.ends(came_ns, false);
         } else if by_timer && self.acked < self.sent_until {
@@ -127,9 +127,9 @@ impl Timeline {
     }
 
     pub(super) fn has_gone_back(&mut self, data: Data, route: Route) {
-        let came_ns = self.comes_ns(data.at.time_ns, route);
-        self.gone_back.went_on_ns = self.gone_back.goes_on();
-        self.gone_back.ends(came_ns, data.sharing.by_other);
+        let goes_on_ns = self.gone_back.goes_on();
+        self.gone_back.went_on_ns = goes_on_ns.map(|ns| self.comes_ns(ns, route));
+        self.gone_back.ends(data.at.time_ns, data.sharing.by_other);
     }
 
     /// What data waited for first that was written later: for the window, which had no room for what was to be sent
@@ -141,7 +141,7 @@ impl Timeline {
 
     pub(super) fn may_go_on(&mut self, time_ns: i64, acked: i64, route: Route) {
         let way_ns = if route.is_at_sender {
-            self.way_ns(route)
+            0
         } else {
             route.rtt_ns()
         };

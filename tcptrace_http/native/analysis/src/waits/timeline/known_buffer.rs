@@ -329,6 +329,7 @@ mod tests {
                 stopped_with: Some(stopped_with),
                 is_told_by_host: false,
             }),
+            later_ns: 0,
         });
         timeline
     }

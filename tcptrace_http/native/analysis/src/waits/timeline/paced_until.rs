@@ -75,6 +75,7 @@ mod tests {
                     stopped_with: None,
                     is_told_by_host: false,
                 }),
+                later_ns: 0,
             };
             let paced_ns = timeline.paced_until(&piece).map_or(0, |it| it.time_ns);
             assert_eq!((paced_ns + 500) / 1000, paced_us, "{came_us}");

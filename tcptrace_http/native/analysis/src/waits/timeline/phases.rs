@@ -1,10 +1,14 @@
 //! What shows late of a window that connections share: that they do, and when it was in slow start while data waited
 //! for it.
+//!
+//! Theory of operation. Near the receiver the window is told as what it let go comes by, and so are waits. Near the sender
+//! waits are told as their data came to the receiver, and the window as it was when ACKs moved it: each piece is asked for
+//! by as much sooner as its own segment took to come, on its way and in the queue before the slowest link.
 
 use std::collections::VecDeque;
 
-use super::super::partition::INFERRED;
-use super::{Route, Timeline};
+use super::super::partition::{Moment, INFERRED};
+use super::{Pending, Route, Timeline};
 use crate::shared_windows::{Phases, SlowStart};
 
 /// Slow starts in a response: each takes the second that a timer waits at the least (RFC 6298, section 2.4).
@@ -105,14 +109,8 @@ impl Timeline {
     }
 
     /// The window is shared, and was in slow start then.
-    pub(in crate::waits) fn note_phases(&mut self, phases: Phases, route: Route) {
-        // Near the sender the window moves a way sooner than what it lets go comes.
-        let way_ns = if route.is_at_sender {
-            self.way_ns(route)
-        } else {
-            0
-        };
-        self.phases.note(phases.later_by(way_ns));
+    pub(in crate::waits) fn note_phases(&mut self, phases: Phases) {
+        self.phases.note(phases);
     }
 
     /// Near the receiver the window was the largest that its stack has in some of these.
@@ -132,15 +130,30 @@ impl Timeline {
         self.phases.no_buffer_ns.is_some_and(|it| time_ns <= it)
     }
 
-    /// The slow starts that reach into the time from `start_ns` to `end_ns`.
+    /// How much later than it was it is told what held data that came by then: near the sender by all that its segment
+    /// took, which may have stood in a queue.
+    pub(super) fn later_ns(&self, data: Pending, came: Moment) -> i64 {
+        if self.settles_by_ack {
+            came.time_ns.saturating_sub(data.at.time_ns)
+        } else {
+            0
+        }
+    }
+
+    /// The slow starts that reach into the time from `start_ns` to `end_ns`, so much later than they were.
     pub(in crate::waits) fn slow_starts(
         &self,
-        start_ns: i64,
-        end_ns: i64,
+        (start_ns, end_ns): (i64, i64),
+        later_ns: i64,
     ) -> impl Iterator<Item = SlowStart> + '_ {
-        let spans = self.phases.slow_starts.within(start_ns, end_ns);
+        let sooner = |ns: i64| ns.saturating_sub(later_ns);
+        let spans = self
+            .phases
+            .slow_starts
+            .within(sooner(start_ns), sooner(end_ns));
         spans
             .flat_map(|it| self.gone_back.leaves(it))
+            .map(move |it| it.later_by(later_ns))
             .filter(move |it| it.start_ns < end_ns && it.end_ns > start_ns)
     }
 
@@ -156,8 +169,62 @@ impl Timeline {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::acks::Acks;
+    use super::super::{Data, Words};
     use super::*;
-    use crate::shared_windows::SPANS_MAX;
+    use crate::shared_windows::{Sharing, SPANS_MAX};
+
+    const MS: i64 = 1_000_000;
+
+    /// Near the server: when a slow start from 100 ms on is told to have begun to data that left at 250 ms and came so
+    /// much later.
+    fn told_from_ms(later_ms: i64) -> Option<i64> {
+        let (route, acks) = (Route::at_sender(20), Acks::default());
+        let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
+        timeline.new_data(Data::at_ms(0, 1001), None, route, &acks);
+        timeline.acknowledged(Moment::at_ms(125), 1001, route);
+        let due_ns = Some((250 + later_ms) * MS);
+        let mut phases = Phases::default();
+        phases.timed_out(100 * MS, 1);
+        let sharing = Sharing {
+            is_shared: true,
+            due_ns,
+            phases,
+            ..Sharing::default()
+        };
+        let second = Data {
+            sharing,
+            ..Data::at_ms(250, 2001)
+        };
+        timeline.new_data(second, None, route, &acks);
+        timeline.acknowledged(Moment::at_ms(250 + later_ms), 2001, route);
+        timeline.settle_waiting(route);
+        let piece = timeline.between(0, i64::MAX).last().copied()?;
+        let asked = (0, piece.end.time_ns);
+        let mut told = timeline.slow_starts(asked, piece.later_ns);
+        told.next().map(|it| it.start_ns / MS)
+    }
+
+    #[test]
+    fn near_the_sender_a_slow_start_is_told_as_much_later_as_the_data_came_that_waited() {
+        assert_eq!(told_from_ms(126), Some(100 + 126));
+        assert_eq!(told_from_ms(186), Some(100 + 186));
+    }
+
+    #[test]
+    fn a_slow_start_is_remembered_while_what_left_in_it_may_come() {
+        let route = Route::at_sender(20);
+        let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
+        timeline.new_data(Data::at_ms(0, 1001), None, route, &Acks::default());
+        timeline.acknowledged(Moment::at_ms(30), 1001, route);
+        timeline.settle_waiting(route);
+        let mut phases = Phases::default();
+        phases.timed_out(10 * MS, 1);
+        phases.acknowledged(25 * MS);
+        timeline.note_phases(phases);
+        timeline.forget_before(30 * MS);
+        assert_eq!(timeline.slow_starts((30 * MS, 60 * MS), 20 * MS).count(), 1);
+    }
 
     #[test]
     fn of_connections_that_share_a_window_only_what_all_have_in_flight_refutes_a_buffer() {

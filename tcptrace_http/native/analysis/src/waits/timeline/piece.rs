@@ -15,6 +15,8 @@ pub(in crate::waits) struct Piece {
     pub(super) if_shared: Option<Cause>,
     /// The wait before this segment; none where something else tells how long it was.
     pub(super) waited: Option<Waited>,
+    /// How much later it is told than it was: near the sender, as long as its segment took to come.
+    pub(in crate::waits) later_ns: i64,
 }
 
 impl Piece {

@@ -17,7 +17,7 @@ impl Timeline {
         self.window.has_sack(data.has_sack);
         self.window.had_loss(data.start, self.sent_until, by_timer);
         self.notes_duplicate_acks(data);
-        self.goes_back(data, by_timer, route);
+        self.goes_back(data, by_timer);
         self.note_copied_opening(data);
         self.notes_timer(data);
         let cause = repair(data.recovery);
@@ -84,6 +84,7 @@ impl Timeline {
                 confidence: INFERRED,
                 if_shared: None,
                 waited: None,
+                later_ns: 0,
             });
             self.came = Some(data.at);
         }
@@ -126,6 +127,7 @@ impl Timeline {
             confidence: SEEN,
             if_shared: None,
             waited: None,
+            later_ns: 0,
         });
         self.came = Some(data.at.later(start));
     }

@@ -57,6 +57,8 @@ impl Timeline {
         } else {
             end
         };
+        let later_ns = self.later_ns(data, until);
+        self.later_ns = later_ns;
         match data.missed {
             Some(missed) => self.missed(data, missed, came, until, route),
             None => self.plain(data, came, until, route),
@@ -69,6 +71,7 @@ impl Timeline {
                 confidence: SEEN,
                 if_shared: None,
                 waited: None,
+                later_ns,
             });
         }
         self.came = Some(end);
@@ -79,6 +82,7 @@ impl Timeline {
     /// Time before a segment that was not lost: first the pace, then the wait.
     pub(super) fn plain(&mut self, data: Pending, start: Moment, end: Moment, route: Route) {
         let gap = end.time_ns.saturating_sub(start.time_ns);
+        let later_ns = self.later_ns(data, end);
         let (pace, most) = self.pace_of(data, route);
         let is_queue = self.settles_by_ack && gap > most.max(PACE_STRETCHED_MAX_NS);
         let wait = data
@@ -110,6 +114,7 @@ impl Timeline {
             confidence: INFERRED,
             if_shared: None,
             waited: None,
+            later_ns,
         });
         let Some((cause, confidence)) = wait else {
             return;
@@ -159,6 +164,7 @@ impl Timeline {
                     confidence,
                     if_shared,
                     waited,
+                    later_ns,
                 });
             }
             return;
@@ -174,6 +180,7 @@ impl Timeline {
             confidence: SEEN,
             if_shared: None,
             waited: None,
+            later_ns,
         });
         self.push(Piece {
             start: opened,
@@ -182,6 +189,7 @@ impl Timeline {
             confidence: INFERRED,
             if_shared: None,
             waited: None,
+            later_ns,
         });
     }
 
@@ -196,6 +204,7 @@ impl Timeline {
             Some(_) => start,
             None => start.earlier(would_come),
         };
+        let later_ns = self.later_ns(data, end);
         let mut told = None;
         if !data.is_shared {
             self.plain(data, start, end, route);
@@ -219,6 +228,7 @@ impl Timeline {
                 confidence: INFERRED,
                 if_shared: Some(cause).filter(|_| !is_known),
                 waited: told.and_then(|told| told.waited),
+                later_ns,
             });
         }
     }
