@@ -117,12 +117,12 @@ impl GoneBack {
 impl Timeline {
     /// Something is sent again: by a timer before other data that was in flight, or the last of that.
     pub(super) fn goes_back(&mut self, data: Resent, by_timer: bool) {
-        let came_ns = data.at.time_ns;
+        let time_ns = data.at.time_ns;
         if data.end >= self.sent_until {
-            self.gone_back.ends(came_ns, false);
+            self.gone_back.ends(time_ns, false);
         } else if by_timer && self.acked < self.sent_until {
             self.gone_back
-                .begins(came_ns, self.sent_until, data.has_sack);
+                .begins(time_ns, self.sent_until, data.has_sack);
         }
     }
 
@@ -140,13 +140,14 @@ impl Timeline {
     }
 
     pub(super) fn may_go_on(&mut self, time_ns: i64, acked: i64, route: Route) {
-        let way_ns = if route.is_at_sender {
+        // Near the sender an ACK has come when it goes by; near the receiver what it lets go comes a round trip later.
+        let after_ns = if route.is_at_sender {
             0
         } else {
             route.rtt_ns()
         };
         self.gone_back
-            .acknowledged(acked, time_ns.saturating_add(way_ns));
+            .acknowledged(acked, time_ns.saturating_add(after_ns));
     }
 
     /// When the receiver has what goes by then.
