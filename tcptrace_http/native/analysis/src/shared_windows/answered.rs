@@ -4,49 +4,13 @@
 //! one of them has sent makes room for what another has. At the client what that lets go leaves when that comes. At the
 //! server it comes a round trip later, or right behind what has, for one ACK makes room for several.
 
-use std::collections::VecDeque;
-
 use trace_model::rows::ObservationPoint;
 use trace_model::{flags, Segment};
 
 use super::host_pair::HostPair;
+use super::server_acks::NewestData;
 use crate::jitter::CLOSE_NS;
 use crate::observation::observation_point;
-
-/// ACKs of a round trip, of all connections of a pair.
-const ANSWERS_MAX: usize = 256;
-
-/// What the server has acknowledged of the client's.
-#[derive(Debug, Default)]
-pub(super) struct Answered {
-    /// When, and on which connection.
-    answers: VecDeque<(i64, u16)>,
-    /// When the client's newest data came, on which connection, and whether they have let it go; at the server.
-    newest: Option<Newest>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Newest {
-    time_ns: i64,
-    client_port: u16,
-    is_let_go: bool,
-}
-
-impl Answered {
-    fn answers(&mut self, time_ns: i64, client_port: u16) {
-        if self.answers.len() >= ANSWERS_MAX {
-            self.answers.pop_front();
-        }
-        self.answers.push_back((time_ns, client_port));
-    }
-
-    /// Whether something of another connection was acknowledged at a time, or so much later.
-    fn has_answered_other(&self, client_port: u16, (from_ns, until_ns): (i64, i64)) -> bool {
-        let late = self.answers.iter().rev().skip_while(|it| it.0 > until_ns);
-        let mut then = late.take_while(|it| it.0 >= from_ns);
-        then.any(|it| it.1 != client_port)
-    }
-}
 
 impl HostPair {
     /// The server sends a segment.
@@ -61,7 +25,7 @@ impl HostPair {
         if segment.ack.is_after(connection.answered) {
             connection.answered = segment.ack;
             let question = connection.question;
-            self.answered.answers(time_ns, client_port);
+            self.server_acks.acknowledges(time_ns, client_port);
             if segment.payload_bytes == 0 && question.is_all_with(segment.ack) {
                 self.question_was_heard(time_ns, question);
             }
@@ -74,8 +38,8 @@ impl HostPair {
         match observation_point(self.to_server_ns, self.to_client_ns) {
             ObservationPoint::Client => {
                 let from_ns = time_ns.saturating_sub(CLOSE_NS);
-                let answered = &self.answered;
-                answered.has_answered_other(client_port, (from_ns, time_ns))
+                let server_acks = &self.server_acks;
+                server_acks.has_answered_other(client_port, (from_ns, time_ns))
             }
             ObservationPoint::Server => self.comes_behind_answer(time_ns, segment),
             ObservationPoint::Middle | ObservationPoint::Unknown => false,
@@ -93,11 +57,11 @@ impl HostPair {
         let known_ns = time_ns.saturating_sub(rtt_ns);
         let span = (known_ns.saturating_sub(late_ns), known_ns);
         let client_port = segment.source_port;
-        let newest = self.answered.newest;
+        let newest = self.server_acks.newest;
         let before = newest.filter(|it| time_ns.saturating_sub(it.time_ns) <= late_ns);
         let is_let_go = before.is_some_and(|it| it.is_let_go)
-            || self.answered.has_answered_other(client_port, span);
-        self.answered.newest = Some(Newest {
+            || self.server_acks.has_answered_other(client_port, span);
+        self.server_acks.newest = Some(NewestData {
             time_ns,
             client_port,
             is_let_go,

@@ -6,7 +6,6 @@ use trace_model::rows::ObservationPoint;
 use trace_model::{IpAddress, Segment};
 
 use super::ack::Ack;
-use super::answered::Answered;
 use super::asked::Asked;
 use super::backlog::{Backlog, Came, Queued};
 use super::bare::Bare;
@@ -29,6 +28,7 @@ use super::rhythm::Rhythm;
 use super::room::{Room, TIMEOUT_INITIAL_NS};
 use super::sender_clock::SenderClock;
 use super::sent_queue::SentQueue;
+use super::server_acks::ServerAcks;
 use super::threshold::Threshold;
 use super::timers::Timers;
 use super::uplink::{Ahead, Uplink};
@@ -94,7 +94,7 @@ pub(super) struct HostPair {
     /// Data of the server has shown a loss by itself, or by when it left.
     pub(super) had_hole: bool,
     pub(super) backlog: Backlog,
-    pub(super) answered: Answered,
+    pub(super) server_acks: ServerAcks,
     /// What the distances of the client's data tell.
     pub(super) asked: Asked,
     pub(super) room: Room,
@@ -160,7 +160,7 @@ impl HostPair {
             sent_by: None,
             had_hole: false,
             backlog: Backlog::default(),
-            answered: Answered::default(),
+            server_acks: ServerAcks::default(),
             asked: Asked::default(),
             room: Room::default(),
             sent_queue: SentQueue::default(),

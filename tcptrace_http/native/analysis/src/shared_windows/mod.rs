@@ -74,6 +74,7 @@ mod sender_clock;
 mod sent;
 mod sent_link;
 mod sent_queue;
+mod server_acks;
 mod threshold;
 mod ticks;
 mod timed_out;
