@@ -14,12 +14,11 @@ impl Timeline {
     /// if it comes just as much later than an ACK lets it go, or if nothing stood before it there: no ACK can have let
     /// it go that came later.
     pub(super) fn let_go_after_ns(&self, data: Data, route: Route, acks: &Acks) -> Option<i64> {
-        let takes_ns = self.on_link_ns(data.bytes, 0)?;
-        let after_ns = route.to_sender_ns.saturating_add(takes_ns);
-        let is_close = acks.let_go_within(data.at.time_ns, after_ns, self.link_slack_ns() / 2);
         // Before a sender the slowest link is still to come.
         let is_behind_link = !route.is_at_sender && route.to_sender_ns > route.to_receiver_ns;
-        if is_behind_link && is_close {
+        let takes_ns = self.on_link_ns(data.bytes, 0).filter(|_| is_behind_link)?;
+        let after_ns = route.to_sender_ns.saturating_add(takes_ns);
+        if acks.let_go_within(data.at.time_ns, after_ns, self.link_slack_ns() / 2) {
             return Some(takes_ns.saturating_sub(takes_ns / TAKES_VARY_SHARE));
         }
         let unsure_ns = (takes_ns / UNSURE_SHARE).max(RELEASE_MAX_NS);
@@ -27,7 +26,7 @@ impl Timeline {
         // A way that was measured behind other connections' data is longer than what an ACK takes.
         let least_way_ns = data.sharing.to_server_ns.unwrap_or(i64::MAX);
         let is_idle = self.is_link_idle(takes_ns, data) && route.to_sender_ns <= least_way_ns;
-        (is_behind_link && is_idle && least_ns > 0).then_some(least_ns)
+        (is_idle && least_ns > 0).then_some(least_ns)
     }
 
     /// Whether nothing can have stood before `data` where the slowest link takes so long for it, nor be missing before it.
