@@ -63,6 +63,8 @@ pub struct Half {
     pub fin_end: Option<i64>,
     pub mss_option: Option<u16>,
     pub window_scale: Option<u8>,
+    /// The window of its SYN, which is never scaled.
+    pub syn_window: Option<u16>,
     pub uses_timestamps: bool,
     pub sack_permitted: bool,
     /// Last acknowledgment this direction sent, as an offset of the peer.
@@ -213,6 +215,7 @@ impl Half {
     /// Takes the options of this direction's SYN.
     pub fn handshake(&mut self, segment: &Segment<'_>) {
         self.has_syn = true;
+        self.syn_window = Some(segment.window);
         self.mss_option = segment.options.mss.or(self.mss_option);
         self.window_scale = segment
             .options

@@ -192,6 +192,7 @@ impl Flow {
             (true, self.client_half(), self.server_half()),
             (false, self.server_half(), self.client_half()),
         ] {
+            waits.offered_in_syn(half.syn_window);
             let has_acked = data.acked > 0 || half.last_window_bytes > 0;
             // A SYN acknowledges nothing, but an answer to what it brought (RFC 1644, RFC 7413) is sent into the
             // window that it tells.

@@ -208,6 +208,7 @@ impl Waits {
             has_fin: sent.has_fin,
             nagle_is_off: sent.nagle_is_off,
             buffer_as_offered: self.offered.alike(),
+            windows_are_rounded: self.offered.is_rounded,
             sharing: sent.sharing,
         };
         if std::mem::replace(&mut self.server_spoke, from_server) != from_server {
@@ -328,6 +329,11 @@ impl Waits {
     /// A probe of a window of zero went by.
     pub fn probed(&mut self, from_server: bool, at: Moment) {
         self.timeline(from_server).probe(at);
+    }
+
+    /// The window that an end's SYN told, which is never scaled.
+    pub fn offered_in_syn(&mut self, window: Option<u16>) {
+        self.offered.note_in_syn(window);
     }
 
     /// An ACK that acknowledged something new or moved the window.

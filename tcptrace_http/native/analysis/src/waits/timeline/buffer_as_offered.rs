@@ -1,6 +1,7 @@
 //! A window that the receiver fills no later than its sender's buffer.
 
-use super::{Data, Timeline};
+use super::super::acks::Acks;
+use super::{Data, Route, Timeline};
 
 impl Timeline {
     /// Whether what was outstanding fills a buffer that is as large as the window that its sender offers itself.
@@ -8,6 +9,17 @@ impl Timeline {
         let full_bytes = i64::from(data.full_bytes);
         let needed = self.window.outstanding().saturating_add(full_bytes);
         data.buffer_as_offered.is_some_and(|holds| needed > holds)
+    }
+
+    /// Whether what was sent before `data` ends where the receiver's window did, which is larger than a buffer then.
+    /// That it was pushed does not show that there was no more then: Linux pushes, wherever it stops, what is more
+    /// than half of the largest window behind its last push (`forced_push` in net/ipv4/tcp.c).
+    pub(super) fn ends_with_window(&self, data: Data, route: Route, acks: &Acks) -> bool {
+        let edge = self.sent.and_then(|(before, _)| {
+            let known_ns = Acks::known_by(before.time_ns, route.to_sender_ns);
+            acks.edge_by(known_ns)
+        });
+        data.windows_are_rounded && edge == Some(self.sent_until)
     }
 }
 
@@ -41,5 +53,26 @@ mod tests {
         assert_eq!(waited_for(4000, Some(4096)), Cause::SendLimitedSendBuffer);
         assert_eq!(waited_for(4000, None), window);
         assert_eq!(waited_for(2000, Some(4096)), window, "it had been lowered");
+    }
+    /// Whether so much, sent into a window of 65,536 bytes, ends with that.
+    fn ends_with_window(sent: i64, windows_are_rounded: bool) -> bool {
+        let start = (1 << 32) - 2000;
+        let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
+        timeline.sent = Some((Moment::at_ms(210), true));
+        timeline.sent_until = start + sent;
+        let mut acks = Acks::default();
+        acks.push(100_000_000, start, 65_536, 10_000_000);
+        let data = Data {
+            windows_are_rounded,
+            ..Data::at_ms(300, start + sent + 1000)
+        };
+        timeline.ends_with_window(data, Route::at_receiver(10), &acks)
+    }
+
+    #[test]
+    fn what_ends_where_a_rounded_window_does_shows_no_buffer() {
+        assert!(ends_with_window(65_536, true));
+        assert!(!ends_with_window(65_536, false));
+        assert!(!ends_with_window(32_768, true));
     }
 }

@@ -37,6 +37,8 @@ pub(in crate::waits) struct Data {
     pub(in crate::waits) nagle_is_off: bool,
     /// How large its sender's buffer is, if the receiver offers as large a window as the sender does.
     pub(in crate::waits) buffer_as_offered: Option<i64>,
+    /// Whether the windows that the ends offer are buffers that the units of a scale have rounded up.
+    pub(in crate::waits) windows_are_rounded: bool,
     pub(in crate::waits) sharing: Sharing,
 }
 
@@ -91,6 +93,7 @@ impl Data {
             has_fin: false,
             nagle_is_off: false,
             buffer_as_offered: None,
+            windows_are_rounded: false,
             sharing: Sharing::default(),
         }
     }

@@ -129,7 +129,8 @@ impl Timeline {
         let other = data.sharing.full_buffer.refilled;
         let holds = self.refills.holds.or(other)?;
         let (sent, _) = self.sent?;
-        if self.has_more || is_answer || route.is_at_sender {
+        let may_be_window = is_answer || self.ends_with_window(data, route, acks);
+        if self.has_more || route.is_at_sender || may_be_window {
             return None;
         }
         let full = self.sent_until.saturating_sub(holds);
