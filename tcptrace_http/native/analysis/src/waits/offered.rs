@@ -65,6 +65,7 @@ mod tests {
             assert_eq!(offered.alike(), alike);
         }
     }
+
     #[test]
     fn windows_that_a_scale_has_rounded_tell_of_no_buffer() {
         for (syns, alike) in [

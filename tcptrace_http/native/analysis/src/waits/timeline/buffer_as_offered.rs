@@ -11,15 +11,15 @@ impl Timeline {
         data.buffer_as_offered.is_some_and(|holds| needed > holds)
     }
 
-    /// Whether what was sent before `data` ends where the receiver's window did, which is larger than a buffer then.
-    /// That it was pushed does not show that there was no more then: Linux pushes, wherever it stops, what is more
-    /// than half of the largest window behind its last push (`forced_push` in net/ipv4/tcp.c).
+    /// Whether what was sent before `data` ends where a receiver's window did that tells nothing of a buffer. That it
+    /// was pushed does not show then that there was no more: Linux, which rounds windows so, pushes wherever it has
+    /// written more than half of the largest window since its last push (`forced_push` in net/ipv4/tcp.c).
     pub(super) fn ends_with_window(&self, data: Data, route: Route, acks: &Acks) -> bool {
-        let edge = self.sent.and_then(|(before, _)| {
-            let known_ns = Acks::known_by(before.time_ns, route.to_sender_ns);
-            acks.edge_by(known_ns)
-        });
-        data.windows_are_rounded && edge == Some(self.sent_until)
+        let Some((before, _)) = self.sent.filter(|_| data.windows_are_rounded) else {
+            return false;
+        };
+        let known_ns = Acks::known_by(before.time_ns, route.to_sender_ns);
+        acks.edge_by(known_ns) == Some(self.sent_until)
     }
 }
 
@@ -54,6 +54,7 @@ mod tests {
         assert_eq!(waited_for(4000, None), window);
         assert_eq!(waited_for(2000, Some(4096)), window, "it had been lowered");
     }
+
     /// Whether so much, sent into a window of 65,536 bytes, ends with that.
     fn ends_with_window(sent: i64, windows_are_rounded: bool) -> bool {
         let start = (1 << 32) - 2000;

@@ -30,8 +30,8 @@ impl Timeline {
         if data.is_full() && self.has_more && !self.window.is_recovering() {
             self.window.had_no_room_lowered();
         }
-        let is_at_edge = self.ends_with_window(data, route, acks);
-        if !self.has_more && self.words.burst != Cause::RequestSend && !is_at_edge {
+        let is_request = self.words.burst == Cause::RequestSend;
+        if !self.has_more && !is_request && !self.ends_with_window(data, route, acks) {
             // A client has each request in one piece: there is nothing more however its window stands.
             self.is_emptied();
         }

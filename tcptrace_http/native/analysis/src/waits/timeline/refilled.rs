@@ -129,8 +129,10 @@ impl Timeline {
         let other = data.sharing.full_buffer.refilled;
         let holds = self.refills.holds.or(other)?;
         let (sent, _) = self.sent?;
-        let may_be_window = is_answer || self.ends_with_window(data, route, acks);
-        if self.has_more || route.is_at_sender || may_be_window {
+        if self.has_more || is_answer || route.is_at_sender {
+            return None;
+        }
+        if self.ends_with_window(data, route, acks) {
             return None;
         }
         let full = self.sent_until.saturating_sub(holds);
