@@ -31,7 +31,7 @@ impl HostPair {
         let (syn_ns, is_opened_again) = (connection.syn_ns, connection.is_opened_again);
         let begun = connection.beginning.goes_on(time_ns, step.newly, way_ns);
         let (beginning, acked_ns) = (connection.beginning, connection.acked_ns);
-        self.inherited.begins_with(&beginning);
+        self.inherited.begins_with(&beginning, full_bytes);
         // Whose SYN was lost begins with a segment (RFC 5681, section 3.1).
         let Some(flight) = begun.filter(|_| !is_opened_again && !step.begins) else {
             return;

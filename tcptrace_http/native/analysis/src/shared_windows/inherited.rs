@@ -81,6 +81,14 @@ impl Beginning {
 }
 
 impl Begun {
+    /// Whether it is more by a segment at least, whatever it is that a window counts.
+    fn exceeds(self, than: Self, full_bytes: i64) -> bool {
+        let segments = |it: Self| {
+            (it.bytes.saturating_add(full_bytes).saturating_sub(1)).checked_div(full_bytes)
+        };
+        self.packets > than.packets && segments(self) > segments(than)
+    }
+
     /// Whether a packet of it did not fill a segment of so many bytes.
     pub(super) fn has_short(self, full_bytes: i64) -> bool {
         let least = full_bytes.saturating_sub(OPTIONS_BYTES);
@@ -97,16 +105,12 @@ impl Inherited {
         full_bytes: i64,
         (is_more, may_be_held): (bool, bool),
     ) {
-        let segments = |it: Begun| {
-            (it.bytes.saturating_add(full_bytes).saturating_sub(1)).checked_div(full_bytes)
-        };
-        let exceeds =
-            |it: Begun, than: Begun| it.packets > than.packets && segments(it) > segments(than);
         let Some(first) = self.first else {
             self.first = Some(flight).filter(|_| !is_more);
             return;
         };
-        let differs = exceeds(flight, first) || !is_more && exceeds(first, flight);
+        let differs =
+            flight.exceeds(first, full_bytes) || !is_more && first.exceeds(flight, full_bytes);
         if may_be_held {
             self.may_be_shown |= differs;
         } else {
@@ -115,8 +119,11 @@ impl Inherited {
         }
     }
 
-    /// A connection has so much in flight before the first ACK of its data.
-    pub(super) fn begins_with(&mut self, beginning: &Beginning) {
+    /// A connection has so much in flight before the first ACK of its data. If that is more than the window that the
+    /// first began with, and no packet of that was short, this one had another window, whatever its ACK lets go.
+    pub(super) fn begins_with(&mut self, beginning: &Beginning, full_bytes: i64) {
+        let first = self.first.filter(|it| !it.has_short(full_bytes));
+        self.is_shown |= first.is_some_and(|first| beginning.flight.exceeds(first, full_bytes));
         if beginning.flight.bytes > self.most.bytes {
             self.most = beginning.flight;
         }
@@ -220,7 +227,7 @@ mod tests {
             let mut beginning = Beginning::default();
             beginning.goes_on(100 * MS, newly, 50 * MS);
             beginning.goes_on(110 * MS, newly, 50 * MS);
-            inherited.begins_with(&beginning);
+            inherited.begins_with(&beginning, 1000);
         }
         assert_eq!(inherited.least_bytes(), 2000 - 2 * OPTIONS_BYTES);
         for packets in [2, 4] {
@@ -231,6 +238,27 @@ mod tests {
             inherited.began_with(flight, 1000, (false, false));
         }
         assert_eq!(inherited.least_bytes(), 0);
+    }
+
+    #[test]
+    fn who_begins_with_more_than_a_full_window_before_has_another_though_no_ack_lets_more_go() {
+        let shows = |first_bytes: i64, packets: i64| {
+            let mut inherited = Inherited::default();
+            let first = Begun {
+                bytes: first_bytes,
+                packets: 1,
+            };
+            inherited.began_with(first, 1000, (false, false));
+            let mut beginning = Beginning::default();
+            for _ in 0..packets {
+                beginning.goes_on(100 * MS, 1000, 50 * MS);
+            }
+            inherited.begins_with(&beginning, 1000);
+            inherited.is_kept()
+        };
+        assert!(shows(1000, 7));
+        assert!(!shows(1000, 1), "the same window");
+        assert!(!shows(170, 7), "what was short may have been all there was");
     }
 
     #[test]
