@@ -25,6 +25,7 @@ mod lost_answer;
 mod offered;
 mod pace;
 mod partition;
+mod path;
 mod phases;
 mod server_time;
 mod setup;
@@ -32,20 +33,19 @@ mod spans;
 mod timeline;
 mod transaction;
 
-use trace_model::rows::{ObservationPoint, RecoveryKind};
+use trace_model::rows::RecoveryKind;
 
 use crate::arrivals::Arrivals;
-use crate::byte_time::ByteTime;
 use crate::half::LastHeard;
-use crate::observation::observation_point;
-use crate::shared_windows::{Ahead, Receiver, Sharing};
+use crate::shared_windows::{Ahead, Sharing};
 use crate::used_window::FullBuffer;
 use acks::Acks;
 use behind::Behind;
 use offered::Offered;
 pub use partition::Moment;
+pub use path::Path;
 pub use setup::Setup;
-use timeline::{Data, Question, Resent, Route, Timeline, Words};
+use timeline::{Data, Question, Resent, Timeline, Words};
 
 /// A segment with payload, of either direction.
 #[derive(Clone, Copy, Debug)]
@@ -93,43 +93,6 @@ pub struct SentAgain {
     pub hole_start: Option<i64>,
     /// ACKs of other connections have passed over it (E-TCP, section 3), the last of them right before, and it has no FIN.
     pub is_for_others: bool,
-}
-
-/// The path as far as it is known.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Path {
-    pub to_server_ns: Option<i64>,
-    pub to_client_ns: Option<i64>,
-    /// Picoseconds that a byte of a response takes on the slowest link, if ACKs have agreed on that.
-    pub sent_byte_time: Option<ByteTime>,
-    /// When the client acknowledges responses.
-    pub receiver: Receiver,
-    /// A SYN-ACK waited for its data; whether this is the server's end shows when that is acknowledged.
-    pub is_undecided: bool,
-}
-
-impl Path {
-    fn of_responses(self) -> Route {
-        let place = observation_point(self.to_server_ns, self.to_client_ns);
-        Route {
-            to_sender_ns: self.to_server_ns.unwrap_or(0),
-            to_receiver_ns: self.to_client_ns.unwrap_or(0),
-            is_at_sender: place == ObservationPoint::Server || self.is_undecided,
-            byte_time: self.sent_byte_time,
-            receiver: self.receiver,
-        }
-    }
-
-    /// When a request came is what its response shows; its ACKs are not waited for.
-    fn of_requests(self) -> Route {
-        Route {
-            to_sender_ns: self.to_client_ns.unwrap_or(0),
-            to_receiver_ns: self.to_server_ns.unwrap_or(0),
-            is_at_sender: false,
-            byte_time: None,
-            receiver: Receiver::UNHEARD,
-        }
-    }
 }
 
 /// What one flow's transactions waited for.
