@@ -85,9 +85,7 @@ impl HostPair {
     /// connections before (Visweswaraiah and Heidemann 1997; Eggert 1999, section 3.1).
     pub(super) fn begins_paced(&mut self, ports: (u16, u16)) {
         let has_others = self.connections.len() > 1;
-        let connection: Option<&mut Connection> = self.connection(ports.0, ports.1);
-        let begins = connection.is_some_and(|it| it.beginning.is_before_acks());
-        self.inherited.begin_paced |= has_others && begins;
+        self.inherited.begin_paced |= has_others && self.is_before_acks(ports);
     }
 
     /// The least window that each connection begins with, if each has one of its own.
