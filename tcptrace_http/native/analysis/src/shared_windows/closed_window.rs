@@ -57,7 +57,8 @@ impl HostPair {
             self.threshold.cleared_ns = time_ns;
         }
         let mut phases = self.phases;
-        phases.timed_out(left.likely_ns, self.threshold.acks());
+        let ran_out_ns = phases.ran_out_ns((left.likely_ns, left.to_ns));
+        phases.timed_out(ran_out_ns, self.threshold.acks());
         for ack in self.acks_after(left) {
             phases.acknowledged(ack.time_ns);
         }
@@ -118,5 +119,27 @@ impl HostPair {
     fn in_flight_behind(&self, acked: i64) -> i64 {
         let sent = self.room.sent();
         sent.saturating_sub(acked.max(self.threshold.cleared))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timer_behind_what_the_last_ack_of_a_slow_start_let_go_begins_another() {
+        let ended_ns = 300 * CLOSE_NS;
+        for (to_ns, slow_starts) in [(ended_ns, 1), (ended_ns + 1, 2)] {
+            let mut pair = HostPair::with_path(100 * CLOSE_NS);
+            pair.phases.timed_out(ended_ns / 2, 1);
+            pair.phases.acknowledged(ended_ns);
+            let left = Left {
+                from_ns: ended_ns - 1,
+                to_ns,
+                likely_ns: ended_ns - 1,
+            };
+            pair.closes((left, 2 * ended_ns), 0, (true, true));
+            assert_eq!(pair.phases.iter().count(), slow_starts);
+        }
     }
 }

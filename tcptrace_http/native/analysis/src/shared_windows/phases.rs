@@ -5,6 +5,8 @@
 //! with the one that reaches the threshold all connections that share the window leave slow start (E-TCP, section 3).
 //! Duplicate ACKs leave the window at its threshold.
 
+use crate::jitter::CLOSE_NS;
+
 /// Of what lies so far back that others have come since nothing is asked any more.
 pub const SPANS_MAX: usize = 6;
 
@@ -73,6 +75,18 @@ impl Phases {
                 self.push(start_ns, i64::MAX);
                 self.acks_left = acks;
             }
+        }
+    }
+
+    /// When a timer ran out whose copy left by `to_ns`, and as soon as likely if it stood behind what left then: after the
+    /// last ACK of a slow start, if it was that which had let go what the copy stood behind.
+    pub(super) fn ran_out_ns(&self, (likely_ns, to_ns): (i64, i64)) -> i64 {
+        let ended_ns = self.newest().map_or(likely_ns, |it| it.end_ns);
+        let latest_ns = to_ns.min(likely_ns.saturating_add(CLOSE_NS));
+        if ended_ns < latest_ns {
+            likely_ns.max(ended_ns)
+        } else {
+            likely_ns
         }
     }
 
@@ -242,6 +256,30 @@ mod tests {
         slow_starts.has_reached_threshold(160);
         slow_starts.has_reached_threshold(170);
         assert_eq!(spans(slow_starts), [(100, 160)]);
+    }
+
+    #[test]
+    fn a_timer_behind_what_an_ack_let_go_ran_out_after_that_ack() {
+        let ended_ns = 100 * CLOSE_NS;
+        let mut phases = Phases::default();
+        assert_eq!(phases.ran_out_ns((7, 9)), 7);
+        phases.timed_out(ended_ns / 2, 1);
+        assert_eq!(
+            phases.ran_out_ns((ended_ns - 1, ended_ns + 1)),
+            ended_ns - 1
+        );
+        phases.acknowledged(ended_ns);
+        for (likely_ns, to_ns, ran_out_ns) in [
+            (ended_ns - 1, ended_ns + 1, ended_ns),
+            (ended_ns - 1, ended_ns, ended_ns - 1),
+            (ended_ns - CLOSE_NS, ended_ns + 1, ended_ns - CLOSE_NS),
+            (ended_ns + 1, ended_ns + 2, ended_ns + 1),
+        ] {
+            assert_eq!(phases.ran_out_ns((likely_ns, to_ns)), ran_out_ns);
+        }
+        phases.timed_out(ended_ns, 1);
+        phases.acknowledged(ended_ns);
+        assert_eq!(spans(phases)[1], (ended_ns, i64::MAX));
     }
 
     #[test]
