@@ -87,6 +87,11 @@ impl LargestWindow {
         };
     }
 
+    /// The first of the flights that were as large.
+    pub(super) fn first(&self) -> Option<Flight> {
+        self.steady.map(|steady| steady.first)
+    }
+
     /// So much was in flight.
     pub(super) fn shows(&mut self, flight: Flight, full_bytes: i64, is_shared: bool) -> Shown {
         let is_above = |bytes: i64| flight.bytes >= bytes.saturating_add(full_bytes);

@@ -47,7 +47,8 @@ impl HostPair {
         if !had_more || !may_tell || full_bytes == 0 {
             return;
         }
-        match self.largest.shows(flight, full_bytes, self.is_shared) {
+        let is_shared = self.is_shared || self.has_what_others_left(flight, full_bytes);
+        match self.largest.shows(flight, full_bytes, is_shared) {
             Shown::Nothing => {}
             Shown::InUse(flight) => {
                 let since_ns = self.is_largest_since_ns(flight, full_bytes);

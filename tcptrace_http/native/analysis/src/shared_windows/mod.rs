@@ -51,6 +51,7 @@ mod inherited;
 mod largest;
 mod leaving;
 mod ledger;
+mod left_by_others;
 mod let_go;
 mod limits;
 mod link_times;

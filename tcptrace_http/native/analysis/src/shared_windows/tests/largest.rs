@@ -140,3 +140,17 @@ fn syns_that_leave_together_tell_of_one_flight() {
         assert_eq!(busy.largest_ms().is_some(), is_largest, "{opened}");
     }
 }
+
+#[test]
+fn who_has_alone_what_two_had_and_would_have_grown_to_more_has_what_the_other_left() {
+    for (acks_between, segments, is_largest) in [(0, 8, false), (1, 8, true), (4, 9, false)] {
+        let mut busy = Busy::new();
+        busy.flight(300, 8, 4);
+        for number in 0..acks_between {
+            busy.data(396 + number, 1);
+        }
+        busy.flight(400, segments, 0);
+        let is_told = busy.largest_ms().is_some();
+        assert_eq!(is_told, is_largest, "{acks_between} {segments}");
+    }
+}
