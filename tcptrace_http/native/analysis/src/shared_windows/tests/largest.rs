@@ -142,15 +142,26 @@ fn syns_that_leave_together_tell_of_one_flight() {
 }
 
 #[test]
-fn who_has_alone_what_two_had_and_would_have_grown_to_more_has_what_the_other_left() {
-    for (acks_between, segments, is_largest) in [(0, 8, false), (1, 8, true), (4, 9, false)] {
+fn as_much_as_before_of_not_as_many_that_would_have_grown_to_more_is_the_largest_window() {
+    for (first_of_second, acked, segments, of_second, is_largest) in [
+        (4, (1, 0), 8, 0, false),
+        (4, (1, 1), 8, 0, true),
+        (4, (1, 4), 9, 0, false),
+        (0, (2, 4), 8, 4, false),
+        (0, (2, 5), 8, 4, true),
+        (4, (2, 5), 8, 4, false),
+    ] {
         let mut busy = Busy::new();
-        busy.flight(300, 8, 4);
-        for number in 0..acks_between {
-            busy.data(396 + number, 1);
+        busy.flight(300, 8, first_of_second);
+        let (port, acks) = acked;
+        for number in 0..acks {
+            busy.data(396 + number, port);
         }
-        busy.flight(400, segments, 0);
+        busy.flight(402, segments, of_second);
         let is_told = busy.largest_ms().is_some();
-        assert_eq!(is_told, is_largest, "{acks_between} {segments}");
+        assert_eq!(
+            is_told, is_largest,
+            "{first_of_second} {acked:?} {segments}"
+        );
     }
 }
