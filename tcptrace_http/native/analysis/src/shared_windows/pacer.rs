@@ -40,7 +40,7 @@ pub(super) fn is_paced_behind(begins: bool, quiet_ns: i64, round_trip_ns: i64) -
     begins || quiet_ns < round_trip_ns
 }
 
-/// Whether what comes so long behind the data of a SYN-ACK, which was pushed, left before any ACK can have come: no other
+/// Whether what comes so long behind the first data of a connection left before any ACK of that can have come: no other
 /// connection's let it go, either.
 pub(super) fn is_paced_opening(let_go: LetGo, quiet_ns: i64, round_trip_ns: i64) -> bool {
     let_go != LetGo::Ack && quiet_ns < round_trip_ns
