@@ -6,15 +6,14 @@
 //! (Visweswaraiah and Heidemann 1997; Eggert 1999, section 3.1), or it stood before a slow link that is not known yet.
 //! ACKs of other connections may have let it go where hosts share a window, and a request may have had more written.
 
-use super::connection::Connection;
 use super::host_pair::HostPair;
 use crate::jitter::CLOSE_NS;
 
 impl HostPair {
     /// Nothing that a connection has sent can have been acknowledged yet when its newest packet left.
     pub(super) fn is_before_acks(&mut self, ports: (u16, u16)) -> bool {
-        let connection: Option<&mut Connection> = self.connection(ports.0, ports.1);
-        connection.is_some_and(|it| it.beginning.is_before_acks())
+        self.connection(ports.0, ports.1)
+            .is_some_and(|it| it.beginning.is_before_acks())
     }
 
     /// Whether a packet that followed one before left when the server had heard nothing: no ACK, on whichever connection,
@@ -36,8 +35,10 @@ impl HostPair {
             return false;
         }
         let close_ns = largest_ns.unwrap_or(0).saturating_add(CLOSE_NS);
-        let left_ns = largest_ns.map_or(before_ns, |_| time_ns.saturating_sub(close_ns));
-        let since_ns = left_ns.max(before_ns);
+        let since_ns = match largest_ns {
+            Some(_) => time_ns.saturating_sub(close_ns).max(before_ns),
+            None => before_ns,
+        };
         let until_ns = time_ns.saturating_add(close_ns);
         let came_ns = |sent_ns: i64| sent_ns.saturating_add(to_server_ns);
         let was_asked = before_ns < came_ns(asked_ns) && came_ns(asked_ns) <= until_ns;

@@ -254,7 +254,7 @@ impl HostPair {
             is_paced: false,
             is_of_pacer: false,
             would_be_of_pacer: false,
-            is_before_acks: false,
+            left_before_acks: false,
             paced_ns: None,
             clock_ns: None,
             asked_byte_ps: self.asked.byte_ps(),

@@ -157,7 +157,7 @@ pub struct Sharing {
     /// ... if the connections share their window, which need not be known yet.
     pub would_be_of_pacer: bool,
     /// It lay in its sender's buffer, and left before any ACK can have let it go.
-    pub is_before_acks: bool,
+    pub left_before_acks: bool,
     /// So long a pacer has held it since the window that they share was restarted.
     pub paced_ns: Option<i64>,
     /// Next to the server: so long its clock has gone that let it go.

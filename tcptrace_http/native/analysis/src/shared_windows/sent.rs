@@ -153,12 +153,13 @@ impl HostPair {
         let lay_in_buffer = was_buffered && !step.answers_syn && is_new && !is_missed;
         let is_opening = !was_heard_now && is_paced_opening(left, quiet_ns, self.round_trip_ns());
         let opens_paced = is_behind_syn_ack && is_opening;
-        let is_before_acks = lay_in_buffer
+        let left_before_acks = lay_in_buffer
             && is_opening
             && self.is_before_acks((client_port, segment.source_port))
             && self.leaves_unheard((sent_ns, time_ns), question.time_ns, was_idle);
         // What follows a head at once was let go with that.
-        if (opens_paced || is_before_acks) && was_idle || is_by_clock && is_in_answer && !is_missed
+        if (opens_paced || left_before_acks) && was_idle
+            || is_by_clock && is_in_answer && !is_missed
         {
             self.begins_paced((client_port, segment.source_port));
         }
@@ -244,7 +245,7 @@ impl HostPair {
                 || opens_paced
                 || is_by_sender_clock && is_in_answer,
             would_be_of_pacer,
-            is_before_acks,
+            left_before_acks,
             paced_ns,
             clock_ns,
             room_until_ns,

@@ -99,7 +99,7 @@ fn what_follows_the_data_of_a_syn_ack_before_any_ack_can_have_come_is_paced_thou
         let behind = segment(flags::ACK, first.wrapping_add(1001), 101, 1000);
         let next = talk.packet(1100 + after_ms, false, 3, behind);
         assert_eq!(next.is_of_pacer, is_of_pacer, "{after_ms}");
-        assert_eq!(next.is_before_acks, opening & flags::PSH == 0);
+        assert_eq!(next.left_before_acks, opening & flags::PSH == 0);
         // What is paced is a window that its host has from other connections.
         assert_eq!(next.begin_paced, is_of_pacer || opening & flags::PSH == 0);
     }

@@ -27,10 +27,11 @@ impl Timeline {
         let are_full = was_full && data.is_full() && !data.opens_hole;
         let is_in_flight = self.is_in_burst(gap, data, route, acks);
         let is_let_go = data.sharing.is_let_go && !route.is_at_sender;
+        // What comes as close as a burst does tells the link's pace.
+        let opens_paced = data.sharing.left_before_acks && !is_in_flight;
         // Who paces lets data go by a clock, in no other pace than a link would.
-        let is_of_pacer = data.sharing.is_of_pacer || data.sharing.is_before_acks && !is_in_flight;
-        let is_paced = (data.sharing.is_paced && self.has_more) || is_of_pacer;
-        let is_paced = is_paced && !route.is_at_sender;
+        let is_by_clock = (data.sharing.is_paced && self.has_more) || data.sharing.is_of_pacer;
+        let is_paced = (is_by_clock || opens_paced) && !route.is_at_sender;
         let is_by_no_ack = left_with_no_ack(self.has_more, data, route);
         let is_on_its_way = is_in_flight && !is_let_go || is_by_no_ack;
         let takes_turn = is_on_its_way && !route.is_at_sender && is_in_turn(gap, data);
