@@ -1,12 +1,37 @@
 //! What the segments around a pause took on the slowest link, be that before the observation point or behind it.
 
 use super::pause::{OpenPause, Pause, PeerAck};
-use super::PauseTracker;
+use super::{PauseTracker, RELEASE_MAX_NS};
 
 /// So many segments may be lost of a flight of which the rest shows that they had their time on the link.
 const LOST_MAX: i64 = 3;
+/// A TCP header has no more options (RFC 9293, section 3.1), and a SYN and its answer had theirs both, which took their
+/// time on the link: an ACK without any, and what it let go, come sooner than the round trip that these show.
+const OPTIONS_MAX: i64 = 2 * 40;
+/// ... which were no larger share of what the two took than this, where the link is not known.
+const OPTIONS_PERCENT_MAX: i64 = 30;
+/// By so much, or such a share, the least round trip that was seen is above the least there is.
+const EARLY_MAX_NS: i64 = 2_000_000;
+const EARLY_RTT_SHARE: i64 = 20;
 
 impl Pause {
+    /// Whether it came sooner than an ACK lets data go that is `since_ns` before it but for the path.
+    pub(super) fn came_before_its_ack(&self, since_ns: i64, takes_ns: i64) -> bool {
+        let path_ns = self.path.sender_rtt_ns.unwrap_or(0);
+        let path_ns = path_ns.saturating_add(self.path.receiver_rtt_ns.unwrap_or(0));
+        let takes_ns = takes_ns.max(self.path.takes_ns).max(self.bound_ns);
+        let options_ns = if takes_ns > 0 {
+            took_ns(OPTIONS_MAX, (takes_ns, self.data.bytes))
+        } else {
+            path_ns.saturating_mul(OPTIONS_PERCENT_MAX) / 100
+        };
+        let early_max_ns = options_ns
+            .min(RELEASE_MAX_NS)
+            .max(EARLY_MAX_NS)
+            .max(path_ns / EARLY_RTT_SHARE);
+        since_ns < early_max_ns.saturating_neg()
+    }
+
     /// How long it may have stood behind what was lost right before it, which may have taken its time on the link.
     pub(super) fn lost_ns(&self, takes_ns: i64) -> i64 {
         let missing = self.data.start.saturating_sub(self.previous.end);

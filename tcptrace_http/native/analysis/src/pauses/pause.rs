@@ -237,8 +237,8 @@ impl Pause {
             .unwrap_or(0)
             .saturating_add(takes_ns)
             .saturating_add(path.receiver_rtt_ns.unwrap_or(0));
-        let follows =
-            since_ack.saturating_abs() <= RELEASE_MAX_NS.max(path_rtt / RELEASE_RTT_SHARE);
+        let follows = since_ack <= RELEASE_MAX_NS.max(path_rtt / RELEASE_RTT_SHARE)
+            && !self.came_before_its_ack(since_ack, takes_ns);
         let newly_acked = ack.after.saturating_sub(ack.before);
         // What is missing ahead of the data may have left with a full segment before, and is not acknowledged then.
         let all_before = short.map_or(data.start, |_| previous.end);

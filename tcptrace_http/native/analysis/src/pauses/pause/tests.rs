@@ -148,6 +148,33 @@ fn what_comes_exactly_behind_the_ack_of_all_that_let_it_go_and_not_that_of_a_sho
     assert!(!is_of_short(300));
 }
 
+/// Whether a full segment waited for the ACK of a short one that comes so long behind that, on a path of 16 ms whose link
+/// takes so long for it, or is not known.
+fn is_released(behind_ms: i64, takes_ns: i64) -> bool {
+    let mut ending = acknowledged(240 * MS, 200 * MS);
+    ending.ack.after = START + 300;
+    ending.short = Some(ShortSegment {
+        frame: 1,
+        start: START,
+        end: START + 300,
+        bytes: 300,
+    });
+    let previous = segment(200 * MS, START, 300);
+    let data = segment((240 + behind_ms) * MS, START + 300, 1000);
+    let pause = pause_between(previous, data, path(1000, 16 * MS, takes_ns));
+    pause.ended_by(std::iter::once(ending), takes_ns).is_some()
+}
+
+#[test]
+fn no_data_comes_sooner_than_its_ack_lets_it_go_but_for_the_options_that_only_the_handshake_carried(
+) {
+    assert!(is_released(16, 0));
+    assert!(is_released(12, 0));
+    assert!(!is_released(11, 0));
+    assert!(is_released(14, 8 * MS));
+    assert!(!is_released(12, 8 * MS));
+}
+
 /// When a full segment could have left that comes 200 ms behind a short one, on a link that takes 100 ms for it, with so
 /// many segments missing between the two; it was `written`.
 fn could_send_ms(missing: u64, written_ms: Option<i64>) -> Option<i64> {
