@@ -17,6 +17,8 @@ __all__ = ["WAITED_MIN_NS", "long_waits", "waits_for_buffer"]
 _CAUSE: Final = "send_limited.send_buffer"
 #: Less is not worth a finding.
 WAITED_MIN_NS: Final = 5_000_000
+#: A host takes as long to go on where nothing holds it.
+_WAIT_MIN_NS: Final = 1_000_000
 #: A window that doubles gets as much through in two round trips as a full buffer in three, of which the pace of
 #: the path hides a part.
 _ROUNDS_MIN: Final = 2.5
@@ -53,7 +55,11 @@ def long_waits(tables: Mapping[str, pl.DataFrame], waited: pl.LazyFrame) -> pl.L
     kept = (1 - needed / rounds).clip(0)
     return (
         waited.join(flows, on="flow", how="inner", maintain_order="left")
-        .filter(pl.col("round_trip") > 0, ns("waited") >= WAITED_MIN_NS, rounds >= _ROUNDS_MIN)
+        .filter(
+            pl.col("round_trip") > 0,
+            ns("waited") >= pl.max_horizontal(WAITED_MIN_NS, _WAIT_MIN_NS * pl.col("waits")),
+            rounds >= _ROUNDS_MIN,
+        )
         .with_columns(
             lost=(ns("waited") * kept).cast(pl.Int64).cast(pl.Duration("ns")),
             summary=pl.format(

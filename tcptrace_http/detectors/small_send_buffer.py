@@ -70,6 +70,9 @@ FLIGHT_SEGMENTS_MIN: Final = 2
 WINDOW_FACTOR_MIN: Final = 2.0
 #: Each flight starts one round trip after the one before: what is acknowledged makes room. (Measured 1.02.)
 ROUND_SHARES: Final = (0.85, 1.3)
+#: What writes in a time of its own makes such flights as well, if that is a round trip by chance: of what they
+#: seem to lose the sender waited so much for its buffer.
+WAITED_SHARE_MIN: Final = 0.5
 #: Below this round trip a round costs less than can be measured.
 RTT_MIN_NS: Final = 5_000_000
 
@@ -88,8 +91,15 @@ def find(
     window_factor_min: float = WINDOW_FACTOR_MIN,
 ) -> pl.LazyFrame:
     """Responses that waited for a full send buffer, in flights of one size; see :class:`Detector`."""
-    waited = waits_for_buffer(tables)
-    return _in_flights(tables, steady_flights_min, window_factor_min).join(waited, on=_KEY, how="semi")
+    import polars as pl
+
+    waited = waits_for_buffer(tables).select(*_KEY, "waited")
+    return (
+        _in_flights(tables, steady_flights_min, window_factor_min)
+        .join(waited, on=_KEY, how="inner", maintain_order="left")
+        .filter(pl.col("waited") >= WAITED_SHARE_MIN * pl.col("lost"))
+        .drop("waited")
+    )
 
 
 def find_in_waits(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:

@@ -26,8 +26,7 @@ impl Pause {
             path_ns.saturating_mul(OPTIONS_PERCENT_MAX) / 100
         };
         let early_max_ns = options_ns
-            .min(RELEASE_MAX_NS)
-            .max(EARLY_MAX_NS)
+            .clamp(EARLY_MAX_NS, RELEASE_MAX_NS)
             .max(path_ns / EARLY_RTT_SHARE);
         since_ns < early_max_ns.saturating_neg()
     }

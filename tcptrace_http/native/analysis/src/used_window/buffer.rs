@@ -35,7 +35,7 @@ impl FullBuffer {
 }
 
 /// No buffer is smaller: 4.3BSD's had 2,048 bytes, and Linux makes none with less room (SOCK_MIN_SNDBUF).
-const BUFFER_MIN_BYTES: i64 = 2048;
+pub(super) const BUFFER_MIN_BYTES: i64 = 2048;
 
 impl UsedWindow {
     /// Whether what was outstanding when it stopped fills the buffer as far as that is known, or is more than the smallest

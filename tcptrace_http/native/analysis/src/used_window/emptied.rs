@@ -5,6 +5,7 @@
 //! writes end. Only a buffer that takes no more of a write than it has room for is emptied with as much outstanding, to
 //! the byte.
 
+use super::buffer::BUFFER_MIN_BYTES;
 use super::UsedWindow;
 use std::cmp::Ordering;
 
@@ -25,7 +26,8 @@ impl UsedWindow {
     /// How much its buffer holds, if it was emptied with as much each time that it was full.
     pub(super) fn emptied_each_time(&self) -> Option<i64> {
         let is_told = self.emptied.times >= TIMES_MIN;
-        self.emptied_with().filter(|it| is_told && self.is_odd(*it))
+        self.emptied_with()
+            .filter(|it| is_told && self.is_odd(*it) && *it >= BUFFER_MIN_BYTES)
     }
 
     /// Whether so much is no whole number of segments.
@@ -103,6 +105,12 @@ mod tests {
         assert!(empties(&[4000, 6144, 6144]));
         assert!(!empties(&[6144]));
         assert!(!empties(&[6144, 7168]));
+    }
+
+    #[test]
+    fn no_buffer_is_smaller_than_the_smallest() {
+        assert!(empties(&[2100, 2100]));
+        assert!(!empties(&[1900, 1900]));
     }
 
     #[test]

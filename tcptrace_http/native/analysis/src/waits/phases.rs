@@ -32,7 +32,7 @@ impl Waits {
             Cause::SendLimitedSendBuffer if self.responses.was_no_buffer(left_ns) => {
                 Cause::SendLimitedSlowStart
             }
-            cause => cause,
+            cause => self.responses.of_own_time(cause, left_ns),
         };
         if !matches!(cause, Cause::SendLimitedCwnd | Cause::SendLimitedSlowStart) {
             return partition.until(moment, cause, confidence);

@@ -37,6 +37,7 @@ mod limits;
 mod link_time;
 mod may_have_stood;
 mod opening;
+mod own_time;
 mod paced_until;
 mod pending;
 mod phases;
@@ -173,6 +174,7 @@ pub(super) struct Timeline {
     phases: phases::Known,
     gone_back: gone_back::GoneBack,
     as_heard: as_heard::AsHeard,
+    own_time: own_time::OwnTime,
 }
 
 impl Timeline {
@@ -229,6 +231,7 @@ impl Timeline {
             phases: phases::Known::default(),
             gone_back: gone_back::GoneBack::default(),
             as_heard: as_heard::AsHeard::default(),
+            own_time: own_time::OwnTime::default(),
         }
     }
 
@@ -304,6 +307,7 @@ impl Timeline {
                 .had_lost_unseen(start, data.end, data.full_bytes);
         }
         let told = cause.map(|(cause, _)| cause);
+        self.note_own_time((data, is_answer), told);
         let stood_until_ns = self.stood_before((data, is_answer), told, route, acks);
         let held = self.held_before_loss(data, route, acks);
         let before = self.sent.map_or(data.at, |(sent, _)| sent);

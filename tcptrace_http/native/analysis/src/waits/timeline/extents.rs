@@ -134,6 +134,7 @@ impl Timeline {
     pub(in crate::waits) fn forget_before(&mut self, time_ns: i64) {
         let left_ns = time_ns.saturating_sub(self.later_ns);
         self.phases.forget_before(left_ns);
+        self.own_time.forget_before(left_ns);
         self.gone_back.forget_before(left_ns);
         while self
             .openings
@@ -170,6 +171,7 @@ impl Timeline {
             .saturating_add(held)
             .saturating_add(self.copies.held_bytes())
             .saturating_add(self.phases.held_bytes())
+            .saturating_add(self.own_time.held_bytes())
             .saturating_add(self.gone_back.held_bytes())
             .saturating_add(self.as_heard.held_bytes()) as u64
     }

@@ -62,7 +62,7 @@ impl Timeline {
         acks: &Acks,
     ) -> Option<i64> {
         let (sent, _) = self.sent?;
-        if self.has_more || is_answer || data.opens_hole {
+        if self.has_more || is_answer || data.opens_hole || self.is_of_own_time(data) {
             return None;
         }
         let takes_ns = self.takes(self.sent_bytes, 1, data.full_bytes);

@@ -54,7 +54,10 @@ impl Timeline {
     ) -> Limit {
         let end = self.sent_until;
         let bytes = data.bytes.min(data.full_bytes);
-        let limit = self.limit_shown(data, bytes, route, acks);
+        let limit = match self.limit_shown(data, bytes, route, acks) {
+            Limit::SendBuffer if self.is_of_own_time(data) => Limit::None,
+            limit => limit,
+        };
         // What others in flight leave of a window that may be shared is no window of its own; and what is missing
         // ahead of the data may have left before it, or with it. Nor is it known how large a window is that is paced: the
         // first ACK leaves of it what its pacer had let go (Eggert 1999, section 3.1).
