@@ -10,6 +10,7 @@ mod before_idle;
 mod buffer;
 mod emptied;
 mod grown_by_half;
+mod grows_unused;
 mod in_recovery;
 mod losses;
 mod lowered;
@@ -19,6 +20,7 @@ pub(crate) use before_idle::{LastSent, WINDOW_NOW_SEGMENTS};
 pub use buffer::FullBuffer;
 use emptied::Emptied;
 use grown_by_half::Stopped;
+use grows_unused::ByAcks;
 use lowered::Lowered;
 
 /// A window that is not used up does not grow beyond twice of what was used (Linux, tcp_is_cwnd_limited).
@@ -98,6 +100,7 @@ pub(crate) struct UsedWindow {
     left_room: u32,
     /// `least` of a stack that lets its window grow with each ACK, be it used up or not.
     opened: i64,
+    by_acks: ByAcks,
     emptied: Emptied,
     /// What another connection of its host tells of its buffer.
     other: FullBuffer,
@@ -125,6 +128,8 @@ impl UsedWindow {
         if self.opened > 0 {
             self.opened = self.opened.saturating_add(self.full_bytes);
         }
+        self.by_acks.grows(segment);
+        self.is_as_acks_made_it();
         self.regrown = self.regrown.map(|regrown| regrown.saturating_add(segment));
         self.restarted = self
             .restarted
@@ -165,6 +170,8 @@ impl UsedWindow {
             0
         };
         self.was_all &= grown <= 0;
+        self.may_show_growth_unused();
+        self.is_as_acks_made_it();
         self.is_as_grown = self.least >= self.outstanding && grown > 0;
         // A window that was used up is a whole number of segments.
         let was_whole = self.largest > 0 && self.largest.checked_rem(self.full_bytes) == Some(0);

@@ -137,6 +137,7 @@ impl UsedWindow {
         }
         self.largest = self.outstanding;
         self.least = self.outstanding;
+        self.by_acks.begins_anew(self.outstanding);
         self.avoiding = self.outstanding;
         self.opened = self.outstanding;
         self.regrown = None;

@@ -15,6 +15,7 @@ impl UsedWindow {
     pub(crate) fn was_idle(&mut self) {
         self.largest = 0;
         self.least = 0;
+        self.by_acks.begins_anew(0);
         self.avoiding = 0;
         self.regrown = None;
         self.restarted = self.threshold.map(|_| self.full_bytes);
@@ -30,6 +31,7 @@ impl UsedWindow {
         self.goes_on = None;
         self.largest = 0;
         self.least = 0;
+        self.by_acks.begins_anew(0);
         self.avoiding = 0;
         self.opened = 0;
         self.restarted = None;
@@ -57,6 +59,7 @@ impl UsedWindow {
         if self.unseen.1 != start {
             self.largest = 0;
             self.least = 0;
+            self.by_acks.begins_anew(0);
             self.avoiding = 0;
             self.opened = 0;
             self.restarted = None;
