@@ -64,8 +64,14 @@ impl SharedWindow {
         } else {
             held.before_ns
         };
+        // One that was full before as well was not seen to grow.
+        let grew = match self.limit {
+            Limit::SendBuffer => false,
+            Limit::SlowStart => true,
+            _ => held.was_known,
+        };
         self.full_since_ns = match limit {
-            Limit::SendBuffer if held.was_known => self.full_since_ns.or(Some(since_ns)),
+            Limit::SendBuffer if grew => self.full_since_ns.or(Some(since_ns)),
             Limit::SlowStart => None,
             _ => self.full_since_ns,
         };
@@ -293,21 +299,36 @@ mod tests {
         }
     }
 
+    /// Until when a window grew, as is known each time that it limits its sender so; and whether its size was known before.
+    fn grew_until(limits: &[(Limit, bool)]) -> Vec<Option<i64>> {
+        let mut window = SharedWindow::default();
+        let times_ns = (1..).map(|at| at * 100);
+        let grew_until_ns = times_ns.zip(limits).map(|(time_ns, (limit, was_known))| {
+            window.waited(*limit, Held::at(time_ns, *was_known));
+            window.grew_until_ns()
+        });
+        grew_until_ns.collect()
+    }
+
     #[test]
     fn a_window_grew_until_it_was_as_large_as_the_buffer_is_known_to_be() {
-        let mut window = SharedWindow::default();
-        let mut grew_until_ns = Vec::new();
-        for (time_ns, limit, was_known) in [
-            (100, Limit::SendBuffer, false),
-            (200, Limit::SlowStart, true),
-            (300, Limit::SendBuffer, true),
-            (400, Limit::None, true),
-            (500, Limit::SendBuffer, true),
-        ] {
-            window.waited(limit, Held::at(time_ns, was_known));
-            grew_until_ns.push(window.grew_until_ns());
-        }
+        let grew_until_ns = grew_until(&[
+            (Limit::SendBuffer, false),
+            (Limit::SlowStart, true),
+            (Limit::SendBuffer, true),
+            (Limit::None, true),
+            (Limit::SendBuffer, true),
+        ]);
         assert_eq!(grew_until_ns, [None, None, Some(200), None, Some(200)]);
+    }
+
+    #[test]
+    fn a_window_that_had_been_seen_to_grow_did_so_until_the_data_came_behind_which_it_was_full() {
+        for (before, grew_until_ns) in [(Limit::SlowStart, Some(100)), (Limit::None, None)] {
+            let full = [(Limit::SendBuffer, false), (Limit::SendBuffer, true)];
+            let told = grew_until(&[&[(before, false)], &full[..]].concat());
+            assert_eq!(told, [None, grew_until_ns, grew_until_ns]);
+        }
     }
 
     #[test]
