@@ -152,7 +152,7 @@ impl Waits {
             };
             partition.until(there.earlier(came), Cause::NetworkPropagation, confidence);
         }
-        self.give_coming(from_ns, came, route, partition);
+        self.give_coming(from_ns, (first, came), route, partition);
     }
 
     /// How long the last segment of a request takes on the slowest link, behind the others.
@@ -220,18 +220,28 @@ impl Waits {
         pieces.filter(|piece| piece.is_repair())
     }
 
-    /// The rest of the way to the client.
-    fn give_coming(&self, from_ns: i64, came: Moment, route: Route, partition: &mut Partition) {
+    /// The rest of the way to the client, of what went by at `first`.
+    fn give_coming(
+        &self,
+        from_ns: i64,
+        (first, came): (Moment, Moment),
+        route: Route,
+        partition: &mut Partition,
+    ) {
         for piece in self.repairs_of_response(from_ns, came) {
             partition.until(piece.end.earlier(came), piece.cause, piece.confidence);
         }
         let left = came.time_ns.saturating_sub(partition.time_ns());
         let is_pace = left <= self.responses.burst_max_ns(route);
-        let cause = if is_pace {
-            Cause::SendLimitedBottleneck
-        } else {
-            Cause::NetworkQueueing
-        };
-        partition.until(came, cause, INFERRED);
+        if !is_pace {
+            // What stood behind others then takes its own time on the link.
+            let pace_ns = self.responses.first_takes_ns(first.time_ns);
+            let begun = Moment {
+                time_ns: came.time_ns.saturating_sub(pace_ns),
+                ..came
+            };
+            partition.until(begun, Cause::NetworkQueueing, INFERRED);
+        }
+        partition.until(came, Cause::SendLimitedBottleneck, INFERRED);
     }
 }

@@ -47,6 +47,16 @@ impl Timeline {
         bytes.map_or(0, |bytes| self.alone_on_link_ns(bytes))
     }
 
+    /// ... longer than a packet without payload, as ACKs tell it: of a full one, if its length is not known.
+    pub(in crate::waits) fn first_takes_ns(&self, time_ns: i64) -> i64 {
+        let opening = self.opening(time_ns);
+        let bytes = opening.map_or(self.full_bytes, |opening| opening.bytes);
+        match self.link.if_agreed().of_payload(bytes, 1) {
+            0 => self.alone_on_link_ns(bytes),
+            takes_ns => takes_ns,
+        }
+    }
+
     /// ... and for a segment of so many bytes.
     pub(in crate::waits) fn alone_on_link_ns(&self, bytes: u32) -> i64 {
         let on_link = self.on_link_ns(bytes, 0);
