@@ -63,7 +63,7 @@ impl Timeline {
         {
             // Since nothing was in flight nothing held what was written: it was not, whatever its rhythm.
             let until_ns = quiet_until_ns.map_or(would_come_ns, |ns| ns.max(would_come_ns));
-            return Some((self.words.idle, until_ns));
+            return Some((self.words.idle, self.would_come_ns(until_ns, data, route)));
         }
         if let Some(until) = self.waited_to_go_on().filter(|_| !was_let_go) {
             return Some(until);
@@ -91,7 +91,8 @@ impl Timeline {
         let until_ns = self.room_until_ns(data, route, acks).max(quiet_until_ns);
         let is_window = data.sharing.by_other || may_be_window;
         let idle_until_ns = until_ns.filter(|_| had_nothing && is_window);
-        idle_until_ns.map(|until_ns| (self.words.idle, until_ns))
+        let until_ns = idle_until_ns.map(|ns| self.would_come_ns(ns, data, route));
+        until_ns.map(|until_ns| (self.words.idle, until_ns))
     }
 
     /// Until when the receiver's window was closed, if it was opened while the data waited, though that went on: it
@@ -363,10 +364,13 @@ mod tests {
                 ..Data::plain(at, (1 << 32) + 1000)
             };
             let cause = Some((Cause::SendLimitedSlowStart, INFERRED));
-            let data = (data, Route::default());
-            let waited = timeline.waited_first(cause, true, 200 * MS, data, &Acks::default());
-            let idle = first_ms.map(|ms| (Cause::ServerDataUnavailable, ms * MS));
-            assert_eq!(waited, idle, "{quiet_ms}");
+            // Near its sender data comes as much later as its way is long.
+            for (route, way_ms) in [(Route::default(), 0), (Route::at_sender(100), 100)] {
+                let data = (data, route);
+                let waited = timeline.waited_first(cause, true, 200 * MS, data, &Acks::default());
+                let idle = first_ms.map(|ms| (Cause::ServerDataUnavailable, (ms + way_ms) * MS));
+                assert_eq!(waited, idle, "{quiet_ms}");
+            }
         }
     }
 }
