@@ -286,6 +286,7 @@ impl HostPair {
             unheard: None,
             is_again: false,
             missed: None,
+            missed_if_shared: None,
             hole_ns: None,
             phases: self.phases_as_let_go(),
             threshold: None,

@@ -20,6 +20,8 @@ pub(super) struct Missed {
     /// How many packets were missed since the last data of its connection that others account for.
     pub(super) elsewhere: u32,
     pub(super) before: Option<MissedBefore>,
+    /// ... if connections share their window, which need not be known yet.
+    pub(super) if_shared: Option<MissedBefore>,
     /// When what is missing before it would have come.
     pub(super) hole_ns: Option<i64>,
     /// Data that comes may have been sent before and missed, whichever ACK had let it go.
@@ -41,9 +43,25 @@ pub struct MissedBefore {
     pub is_gone_back_to: bool,
 }
 
-/// Data that comes was sent before and missed; when it would have come is not asked here where its own ACK had let it
-/// go and windows are not shared.
-struct Again(Option<MissedBefore>);
+/// Data that comes was sent before and missed.
+#[derive(Clone, Copy, Debug, Default)]
+struct Again {
+    /// Whether connections share their window or not.
+    is_known: bool,
+    /// Not asked here where its own ACK had let it go and windows are not shared.
+    before: Option<MissedBefore>,
+    if_shared: Option<MissedBefore>,
+}
+
+impl Again {
+    fn of(before: Option<MissedBefore>) -> Self {
+        Again {
+            is_known: true,
+            before,
+            if_shared: None,
+        }
+    }
+}
 
 impl HostPair {
     /// Takes what the server's numbers tell when a packet comes, before which so many are missing that were not before.
@@ -114,8 +132,8 @@ impl HostPair {
             self.may_go_elsewhere(time_ns);
         }
         let elsewhere = self.missing.accounted_for(since_ns);
-        let (mut is_again, mut hole_ns) = (false, None);
-        let before = match ahead {
+        let (mut again, mut hole_ns) = (Again::default(), None);
+        match ahead {
             ..0 => {
                 let is_by_timer = !self.had_any_ack(left) && self.may_have_timed_out(ports, left);
                 let is_new = self.is_of_new_flight(ports, segment);
@@ -127,13 +145,11 @@ impl HostPair {
                 self.hole_timed_out(ports, left, is_by_timer);
                 self.fills_hole(time_ns, ports, is_by_timer);
                 self.passes_over_copies(since_ns, time_ns, segment);
-                None
             }
-            0 if written == Some(WrittenAt::OnTime) => None,
+            0 if written == Some(WrittenAt::OnTime) => {}
             0 => {
-                let again = self.missed_before(since_ns, time_ns, left, segment);
-                is_again = again.is_some();
-                again.and_then(|Again(before)| before)
+                let found = self.missed_before(since_ns, time_ns, left, segment);
+                again = found.unwrap_or_default();
             }
             1.. => {
                 let first = self.shows_hole(ahead.unsigned_abs(), since_ns, time_ns);
@@ -141,17 +157,17 @@ impl HostPair {
                 if let Some(connection) = self.connection(ports.0, ports.1) {
                     connection.hole_left = connection.hole_left.or(first.map(|it| it.left()));
                 }
-                None
             }
-        };
+        }
         if let Some(connection) = self.connection(ports.0, ports.1).filter(|_| ahead >= 0) {
             connection.newest_ns = time_ns;
         }
         Missed {
             elsewhere,
-            before,
+            before: again.before,
+            if_shared: again.if_shared,
             hole_ns: hole_ns.filter(|_| self.is_shared),
-            is_again,
+            is_again: again.is_known,
             unheard,
             is_cleared,
         }
@@ -245,7 +261,7 @@ impl HostPair {
     ) -> Option<Again> {
         let ports = (segment.destination_port, segment.source_port);
         if let Some(before) = self.goes_back(ports, left) {
-            return Some(Again(Some(before)));
+            return Some(Again::of(Some(before)));
         }
         let ((client_port, server_port), again) = (ports, (left, time_ns));
         let unseen = i64::from(segment.payload_bytes);
@@ -278,12 +294,20 @@ impl HostPair {
         let is_told = timed_out.is_none();
         let noticed_ns = self.missing.noticed_ns(place).filter(|_| !is_told);
         let is_new = self.is_of_later_flight(place, since_ns);
+        let mut if_shared = None;
         if !self.is_shared {
             // Whether they share a window shows later.
             self.closes(again, unseen, (is_new, !is_told));
             self.closes_own(ports, unseen, is_new);
+            let is_by_ack = !was_let_go && self.may_be_let_go(time_ns, segment.payload_bytes, left);
+            if is_told || !is_by_ack {
+                if_shared = self.missed_if_shared((place, ack), is_told);
+            }
             if is_told {
-                return None;
+                return Some(Again {
+                    if_shared,
+                    ..Again::default()
+                });
             }
         }
         if let Some(timed_out) = timed_out.as_ref() {
@@ -294,13 +318,16 @@ impl HostPair {
             connection.goes_back_ns = noticed_ns;
         }
         let Some(would_come_ns) = self.sends_again(place, ack, client_port) else {
-            return Some(Again(None));
+            return Some(Again {
+                if_shared,
+                ..Again::of(None)
+            });
         };
         // Else its application may not have had it before.
         if self.is_shared || had_more {
             self.lost(ports, again, unseen, (is_new, !is_told));
         }
-        Some(Again(Some(MissedBefore {
+        Some(Again::of(Some(MissedBefore {
             would_come_ns,
             is_told,
             is_gone_back_to: false,
@@ -319,8 +346,13 @@ impl HostPair {
         if !self.is_shared && ack.client_port == client_port {
             return None;
         }
+        Some(self.let_go_with(&missing, ack))
+    }
+
+    /// When a missing packet would have come that this ACK let go.
+    pub(super) fn let_go_with(&self, missing: &Missing, ack: Ack) -> i64 {
         let would_come_ns = ack.time_ns.saturating_add(self.full_way_ns());
-        Some(would_come_ns.clamp(missing.after_ns, missing.noticed_ns))
+        would_come_ns.clamp(missing.after_ns, missing.noticed_ns)
     }
 
     /// What was missed is sent again when so many ACKs of data that was sent later have come: in an ensemble those of
@@ -344,7 +376,8 @@ impl HostPair {
             third.is_some_and(|ack| (from_ns..=to_ns).contains(&ack.time_ns))
         };
         let mut left_over = self.missing.left_over(since_ns);
-        let (place, missing) = left_over.find(|(_, missing)| told(missing))?;
+        let (place, missing) =
+            left_over.find(|(_, missing)| !missing.is_claimed && told(missing))?;
         Some((place, self.likely_before(missing).copied()))
     }
 

@@ -35,6 +35,8 @@ pub struct Missing {
     to_ns: i64,
     /// So many more were missing there behind it.
     pub more: u32,
+    /// A connection has sent it again, if all share their window.
+    pub is_claimed: bool,
     account: Account,
 }
 
@@ -107,6 +109,7 @@ impl MissingPackets {
                 from_ns: after_from_ns,
                 to_ns,
                 more: more.saturating_sub(nth).saturating_sub(1),
+                is_claimed: false,
                 account: Account::None,
             });
         }
@@ -192,6 +195,13 @@ impl MissingPackets {
         let recent = self.missing.partition_point(|it| it.noticed_ns <= since_ns);
         let missing = self.missing.iter().enumerate().skip(recent);
         missing.filter(|(_, it)| self.is_left_over(it))
+    }
+
+    /// If all connections share their window, the missing packet at this place was of one that has sent it again.
+    pub fn claim(&mut self, place: usize) -> Option<Missing> {
+        let it = self.missing.get_mut(place)?;
+        it.is_claimed = true;
+        Some(*it)
     }
 
     /// When the one at this place was noticed to be missing.

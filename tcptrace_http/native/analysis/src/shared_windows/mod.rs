@@ -57,6 +57,7 @@ mod limits;
 mod link_times;
 mod marks;
 mod missed;
+mod missed_if_shared;
 mod missing_packets;
 mod no_recovery;
 mod own_flight;
@@ -225,6 +226,8 @@ pub struct Sharing {
     pub is_again: bool,
     /// ... and is not known to its connection alone.
     pub missed: Option<MissedBefore>,
+    /// ... if the connections share their window, which need not be known yet.
+    pub missed_if_shared: Option<MissedBefore>,
     /// When what is missing before the segment would have come, if the connections share their window.
     pub hole_ns: Option<i64>,
     /// When the window was in slow start after a loss.
@@ -307,6 +310,7 @@ impl SharedWindows {
                 takes_ns: pair.pace.of(segment.payload_bytes).unwrap_or(0),
                 missed_elsewhere: missed.elsewhere,
                 missed: missed.before,
+                missed_if_shared: missed.if_shared,
                 hole_ns: missed.hole_ns,
                 is_again: missed.is_again,
                 is_after_other: sharing.is_after_other && !missed.is_cleared,

@@ -6,6 +6,7 @@ mod at_server;
 mod largest;
 mod link;
 mod missed;
+mod missed_if_shared;
 mod numbers;
 mod opening;
 mod pacing;

@@ -85,7 +85,15 @@ impl Waits {
             let until = Moment { time_ns, ..came };
             partition.until(until.earlier(had), Cause::Unexplained, ASSUMED);
         }
-        for piece in self.responses.between(came.time_ns, had.time_ns) {
+        let mut pieces = self.responses.between(came.time_ns, had.time_ns).peekable();
+        let mut begun = None;
+        while let Some(piece) = pieces.next() {
+            let start = begun.take().unwrap_or(piece.start);
+            if pieces.peek().is_some_and(|next| piece.is_one_with(next)) {
+                begun = Some(start);
+                continue;
+            }
+            let piece = &piece.since(start);
             if let Some(paced) = self.responses.paced_until(piece) {
                 partition.until(paced.earlier(had), Cause::SendLimitedBottleneck, INFERRED);
             }

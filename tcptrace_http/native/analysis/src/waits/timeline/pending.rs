@@ -116,7 +116,9 @@ pub(super) struct Missed {
 impl Missed {
     /// Near the receiver, where what is missed never comes by.
     pub(super) fn of(data: Data, route: Route) -> Option<Missed> {
-        let before = data.sharing.missed.filter(|_| !route.is_at_sender)?;
+        let sharing = data.sharing;
+        let before = sharing.missed.or(sharing.missed_if_shared);
+        let before = before.filter(|_| !route.is_at_sender)?;
         let timer = data.recovery.or(Some(RecoveryKind::TailLoss));
         let recovery = if before.is_told { None } else { timer };
         Some(Missed {
@@ -125,5 +127,58 @@ impl Missed {
             repair: repair(recovery),
             is_gone_back_to: before.is_gone_back_to,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::acks::Acks;
+    use super::super::{Timeline, Words};
+    use super::*;
+    use crate::shared_windows::{MissedBefore, Sharing};
+
+    const MS: i64 = 1_000_000;
+
+    /// What a segment waited for that came 300 ms after another one, and would have come after 120 ms in a window that
+    /// may be shared; and whether that is one wait with the next.
+    fn told(is_shared: bool) -> Vec<(Cause, i64, bool)> {
+        let route = Route::at_receiver(100);
+        let mut acks = Acks::default();
+        acks.push(0, 1, 60_000, 100 * MS);
+        let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
+        timeline.new_data(Data::at_ms(100, 1001), None, route, &acks);
+        acks.push(300 * MS, 1001, 60_000, 100 * MS);
+        let missed_if_shared = Some(MissedBefore {
+            would_come_ns: 220 * MS,
+            is_told: false,
+            is_gone_back_to: false,
+        });
+        let data = Data {
+            sharing: Sharing {
+                missed_if_shared,
+                ..Sharing::default()
+            },
+            ..Data::at_ms(400, 2001)
+        };
+        timeline.new_data(data, None, route, &acks);
+        if is_shared {
+            timeline.windows_are_shared();
+        }
+        let pieces: Vec<_> = timeline.between(200 * MS, 400 * MS).collect();
+        let told = pieces.iter().enumerate().map(|(at, piece)| {
+            let next = pieces.get(at + 1);
+            let is_one = next.is_some_and(|next| piece.is_one_with(next));
+            (piece.cause, piece.end.time_ns / MS, is_one)
+        });
+        told.collect()
+    }
+
+    #[test]
+    fn what_was_sent_again_in_a_window_that_may_be_shared_waited_for_its_repair_once_it_is() {
+        let window = Cause::SendLimitedSlowStart;
+        let shared = [(window, 220, false), (Cause::StallTailLoss, 400, false)];
+        assert_eq!(told(true), shared);
+        let own = Cause::StallDelayedAckFirstSegment;
+        assert_eq!(told(false), [(own, 220, true), (own, 400, false)]);
     }
 }

@@ -20,6 +20,20 @@ pub(in crate::waits) struct Piece {
 }
 
 impl Piece {
+    /// Whether this is one wait with the next one, for the same segment, which would be two if connections shared a
+    /// window.
+    pub(in crate::waits) fn is_one_with(&self, next: &Piece) -> bool {
+        let waits = self.waited.zip(next.waited);
+        let is_for_same = waits.is_some_and(|(wait, other)| wait.until_ns == other.until_ns);
+        let may_be_two = self.if_shared.is_some() && next.if_shared.is_some();
+        is_for_same && may_be_two && self.cause == next.cause && self.end == next.start
+    }
+
+    /// The piece with those before it that are one wait with it.
+    pub(in crate::waits) fn since(self, start: Moment) -> Piece {
+        Piece { start, ..self }
+    }
+
     /// Whether data was on its way again: that cannot be the application's time.
     pub(in crate::waits) fn is_repair(&self) -> bool {
         matches!(
