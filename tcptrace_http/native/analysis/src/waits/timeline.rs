@@ -7,6 +7,7 @@
 //! between two settled segments to one cause: the pace of the path, or what let the later one go.
 
 mod ack_delay;
+mod acked_inside;
 mod as_heard;
 mod before_clock;
 mod before_full;
@@ -35,6 +36,7 @@ mod leaving;
 mod let_go;
 mod limits;
 mod link_time;
+mod lost_behind;
 mod may_have_stood;
 mod opening;
 mod own_time;
@@ -137,6 +139,7 @@ pub(super) struct Timeline {
     /// At the sender, where packets leave in another pace than that in which they come.
     link: Link,
     copies: Copies,
+    lost_behind: lost_behind::AllLostBehind,
     /// The least way to the receiver and back of all connections between the two hosts.
     shared_way_ns: Option<i64>,
     /// The way that handshakes have measured, and by how much their packets are longer than others.
@@ -206,6 +209,7 @@ impl Timeline {
             shared_arrivals: Arrivals::default(),
             link: Link::default(),
             copies: Copies::default(),
+            lost_behind: lost_behind::AllLostBehind::default(),
             shared_way_ns: None,
             syn_way: (None, 0),
             burst: LinkBurst::default(),

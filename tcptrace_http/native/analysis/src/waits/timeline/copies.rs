@@ -8,34 +8,14 @@ mod came_twice;
 mod for_others;
 mod originals;
 
-use super::super::partition::Moment;
-use super::{Resent, Route, Stall, Timeline};
-use crate::timeouts::{DELAYED_ACK_MAX_NS, DELAYED_ACK_SEGMENTS};
+use super::{Resent, Route, Timeline};
+use crate::timeouts::DELAYED_ACK_SEGMENTS;
 pub(super) use originals::CameBehind;
 
 /// Round trips vary, and the link's pace is known from above: what comes before this share of the time that a copy
 /// takes is no ACK of it (as of a SYN that was sent again, see `recoveries`).
 pub(super) const EARLY_NUMERATOR: i64 = 3;
 pub(super) const EARLY_DENOMINATOR: i64 = 4;
-
-/// Who is nearer than this share of the way to the sender is the receiver's host or stands beside it, as `recoveries`
-/// has it.
-const AT_RECEIVER_SHARE: i64 = 8;
-
-/// Whether what had come by here since `came` may have been lost behind this point: at the receiver nothing is, be it
-/// that its ACK is delayed still and that who sent it was told of a loss by ACKs of other connections (E-TCP, section
-/// 3). What is not acknowledged when no ACK is delayed any longer (RFC 1122, section 4.2.3.2) its host threw away.
-pub(super) fn may_be_lost_behind(came: Moment, data: Resent, route: Route) -> bool {
-    let after_ns = data.at.time_ns.saturating_sub(came.time_ns);
-    let to_receiver_ns = route.to_receiver_ns.saturating_mul(AT_RECEIVER_SHARE);
-    let is_at_receiver = to_receiver_ns <= route.to_sender_ns;
-    after_ns
-        > if is_at_receiver {
-            DELAYED_ACK_MAX_NS
-        } else {
-            0
-        }
-}
 
 impl Timeline {
     /// Data was sent again: when the ACK of this copy comes at the soonest.
@@ -119,17 +99,18 @@ impl Timeline {
             self.copies.one_was_needless();
         }
         for sent in self.pending.range_mut(..covered) {
-            let is_in_time = |stall: &Stall| stall.answered_ns <= time_ns;
-            let earlier = self.copies.in_time(sent.end, time_ns);
+            let earlier = self.copies.in_time(sent.end, (acked, time_ns));
             let Some(needless) = sent.stall.filter(|it| {
-                earlier.is_some() || !is_in_time(it) || self.copies.are_needless(sent.end, *it)
+                let is_before = it.answered_ns > time_ns || it.ends_behind(acked);
+                is_before || earlier.is_some() || self.copies.are_needless(sent.end, *it)
             }) else {
                 continue;
             };
             sent.stall = earlier;
             self.copies.one_was_needless();
             let is_sure = needless.sent_ns.saturating_add(path_ns) > time_ns;
-            sent.may_have_been_lost = sent.stall.is_none() && !is_sure && !is_in_time(&needless);
+            let by_link = needless.answered_ns > time_ns && !needless.ends_behind(acked);
+            sent.may_have_been_lost = sent.stall.is_none() && !is_sure && by_link;
             if is_sure && sent.stall.is_none() {
                 self.copies.timer_was_needless(needless);
             }
@@ -140,6 +121,7 @@ impl Timeline {
 #[cfg(test)]
 mod tests {
     use super::super::super::acks::Acks;
+    use super::super::super::partition::Moment;
     use super::super::{Data, Words};
     use super::*;
     use crate::half::LastHeard;
@@ -333,8 +315,8 @@ mod tests {
         sender.timeline.settle_waiting(ROUTE);
         let mut pieces = sender.timeline.between(0, i64::MAX);
         let stall = pieces.find(|piece| piece.cause == Cause::StallTailLoss);
-        let until_ms = stall.map(|piece| piece.end.time_ns / MS);
-        assert_eq!(until_ms, Some(1000 + WAY_MS));
+        let until_ns = stall.map(|piece| piece.end.time_ns);
+        assert_eq!(until_ns, Some((1000 + WAY_MS) * MS));
     }
 
     #[test]

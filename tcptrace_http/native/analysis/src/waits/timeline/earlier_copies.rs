@@ -146,11 +146,14 @@ impl Copies {
         self.earlier.push_back(earlier);
     }
 
-    /// Of the copies of a segment before the newest one, that whose ACK came at `time_ns`, if that is too soon for what
-    /// followed it.
-    pub(super) fn in_time(&self, end: i64, time_ns: i64) -> Option<Stall> {
+    /// Of the copies of a segment before the newest one, that whose ACK of all up to `acked` came at `time_ns`, if that is too
+    /// soon for what followed it.
+    pub(super) fn in_time(&self, end: i64, (acked, time_ns): (i64, i64)) -> Option<Stall> {
         let mut copies = self.earlier.iter().rev().filter(|it| it.end == end);
-        let found = copies.find(|it| (it.copy.answered_ns..it.until_ns).contains(&time_ns));
+        let found = copies.find(|it| {
+            let in_time = it.copy.answered_ns..it.until_ns;
+            in_time.contains(&time_ns) && !it.copy.ends_behind(acked)
+        });
         found.map(|it| it.copy)
     }
 

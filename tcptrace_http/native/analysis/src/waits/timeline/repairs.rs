@@ -1,7 +1,6 @@
 //! Data that was sent again, and what its loss held up.
 
-use super::super::partition::{INFERRED, SEEN};
-use super::copies::may_be_lost_behind;
+use super::super::partition::SEEN;
 use super::{Filled, Pending, Piece, Resent, Route, Stall, Timeline};
 use crate::jitter::AT_ONCE_MAX_NS;
 use trace_model::rows::{Cause, RecoveryKind};
@@ -72,21 +71,8 @@ impl Timeline {
             }
             self.has_hole = in_order.is_some();
             self.settle(in_order.unwrap_or(i64::MAX), data.at, route);
-        } else if let Some(came) = self
-            .came
-            .filter(|came| may_be_lost_behind(*came, data, route))
-        {
-            // It was seen on its way, and lost behind the observation point.
-            self.push(Piece {
-                start: came,
-                end: data.at,
-                cause,
-                confidence: INFERRED,
-                if_shared: None,
-                waited: None,
-                later_ns: 0,
-            });
-            self.came = Some(data.at);
+        } else {
+            self.was_lost_behind(data, cause, route);
         }
     }
 

@@ -1,0 +1,167 @@
+//! Data that went by and was sent again: it was lost behind this point, or came.
+//!
+//! Theory of operation. An ACK that ends inside a copy was caused by what had been sent before it (see `acked_inside`): that
+//! had come, though a timer too short for a slow link sent it again.
+
+use super::super::partition::{Moment, INFERRED};
+use super::{Piece, Resent, Route, Timeline};
+use crate::segment_size::FULL_SEGMENT_BYTES;
+use crate::timeouts::DELAYED_ACK_MAX_NS;
+use trace_model::rows::Cause;
+
+/// A sender gives up after some fifteen times (Linux: tcp_retries2); Windows after five.
+const TIMES_MAX: usize = 16;
+
+/// Who is nearer than this share of the way to the sender is the receiver's host or stands beside it, as `recoveries`
+/// has it.
+const AT_RECEIVER_SHARE: i64 = 8;
+
+/// What waited for a copy, if what had gone by before was lost.
+#[derive(Clone, Copy, Debug)]
+struct LostBehind {
+    came: Moment,
+    copied: Moment,
+    start: i64,
+    end: i64,
+}
+
+/// Those of which no ACK has told yet.
+#[derive(Debug, Default)]
+pub(super) struct AllLostBehind(Vec<LostBehind>);
+
+impl LostBehind {
+    /// Whether an ACK of all up to there is of none of this copy.
+    fn ends_behind(self, acked: i64) -> bool {
+        let is_one = self.end.saturating_sub(self.start) <= i64::from(FULL_SEGMENT_BYTES);
+        is_one && self.start < acked && acked < self.end
+    }
+}
+
+impl AllLostBehind {
+    fn note(&mut self, lost: LostBehind) {
+        if self.0.len() >= TIMES_MAX {
+            self.0.clear();
+        }
+        self.0.push(lost);
+    }
+
+    /// The newest of which such an ACK tells that it was not needed.
+    fn take_needless(&mut self, acked: i64) -> Option<LostBehind> {
+        let newest = self.0.last().filter(|it| it.ends_behind(acked))?;
+        let newest = *newest;
+        self.0.pop();
+        Some(newest)
+    }
+
+    fn acked(&mut self, acked: i64) {
+        self.0.retain(|it| it.end > acked);
+    }
+}
+
+/// Whether what had come by here since `came` may have been lost behind this point: at the receiver nothing is, be it
+/// that its ACK is delayed still and that who sent it was told of a loss by ACKs of other connections (E-TCP, section
+/// 3). What is not acknowledged when no ACK is delayed any longer (RFC 1122, section 4.2.3.2) its host threw away.
+fn may_be_lost_behind(came: Moment, data: Resent, route: Route) -> bool {
+    let after_ns = data.at.time_ns.saturating_sub(came.time_ns);
+    let to_receiver_ns = route.to_receiver_ns.saturating_mul(AT_RECEIVER_SHARE);
+    let is_at_receiver = to_receiver_ns <= route.to_sender_ns;
+    after_ns
+        > if is_at_receiver {
+            DELAYED_ACK_MAX_NS
+        } else {
+            0
+        }
+}
+
+impl Timeline {
+    /// What is sent again was seen on its way, and lost behind the observation point.
+    pub(super) fn was_lost_behind(&mut self, data: Resent, cause: Cause, route: Route) {
+        let came = self.came;
+        let Some(came) = came.filter(|came| may_be_lost_behind(*came, data, route)) else {
+            return;
+        };
+        self.push(Piece {
+            start: came,
+            end: data.at,
+            cause,
+            confidence: INFERRED,
+            if_shared: None,
+            waited: None,
+            later_ns: 0,
+        });
+        self.came = Some(data.at);
+        self.lost_behind.note(LostBehind {
+            came,
+            copied: data.at,
+            start: data.start,
+            end: data.end,
+        });
+    }
+
+    /// The receiver has all up to `acked`: nothing waited for copies that would have brought more.
+    pub(super) fn hear_of_lost_behind(&mut self, acked: i64) {
+        while let Some(lost) = self.lost_behind.take_needless(acked) {
+            let of_copy = |it: &Piece| it.end == lost.copied && it.is_repair();
+            if self.pieces.back().is_some_and(of_copy) {
+                self.pieces.pop_back();
+                self.came = Some(lost.came);
+            }
+        }
+        self.lost_behind.acked(acked);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::acks::Acks;
+    use super::super::{Data, Words};
+    use super::*;
+    use crate::half::LastHeard;
+    use trace_model::rows::RecoveryKind;
+
+    const START: i64 = (1 << 32) - 400;
+
+    /// How often a segment waited for a timer that sent it again so often, each time with so much that had left behind it,
+    /// when so much was acknowledged.
+    fn times_waited(copies: &[i64], acked: i64) -> usize {
+        let route = Route::at_receiver(100);
+        let mut timeline = Timeline::new(Words::OF_REQUESTS, Some(Moment::at_ms(0)));
+        for end in [400, 1000, 7000] {
+            let data = Data::at_ms(0, START + end);
+            timeline.new_data(data, None, route, &Acks::default());
+        }
+        for (time_ms, bytes) in (1..).map(|time| 1000 * time).zip(copies) {
+            let copy = Resent {
+                at: Moment::at_ms(time_ms),
+                start: START,
+                end: START + bytes,
+                recovery: Some(RecoveryKind::Unknown),
+                heard: LastHeard::default(),
+                has_sack: false,
+                is_for_others: false,
+            };
+            timeline.resent(copy, None, route);
+        }
+        timeline.acknowledged(Moment::at_ms(9000), START + acked, route);
+        let pieces = timeline.between(0, i64::MAX);
+        pieces.filter(|it| it.is_repair()).count()
+    }
+
+    #[test]
+    fn an_ack_that_ends_inside_a_copy_is_of_what_was_sent_before_it() {
+        assert_eq!(times_waited(&[1000], 1000), 1);
+        assert_eq!(times_waited(&[1000], 400), 0);
+    }
+
+    #[test]
+    fn of_two_copies_the_one_that_it_covers_brought_it() {
+        assert_eq!(times_waited(&[1000, 1000], 400), 0);
+        assert_eq!(times_waited(&[400, 1000], 400), 1);
+        assert_eq!(times_waited(&[1000, 400], 400), 2);
+    }
+
+    #[test]
+    fn a_copy_that_is_cut_into_segments_is_acknowledged_in_part() {
+        assert_eq!(times_waited(&[7000], 400), 1);
+    }
+}
