@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.detectors._hold_owner import FROM_CLIENT, owner, whole_segments
 from tcptrace_http.detectors._steady_holds import (
-    EARLY_RTT_SHARE,
     RELEASE_USUAL_NS,
     STEADY_COUNT_MIN,
     STEADY_RATIO_MAX,
@@ -40,8 +39,6 @@ RELEASE_ON_LINK_MAX_NS: Final = 10_000_000
 LOST_MAX: Final = 3
 #: The headers of a handshake crossed that link twice within a round trip: no byte takes longer than a share of it.
 HANDSHAKE_BYTES: Final = 80
-#: Data comes no sooner than its ACK lets it go, but for what a link seemed to take, and by less of the path.
-EARLY_MAX_NS: Final = 10_000_000
 #: Where the ACK was not delayed, the pause is one round trip; what comes later by more than this
 #: share of it, or than a few segments take on a local network, was not ready before.
 HOLD_RTT_SHARE: Final = 0.25
@@ -218,8 +215,7 @@ def _follows_ack() -> pl.Expr:
     )
     late = pl.when(may_be_on_link).then(on_link).otherwise(0.0)
     slack = pl.max_horizontal(RELEASE_MAX_NS, rtt * RELEASE_RTT_SHARE, late)
-    early = pl.max_horizontal(EARLY_MAX_NS, rtt * EARLY_RTT_SHARE)
-    return _ns("ack_to_release").is_between(-early, slack)
+    return _ns("ack_to_release") <= slack
 
 
 def _is_stall() -> pl.Expr:

@@ -9,12 +9,12 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["EARLY_RTT_SHARE", "RELEASE_USUAL_NS", "STEADY_COUNT_MIN", "STEADY_RATIO_MAX", "is_steady"]
+__all__ = ["RELEASE_USUAL_NS", "STEADY_COUNT_MIN", "STEADY_RATIO_MAX", "is_steady"]
 
 #: Within this it follows on all but a busy host; one that is later may be a coincidence.
 RELEASE_USUAL_NS: Final = 2_000_000
 #: By so much of the path data may come too early: that is the least round trip that was seen.
-EARLY_RTT_SHARE: Final = 0.05
+_EARLY_RTT_SHARE: Final = 0.05
 #: Pauses that it takes to tell think time by how it varies, and the variation that tells: measured
 #: 0.00 to 0.49 for stalls and 0.78 to 157 for pauses of the application.
 STEADY_COUNT_MIN: Final = 5
@@ -47,7 +47,7 @@ def is_steady(lost_min: timedelta, steady_ratio_max: float) -> pl.Expr:
         | (varies <= STEADY_NOISE_NS)
         | (
             varies
-            <= pl.min_horizontal(STEADY_LOST_SHARE_MAX * typical, EARLY_RTT_SHARE * pl.col("rtt_ns").median())
+            <= pl.min_horizontal(STEADY_LOST_SHARE_MAX * typical, _EARLY_RTT_SHARE * pl.col("rtt_ns").median())
         )
         | ((is_close | are_alike) & (pl.col("cause").first() == "stall.nagle_delayed_ack"))
     )

@@ -11,8 +11,8 @@ const OPTIONS_MAX: i64 = 2 * 40;
 /// ... which were no larger share of what the two took than this, where the link is not known.
 const OPTIONS_PERCENT_MAX: i64 = 30;
 /// By so much, or such a share, the least round trip that was seen is above the least there is.
-const EARLY_MAX_NS: i64 = 2_000_000;
-const EARLY_RTT_SHARE: i64 = 20;
+const LEAST_ABOVE_NS: i64 = 2_000_000;
+const LEAST_ABOVE_SHARE: i64 = 20;
 
 impl Pause {
     /// Whether it came sooner than an ACK lets data go that is `since_ns` before it but for the path.
@@ -26,8 +26,8 @@ impl Pause {
             path_ns.saturating_mul(OPTIONS_PERCENT_MAX) / 100
         };
         let early_max_ns = options_ns
-            .clamp(EARLY_MAX_NS, RELEASE_MAX_NS)
-            .max(path_ns / EARLY_RTT_SHARE);
+            .clamp(LEAST_ABOVE_NS, RELEASE_MAX_NS)
+            .max(path_ns / LEAST_ABOVE_SHARE);
         since_ns < early_max_ns.saturating_neg()
     }
 

@@ -172,4 +172,29 @@ mod tests {
         }
         assert!(!timeline.is_of_own_time(data));
     }
+
+    /// What a full segment is told to have waited for that had lain in the buffer in part, so long behind the one before, of
+    /// an application that wrote 20 ms behind that at the soonest.
+    fn filled_up_after(gap_ms: i64) -> Cause {
+        let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
+        timeline.sent = Some((Moment::at_ms(0), true));
+        for free_ms in [30, 20, 40] {
+            let data = Data::at_ms(free_ms, START);
+            timeline.note_own_time((data, false), Some(Cause::ServerDataUnavailable));
+        }
+        timeline.has_more = true;
+        let data = Data {
+            bytes: 1000,
+            full_bytes: 1000,
+            ..Data::at_ms(gap_ms, START + 1000)
+        };
+        timeline.note_own_time((data, false), Some(Cause::SendLimitedSendBuffer));
+        timeline.of_own_time(Cause::SendLimitedSendBuffer, gap_ms * MS)
+    }
+
+    #[test]
+    fn what_fills_up_a_segment_is_written_not_much_sooner_than_ever() {
+        assert_eq!(filled_up_after(10), Cause::Unexplained);
+        assert_eq!(filled_up_after(9), Cause::SendLimitedSendBuffer);
+    }
 }
