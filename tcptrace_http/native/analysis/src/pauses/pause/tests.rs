@@ -46,6 +46,19 @@ pub(in super::super) fn acknowledged(time_ns: i64, covered_ns: i64) -> Ending {
     Ending { ack, short: None }
 }
 
+/// ... if that was one of 300 bytes.
+fn of_short(time_ns: i64, covered_ns: i64) -> Ending {
+    let mut ending = acknowledged(time_ns, covered_ns);
+    ending.ack.after = START + 300;
+    ending.short = Some(ShortSegment {
+        frame: 1,
+        start: START,
+        end: START + 300,
+        bytes: 300,
+    });
+    ending
+}
+
 /// How much later than an ACK could have released it data comes 30 ms after that, on a path of 10 ms and a link that
 /// takes 8 ms for a segment, of which so many are missing before it.
 fn since_ms(missing: u64) -> i64 {
@@ -151,14 +164,7 @@ fn what_comes_exactly_behind_the_ack_of_all_that_let_it_go_and_not_that_of_a_sho
 /// Whether a full segment waited for the ACK of a short one that comes so long behind that, on a path of 16 ms whose link
 /// takes so long for it, or is not known.
 fn is_released(behind_ms: i64, takes_ns: i64) -> bool {
-    let mut ending = acknowledged(240 * MS, 200 * MS);
-    ending.ack.after = START + 300;
-    ending.short = Some(ShortSegment {
-        frame: 1,
-        start: START,
-        end: START + 300,
-        bytes: 300,
-    });
+    let ending = of_short(240 * MS, 200 * MS);
     let previous = segment(200 * MS, START, 300);
     let data = segment((240 + behind_ms) * MS, START + 300, 1000);
     let pause = pause_between(previous, data, path(1000, 16 * MS, takes_ns));
@@ -180,14 +186,7 @@ fn no_data_comes_sooner_than_its_ack_lets_it_go_but_for_the_options_that_only_th
 fn could_send_ms(missing: u64, written_ms: Option<i64>) -> Option<i64> {
     let data = segment(200 * MS, START + 300 + missing * 1000, 1000);
     let previous = segment(0, START, 300);
-    let mut ending = acknowledged(95 * MS, 0);
-    ending.ack.after = START + 300;
-    ending.short = Some(ShortSegment {
-        frame: 1,
-        start: START,
-        end: START + 300,
-        bytes: 300,
-    });
+    let ending = of_short(95 * MS, 0);
     let path = Path {
         written_ns: written_ms.map(|ms| ms * MS),
         ..path(1000, 10 * MS, 100 * MS)
