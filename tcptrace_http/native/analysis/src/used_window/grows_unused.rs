@@ -8,7 +8,8 @@
 use super::before_idle::WINDOW_NOW_SEGMENTS;
 use super::{UsedWindow, GROWTH_MAX};
 
-/// How far ACKs have opened a window at the least, if it grows with each.
+/// How far ACKs have opened a window at the least, if it grows with each: by no more than each acknowledged, and anew
+/// wherever it may have been lowered. `opened` asks only whether a window was thrown away, and counts whole segments.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ByAcks {
     /// ... since it may have been lowered.

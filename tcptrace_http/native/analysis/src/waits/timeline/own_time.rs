@@ -27,7 +27,7 @@ pub(super) struct OwnTime {
     least_ns: Option<i64>,
     /// ... and how often with one that seemed to make room for it in a full buffer.
     by_room: u32,
-    /// When a full buffer seemed to be waited for.
+    /// When a full buffer seemed to be waited for, in order.
     spans: VecDeque<Span>,
 }
 
@@ -125,9 +125,10 @@ impl Timeline {
         if cause != Cause::SendLimitedSendBuffer || !self.own_time.is_shown() {
             return cause;
         }
-        let is_within = |it: &&Span| it.since_ns < left_ns && left_ns <= it.until_ns;
-        let span = self.own_time.spans.iter().find(is_within);
-        span.map_or(cause, |it| it.cause)
+        let spans = &self.own_time.spans;
+        let span = spans.get(spans.partition_point(|it| it.until_ns < left_ns));
+        span.filter(|it| it.since_ns < left_ns)
+            .map_or(cause, |it| it.cause)
     }
 }
 
