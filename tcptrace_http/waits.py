@@ -114,8 +114,11 @@ def _carved(waits: pl.DataFrame, stalls: pl.DataFrame, at_client: Collection[int
     )
     # At the client a wait that goes on beyond that frame, as behind a hole, was not ended by it, and one that
     # begins with it is of what came then.
+    cause = pl.col("cause").cast(pl.String)
     is_elsewhere = ~pl.col("flow").is_in(list(at_client))
-    is_behind = (pl.col("start") < pl.col("ended")) | is_elsewhere
+    # Elsewhere no other frame marks the time in which an application wrote what was held then.
+    is_written = (cause == "server.data_unavailable") & (pl.col("first_frame") == pl.col("last_frame"))
+    is_behind = (pl.col("start") < pl.col("ended")) | (is_elsewhere & ~is_written)
     is_over = (pl.col("end") <= pl.col("ended")) | is_elsewhere
     # The pace of the data, the wait behind it and the path may all end in one frame; the wait is the longest. What
     # was waited for first is over when the stall begins. Near the server the pace of what follows begins there.
@@ -135,7 +138,6 @@ def _carved(waits: pl.DataFrame, stalls: pl.DataFrame, at_client: Collection[int
     is_held = pl.col("since") < pl.col("end")
     border = pl.max_horizontal("start", "since")
     # What is left of a wait for data that was there is the data before it, still on its way.
-    cause = pl.col("cause").cast(pl.String)
     is_transfer = is_held & (cause == "server.data_unavailable")
     # What Nagle's algorithm held lay in the buffer: before that an ACK made room for it in the window.
     is_window = is_held & (cause == "unexplained") & pl.col("stall").cast(pl.String).is_in(_NAGLE)

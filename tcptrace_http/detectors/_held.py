@@ -213,6 +213,9 @@ def _follows_ack() -> pl.Expr:
         RELEASE_ON_LINK_MAX_NS * (bytes_on_link / full).ceil(),
         rtt * bytes_on_link / HANDSHAKE_BYTES,
     )
+    # ... and on one that is known by as long as that takes for it.
+    takes = (pl.col("could_send_time") - pl.col("previous_time")).dt.total_nanoseconds()
+    on_link = pl.when(takes > 0).then(pl.min_horizontal(on_link, takes)).otherwise(on_link)
     late = pl.when(may_be_on_link).then(on_link).otherwise(0.0)
     slack = pl.max_horizontal(RELEASE_MAX_NS, rtt * RELEASE_RTT_SHARE, late)
     return _ns("ack_to_release") <= slack

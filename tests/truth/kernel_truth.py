@@ -28,9 +28,11 @@ Cause. A ``delack-stall`` is ``stall.nagle_delayed_ack``; a ``tail-held-rtt`` an
 that is in neither list, ``stall.nagle_hold``.
 
 Loss. Three figures bracket it: the gap at the client less the time the segment itself takes on
-the link, the gap at the server, and the hold by the server's write log. A finding is right if
-its loss is within the tolerance of that bracket. A stall whose least figure is within the
-tolerance of zero need not be found (the link was busy with earlier data meanwhile), but may be.
+the link, the gap at the server, and the hold by the server's write log; behind a proxy whose upstream
+pauses between its writes also the first of these less that pause, for what comes next is not there
+before. A finding is right if its loss is within the tolerance of that bracket. A stall whose least
+figure is within the tolerance of zero need not be found (the link was busy with earlier data meanwhile),
+but may be.
 
 Slow-start restart. One for each ``kernel_cwnd_restarts_after_idle``, in the response that
 follows. Its loss is the time the response took less the time its bytes take on the link; at the
@@ -193,6 +195,8 @@ class _Scene:
         shown_ms = released.time_ms - previous.time_ms
         low_ms = max(0.0, shown_ms - self._link_ms(released.bytes))
         figures = [low_ms, shown_ms, *([hold_ms] if hold_ms is not None else [])]
+        if (pause_ms := self._upstream_pause_ms()) is not None:
+            figures.append(max(0.0, low_ms - pause_ms))
         here = (previous, released)
         if self.server is not None:
             at_server = self._server_pair(client_port, previous, released)
@@ -212,6 +216,12 @@ class _Scene:
             required=min(figures) > TOLERANCE_MS and not impossible and (kind != _OTHER or hold_ms is not None),
             why=kind + (", left before its ACK" if impossible else ""),
         )
+
+    def _upstream_pause_ms(self) -> float | None:
+        """How long the server that this one passes on pauses between two writes."""
+        upstream = self.sidecar.get("server", {}).get("upstream", [])
+        option = "--chunk-gap-ms"
+        return float(upstream[upstream.index(option) + 1]) if option in upstream else None
 
     def _detector(
         self,

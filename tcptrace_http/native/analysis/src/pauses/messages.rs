@@ -70,7 +70,7 @@ impl PauseTracker {
         }
         // They are told in order.
         if self.untold.is_empty() && !self.is_undecided(end) {
-            self.tell(opening, message, rows);
+            self.tell(opening, message, waits, rows);
         } else if let Some(opening) = opening {
             self.untold.push_back((opening, message));
         }
@@ -96,7 +96,7 @@ impl PauseTracker {
     fn oldest_is_told(&mut self, waits: Option<&Waits>, rows: &mut Bounded<PausesTable>) {
         if let Some((opening, message)) = self.untold.pop_front() {
             self.decide(message.end, waits, false);
-            self.tell(Some(opening), message, rows);
+            self.tell(Some(opening), message, waits, rows);
         }
     }
 
@@ -105,6 +105,7 @@ impl PauseTracker {
         &mut self,
         opening: Option<Opening>,
         message: FinishedMessage,
+        waits: Option<&Waits>,
         rows: &mut Bounded<PausesTable>,
     ) {
         let FinishedMessage { start, end, .. } = message;
@@ -114,7 +115,8 @@ impl PauseTracker {
             if pause.released_start <= start || (pause.is_behind_full && self.full_disproofs > 0) {
                 continue;
             }
-            rows.push(&pause.into_row(opening, message));
+            let written_ns = waits.and_then(|it| it.response_written_ns(pause.row.released_time));
+            rows.push(&pause.into_row(opening, message, written_ns));
         }
     }
 

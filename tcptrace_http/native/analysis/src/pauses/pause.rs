@@ -365,9 +365,15 @@ impl Pause {
 }
 
 impl OpenPause {
-    pub(super) fn into_row(self, opening: Opening, message: FinishedMessage) -> PauseRow {
+    pub(super) fn into_row(
+        self,
+        opening: Opening,
+        message: FinishedMessage,
+        written_ns: Option<i64>,
+    ) -> PauseRow {
         let start = opening.message_start;
         let relative = |offset: u64| i64::try_from(offset).ok()?.checked_sub_unsigned(start);
+        let (could_send, released) = (self.row.could_send_time, self.row.released_time);
         // In the row of a pause the paths are still those to sender and receiver.
         let (server_path_rtt, client_path_rtt) = match message.direction {
             Direction::ServerToClient => (self.row.server_path_rtt, self.row.client_path_rtt),
@@ -383,6 +389,7 @@ impl OpenPause {
             short_segments: self.shorts.saturating_sub(opening.counted.shorts),
             head_bytes: message.head_bytes,
             direction: message.direction,
+            could_send_time: written_ns.map_or(could_send, |it| it.clamp(could_send, released)),
             server_path_rtt,
             client_path_rtt,
             ..self.row

@@ -259,6 +259,12 @@ impl Waits {
         self.responses.lowered_window_bytes(end)
     }
 
+    /// When what left then of a response was written, as far as that was later than it seems.
+    #[must_use]
+    pub fn response_written_ns(&self, left_ns: i64) -> Option<i64> {
+        self.responses.written_ns(left_ns)
+    }
+
     /// When an ACK went by that made room for the newest data of a response in its sender's buffer, if that was full.
     #[must_use]
     pub fn response_made_buffer_room_ns(&self) -> Option<i64> {

@@ -108,6 +108,11 @@ impl Partition {
         self.give(time_ns.min(moment.time_ns), moment.frame, cause, confidence);
     }
 
+    /// Gives the time up to `time_ns`, which no packet marks, to `cause`.
+    pub fn unmarked_until(&mut self, time_ns: i64, cause: Cause, confidence: f64) {
+        self.give(time_ns, self.at.frame, cause, confidence);
+    }
+
     /// Ends it: what nobody asked for is unexplained.
     #[must_use]
     pub fn finish(mut self) -> Vec<WaitRow> {

@@ -2,7 +2,7 @@
 
 use trace_model::rows::Cause;
 
-use super::partition::{Moment, Partition};
+use super::partition::{Moment, Partition, ASSUMED};
 use super::{Path, Waits};
 use crate::shared_windows::Phases;
 
@@ -28,6 +28,10 @@ impl Waits {
         partition: &mut Partition,
     ) {
         let left_ns = moment.time_ns.saturating_sub(later_ns);
+        if let Some(written_ns) = self.responses.written_before_ns(cause, left_ns) {
+            let written_ns = written_ns.saturating_add(later_ns).min(moment.time_ns);
+            partition.unmarked_until(written_ns, Cause::ServerDataUnavailable, ASSUMED);
+        }
         let cause = match cause {
             Cause::SendLimitedSendBuffer if self.responses.was_no_buffer(left_ns) => {
                 Cause::SendLimitedSlowStart

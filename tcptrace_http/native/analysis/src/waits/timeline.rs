@@ -56,6 +56,7 @@ mod waiting_acks;
 mod was_paced;
 mod woken_writer;
 mod words;
+mod written;
 
 use std::collections::VecDeque;
 
@@ -178,6 +179,7 @@ pub(super) struct Timeline {
     gone_back: gone_back::GoneBack,
     as_heard: as_heard::AsHeard,
     own_time: own_time::OwnTime,
+    written: written::Written,
 }
 
 impl Timeline {
@@ -236,6 +238,7 @@ impl Timeline {
             gone_back: gone_back::GoneBack::default(),
             as_heard: as_heard::AsHeard::default(),
             own_time: own_time::OwnTime::default(),
+            written: written::Written::default(),
         }
     }
 
@@ -312,6 +315,7 @@ impl Timeline {
         }
         let told = cause.map(|(cause, _)| cause);
         self.note_own_time((data, is_answer), told);
+        self.note_written((data, is_answer), told, route, acks);
         let stood_until_ns = self.stood_before((data, is_answer), told, route, acks);
         let held = self.held_before_loss(data, route, acks);
         let before = self.sent.map_or(data.at, |(sent, _)| sent);

@@ -172,6 +172,7 @@ impl Timeline {
             .saturating_add(self.copies.held_bytes())
             .saturating_add(self.phases.held_bytes())
             .saturating_add(self.own_time.held_bytes())
+            .saturating_add(self.written.held_bytes())
             .saturating_add(self.gone_back.held_bytes())
             .saturating_add(self.as_heard.held_bytes()) as u64
     }
