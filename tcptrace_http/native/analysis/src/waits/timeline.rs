@@ -26,6 +26,7 @@ mod full_buffer;
 mod gone_back;
 mod heard_before;
 mod held_before_loss;
+mod held_ends;
 mod held_openings;
 mod if_on_link;
 mod in_buffer;
@@ -170,6 +171,7 @@ pub(super) struct Timeline {
     openings: VecDeque<Opening>,
     let_go: Option<LetGo>,
     held_openings: VecDeque<HeldOpening>,
+    held_ends: held_ends::HeldEnds,
     /// What the present segment waited for if connections share a window, which may show later.
     if_shared: Option<Cause>,
     /// ... and if the slowest link is as slow as that makes it.
@@ -232,6 +234,7 @@ impl Timeline {
             openings: VecDeque::new(),
             let_go: None,
             held_openings: VecDeque::new(),
+            held_ends: held_ends::HeldEnds::default(),
             if_shared: None,
             if_on_link: None,
             phases: phases::Known::default(),
@@ -321,6 +324,7 @@ impl Timeline {
         let before = self.sent.map_or(data.at, |(sent, _)| sent);
         let ack_delay = self.ack_delay(data, route, acks);
         self.note_let_go(data, before, route, acks);
+        self.note_end(data, told, route, acks);
         self.let_go = self.let_go.or(held);
         self.note_let_go_by_window((data, cause), route, acks);
         if self.pending.is_empty() {
@@ -331,6 +335,9 @@ impl Timeline {
         // What a clock of its sender let go may follow all that the link still has before it.
         let was_held = told.is_some_and(|it| it != self.words.burst || data.sharing.by_other);
         self.sent = Some((data.at, data.is_full()));
+        if told.is_some() || is_answer {
+            self.held_ends.begins_burst(start, data.at);
+        }
         let follows_copy = std::mem::replace(&mut self.sent_bytes, data.bytes) == u32::MAX;
         let gap_ns = data.at.time_ns.saturating_sub(before.time_ns);
         self.newest = self.found_in_buffer(gap_ns, data, route, acks);

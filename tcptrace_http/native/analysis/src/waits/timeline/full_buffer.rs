@@ -46,6 +46,11 @@ impl Pushes {
         }
     }
 
+    /// Whether a write ended between these offsets.
+    pub(super) fn end_between(&self, start: i64, until: i64) -> bool {
+        self.ends.iter().any(|end| start < *end && *end < until)
+    }
+
     /// Whether none of what is remembered ended at `offset`, but some before and behind it.
     fn is_within(&self, offset: i64) -> bool {
         self.ends.front().is_some_and(|first| *first < offset) && !self.ends.contains(&offset)

@@ -21,7 +21,8 @@ impl Timeline {
         // The options of a SYN leave less room for its data.
         let was_short = self.sent_bytes.saturating_add(OPTIONS_BYTES) < data.full_bytes;
         let is_behind_short = self.sent_until == start && was_short;
-        let may_be_held = is_behind_short && !self.has_hole && !data.is_above_nagle();
+        let is_behind_held = is_behind_short || self.holds_end(data, route, acks);
+        let may_be_held = is_behind_held && !self.has_hole && !data.is_above_nagle();
         let is_lost = is_timed(data.recovery) && !data.opens_hole && !route.is_at_sender;
         if !is_lost || !may_be_held || data.sharing.is_shared {
             return None;

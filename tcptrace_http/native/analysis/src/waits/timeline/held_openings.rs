@@ -138,7 +138,7 @@ impl Timeline {
     }
 
     /// Whether the segment came when its ACK let it go, by all that is known of the slowest link now.
-    fn was_let_go_by(&self, held: LetGo) -> bool {
+    pub(super) fn was_let_go_by(&self, held: LetGo) -> bool {
         let takes_ns = |bytes: u32| {
             if held.route.is_at_sender {
                 0
