@@ -9,6 +9,7 @@
 mod before_idle;
 mod buffer;
 mod emptied;
+mod first_slow_start;
 mod grown_by_half;
 mod grows_unused;
 mod in_recovery;

@@ -49,6 +49,7 @@ mod refilled;
 mod repairs;
 mod restarts;
 mod room;
+mod room_before_loss;
 mod settling;
 mod shared;
 mod stood;
@@ -300,6 +301,7 @@ impl Timeline {
         self.made_buffer_room_ns = self.buffer_room_made_ns((data, is_answer), route, acks);
         self.refills.waited_ns = self.refill_waited_ns((data, is_answer), route, acks);
         self.note_fill(data, route, acks);
+        let held_by_window = self.room_before_loss(data, route, acks);
         let waited_for = self.wait_before((data, is_answer), route, acks);
         let waited_for = self.of_full_buffer(waited_for, data, route, acks);
         let cause = self.of_rhythm(waited_for, data.sharing);
@@ -324,7 +326,7 @@ impl Timeline {
         let before = self.sent.map_or(data.at, |(sent, _)| sent);
         let ack_delay = self.ack_delay(data, route, acks);
         self.note_let_go(data, before, route, acks);
-        self.note_end(data, told, route, acks);
+        self.note_end((data, is_answer), told, route, acks);
         self.let_go = self.let_go.or(held);
         self.note_let_go_by_window((data, cause), route, acks);
         if self.pending.is_empty() {
@@ -335,9 +337,6 @@ impl Timeline {
         // What a clock of its sender let go may follow all that the link still has before it.
         let was_held = told.is_some_and(|it| it != self.words.burst || data.sharing.by_other);
         self.sent = Some((data.at, data.is_full()));
-        if told.is_some() || is_answer {
-            self.held_ends.begins_burst(start, data.at);
-        }
         let follows_copy = std::mem::replace(&mut self.sent_bytes, data.bytes) == u32::MAX;
         let gap_ns = data.at.time_ns.saturating_sub(before.time_ns);
         self.newest = self.found_in_buffer(gap_ns, data, route, acks);
@@ -373,7 +372,10 @@ impl Timeline {
             follows_copy,
             ack_delay,
             is_let_go_by_other: data.sharing.by_other,
-            waited_first: waited_first.or(held.map(LetGo::would_come)).or(stood),
+            waited_first: waited_first
+                .or(held.map(LetGo::would_come))
+                .or(held_by_window)
+                .or(stood),
             persists_from_ns: self.persist(data, route, acks),
             missed,
             hole_ns: data.sharing.hole_ns.filter(|_| is_answer),

@@ -15,15 +15,17 @@ use trace_model::rows::Cause;
 pub(super) struct HeldEnds {
     /// Where the burst before the newest data begins, and when that came.
     burst: Option<(i64, Moment)>,
+    /// What that had waited for.
+    waited_for: Option<Cause>,
     /// So many ends came when all before them was acknowledged, and so many with that.
     held: u32,
     at_once: u32,
 }
 
 impl HeldEnds {
-    /// Data came that something had held, or that begins an answer.
-    pub(super) fn begins_burst(&mut self, start: i64, at: Moment) {
-        self.burst = Some((start, at));
+    /// Whether the burst before the newest data had waited for the window in slow start.
+    pub(super) fn are_of_slow_start(self) -> bool {
+        self.waited_for == Some(Cause::SendLimitedSlowStart)
     }
 
     /// Whether each end of which that is known was held.
@@ -52,7 +54,21 @@ impl Timeline {
     }
 
     /// Notes how the short end of a write came that seems to have waited for `told`.
-    pub(super) fn note_end(&mut self, data: Data, told: Option<Cause>, route: Route, acks: &Acks) {
+    pub(super) fn note_end(
+        &mut self,
+        (data, is_answer): (Data, bool),
+        told: Option<Cause>,
+        route: Route,
+        acks: &Acks,
+    ) {
+        self.count_end(data, told, route, acks);
+        if told.is_some() || is_answer {
+            self.held_ends.burst = Some((data.start(), data.at));
+            self.held_ends.waited_for = told;
+        }
+    }
+
+    fn count_end(&mut self, data: Data, told: Option<Cause>, route: Route, acks: &Acks) {
         let is_new = data.recovery.is_none() && !data.opens_hole && !data.is_above_nagle();
         let is_own = !route.is_at_sender && !data.sharing.is_shared;
         if !is_new || !is_own || !self.is_behind_full(data, route, acks) {
