@@ -66,7 +66,7 @@ use trace_model::rows::Cause;
 
 pub(super) use self::data::{Data, Resent, Route};
 use self::earlier_copies::Copies;
-use self::extents::Extent;
+use self::extents::{Extent, Filled};
 use self::filled_by_next::FoundInBuffer;
 use self::full_buffer::Pushes;
 use self::held_openings::{HeldOpening, LetGo};
@@ -95,14 +95,6 @@ use crate::used_window::UsedWindow;
 const PENDING_MAX: usize = 1 << 14;
 /// Options of TCP take no more of a segment.
 const OPTIONS_BYTES: u32 = 40;
-
-/// What was in order at once, when data came that had been missing.
-#[derive(Clone, Copy, Debug)]
-struct Filled {
-    at: Moment,
-    start: i64,
-    end: i64,
-}
 
 #[derive(Debug)]
 pub(super) struct Timeline {

@@ -13,6 +13,14 @@ pub(in crate::waits) struct Extent {
     pub(in crate::waits) last: Option<Moment>,
 }
 
+/// What was in order at once, when data came that had been missing.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Filled {
+    pub(super) at: Moment,
+    pub(super) start: i64,
+    pub(super) end: i64,
+}
+
 impl Timeline {
     /// A response begins at `start`, whose request went by at `asked_ns`.
     pub(in crate::waits) fn opens(&mut self, start: i64, asked_ns: Option<i64>) {

@@ -1,7 +1,8 @@
 //! Data that was sent again, and what its loss held up.
 
 use super::super::partition::SEEN;
-use super::{Filled, Pending, Piece, Resent, Route, Stall, Timeline};
+use super::extents::Filled;
+use super::{Pending, Piece, Resent, Route, Stall, Timeline};
 use crate::jitter::AT_ONCE_MAX_NS;
 use trace_model::rows::{Cause, RecoveryKind};
 
