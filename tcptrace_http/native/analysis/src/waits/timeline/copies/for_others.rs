@@ -26,7 +26,10 @@ impl Timeline {
         let bytes = self.pending.range(..covered).map(|it| it.bytes);
         let bytes = bytes.fold(0_u32, u32::saturating_add);
         let next = self.pending.get(covered);
-        let is_alone = bytes < self.acked_at_once_bytes(route) && copy.is_alone(next, time_ns);
+        // What left at the same time, but behind the copy, comes when this ACK has gone.
+        let left_behind = next.is_some_and(|next| next.at.frame > copy.frame);
+        let is_alone = bytes < self.acked_at_once_bytes(route)
+            && (left_behind || copy.is_alone(next, time_ns));
         let late_max_ns = acks_late_max_ns(route.rtt_ns(), self.link.acks_vary_ns(self.full_bytes));
         let way_ns = self
             .way_ns(route)
@@ -56,12 +59,25 @@ mod tests {
 
     /// Whether a segment was lost that was sent again then, for the sake of others or not, and acknowledged then.
     fn was_lost(copy_ms: i64, acked_ms: i64, is_for_others: bool, has_fin: bool) -> bool {
+        was_lost_before(None, (copy_ms, acked_ms), is_for_others, has_fin)
+    }
+
+    /// ... while another segment left then, if any.
+    fn was_lost_before(
+        next_ms: Option<i64>,
+        (copy_ms, acked_ms): (i64, i64),
+        is_for_others: bool,
+        has_fin: bool,
+    ) -> bool {
         let route = Route::at_sender(WAY_MS);
         let mut timeline = Timeline::new(Words::OF_RESPONSES, Some(Moment::at_ms(0)));
         timeline.shook_hands(WAY_MS * 1_000_000, 0, route);
         timeline.new_data(Data::at_ms(0, 1001), None, route, &Acks::default());
         let copy = Resent {
-            at: Moment::at_ms(copy_ms),
+            at: Moment {
+                frame: 2,
+                ..Moment::at_ms(copy_ms)
+            },
             start: 1,
             end: 1001,
             recovery: Some(RecoveryKind::FastRecovery),
@@ -69,7 +85,20 @@ mod tests {
             has_sack: false,
             is_for_others,
         };
+        let next = next_ms.map(|ms| Data {
+            at: Moment {
+                time_ns: ms * 1_000_000,
+                frame: if ms < copy_ms { 1 } else { 3 },
+            },
+            ..Data::at_ms(ms, 2001)
+        });
+        if let Some(next) = next.filter(|_| next_ms < Some(copy_ms)) {
+            timeline.new_data(next, None, route, &Acks::default());
+        }
         timeline.resent(copy, None, route);
+        if let Some(next) = next.filter(|_| next_ms >= Some(copy_ms)) {
+            timeline.new_data(next, None, route, &Acks::default());
+        }
         let acked = 1001 + i64::from(has_fin);
         timeline.acknowledged(Moment::at_ms(acked_ms), acked, route);
         timeline.settle_waiting(route);
@@ -84,5 +113,12 @@ mod tests {
         assert!(was_lost(150, 370, true, false), "its ACK is delayed again");
         assert!(was_lost(150, 170, true, true), "no ACK of a FIN is");
         assert!(was_lost(600, 620, true, false), "nor one for so long");
+    }
+
+    #[test]
+    fn what_leaves_with_such_a_copy_is_behind_it() {
+        let was_lost = |next_ms| was_lost_before(Some(next_ms), (150, 170), true, false);
+        assert!(!was_lost(150));
+        assert!(was_lost(140), "two segments are acknowledged at once");
     }
 }
