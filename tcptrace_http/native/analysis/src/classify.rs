@@ -23,6 +23,8 @@ pub struct Class {
     pub is_window_probe: bool,
     pub is_zero_window: bool,
     pub duplicate_ack_count: u32,
+    /// It tells nothing new though nothing is on its way of which it might: what came before has come again.
+    pub repeats_ack_of_all: bool,
     pub gap_before_bytes: u32,
 }
 
@@ -59,6 +61,9 @@ pub fn classify(
     let has_no_window = peer.counts.packets > 0 && peer.last_window == 0;
     class.is_window_probe = is_probe && segment.payload_bytes == 1 && has_no_window;
     class.is_keep_alive = is_probe && !class.is_window_probe;
+    if length > 0 || is_probe {
+        sender.has_probed = is_probe;
+    }
     if length > 0 && !segment.has(flags::RST) && !is_probe {
         if start >= sender.next {
             class.is_new = true;
@@ -87,7 +92,11 @@ pub fn classify(
     if let Some(ack) = ack {
         let repeats = sender.last_ack == Some(ack) && start == sender.next;
         let same_window = sender.last_window == segment.window;
-        if is_pure_ack && repeats && same_window && segment.window > 0 && peer.next > ack {
+        let tells_nothing = is_pure_ack && repeats && same_window && segment.window > 0;
+        // It may answer a probe, or the copy of a FIN, of which nothing is told.
+        let is_of_data = !peer.has_probed && peer.fin_end.is_none();
+        class.repeats_ack_of_all = tells_nothing && peer.next <= ack && is_of_data;
+        if tells_nothing && peer.next > ack {
             sender.duplicate_acks_in_a_row = sender.duplicate_acks_in_a_row.saturating_add(1);
             class.duplicate_ack_count = sender.duplicate_acks_in_a_row;
             if class.duplicate_ack_count == DUPLICATE_ACKS {
@@ -112,4 +121,39 @@ fn count(counts: &mut Counts, class: Class) {
     add(&mut counts.out_of_order, class.is_out_of_order);
     add(&mut counts.duplicate_acks, class.duplicate_ack_count > 0);
     add(&mut counts.zero_windows, class.is_zero_window);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_packets::segment;
+
+    /// Whether a client's ACK of all 100 bytes of its server, which it had sent before, tells that it has got them twice: what
+    /// the server sent last begins there and is so long.
+    fn repeats_ack_of_all((start, newest): (i64, &[u8]), has_fin: bool, window: u16) -> bool {
+        let (mut client, mut server) = (Half::default(), Half::default());
+        (client.next, client.last_ack, client.last_window) = (1, Some(101), 1000);
+        (server.next, server.counts.packets) = (101, 1);
+        server.fin_end = has_fin.then_some(102);
+        let sent = segment(flags::ACK, (0, 0), newest);
+        classify(&mut server, &client, &sent, 0, start, None, None);
+        let ack = Segment {
+            window,
+            ..segment(flags::ACK, (0, 0), b"")
+        };
+        classify(&mut client, &server, &ack, 0, 1, Some(101), None).repeats_ack_of_all
+    }
+
+    #[test]
+    fn an_ack_that_is_repeated_while_nothing_is_on_its_way_tells_of_a_copy() {
+        let copy: (i64, &[u8]) = (1, &[0; 100]);
+        assert!(repeats_ack_of_all(copy, false, 1000));
+        assert!(!repeats_ack_of_all(copy, true, 1000), "it may be a FIN's");
+        assert!(
+            !repeats_ack_of_all(copy, false, 2000),
+            "it opens the window"
+        );
+        let probe = (100, &[0][..]);
+        assert!(!repeats_ack_of_all(probe, false, 1000));
+    }
 }

@@ -71,6 +71,8 @@ pub struct Half {
     pub last_ack: Option<i64>,
     pub last_window: u16,
     pub duplicate_acks_in_a_row: u32,
+    /// Its newest data asked for an ACK only.
+    pub has_probed: bool,
     /// When the one of them went by that tells of a loss.
     pub third_duplicate_ns: Option<i64>,
     /// Time the furthest byte was sent.

@@ -300,6 +300,9 @@ impl Flow {
             if side == self.client && class.duplicate_ack_count > 0 {
                 self.acknowledges_again(time_ns, segment);
             }
+            if side == self.client && class.repeats_ack_of_all {
+                self.acknowledges_all_again();
+            }
         }
         let number = row.as_ref().map(|(number, _)| *number);
         if is_early {

@@ -335,6 +335,13 @@ impl Flow {
         }
     }
 
+    /// ... of all that was sent: it has got something twice.
+    pub(super) fn acknowledges_all_again(&mut self) {
+        if let Some(waits) = self.waits.as_mut() {
+            waits.acknowledged_all_again();
+        }
+    }
+
     /// Data is sent again whose transaction may be complete, and waits for its last ACK.
     fn place_recovery(&mut self, side: Side) {
         let is_client = side == self.client;

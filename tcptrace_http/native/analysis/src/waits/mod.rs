@@ -332,6 +332,11 @@ impl Waits {
         self.responses.acknowledged_again(at_ns, has_sacks, route);
     }
 
+    /// The client acknowledged all that was sent once more.
+    pub fn acknowledged_all_again(&mut self) {
+        self.responses.acknowledged_all_again();
+    }
+
     /// Whether it shows later only how slow the slowest link is, and so what transactions waited for that are over.
     #[must_use]
     pub fn may_learn_link(&self, path: Path) -> bool {

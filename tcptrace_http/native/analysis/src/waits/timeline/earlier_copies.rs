@@ -119,7 +119,13 @@ impl Copies {
 
     /// How often all up to there, and no more, was acknowledged again.
     pub(super) fn take_acks_again(&mut self, acked: i64) -> usize {
-        let (until, times) = std::mem::take(&mut self.again);
+        let times = self.acks_again(acked);
+        self.again = (0, 0);
+        times
+    }
+
+    pub(super) fn acks_again(&self, acked: i64) -> usize {
+        let (until, times) = self.again;
         if until == acked {
             times
         } else {

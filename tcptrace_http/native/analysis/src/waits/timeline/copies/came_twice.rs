@@ -12,6 +12,17 @@ impl Timeline {
     /// Near the sender, all up to `before` was acknowledged again, once or more, before it was up to `acked`.
     pub(in super::super) fn hear_of_what_came_twice(&mut self, (before, acked): (i64, i64)) {
         let again = self.copies.take_acks_again(before);
+        self.came_twice(again, (before, acked));
+    }
+
+    /// ... where that is all that was sent: nothing can have been out of order.
+    pub(in crate::waits) fn acknowledged_all_again(&mut self) {
+        if self.settles_by_ack && self.copies.is_acked_again(self.acked) {
+            self.came_twice(self.copies.acks_again(self.acked), (self.acked, self.acked));
+        }
+    }
+
+    fn came_twice(&mut self, again: usize, (before, acked): (i64, i64)) {
         if again == 0 {
             return;
         }
@@ -135,6 +146,17 @@ mod tests {
     fn of_two_copies_one_may_have_been_needed() {
         assert!(waited_for_timer(2, 1));
         assert!(!waited_for_timer(2, 2));
+    }
+
+    #[test]
+    fn what_is_acknowledged_again_while_nothing_is_on_its_way_came_twice() {
+        for (copies, again, waited) in [(1, 0, true), (1, 1, false), (2, 1, true), (2, 2, false)] {
+            let mut sender = after_copies(copies);
+            for _ in 0..again {
+                sender.timeline.acknowledged_all_again();
+            }
+            assert_eq!(sender.waited_for_timer(), waited, "{copies} {again}");
+        }
     }
 
     #[test]
