@@ -227,6 +227,7 @@ impl Flow {
                 recovery,
                 heard,
                 has_sack: self.first.sack_permitted && self.second.sack_permitted,
+                due_ns: sharing.due_ns,
                 is_for_others: sharing.passed_over > 0 && !segment.has(flags::FIN),
                 hole_start,
             };

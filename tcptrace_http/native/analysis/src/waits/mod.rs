@@ -93,6 +93,8 @@ pub struct SentAgain {
     pub hole_start: Option<i64>,
     /// ACKs of other connections have passed over it (E-TCP, section 3), the last of them right before, and it has no FIN.
     pub is_for_others: bool,
+    /// When its ACK comes behind all that its server had sent to the client, if the link is known.
+    pub due_ns: Option<i64>,
 }
 
 /// What one flow's transactions waited for.
@@ -201,6 +203,7 @@ impl Waits {
             heard: sent.heard,
             has_sack: sent.has_sack,
             is_for_others: sent.is_for_others,
+            due_ns: sent.due_ns.filter(|_| from_server),
         };
         if from_server {
             self.responses

@@ -42,6 +42,7 @@ mod tests {
             heard: LastHeard::default(),
             has_sack: false,
             is_for_others: false,
+            due_ns: None,
         };
         timeline.resent(copy, None, route);
         timeline.acknowledged(Moment::at_ms(1000 + WAY_MS), START + acked, route);

@@ -95,6 +95,7 @@ mod tests {
             },
             has_sack: false,
             is_for_others: false,
+            due_ns: None,
         };
         timeline.resent(repair, None, ROUTE);
         acks.push(303 * MS, start + 5000, 60_000, 100 * MS);

@@ -313,6 +313,7 @@ mod tests {
                 heard: LastHeard::default(),
                 has_sack: false,
                 is_for_others: false,
+                due_ns: None,
             };
             timeline.resent(copy, None, route);
             for (at_ms, end) in [(1220, copy.end), (1242, copy.end + FULL)] {

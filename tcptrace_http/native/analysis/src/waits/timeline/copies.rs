@@ -195,6 +195,7 @@ mod tests {
                 },
                 has_sack: false,
                 is_for_others: false,
+                due_ns: None,
             };
             self.timeline.resent(resent, None, ROUTE);
         }
@@ -240,6 +241,7 @@ mod tests {
             heard: LastHeard::default(),
             has_sack: false,
             is_for_others: false,
+            due_ns: None,
         };
         sender.timeline.resent(resent, None, ROUTE);
         sender.is_acked(2, 2000 + Sender::came_ms(2));
@@ -367,6 +369,7 @@ mod tests {
             heard: LastHeard::default(),
             has_sack: false,
             is_for_others: false,
+            due_ns: None,
         };
         timeline.resent(copy, None, route);
         let pieces = timeline.between(0, i64::MAX);

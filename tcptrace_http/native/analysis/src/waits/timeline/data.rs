@@ -117,6 +117,8 @@ pub(in crate::waits) struct Resent {
     pub(in crate::waits) has_sack: bool,
     /// ACKs of other connections have passed over it, the last of them right before, and it has no FIN.
     pub(in crate::waits) is_for_others: bool,
+    /// When its ACK comes behind all that was sent to its receiver on any connection, if the link is known.
+    pub(in crate::waits) due_ns: Option<i64>,
 }
 
 /// The path of the data, as the observation point has it.

@@ -268,6 +268,7 @@ mod tests {
                 heard: LastHeard::default(),
                 has_sack: false,
                 is_for_others: false,
+                due_ns: None,
             };
             timeline.resent(resent, None, route);
         }

@@ -139,6 +139,7 @@ mod tests {
                 heard: LastHeard::default(),
                 has_sack: false,
                 is_for_others: false,
+                due_ns: None,
             };
             timeline.resent(copy, None, route);
         }

@@ -279,6 +279,7 @@ mod tests {
             },
             has_sack: false,
             is_for_others: false,
+            due_ns: None,
         });
         let copied = timeline.opening_copied(at.time_ns);
         copied.is_some_and(|it| it.asked_ns == third_ms.map(|ms| ms * MS) && it.bytes == 1000)

@@ -101,6 +101,8 @@ pub(super) struct Stall {
     pub(super) is_for_others: bool,
     /// An ACK of this copy comes no sooner, near the sender.
     pub(super) answered_ns: i64,
+    /// ... and comes then behind all that its sender had sent, if that is known.
+    pub(super) behind_all_ns: Option<i64>,
 }
 
 /// Data that was missed and came when a timer had sent it again.

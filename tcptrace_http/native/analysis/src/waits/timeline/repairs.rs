@@ -63,6 +63,7 @@ impl Timeline {
                     && data.heard.duplicate_acks == 0
                     && cause == Cause::StallFastRecovery,
                 answered_ns,
+                behind_all_ns: data.due_ns,
             };
             if self.settles_by_ack {
                 return self.is_copied(first, (data, stall));

@@ -89,6 +89,7 @@ mod tests {
                 heard: LastHeard::default(),
                 has_sack: false,
                 is_for_others: false,
+                due_ns: None,
             };
             self.timeline.resent(copy, None, ROUTE);
         }

@@ -35,6 +35,10 @@ impl Timeline {
             .way_ns(route)
             .saturating_add(self.link.of_payload(first.bytes, 1));
         let due_ns = copy.due_ns().unwrap_or(copy.sent_ns.saturating_add(way_ns));
+        // Others' copies that left with it may stand before it.
+        let is_behind_others = copy
+            .behind_all_ns
+            .is_some_and(|ns| time_ns.saturating_sub(ns).saturating_abs() <= late_max_ns);
         let last = self.pending.get(covered.saturating_sub(1));
         let has_fin = last.is_none_or(|it| it.end < acked);
         let delay_ns = time_ns.saturating_sub(self.expected_ns(first, route));
@@ -42,7 +46,7 @@ impl Timeline {
             && !route.receiver.acks_each()
             && !has_fin
             && delay_ns <= DELAYED_ACK_MAX_NS
-            && time_ns <= due_ns.saturating_add(late_max_ns)
+            && (is_behind_others || time_ns <= due_ns.saturating_add(late_max_ns))
     }
 }
 
@@ -59,12 +63,12 @@ mod tests {
 
     /// Whether a segment was lost that was sent again then, for the sake of others or not, and acknowledged then.
     fn was_lost(copy_ms: i64, acked_ms: i64, is_for_others: bool, has_fin: bool) -> bool {
-        was_lost_before(None, (copy_ms, acked_ms), is_for_others, has_fin)
+        was_lost_before((None, None), (copy_ms, acked_ms), is_for_others, has_fin)
     }
 
-    /// ... while another segment left then, if any.
+    /// ... while another segment left then, if any, and others' data stood before the copy until its ACK was due then.
     fn was_lost_before(
-        next_ms: Option<i64>,
+        (next_ms, due_ms): (Option<i64>, Option<i64>),
         (copy_ms, acked_ms): (i64, i64),
         is_for_others: bool,
         has_fin: bool,
@@ -84,6 +88,7 @@ mod tests {
             heard: LastHeard::default(),
             has_sack: false,
             is_for_others,
+            due_ns: due_ms.map(|ms| ms * 1_000_000),
         };
         let next = next_ms.map(|ms| Data {
             at: Moment {
@@ -116,8 +121,15 @@ mod tests {
     }
 
     #[test]
+    fn the_ack_of_a_copy_comes_behind_what_others_have_sent() {
+        let was_lost = |due_ms| was_lost_before((None, due_ms), (150, 190), true, false);
+        assert!(was_lost(None) && was_lost(Some(210)));
+        assert!(!was_lost(Some(190)));
+    }
+
+    #[test]
     fn what_leaves_with_such_a_copy_is_behind_it() {
-        let was_lost = |next_ms| was_lost_before(Some(next_ms), (150, 170), true, false);
+        let was_lost = |next_ms| was_lost_before((Some(next_ms), None), (150, 170), true, false);
         assert!(!was_lost(150));
         assert!(was_lost(140), "two segments are acknowledged at once");
     }

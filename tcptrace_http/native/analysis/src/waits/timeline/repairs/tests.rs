@@ -27,6 +27,7 @@ fn resent(time_ms: i64, start: i64, end: i64) -> Resent {
         heard: LastHeard::default(),
         has_sack: false,
         is_for_others: false,
+        due_ns: None,
     }
 }
 
