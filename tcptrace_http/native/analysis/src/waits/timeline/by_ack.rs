@@ -2,7 +2,7 @@
 
 use super::super::partition::Moment;
 use super::waiting_acks::WaitingAck;
-use super::{DelayedAck, Pending, Route, Timeline};
+use super::{DelayedAck, Pending, Route, Stall, Timeline};
 use crate::jitter::acks_late_max_ns;
 use crate::timeouts::{DELAYED_ACK_MAX_NS, DELAYED_ACK_MIN_NS, DELAYED_ACK_SEGMENTS};
 
@@ -72,13 +72,18 @@ impl Timeline {
             let next = self.pending.front();
             let is_newest = next.is_none_or(|next| next.end > acked);
             // Who has got a copy waits for its timer as well, if nothing else is on its way.
-            let may_be_delayed =
-                may_be_delayed && data.stall.is_none_or(|it| it.is_alone(next, at.time_ns));
+            let is_alone = |copy: Stall| {
+                copy.is_alone(next, at.time_ns) || self.copies.goes_on_with(copy, next)
+            };
+            let may_be_delayed = may_be_delayed && data.stall.is_none_or(is_alone);
             repairs = repairs.saturating_sub(usize::from(data.stall.is_some()));
             let is_last_repair = data.stall.is_some() && repairs == 0;
             let expected = match data.stall {
                 None => self.expected_ns(data, route).min(latest_ns),
-                Some(copy) => copy.expected_ns().unwrap_or(at.time_ns),
+                Some(copy) => {
+                    let alone_ns = copy.alone_ns().filter(|_| is_of_one && is_alone(copy));
+                    copy.expected_ns().or(alone_ns).unwrap_or(at.time_ns)
+                }
             };
             let acked_ns = bare_ns.max(expected).min(at.time_ns);
             let delay = acked_ns.saturating_sub(expected);
@@ -329,6 +334,45 @@ mod tests {
         };
         assert_eq!(delayed_ms(400), 200);
         assert_eq!(delayed_ms(300), 0, "a short one is Nagle's");
+    }
+
+    /// When each of two segments was there that ACKs had told to be lost: the copy of the first went at 100 ms, that of the
+    /// second when the first's was acknowledged. The ACK of each is due so long after that, if the link is known.
+    fn repaired_ms(acked_ms: i64, due_ms: Option<i64>) -> Vec<i64> {
+        let route = Route::at_sender(WAY_MS);
+        let mut timeline = Timeline::new(Words::OF_RESPONSES, Some(Moment::at_ms(0)));
+        timeline.shook_hands(WAY_MS * MS, 0, route);
+        let (start, mut acks) = ((1 << 32) - FULL, Acks::default());
+        for segment in 1..=2 {
+            let data = Data::at_ms(0, start + segment * FULL);
+            timeline.new_data(data, None, route, &acks);
+        }
+        for (segment, copied_ms, acked_ms) in [(1, 100, acked_ms), (2, acked_ms, acked_ms + 20)] {
+            let end = start + segment * FULL;
+            let copy = Resent {
+                at: Moment::at_ms(copied_ms),
+                start: end - FULL,
+                end,
+                recovery: Some(RecoveryKind::FastRecovery),
+                heard: LastHeard::default(),
+                has_sack: false,
+                is_for_others: false,
+                due_ns: due_ms.map(|ms| (copied_ms + ms) * MS),
+            };
+            timeline.resent(copy, None, route);
+            acks.push(acked_ms * MS, end, 60_000, WAY_MS * MS);
+            timeline.acknowledged(Moment::at_ms(acked_ms), end, route);
+        }
+        timeline.settle_waiting(route);
+        let repairs = timeline.between(0, i64::MAX).filter(|it| it.is_repair());
+        repairs.map(|it| it.end.time_ns / MS).collect()
+    }
+
+    #[test]
+    fn a_copy_that_was_alone_on_its_way_was_there_before_its_delayed_ack() {
+        assert_eq!(repaired_ms(120, Some(WAY_MS)), [120, 140]);
+        assert_eq!(repaired_ms(320, Some(WAY_MS)), [120, 340]);
+        assert_eq!(repaired_ms(320, None), [320, 340], "on an unknown link");
     }
 
     #[test]

@@ -46,6 +46,8 @@ pub(super) struct Copies {
     /// Up to where all was acknowledged again, and how often, beside those.
     again: (i64, usize),
     pub(super) behind: CameBehind,
+    /// The offset at which that begins which is sent again right now.
+    pub(super) resends: Option<i64>,
     /// Near the receiver: the first one since the newest answer began behind a hole.
     pub(super) of_opening: Option<Copied>,
     /// All copies but the newest of each segment that waits to be settled, by the offset after it.
@@ -64,6 +66,11 @@ impl Stall {
     pub(super) fn expected_ns(self) -> Option<i64> {
         self.due_ns()
             .filter(|_| self.cause != Cause::StallFastRecovery)
+    }
+
+    /// ... and where nothing is behind it, on a link that is known.
+    pub(super) fn alone_ns(self) -> Option<i64> {
+        Some(self.behind_all_ns?.max(self.due_ns()?))
     }
 
     /// Whether what was sent behind the segment left after this copy, or comes to its receiver, sent again behind it,
@@ -131,6 +138,13 @@ impl Copies {
         } else {
             0
         }
+    }
+
+    /// Whether the repair of what ACKs told of goes on with `next` right now, when this copy is acknowledged: that was
+    /// missing as well, and not behind it on its way.
+    pub(super) fn goes_on_with(&self, copy: Stall, next: Option<&Pending>) -> bool {
+        let is_next = next.is_some_and(|next| self.resends == Some(next.start()));
+        is_next && copy.cause == Cause::StallFastRecovery
     }
 
     fn is_of_timer(&self, copy: Stall) -> bool {

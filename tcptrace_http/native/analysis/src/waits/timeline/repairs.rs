@@ -10,7 +10,9 @@ impl Timeline {
     /// Data was sent again that the receiver may have lacked. `in_order` is up to where all is there now,
     /// if anything is still missing.
     pub(in crate::waits) fn resent(&mut self, data: Resent, in_order: Option<i64>, route: Route) {
+        self.copies.resends = Some(data.start);
         self.settle_waiting(route);
+        self.copies.resends = None;
         let by_timer = self.is_by_timer(data);
         let was_held = self.nagle_holds_behind(data);
         self.window.has_segments_of(self.full_bytes);
