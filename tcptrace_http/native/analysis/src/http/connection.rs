@@ -175,27 +175,6 @@ impl Connection {
         matches!(self.reader(self.role(direction)).state, State::Searching)
     }
 
-    /// The offset at which the message began whose bytes the direction delivered last.
-    #[must_use]
-    pub fn message_start(&self, direction: Direction) -> Option<u64> {
-        let reader = self.reader(self.role(direction));
-        if self.is_http {
-            reader.current_start
-        } else {
-            None
-        }
-    }
-
-    /// Where the message now being delivered ends, if its head says so.
-    #[must_use]
-    pub fn message_end(&self, direction: Direction) -> Option<u64> {
-        let reader = self.reader(self.role(direction));
-        match reader.state {
-            State::Body(Body::Length { remaining }) => reader.next.checked_add(remaining),
-            _ => None,
-        }
-    }
-
     /// The offset at which the response (final or interim) began whose bytes were delivered last.
     #[must_use]
     pub fn response_start(&self) -> Option<u64> {

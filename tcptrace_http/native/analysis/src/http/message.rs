@@ -144,17 +144,6 @@ impl Message {
             usize::saturating_add,
         ) as u64
     }
-
-    #[must_use]
-    pub fn is_chunked(&self) -> bool {
-        self.framing == Framing::Chunked
-    }
-
-    /// Whether the connection is no HTTP/1.x after it: CONNECT with 2xx, or 101.
-    #[must_use]
-    pub fn opens_tunnel(&self) -> bool {
-        self.framing == Framing::Tunnel
-    }
 }
 
 /// The interim responses (1xx) before a final one (RFC 9110, section 15.2).
