@@ -6,7 +6,6 @@ use super::{Data, Route, Timeline};
 use crate::jitter::AT_ONCE_MAX_NS;
 use crate::shared_windows::WrittenAt;
 use crate::timeouts::{TIMEOUT_MIN_NS, TIMER_ASKED_FOR_NS};
-use crate::used_window::Limit;
 use trace_model::rows::Cause;
 
 /// Where round trips are as short as this every timer waits for the least that its host has: else it follows them.
@@ -74,9 +73,6 @@ impl Timeline {
         if cause.is_some_and(|(cause, _)| cause == Cause::StallTailLoss) {
             return self.written_before_the_timer(gap_ns, data, route, acks);
         }
-        if cause.is_some_and(|(cause, _)| cause == Cause::RequestSend) && !had_nothing {
-            return self.request_waited_first(gap_ns, (data, route), acks);
-        }
         let is_of_buffer = cause.is_some_and(|(cause, _)| cause == Cause::SendLimitedSendBuffer);
         if is_of_buffer && data.sharing.is_shared && !had_nothing {
             return self.before_full(data, route);
@@ -108,26 +104,6 @@ impl Timeline {
         let allowed_ns = opened_ns.saturating_add(route.to_sender_ns);
         let had_room = acks.had_room_for(data.end, opened_ns.saturating_sub(1));
         (!had_room && allowed_ns < data.at.time_ns).then_some(allowed_ns)
-    }
-
-    /// What the rest of a request waited for first that lay in the buffer, behind what was on its way: for the window,
-    /// until an ACK came that made room in it. It left later all the same, for it was short until more was written.
-    fn request_waited_first(
-        &self,
-        gap_ns: i64,
-        (data, route): (Data, Route),
-        acks: &Acks,
-    ) -> Option<(Cause, i64)> {
-        let start = data.start();
-        let known_ns = Acks::known_by(data.at.time_ns, route.to_sender_ns);
-        let newest = acks
-            .between(known_ns.saturating_sub(gap_ns), known_ns)
-            .last()?;
-        let cause = match self.window.limit(start, data.bytes, false) {
-            Limit::CongestionAvoidance => Cause::SendLimitedCwnd,
-            _ => Cause::SendLimitedSlowStart,
-        };
-        Some((cause, newest.time_ns.saturating_add(route.to_sender_ns)))
     }
 
     /// When data was written that was lost then, of which a single packet tells that never came by: as long before a
@@ -208,28 +184,6 @@ mod tests {
     use crate::shared_windows::Sharing;
 
     const MS: i64 = 1_000_000;
-
-    #[test]
-    fn the_rest_of_a_request_waited_for_the_window_until_an_ack_made_room_in_it() {
-        let start = (1 << 32) - 1000;
-        let mut timeline = Timeline::new(Words::OF_REQUESTS, None);
-        let mut acks = Acks::default();
-        for (time_ms, end) in [(100, start), (100, start + 1000), (723, start + 2000)] {
-            if time_ms == 723 {
-                acks.push(703 * MS, start, 60_000, 600 * MS);
-            }
-            timeline.new_data(Data::at_ms(time_ms, end), None, Route::default(), &acks);
-        }
-        let pieces = timeline.between(100 * MS, 723 * MS);
-        let told: Vec<_> = pieces
-            .map(|piece| (piece.cause, piece.end.time_ns / MS))
-            .collect();
-        let rest = [
-            (Cause::SendLimitedSlowStart, 703),
-            (Cause::RequestSend, 723),
-        ];
-        assert!(told.ends_with(&rest), "{told:?}");
-    }
 
     #[test]
     fn what_came_later_than_it_was_due_waited_for_its_application_until_then() {
