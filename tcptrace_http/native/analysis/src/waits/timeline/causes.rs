@@ -141,9 +141,8 @@ impl Timeline {
         // Between writes of one response Nagle's algorithm stops its sender as well.
         self.was_idle((gap, is_answer), data, route, acks);
         // As much as Nagle's algorithm would the window holds what is short, which the detectors tell where they can.
-        let fills_shown = limit == Limit::SlowStart
-            && !route.is_at_sender
-            && self.window.fills_shown(self.sent_until, data.bytes);
+        let fills_shown =
+            limit == Limit::SlowStart && self.window.fills_shown(self.sent_until, data.bytes);
         let is_of_window = was_full || fills_shown || self.had_no_room(data, route, acks);
         let told = self.cause_of(released, self.of_small(limit, data), (data, is_of_window));
         let told = self.of_recovery(told, (data, is_answer), released, (route, acks));
@@ -306,6 +305,36 @@ mod tests {
             };
             let told = timeline.cause_of(Released::ByAck, Limit::None, (short, true));
             assert_eq!(told.0, cause);
+        }
+    }
+
+    #[test]
+    fn what_is_short_found_no_room_next_to_its_sender_as_anywhere() {
+        const MS: i64 = 1_000_000;
+        let start = (1 << 32) - 1000;
+        let told_at = |route: Route| {
+            let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
+            timeline.window.hears(0, start);
+            timeline.sent_until = start + 2000;
+            (timeline.sent, timeline.sent_bytes) = (Some((Moment::at_ms(0), false)), 1000);
+            timeline.has_more = true;
+            let mut acks = Acks::default();
+            acks.push(0, start, 60_000, 100 * MS);
+            acks.push(
+                100 * MS - route.to_sender_ns,
+                start + 2000,
+                60_000,
+                100 * MS,
+            );
+            let short = Data {
+                bytes: 700,
+                ..Data::at_ms(100, start + 2700)
+            };
+            timeline.wait_before((short, false), route, &acks)
+        };
+        for route in [Route::at_receiver(100), Route::at_sender(100)] {
+            let told = told_at(route).map(|(cause, _)| cause);
+            assert_eq!(told, Some(Cause::SendLimitedSlowStart));
         }
     }
 
