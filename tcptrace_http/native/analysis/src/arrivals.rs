@@ -26,6 +26,11 @@ pub const OUTLASTED: i64 = 4;
 /// 100 Mbit/s, with the headers that the link may not have.
 const SLOW_MIN_PS: i64 = 75_000;
 
+/// The least round trip that is known is of a handshake, whose options took their time on the link, too; and by so much
+/// is the least that was seen above the least there is.
+const OPTIONS_SHARE: i64 = 8;
+const LEAST_ABOVE_NS: i64 = 2_000_000;
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Arrivals {
     /// What a byte takes, at most.
@@ -38,6 +43,8 @@ pub struct Arrivals {
     disproof: Option<(i64, u32)>,
     /// What the link carries besides payload.
     headers: LinkHeaders,
+    /// What a byte takes at most, as answers tell that came soon.
+    answered_ps: Option<i64>,
 }
 
 impl Arrivals {
@@ -45,6 +52,7 @@ impl Arrivals {
     /// of a handshake alone take their time.
     pub fn came_after(&mut self, gap_ns: i64, bytes: u32, segments: u32, rtt_ns: i64) {
         let most_ps = per_byte(rtt_ns, i64::from(HEADER_BYTES)).min(SLOWEST_PS);
+        let most_ps = most_ps.min(self.answered_ps.unwrap_or(most_ps));
         let sample_ps = per_byte(gap_ns, size(bytes, segments));
         if bytes < PAYLOAD_MIN {
             return self.may_agree_short(gap_ns, bytes, segments);
@@ -79,6 +87,28 @@ impl Arrivals {
         } else {
             self.disproves(sample_ps);
         }
+    }
+
+    /// An answer that begins with so many bytes came so much later than the path's least round trip: it took no longer
+    /// on the link. An application that writes equal pieces at equal distances is no slow link.
+    pub fn answered(&mut self, longer_ns: i64, bytes: u32) {
+        if bytes < PAYLOAD_MIN {
+            return;
+        }
+        let options_ns = longer_ns.max(0) / OPTIONS_SHARE;
+        let most_ns = longer_ns.max(0).saturating_add(options_ns);
+        let most_ps = per_byte(most_ns.saturating_add(LEAST_ABOVE_NS), i64::from(bytes));
+        let answered_ps = self.answered_ps.map_or(most_ps, |it| it.min(most_ps));
+        if self.byte_ps.is_some_and(|byte_ps| byte_ps > answered_ps) {
+            *self = Arrivals::default();
+        }
+        self.answered_ps = Some(answered_ps);
+    }
+
+    /// Whether answers tell that no link is as slow as others have it.
+    pub fn refutes(&self, others: Arrivals) -> bool {
+        let told = self.answered_ps.zip(others.byte_ps);
+        told.is_some_and(|(most_ps, byte_ps)| byte_ps > most_ps)
     }
 
     /// Whether the largest distance makes a byte take as long, if the slowest link has no headers of its own.

@@ -167,3 +167,35 @@ fn no_longer_distances_disprove_a_distance() {
     let arrivals = after(&[&quick[..], &slow[..]].concat());
     assert_eq!(arrivals.takes_ns(946, 1), Some(50 * MS));
 }
+
+#[test]
+fn no_link_takes_longer_than_an_answer_came_later_than_the_path() {
+    let pieces = [(23 * MS, 512), (23 * MS, 512)];
+    let answered = |longer_ms: i64| {
+        let mut arrivals = after(&pieces);
+        let others = arrivals;
+        arrivals.answered(longer_ms * MS, 400);
+        (
+            arrivals.takes_ns(512, 1).is_some(),
+            arrivals.refutes(others),
+        )
+    };
+    // 400 bytes take 18 ms on such a link.
+    assert_eq!(answered(18), (true, false));
+    assert_eq!(answered(12), (false, true));
+    assert_eq!(answered(-1), (false, true));
+}
+
+#[test]
+fn what_answers_have_refuted_begins_no_link_again() {
+    let mut arrivals = Arrivals::default();
+    arrivals.answered(MS, 400);
+    for _ in 0..3 {
+        arrivals.came_after(23 * MS, 512, 1, 20 * MS);
+    }
+    assert_eq!(arrivals.takes_ns(512, 1), None);
+    for _ in 0..3 {
+        arrivals.came_after(3 * MS, 512, 1, 20 * MS);
+    }
+    assert!(arrivals.takes_ns(512, 1).is_some());
+}

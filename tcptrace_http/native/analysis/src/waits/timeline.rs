@@ -252,8 +252,12 @@ impl Timeline {
     /// the path's least round trip; of `bytes` the question is, and of so many headers more.
     pub(super) fn answered(&mut self, time_ns: i64, longer_ns: i64, bytes: u32, headers: u32) {
         let opening = self.opening(time_ns).filter(|_| !self.settles_by_ack);
-        if let Some(opening) = opening {
-            let bytes = bytes.saturating_add(opening.bytes);
+        if let Some(opening_bytes) = opening.map(|it| it.bytes) {
+            // A handshake that carried data takes its time on the link as well.
+            if self.syn_way.0.is_some() {
+                self.arrivals.answered(longer_ns, opening_bytes);
+            }
+            let bytes = bytes.saturating_add(opening_bytes);
             self.arrivals.may_agree(longer_ns, bytes, headers);
         }
     }

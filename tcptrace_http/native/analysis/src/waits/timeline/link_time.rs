@@ -175,7 +175,8 @@ impl Timeline {
     /// What the distances of segments tell of the slowest link: those of this connection, or those of all between
     /// the two hosts if they came closer together. Each bounds from above what the link takes.
     pub(super) fn link_known(&self) -> Arrivals {
-        if self.shared_arrivals.bounds(self.arrivals) {
+        let shared = self.shared_arrivals;
+        if shared.bounds(self.arrivals) && !self.arrivals.refutes(shared) {
             self.shared_arrivals
         } else {
             self.arrivals
