@@ -604,8 +604,8 @@ _PAUSES: Final = Table(
             "could_send_time",
             "time",
             (
-                "When the released data could have left and not queued: in the pace of the data before, and when"
-                " the path had drained of it"
+                "When the released data could have left and not queued: in the pace of the data before, when the"
+                " path had drained of it, and when its application had written it, as far as its pauses show"
             ),
         ),
         ("segment_bytes", "u32", "Payload of a full segment on this flow"),
@@ -924,7 +924,7 @@ _WAITS: Final = Table(
         ("start", "time*", "Start of the interval"),
         ("end", "time*", "End of the interval"),
         ("first_frame", "u64*", "Frame at its start"),
-        ("last_frame", "u64*", "Frame at its end"),
+        ("last_frame", "u64*", "Frame at its end; the first again, if none marks it"),
         ("confidence", "f64", "0 to 1"),
     ),
 )

@@ -21,8 +21,10 @@ Evidence
 The short segment (or all that was outstanding, if that and what waited is no more than had been in flight at
 once before), the ACK of it, and the short segment that followed that ACK by no more than the path takes. Lost is
 the time from when the data could have left, in the pace of what was sent before and through the queue that this
-met, to when it left. Of a rest that the next response filled: the full segment that brings the end of one response
-and the start of the next, and came when that one's request let it go, or when no ACK did.
+met, to when it left. An application that writes piece by piece, slower than ACKs come, has written what was held
+somewhat later: as the pauses tell that nothing held, and how many pieces each ACK let go.
+Of a rest that the next response filled: the full segment that brings the end of one response and the start of the
+next, and came when that one's request let it go, or when no ACK did.
 
 Fix
 ---

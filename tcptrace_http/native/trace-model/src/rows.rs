@@ -4839,7 +4839,7 @@ pub struct PauseRow {
     pub newly_acked_bytes: u64,
     /// The ACK covers all that was outstanding.
     pub ack_covers_all: bool,
-    /// When the released data could have left and not queued: in the pace of the data before, and when the path had drained of it.
+    /// When the released data could have left and not queued: in the pace of the data before, when the path had drained of it, and when its application had written it, as far as its pauses show.
     pub could_send_time: i64,
     /// Payload of a full segment on this flow.
     pub segment_bytes: u32,
@@ -7456,7 +7456,7 @@ pub struct WaitRow {
     pub end: i64,
     /// Frame at its start.
     pub first_frame: u64,
-    /// Frame at its end.
+    /// Frame at its end; the first again, if none marks it.
     pub last_frame: u64,
     /// 0 to 1.
     pub confidence: f64,
