@@ -28,6 +28,8 @@ impl Timeline {
         }
         let known = self.pending.partition_point(|sent| sent.end <= before);
         let covered = self.pending.partition_point(|sent| sent.end <= acked);
+        // What a capture has out of order is not in that of its offsets.
+        let covered = covered.max(known);
         let mut behind = self.pending.range(known..covered);
         if behind.any(|sent| sent.stall.is_some()) {
             return;
