@@ -195,14 +195,12 @@ impl Timeline {
             self.written.joins(bytes);
             return;
         }
+        let is_short = !was_full && !data.is_full();
+        let was_free = told == Some(self.words.idle) && !is_near_ack(data, route, acks);
         let kind = match told {
             _ if is_answer => Kind::Opens,
-            Some(cause)
-                if cause == self.words.idle && is_new && !is_near_ack(data, route, acks) =>
-            {
-                Kind::Free
-            }
-            Some(cause) if is_of_ack(cause) && !was_full && !data.is_full() && is_new => Kind::Held,
+            _ if is_new && was_free => Kind::Free,
+            Some(cause) if is_new && is_short && is_of_ack(cause) => Kind::Held,
             _ => Kind::Other,
         };
         self.written.note(Departure {

@@ -11,8 +11,11 @@ use super::super::Timeline;
 impl Timeline {
     /// Near the sender, all up to `before` was acknowledged again, once or more, before it was up to `acked`.
     pub(in super::super) fn hear_of_what_came_twice(&mut self, (before, acked): (i64, i64)) {
-        let again = self.copies.take_acks_again(before);
-        self.came_twice(again, (before, acked));
+        // An older ACK that comes late tells nothing of it.
+        if acked >= before {
+            let again = self.copies.take_acks_again(before);
+            self.came_twice(again, (before, acked));
+        }
     }
 
     /// ... where that is all that was sent: nothing can have been out of order.
@@ -28,8 +31,6 @@ impl Timeline {
         }
         let known = self.pending.partition_point(|sent| sent.end <= before);
         let covered = self.pending.partition_point(|sent| sent.end <= acked);
-        // What a capture has out of order is not in that of its offsets.
-        let covered = covered.max(known);
         let mut behind = self.pending.range(known..covered);
         if behind.any(|sent| sent.stall.is_some()) {
             return;
@@ -149,6 +150,15 @@ mod tests {
     fn of_two_copies_one_may_have_been_needed() {
         assert!(waited_for_timer(2, 1));
         assert!(!waited_for_timer(2, 2));
+    }
+
+    #[test]
+    fn an_older_ack_that_comes_late_tells_of_no_copy() {
+        let mut sender = after_copies(2);
+        sender.sends(800, 2);
+        sender.hears_again(810);
+        sender.hears(820, 0);
+        assert!(sender.waited_for_timer());
     }
 
     #[test]
