@@ -74,6 +74,11 @@ impl Numbering {
         }
     }
 
+    /// Whether that is the number of the next packet.
+    pub fn expects(&self, identification: u16) -> bool {
+        self.expected == Some(identification)
+    }
+
     /// Numbers were passed over though nothing was lost: the host counts all its packets together.
     pub fn is_shared(&mut self) {
         self.is_shared = true;
