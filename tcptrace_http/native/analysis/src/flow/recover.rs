@@ -4,6 +4,7 @@ use trace_model::rows::RecoveryKind;
 use trace_model::{flags, Packet, Segment};
 
 use super::asked_proxy::asks_proxy;
+use super::sent_before::sends_nothing_before;
 use super::Flow;
 use crate::classify::Class;
 use crate::ends::Side;
@@ -101,6 +102,10 @@ impl Flow {
             sender.host_passed_over = passed_over;
             sender.last_data = Some((packet.frame, packet.time_ns));
             sender.missing_before = std::mem::take(&mut sender.skipped_identifications);
+            sender.own_skipped_identifications = 0;
+        } else if !is_late && sends_nothing_before(segment, start, sender.next) {
+            sender.host_passed_over = passed_over;
+            sender.skipped_identifications = 0;
             sender.own_skipped_identifications = 0;
         }
         kind.or_else(|| was_told.then_some(RecoveryKind::TailLoss))

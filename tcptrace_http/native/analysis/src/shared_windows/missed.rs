@@ -107,14 +107,7 @@ impl HostPair {
         let opens = i32::from(!segment.has(flags::SYN));
         let ahead = next.map_or(opens, |next| segment.payload_seq().distance_from(next));
         if !has_payload {
-            let unheard_ns = connection.unheard_fin_ns.take();
-            // A FIN, or an ACK, has the number of what follows the data before it (RFC 9293, section 3.10.7.4).
-            if ahead > 0 {
-                self.shows_hole(ahead.unsigned_abs(), since_ns, time_ns);
-            }
-            if let Some(fin_ns) = unheard_ns {
-                self.missing.account_for_ack(fin_ns);
-            }
+            self.tells_by_number(ports, (since_ns, time_ns), ahead, host_step);
             return Missed::default();
         }
         if ahead > 0 {

@@ -23,6 +23,7 @@ mod answers;
 mod asked;
 mod backlog;
 mod bare;
+mod bare_acks;
 mod before_acks;
 mod beginnings;
 mod begun_piece;
