@@ -107,6 +107,8 @@ pub fn classify(
             sender.third_duplicate_ns = None;
         }
         sender.last_ack = Some(ack);
+        let blocks = segment.options.sack.as_slice();
+        sender.tells_of_hole = blocks.iter().any(|(left, _)| left.is_after(segment.ack));
     }
     sender.last_window = segment.window;
     count(&mut sender.counts, class);

@@ -75,6 +75,8 @@ pub struct Half {
     pub has_probed: bool,
     /// When the one of them went by that tells of a loss.
     pub third_duplicate_ns: Option<i64>,
+    /// A SACK of its newest ACK tells of what came behind something that is missing (RFC 2018, section 3).
+    pub tells_of_hole: bool,
     /// Time the furthest byte was sent.
     pub advanced_ns: i64,
     /// Time of the last packet of any kind; frame and time of the last one with payload.
@@ -124,6 +126,8 @@ pub struct LastHeard {
     pub duplicate_acks: u32,
     /// When the one of them went by that tells of a loss.
     pub third_duplicate_ns: Option<i64>,
+    /// A SACK of the newest ACK tells of what came behind something that is missing, as a duplicate ACK does.
+    pub has_hole: bool,
 }
 
 /// An acknowledgment as it moved the state of the data's direction.
@@ -280,6 +284,7 @@ impl Half {
             time_ns: self.last_packet_ns,
             duplicate_acks: self.duplicate_acks_in_a_row,
             third_duplicate_ns: self.third_duplicate_ns,
+            has_hole: self.tells_of_hole,
         }
     }
 

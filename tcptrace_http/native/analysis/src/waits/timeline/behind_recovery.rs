@@ -91,7 +91,7 @@ mod tests {
             heard: LastHeard {
                 time_ns: 0,
                 duplicate_acks: 1,
-                third_duplicate_ns: None,
+                ..LastHeard::default()
             },
             has_sack: false,
             is_for_others: false,

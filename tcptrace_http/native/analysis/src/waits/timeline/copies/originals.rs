@@ -2,7 +2,7 @@
 //!
 //! Theory of operation. A link that is busy carries all that was sent and is not known to have come. What is behind a
 //! missing segment is acknowledged no sooner than that comes, but each duplicate ACK tells that one of it has (RFC 5681,
-//! section 3.2), unless a needless copy has caused it.
+//! section 3.2), unless a needless copy has caused it. So does a SACK on an ACK of what came before.
 
 use super::super::{Pending, Resent, Route, Timeline};
 use crate::timeouts::{DELAYED_ACK_MAX_NS, DELAYED_ACK_SEGMENTS};
@@ -61,7 +61,7 @@ impl Timeline {
         let takes_ns = |sent: &Pending| link.of(sent.bytes, sent.segments);
         let left = self.pending.iter().skip(self.copies.behind.came);
         let all_ns = left.map(takes_ns);
-        (data.heard.duplicate_acks == 0 && silent_ns <= most_ns)
-            .then(|| all_ns.fold(since_ns, i64::saturating_add))
+        let is_told = data.heard.duplicate_acks > 0 || data.heard.has_hole;
+        (!is_told && silent_ns <= most_ns).then(|| all_ns.fold(since_ns, i64::saturating_add))
     }
 }
