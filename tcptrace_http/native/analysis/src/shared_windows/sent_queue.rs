@@ -11,6 +11,7 @@ mod behind_loss;
 mod distances;
 mod in_time;
 mod passed_over;
+mod sent_again;
 
 use std::collections::VecDeque;
 
@@ -41,8 +42,9 @@ struct OnItsWay {
     order: u64,
     first_order: u64,
     was_sent_again: bool,
-    /// ... when, for the last time.
+    /// ... when, for the last time, and when the ACK of that is due.
     left_again_ns: i64,
+    due_again_ns: Option<i64>,
 }
 
 #[derive(Debug)]
@@ -73,8 +75,9 @@ struct Heard {
     segments: i64,
     of_stretch: Acknowledged,
     newest: Option<OnItsWay>,
-    /// Of what it covers, that which left last.
+    /// Of what it covers, that which left last; and that itself.
     order: Option<u64>,
+    latest: Option<OnItsWay>,
     /// Nothing of its connection had been acknowledged.
     is_first: bool,
     /// Something of it had been sent again.
@@ -199,7 +202,7 @@ impl SentQueue {
         let side = self.side(ports)?;
         let end = start.plus(bytes);
         if !end.is_after(side.next) {
-            side.leaves_again(time_ns, (start, end), order);
+            side.leaves_again((time_ns, due_ns), (start, end), order);
             return due_ns;
         }
         if side.stretch.0 != number {
@@ -216,6 +219,7 @@ impl SentQueue {
             first_order: order,
             was_sent_again: false,
             left_again_ns: i64::MIN,
+            due_again_ns: None,
         });
         let newly = i64::from(end.distance_from(side.next));
         side.next = end;
@@ -252,6 +256,7 @@ impl SentQueue {
             self.tells_receiver((time_ns, before_ns), newest, heard, way);
         }
         self.was_due(time_ns, newest);
+        self.copy_was_due(time_ns, heard);
         self.learn_pace((time_ns, before_ns), ports, (newest, heard), way, asked);
         self.link.agrees(asked);
         self.carries_untimed(way);
@@ -334,17 +339,6 @@ impl Stretch {
 }
 
 impl Side {
-    /// What lies there is sent again.
-    fn leaves_again(&mut self, time_ns: i64, (start, end): (SeqNumber, SeqNumber), order: u64) {
-        for sent in &mut self.on_its_way {
-            if sent.end.is_after(start) && !sent.end.is_after(end) {
-                sent.order = order;
-                sent.was_sent_again = true;
-                sent.left_again_ns = time_ns;
-            }
-        }
-    }
-
     /// What an ACK tells, if it is of something new; of it is told apart what was sent since the stretch had begun that
     /// has this number.
     fn hears(&mut self, ack: SeqNumber, stretch: u32) -> Option<Heard> {
@@ -358,12 +352,14 @@ impl Side {
             self.next
         };
         let (mut segments, mut of_stretch, mut newest) = (0_i64, 0_i64, None);
-        let (mut order, mut was_sent_again) = (None, false);
+        let (mut order, mut latest, mut was_sent_again) = (None, None, false);
         while let Some(sent) = self.on_its_way.front().filter(|it| !it.end.is_after(ack)) {
             segments = segments.saturating_add(1);
             of_stretch = of_stretch.saturating_add(i64::from(sent.end.is_after(begun)));
             newest = Some(*sent);
-            order = order.max(Some(sent.order));
+            if order.is_none_or(|order| order < sent.order) {
+                (order, latest) = (Some(sent.order), Some(*sent));
+            }
             was_sent_again |= sent.was_sent_again;
             self.on_its_way.pop_front();
         }
@@ -381,6 +377,7 @@ impl Side {
             },
             newest,
             order,
+            latest,
             is_first: before == self.first,
             was_sent_again,
         })
