@@ -14,6 +14,9 @@ pub(super) const SILENCE_RTT_SHARE: i64 = 3;
 pub(super) const NEAR_MAX_NS: i64 = 1_000_000;
 /// RACK waits for a quarter of the least round trip for what may be reordered.
 const REORDERED_SHARE: i64 = 4;
+/// ... and its timer for two ticks of Linux's clock more (`TCP_TIMEOUT_MIN`), and for the next one: of 4 ms where, as on
+/// most hosts, there are 250 a second.
+const TICKS_NS: i64 = 12_000_000;
 /// What two round trips take at least, seen through a queue that drains.
 const DRAINED_NUMERATOR: i64 = 3;
 const DRAINED_DENOMINATOR: i64 = 2;
@@ -144,7 +147,8 @@ impl Known {
     /// been acknowledged since.
     pub(super) fn may_be_reordered_ns(&self, sent: &Sent) -> i64 {
         self.original.map_or(0, |(_, original_ns)| {
-            sent.time_ns.saturating_sub(original_ns) / REORDERED_SHARE
+            let waits_ns = sent.time_ns.saturating_sub(original_ns) / REORDERED_SHARE;
+            waits_ns.saturating_add(TICKS_NS)
         })
     }
 
