@@ -20,6 +20,9 @@ __all__ = ["is_limited_by_its_window", "rounds_saved", "time_of_rounds"]
 
 #: Below this round trip a round costs less than can be measured.
 RTT_MIN_NS: Final = 4_000_000
+#: Who waited for an ACK waited for a round trip, beside what the slowest link takes for what comes behind it: this part
+#: of it, for round trips vary. A link that is as slow has its segments come as far apart.
+WAIT_SHARE: Final = 0.5
 #: The second flight of a sender in slow start is larger than the first by this factor; that of one
 #: limited by something else is not.
 GROWTH_MIN: Final = 1.4
@@ -30,18 +33,25 @@ def is_limited_by_its_window() -> pl.Expr:
 
     It ends with a full segment, so that it was not the application that had no more; the receive
     window was larger; nothing was lost; and the next one is larger, or the last and more than one
-    segment: a single one may be the short end of the response that Nagle's algorithm held.
+    segment: a single one may be the short end of the response that Nagle's algorithm held. Between the
+    two it waited for longer than the link took for each segment.
     """
     import polars as pl
 
     flights = pl.col("flight_segments")
     first, second = flights.list.get(0), flights.list.get(1, null_on_oob=True)
     ends_at_second = flights.list.get(2, null_on_oob=True).is_null()
+    rtt_ns = pl.col("rtt").dt.total_nanoseconds()
+    starts, ends = pl.col("flight_start_ns").cast(pl.List(pl.Int64)), pl.col("flight_end_ns").cast(pl.List(pl.Int64))
+    second_took = ends.list.get(1, null_on_oob=True) - starts.list.get(1, null_on_oob=True)
+    pace = second_took / (second.cast(pl.Int64) - 1).clip(1)
+    waited = starts.list.get(1, null_on_oob=True) - ends.list.get(0, null_on_oob=True) - pace
     return (
         pl.col("first_flight_ends_full")
         & (pl.col("receive_window_segments") > first)
         & (pl.col("retransmissions") == 0)
-        & (pl.col("rtt").dt.total_nanoseconds() >= RTT_MIN_NS)
+        & (rtt_ns >= RTT_MIN_NS)
+        & (waited >= rtt_ns * WAIT_SHARE)
         & ((second >= first * GROWTH_MIN) | (ends_at_second & (first > 1) & (second > 1)))
     )
 
