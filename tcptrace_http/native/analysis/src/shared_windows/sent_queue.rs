@@ -118,6 +118,8 @@ pub(super) struct SentQueue {
     due_ns: i64,
     /// By how much the newest ACK was later.
     late_ns: i64,
+    /// What was sent again takes so long on the link: if all of it had been lost, so much less stands in the queue.
+    copies_ns: i64,
     /// So many segments have left.
     left: u64,
     /// Of what the newest ACK covered, that which had left last.
@@ -196,6 +198,7 @@ impl SentQueue {
             };
         }
         self.due_ns = due_ns.unwrap_or(self.due_ns);
+        let takes_ns = byte_time.map_or(0, |it| it.takes_ns(bytes.into(), 1));
         let number = self.stretch.number;
         let order = self.left;
         self.left = order.saturating_add(1);
@@ -203,6 +206,7 @@ impl SentQueue {
         let end = start.plus(bytes);
         if !end.is_after(side.next) {
             side.leaves_again((time_ns, due_ns), (start, end), order);
+            self.copies_ns = self.copies_ns.saturating_add(takes_ns);
             return due_ns;
         }
         if side.stretch.0 != number {

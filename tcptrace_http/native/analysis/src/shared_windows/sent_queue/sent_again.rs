@@ -16,9 +16,11 @@ impl SentQueue {
         let Some((due_ns, due_again_ns)) = due else {
             return;
         };
-        let early_ns = due_again_ns.saturating_sub(time_ns);
-        if early_ns > 0 && early_ns < time_ns.saturating_sub(due_ns) {
-            self.due_ns = self.due_ns.saturating_sub(early_ns);
+        let early_ns = due_again_ns.saturating_sub(time_ns).max(0);
+        if early_ns < time_ns.saturating_sub(due_ns) {
+            let left_ns = early_ns.min(self.copies_ns);
+            self.copies_ns = self.copies_ns.saturating_sub(left_ns);
+            self.due_ns = self.due_ns.saturating_sub(left_ns);
         }
     }
 }
