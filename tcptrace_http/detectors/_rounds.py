@@ -20,8 +20,8 @@ __all__ = ["is_limited_by_its_window", "rounds_saved", "time_of_rounds"]
 
 #: Below this round trip a round costs less than can be measured.
 RTT_MIN_NS: Final = 4_000_000
-#: Who waited for an ACK waited for a round trip, beside what the slowest link takes for what comes behind it: this part
-#: of it, for round trips vary. A link that is as slow has its segments come as far apart.
+#: Who waited for an ACK waited for a round trip, beside what the slowest link takes for what comes behind it:
+#: this part of it, for round trips vary. A link that is as slow has its segments come as far apart.
 WAIT_SHARE: Final = 0.5
 #: The second flight of a sender in slow start is larger than the first by this factor; that of one
 #: limited by something else is not.
@@ -42,7 +42,8 @@ def is_limited_by_its_window() -> pl.Expr:
     first, second = flights.list.get(0), flights.list.get(1, null_on_oob=True)
     ends_at_second = flights.list.get(2, null_on_oob=True).is_null()
     rtt_ns = pl.col("rtt").dt.total_nanoseconds()
-    starts, ends = pl.col("flight_start_ns").cast(pl.List(pl.Int64)), pl.col("flight_end_ns").cast(pl.List(pl.Int64))
+    starts = pl.col("flight_start_ns").cast(pl.List(pl.Int64))
+    ends = pl.col("flight_end_ns").cast(pl.List(pl.Int64))
     second_took = ends.list.get(1, null_on_oob=True) - starts.list.get(1, null_on_oob=True)
     pace = second_took / (second.cast(pl.Int64) - 1).clip(1)
     waited = starts.list.get(1, null_on_oob=True) - ends.list.get(0, null_on_oob=True) - pace

@@ -24,8 +24,9 @@
     packets of several: that is parallel-connection-burst by the cases of both, and slow start is over then.)
 ``initial-window``
     A server whose configuration gives an initial window under 10 segments (RFC 6928), where a flow's first
-    response is half as long again or longer, on a path of 5 ms or more. On a shorter path it may be named.
-    With ten or more not.
+    response is half as long again or longer, on a path of 5 ms or more. On a shorter path it may be named,
+    and where the link takes as long for that window as the path for its round trip: it is never idle, and a
+    larger one would have saved nothing. With ten or more not.
 ``syn-retransmission``, ``refused-connection``
     By the packets: a client's SYN (or the server's SYN-ACK) seen twice; a SYN answered by an RST. Where the
     emulator dropped a SYN before the capture point nothing can be seen: it may be named. So it may where
@@ -43,6 +44,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections import defaultdict
 from typing import TYPE_CHECKING, Final
 
@@ -181,7 +183,14 @@ def _initial_window(scene: Scene) -> Truth:
     longer = [flow for flow in scene.flows if _outgrows(scene, flow, window)]
     # The BSD-like stack's window is told in words only, and half of its end is ours.
     certain = scene.rtt_ms >= _PATH_MIN_MS and not scene.is_lwip
-    return Truth.at(_ports(longer)) if certain else Truth(may=_ports(longer))
+    idle = [flow for flow in longer if certain and not _fills_path(scene, window * flow.segment_bytes)]
+    return Truth.at(_ports(idle), _ports([flow for flow in longer if flow not in idle]))
+
+
+def _fills_path(scene: Scene, window_bytes: int) -> bool:
+    """Whether the link takes a round trip for a window."""
+    rate = float(scene.link.get("rate") or math.inf)
+    return window_bytes * 8 >= rate * scene.rtt_ms / 1000
 
 
 def _syn_again(scene: Scene) -> Truth:
