@@ -1,7 +1,8 @@
 """What kept a sender from sending: windows, buffers, queues, and a server that had nothing yet.
 
 ``zero-window``
-    By the packets: the client announced a window of zero on an open connection. It must be found, once a flow.
+    By the packets: the client announced a window of zero on an open connection, for 10 ms or more in all. It must be
+    found, once a flow. One that was closed for less may be: an application that reads as fast as it can.
 ``receive-window-limit``
     A client with a receive buffer set (``rcvbuf``) to 64 KB or less, on a path of 20 ms or more, and a
     response of twice that buffer: it must be found, once a flow; unless the link takes a round trip or longer
@@ -33,15 +34,18 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from .scene import ANYWHERE, NOWHERE, Place, Rule, Scene, Truth, of_exchanges
-from .wire import has_zero_window
+from .wire import RST, SYN, has_zero_window
 
 if TYPE_CHECKING:
     from .exchanges import Exchange, Message
+    from .wire import Flow
 
 __all__ = ["RULES"]
 
 _LONG_PATH_MS: Final = 20.0
 _SMALL_BUFFER_BYTES: Final = 65_536
+#: What an application that reads as fast as it can closes its window for.
+_SHUT_MIN_MS: Final = 10.0
 _QUEUE_MUST_MS: Final = 50.0
 _QUEUE_MAY_MS: Final = 5.0
 _THINK_MUST_MS: Final = 20.0
@@ -54,7 +58,16 @@ _FLIGHT_GAP_SHARE: Final = 0.35
 
 
 def _zero_window(scene: Scene) -> Truth:
-    return Truth.at(Place(flow.client_port) for flow in scene.flows if has_zero_window(flow))
+    shut = [flow for flow in scene.flows if has_zero_window(flow)]
+    long = [flow for flow in shut if _shut_ms(flow) >= _SHUT_MIN_MS]
+    return Truth.at((Place(flow.client_port) for flow in long), [Place(flow.client_port) for flow in shut])
+
+
+def _shut_ms(flow: Flow) -> float:
+    """How long the client's window was zero, in all."""
+    told = [p for p in flow.sent(by_client=True) if not (p.has(RST) or p.has(SYN))]
+    ends = [*(p.time_ns for p in told[1:]), flow.packets[-1].time_ns]
+    return sum(end - p.time_ns for p, end in zip(told, ends, strict=True) if p.window == 0) / 1e6
 
 
 def _longest(scene: Scene, client_port: int) -> int:

@@ -92,7 +92,7 @@ impl Timeline {
     }
 
     /// Until when the receiver's window was closed, if it was opened while the data waited, though that went on: it
-    /// waited for something else then.
+    /// waited for something else then. Who reads at once what fills a hole closes it for no time.
     fn closed_until_ns(
         &self,
         gap_ns: i64,
@@ -101,6 +101,9 @@ impl Timeline {
     ) -> Option<i64> {
         let since_ns = data.at.time_ns.saturating_sub(gap_ns);
         let opened_ns = acks.opened_ns().filter(|ns| *ns > since_ns)?;
+        if opened_ns.saturating_sub(acks.closed_ns()?) <= AT_ONCE_MAX_NS {
+            return None;
+        }
         let allowed_ns = opened_ns.saturating_add(route.to_sender_ns);
         let had_room = acks.had_room_for(data.end, opened_ns.saturating_sub(1));
         (!had_room && allowed_ns < data.at.time_ns).then_some(allowed_ns)
