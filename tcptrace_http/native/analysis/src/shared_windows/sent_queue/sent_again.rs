@@ -5,13 +5,16 @@
 
 use trace_model::SeqNumber;
 
-use super::{Heard, SentQueue, Side};
+use super::{Heard, OnItsWay, SentQueue, Side};
 
 impl SentQueue {
-    /// An ACK came that covers something that was sent again last of all. If it is nearer to when that is due than what was
-    /// sent first, the copy has brought it: all that stood in the queue before that has left it.
+    /// An ACK came that covers something that was sent again last of all, and what had come behind that. If it is nearer to
+    /// when the copy is due than what was sent first, the copy has brought it: all that stood in the queue before has left.
     pub(super) fn copy_was_due(&mut self, time_ns: i64, heard: Heard) {
-        let copy = heard.latest.filter(|it| it.was_sent_again);
+        let fills_hole = |it: &OnItsWay| heard.newest.is_some_and(|newest| newest.end != it.end);
+        let copy = heard
+            .latest
+            .filter(|it| it.was_sent_again && fills_hole(it));
         let due = copy.and_then(|it| it.due_ns.zip(it.due_again_ns));
         let Some((due_ns, due_again_ns)) = due else {
             return;
