@@ -1,8 +1,8 @@
 """What kept a sender from sending: windows, buffers, queues, and a server that had nothing yet.
 
 ``zero-window``
-    By the packets: the client announced a window of zero on an open connection, for 10 ms or more in all. It must be
-    found, once a flow. One that was closed for less may be: an application that reads as fast as it can.
+    By the packets: the client announced a window of zero on an open connection, for 10 ms or more in all. It
+    must be found, once a flow. One that was closed for less may be: an application that reads as it can.
 ``receive-window-limit``
     A client with a receive buffer set (``rcvbuf``) to 64 KB or less, on a path of 20 ms or more, and a
     response of twice that buffer: it must be found, once a flow; unless the link takes a round trip or longer

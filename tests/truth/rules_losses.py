@@ -20,7 +20,9 @@ sender did then is read in the capture at its own end, where nothing is missing.
     Data that came to its receiver though it had come before, by the capture at that end: it must be found,
     at either end. Where there is no capture at that end, the kernel's DSACK counters allow it anywhere.
     Keep-alive probes (a byte or none before the next number) are none. On a flow whose client had no
-    room at times it may be named: what came may have been thrown away there.
+    room at times it may be named: what came may have been thrown away there. So it may where a sender has
+    done it only once or twice, each time with the last segment that it had sent, 10 ms or more after that: such
+    are tail-loss probes, which are sent on suspicion (RFC 8985, section 7). (The rule asked for those, too.)
 ``reordering``
     New data that came to its receiver behind later data, of which no copy was dropped: the original was
     overtaken, whether it was sent again meanwhile or not. Without the emulator's log only what was not
@@ -33,6 +35,7 @@ sender did then is read in the capture at its own end, where nothing is missing.
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -51,6 +54,8 @@ _TIMEOUT_SILENCE_MS: Final = 190.0
 #: A probe leaves two round trips after the flight, and never sooner than this (RFC 8985, section 7.2).
 _FLIGHT_SLACK_MS: Final = 10.0
 _KEEP_ALIVE_BYTES: Final = 1
+#: So many needless probes of a sender are no suspicion any more.
+_PROBES_MANY: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,14 +164,21 @@ def _sorted(places: set[Place]) -> list[Place]:
 
 def _spurious(scene: Scene) -> Truth:
     client, server = _ends(scene)
-    places = {
-        Place(flow.client_port, _transaction_at(scene, flow, packet.seq, by_client=by_client))
-        for flows, by_client in ((client, False), (server, True))
-        for flow in flows or []
-        for packet in _needless(flow, by_client=by_client)
-    }
     full = {flow.client_port for flow in scene.flows if has_zero_window(flow)}
-    certain = {place for place in places if place.client_port not in full}
+    places, certain = set(), set()
+    for flows, by_client in ((client, False), (server, True)):
+        for flow in flows or []:
+            needless = _needless(flow, by_client=by_client)
+            of_flow = {
+                Place(flow.client_port, _transaction_at(scene, flow, packet.seq, by_client=by_client))
+                for packet in needless
+            }
+            places |= of_flow
+            ends = (flow, _of_port(client if by_client else server, flow.client_port))
+            probes = [packet for packet in needless if _may_be_probe(ends, packet, by_client=by_client)]
+            are_probes = len(probes) == len(needless) < _PROBES_MANY
+            if flow.client_port not in full and not are_probes:
+                certain |= of_flow
     unseen = server is None and any(scene.counter("client", f"TCPDSACK{word}Recv") for word in ("", "Ofo"))
     return Truth.at(_sorted(certain), (Place(),) if unseen else _sorted(places - certain))
 
@@ -181,6 +193,23 @@ def _needless(flow: Flow, *, by_client: bool) -> list[Packet]:
             found.append(packet)
         had = _with(had, packet.seq, packet.end)
     return found
+
+
+def _of_port(flows: list[Flow] | None, port: int) -> Flow | None:
+    return next((flow for flow in flows or [] if flow.client_port == port), None)
+
+
+def _may_be_probe(ends: tuple[Flow, Flow | None], copy: Packet, *, by_client: bool) -> bool:
+    """Whether nothing behind it had come when a packet came again, and it left as long after the one before as a
+    probe waits. ``ends`` are its flow at its receiver's and at its sender's end: without that nobody knows.
+    """
+    receiver, sender = ends
+    if sender is None:
+        return False
+    before = (p for p in receiver.data(by_client=by_client) if p.frame < copy.frame)
+    sent = [p.time_ns for p in sender.data(by_client=by_client) if p.seq <= copy.seq < p.end]
+    waited = any(later - time >= _FLIGHT_SLACK_MS * 1e6 for time, later in itertools.pairwise(sent))
+    return waited and all(packet.end <= copy.end for packet in before)
 
 
 def _with(ranges: list[tuple[int, int]], start: int, end: int) -> list[tuple[int, int]]:
