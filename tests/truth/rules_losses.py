@@ -7,7 +7,8 @@ sender did then is read in the capture at its own end, where nothing is missing.
     A dropped data segment behind which no other of its flight arrived before it was sent again: no
     duplicate ACK could tell of it. It must be found in its transaction. A flight ends where its sender
     neither sends nor hears anything for a round trip and 10 ms: what goes next is a probe (RFC 8985, 7.3:
-    new data, if there is some), or data that was not there before. Where its sender was never silent for
+    new data, if there is some: a single segment), or data that was not there before: several of those tell
+    of the loss as what is behind one in a flight does, and it may be found. Where its sender was never silent for
     so long before it was sent again, no timer was waited for: it went with a recovery that others of its
     flight had begun, and RACK told (RFC 8985, section 6). There it may. (The rule asked for those, too.)
 ``retransmission-timeout``
@@ -106,7 +107,8 @@ def _loss(scene: Scene, flow: Flow, drop: dict, *, by_client: bool) -> _Loss | N
     same_flight = [p for p in data if before[0].frame < p.frame < min(again.frame, ended)]
     behind = [p for p in same_flight if p.seq >= lost.end and p.seq not in gone]
     place = Place(flow.client_port, _transaction_at(scene, flow, seq, by_client=by_client))
-    return _Loss(place, not behind, ended <= again.frame, _silence_ms(flow, again, by_client=by_client))
+    waited = ended == again.frame or (ended < again.frame and _is_alone(flow, ended, by_client=by_client))
+    return _Loss(place, not behind, waited, _silence_ms(flow, again, by_client=by_client))
 
 
 def _silence_ms(flow: Flow, packet: Packet, *, by_client: bool) -> float:
@@ -124,6 +126,12 @@ def _flight_ended(scene: Scene, flow: Flow, lost: Packet, *, by_client: bool) ->
     limit_ms = scene.rtt_ms + _FLIGHT_SLACK_MS
     later = (p for p in flow.data(by_client=by_client) if p.frame > lost.frame)
     return next((p.frame for p in later if _silence_ms(flow, p, by_client=by_client) >= limit_ms), math.inf)
+
+
+def _is_alone(flow: Flow, frame: float, *, by_client: bool) -> bool:
+    """Whether the sender of this frame heard something before it sent anything else: a probe is one segment."""
+    behind = next((p for p in flow.packets if p.frame > frame), None)
+    return behind is None or behind.from_client != by_client
 
 
 def _dropped_numbers(scene: Scene, flow: Flow, *, by_client: bool) -> set[int]:

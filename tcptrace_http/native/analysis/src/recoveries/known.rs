@@ -143,6 +143,12 @@ impl Known {
         since_sent.min(self.heard_before_ns)
     }
 
+    /// Whether nothing has reached its sender since the data before.
+    pub(super) fn has_heard_nothing_since_data(&self, sent: &Sent) -> bool {
+        let last_data = self.last_data.map(|(_, time_ns)| time_ns);
+        last_data.is_some_and(|ns| sent.time_ns.saturating_sub(ns) < self.heard_before_ns)
+    }
+
     /// How long RACK waits at the most, at a quarter of the round trip (RFC 8985, section 6.2): what was sent with it has
     /// been acknowledged since.
     pub(super) fn may_be_reordered_ns(&self, sent: &Sent) -> i64 {

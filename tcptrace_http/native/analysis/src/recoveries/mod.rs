@@ -69,7 +69,7 @@ impl Recoveries {
         self.of(sender).sent(sent, known)
     }
 
-    /// Whether `sender` recovers, or its peer has closed its window and nothing new followed yet.
+    /// Whether `sender` recovers or probes, or its peer has closed its window and nothing new followed yet.
     #[must_use]
     pub fn goes_on(&self, sender: Side) -> bool {
         match sender {

@@ -92,9 +92,9 @@ impl Tracker {
         (class.is_retransmission || class.is_out_of_order).then(|| self.resent(sent, known, None))
     }
 
-    /// Whether a recovery goes on, or a window that was closed was not followed by new data yet.
+    /// Whether a recovery goes on, its sender probes, or a window that was closed was not followed by new data yet.
     pub fn goes_on(&self) -> bool {
-        self.open.is_some() || self.window.is_some()
+        self.open.is_some() || self.window.is_some() || self.probe.is_some()
     }
 
     /// New data shows a loss by a hole before it; if it came after a silence, it was lost itself.
@@ -114,6 +114,14 @@ impl Tracker {
             && self.holes.is_empty()
             && known.may_probe_with(sent);
         let waited = known.waited_for_answer(sent);
+        // A probe is a single segment (RFC 8985, section 7.3): who goes on and has heard nothing had more to send.
+        let probe_is_newest = self
+            .probe
+            .is_some_and(|(start, _)| start.saturating_add(self.before_bytes.into()) == sent.start);
+        if known.acked >= known.next || probe_is_newest && known.has_heard_nothing_since_data(sent)
+        {
+            self.probe = None;
+        }
         if probes && gap == 0 && known.acked < known.next {
             self.probe = Some((sent.start, waited));
         }
