@@ -12,15 +12,19 @@ What is no stall although the sidecar lists it:
 - holds of a server that ran with TCP_NODELAY or TCP_CORK: the sidecar's cause tells a hold of
   Nagle's algorithm from a full window by the segment's length alone;
 - gaps of a capture with packet loss: there a late segment waited for loss recovery;
-- a gap whose "releasing" ACK was sent so late that the segment was already on its way, unless
-  the write log shows the hold (a finding there is then neither asked for nor wrong).
+- a gap whose "releasing" ACK was sent so late that the segment was already on its way, or of a server with a write
+  log that has no hold there, which pauses as long as a round trip then (a finding there is then neither asked for
+  nor wrong). A log that is longer than its list in the sidecar tells nothing of what is not in that.
 
 Neither asked for nor wrong, where the server runs Nagle's algorithm: an ``other`` gap whose short
 segment came a round trip after an ACK; and any loss under 3 ms, for the sidecars list no shorter
 gap, and a hold of one ordinary round trip on a LAN is in neither list.
 
 Detector. ``short-initial-segment`` if the ACK that releases the data is the first to cover the
-response's opening segment and that one is short; else ``odd-short-final-segment``. "Short" for
+response's opening segment and that one is short; of ACKs that are as near as the tolerance it is the first to
+cover a short segment, for only that one lets go what Nagle's algorithm held. Else, and where the opening
+brought a part of the body and the released segment the end of it, ``odd-short-final-segment``; in the middle of a
+response ``nagle-delayed-ack`` or ``nagle-hold``. "Short" for
 an opening segment means less than an Ethernet segment: on loopback (MSS 65483) every write() is
 below the MSS, and a 4 KB opening write is no header flush.
 
@@ -62,6 +66,7 @@ UNLISTED_MS: Final = 3.0
 
 SHORT_INITIAL: Final = "short-initial-segment"
 SHORT_FINAL: Final = "odd-short-final-segment"
+MIDDLE: Final = {True: "nagle-delayed-ack", False: "nagle-hold"}
 RESTART: Final = "slow-start-restart"
 _DELAYED_ACK: Final = "stall.nagle_delayed_ack"
 _NAGLE_HOLD: Final = "stall.nagle_hold"
@@ -154,7 +159,9 @@ def runs_nagle(capture: Capture) -> bool:
         return False
     if software == "nginx":
         directives = server.get("directives") or {}
-        return directives.get("tcp_nodelay") == "off" and directives.get("tcp_nopush") != "on"
+        # It corks around sendfile() only, and not what postpone_output lets go by itself.
+        corks = directives.get("tcp_nopush") == "on" and directives.get("sendfile") != "off"
+        return directives.get("tcp_nodelay") == "off" and (not corks or directives.get("postpone_output") == 0)
     return not any(option in (server.get("args") or []) for option in _NO_NAGLE_OPTIONS)
 
 
@@ -203,7 +210,11 @@ class _Scene:
             figures.append(at_server[1].time_ms - at_server[0].time_ms)
             here = at_server if self.at_server else here
         # A hold by the write log is certain; the gap's ACK was then only misattributed.
-        impossible = hold_ms is None and gap is not None and self._left_before_its_ack(gap, released)
+        impossible = (
+            hold_ms is None
+            and gap is not None
+            and (self._left_before_its_ack(gap, released) or self._has_whole_log())
+        )
         kind = gap["class"] if gap else "hold"
         return Stall(
             detector=self._detector(connection, response, released, gap),
@@ -214,7 +225,7 @@ class _Scene:
             low_ms=min(figures),
             high_ms=max(figures),
             required=min(figures) > TOLERANCE_MS and not impossible and (kind != _OTHER or hold_ms is not None),
-            why=kind + (", left before its ACK" if impossible else ""),
+            why=kind + (", but nothing held it until its ACK" if impossible else ""),
         )
 
     def _upstream_pause_ms(self) -> float | None:
@@ -232,15 +243,43 @@ class _Scene:
     ) -> str:
         opening = response.opening
         is_short = opening.bytes < min(connection.segment_bytes, _ETHERNET_SEGMENT_BYTES)
-        before = gap["f_ack"] if gap else self._releasing_ack_frame(connection, released)
-        covered = max((s.ack for s in connection.segments if not s.from_server and s.frame < before), default=0)
-        return SHORT_INITIAL if is_short and covered < opening.end else SHORT_FINAL
+        is_last = response.ends_with(released.frame)
+        ack = self._releasing_ack(connection, response, released, gap)
+        if is_short and self._covered_before(connection, ack) < opening.end and (opening.ends_head or not is_last):
+            return SHORT_INITIAL
+        return (
+            SHORT_FINAL if is_last else MIDDLE[gap is not None and _GAP_CAUSES.get(gap["class"]) == _DELAYED_ACK]
+        )
 
-    def _releasing_ack_frame(self, connection: Connection, released: Segment) -> int:
-        """The ACK sent nearest to one round trip before the released segment came."""
+    def _releasing_ack(
+        self, connection: Connection, response: Response, released: Segment, gap: dict[str, Any] | None
+    ) -> Segment:
+        """The ACK sent nearest to one round trip before the released segment came, or one as near that covers a
+        short segment, which is nearer to being what that waited for.
+        """
         acks = [s for s in connection.segments if not s.from_server and s.frame < released.frame]
         aim = released.time_ms - connection.rtt_ms
-        return min(acks, key=lambda ack: abs(ack.time_ms - aim)).frame
+        nearest = min(acks, key=lambda ack: abs(ack.time_ms - aim))
+        if gap:
+            nearest = _by_frame(connection, gap["f_ack"])
+        most = abs(nearest.time_ms - aim) + TOLERANCE_MS
+        shorts = [
+            s.end for s in response.segments if s.bytes < connection.segment_bytes and s.frame < released.frame
+        ]
+        for ack in acks:
+            before = self._covered_before(connection, ack)
+            if abs(ack.time_ms - aim) <= most and any(before < end <= ack.ack for end in shorts):
+                return ack
+        return nearest
+
+    def _covered_before(self, connection: Connection, ack: Segment) -> int:
+        earlier = (s.ack for s in connection.segments if not s.from_server and s.frame < ack.frame)
+        return max(earlier, default=0)
+
+    def _has_whole_log(self) -> bool:
+        """Whether the server's write log was compared with what left it, and all of that is in the sidecar."""
+        held = self.sidecar.get("server_truth_holds")
+        return held is not None and sum(held["count_by_cause"].values()) == len(held["list"])
 
     def _left_before_its_ack(self, gap: dict[str, Any], released: Segment) -> bool:
         soonest = self.sidecar["link"].get("rtt_ms", 0.0) + self._link_ms(released.bytes)

@@ -11,9 +11,10 @@
     again and again could not have been asked for sooner, nor a POST before the answer to another.)
 ``split-request``
     A request that the client's application sent in pieces with a pause between them (``split.gap_ms``) of
-    2 ms or more: it must be found. One whose pieces the client's Nagle algorithm held apart (``split`` or
-    ``post_sep`` without ``nodelay``) must be found under the name of its cause, see ``rules_segments``; this
-    one may be given, too. Pieces that came at once may be told. Not where the client waited for 100
+    10 ms or more: it must be found (busy hosts have 5.5 ms between two writes that follow each other). One whose
+    pieces the client's Nagle algorithm held apart (``split`` or ``post_sep`` without ``nodelay``), by 2 ms or
+    more beyond such a pause, must be found under the name of its cause, see ``rules_segments``; this one may be
+    given, too. Pieces that came at once may be told. Not where the client waited for 100
     Continue. (Which of the two names a held request has was settled when the detectors had theirs.)
 ``expect-continue-wait``
     A request with ``Expect: 100-continue`` whose body came 5 ms or more after its head must be found, sooner
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from .exchanges import Exchange
     from .wire import Flow
 
-__all__ = ["RULES", "in_pieces", "is_pipelined"]
+__all__ = ["RULES", "in_pieces", "is_pipelined", "own_pause_ms", "runs_nagle_in_client"]
 
 _LONG_PATH_MS: Final = 20.0
 _PATH_MIN_MS: Final = 5.0
@@ -53,7 +54,10 @@ _CHAIN_MIN: Final = 4
 _ANSWER_SLACK_MS: Final = 5.0
 #: The client of the testbed sends its next request sooner than that.
 _AT_ONCE_MS: Final = 6.0
-_PIECES_APART_MS: Final = 2.0
+_PIECES_APART_MS: Final = 10.0
+_HELD_MS: Final = 2.0
+#: Ethernet, IPv4 and TCP header with the timestamps option.
+_HEADER_BYTES: Final = 66
 _EXPECT_COST_MS: Final = 5.0
 _BLOCKED_MIN_MS: Final = 50.0
 
@@ -116,21 +120,41 @@ def _sent_at_once(scene: Scene, before: Exchange, own: Exchange) -> bool:
 
 def _split(scene: Scene) -> Truth:
     must, may = [], []
-    pauses = bool((scene.client.get("split") or {}).get("gap_ms"))
+    pause_ms = own_pause_ms(scene)
     for exchange, apart_ms in in_pieces(scene):
+        was_held = runs_nagle_in_client(scene) and apart_ms >= pause_ms + _HELD_MS
+        pauses = pause_ms >= _PIECES_APART_MS and not was_held
         (must if pauses and apart_ms >= _PIECES_APART_MS else may).append(exchange)
     return Truth.at(of_exchanges(must), of_exchanges(may))
 
 
+def own_pause_ms(scene: Scene) -> float:
+    """How long the client's application pauses between the pieces of a request."""
+    return float((scene.client.get("split") or {}).get("gap_ms") or 0)
+
+
+def runs_nagle_in_client(scene: Scene) -> bool:
+    """Whether the client writes its requests in pieces, and its Nagle algorithm may hold these."""
+    writes_apart = bool(scene.client.get("split") or scene.client.get("post_sep"))
+    return writes_apart and not scene.client.get("nodelay")
+
+
 def in_pieces(scene: Scene) -> list[tuple[Exchange, float]]:
-    """Requests of several packets, with the longest pause between two; not those that wait for 100 Continue."""
+    """Requests of several packets, with the longest pause between two, less what the later one takes on the link
+    before the server; not those that wait for 100 Continue.
+    """
+    rate = scene.link.get("rate_up") or scene.link.get("rate")
+    byte_ms = 8000 / rate if rate and scene.at_server else 0.0
     found = []
     for exchange in scene.exchanges:
         request = exchange.request
         if request is None or len(request.packets) < 2 or "expect" in request.fields:
             continue
-        pauses = [b.time_ns - a.time_ns for a, b in itertools.pairwise(request.packets)]
-        found.append((exchange, max(pauses) / 1e6))
+        pauses = [
+            (b.time_ns - a.time_ns) / 1e6 - (b.payload_bytes + _HEADER_BYTES) * byte_ms
+            for a, b in itertools.pairwise(request.packets)
+        ]
+        found.append((exchange, max(pauses)))
     return found
 
 
@@ -191,7 +215,7 @@ def _stretch(scene: Scene) -> Truth:
 
 RULES: Final = {
     "request-lull": Rule(_lull, opinion="a round trip for each serial request is a pathology at all"),
-    "split-request": Rule(_split),
+    "split-request": Rule(_split, opinion="10 ms must, less may"),
     "expect-continue-wait": Rule(_expect),
     "head-of-line-blocking": Rule(_head_of_line, opinion="what a response would have taken alone nobody can know"),
     "stretch-ack": Rule(_stretch),

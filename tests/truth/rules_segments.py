@@ -8,9 +8,10 @@
     next ACK as one held by Nagle's algorithm does, and may be named by either.
 ``nagle-delayed-ack``, ``nagle-hold``
     A request whose pieces the client's Nagle algorithm held apart (``split`` or ``post_sep`` without
-    ``nodelay`` or a pause of its own) by 2 ms or more must be found: as the first where it took 10 ms more
-    than the path, for the server delayed its ACK, else as the second. The server's stalls have names of
-    their own above, but may be named by their cause. Nowhere else.
+    ``nodelay``) by 3 ms or more, and for longer than its application paused, must be found: as the first where it
+    took 10 ms more than the path, for the server delayed its ACK, else as the second. So must be a stall in the
+    middle of a response. The server's other stalls have names of their own above, but may be named by their cause;
+    and where a sidecar lists but a part of its holds, any may be that is not among these. Nowhere else.
 ``cork-timeout``
     A server that sets TCP_CORK or MSG_MORE and forgets it (``--cork-forget``, ``--more-forget``). It must
     be found where a response is longer than one segment: the held tail shows as a gap of 150 ms or more
@@ -32,8 +33,8 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Final
 
-from .kernel_truth import RESTART, SHORT_FINAL, SHORT_INITIAL, Stall, runs_nagle, truth_of
-from .rules_requests import in_pieces
+from .kernel_truth import MIDDLE, RESTART, SHORT_FINAL, SHORT_INITIAL, Stall, runs_nagle, truth_of
+from .rules_requests import in_pieces, own_pause_ms, runs_nagle_in_client
 from .scene import ANYWHERE, NOWHERE, Place, Rule, Scene, Truth, of_exchanges
 from .wire import has_zero_window
 
@@ -49,7 +50,8 @@ __all__ = ["RULES"]
 _CORK_MIN_MS: Final = 150.0
 #: Ten is the least delayed ACK of a tuned stack; a first segment is acknowledged sooner otherwise.
 _DELAYED_ACK_MIN_MS: Final = 10.0
-_HELD_MIN_MS: Final = 2.0
+#: Both ends see a hold differently by as much as the tolerance is above the 2 ms from which one is told.
+_HELD_MIN_MS: Final = 3.0
 _WASTED_SEGMENTS_MIN: Final = 3
 _AT_ONCE_MS: Final = 2.0
 
@@ -80,21 +82,31 @@ def _place(stall: Stall) -> Place:
 def _by_cause(cause: str, *, is_delayed: bool) -> Callable[[Scene], Truth]:
     def judge(scene: Scene) -> Truth:
         stalls = [stall for stall in truth_of(scene.capture) if stall.cause in {None, cause}]
+        middle = [stall for stall in stalls if stall.detector == MIDDLE[is_delayed] and stall.required]
         pieces = in_pieces(scene)
         must = [exchange for exchange, apart_ms in pieces if _is_held(scene, apart_ms, is_delayed=is_delayed)]
         may = [exchange for exchange, _ in pieces if exchange not in must]
-        return Truth.at(of_exchanges(must), tuple(_place(stall) for stall in stalls) + of_exchanges(may))
+        places = tuple(_place(stall) for stall in stalls) + of_exchanges(may)
+        if runs_nagle(scene.capture) and not _lists_all(scene):
+            places += tuple(Place(flow.client_port) for flow in scene.flows)
+        return Truth.at((*of_exchanges(must), *(_place(stall) for stall in middle)), places)
 
     return judge
 
 
 def _is_held(scene: Scene, apart_ms: float, *, is_delayed: bool) -> bool:
     """Whether the client's Nagle algorithm held a part of a request, until a delayed ACK or an ordinary one."""
-    split = scene.client.get("split") or {}
-    writes_apart = bool(split or scene.client.get("post_sep"))
-    if not writes_apart or split.get("gap_ms") or scene.client.get("nodelay") or apart_ms < _HELD_MIN_MS:
+    if not runs_nagle_in_client(scene) or apart_ms - 2 * own_pause_ms(scene) < _HELD_MIN_MS:
         return False
     return (apart_ms >= scene.rtt_ms + _DELAYED_ACK_MIN_MS) == is_delayed
+
+
+def _lists_all(scene: Scene) -> bool:
+    """Whether the sidecar lists all gaps and holds that it counts."""
+    gaps = scene.sidecar["observed"].get("gaps", {}).values()
+    held = scene.sidecar.get("server_truth_holds") or {"count_by_cause": {}, "list": []}
+    has_all = sum(held["count_by_cause"].values()) == len(held["list"])
+    return has_all and all(gap.get("count", 0) == len(gap.get("list", [])) for gap in gaps)
 
 
 def _cork_timeout(scene: Scene) -> Truth:

@@ -35,6 +35,8 @@ class Segment:
     seq: int
     ack: int
     bytes: int
+    #: Its payload is what the head of a response ends with, and nothing behind that.
+    ends_head: bool = False
 
     @property
     def end(self) -> int:
@@ -52,6 +54,9 @@ class Response:
     @property
     def opening(self) -> Segment:
         return self.segments[0]
+
+    def ends_with(self, frame: int) -> bool:
+        return self.segments[-1].frame == frame
 
 
 @dataclass(slots=True)
@@ -104,6 +109,7 @@ def read_connections(path: Path, port: int) -> dict[int, Connection]:
             _distance(tcp.seq, own) - 1,
             _distance(tcp.ack, peer) - 1,
             _payload_bytes(ip, tcp),
+            bytes(tcp.data).startswith(b"HTTP/") and bytes(tcp.data).endswith(b"\r\n\r\n"),
         )
         connection.segments.append(segment)
     for connection in connections.values():
