@@ -187,10 +187,15 @@ def _is_at_receiver() -> pl.Expr:
     """Whether the capture was taken nearer to the receiver of the data than to its sender."""
     import polars as pl
 
-    to_sender = (
-        pl.when(pl.col("direction") == FROM_CLIENT).then(_ns("client_path_rtt")).otherwise(_ns("server_path_rtt"))
-    )
-    return 2 * to_sender.fill_null(0) > pl.col("rtt_ns")
+    return 2 * _to_sender_ns() > pl.col("rtt_ns")
+
+
+def _to_sender_ns() -> pl.Expr:
+    """From the capture to the sender of the data and back."""
+    import polars as pl
+
+    is_request = pl.col("direction") == FROM_CLIENT
+    return pl.when(is_request).then(_ns("client_path_rtt")).otherwise(_ns("server_path_rtt")).fill_null(0)
 
 
 def _shows_delay() -> pl.Expr:
@@ -271,10 +276,13 @@ def _was_prompt() -> pl.Expr:
 
 
 def _pace() -> pl.Expr:
-    """By how much a segment is early or late that an ordinary ACK lets go."""
+    """By how much a segment is early or late that an ordinary ACK lets go.
+
+    Next to its sender it leaves at once: only that part of the path varies which both have before them.
+    """
     import polars as pl
 
-    return pl.max_horizontal(HOLD_SLACK_NS, pl.col("rtt_ns") * HOLD_RTT_SHARE)
+    return pl.max_horizontal(HOLD_SLACK_NS, _to_sender_ns() * HOLD_RTT_SHARE)
 
 
 def _is_stall_behind_short(lost_min: timedelta) -> pl.Expr:
