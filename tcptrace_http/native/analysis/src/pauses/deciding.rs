@@ -10,6 +10,8 @@ use crate::waits::Waits;
 const UNDECIDED_MAX: usize = 64;
 /// The options of a SYN leave less room for its data (RFC 9293, section 3.1): what fills that is no short segment.
 const SYN_OPTIONS_BYTES: u32 = 40;
+/// What is short came once as an ACK lets it go by chance, or as its application wrote it then.
+const HOLDS_MIN: u32 = 2;
 
 impl PauseTracker {
     /// Looks at the pause between two data segments, which an ACK may have ended. Near the receiver it is told
@@ -68,6 +70,7 @@ impl PauseTracker {
             was_used_up: self.was_used_up(),
             had_loss: self.had_loss,
             waits_for_all: self.waits_for_all(),
+            waits_for_short: self.waits_for_short(),
             shorts: self.counted.shorts,
             endings: Vec::new(),
         };
@@ -101,9 +104,16 @@ impl PauseTracker {
         self.holds_behind_full > 0 && self.full_disproofs == 0
     }
 
+    /// Whether its sender is known to hold what is short behind a short one.
+    fn waits_for_short(&self) -> bool {
+        self.holds_behind_short >= HOLDS_MIN && self.nagle_disproofs == 0
+    }
+
     fn holds(&mut self, pause: OpenPause) {
         let count = u32::from(pause.waited_for_all);
         self.holds_behind_full = self.holds_behind_full.saturating_add(count);
+        let count = u32::from(pause.waited_for_short);
+        self.holds_behind_short = self.holds_behind_short.saturating_add(count);
         self.open.push(pause);
     }
 
@@ -128,6 +138,7 @@ impl PauseTracker {
             }
             let takes_ns = takes_ns.unwrap_or_else(|| self.behind.of_payload(bytes, path_ns));
             pause.waits_for_all = self.waits_for_all();
+            pause.waits_for_short = self.waits_for_short();
             if let Some(waits) = waits {
                 pause.is_settled_by(waits);
             }

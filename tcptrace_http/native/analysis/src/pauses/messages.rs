@@ -61,7 +61,7 @@ impl PauseTracker {
                 opening_time_ns: opening.time_ns,
                 opening_bytes: opening.end.saturating_sub(opening.message_start),
                 counted: counted.since(opening.counted),
-                lull: opening.lull,
+                lull: opening.lull.filter(|it| !self.is_of_link(it)),
                 segment_bytes: self.segment_bytes,
             };
             if found.is_notable(&message) {
@@ -118,6 +118,11 @@ impl PauseTracker {
             let written_ns = waits.and_then(|it| it.response_written_ns(pause.row.released_time));
             rows.push(&pause.into_row(opening, message, written_ns));
         }
+    }
+
+    /// Whether a pause was what the link takes for each full segment.
+    fn is_of_link(&self, lull: &Lull) -> bool {
+        lull.released_bytes == self.segment_bytes && self.full_gaps.explain(lull.length_ns)
     }
 
     /// Keeps the pause before `data` if it is the longest of the message that is being sent.

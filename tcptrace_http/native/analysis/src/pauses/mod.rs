@@ -11,6 +11,7 @@
 mod behind_others;
 mod busy_link;
 mod deciding;
+mod even_gaps;
 mod flight;
 mod lowered_window;
 mod messages;
@@ -30,6 +31,7 @@ use crate::half::Acknowledged;
 use crate::segmentation::Counted;
 use crate::serialization::Serialization;
 use busy_link::BusyLink;
+use even_gaps::EvenGaps;
 use nagle_disproofs::Suspicion;
 use pause::{Ending, OpenPause, Opening, Pause, PeerAck, ShortSegment};
 use used::Used;
@@ -140,6 +142,7 @@ pub struct PauseTracker {
     spacing_ns: i64,
     /// Something was sent again since the data segment before.
     was_disturbed: bool,
+    full_gaps: EvenGaps,
     /// When something was sent again last.
     resent_ns: Option<i64>,
     suspicions: VecDeque<Suspicion>,
@@ -182,6 +185,8 @@ pub struct PauseTracker {
     full_disproofs: u32,
     /// Times that the sender held a short segment for the ACK of full ones, though its window had room.
     holds_behind_full: u32,
+    /// ... or for the ACK of a short one, as Linux has the algorithm, too (Minshall).
+    holds_behind_short: u32,
     /// Times that the sender sent a short segment while another one was unacknowledged: proof that
     /// Nagle's algorithm was off at that moment.
     pub nagle_disproofs: u32,
@@ -317,25 +322,6 @@ impl PauseTracker {
         }
     }
 
-    /// The newest data was lost before it was seen, and sent again: the first of what is in one recovery has lowered the
-    /// window, which grows with the ACKs of the rest.
-    pub fn was_lost_unseen(&mut self) {
-        let Some(data) = self.previous else {
-            return;
-        };
-        if self.repaired_end.replace(data.end) != Some(data.start) {
-            self.window_begins_anew(self.acks_counted);
-            self.largest_flight_bytes = self.last_flight_bytes;
-        }
-    }
-
-    fn window_begins_anew(&mut self, acks: u64) {
-        self.used.begins_anew(acks);
-        self.used_since_idle.begins_anew(acks);
-        self.shown_window_bytes = 0;
-        self.had_loss = true;
-    }
-
     /// What was sent again has new data behind it in one segment, as a timer sends it once more has been written.
     fn has_more_behind_copy(&mut self, data: SentData, path: &Path) {
         // What was short is part of it now.
@@ -373,6 +359,8 @@ impl PauseTracker {
             if gap >= PAUSE_MIN_NS {
                 self.note_lull(previous, data, path);
             }
+            self.full_gaps
+                .came(gap, (previous.bytes, data.bytes), path.segment_bytes);
             if self.was_idle(previous, data, path) {
                 self.largest_flight_bytes = 0;
                 self.used_since_idle.begins_anew(self.acks_counted);
@@ -382,7 +370,7 @@ impl PauseTracker {
         }
         self.note_outstanding(data, is_short, path);
         if is_short && !data.has_fin {
-            self.note_short(data, path.sender_rtt_ns.unwrap_or(0));
+            self.note_short(data, path);
         }
         self.previous = Some(data);
         let is_alone = flight_bytes <= u64::from(data.bytes);

@@ -25,7 +25,12 @@ impl PauseTracker {
         self.full_disproofs.max(self.nagle_disproofs) >= DISPROOFS_MIN
     }
 
-    pub(super) fn note_short(&mut self, data: SentData, sender_rtt_ns: i64) {
+    pub(super) fn note_short(&mut self, data: SentData, path: &Path) {
+        let sender_rtt_ns = path.sender_rtt_ns.unwrap_or(0);
+        if self.fills_window(data, path) {
+            self.remember_short(data);
+            return;
+        }
         let last_end = self.shorts.back().map(|last| last.end);
         let acked = self.acks.back().map_or(0, |ack| ack.after);
         if let Some(end) = last_end.filter(|end| *end > acked) {
@@ -43,6 +48,15 @@ impl PauseTracker {
             }
         }
         self.remember_short(data);
+    }
+
+    /// Whether data ends where the receiver's window did when it left: its sender cut it there with more behind it, which
+    /// is no matter of Nagle's algorithm. As far as is known here, that may have been any window since.
+    fn fills_window(&self, data: SentData, path: &Path) -> bool {
+        let acked = self.acks.back().map_or(0, |ack| ack.after);
+        let mut earlier = self.acks.iter().rev();
+        acked.saturating_add(path.receive_window) == data.end
+            || earlier.any(|ack| ack.offered_until == data.end)
     }
 
     pub(super) fn remember_short(&mut self, data: SentData) {
@@ -84,7 +98,7 @@ impl PauseTracker {
         };
         self.since_ack = Some((acked, sent_since));
         let was_idle = sent_since <= acked;
-        if is_short && !data.has_fin && !was_idle {
+        if is_short && !data.has_fin && !was_idle && !self.fills_window(data, path) {
             self.full_disproofs = self.full_disproofs.saturating_add(1);
         }
     }

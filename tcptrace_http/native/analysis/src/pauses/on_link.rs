@@ -1,8 +1,13 @@
 //! What the segments around a pause took on the slowest link, be that before the observation point or behind it.
 
-use super::pause::{OpenPause, Pause, PeerAck};
+use super::pause::{OpenPause, Pause, PeerAck, EQUALLY_NEAR_NS};
 use super::{PauseTracker, RELEASE_MAX_NS};
 
+/// Two segments further apart than this were not sent back to back: a full one takes this long at
+/// 6 Mbit/s.
+const SPACING_MAX_NS: i64 = 2_000_000;
+/// ... nor if it is more than this part of the pause that follows.
+const SPACING_SHARE: i64 = 10;
 /// So many segments may be lost of a flight of which the rest shows that they had their time on the link.
 const LOST_MAX: i64 = 3;
 /// A TCP header has no more options (RFC 9293, section 3.1), and a SYN and its answer had theirs both, which took their
@@ -29,6 +34,33 @@ impl Pause {
             .clamp(LEAST_ABOVE_NS, RELEASE_MAX_NS)
             .max(path_ns / LEAST_ABOVE_SHARE);
         since_ns < early_max_ns.saturating_neg()
+    }
+
+    /// How long after the segment before it would have come, had nothing held it: at the pace of those before, or as soon
+    /// as the link had carried it.
+    pub(super) fn would_come_after_ns(&self, takes_ns: i64, may_be_delayed: bool) -> i64 {
+        let path = &self.path;
+        let gap = self.data.time_ns.saturating_sub(self.previous.time_ns);
+        let is_pace = self.spacing_ns <= SPACING_MAX_NS.min(gap / SPACING_SHARE);
+        // What came without taking its time on the link shows that this is faster than its bound.
+        let bound_ns = if takes_ns > 0 { self.bound_ns } else { 0 };
+        let (service_ns, known_ns) = if path.is_nearer_to_sender() {
+            (0, 0)
+        } else {
+            // That it seems to have come so behind a delayed ACK puts in doubt what is known of the link; ordinary ones
+            // come all the time.
+            let known_ns = if may_be_delayed { 0 } else { path.takes_ns };
+            (path.service_ns.max(bound_ns), known_ns)
+        };
+        let takes_ns = takes_ns.max(known_ns).max(service_ns);
+        let spacing = if is_pace { self.spacing_ns } else { 0 }.max(takes_ns);
+        // With what was lost before it the link may have had all that time to do.
+        let with_lost = spacing.saturating_add(self.lost_ns(takes_ns));
+        if with_lost >= gap.saturating_sub(EQUALLY_NEAR_NS) {
+            gap
+        } else {
+            spacing
+        }
     }
 
     /// How long it may have stood behind what was lost right before it, which may have taken its time on the link.
@@ -89,6 +121,25 @@ mod tests {
 
     const MS: i64 = 1_000_000;
     const START: u64 = (1 << 32) - 500;
+
+    /// How long after a full segment 400 bytes would have come that came 12 ms after it, near the receiver or the sender,
+    /// as if they took no time on a link that is known to take 11 for them.
+    fn would_come_after_ms(sender_rtt_ms: i64, may_be_delayed: bool) -> i64 {
+        let known = Path {
+            receiver_rtt_ns: Some(5 * MS),
+            ..path(1000, sender_rtt_ms * MS, 11 * MS)
+        };
+        let (first, second) = (segment(0, START, 1000), segment(12 * MS, START + 1000, 400));
+        let pause = pause_between(first, second, known);
+        pause.would_come_after_ns(0, may_be_delayed) / MS
+    }
+
+    #[test]
+    fn what_came_no_later_than_a_known_link_lets_it_waited_for_no_ack_that_was_not_delayed() {
+        assert_eq!(would_come_after_ms(10, false), 12);
+        assert_eq!(would_come_after_ms(10, true), 0);
+        assert_eq!(would_come_after_ms(0, false), 0, "the link is behind it");
+    }
 
     #[test]
     fn what_a_full_segment_and_its_ack_took_on_the_link_is_no_delay_of_the_ack() {

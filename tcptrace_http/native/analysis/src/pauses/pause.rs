@@ -12,14 +12,9 @@ use crate::segmentation::{Counted, Lull};
 
 /// An ACK that came sooner was not delayed: 10 ms is the least that Linux can be set to, less what timers vary by.
 pub(super) const ACK_DELAY_MIN_NS: i64 = 5_000_000;
-/// Two segments further apart than this were not sent back to back: a full one takes this long at
-/// 6 Mbit/s.
-const SPACING_MAX_NS: i64 = 2_000_000;
-/// ... nor if it is more than this part of the pause that follows.
-const SPACING_SHARE: i64 = 10;
 /// Two ACKs whose distances differ by less are equally near, for round trips vary by as much; then
 /// the one that acknowledges a short segment is taken, for only that one can release held data.
-const EQUALLY_NEAR_NS: i64 = 2_000_000;
+pub(super) const EQUALLY_NEAR_NS: i64 = 2_000_000;
 /// ... unless data came as close to the path's time behind the one as nothing does by chance, and not behind the other.
 const CLOSE_SHARE: i64 = 4;
 
@@ -50,6 +45,8 @@ pub(super) struct Pause {
     /// Its sender holds what is short until all is acknowledged, as RFC 896 has it: it has done so behind full
     /// ones.
     pub(super) waits_for_all: bool,
+    /// ... or what is short until another short one is, as it did where the window had room.
+    pub(super) waits_for_short: bool,
     pub(super) shorts: u32,
     /// The last ACKs before its end, newest first, while it is undecided.
     pub(super) endings: Vec<Ending>,
@@ -109,6 +106,8 @@ pub(super) struct OpenPause {
     pub(super) is_behind_full: bool,
     /// ... and it waited for the ACK of all, while the window had room.
     pub(super) waited_for_all: bool,
+    /// It was short and came as the ACK of another short one let it go, where the window had room.
+    pub(super) waited_for_short: bool,
     /// So many bytes made the ACK late by what the link to the receiver took for them, if that was not known yet.
     pub(super) bytes_there: i64,
     pub(super) row: PauseRow,
@@ -274,27 +273,7 @@ impl Pause {
         if !follows || !is_candidate || ack.opens_connection || !had_room_there {
             return None;
         }
-        // Had it not been held, it would have followed at the pace of the segments before; and had it
-        // found these in a queue, it would have stood there.
-        let gap = data.time_ns.saturating_sub(previous.time_ns);
-        let is_pace = self.spacing_ns <= SPACING_MAX_NS.min(gap / SPACING_SHARE);
-        // What came without taking its time on the link shows that this is faster than its bound.
-        let bound_ns = if takes_ns > 0 { self.bound_ns } else { 0 };
-        let service_ns = if path.is_nearer_to_sender() {
-            0
-        } else {
-            path.service_ns.max(bound_ns)
-        };
-        let spacing = if is_pace { self.spacing_ns } else { 0 }
-            .max(takes_ns)
-            .max(service_ns);
-        // With what was lost before it the link may have had all that time to do.
-        let lost_ns = self.lost_ns(takes_ns.max(service_ns));
-        let spacing = if spacing.saturating_add(lost_ns) >= gap.saturating_sub(EQUALLY_NEAR_NS) {
-            gap
-        } else {
-            spacing
-        };
+        let spacing = self.would_come_after_ns(takes_ns, may_be_delayed);
         // Nagle's algorithm holds what the window has room for. Behind a short segment any sender holds, also one
         // whose first window is larger than it ever used (RFC 6928); behind full ones only one from before that.
         let had_room_ns = shared_room_ns.or(self.made_room_ns).filter(|made_ns| {
@@ -354,6 +333,9 @@ impl Pause {
             shorts: self.shorts,
             is_behind_full,
             waited_for_all,
+            waited_for_short: may_be_held
+                && !self.is_beyond_shown(&ack)
+                && since_ack.saturating_abs() <= CLOSE_NS,
             bytes_there: if path.there_ns > 0 {
                 0
             } else {

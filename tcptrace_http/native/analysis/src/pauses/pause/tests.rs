@@ -20,6 +20,7 @@ pub(in super::super) fn pause_between(previous: SentData, data: SentData, path: 
         made_room_ns: None,
         may_have_made_room_ns: None,
         waits_for_all: false,
+        waits_for_short: false,
         shorts: 0,
         endings: Vec::new(),
     }
