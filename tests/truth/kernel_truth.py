@@ -11,8 +11,8 @@ not: slow start, application pauses and cork timeouts.
 What is no stall although the sidecar lists it:
 - holds of a server that ran with TCP_NODELAY or TCP_CORK: the sidecar's cause tells a hold of
   Nagle's algorithm from a full window by the segment's length alone;
-- the short end of a response to a client with a buffer of its own (``rcvbuf``): its window may have had no room for
-  that (a finding there is neither asked for nor wrong);
+- the short end of a response to a client with a buffer of its own (``rcvbuf``): its window may have had no room
+  for that (a finding there is neither asked for nor wrong);
 - gaps of a capture with packet loss: there a late segment waited for loss recovery;
 - a gap whose "releasing" ACK was sent so late that the segment was already on its way, or of a server with a write
   log that has no hold there, which pauses as long as a round trip then (a finding there is then neither asked for
