@@ -16,6 +16,8 @@ const CLOCK_SURE_NS: i64 = 100_000_000;
 /// A queue that grows makes them take longer, by no more than this while it is believed; the next
 /// slower clock in use takes four times as long.
 const CLOCK_SLOW_MAX: i64 = 3;
+/// Two clocks differ in their rates by no more than such a part (RFC 6817, appendix A.2: some 100 parts in a million).
+const SKEW_MAX_SHARE: i64 = 10_000;
 /// Half of the delay that LEDBAT calls a full queue (RFC 6817, section 2.5: 100 ms), ten times what
 /// CoDel leaves standing (RFC 8289: 5 ms).
 const DELAY_MIN_NS: i64 = 50_000_000;
@@ -30,6 +32,7 @@ const ROUND_TRIPS_MIN: u64 = 4;
 pub struct SenderClock {
     first: Option<(i64, u32)>,
     least_ns: i64,
+    least_at_ns: i64,
     is_sure: bool,
 }
 
@@ -37,17 +40,48 @@ impl SenderClock {
     /// How much later a packet came than the least late one; none while the clock is not known.
     #[inline]
     pub fn lateness_ns(&mut self, time_ns: i64, timestamp: u32) -> Option<i64> {
+        let late_ns = self.late_ns(time_ns, timestamp);
+        self.is_sure.then_some(late_ns)
+    }
+
+    /// ... if it counts milliseconds.
+    #[inline]
+    pub fn late_ns(&mut self, time_ns: i64, timestamp: u32) -> i64 {
         let (first_ns, first) = *self.first.get_or_insert((time_ns, timestamp));
-        let counted = i64::from(timestamp.wrapping_sub(first) as i32).saturating_mul(TICK_NS);
+        let counted = counted_ns(first, timestamp);
         let elapsed = time_ns.saturating_sub(first_ns);
         let offset = elapsed.saturating_sub(counted);
-        self.least_ns = self.least_ns.min(offset);
+        let aged_ns = time_ns.saturating_sub(self.least_at_ns) / SKEW_MAX_SHARE;
+        let least_ns = self.least_ns.saturating_add(aged_ns);
+        if offset <= least_ns || first_ns == time_ns {
+            (self.least_ns, self.least_at_ns) = (offset, time_ns);
+        }
         if counted >= CLOCK_SURE_NS {
             self.is_sure = elapsed <= counted.saturating_mul(CLOCK_SLOW_MAX)
                 && counted <= elapsed.saturating_mul(CLOCK_SLOW_MAX);
         }
-        self.is_sure.then(|| offset.saturating_sub(self.least_ns))
+        offset.saturating_sub(least_ns.min(offset))
     }
+
+    /// How much later a packet came than the first one, if it counts milliseconds.
+    #[must_use]
+    pub fn later_than_first_ns(&self, time_ns: i64, timestamp: u32) -> i64 {
+        self.first.map_or(0, |(first_ns, first)| {
+            let elapsed = time_ns.saturating_sub(first_ns);
+            elapsed.saturating_sub(counted_ns(first, timestamp))
+        })
+    }
+
+    /// Whether it is known to count milliseconds.
+    #[must_use]
+    pub fn is_sure(&self) -> bool {
+        self.is_sure
+    }
+}
+
+/// What a clock of milliseconds has counted from one timestamp to another.
+fn counted_ns(first: u32, timestamp: u32) -> i64 {
+    i64::from(timestamp.wrapping_sub(first) as i32).saturating_mul(TICK_NS)
 }
 
 /// Delays over the least, of the packets of one response.
@@ -151,9 +185,22 @@ mod tests {
     fn a_packet_that_is_later_by_its_senders_clock_stood_in_a_queue() {
         let mut clock = SenderClock::default();
         let start = u32::MAX - 50;
-        let lateness = [(0, 0), (100, 100), (290, 200), (300, 300)]
-            .map(|(time, ticks)| clock.lateness_ns(time * MS, start.wrapping_add(ticks)));
-        assert_eq!(lateness, [None, Some(0), Some(90 * MS), Some(0)]);
+        let lateness = [(0, 0), (100, 100), (290, 200), (300, 300)].map(|(time, ticks)| {
+            let late_ns = clock.lateness_ns(time * MS, start.wrapping_add(ticks));
+            late_ns.map(|late_ns| (late_ns + MS / 2) / MS)
+        });
+        assert_eq!(lateness, [None, Some(0), Some(90), Some(0)]);
+    }
+
+    #[test]
+    fn a_clock_that_goes_slower_than_the_captures_makes_nothing_late() {
+        let mut clock = SenderClock::default();
+        for second in 0..1000_i64 {
+            let time_ns = second * 1000 * MS + second * MS / 20;
+            let ticks = u32::try_from(second * 1000).unwrap_or(0);
+            let late_ns = clock.late_ns(time_ns, ticks);
+            assert!(late_ns < MS, "{late_ns} after {second} s");
+        }
     }
 
     #[test]

@@ -276,7 +276,7 @@ impl Flow {
             service_ns: one_by_one,
             takes_ns: waits.map_or(0, |waits| waits.response_takes_ns(segment.payload_bytes)),
             in_loss_recovery: in_loss_recovery || self.was_sent_before(start, recovery),
-            queued_ns: self.sharing().queued_ns,
+            queued_ns: self.sharing().queued_as_told_ns(),
             is_let_go_by_other: is_shared && self.sharing().is_let_go_by_other,
             may_share_window: is_shared || self.sharing().may_be_shared,
             had_room_ns: self.sharing().had_room_ns.filter(|_| is_shared),

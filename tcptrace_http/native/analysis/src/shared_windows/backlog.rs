@@ -10,6 +10,8 @@
 use std::collections::VecDeque;
 
 use super::pace::OnLink;
+use super::stamps::Late;
+use crate::jitter::AT_ONCE_MAX_NS;
 
 /// Packets of a pair that came before it was known what they took: the first flights of several connections.
 const UNTIMED_MAX: usize = 32;
@@ -22,6 +24,8 @@ pub(super) struct Came {
     pub(super) client_port: u16,
     /// What was lost right before it took so much of the link at the most.
     pub(super) lost_ns: i64,
+    /// How much later it comes than what stands in no queue, as its sender's clock tells.
+    pub(super) late: Option<Late>,
 }
 
 /// The stretch of time in which the slowest link has not paused.
@@ -44,11 +48,24 @@ pub(super) struct Queued {
     pub(super) stood_ns: i64,
     /// ... if that did not carry its own connection's packets only.
     pub(super) behind_others_ns: i64,
+    /// The clock of its sender has told how long it stood.
+    pub(super) is_stamped: bool,
+}
+
+/// The stretch before a packet that was late, until it shows whether the link had paused.
+#[derive(Clone, Copy, Debug)]
+struct Paused {
+    before: Busy,
+    /// When the newest packet would have come if it had not.
+    due_ns: i64,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Backlog {
     busy: Option<Busy>,
+    paused: Option<Paused>,
+    /// The connection of the newest packet and of the newest other one, and when they came.
+    newest: [(u16, i64); 2],
     /// What came before it was known what the link takes.
     untimed: VecDeque<Came>,
 }
@@ -86,26 +103,89 @@ impl Backlog {
         } = packet;
         let begun_ns = time_ns.saturating_sub(service.takes_ns);
         let slack_ns = service.slack_ns().saturating_add(packet.lost_ns);
-        let goes_on = |busy: &Busy| begun_ns <= busy.last_ns.saturating_add(slack_ns);
-        let busy = self.busy.filter(goes_on).unwrap_or(Busy {
+        let latest_ns = |due_ns: i64| due_ns.saturating_add(slack_ns);
+        let goes_on = |busy: &Busy| begun_ns <= latest_ns(busy.last_ns);
+        let goes_on_as_before = self.had_not_paused(time_ns, service.takes_ns, slack_ns);
+        let known = goes_on_as_before.or(self.busy.filter(goes_on));
+        if known.is_none() {
+            self.paused = self.busy.map(|before| Paused {
+                before,
+                due_ns: before.last_ns.saturating_add(service.takes_ns),
+            });
+        }
+        let busy = known.unwrap_or(Busy {
             since_ns: begun_ns,
             last_ns: time_ns,
             client_port: Some(client_port),
             joined_ns: begun_ns,
         });
         let is_alone = busy.client_port == Some(client_port);
+        let all_ns = begun_ns.saturating_sub(busy.since_ns).max(0);
+        let stamped_ns = packet.late.map(|late| {
+            let behind_ns = |late_ns: i64| late_ns.saturating_sub(service.longer_ns()).max(0);
+            behind_ns(late.most_ns)
+                .min(all_ns)
+                .max(behind_ns(late.least_ns))
+        });
+        let joined_ns =
+            stamped_ns.map_or(busy.joined_ns, |stood_ns| begun_ns.saturating_sub(stood_ns));
         self.busy = Some(Busy {
             last_ns: time_ns,
             client_port: busy.client_port.filter(|_| is_alone),
+            joined_ns,
             ..busy
         });
-        let all_ns = begun_ns.saturating_sub(busy.since_ns).max(0);
-        let stood_ns = begun_ns.saturating_sub(busy.joined_ns).max(0);
+        let stood_ns = begun_ns.saturating_sub(joined_ns).max(0);
+        self.has_come(client_port, time_ns);
         Queued {
             stood_ns,
             all_ns,
-            behind_others_ns: if is_alone { 0 } else { all_ns },
+            behind_others_ns: if !is_alone {
+                all_ns
+            } else if self.is_behind_other(client_port, time_ns.saturating_sub(stood_ns)) {
+                stood_ns
+            } else {
+                0
+            },
+            is_stamped: stamped_ns.is_some(),
         }
+    }
+
+    /// Whether a packet of another connection has come since, if a packet of this one comes now.
+    fn is_behind_other(&self, client_port: u16, since_ns: i64) -> bool {
+        let is_other = |(port, came_ns): &(u16, i64)| *port != client_port && *came_ns > since_ns;
+        self.newest.iter().any(is_other)
+    }
+
+    /// A packet of a connection has come: the newest, and the newest of another one.
+    fn has_come(&mut self, client_port: u16, time_ns: i64) {
+        let [newest, other] = self.newest;
+        let other = if newest.0 == client_port {
+            other
+        } else {
+            newest
+        };
+        self.newest = [(client_port, time_ns), other];
+    }
+
+    /// The link's work before it seemed to pause, if a packet comes as soon as it would if that had gone on: the one that
+    /// came late was not late on the link.
+    fn had_not_paused(&mut self, time_ns: i64, takes_ns: i64, slack_ns: i64) -> Option<Busy> {
+        let paused = self.paused?;
+        let due_ns = paused.due_ns.saturating_add(takes_ns);
+        let late_ns = time_ns.saturating_sub(due_ns);
+        self.paused = (slack_ns..AT_ONCE_MAX_NS)
+            .contains(&late_ns)
+            .then_some(Paused { due_ns, ..paused });
+        let meanwhile = self.busy.and_then(|busy| busy.client_port);
+        let before = Busy {
+            client_port: paused
+                .before
+                .client_port
+                .filter(|_| paused.before.client_port == meanwhile),
+            ..paused.before
+        };
+        (late_ns < slack_ns).then_some(before)
     }
 }
 
@@ -119,6 +199,7 @@ mod tests {
             bytes: 0,
             client_port,
             lost_ns: 0,
+            late: None,
         }
     }
 
@@ -128,6 +209,7 @@ mod tests {
                 takes_ns,
                 bare_ns,
                 headers_ns: bare_ns,
+                varies_ns: 0,
             })
         }
     }
@@ -139,6 +221,7 @@ mod tests {
             all_ns: ns,
             stood_ns: ns,
             behind_others_ns: ns,
+            is_stamped: false,
         };
         assert_eq!(backlog.comes(packet(100, 1), &takes(8, 0)), stood(0));
         assert_eq!(backlog.comes(packet(108, 2), &takes(8, 0)), stood(8));
@@ -200,6 +283,7 @@ mod tests {
             all_ns: 8,
             stood_ns: 8,
             behind_others_ns: 0,
+            is_stamped: false,
         };
         assert_eq!(backlog.comes(packet(108, 1), &takes(8, 0)), behind_its_own);
     }
@@ -228,5 +312,56 @@ mod tests {
         let as_long_as_its_bytes = |bytes: u32| takes(i64::from(bytes), 0)(bytes);
         let third = backlog.comes(long(116, 2), &as_long_as_its_bytes);
         assert_eq!(third.behind_others_ns, 16);
+    }
+
+    const MS: i64 = 1_000_000;
+
+    #[test]
+    fn a_packet_that_is_late_is_no_pause_of_the_link_if_the_next_comes_as_much_too_soon() {
+        let all_ms = |times_ms: &[i64]| {
+            let mut backlog = Backlog::default();
+            let queued = times_ms.iter().map(|time_ms| {
+                let came = backlog.comes(packet(time_ms * MS, 1), &takes(8 * MS, 0));
+                came.all_ns / MS
+            });
+            queued.collect::<Vec<_>>()
+        };
+        assert_eq!(all_ms(&[100, 108, 119, 124, 132]), [0, 8, 0, 24, 32]);
+        assert_eq!(all_ms(&[100, 108, 119, 127, 135]), [0, 8, 0, 8, 16]);
+    }
+
+    #[test]
+    fn how_long_a_packet_stood_the_clock_of_its_sender_tells() {
+        let mut backlog = Backlog::default();
+        let mut stood_ms = |time_ms, client_port, late_ms: Option<(i64, i64)>| {
+            let late = late_ms.map(|(least_ms, most_ms)| Late {
+                least_ns: least_ms * MS,
+                most_ns: most_ms * MS,
+            });
+            let came = Came {
+                late,
+                ..packet(time_ms * MS, client_port)
+            };
+            let queued = backlog.comes(came, &takes(8 * MS, 0));
+            (queued.stood_ns / MS, queued.behind_others_ns / MS)
+        };
+        assert_eq!(stood_ms(100, 1, Some((8, 8))), (0, 0));
+        assert_eq!(stood_ms(108, 1, Some((16, 16))), (8, 0));
+        assert_eq!(
+            stood_ms(116, 2, Some((8, 20))),
+            (12, 16),
+            "it was opened late"
+        );
+        assert_eq!(stood_ms(124, 2, Some((8, 90))), (24, 24), "not by the link");
+        assert_eq!(
+            stood_ms(160, 2, Some((28, 28))),
+            (20, 0),
+            "so long since others"
+        );
+        assert_eq!(
+            stood_ms(168, 1, None),
+            (28, 8),
+            "none came to the queue before that"
+        );
     }
 }

@@ -12,6 +12,7 @@ use super::inherited::Beginning;
 use super::largest::Mark;
 use super::part::Part;
 use super::uplink::Standing;
+use crate::queues::SenderClock;
 use crate::used_window::UsedWindow;
 
 /// No timer sends a SYN-ACK again sooner (RFC 6298, section 2.1).
@@ -87,6 +88,9 @@ pub(super) struct Connection {
     probe: Option<SeqNumber>,
     /// The newest pieces of the answer that comes of which is known when its application wrote them.
     pub(super) written: VecDeque<BegunPiece>,
+    /// The server's, and how late the first packet was that it stamped.
+    pub(super) clock: SenderClock,
+    pub(super) opened_late_ns: i64,
 }
 
 /// What a segment of the server is to its connection.
@@ -176,6 +180,8 @@ impl Connection {
             is_closed: false,
             probe: None,
             written: VecDeque::new(),
+            clock: SenderClock::default(),
+            opened_late_ns: 0,
         }
     }
 

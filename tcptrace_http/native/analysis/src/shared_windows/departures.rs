@@ -86,6 +86,7 @@ mod tests {
             takes_ns,
             bare_ns,
             headers_ns: bare_ns,
+            varies_ns: 0,
         })
     }
 

@@ -123,6 +123,8 @@ pub(super) struct HostPair {
     pub(super) restarted_by_ns: Option<i64>,
     /// When something came last that was sent again.
     pub(super) copied_ns: i64,
+    /// The server stamps its packets with milliseconds.
+    pub(super) counts_ms: bool,
 }
 
 impl HostPair {
@@ -183,6 +185,7 @@ impl HostPair {
             quiet_until_ns: None,
             restarted_by_ns: None,
             copied_ns: 0,
+            counts_ms: false,
         }
     }
 
@@ -229,6 +232,7 @@ impl HostPair {
             bytes: segment.payload_bytes,
             client_port: segment.destination_port,
             lost_ns: self.lost_ns(lost),
+            late: self.late(time_ns, segment),
         };
         self.backlog.comes(packet, &|bytes| pace.on_link(bytes))
     }
@@ -272,6 +276,7 @@ impl HostPair {
             largest_bytes: self.pace.largest_bytes,
             initial_window_bytes: self.initial_window_bytes(),
             stood_ns: 0,
+            is_stamped: false,
             takes_ns: 0,
             works_ns: self.working.mean_ns(),
             room_until_ns: None,

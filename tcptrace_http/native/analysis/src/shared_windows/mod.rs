@@ -38,6 +38,7 @@ mod departures;
 mod divided;
 mod division;
 mod due_acks;
+mod early;
 mod fast_recovery;
 mod fillers;
 mod flight;
@@ -79,6 +80,7 @@ mod sent;
 mod sent_link;
 mod sent_queue;
 mod server_acks;
+mod stamps;
 mod threshold;
 mod ticks;
 mod timed_out;
@@ -182,6 +184,8 @@ pub struct Sharing {
     pub queued_ns: i64,
     /// ... or for its own connection only.
     pub stood_ns: i64,
+    /// The clock of its sender has told that.
+    pub is_stamped: bool,
     /// How long the server works before it answers, as answers have shown that stood in no queue.
     pub works_ns: i64,
     /// What that takes for it, as far as it is known.
@@ -308,6 +312,7 @@ impl SharedWindows {
                 has_come_behind: pair.has_come_behind(segment),
                 queued_ns: queued.behind_others_ns,
                 stood_ns: queued.stood_ns,
+                is_stamped: queued.is_stamped,
                 takes_ns: pair.pace.of(segment.payload_bytes).unwrap_or(0),
                 missed_elsewhere: missed.elsewhere,
                 missed: missed.before,
@@ -325,7 +330,9 @@ impl SharedWindows {
     /// The newest packet, which the server sent, came to the queue of the slowest link then.
     pub fn joined_at(&mut self, joined_ns: i64) {
         if let Some(pair) = self.pairs.get_mut(self.last).and_then(Option::as_deref_mut) {
-            pair.backlog.joined_at(joined_ns);
+            if !pair.counts_ms {
+                pair.backlog.joined_at(joined_ns);
+            }
         }
     }
 

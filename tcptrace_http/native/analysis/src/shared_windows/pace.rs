@@ -1,5 +1,6 @@
 //! What the slowest link takes for a segment, as far as segments that came at once tell.
 
+use super::early::Train;
 use crate::arrivals::OUTLASTED;
 use crate::byte_time::{self, PICOSECONDS};
 use crate::jitter::CLOSE_NS;
@@ -13,6 +14,12 @@ const HEADER_BYTES: u32 = 40;
 /// A packet comes by as much of its own time later than the link takes for it, for hosts and captures are no more exact.
 const SLACK_SHARE: i64 = 8;
 
+/// Distances that differ by no more than such a part of them agree on the pace.
+const AGREE_SHARE: i64 = 16;
+
+/// Of so many packets that come early the earliest counts.
+const VARIES_FOR: i64 = 16;
+
 /// What the slowest link takes for a packet, and for one without payload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct OnLink {
@@ -21,6 +28,8 @@ pub(super) struct OnLink {
     /// As much longer it may take by options and a frame, which the packet that told the pace had no more of: the
     /// shorter a packet is, the larger is the share of them in it.
     pub(super) headers_ns: i64,
+    /// ... and by so much times of the capture vary, as packets show that came early.
+    pub(super) varies_ns: i64,
 }
 
 impl OnLink {
@@ -31,8 +40,11 @@ impl OnLink {
 
     /// By so much it may come later without a pause of the link.
     pub(super) fn slack_ns(self) -> i64 {
-        self.headers_ns
-            .max((self.takes_ns / SLACK_SHARE).min(CLOSE_NS))
+        self.headers_ns.max(
+            self.varies_ns
+                .max(self.takes_ns / SLACK_SHARE)
+                .min(CLOSE_NS),
+        )
     }
 }
 
@@ -46,6 +58,13 @@ pub(super) struct Pace {
     /// When a packet came last, and what a byte takes at most by how close a shorter one came to that before it.
     came_ns: Option<i64>,
     most_ps: Option<i64>,
+    /// Distances that agree with the quickest.
+    pub(super) agreeing: u32,
+    /// The newest packets, and whether the newest of all came early behind others that were late.
+    train: Train,
+    is_early: bool,
+    /// By how much they come early, at most of late.
+    varies_ns: i64,
 }
 
 impl Pace {
@@ -55,7 +74,19 @@ impl Pace {
             return;
         }
         self.largest_bytes = self.largest_bytes.max(bytes);
-        let is_quicker = self.of(bytes).is_none_or(|takes_ns| gap_ns < takes_ns);
+        if self.is_early {
+            return;
+        }
+        let known_ns = self.of(bytes);
+        let agrees = known_ns.is_some_and(|takes_ns| {
+            takes_ns.saturating_sub(gap_ns).saturating_abs() <= takes_ns / AGREE_SHARE
+        });
+        let is_quicker = known_ns.is_none_or(|takes_ns| gap_ns < takes_ns);
+        if agrees {
+            self.agreeing = self.agreeing.saturating_add(1);
+        } else if is_quicker {
+            self.agreeing = 1;
+        }
         if is_quicker {
             self.quickest = Some((gap_ns, bytes));
         }
@@ -69,6 +100,14 @@ impl Pace {
         let Some(gap_ns) = gap_ns.filter(|gap_ns| *gap_ns >= 0) else {
             return;
         };
+        let early_ns = self.train.makes_early_ns(gap_ns, bytes, self);
+        self.train.comes(gap_ns, bytes);
+        self.is_early = early_ns.is_some();
+        if let Some(early_ns) = early_ns {
+            let less_ns = self.varies_ns.saturating_sub(self.varies_ns / VARIES_FOR);
+            self.varies_ns = less_ns.max(early_ns);
+            return;
+        }
         let gap_ps = gap_ns.saturating_add(CLOSE_NS).saturating_mul(PICOSECONDS);
         let most_ps = gap_ps.checked_div(wire(bytes)).unwrap_or(i64::MAX);
         self.most_ps = Some(self.most_ps.map_or(most_ps, |least| least.min(most_ps)));
@@ -98,6 +137,7 @@ impl Pace {
             takes_ns: self.of(bytes)?,
             bare_ns,
             headers_ns,
+            varies_ns: self.varies_ns,
         })
     }
 
@@ -136,6 +176,20 @@ mod tests {
         let mut quick = Pace::default();
         quick.follows(MS, 960);
         assert_eq!(quick.on_link(960).map(OnLink::slack_ns), Some(MS / 8));
+    }
+
+    #[test]
+    fn what_came_early_behind_what_was_late_is_no_pace_of_the_link() {
+        let mut pace = Pace::default();
+        let mut now_ns = 0;
+        for gap_ms in [12, 12, 12, 12, 12, 12, 15, 9, 12] {
+            now_ns += gap_ms * MS;
+            pace.comes(now_ns, 960);
+            pace.follows(gap_ms * MS, 960);
+        }
+        assert_eq!(pace.of(960), Some(12 * MS));
+        let slack_ns = pace.on_link(960).map(OnLink::slack_ns);
+        assert_eq!(slack_ns, Some(CLOSE_NS), "times vary by 3 ms");
     }
 
     #[test]

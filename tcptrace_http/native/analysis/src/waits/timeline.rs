@@ -52,6 +52,7 @@ mod room;
 mod room_before_loss;
 mod settling;
 mod shared;
+mod stamped;
 mod stood;
 mod told_by_host;
 mod waiting_acks;
@@ -175,6 +176,7 @@ pub(super) struct Timeline {
     as_heard: as_heard::AsHeard,
     own_time: own_time::OwnTime,
     written: written::Written,
+    stamped: stamped::Stamped,
 }
 
 impl Timeline {
@@ -235,17 +237,13 @@ impl Timeline {
             as_heard: as_heard::AsHeard::default(),
             own_time: own_time::OwnTime::default(),
             written: written::Written::default(),
+            stamped: stamped::Stamped::default(),
         }
     }
 
     /// The sender of the first segment had more in its buffer.
     pub(super) fn goes_on(&mut self) {
         self.has_more = true;
-    }
-
-    /// The other direction has spoken: what comes is another message.
-    pub(super) fn begins(&mut self) {
-        self.is_answer = true;
     }
 
     /// The first segment of an answer went by at `time_ns`, so much later than the question as it took longer than
@@ -318,6 +316,7 @@ impl Timeline {
         self.note_own_time((data, is_answer), told);
         self.note_written((data, is_answer), told, route, acks);
         let stood_until_ns = self.stood_before((data, is_answer), told, route, acks);
+        self.note_stamp(data);
         let held = self.held_before_loss(data, route, acks);
         let before = self.sent.map_or(data.at, |(sent, _)| sent);
         let ack_delay = self.ack_delay(data, route, acks);
@@ -368,7 +367,9 @@ impl Timeline {
             follows_copy,
             ack_delay,
             is_let_go_by_other: data.sharing.by_other,
-            waited_first: waited_first
+            waited_first: stood
+                .filter(|_| self.stamped.tells)
+                .or(waited_first)
                 .or(held.map(LetGo::would_come))
                 .or(held_by_window)
                 .or(stood),
@@ -391,10 +392,5 @@ impl Timeline {
         if (!self.settles_by_ack && !self.has_hole) || self.pending.len() > PENDING_MAX {
             self.settle(data.end, data.at, route);
         }
-    }
-
-    /// A probe of a window of zero went by.
-    pub(super) fn probe(&mut self, at: Moment) {
-        self.probed_ns = Some(at.time_ns);
     }
 }

@@ -22,7 +22,11 @@ impl Timeline {
             self.window.is_written_behind(self.sent_until);
         }
         let was_full = self.was_full(data.full_bytes);
+        if self.has_left_together(data) && !is_answer {
+            return None;
+        }
         let gap = data.at.time_ns.saturating_sub(sent.time_ns);
+        let (data, gap) = self.as_left(data).unwrap_or((data, gap));
         let rtt = route.rtt_ns();
         let are_full = was_full && data.is_full() && !data.opens_hole;
         let is_in_flight = self.is_in_burst(gap, data, route, acks);
@@ -183,15 +187,6 @@ impl Timeline {
             return Some((self.words.burst, ASSUMED));
         }
         Some(told)
-    }
-
-    /// What limits a sender that seems to have stopped at `limit`: with less than the smallest buffer holds it was a window,
-    /// for one that others use as well looks like one of its own that does not grow.
-    fn of_small(&self, limit: Limit, data: Data) -> Limit {
-        match limit {
-            Limit::SendBuffer if !self.window.may_fill_buffer(data.bytes) => Limit::SlowStart,
-            limit => limit,
-        }
     }
 
     /// Whether the segment before was a full one. Where no MSS was offered a much larger one shows that it was not,

@@ -22,7 +22,8 @@ impl Timeline {
         // What lies between it and this data left no sooner than that.
         let end = self.sent_until;
         if let Some((before, _)) = self.sent {
-            self.window_hears(acks, Acks::known_by(before.time_ns, route.to_sender_ns));
+            let left_ns = self.newest_left_ns(before);
+            self.window_hears(acks, Acks::known_by(left_ns, route.to_sender_ns));
         }
         self.window.has_buffer_of(data.sharing.buffer);
         self.window.has_full_buffer_of(data.sharing.full_buffer);
@@ -94,6 +95,15 @@ impl Timeline {
             return Limit::SendBuffer;
         }
         limit
+    }
+
+    /// What limits a sender that seems to have stopped at `limit`: with less than the smallest buffer holds it was a window,
+    /// for one that others use as well looks like one of its own that does not grow.
+    pub(super) fn of_small(&self, limit: Limit, data: Data) -> Limit {
+        match limit {
+            Limit::SendBuffer if !self.window.may_fill_buffer(data.bytes) => Limit::SlowStart,
+            limit => limit,
+        }
     }
 
     /// ... as what was outstanding shows, if the window is its own.

@@ -80,6 +80,9 @@ impl Timeline {
         };
         let room_ns = opening.begun_ns.saturating_sub(from_ns);
         let most_ns = stood_ns.min(room_ns);
+        if opening.is_stamped {
+            return most_ns;
+        }
         let sure_ns = room_ns.saturating_sub(most_ns);
         let more_ns = self.works_ns().saturating_sub(sure_ns);
         most_ns.saturating_sub(more_ns.clamp(0, most_ns / 2))

@@ -20,6 +20,9 @@ impl Timeline {
         acks: &Acks,
     ) -> Option<i64> {
         let stood_until_ns = self.leaves((data, is_answer), told, route, acks);
+        if let Some(gap_ns) = self.left_after_ns(data).filter(|_| !is_answer) {
+            return Some(data.at.time_ns.saturating_sub(gap_ns));
+        }
         let is_of_buffer = told == Some(Cause::SendLimitedSendBuffer);
         if let Some(waited_ns) = self.refills.waited_ns.filter(|_| is_of_buffer) {
             return Some(data.at.time_ns.saturating_sub(waited_ns));

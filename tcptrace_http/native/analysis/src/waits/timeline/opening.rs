@@ -29,6 +29,8 @@ pub(super) struct Opening {
     pub(super) bytes: u32,
     /// How long it may have stood before the slowest link.
     pub(super) stood_ns: i64,
+    /// ... as the clock of its sender has it.
+    pub(super) is_stamped: bool,
     /// When that began to send it.
     pub(super) begun_ns: i64,
     /// The window that it waited for, if another connection's ACK made the room; or it was lost, and sent again.
@@ -48,6 +50,11 @@ pub(super) struct Opening {
 }
 
 impl Timeline {
+    /// The other direction has spoken: what comes is another message.
+    pub(in crate::waits) fn begins(&mut self) {
+        self.is_answer = true;
+    }
+
     /// An answer begins with this segment, if there is room to remember it.
     pub(super) fn begins_answer(&mut self, data: Data, is_missed: bool) {
         self.pushes.begins_with(data);
@@ -72,6 +79,7 @@ impl Timeline {
             time_ns: data.at.time_ns,
             bytes: data.bytes,
             stood_ns: data.sharing.stood_ns,
+            is_stamped: data.sharing.is_stamped,
             begun_ns: data.at.time_ns.saturating_sub(data.sharing.takes_ns),
             held: paced
                 .or(window.filter(|_| data.sharing.is_shared))
@@ -128,6 +136,7 @@ impl Timeline {
         if is_newest && !is_known && self.openings.len() < OPENINGS_MAX {
             let bytes = self.sent_until.saturating_sub(self.sent_start);
             self.openings.push_back(Opening {
+                is_stamped: false,
                 time_ns: at.time_ns,
                 bytes: u32::try_from(bytes).unwrap_or(0),
                 stood_ns: 0,

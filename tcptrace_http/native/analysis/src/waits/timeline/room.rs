@@ -1,6 +1,7 @@
 //! When the windows had room for data, and when its sender knew.
 
 use super::super::acks::{Acks, Released};
+use super::super::partition::Moment;
 use super::shared::phase_of;
 use super::{Data, Route, Timeline};
 use crate::jitter::AT_ONCE_MAX_NS;
@@ -16,6 +17,11 @@ const TIMER_BACKS_OFF: i64 = 2;
 const TIMER_VARIES_SHARE: i64 = 4;
 
 impl Timeline {
+    /// A probe of a window of zero went by.
+    pub(in crate::waits) fn probe(&mut self, at: Moment) {
+        self.probed_ns = Some(at.time_ns);
+    }
+
     /// Whether data that lay in the sender's buffer is short because the receiver's window has room for no more. Who
     /// avoids silly windows waits for room for a full segment, and sends what there is room for when a timer runs out
     /// (RFC 1122, section 4.2.3.4).
