@@ -16,7 +16,10 @@ const CLOCK_SURE_NS: i64 = 100_000_000;
 /// A queue that grows makes them take longer, by no more than this while it is believed; the next
 /// slower clock in use takes four times as long.
 const CLOCK_SLOW_MAX: i64 = 3;
-/// Two clocks differ in their rates by no more than such a part (RFC 6817, appendix A.2: some 100 parts in a million).
+/// A clock that counts anything but milliseconds is further off than by such a part of what passed.
+const CLOCK_OFF_SHARE: i64 = 2;
+/// The clocks of two hosts differ in their rates by less than such a part: crystals are exact to some ten parts in a
+/// million (RFC 6817, appendix A.2, has what that does to the least delay).
 const SKEW_MAX_SHARE: i64 = 10_000;
 /// Half of the delay that LEDBAT calls a full queue (RFC 6817, section 2.5: 100 ms), ten times what
 /// CoDel leaves standing (RFC 8289: 5 ms).
@@ -34,6 +37,7 @@ pub struct SenderClock {
     least_ns: i64,
     least_at_ns: i64,
     is_sure: bool,
+    counts_ms: bool,
 }
 
 impl SenderClock {
@@ -59,6 +63,8 @@ impl SenderClock {
         if counted >= CLOCK_SURE_NS {
             self.is_sure = elapsed <= counted.saturating_mul(CLOCK_SLOW_MAX)
                 && counted <= elapsed.saturating_mul(CLOCK_SLOW_MAX);
+            let off = elapsed.saturating_sub(counted).saturating_abs();
+            self.counts_ms = off <= counted.min(elapsed) / CLOCK_OFF_SHARE;
         }
         offset.saturating_sub(least_ns.min(offset))
     }
@@ -72,10 +78,10 @@ impl SenderClock {
         })
     }
 
-    /// Whether it is known to count milliseconds.
+    /// Whether it is known to count milliseconds, and no multiple of them.
     #[must_use]
-    pub fn is_sure(&self) -> bool {
-        self.is_sure
+    pub fn counts_ms(&self) -> bool {
+        self.counts_ms
     }
 }
 
@@ -201,6 +207,20 @@ mod tests {
             let late_ns = clock.late_ns(time_ns, ticks);
             assert!(late_ns < MS, "{late_ns} after {second} s");
         }
+    }
+
+    #[test]
+    fn a_clock_that_counts_two_milliseconds_is_told_from_one_that_stood_in_a_queue() {
+        let counts_ms = |elapsed_ms: i64, ticks: u32| {
+            let mut clock = SenderClock::default();
+            clock.late_ns(0, 7);
+            clock.late_ns(elapsed_ms * MS, ticks + 7);
+            clock.counts_ms()
+        };
+        assert!(counts_ms(200, 200));
+        assert!(counts_ms(290, 200), "a queue of 90 ms");
+        assert!(!counts_ms(400, 200));
+        assert!(!counts_ms(100, 200));
     }
 
     #[test]

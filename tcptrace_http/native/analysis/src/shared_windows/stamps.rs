@@ -32,7 +32,7 @@ impl HostPair {
         let least_ns = connection.clock.late_ns(time_ns, stamp);
         let since_opening_ns = connection.clock.later_than_first_ns(time_ns, stamp);
         let by_opening_ns = connection.opened_late_ns.saturating_add(since_opening_ns);
-        self.counts_ms |= connection.clock.is_sure();
+        self.counts_ms |= connection.clock.counts_ms();
         self.counts_ms.then_some(Late {
             least_ns,
             most_ns: least_ns.max(by_opening_ns),
