@@ -103,17 +103,8 @@ impl Backlog {
         } = packet;
         let begun_ns = time_ns.saturating_sub(service.takes_ns);
         let slack_ns = service.slack_ns().saturating_add(packet.lost_ns);
-        let latest_ns = |due_ns: i64| due_ns.saturating_add(slack_ns);
-        let goes_on = |busy: &Busy| begun_ns <= latest_ns(busy.last_ns);
-        let goes_on_as_before = self.had_not_paused(time_ns, service.takes_ns, slack_ns);
-        let known = goes_on_as_before.or(self.busy.filter(goes_on));
-        if known.is_none() {
-            self.paused = self.busy.map(|before| Paused {
-                before,
-                due_ns: before.last_ns.saturating_add(service.takes_ns),
-            });
-        }
-        let busy = known.unwrap_or(Busy {
+        let goes_on = self.goes_on(time_ns, service.takes_ns, slack_ns);
+        let busy = goes_on.unwrap_or(Busy {
             since_ns: begun_ns,
             last_ns: time_ns,
             client_port: Some(client_port),
@@ -121,12 +112,8 @@ impl Backlog {
         });
         let is_alone = busy.client_port == Some(client_port);
         let all_ns = begun_ns.saturating_sub(busy.since_ns).max(0);
-        let stamped_ns = packet.late.map(|late| {
-            let behind_ns = |late_ns: i64| late_ns.saturating_sub(service.longer_ns()).max(0);
-            behind_ns(late.most_ns)
-                .min(all_ns)
-                .max(behind_ns(late.least_ns))
-        });
+        let longer_ns = service.longer_ns();
+        let stamped_ns = packet.late.map(|late| late.stood_ns(longer_ns, all_ns));
         let joined_ns =
             stamped_ns.map_or(busy.joined_ns, |stood_ns| begun_ns.saturating_sub(stood_ns));
         self.busy = Some(Busy {
@@ -168,6 +155,23 @@ impl Backlog {
         self.newest = [(client_port, time_ns), other];
     }
 
+    /// The work of the link that a packet is part of which comes now and takes so long there; none if that had paused, or
+    /// seems so until the next packet comes.
+    fn goes_on(&mut self, time_ns: i64, takes_ns: i64, slack_ns: i64) -> Option<Busy> {
+        let begun_ns = time_ns.saturating_sub(takes_ns);
+        let goes_on = |busy: &Busy| begun_ns <= busy.last_ns.saturating_add(slack_ns);
+        let known = self
+            .had_not_paused(time_ns, takes_ns, slack_ns)
+            .or(self.busy.filter(goes_on));
+        if known.is_none() {
+            self.paused = self.busy.map(|before| Paused {
+                before,
+                due_ns: before.last_ns.saturating_add(takes_ns),
+            });
+        }
+        known
+    }
+
     /// The link's work before it seemed to pause, if a packet comes as soon as it would if that had gone on: the one that
     /// came late was not late on the link.
     fn had_not_paused(&mut self, time_ns: i64, takes_ns: i64, slack_ns: i64) -> Option<Busy> {
@@ -178,11 +182,12 @@ impl Backlog {
             .contains(&late_ns)
             .then_some(Paused { due_ns, ..paused });
         let meanwhile = self.busy.and_then(|busy| busy.client_port);
+        let of_one = paused
+            .before
+            .client_port
+            .filter(|port| meanwhile == Some(*port));
         let before = Busy {
-            client_port: paused
-                .before
-                .client_port
-                .filter(|_| paused.before.client_port == meanwhile),
+            client_port: of_one,
             ..paused.before
         };
         (late_ns < slack_ns).then_some(before)

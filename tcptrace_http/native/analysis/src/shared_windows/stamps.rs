@@ -20,6 +20,17 @@ pub(super) struct Late {
     pub(super) most_ns: i64,
 }
 
+impl Late {
+    /// How long the packet stood in the queue of a link that takes so much longer for it than for its headers, and that has
+    /// worked for `busy_ns` without a pause.
+    pub(super) fn stood_ns(self, longer_ns: i64, busy_ns: i64) -> i64 {
+        let behind_ns = |late_ns: i64| late_ns.saturating_sub(longer_ns).max(0);
+        behind_ns(self.most_ns)
+            .min(busy_ns)
+            .max(behind_ns(self.least_ns))
+    }
+}
+
 impl HostPair {
     /// How late a packet of the server is, if its clock tells.
     pub(super) fn late(&mut self, time_ns: i64, segment: &Segment<'_>) -> Option<Late> {
@@ -27,7 +38,8 @@ impl HostPair {
         let way_ns = self.to_server_ns;
         let connection = self.connection(segment.destination_port, segment.source_port)?;
         if segment.has(flags::SYN) {
-            connection.opened_late_ns = connection.opening_late_ns(time_ns, way_ns?);
+            let late_ns = way_ns.map(|way_ns| connection.opening_late_ns(time_ns, way_ns));
+            connection.opened_late_ns = late_ns.unwrap_or(0);
         }
         let least_ns = connection.clock.late_ns(time_ns, stamp);
         let since_opening_ns = connection.clock.later_than_first_ns(time_ns, stamp);

@@ -156,21 +156,13 @@ impl Side {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{number, BYTES, MS, PORTS, WAY};
+    use super::super::tests::{number, of_known_link, BYTES, MS, PORTS, WAY};
     use super::*;
 
     /// On a link that takes 11 ms for a segment: two full segments and what is shorter, or a FIN, leave after a second, and
     /// the first of them is acknowledged so many microseconds after that.
     fn is_told(acked_us: i64, ends_with_fin: bool) -> bool {
-        let mut queue = SentQueue::default();
-        queue.opens(PORTS, number(0));
-        for segment in 0..5 {
-            queue.sends(0, PORTS, (number(segment), BYTES), WAY);
-        }
-        for (acked, time_ms) in (1..).zip([33, 44, 55, 66, 77]) {
-            queue.hears(time_ms * MS, PORTS, (number(acked), 0), WAY, None);
-        }
-        assert_eq!(queue.byte_ps(), Some(10_000_000));
+        let mut queue = of_known_link();
         for segment in [5, 6] {
             queue.sends(1000 * MS, PORTS, (number(segment), BYTES), WAY);
         }

@@ -49,20 +49,12 @@ impl Side {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{number, BYTES, MS, PORTS, WAY};
-    use super::*;
+    use super::super::tests::{number, of_known_link, BYTES, MS, PORTS, WAY};
 
     /// On a link that takes 11 ms for a segment five leave after a second, of which the first is sent again 45 ms later, and
     /// four more behind it. All five are acknowledged then: when the ACK of another segment is due that leaves after it.
     fn due_after(acked_ms: i64) -> Option<i64> {
-        let mut queue = SentQueue::default();
-        queue.opens(PORTS, number(0));
-        for segment in 0..5 {
-            queue.sends(0, PORTS, (number(segment), BYTES), WAY);
-        }
-        for (acked, time_ms) in (1..).zip([33, 44, 55, 66, 77]) {
-            queue.hears(time_ms * MS, PORTS, (number(acked), 0), WAY, None);
-        }
+        let mut queue = of_known_link();
         for segment in 5..10 {
             queue.sends(1000 * MS, PORTS, (number(segment), BYTES), WAY);
         }

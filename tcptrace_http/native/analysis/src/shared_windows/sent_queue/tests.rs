@@ -34,6 +34,13 @@ fn after(segments: u32, acks_ms: &[i64], asked: Option<Closest>) -> SentQueue {
     queue
 }
 
+/// A link that takes 11 ms for a segment, as five have told.
+pub(super) fn of_known_link() -> SentQueue {
+    let queue = after(5, &[33, 44, 55, 66, 77], None);
+    assert_eq!(queue.byte_ps(), Some(10_000_000));
+    queue
+}
+
 #[test]
 fn acks_that_are_all_delayed_come_in_the_pace_of_the_link() {
     assert_eq!(after(5, &[330, 440, 550], None).byte_ps(), None);

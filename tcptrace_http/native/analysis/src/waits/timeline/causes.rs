@@ -4,6 +4,7 @@ use super::super::acks::{Acks, Released};
 use super::super::partition::{ASSUMED, INFERRED, SEEN};
 use super::repairs::repair;
 use super::shared::{is_in_turn, left_with_no_ack, limit_of, window_of};
+use super::stamped::STAMPS_VARY_NS;
 use super::{Data, Route, Timeline, OPTIONS_BYTES};
 use crate::shared_windows::is_rhythm;
 use crate::used_window::Limit;
@@ -22,11 +23,12 @@ impl Timeline {
             self.window.is_written_behind(self.sent_until);
         }
         let was_full = self.was_full(data.full_bytes);
-        if self.has_left_together(data) && !is_answer {
+        let left = self.as_left(data);
+        if left.is_some_and(|(_, gap)| gap <= STAMPS_VARY_NS) && !is_answer {
             return None;
         }
         let gap = data.at.time_ns.saturating_sub(sent.time_ns);
-        let (data, gap) = self.as_left(data).unwrap_or((data, gap));
+        let (data, gap) = left.unwrap_or((data, gap));
         let rtt = route.rtt_ns();
         let are_full = was_full && data.is_full() && !data.opens_hole;
         let is_in_flight = self.is_in_burst(gap, data, route, acks);

@@ -9,7 +9,7 @@ use super::{Data, Timeline};
 use crate::shared_windows::Sharing;
 
 /// Two times of a clock that counts milliseconds are no more exact than this.
-const STAMPS_VARY_NS: i64 = 2_000_000;
+pub(super) const STAMPS_VARY_NS: i64 = 2_000_000;
 
 /// What the clock of its sender has told of the newest data.
 #[derive(Clone, Copy, Debug, Default)]
@@ -59,12 +59,6 @@ impl Timeline {
         } else {
             came.time_ns
         }
-    }
-
-    /// Whether it left together with the data before.
-    pub(super) fn has_left_together(&self, data: Data) -> bool {
-        let left_after_ns = self.left_after_ns(data);
-        left_after_ns.is_some_and(|gap_ns| gap_ns <= STAMPS_VARY_NS)
     }
 
     /// As it would have come if nothing had stood before it, and how long behind the data before.
