@@ -34,6 +34,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.detectors._capture import TCPDUMP, capture_finding
+from tcptrace_http.detectors._wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,9 +54,9 @@ def find(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
     return capture_finding(tables["flaws"], "capture_gap").with_columns(
         severity=pl.lit("warning"),
         summary=pl.format(
-            "the capture lacks {} bytes that were acknowledged, in {} holes of {}",
-            "bytes",
-            "count",
+            "the capture lacks {} that the receiver acknowledged, in {} of {}",
+            counted("bytes", "byte"),
+            counted("count", "hole"),
             "of_flows",
         ),
         evidence=pl.format(

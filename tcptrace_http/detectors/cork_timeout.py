@@ -34,6 +34,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from tcptrace_http.detectors._wording import counted
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -134,16 +136,16 @@ def _of_ends(tails: pl.LazyFrame) -> pl.LazyFrame:
         confidence=_sure(),
         cause=pl.lit("stall.cork_timeout"),
         summary=pl.format(
-            "the last {} bytes came {} ms after the full segments before them, as of {} responses of this server:"
+            "the last {} came {} ms after the full segments before them, as of {} of this server:"
             " a corked socket's timer",
-            "pause_released_bytes",
+            counted("pause_released_bytes", "byte"),
             (pl.col("pause").dt.total_nanoseconds() / 1e6).round(1),
-            "holds",
+            counted("holds", "response"),
         ),
         evidence=pl.format(
-            "frame {} ends {} full segments; frame {} came {} ms after the ACK of all of them",
+            "frame {} ends {}; frame {} came {} ms after the ACK of all of them",
             "pause_previous_frame",
-            "pause_segments_before",
+            counted("pause_segments_before", "full segment"),
             "pause_released_frame",
             (pl.col("pause_since_ack").dt.total_nanoseconds() / 1e6).round(1),
         ),
@@ -186,11 +188,11 @@ def _of_whole_responses(tables: Mapping[str, pl.DataFrame], tails: pl.LazyFrame)
             confidence=_sure() - 0.15,
             cause=pl.lit("stall.cork_timeout"),
             summary=pl.format(
-                "the response of {} bytes came {} ms late as a whole, as the ends of {} responses of this server:"
+                "the response of {} bytes came {} ms late as a whole, as the ends of {} of this server:"
                 " a corked socket's timer",
                 "response_wire_bytes",
                 (lost / 1e6).round(1),
-                "holds",
+                counted("holds", "response"),
             ),
             evidence=pl.format(
                 "request in frame {}, response in frame {} after {} ms; others of this server began after {} ms",

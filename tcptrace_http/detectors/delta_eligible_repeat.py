@@ -45,6 +45,7 @@ from tcptrace_http.detectors._objects import (
     shown,
     time_of_bytes,
 )
+from tcptrace_http.detectors._wording import times
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -103,14 +104,13 @@ def find(
             severity=severity(),
             confidence=pl.lit(0.8),
             summary=pl.format(
-                "{} was fetched {} times again with small changes: {} bytes were sent, the differences are {};"
-                " {} ms",
+                "{} was fetched {} again with small changes: {} bytes were sent, the differences are {}; {} ms",
                 shown("host", "target"),
-                "times",
+                times("times"),
                 "body_bytes",
                 "delta_bytes",
                 milliseconds("lost"),
-            ).str.replace(" 1 times again", " once again", literal=True),
+            ),
             evidence=pl.format(
                 "requests in frames {}; measured with zstd -3 and the response before as prefix",
                 pl.col("request_frames").list.head(10).cast(pl.List(pl.String)).list.join(", "),

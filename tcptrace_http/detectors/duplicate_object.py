@@ -44,6 +44,7 @@ from tcptrace_http.detectors._objects import (
     severity,
     shown,
 )
+from tcptrace_http.detectors._wording import times
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -107,13 +108,13 @@ def find(
             severity=severity(),
             confidence=pl.lit(0.9),
             summary=pl.format(
-                "the {} bytes of {} were fetched {} times again: {} kB, in {} ms",
+                "the {} bytes of {} were fetched {} again: {} kB, in {} ms",
                 "body_bytes",
                 "how",
-                "times",
+                times("times"),
                 kilobytes(pl.col("sent_bytes")),
                 milliseconds("lost"),
-            ).str.replace(" 1 times again", " once again", literal=True),
+            ),
             evidence=pl.format(
                 "frames {}; body {} (XXH3)",
                 pl.col("request_frames").list.head(10).cast(pl.List(pl.String)).list.join(", "),

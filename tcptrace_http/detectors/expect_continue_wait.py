@@ -36,6 +36,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.detectors._objects import milliseconds, of_several, severity, shown
+from tcptrace_http.detectors._wording import times
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -108,13 +109,13 @@ def find(
         )
         .with_columns(
             summary=pl.format(
-                "{} times the body of {} {} waited for a 100 (Continue) that {}: {} ms",
-                "times",
+                "{} the body of {} {} waited for a 100 (Continue) that {}: {} ms",
+                times("times"),
                 "method",
                 shown("host", "target"),
                 "how",
                 milliseconds("lost"),
-            ).str.replace("^1 times", "once"),
+            ),
             evidence=pl.format(
                 "heads end in frames {}, bodies begin in frames {}; {} bytes",
                 pl.col("head_frames").list.head(10).cast(pl.List(pl.String)).list.join(", "),

@@ -36,6 +36,7 @@ from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.detectors._host_pairs import CONNECTIONS, OPENINGS, SERVICE
 from tcptrace_http.detectors._rounds import is_limited_by_its_window, rounds_saved, time_of_rounds
+from tcptrace_http.detectors._wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -124,21 +125,21 @@ def find(tables: Mapping[str, pl.DataFrame], *, segments_allowed: int = SEGMENTS
             summary=pl.when("is_small")
             .then(
                 pl.format(
-                    "{} port {} began {} connection(s) with {} segments at most, where {} are allowed",
+                    "{} port {} began {} with {} at most, where {} are allowed",
                     "server",
                     "server_port",
-                    "times",
-                    "largest_first",
+                    counted("times", "connection"),
+                    counted("largest_first", "segment"),
                     "window",
                 )
             )
             .otherwise(
                 pl.format(
-                    "{} port {} began {} connection(s) with up to {} segments and had to send {} of them again",
+                    "{} port {} began {} with up to {} and had to send {} of them again",
                     "server",
                     "server_port",
-                    "times",
-                    "largest_first",
+                    counted("times", "connection"),
+                    counted("largest_first", "segment"),
                     "resent",
                 )
             ),

@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.detectors._host_pairs import CONNECTIONS, ENDINGS, FIRST_REQUESTS
 from tcptrace_http.detectors._repeats import of_services, with_repeat
+from tcptrace_http.detectors._wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -69,9 +70,9 @@ def find(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
         )
     )
     what = pl.format(
-        "the server closed after {} responses and left {} pipelined requests unanswered, from {} {} on",
-        "answered",
-        "unanswered",
+        "the server closed after {} and left {} unanswered, from {} {} on",
+        counted("answered", "response"),
+        counted("unanswered", "pipelined request"),
         "method",
         pl.col("target").str.head(80),
     )

@@ -38,6 +38,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.detectors._host_pairs import CONNECTIONS, PAIR, RECOVERIES
+from tcptrace_http.detectors._wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -156,12 +157,12 @@ def find(
             ),
             summary=pl.format(
                 "{} had {} connections to {} in use at once; {} of them lost data within two round trips of"
-                " each other, {} handshakes stood in a queue",
+                " each other, {} stood in a queue",
                 "client",
                 "at_once",
                 "server",
                 "together",
-                "inflated",
+                counted("inflated", "handshake"),
             ),
             evidence=pl.format(
                 "{} connections with SYNs in frames {} to {}; {} of {} segments of the server sent again; {} ms"

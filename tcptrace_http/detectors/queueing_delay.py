@@ -36,6 +36,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.detectors._recoveries import ms, ns
+from tcptrace_http.detectors._wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -104,12 +105,12 @@ def find(
                 ms("most_delay"),
             ),
             evidence=pl.format(
-                "{} ms in frame {}, most in frame {}, {} ms at the end; {} packets, {}; least round trip {} ms",
+                "{} ms in frame {}, most in frame {}, {} ms at the end; {}, {}; least round trip {} ms",
                 ms("first_delay"),
                 "first_frame",
                 "most_frame",
                 ms("last_delay"),
-                "samples",
+                counted("samples", "packet"),
                 pl.when(pl.col("measured_by").cast(pl.String) == "one_way")
                 .then(pl.lit("by the server's timestamps"))
                 .otherwise(pl.lit("by round trips")),

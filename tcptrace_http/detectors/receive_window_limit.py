@@ -35,6 +35,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.detectors._recoveries import ms, ns
+from tcptrace_http.detectors._wording import counted, times
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -99,19 +100,19 @@ def find(
         .with_columns(
             cause=pl.lit("send_limited.receive_window"),
             summary=pl.format(
-                "the response waited {} times for the client's receive window, {} ms in all",
-                "rounds",
+                "the response waited {} for the client's receive window, {} ms in all",
+                times("rounds"),
                 ms("waited"),
             ),
             evidence=pl.format(
                 "frames {} to {}; {} bytes; round trip {} ms; window scale {};"
-                " windows that double would have needed {} waits",
+                " windows that double would have needed {}",
                 "first_frame",
                 "last_frame",
                 pl.coalesce(pl.col("response_wire_bytes").cast(pl.String), pl.lit("unknown")),
                 (rtt / 1e6).round(1),
                 pl.coalesce(pl.col("client_window_scale").cast(pl.String), pl.lit("none")),
-                needed.cast(pl.Int64),
+                counted(needed.cast(pl.Int64), "wait"),
             ),
             remedy=pl.lit(REMEDY),
         )

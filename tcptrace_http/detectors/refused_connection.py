@@ -35,6 +35,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.detectors._host_pairs import CONNECTIONS, ENDINGS, PAIR, SERVICE
+from tcptrace_http.detectors._wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -122,9 +123,9 @@ def find(tables: Mapping[str, pl.DataFrame], *, success_max_seconds: int = SUCCE
             confidence=pl.lit(0.98),
             cause=pl.lit(None),
             summary=pl.format(
-                "{} refused {} connection(s) of {} to port {}{}; {} succeeded there within {} s",
+                "{} refused {} of {} to port {}{}; {} succeeded there within {} s",
                 "server",
-                "times",
+                counted("times", "connection"),
                 "client",
                 "ports",
                 pl.when(pl.col("port_count") > PORTS_SHOWN)

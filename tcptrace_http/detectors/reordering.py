@@ -35,6 +35,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.detectors._recoveries import CONFIDENCE_MIN, ms, ns
+from tcptrace_http.detectors._wording import by_number, counted, times
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -86,16 +87,17 @@ def find(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
             severity=pl.when(ns("lost") == 0).then(pl.lit("info")),
             cause=pl.when(ns("lost") > 0).then(pl.lit("network.reordering")),
             summary=pl.format(
-                "{} segments of the {} were overtaken on the path{}",
-                "segments",
+                "{} of the {} {} overtaken on the path{}",
+                counted("segments", "segment"),
                 pl.when(is_response).then(pl.lit("server")).otherwise(pl.lit("client")),
+                by_number("segments", "was", "were"),
                 pl.format(", by up to {} ms", ms("latest")).fill_null(""),
             ),
             evidence=pl.format(
-                "{} times, first in frame {}; up to {} duplicate ACKs; {} ms in which nothing else came",
-                "times",
+                "{}, first in frame {}; up to {}; {} ms in which nothing else came",
+                times("times"),
                 "first_frame",
-                "most_acks",
+                counted("most_acks", "duplicate ACK"),
                 ms("lost"),
             ),
             remedy=pl.lit(REMEDY),

@@ -37,6 +37,7 @@ from typing import TYPE_CHECKING, Final
 from tcptrace_http.detectors._host_pairs import CONNECTIONS, OPENINGS, PAIR
 from tcptrace_http.detectors._reuse import needless
 from tcptrace_http.detectors._rounds import is_limited_by_its_window, rounds_saved, time_of_rounds
+from tcptrace_http.detectors._wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -129,12 +130,11 @@ def find(
             confidence=pl.lit(0.85),
             cause=pl.lit("send_limited.slow_start"),
             summary=pl.format(
-                "{} connection(s) of {} to {} began in slow start again, where an earlier one had shown {}"
-                " segments in a round trip",
-                "times",
+                "{} of {} to {} began in slow start again, where an earlier one had shown {} in a round trip",
+                counted("times", "connection"),
                 "client",
                 "server",
-                "window",
+                counted("window", "segment"),
             ),
             evidence=pl.format(
                 "flow {} came in flights of {} segments, from frame {} on; flow {} had been faster",

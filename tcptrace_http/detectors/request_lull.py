@@ -38,6 +38,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from tcptrace_http.detectors._wording import times
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -291,7 +293,7 @@ def _told(chains: pl.LazyFrame) -> pl.LazyFrame:
             " round trip of {} ms",
             "lulls",
             "url",
-            pl.when(pl.col("pages") == 1).then(pl.lit("once")).otherwise(pl.format("{} times", "pages")),
+            times("pages"),
             milliseconds,
         ),
         evidence=pl.format(

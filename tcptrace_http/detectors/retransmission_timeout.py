@@ -36,6 +36,7 @@ from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.detectors._recoveries import ms, ns
 from tcptrace_http.detectors._timer_waits import timer_waits
+from tcptrace_http.detectors._wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -78,10 +79,10 @@ def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) 
             "who",
         ),
         evidence=pl.format(
-            "{}; {} segments in all, {} duplicate ACKs; round trip {} ms, so that {} ms are due to the timer",
+            "{}; {} in all, {}; round trip {} ms, so that {} ms are due to the timer",
             seen,
-            pl.coalesce(pl.col("segments").cast(pl.String), pl.lit("unknown")),
-            pl.col("duplicate_acks").fill_null(0),
+            counted("segments", "segment").fill_null("unknown segments"),
+            counted(pl.col("duplicate_acks").fill_null(0), "duplicate ACK"),
             pl.coalesce(ms("rtt").cast(pl.String), pl.lit("unknown")),
             by_timer,
         ),

@@ -32,6 +32,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.detectors._capture import capture_finding
+from tcptrace_http.detectors._wording import by_number, counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,10 +52,11 @@ def find(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
     return capture_finding(tables["flaws"], "segmentation_offload").with_columns(
         severity=pl.lit("info"),
         summary=pl.format(
-            "{} packets of {} have more payload than a segment may, the largest {} bytes: what the"
-            " capture shows are not the segments of the wire",
-            "count",
+            "{} of {} {} more payload than a segment may, the largest {} bytes: what the capture shows are"
+            " not the segments of the wire",
+            counted("count", "packet"),
             "of_flows",
+            by_number("count", "has", "have"),
             "bytes_max",
         ),
         evidence=pl.format("flow {} first, frame {}", "flow_min", "first_frame"),

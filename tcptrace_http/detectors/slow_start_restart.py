@@ -36,6 +36,7 @@ from tcptrace_http.detectors._held import held
 from tcptrace_http.detectors._recoveries import ms, ns
 from tcptrace_http.detectors._when_left import when_left
 from tcptrace_http.detectors._window_flights import between_holds
+from tcptrace_http.detectors._wording import counted, times
 from tcptrace_http.detectors.delayed_ack_first_segment import CAUSE as DELAYED_ACK
 
 if TYPE_CHECKING:
@@ -223,10 +224,10 @@ def find(
                 earlier,
             ),
             evidence=pl.format(
-                "flights start in frames {}; round trip {} ms; initial window {} segments",
+                "flights start in frames {}; round trip {} ms; initial window {}",
                 pl.col("flight_first_frames").cast(pl.List(pl.String)).list.join(", "),
                 (rtt / 1e6).round(3),
-                "initial_window_segments",
+                counted("initial_window_segments", "segment"),
             ),
             remedy=pl.lit(REMEDY),
         )
@@ -267,8 +268,8 @@ def find_in_waits(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
             confidence=pl.lit(CONFIDENCE_OF_WAITS),
             cause=pl.lit(_CAUSE),
             summary=pl.format(
-                "after an idle period the response waited {} times for its window to grow again, {} ms in all",
-                "waits",
+                "after an idle period the response waited {} for its window to grow again, {} ms in all",
+                times("waits"),
                 ms("lost"),
             ),
             evidence=pl.format(

@@ -35,6 +35,7 @@ from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.detectors._held import LOST_MIN
 from tcptrace_http.detectors._hold_owner import FROM_CLIENT
+from tcptrace_http.detectors._wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -142,9 +143,9 @@ def _costing(cost: pl.LazyFrame) -> pl.LazyFrame:
         pl.when(is_window)
         .then(
             pl.format(
-                "its head of {} bytes is more than the {} segments the client could send at once",
+                "its head of {} bytes is more than the {} the client could send at once",
                 "head_bytes",
-                "pause_segments_before",
+                counted("pause_segments_before", "segment"),
             )
         )
         .otherwise(pl.lit("the client's application paused"))
@@ -187,9 +188,9 @@ def _structure(habit: pl.LazyFrame) -> pl.LazyFrame:
         confidence=pl.lit(0.9),
         severity=pl.lit("info"),
         summary=pl.format(
-            "{} requests came in {} segments each, where {} would have done: no time lost to it shows here,"
+            "{} came in {} segments each, where {} would have done: no time lost to it shows here,"
             " as it does with Nagle's algorithm",
-            "requests",
+            counted("requests", "request"),
             "segments",
             "needed",
         ),

@@ -33,6 +33,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from tcptrace_http.detectors._wording import counted, times
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -91,12 +93,12 @@ def find(tables: Mapping[str, pl.DataFrame], *, probes_min: int = PROBES_MIN) ->
             cause=pl.lit(None, dtype=pl.String),
             confidence=pl.max_horizontal("confidence", pl.lit(0.9)),
             summary=pl.format(
-                "the {} sent {} segments ({} bytes) again that had arrived",
+                "the {} sent {} ({} bytes) again that had arrived",
                 pl.when(is_response).then(pl.lit("server")).otherwise(pl.lit("client")),
-                "segments",
+                counted("segments", "segment"),
                 "bytes",
             ),
-            evidence=pl.format("{} times; first frame {}: {}", "times", "resent_frame", "how"),
+            evidence=pl.format("{}; first frame {}: {}", times("times"), "resent_frame", "how"),
             remedy=pl.lit(REMEDY),
         )
     )

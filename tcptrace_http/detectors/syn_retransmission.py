@@ -33,6 +33,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.detectors._recoveries import ms, ns
+from tcptrace_http.detectors._wording import times
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -78,9 +79,9 @@ def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) 
         .with_columns(
             cause=pl.lit("setup.syn_retransmission"),
             summary=pl.format(
-                "the {} was sent again {} times before the connection to {}:{} was set up, {} ms late",
+                "the {} was sent again {} before the connection to {}:{} was set up, {} ms late",
                 pl.when(is_client).then(pl.lit("SYN")).otherwise(pl.lit("SYN-ACK")),
-                "resent_segments",
+                times("resent_segments"),
                 "server",
                 "server_port",
                 ms("lost"),

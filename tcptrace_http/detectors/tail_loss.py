@@ -39,6 +39,7 @@ from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.detectors._recoveries import ms, ns
 from tcptrace_http.detectors._timer_waits import timer_waits
+from tcptrace_http.detectors._wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -78,10 +79,10 @@ def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) 
         .then(pl.format("frame {} was sent again in frame {}", "original_frame", "resent_frame"))
         .otherwise(
             pl.format(
-                "nothing came between frames {} and {}; {} packets that the sender numbered never came by",
+                "nothing came between frames {} and {}; {} that the sender numbered never came by",
                 "first_frame",
                 "resent_frame",
-                "skipped_identifications",
+                counted("skipped_identifications", "packet"),
             )
         )
     )
@@ -95,9 +96,9 @@ def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) 
             ms("lost"),
         ),
         evidence=pl.format(
-            "{}; {} segments in all; round trip {} ms, so that {} ms are due to the timer",
+            "{}; {} in all; round trip {} ms, so that {} ms are due to the timer",
             seen,
-            pl.coalesce(pl.col("segments").cast(pl.String), pl.lit("unknown")),
+            counted("segments", "segment").fill_null("unknown segments"),
             pl.coalesce(ms("rtt").cast(pl.String), pl.lit("unknown")),
             by_timer,
         ),

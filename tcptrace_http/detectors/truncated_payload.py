@@ -29,6 +29,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.detectors._capture import TCPDUMP, capture_finding
+from tcptrace_http.detectors._wording import by_number, counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,12 +50,12 @@ def find(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
     return capture_finding(tables["flaws"], "truncated_payload").with_columns(
         severity=pl.when(has_http).then(pl.lit("warning")).otherwise(pl.lit("info")),
         summary=pl.format(
-            "{} segments of {} flows, {} of them known to be HTTP, were captured only in part: {} bytes of"
-            " payload are cut off",
-            "count",
-            "flows",
+            "{} of {}, {} of them known to be HTTP, {} captured only in part: {} of payload cut off",
+            counted("count", "segment"),
+            counted("flows", "flow"),
             "http_flows",
-            "bytes",
+            by_number("count", "was", "were"),
+            counted("bytes", "byte"),
         ),
         evidence=pl.format("flow {} first, frame {}", "flow_min", "first_frame"),
         remedy=pl.format("Run {} {}, which captures whole packets", pl.lit(TCPDUMP), "filter"),

@@ -45,6 +45,7 @@ from tcptrace_http.detectors._objects import (
     shown,
     time_of_bytes,
 )
+from tcptrace_http.detectors._wording import by_number, counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -118,16 +119,17 @@ def find(
             severity=severity(),
             confidence=pl.when("offered").then(0.95).otherwise(0.8),
             summary=pl.format(
-                "{} responses of {} were {} kB of uncompressed text, which {} {} kB{}",
-                "times",
+                "{} of {} {} {} kB of uncompressed text, which {} {} kB{}",
+                counted("times", "response"),
                 "host",
+                by_number("times", "was", "were"),
                 kilobytes(pl.col("body_bytes")),
                 pl.when("offered")
                 .then(pl.lit("the codings that the client offered make"))
                 .otherwise(pl.lit("gzip, had the client offered it, would make")),
                 kilobytes(pl.col("packed")),
                 pl.when("offered").then(pl.format(": {} ms", milliseconds("lost"))).otherwise(pl.lit("")),
-            ).str.replace("^1 responses of (.*) were", "1 response of $1 was"),
+            ),
             evidence=pl.format(
                 "most of it {} ({}): {} bytes, compressed {} (request in frame {}); gzip -6, zstd -3",
                 shown("target"),

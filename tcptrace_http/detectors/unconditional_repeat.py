@@ -43,6 +43,7 @@ from tcptrace_http.detectors._objects import (
     severity,
     shown,
 )
+from tcptrace_http.detectors._wording import times
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -95,13 +96,13 @@ def find(
             severity=severity(),
             confidence=pl.lit(0.9),
             summary=pl.format(
-                "{} was fetched {} times again, unchanged and without If-None-Match or If-Modified-Since:"
+                "{} was fetched {} again, unchanged and without If-None-Match or If-Modified-Since:"
                 " {} kB that a 304 would have saved, in {} ms",
                 shown("host", "target"),
-                "times",
+                times("times"),
                 kilobytes(pl.col("body_bytes")),
                 milliseconds("lost"),
-            ).str.replace(" 1 times again", " once again", literal=True),
+            ),
             evidence=pl.format(
                 "first fetched as transaction {} of flow {}; again in frames {}",
                 "previous_transaction",

@@ -35,6 +35,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.detectors._recoveries import by_transaction, ms
+from tcptrace_http.detectors._wording import counted, times
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -88,11 +89,11 @@ def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) 
                 .otherwise(pl.format(", {} ms of it because its opening was not heard of", ms("unheard"))),
             ),
             evidence=pl.format(
-                "{} times; first closed in frame {}, last open in frame {}; {} probes",
-                "times",
+                "{}; first closed in frame {}, last open in frame {}; {}",
+                times("times"),
                 "first_frame",
                 "last_frame",
-                "segments",
+                counted("segments", "probe"),
             ),
             remedy=pl.lit(REMEDY),
         )

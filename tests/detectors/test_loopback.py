@@ -98,7 +98,7 @@ def test_connections_are_refused_until_somebody_listens(tmp_path):
     (found,) = findings_of(path)
     assert found["detector"] == "refused-connection"
     assert found["lost"].total_seconds() > 0
-    assert "refused 2 connection(s)" in found["summary"]
+    assert "refused 2 connections" in found["summary"]
 
 
 @pytest.mark.parametrize("detector", ["reset-in-response", "truncated-response"])
