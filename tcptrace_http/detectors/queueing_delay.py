@@ -14,9 +14,10 @@ Evidence
 --------
 Near the client: the arrival of the packets against their sender's timestamps; a flow on which a packet
 comes sooner after its request than its delay allows has another clock, and is left out. Near the
-server: round trips against the least of the path. What was lost is counted only where the response's first packet
-met the queue: its delay, once. A queue that grew behind the first packet is the response's own; it cost
-this response nothing, and the finding is about structure.
+server: round trips against the least of the path, of ACKs that the client had no reason to delay. What
+was lost is counted only where the response's first packet met the queue: its delay, once. A queue that
+grew behind the first packet is the response's own; it cost this response nothing, and the finding is
+about structure.
 
 Fix
 ---

@@ -2,7 +2,10 @@
 //!
 //! Near the receiver the timestamps of the sender tell (RFC 7323): they count its milliseconds, so a
 //! packet that is later by them than the least late one of the flow stood in a queue that much longer
-//! (one-way delay as in LEDBAT, RFC 6817). Near the sender round trips tell.
+//! (one-way delay as in LEDBAT, RFC 6817). Near the sender round trips tell, once the receiver has acknowledged the
+//! response: its last byte was sent a round trip and a queue before that.
+
+use std::collections::VecDeque;
 
 use trace_model::rows::{QueueMeasure, QueueRow, QueuesTable};
 
@@ -29,6 +32,9 @@ const DELAY_MIN_NS: i64 = 50_000_000;
 const FIRST_DELAY_MIN_NS: i64 = 10_000_000;
 /// Round trips that show a queue: a single long one may be a delayed ACK.
 const ROUND_TRIPS_MIN: u64 = 4;
+/// Responses of a connection whose last ACK is awaited. Of more that are pipelined each is too short to have as many
+/// round trips; a client that acknowledges nothing must not cost memory.
+const UNACKNOWLEDGED_MAX: usize = 16;
 
 /// The clock of a sender, as its timestamps show it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -119,13 +125,20 @@ impl Delays {
     }
 }
 
+/// A response that has come by to its end, and what its round trips tell so far.
+#[derive(Clone, Copy, Debug)]
+struct Unacknowledged {
+    response: FinishedMessage,
+    rtt_ns: i64,
+    round_trip: Delays,
+}
+
 /// The queues that one flow's responses met.
 #[derive(Debug, Default)]
 pub struct Queues {
     one_way: Delays,
     round_trip: Delays,
-    /// Stream offset up to which responses are told.
-    told: u64,
+    unacknowledged: VecDeque<Unacknowledged>,
 }
 
 impl Queues {
@@ -138,52 +151,90 @@ impl Queues {
     /// Data of the server up to a stream offset was acknowledged so much later than the path asks for.
     #[inline]
     pub fn acknowledged(&mut self, end: u64, frame: u64, time_ns: i64, delay_ns: i64) {
-        if end > self.told {
-            self.round_trip.add(frame, time_ns, delay_ns);
-        }
+        let is_of = |it: &&mut Unacknowledged| end <= it.response.end;
+        self.unacknowledged
+            .iter_mut()
+            .find(is_of)
+            .map_or(&mut self.round_trip, |it| &mut it.round_trip)
+            .add(frame, time_ns, delay_ns);
     }
 
-    /// A response is complete: its queue becomes a row, if there was one.
+    /// A response is complete: if its packets came late it becomes a row, else once its round trips have told.
     pub fn response_ends(
         &mut self,
         response: FinishedMessage,
         rtt_ns: Option<i64>,
         rows: &mut Bounded<QueuesTable>,
     ) {
-        self.told = response.end;
         let one_way = std::mem::take(&mut self.one_way);
         let round_trip = std::mem::take(&mut self.round_trip);
-        let Some(rtt) = rtt_ns else { return };
-        let least = DELAY_MIN_NS.max(rtt);
-        let by_round_trip = round_trip.count >= ROUND_TRIPS_MIN && round_trip.mean_ns() >= least;
-        let is_late = one_way.most.1 >= least || one_way.first.2 >= FIRST_DELAY_MIN_NS;
-        let (delays, measured_by) = if is_late {
-            (one_way, QueueMeasure::OneWay)
-        } else if by_round_trip {
-            (round_trip, QueueMeasure::RoundTrip)
-        } else {
+        let Some(rtt_ns) = rtt_ns else { return };
+        if one_way.most.1 >= least_ns(rtt_ns) || one_way.first.2 >= FIRST_DELAY_MIN_NS {
+            rows.push(&row_of(response, &one_way, QueueMeasure::OneWay, rtt_ns));
+            return;
+        }
+        self.unacknowledged.push_back(Unacknowledged {
+            response,
+            rtt_ns,
+            round_trip,
+        });
+        if self.unacknowledged.len() > UNACKNOWLEDGED_MAX {
+            self.tell_oldest(rows);
+        }
+    }
+
+    /// The client has acknowledged all up to a stream offset: nothing more tells of the responses before it.
+    #[inline]
+    pub fn tell_before(&mut self, acked: u64, rows: &mut Bounded<QueuesTable>) {
+        while (self.unacknowledged.front()).is_some_and(|it| it.response.end <= acked) {
+            self.tell_oldest(rows);
+        }
+    }
+
+    /// The oldest response becomes a row, if its round trips show a queue.
+    fn tell_oldest(&mut self, rows: &mut Bounded<QueuesTable>) {
+        let Some(oldest) = self.unacknowledged.pop_front() else {
             return;
         };
-        rows.push(&QueueRow {
-            flow: response.flow,
-            transaction: response.transaction,
-            first_frame: delays.first.0,
-            start: delays.first.1,
-            first_delay: delays.first.2,
-            most_frame: delays.most.0,
-            most_delay: delays.most.1,
-            mean_delay: delays.mean_ns(),
-            last_delay: delays.last_ns,
-            samples: delays.count,
-            measured_by,
-            rtt,
-        });
+        let (seen, rtt_ns) = (oldest.round_trip, oldest.rtt_ns);
+        if seen.count >= ROUND_TRIPS_MIN && seen.mean_ns() >= least_ns(rtt_ns) {
+            let by = QueueMeasure::RoundTrip;
+            rows.push(&row_of(oldest.response, &seen, by, rtt_ns));
+        }
+    }
+}
+
+/// From which delay on packets stood in a queue that is worth a row.
+fn least_ns(rtt_ns: i64) -> i64 {
+    DELAY_MIN_NS.max(rtt_ns)
+}
+
+fn row_of(
+    response: FinishedMessage,
+    delays: &Delays,
+    measured_by: QueueMeasure,
+    rtt: i64,
+) -> QueueRow {
+    QueueRow {
+        flow: response.flow,
+        transaction: response.transaction,
+        first_frame: delays.first.0,
+        start: delays.first.1,
+        first_delay: delays.first.2,
+        most_frame: delays.most.0,
+        most_delay: delays.most.1,
+        mean_delay: delays.mean_ns(),
+        last_delay: delays.last_ns,
+        samples: delays.count,
+        measured_by,
+        rtt,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use trace_model::rows::Direction;
 
     const MS: i64 = 1_000_000;
 
@@ -229,5 +280,46 @@ mod tests {
         for tick in 0..200 {
             assert_eq!(clock.lateness_ns(i64::from(tick) * 10 * MS, tick), None);
         }
+    }
+
+    fn response(transaction: u32, start: u64, end: u64) -> FinishedMessage {
+        FinishedMessage {
+            flow: 0,
+            transaction,
+            direction: Direction::ServerToClient,
+            start,
+            end,
+            head_bytes: 100,
+        }
+    }
+
+    #[test]
+    fn round_trips_that_end_behind_responses_in_a_pipeline_tell_of_each_its_own() {
+        let (mut queues, mut rows) = (Queues::default(), Bounded::default());
+        let rtt_ns = Some(20 * MS);
+        queues.response_ends(response(0, 0, 4000), rtt_ns, &mut rows);
+        queues.response_ends(response(1, 4000, 8000), rtt_ns, &mut rows);
+        let mut seen = Vec::new();
+        for (segment, delay_ms) in (1..).zip([0, 10, 20, 30, 60, 70, 80, 90]) {
+            let end = segment * 1000;
+            queues.acknowledged(end, segment, 0, delay_ms * MS);
+            let oldest = queues.unacknowledged.front().map(|it| it.round_trip);
+            seen.extend(oldest.map(|it| (it.count, it.mean_ns() / MS)));
+            queues.tell_before(end, &mut rows);
+        }
+        let first = [(1, 0), (2, 5), (3, 10), (4, 15)];
+        let second = [(1, 60), (2, 65), (3, 70), (4, 75)];
+        assert_eq!(seen, [first, second].concat());
+        assert_eq!(rows.take().len(), 1);
+    }
+
+    #[test]
+    fn a_client_that_acknowledges_nothing_has_few_responses_remembered() {
+        let (mut queues, mut rows) = (Queues::default(), Bounded::default());
+        for transaction in 0..1000 {
+            let end = u64::from(transaction) * 100 + 100;
+            queues.response_ends(response(transaction, end - 100, end), Some(MS), &mut rows);
+        }
+        assert_eq!(queues.unacknowledged.len(), UNACKNOWLEDGED_MAX);
     }
 }

@@ -212,6 +212,9 @@ impl Flow {
         self.end_direction(Side::Second, End::EndOfCapture, mark, tables);
         self.http = None;
         self.flush_unacknowledged(tables);
+        if let Some(followed) = self.followed.as_mut() {
+            followed.queues.tell_before(u64::MAX, &mut tables.queues);
+        }
         self.waits = None;
         self.write_recoveries(self.end_ns, true, tables);
         self.recoveries = None;

@@ -15,6 +15,7 @@ mod recover;
 mod refused;
 mod request_path;
 mod roles;
+mod round_trips;
 mod sent;
 mod sent_before;
 mod shares_late;

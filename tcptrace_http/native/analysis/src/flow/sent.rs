@@ -2,6 +2,7 @@
 
 use trace_model::{flags, Packet, Segment};
 
+use super::round_trips::Acked;
 use super::{moment, Flow};
 use crate::classify::Class;
 use crate::ends::Side;
@@ -86,15 +87,16 @@ impl Flow {
             let newly_acked = acknowledged.after.saturating_sub(acknowledged.before);
             let newly_acked = u64::try_from(newly_acked).unwrap_or(0);
             let acked = u64::try_from(acknowledged.after.saturating_sub(1)).unwrap_or(0);
-            self.followed().flights.acknowledged(
-                newly_acked,
-                acked,
-                path.segment_bytes,
-                packet.time_ns,
-            );
-            if let Some(sample) = sample {
-                self.note_round_trip(packet, ack, sample);
-            }
+            let full = path.segment_bytes;
+            let flights = &mut self.followed().flights;
+            flights.acknowledged(newly_acked, acked, full, packet.time_ns);
+            let acked = Acked {
+                until: acked,
+                bytes: newly_acked,
+                of_bytes: outstanding_bytes,
+                full_bytes: full,
+            };
+            self.note_round_trip(packet, acked, sample, tables);
             self.flush_acknowledged(packet, ack, tables);
         }
     }
@@ -141,16 +143,6 @@ impl Flow {
             };
             half.path_rtt_ns.get_or_insert(to_server_ns);
         }
-    }
-
-    /// The server's data up to `ack` was acknowledged after this round trip.
-    fn note_round_trip(&mut self, packet: &Packet<'_>, ack: i64, rtt_ns: i64) {
-        let least = self.server_half().path_rtt_ns.unwrap_or(rtt_ns);
-        let end = u64::try_from(ack.saturating_sub(1)).unwrap_or(0);
-        let delay = rtt_ns.saturating_sub(least);
-        self.followed()
-            .queues
-            .acknowledged(end, packet.frame, packet.time_ns, delay);
     }
 
     /// Tells the waits of data that was sent, or sent again.

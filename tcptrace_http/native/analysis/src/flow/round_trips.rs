@@ -1,0 +1,70 @@
+//! Round trips of the server's data, which tell near it of queues.
+
+use trace_model::Packet;
+
+use super::Flow;
+use crate::tables::Tables;
+
+/// A receiver acknowledges at least every second full segment without delay (RFC 1122, section 4.2.3.2).
+const PROMPT_SEGMENTS: u64 = 2;
+
+/// What an ACK of the server's data acknowledged.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Acked {
+    /// Stream offset.
+    pub(super) until: u64,
+    pub(super) bytes: u64,
+    /// So many were outstanding.
+    pub(super) of_bytes: u64,
+    pub(super) full_bytes: u32,
+}
+
+impl Acked {
+    /// Whether its receiver had a reason not to delay it: enough of data, or more that came behind.
+    fn is_prompt(self) -> bool {
+        let full = u64::from(self.full_bytes);
+        self.bytes < self.of_bytes || self.bytes >= full.saturating_mul(PROMPT_SEGMENTS)
+    }
+}
+
+impl Flow {
+    /// The server's data was acknowledged, its last segment after this round trip, if that is known.
+    pub(super) fn note_round_trip(
+        &mut self,
+        packet: &Packet<'_>,
+        acked: Acked,
+        rtt_ns: Option<i64>,
+        tables: &mut Tables,
+    ) {
+        let path_rtt_ns = self.server_half().path_rtt_ns;
+        let queues = &mut self.followed().queues;
+        if let Some(rtt_ns) = rtt_ns.filter(|_| acked.is_prompt()) {
+            let delay_ns = rtt_ns.saturating_sub(path_rtt_ns.unwrap_or(rtt_ns));
+            queues.acknowledged(acked.until, packet.frame, packet.time_ns, delay_ns);
+        }
+        queues.tell_before(acked.until, &mut tables.queues);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ack_of_all_there_is_may_be_delayed_if_that_is_less_than_two_full_segments() {
+        let is_prompt = |bytes, of_bytes| {
+            let (until, full_bytes) = (9000, 1460);
+            let acked = Acked {
+                until,
+                bytes,
+                of_bytes,
+                full_bytes,
+            };
+            acked.is_prompt()
+        };
+        assert!(!is_prompt(1460, 1460));
+        assert!(!is_prompt(2919, 2919));
+        assert!(is_prompt(2920, 2920));
+        assert!(is_prompt(1460, 2920));
+    }
+}
