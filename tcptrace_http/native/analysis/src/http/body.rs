@@ -116,10 +116,11 @@ impl Keeper {
         }
     }
 
-    /// A segment with bytes of the body was seen.
+    /// A segment with bytes of the body was seen; what had come behind a hole follows what filled it.
     pub(super) fn segment(&mut self, mark: Mark) {
-        let before = self.last_ns.replace(mark.time_ns);
-        let pause = before.map_or(0, |before| mark.time_ns.saturating_sub(before));
+        let latest = self.last_ns.unwrap_or(mark.time_ns);
+        let pause = mark.time_ns.saturating_sub(latest);
+        self.last_ns = Some(latest.max(mark.time_ns));
         if pause >= PAUSE_MIN_NS && self.pauses_ns.len() < PAUSES_MAX {
             self.pauses_ns.push(pause);
         }
@@ -276,6 +277,18 @@ mod tests {
             keeper.segment(mark);
         }
         assert_eq!(keeper.into_body().pauses_ns, [30_000_000, 5_000_000_000]);
+    }
+
+    #[test]
+    fn test_what_came_behind_a_hole_makes_no_pause_before_what_fills_the_next() {
+        let mut keeper = Keeper::new(Kept::Text(Vec::new(), 0));
+        for time_ms in [0, 66, 1, 2, 90, 3, 100] {
+            keeper.segment(Mark {
+                time_ns: time_ms * 1_000_000,
+                ..Mark::default()
+            });
+        }
+        assert_eq!(keeper.into_body().pauses_ns, [66_000_000]);
     }
 
     #[test]
