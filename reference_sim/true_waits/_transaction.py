@@ -189,18 +189,16 @@ def _give_server(
     if chain is None:
         partition.until(times.response_first, "unobserved")
         return
+    if previous_end is None or chain.asked[1].sent > previous_end:
+        # What came again while the response before was still on its way held nothing up.
+        partition.pieces(chain.repairs_up(observer))
     if observer.at == CLIENT:
-        partition.pieces(chain.repairs_up())
         # With data in the SYN-ACK (RFC 1644, RFC 7413) the response is there when the handshake is done.
         round_trip = partition.at + chain.path_up + chain.path_down
         partition.until(min(round_trip, times.response_first), "network.propagation")
-        if previous_end is not None:
-            partition.until(previous_end, "client.head_of_line")
-        partition.pieces(chain.ending(times.response_first, with_path=False))
-    else:
-        if previous_end is not None:
-            partition.until(previous_end, "client.head_of_line")
-        partition.pieces(chain.ending(times.response_first, with_path=True))
+    if previous_end is not None:
+        partition.until(previous_end, "client.head_of_line")
+    partition.pieces(chain.ending(times.response_first, with_path=observer.at == SERVER))
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +223,9 @@ class _Chain:
     @staticmethod
     def of(transaction: Transaction, observer: Observer) -> _Chain | None:
         connection = observer.connection
-        request = _completing(connection.packets[CLIENT], transaction.request_end)
+        request = _taken(transaction, connection) or _completing(
+            connection.packets[CLIENT], transaction.request_end
+        )
         last_copy = observer.requests.first_copy(transaction.request_end - 1)
         answer = observer.responses.delivered(transaction.response_offset)
         first = observer.responses.first_copy(transaction.response_offset)
@@ -251,10 +251,11 @@ class _Chain:
             size_excess=excess + _own_ahead(transaction, request, connection),
         )
 
-    def repairs_up(self) -> Iterator[Piece]:
+    def repairs_up(self, observer: Observer) -> Iterator[Piece]:
         first_sent, request = self.asked
-        if request.sent > first_sent:
-            yield Piece(request.sent, self.repair_up)
+        seen = observer.seen(request)
+        if request.sent > first_sent and seen is not None:
+            yield Piece(seen, self.repair_up)
 
     def ending(self, came: int, *, with_path: bool) -> list[Piece]:
         """The pieces from the server's work on, laid so that the last one ends when the response ``came``.
@@ -288,6 +289,22 @@ def _own_ahead(transaction: Transaction, last: Packet, connection: Connection) -
     for packet in sorted(others, key=lambda it: it.sent):
         behind = max(behind, packet.sent) + path.service(packet.bytes)
     return max(0, behind - last.sent)
+
+
+def _taken(transaction: Transaction, connection: Connection) -> Packet | None:
+    """The copy that the server had the end of a request from, which need not be the first that came: a SYN that it
+    had answered before it drops, with all that it carries (RFC 9293, 3.10.7.4).
+    """
+    return next(
+        (
+            packet
+            for packet in connection.packets[CLIENT]
+            if packet.start < transaction.request_end <= packet.end
+            and packet.received is not None
+            and packet.received == transaction.request_received
+        ),
+        None,
+    )
 
 
 def _completing(packets: list[Packet], end: int) -> Packet | None:

@@ -348,6 +348,35 @@ def test_a_lost_request_is_repaired_before_the_path_begins():
     ]
 
 
+@pytest.mark.parametrize("at", ["client", "server"])
+def test_a_request_that_the_server_did_not_take_at_first_is_repaired_as_a_lost_one(at):
+    lines = """
+        C 350>375 1+100 ack 1 retransmission_timeout
+        S 375>400 1+1000 ack 101 new
+        C 400>425 101+0 ack 1001 ack
+    """
+    own = transaction(0, request=(1, 100), response=(1, 1000), received_ms=375, written_ms=375)
+    found = waits(lines, own, at=at)
+    assert found[1:] == ["0 stall.tail_loss 300", "0 network.propagation 50"]
+
+
+def test_requests_behind_one_that_came_again_wait_for_its_response():
+    opened = OPENED.replace("C 50>75 1+100", "C 50>- 1+200")
+    lines = """
+        C 350>375 1+200 ack 1 retransmission_timeout
+        S 375>400 1+1000 ack 201 new
+        S 375>400 1001+1000 ack 201 new
+        C 400>425 201+0 ack 2001 ack
+    """
+    own = [
+        transaction(0, request=(1, 100), response=(1, 1000), received_ms=375, written_ms=375),
+        transaction(1, request=(101, 100), response=(1001, 1000), received_ms=375, written_ms=375),
+    ]
+    found = waits(lines, *own, opened=opened)
+    assert found[1:3] == ["0 stall.tail_loss 300", "0 network.propagation 50"]
+    assert found[3:] == ["1 network.propagation 50", "1 client.head_of_line 300"]
+
+
 def test_a_pipelined_request_waits_behind_the_response_before():
     lines = """
         C 50>75 101+100 ack 1 new
