@@ -33,13 +33,25 @@ impl Flow {
 
     /// The way to one side and back, if its own connection tells of that, by the quickest of all between two hosts.
     pub(super) fn least_way_ns(&self, to: Side) -> Option<i64> {
-        let of_others_ns = if to == self.client {
+        let own_ns = self.half(to.other()).path_rtt_ns?;
+        Some(
+            self.way_of_others_ns(to)
+                .map_or(own_ns, |ns| ns.min(own_ns)),
+        )
+    }
+
+    /// ... by its own connection, or by the others where that does not tell: data went with a SYN that was sent again.
+    pub(super) fn known_way_ns(&self, to: Side) -> Option<i64> {
+        let own_ns = self.half(to.other()).path_rtt_ns;
+        own_ns.or_else(|| self.way_of_others_ns(to))
+    }
+
+    fn way_of_others_ns(&self, to: Side) -> Option<i64> {
+        if to == self.client {
             self.sharing().to_client_ns
         } else {
             self.sharing().to_server_ns
-        };
-        let own_ns = self.half(to.other()).path_rtt_ns?;
-        Some(of_others_ns.map_or(own_ns, |ns| ns.min(own_ns)))
+        }
     }
 
     /// ... of data as it comes: what an ACK of any connection lets go follows that by the quickest path. Behind others'
@@ -57,6 +69,12 @@ impl Flow {
     #[must_use]
     pub fn path_rtt_ns(&self) -> Option<i64> {
         let to_server = self.client_half().path_rtt_ns?;
+        Some(to_server.saturating_add(self.server_half().path_rtt_ns.unwrap_or(0)))
+    }
+
+    /// ... of which other connections may tell.
+    pub(super) fn known_rtt_ns(&self) -> Option<i64> {
+        let to_server = self.known_way_ns(self.client.other())?;
         Some(to_server.saturating_add(self.server_half().path_rtt_ns.unwrap_or(0)))
     }
 }

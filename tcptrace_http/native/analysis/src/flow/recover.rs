@@ -273,7 +273,7 @@ impl Flow {
     /// It left so much sooner than nothing but the path would have it.
     fn known(&self, side: Side, time_ns: i64, start: i64, late_ns: i64) -> Known {
         let (sender, peer) = (self.half(side), self.half(side.other()));
-        let to_sender = peer.path_rtt_ns;
+        let to_sender = self.known_way_ns(side);
         let asked = |then: i64| then.saturating_add(to_sender.unwrap_or(0));
         // What stood in a queue, or took its time on a slow link, was sent earlier.
         let since_heard = time_ns
@@ -300,7 +300,7 @@ impl Flow {
                 i64::MAX
             },
             duplicate_acks: peer.duplicate_acks_in_a_row,
-            rtt_ns: self.path_rtt_ns(),
+            rtt_ns: self.known_rtt_ns(),
             sender_path_ns: to_sender,
             segment_bytes: self.segment_size.full(),
             has_no_probes: sender.has_syn
