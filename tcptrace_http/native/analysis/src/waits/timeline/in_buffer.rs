@@ -40,11 +40,21 @@ impl Timeline {
             // A full buffer has room when an ACK came, and there was none when data leaves that comes now, unless it
             // stood behind other connections' data.
             Limit::SendBuffer if self.pace.is_shown() && is_alone => return told,
+            _ if self.found_no_room(data, route, acks) => Cause::SendLimitedReceiveWindow,
             Limit::CongestionAvoidance => Cause::SendLimitedCwnd,
             Limit::SendBuffer if self.window.is_beyond_slow_start() => Cause::SendLimitedCwnd,
             Limit::SlowStart | Limit::SendBuffer => Cause::SendLimitedSlowStart,
         };
         (window, INFERRED)
+    }
+
+    /// Whether the receiver's window had no room for data when that before it left, and has some when it leaves itself:
+    /// an ACK made that meanwhile, though it is not known how long the link takes and so which one let it go.
+    fn found_no_room(&self, data: Data, route: Route, acks: &Acks) -> bool {
+        let had_room =
+            |time_ns: i64| acks.had_room_for(data.end, Acks::known_by(time_ns, route.to_sender_ns));
+        let before = self.sent.filter(|_| !route.is_at_sender);
+        before.is_some_and(|(sent, _)| !had_room(sent.time_ns)) && had_room(data.at.time_ns)
     }
 
     /// Whether data behind a hole left so long after any ACK that none let it go, nor what is missing, as no ACK tells
