@@ -26,6 +26,7 @@ mod classify;
 mod cut;
 mod duplicate_acks;
 mod early;
+mod echoes;
 mod ending_row;
 mod ends;
 mod exchange;

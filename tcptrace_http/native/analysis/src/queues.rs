@@ -23,7 +23,7 @@ const CLOCK_SLOW_MAX: i64 = 3;
 const CLOCK_OFF_SHARE: i64 = 2;
 /// The clocks of two hosts differ in their rates by less than such a part: crystals are exact to some ten parts in a
 /// million (RFC 6817, appendix A.2, has what that does to the least delay).
-const SKEW_MAX_SHARE: i64 = 10_000;
+pub(crate) const SKEW_MAX_SHARE: i64 = 10_000;
 /// Half of the delay that LEDBAT calls a full queue (RFC 6817, section 2.5: 100 ms), ten times what
 /// CoDel leaves standing (RFC 8289: 5 ms).
 const DELAY_MIN_NS: i64 = 50_000_000;
@@ -92,7 +92,7 @@ impl SenderClock {
 }
 
 /// What a clock of milliseconds has counted from one timestamp to another.
-fn counted_ns(first: u32, timestamp: u32) -> i64 {
+pub(crate) fn counted_ns(first: u32, timestamp: u32) -> i64 {
     i64::from(timestamp.wrapping_sub(first) as i32).saturating_mul(TICK_NS)
 }
 

@@ -36,6 +36,7 @@ impl Flow {
             self.unacknowledged.held_bytes(),
             self.recoveries.as_ref().map_or(0, |it| it.held_bytes()),
             self.waits.as_ref().map_or(0, |waits| waits.held_bytes()),
+            self.echoes.as_ref().map_or(0, |echoes| echoes.held_bytes()),
         ];
         let now = parts.into_iter().fold(0, u64::saturating_add);
         tables.held.change(self.held_bytes, now);
@@ -99,6 +100,7 @@ impl Flow {
         self.write_recoveries(self.end_ns, true, tables);
         self.recoveries = None;
         self.waits = None;
+        self.echoes = None;
         self.release_pauses();
         self.first.outstanding.clear();
         self.second.outstanding.clear();

@@ -3,6 +3,7 @@
 mod advance;
 mod asked_proxy;
 mod early;
+mod echoed;
 mod end;
 mod finished;
 mod followed;
@@ -27,6 +28,7 @@ use trace_model::{flags, Packet, Segment};
 
 use crate::classify::{classify, Class};
 use crate::cut::Cut;
+use crate::echoes::{Echoes, HeardOf};
 use crate::ends::{Endpoint, Key, Side};
 use crate::half::{Half, ACK_AHEAD_MAX};
 use crate::hosts::HostStep;
@@ -85,6 +87,9 @@ pub struct Flow {
     pub closing: Closing,
     unacknowledged: Unacknowledged,
     setup: Setup,
+    echoes: Option<Box<Echoes>>,
+    /// When it sent the newest packet.
+    server_had_heard: HeardOf,
     /// From the first message on.
     waits: Option<Box<Waits>>,
     /// Its part of the sum that bounds the memory of all flows.
@@ -156,6 +161,8 @@ impl Flow {
             closing: Closing::default(),
             unacknowledged: Unacknowledged::default(),
             setup: Setup::default(),
+            echoes: None,
+            server_had_heard: HeardOf::default(),
             waits: None,
             held_bytes: 0,
             cut: Cut::default(),
@@ -268,6 +275,7 @@ impl Flow {
             .filter(|ack| *ack <= peer.next.saturating_add(ACK_AHEAD_MAX));
         let window = sender.window_bytes(segment, peer, is_syn);
         let initial_rtt = self.initial_rtt_ns;
+        self.note_echoes(side, packet.time_ns, (segment, start));
         let (sender, peer) = self.halves(side);
         let time_ns = packet.time_ns;
         let class = if is_early {

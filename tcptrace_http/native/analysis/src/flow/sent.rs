@@ -183,6 +183,7 @@ impl Flow {
         let was_told_of = start < self.half(side).told_next;
         let from_server = side != self.client;
         let nagle_is_off = from_server && self.nagle_is_off();
+        let server_had_heard = self.server_had_heard;
         let Some(waits) = self.waits.as_mut() else {
             return;
         };
@@ -208,6 +209,7 @@ impl Flow {
                 is_pushed: segment.has(flags::PSH),
                 has_fin: segment.has(flags::FIN),
                 nagle_is_off,
+                heard: server_had_heard,
                 sharing,
             };
             waits.sent(from_server, sent, path);

@@ -4,6 +4,7 @@ mod in_order;
 
 use std::collections::VecDeque;
 
+use crate::echoes::HeardOf;
 use crate::jitter::{late_max_ns, CLOSE_NS, EARLY_MAX_NS};
 
 /// ACKs of one round trip of a fast path: 6 MB in flight at one ACK for two full segments.
@@ -54,6 +55,9 @@ pub(super) struct Acks {
     /// When the window was closed last, and when a window of zero was opened.
     closed_ns: Option<i64>,
     opened_ns: Option<i64>,
+    /// What the sender of the data that comes now had heard, and of the data before.
+    heard: HeardOf,
+    heard_before: HeardOf,
 }
 
 impl Acks {
@@ -106,7 +110,7 @@ impl Acks {
     ) -> Released {
         // The path is the least there was: what an ACK lets go comes no sooner.
         let target = time_ns.saturating_sub(path_ns).saturating_add(EARLY_MAX_NS);
-        let before = self.ring.partition_point(|ack| ack.time_ns <= target);
+        let before = self.heard_by(target);
         let nearest = before
             .checked_sub(1)
             .or_else(|| self.first_of_an_accelerated_open(time_ns, path_ns))
@@ -118,7 +122,7 @@ impl Acks {
         };
         // With data of its sender it takes longer on the slowest link itself.
         let slack = late_max_ns((path_ns, pace_ns), if_steady_ns.filter(|_| ack.bytes == 0));
-        let follows = target.saturating_sub(ack.time_ns) <= slack;
+        let follows = target.saturating_sub(ack.time_ns) <= slack || self.let_go_at_once(*ack);
         let known = if follows {
             let earlier = ack.time_ns.saturating_sub(TOGETHER_NS);
             let earlier = self.ring.partition_point(|ack| ack.time_ns <= earlier);
@@ -156,9 +160,44 @@ impl Acks {
         newly == 0 || (stood_still && opened >= newly.saturating_mul(OPENED_BY_READING_MIN))
     }
 
+    /// What the sender of the data that comes now had heard.
+    pub(super) fn are_heard(&mut self, heard: HeardOf) {
+        self.heard_before = std::mem::replace(&mut self.heard, heard);
+    }
+
+    /// Until when those went by that the sender of the data before may have heard.
+    pub(super) fn heard_before_ns(&self) -> i64 {
+        self.heard_before.until_ns.unwrap_or(i64::MAX)
+    }
+
+    /// Whether all ACKs that made room for data up to `end` in the receiver's window before the one that let it go may have
+    /// been lost: the data before had not heard of them, and nothing left in between.
+    pub(super) fn made_no_room_surely(&self, end: i64) -> bool {
+        let before = self.heard_before.until_ns.and_then(|ns| self.edge_by(ns));
+        before.is_some_and(|edge| end > edge)
+    }
+
+    /// When the one went by that let the data go that comes now, if that left at once when its sender had heard it.
+    pub(super) fn let_go_ns(&self) -> Option<i64> {
+        let newest = self.newest_by(i64::MAX)?;
+        self.let_go_at_once(newest).then_some(newest.time_ns)
+    }
+
+    /// Whether the data that comes now left at once when its sender had heard of an ACK.
+    fn let_go_at_once(&self, ack: Ack) -> bool {
+        let heard_ns = self.heard.at_once_ns;
+        heard_ns.is_some_and(|heard_ns| ack.time_ns >= heard_ns)
+    }
+
+    /// How many had gone by here at `time_ns` of those that the sender of the data that comes now may have heard.
+    fn heard_by(&self, time_ns: i64) -> usize {
+        let until_ns = self.heard.until_ns.unwrap_or(i64::MAX).min(time_ns);
+        self.ring.partition_point(|ack| ack.time_ns <= until_ns)
+    }
+
     /// The furthest offset that the sender may send, as far as it is told by ACKs that go by here until `time_ns`.
     pub(super) fn edge_by(&self, time_ns: i64) -> Option<i64> {
-        let before = self.ring.partition_point(|ack| ack.time_ns <= time_ns);
+        let before = self.heard_by(time_ns);
         before
             .checked_sub(1)
             .and_then(|at| self.ring.get(at))
@@ -168,7 +207,7 @@ impl Acks {
     /// Whether the receiver's window had room for data up to `end`, as the newest ACK until `time_ns` has it: a receiver
     /// may take back what it had offered (RFC 9293, section 3.8.6).
     pub(super) fn had_room_for(&self, end: i64, time_ns: i64) -> bool {
-        let before = self.ring.partition_point(|ack| ack.time_ns <= time_ns);
+        let before = self.heard_by(time_ns);
         let newest = before.checked_sub(1).and_then(|at| self.ring.get(at));
         newest.is_none_or(|ack| end <= ack.acked.saturating_add(i64::from(ack.window)))
     }
@@ -176,13 +215,13 @@ impl Acks {
     /// What had been acknowledged by `time_ns`, ACK by ACK since `from_ns`.
     pub(super) fn between(&self, from_ns: i64, time_ns: i64) -> impl Iterator<Item = Ack> + '_ {
         let from = self.ring.partition_point(|ack| ack.time_ns <= from_ns);
-        let later = self.ring.iter().skip(from).copied();
-        later.take_while(move |ack| ack.time_ns <= time_ns)
+        let until = self.heard_by(time_ns).max(from);
+        self.ring.range(from..until).copied()
     }
 
     /// The newest ACK that went by here until `time_ns`.
     pub(super) fn newest_by(&self, time_ns: i64) -> Option<Ack> {
-        let before = self.ring.partition_point(|ack| ack.time_ns <= time_ns);
+        let before = self.heard_by(time_ns);
         self.ring.get(before.checked_sub(1)?).copied()
     }
 
@@ -194,7 +233,7 @@ impl Acks {
 
     /// Up to where all had been acknowledged by `time_ns`.
     pub(super) fn acked_by(&self, time_ns: i64) -> i64 {
-        let before = self.ring.partition_point(|ack| ack.time_ns <= time_ns);
+        let before = self.heard_by(time_ns);
         let newest = before.checked_sub(1).and_then(|at| self.ring.get(at));
         newest.map_or(0, |ack| ack.acked)
     }
@@ -219,13 +258,9 @@ impl Acks {
     pub(super) fn let_go_within(&self, time_ns: i64, after_ns: i64, slack_ns: i64) -> bool {
         let target = time_ns.saturating_sub(after_ns);
         let slack_ns = slack_ns.saturating_add(CLOSE_NS);
-        let close = target.saturating_sub(slack_ns)..=target.saturating_add(slack_ns);
-        let at = self
-            .ring
-            .partition_point(|ack| ack.time_ns < *close.start());
-        self.ring
-            .get(at)
-            .is_some_and(|ack| close.contains(&ack.time_ns))
+        let earliest_ns = target.saturating_sub(slack_ns);
+        let from = self.ring.partition_point(|ack| ack.time_ns < earliest_ns);
+        self.heard_by(target.saturating_add(slack_ns)) > from
     }
 
     /// Whether an ACK of more than a SYN came after the one time and before the other.
@@ -238,7 +273,7 @@ impl Acks {
     /// `path_ns`: that is what the slowest link takes for the data, if this ACK did.
     pub(super) fn late_ns(&self, time_ns: i64, path_ns: i64) -> Option<i64> {
         let target = time_ns.saturating_sub(path_ns).saturating_add(EARLY_MAX_NS);
-        let before = self.ring.partition_point(|ack| ack.time_ns <= target);
+        let before = self.heard_by(target);
         let newest = before.checked_sub(1).and_then(|at| self.ring.get(at))?;
         Some(
             time_ns
@@ -264,9 +299,9 @@ impl Acks {
         (next_ns, path_ns): (i64, i64),
     ) -> Option<i64> {
         let at = self.ring.partition_point(|ack| ack.acked < end);
-        let newest_ns = next_ns.saturating_sub(path_ns).saturating_add(EARLY_MAX_NS);
-        let ack = self.ring.get(at);
-        let ack = ack.filter(|ack| ack.acked == end && ack.time_ns <= newest_ns)?;
+        let heard = self.heard_by(Acks::known_by(next_ns, path_ns));
+        let ack = self.ring.get(at).filter(|_| at < heard);
+        let ack = ack.filter(|ack| ack.acked == end)?;
         let before = self.ring.get(at.checked_sub(1)?)?;
         (before.acked == start).then(|| ack.time_ns.saturating_sub(came_ns))
     }
@@ -402,6 +437,65 @@ mod tests {
         let acks = acks(&[(0, 1000, 9000), (100, 2000, 9000), (140, 3000, 9000)]);
         assert_eq!(acks.late_ns(230 * MS, 100 * MS), Some(30 * MS));
         assert_eq!(acks.late_ns(90 * MS, 100 * MS), None);
+    }
+
+    fn heard(until_ms: i64, at_once_ms: Option<i64>) -> HeardOf {
+        HeardOf {
+            until_ns: Some(until_ms * MS),
+            at_once_ns: at_once_ms.map(|ms| ms * MS),
+        }
+    }
+
+    #[test]
+    fn what_its_sender_had_not_heard_let_no_data_go() {
+        let mut acks = acks(&[(0, 1000, 9000), (60, 2000, 9000), (100, 3000, 9000)]);
+        let released = |acks: &Acks| acks.released(200 * MS, 6000, 100 * MS, 0);
+        assert_eq!(released(&acks), Released::ByAck);
+        acks.are_heard(heard(99, None));
+        assert_eq!(released(&acks), Released::ByNone);
+        assert_eq!(
+            (acks.acked_by(150 * MS), acks.edge_by(150 * MS)),
+            (2000, Some(11_000))
+        );
+        assert_eq!(acks.between(0, 150 * MS).count(), 1);
+        assert!(!acks.let_go_closely(200 * MS, 100 * MS));
+    }
+
+    #[test]
+    fn what_left_at_once_an_ack_let_go_however_late_it_comes() {
+        let mut acks = acks(&[(0, 1000, 9000), (60, 2000, 9000), (100, 3000, 9000)]);
+        let released = |acks: &Acks| acks.released(400 * MS, 6000, 100 * MS, 0);
+        acks.are_heard(heard(99, Some(61)));
+        assert_eq!(
+            (released(&acks), acks.let_go_ns()),
+            (Released::ByNone, None)
+        );
+        acks.are_heard(heard(99, Some(60)));
+        assert_eq!(released(&acks), Released::ByAck);
+        assert_eq!(acks.let_go_ns(), Some(60 * MS));
+    }
+
+    #[test]
+    fn an_ack_that_the_data_before_had_not_heard_may_have_been_lost() {
+        let mut acks = acks(&[(0, 1000, 3000), (60, 2000, 3000), (100, 3000, 3000)]);
+        acks.are_heard(heard(59, None));
+        assert!(
+            !acks.made_no_room_surely(4500),
+            "nothing is known of the data before"
+        );
+        acks.are_heard(heard(150, None));
+        assert!(acks.made_no_room_surely(4500));
+        assert!(!acks.made_no_room_surely(4000));
+    }
+
+    #[test]
+    fn an_ack_that_was_not_heard_delayed_nothing() {
+        let mut acks = acks(&[(0, 1000, 9000), (250, 2000, 9000)]);
+        acks.are_heard(heard(249, None));
+        assert_eq!(
+            acks.delay_of((50 * MS, 1000, 2000), (400 * MS, 100 * MS)),
+            None
+        );
     }
 
     #[test]

@@ -36,6 +36,7 @@ mod transaction;
 use trace_model::rows::RecoveryKind;
 
 use crate::arrivals::Arrivals;
+use crate::echoes::HeardOf;
 use crate::half::LastHeard;
 use crate::shared_windows::{Ahead, Sharing};
 use crate::used_window::FullBuffer;
@@ -74,6 +75,8 @@ pub struct Sent {
     pub has_fin: bool,
     /// Its sender has sent what Nagle's algorithm would have held.
     pub nagle_is_off: bool,
+    /// What its sender had heard, if timestamps tell.
+    pub heard: HeardOf,
     pub sharing: Sharing,
 }
 
@@ -180,6 +183,8 @@ impl Waits {
             self.timeline(from_server).begins();
         }
         if from_server {
+            let heard = had_heard(sent, path.of_responses().is_at_sender);
+            self.client_acks.are_heard(heard);
             let data = self.if_lost_before(data, path);
             let question = self.question.take();
             self.responses
@@ -369,6 +374,20 @@ impl Waits {
         ]
         .into_iter()
         .fold(0, u64::saturating_add)
+    }
+}
+
+/// What the sender of data had heard, near its receiver. What is missing before it left before. Where it stood behind its
+/// own connection's data alone, both had left long before they came, and the link is what it waited for behind that.
+fn had_heard(sent: Sent, is_at_sender: bool) -> HeardOf {
+    let is_behind_others = sent.sharing.queued_ns > 0 && !sent.sharing.is_shared;
+    match sent.heard {
+        _ if is_at_sender || sent.opens_hole => HeardOf::default(),
+        heard if is_behind_others => heard,
+        heard => HeardOf {
+            at_once_ns: None,
+            ..heard
+        },
     }
 }
 

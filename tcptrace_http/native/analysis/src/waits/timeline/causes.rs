@@ -151,6 +151,15 @@ impl Timeline {
             limit == Limit::SlowStart && self.window.fills_shown(self.sent_until, data.bytes);
         let is_of_window = was_full || fills_shown || self.had_no_room(data, route, acks);
         let told = self.cause_of(released, self.of_small(limit, data), (data, is_of_window));
+        let told = match told {
+            // ACKs that made room for it in the receiver's window were lost: the next one let it go.
+            (Cause::SendLimitedSendBuffer, sure)
+                if released == Released::ByAck && acks.made_no_room_surely(data.end) =>
+            {
+                (Cause::SendLimitedReceiveWindow, sure)
+            }
+            told => told,
+        };
         let told = self.of_recovery(told, (data, is_answer), released, (route, acks));
         let told = self.in_buffer(told, limit, (data, route), acks);
         // A buffer that holds as much as the link carries in between looks full, too.

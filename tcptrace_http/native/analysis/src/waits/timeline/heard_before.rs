@@ -11,6 +11,8 @@ impl Timeline {
         let pace_ns = self.takes(data.bytes, data.segments, data.full_bytes);
         let behind_ns = pace_ns.saturating_add(data.sharing.queued_ns);
         let until_ns = Acks::known_before_release(data.at.time_ns, route.to_sender_ns, behind_ns);
+        let let_go_ns = acks.let_go_ns().map_or(i64::MAX, |ns| ns.saturating_sub(1));
+        let until_ns = until_ns.min(let_go_ns);
         let newest = acks.newest_by(until_ns).filter(|_| !route.is_at_sender);
         let unheard = newest.filter(|ack| {
             let carrier_ns = self.takes_ns(ack.bytes);

@@ -23,7 +23,8 @@ impl Timeline {
         let end = self.sent_until;
         if let Some((before, _)) = self.sent {
             let left_ns = self.newest_left_ns(before);
-            self.window_hears(acks, Acks::known_by(left_ns, route.to_sender_ns));
+            let known_ns = Acks::known_by(left_ns, route.to_sender_ns);
+            self.window_hears(acks, known_ns.min(acks.heard_before_ns()));
         }
         self.window.has_buffer_of(data.sharing.buffer);
         self.window.has_full_buffer_of(data.sharing.full_buffer);
