@@ -25,6 +25,7 @@ impl Flow {
             is_let_go_by_other: false,
             may_share_window: false,
             had_room_ns: None,
+            heard_until_ns: None,
             made_buffer_room_ns: None,
             lowered_bytes: None,
             written_ns: None,

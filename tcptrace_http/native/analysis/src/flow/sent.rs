@@ -274,6 +274,7 @@ impl Flow {
             is_let_go_by_other: is_shared && self.sharing().is_let_go_by_other,
             may_share_window: is_shared || self.sharing().may_be_shared,
             had_room_ns: self.sharing().had_room_ns.filter(|_| is_shared),
+            heard_until_ns: self.server_had_heard.until_ns,
             made_buffer_room_ns: waits.and_then(Waits::response_made_buffer_room_ns),
             lowered_bytes: waits.and_then(|it| it.response_lowered_window_bytes(start)),
             written_ns: self
@@ -373,6 +374,7 @@ impl Flow {
             is_let_go_by_other: false,
             may_share_window: false,
             had_room_ns: None,
+            heard_until_ns: None,
             made_buffer_room_ns: None,
             lowered_bytes: None,
             written_ns: None,

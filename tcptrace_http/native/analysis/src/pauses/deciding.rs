@@ -74,6 +74,8 @@ impl PauseTracker {
             shorts: self.counted.shorts,
             endings: Vec::new(),
         };
+        let heard = self.acks.iter().rev();
+        let heard = heard.filter(|ack| path.may_have_heard(ack.time_ns));
         let is_near = path.is_nearer_to_sender();
         // Near the sender of responses the ACKs that are still to come settle when the data had come.
         let may_be_learnt = if is_near {
@@ -88,13 +90,12 @@ impl PauseTracker {
                 pause.largest_flight_bytes =
                     largest_flight_bytes.max(path.window_bytes.saturating_sub(by_ack));
             }
-            let last = self.acks.iter().rev().take(UNDECIDED_ACKS_MAX);
+            let last = heard.take(UNDECIDED_ACKS_MAX);
             pause.endings = last.map(ending).collect();
             self.undecided.push(pause);
             return;
         }
-        let endings = self.acks.iter().rev().map(ending);
-        if let Some(open) = pause.ended_by(endings, path.takes_ns) {
+        if let Some(open) = pause.ended_by(heard.map(ending), path.takes_ns) {
             self.holds(open);
         }
     }
@@ -236,6 +237,25 @@ mod tests {
         }
         sends(&mut tracker, 1122 + gap_ms, START + 4 * full, 400);
         tracker.open.iter().any(|pause| pause.waited_for_all)
+    }
+
+    #[test]
+    fn an_ack_that_its_sender_had_not_heard_ended_no_pause() {
+        let is_ended = |heard_until_ms: i64| {
+            let mut tracker = PauseTracker::default();
+            let end = START + u64::from(FULL);
+            sends(&mut tracker, 1000, START, FULL);
+            tracker.message_opens(START);
+            acks(&mut tracker, 1050, START, end);
+            let path = Path {
+                heard_until_ns: Some(heard_until_ms * MS),
+                ..path()
+            };
+            sends_on(&path, &mut tracker, 1151, end, FULL);
+            !tracker.open.is_empty()
+        };
+        assert!(is_ended(1050));
+        assert!(!is_ended(1049));
     }
 
     #[test]

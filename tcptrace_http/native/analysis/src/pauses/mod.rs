@@ -103,6 +103,8 @@ pub struct Path {
     /// When the ACK went by since which the window that all share had room for the data at hand, if that was not the
     /// one that let it go.
     pub had_room_ns: Option<i64>,
+    /// Nothing that went by later had its sender heard, if timestamps tell.
+    pub heard_until_ns: Option<i64>,
     /// When the ACK went by that made room for the data in its sender's buffer, if that had been full.
     pub made_buffer_room_ns: Option<i64>,
     /// How large the window was when the segment before had left, if a loss had lowered it, as RFC 5681 has it grow.
@@ -126,6 +128,12 @@ impl Path {
     fn lowered_bytes(&self) -> Option<u64> {
         let grows = !self.sender_permits_sack && !self.may_share_window;
         self.lowered_bytes.filter(|_| grows)
+    }
+
+    /// Whether the sender of the data at hand may have heard what went by then.
+    fn may_have_heard(&self, time_ns: i64) -> bool {
+        let until_ns = self.heard_until_ns.unwrap_or(i64::MAX);
+        self.is_nearer_to_sender() || time_ns <= until_ns
     }
 
     /// Whether most of the path, and so most likely its slowest link, is still before the data.

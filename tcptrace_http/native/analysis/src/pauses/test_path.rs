@@ -20,6 +20,7 @@ pub(super) fn path(segment_bytes: u32, sender_rtt_ns: i64, takes_ns: i64) -> Pat
         is_let_go_by_other: false,
         may_share_window: false,
         had_room_ns: None,
+        heard_until_ns: None,
         made_buffer_room_ns: None,
         lowered_bytes: None,
         written_ns: None,
