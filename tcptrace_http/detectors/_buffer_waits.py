@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.detectors._recoveries import ms, ns
 from tcptrace_http.detectors._when_left import when_left
+from tcptrace_http.detectors._wording import counted, times
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -63,18 +64,18 @@ def long_waits(tables: Mapping[str, pl.DataFrame], waited: pl.LazyFrame) -> pl.L
         .with_columns(
             lost=(ns("waited") * kept).cast(pl.Int64).cast(pl.Duration("ns")),
             summary=pl.format(
-                "the response waited {} times for room in its sender's buffer, {} ms in all, though the client's"
+                "the response waited {} for room in its sender's buffer, {} ms in all, though the client's"
                 " window had room and nothing was lost",
-                "waits",
+                times("waits"),
                 ms("waited"),
             ),
             evidence=pl.format(
                 "frames {} to {}: less was outstanding than the window must have grown to by the ACKs;"
-                " round trip {} ms; a window that doubles would have needed {} round trips",
+                " round trip {} ms; a window that doubles would have needed {}",
                 "first_frame",
                 "last_frame",
                 (pl.col("round_trip") / 1e6).round(1),
-                needed.ceil().cast(pl.Int64),
+                counted(needed.ceil().cast(pl.Int64), "round trip"),
             ),
         )
     )

@@ -35,6 +35,7 @@ from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.detectors._host_pairs import CONNECTIONS, OPENINGS, PAIR
 from tcptrace_http.detectors._rounds import is_limited_by_its_window, rounds_saved, time_of_rounds
+from tcptrace_http.detectors._wording import by_number, counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -120,10 +121,11 @@ def find(tables: Mapping[str, pl.DataFrame], *, share: float = SHARE) -> pl.Lazy
             confidence=pl.when(pl.col("lost") > pl.duration()).then(0.7).otherwise(0.9),
             cause=pl.when(pl.col("lost") > pl.duration()).then(pl.lit("send_limited.slow_start")),
             summary=pl.format(
-                "{} connection(s) of {} to {} were in slow start while another of the two hosts was as well",
-                "times",
+                "{} of {} to {} {} in slow start while another of the two hosts was as well",
+                counted("times", "connection"),
                 "client",
                 "server",
+                by_number("times", "was", "were"),
             ),
             evidence=pl.format("flows {}, from frame {} on", "flows_shown", "first_frame"),
             remedy=pl.lit(REMEDY),

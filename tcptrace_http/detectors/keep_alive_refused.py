@@ -40,6 +40,7 @@ from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.detectors._host_pairs import CONNECTIONS, ENDINGS, SERVICE
 from tcptrace_http.detectors._reuse import needless
+from tcptrace_http.detectors._wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -82,7 +83,7 @@ def find(tables: Mapping[str, pl.DataFrame], *, answered_max: int = ANSWERED_MAX
         pl.col("initial_rtt").fill_null(pl.duration()) + pl.duration(nanoseconds=CLOSE_AT_ONCE_NS)
     )
     nexts = connections.select(*SERVICE, opened="start", next_flow="flow", next_setup="initial_rtt").sort("opened")
-    counted = needless(tables["connections"]).select(next_flow="flow", is_counted=pl.lit(value=True))
+    told = needless(tables["connections"]).select(next_flow="flow", is_counted=pl.lit(value=True))
     # Where requests were left unanswered, that is what it cost.
     unanswered = (
         tables["endings"]
@@ -107,7 +108,7 @@ def find(tables: Mapping[str, pl.DataFrame], *, answered_max: int = ANSWERED_MAX
             check_sortedness=False,
         )
         .filter(pl.col("next_flow").is_not_null())
-        .join(counted, on="next_flow", how="left")
+        .join(told, on="next_flow", how="left")
         .sort("flow")
     )
     # One new connection may follow several that were closed.
@@ -149,12 +150,14 @@ def find(tables: Mapping[str, pl.DataFrame], *, answered_max: int = ANSWERED_MAX
             # What cost nothing, or is told as a connection for each request, is structure alone.
             severity=pl.when(pl.col("lost") <= pl.duration()).then(pl.lit("info")),
             summary=pl.format(
-                "{} port {} closed {} connection(s) after {}{} response(s), which the requests let go on",
+                "{} port {} closed {} after {}{}, which the requests let go on",
                 "server",
                 "server_port",
-                "times",
-                "fewest",
-                pl.when(pl.col("most") > pl.col("fewest")).then(pl.format(" to {}", "most")).otherwise(pl.lit("")),
+                counted("times", "connection"),
+                pl.when(pl.col("most") > pl.col("fewest"))
+                .then(pl.format("{} to ", "fewest"))
+                .otherwise(pl.lit("")),
+                counted("most", "response"),
             ),
             evidence=pl.format(
                 "the response says so on {} of {}; the first FIN or RST is in frames {}{}",

@@ -38,6 +38,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.detectors._objects import milliseconds, of_several, severity, shown
+from tcptrace_http.detectors._wording import counted, times
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -115,14 +116,12 @@ def find(
             severity=severity(),
             confidence=pl.lit(0.95),
             summary=pl.format(
-                "{} redirects before {} was asked for, {} times: {} ms",
-                "redirects",
+                "{} before {} was asked for{}: {} ms",
+                counted("redirects", "redirect"),
                 "last",
-                "times",
+                pl.when(pl.col("times") > 1).then(pl.format(", {}", times("times"))).otherwise(pl.lit("")),
                 milliseconds("lost"),
-            )
-            .str.replace("^1 redirects", "a redirect")
-            .str.replace(", 1 times", "", literal=True),
+            ),
             evidence=pl.format(
                 "{}; requests in frames {}",
                 "hops",

@@ -36,6 +36,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.detectors._buffer_waits import long_waits, waits_for_buffer
+from tcptrace_http.detectors._wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -183,20 +184,20 @@ def _in_flights(
             confidence=pl.lit(CONFIDENCE),
             cause=pl.lit("send_limited.send_buffer"),
             summary=pl.format(
-                "the sender kept no more than {} segments in flight for {} round trips, though the client"
+                "the sender kept no more than {} in flight for {}, though the client"
                 " offered room for {} and nothing was lost",
-                "largest",
-                flight.list.len(),
+                counted("largest", "segment"),
+                counted(flight.list.len(), "round trip"),
                 "receive_window_segments",
             ),
             evidence=pl.format(
                 "flights of {} segments start in frames {}, {} ms apart; round trip {} ms; a window that doubles"
-                " would have needed {} round trips",
+                " would have needed {}",
                 flight.cast(pl.List(pl.String)).list.join(", "),
                 pl.col("flight_first_frames").cast(pl.List(pl.String)).list.join(", "),
                 (pl.col("round") / 1e6).round(1),
                 (rtt / 1e6).round(1),
-                needed.cast(pl.Int64),
+                counted(needed.cast(pl.Int64), "round trip"),
             ),
             remedy=pl.lit(REMEDY),
         )

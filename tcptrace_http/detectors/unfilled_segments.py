@@ -34,6 +34,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from tcptrace_http.detectors._wording import by_number, counted
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -96,11 +98,12 @@ def find(
             cause=pl.lit(None, pl.String),
             severity=pl.lit("info"),
             summary=pl.format(
-                "{} of {} segments of {} responses were short before the last: {} segments more than their bytes"
-                " fill, {} bytes of headers",
+                "{} of {} segments of {} {} short before the last: {} segments more than their bytes fill,"
+                " {} bytes of headers",
                 "unfilled_segments",
                 "segments",
-                "responses",
+                counted("responses", "response"),
+                by_number("unfilled_segments", "was", "were"),
                 "extra",
                 pl.col("extra") * HEADER_BYTES,
             ),

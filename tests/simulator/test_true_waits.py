@@ -332,32 +332,20 @@ def test_what_goes_out_again_as_acks_come_after_a_timeout_belongs_to_it():
     assert waits(lines, own)[2:] == ["0 stall.tail_loss 350"]
 
 
-def test_a_lost_request_is_repaired_before_the_path_begins():
-    opened = OPENED.replace("C 50>75 1+100", "C 50>- 1+100")
+@pytest.mark.parametrize(("came", "at"), [("-", "client"), ("75", "client"), ("75", "server")])
+def test_a_request_that_was_lost_or_not_taken_is_repaired_before_the_path_begins(came, at):
+    opened = OPENED.replace("C 50>75 1+100", f"C 50>{came} 1+100")
     lines = """
         C 350>375 1+100 ack 1 retransmission_timeout
         S 375>400 1+1000 ack 101 new
         C 400>425 101+0 ack 1001 ack
     """
     own = transaction(0, request=(1, 100), response=(1, 1000), received_ms=375, written_ms=375)
-    document = scenario(one_way_ms=25.0)
-    assert waits_of(true_waits(tables(opened + lines, [own]), document)) == [
+    assert waits(lines, own, at=at, opened=opened) == [
         "0 setup.handshake 50",
         "0 stall.tail_loss 300",
         "0 network.propagation 50",
     ]
-
-
-@pytest.mark.parametrize("at", ["client", "server"])
-def test_a_request_that_the_server_did_not_take_at_first_is_repaired_as_a_lost_one(at):
-    lines = """
-        C 350>375 1+100 ack 1 retransmission_timeout
-        S 375>400 1+1000 ack 101 new
-        C 400>425 101+0 ack 1001 ack
-    """
-    own = transaction(0, request=(1, 100), response=(1, 1000), received_ms=375, written_ms=375)
-    found = waits(lines, own, at=at)
-    assert found[1:] == ["0 stall.tail_loss 300", "0 network.propagation 50"]
 
 
 def test_requests_behind_one_that_came_again_wait_for_its_response():

@@ -191,6 +191,13 @@ impl Queues {
         }
     }
 
+    /// Memory that what is remembered takes.
+    #[inline]
+    #[must_use]
+    pub fn held_bytes(&self) -> u64 {
+        size_of::<Unacknowledged>().saturating_mul(self.unacknowledged.capacity()) as u64
+    }
+
     /// The oldest response becomes a row, if its round trips show a queue.
     fn tell_oldest(&mut self, rows: &mut Bounded<QueuesTable>) {
         let Some(oldest) = self.unacknowledged.pop_front() else {

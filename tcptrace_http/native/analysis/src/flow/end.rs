@@ -212,9 +212,7 @@ impl Flow {
         self.end_direction(Side::Second, End::EndOfCapture, mark, tables);
         self.http = None;
         self.flush_unacknowledged(tables);
-        if let Some(followed) = self.followed.as_mut() {
-            followed.queues.tell_before(u64::MAX, &mut tables.queues);
-        }
+        self.tell_queues(tables);
         self.waits = None;
         self.write_recoveries(self.end_ns, true, tables);
         self.recoveries = None;

@@ -29,6 +29,7 @@ impl Flow {
                 it.pauses
                     .held_bytes()
                     .saturating_add(it.flights.held_bytes())
+                    .saturating_add(it.queues.held_bytes())
             }),
             self.request_pauses
                 .as_ref()
@@ -97,6 +98,7 @@ impl Flow {
         }
         self.collect(tables);
         self.flush_unacknowledged(tables);
+        self.tell_queues(tables);
         self.write_recoveries(self.end_ns, true, tables);
         self.recoveries = None;
         self.waits = None;

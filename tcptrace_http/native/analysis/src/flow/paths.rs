@@ -68,13 +68,17 @@ impl Flow {
     /// Round trip of the whole path: both parts of it, as seen from the observation point.
     #[must_use]
     pub fn path_rtt_ns(&self) -> Option<i64> {
-        let to_server = self.client_half().path_rtt_ns?;
-        Some(to_server.saturating_add(self.server_half().path_rtt_ns.unwrap_or(0)))
+        let to_server_ns = self.client_half().path_rtt_ns?;
+        Some(self.with_way_to_client_ns(to_server_ns))
     }
 
     /// ... of which other connections may tell.
     pub(super) fn known_rtt_ns(&self) -> Option<i64> {
-        let to_server = self.known_way_ns(self.client.other())?;
-        Some(to_server.saturating_add(self.server_half().path_rtt_ns.unwrap_or(0)))
+        let to_server_ns = self.known_way_ns(self.client.other())?;
+        Some(self.with_way_to_client_ns(to_server_ns))
+    }
+
+    fn with_way_to_client_ns(&self, to_server_ns: i64) -> i64 {
+        to_server_ns.saturating_add(self.server_half().path_rtt_ns.unwrap_or(0))
     }
 }

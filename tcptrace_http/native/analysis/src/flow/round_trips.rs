@@ -44,6 +44,13 @@ impl Flow {
         }
         queues.tell_before(acked.until, &mut tables.queues);
     }
+
+    /// No more ACKs are awaited.
+    pub(super) fn tell_queues(&mut self, tables: &mut Tables) {
+        if let Some(followed) = self.followed.as_mut() {
+            followed.queues.tell_before(u64::MAX, &mut tables.queues);
+        }
+    }
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use super::super::acks::{Acks, Released};
 use super::super::partition::{ASSUMED, INFERRED, SEEN};
+use super::heard_before::by_lost_acks;
 use super::repairs::repair;
 use super::shared::{is_in_turn, left_with_no_ack, limit_of, window_of};
 use super::stamped::STAMPS_VARY_NS;
@@ -151,15 +152,7 @@ impl Timeline {
             limit == Limit::SlowStart && self.window.fills_shown(self.sent_until, data.bytes);
         let is_of_window = was_full || fills_shown || self.had_no_room(data, route, acks);
         let told = self.cause_of(released, self.of_small(limit, data), (data, is_of_window));
-        let told = match told {
-            // ACKs that made room for it in the receiver's window were lost: the next one let it go.
-            (Cause::SendLimitedSendBuffer, sure)
-                if released == Released::ByAck && acks.made_no_room_surely(data.end) =>
-            {
-                (Cause::SendLimitedReceiveWindow, sure)
-            }
-            told => told,
-        };
+        let told = by_lost_acks(told, released, data, acks);
         let told = self.of_recovery(told, (data, is_answer), released, (route, acks));
         let told = self.in_buffer(told, limit, (data, route), acks);
         // A buffer that holds as much as the link carries in between looks full, too.

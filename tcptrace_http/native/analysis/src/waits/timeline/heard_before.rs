@@ -1,7 +1,8 @@
 //! What a sender had heard before any ACK that may have let data go.
 
-use super::super::acks::Acks;
+use super::super::acks::{Acks, Released};
 use super::{Data, Route, Timeline};
+use trace_model::rows::Cause;
 
 impl Timeline {
     /// Until when an ACK went by that its sender had heard before any that may have let `data` go, which may have stood
@@ -19,6 +20,22 @@ impl Timeline {
             ack.time_ns.saturating_add(carrier_ns) > until_ns
         });
         unheard.map_or(until_ns, |ack| ack.time_ns.saturating_sub(1))
+    }
+}
+
+/// What an ACK let go that had the only room in the receiver's window that its sender had heard of waited for that, and
+/// for no buffer: ACKs that made some before were lost.
+pub(super) fn by_lost_acks(
+    told: (Cause, f64),
+    released: Released,
+    data: Data,
+    acks: &Acks,
+) -> (Cause, f64) {
+    let is_buffer = told.0 == Cause::SendLimitedSendBuffer && released == Released::ByAck;
+    if is_buffer && acks.made_no_room_surely(data.end) {
+        (Cause::SendLimitedReceiveWindow, told.1)
+    } else {
+        told
     }
 }
 
