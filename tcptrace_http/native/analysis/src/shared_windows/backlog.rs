@@ -9,8 +9,8 @@
 
 use std::collections::VecDeque;
 
+use super::late::Late;
 use super::pace::OnLink;
-use super::stamps::Late;
 use crate::jitter::AT_ONCE_MAX_NS;
 
 /// Packets of a pair that came before it was known what they took: the first flights of several connections.

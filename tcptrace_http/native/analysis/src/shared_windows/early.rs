@@ -4,13 +4,10 @@
 //! and those behind it in the pace of the link so much sooner after it. Such a distance tells nothing of the link, while
 //! each other one bounds what that takes.
 
-use super::pace::Pace;
 use crate::jitter::AT_ONCE_MAX_NS;
 
 /// The packets that are looked at: as many as wait for one that is late.
 const TRAIN: usize = 8;
-/// As many distances that agree show that the pace is the link's.
-const ESTABLISHED_MIN: u32 = 4;
 /// What came before was as late but for one part in so many of that.
 const AS_LATE_SHARE: i64 = 4;
 
@@ -30,10 +27,14 @@ impl Train {
         }
     }
 
-    /// How early a packet comes now, if that is so because those before were late on a link of this pace.
-    pub(super) fn makes_early_ns(&self, gap_ns: i64, bytes: u32, pace: &Pace) -> Option<i64> {
-        let early_ns = pace.of(bytes)?.saturating_sub(gap_ns);
-        if early_ns <= 0 || pace.agreeing < ESTABLISHED_MIN {
+    /// How early a packet comes now, if that is so because those before were late on a link that takes so long for each.
+    pub(super) fn makes_early_ns(
+        &self,
+        (gap_ns, bytes): (i64, u32),
+        takes_ns: impl Fn(u32) -> Option<i64>,
+    ) -> Option<i64> {
+        let early_ns = takes_ns(bytes)?.saturating_sub(gap_ns);
+        if early_ns <= 0 {
             return None;
         }
         let as_late_ns = early_ns.saturating_sub(early_ns / AS_LATE_SHARE);
@@ -41,8 +42,7 @@ impl Train {
         let (older, newer) = self.gaps.split_at((self.newest + 1).min(TRAIN));
         let newest_first = older.iter().rev().chain(newer.iter().rev());
         let late_ns = newest_first.scan(0_i64, |late_ns, (gap_ns, bytes)| {
-            let takes_ns = pace.of(*bytes)?;
-            *late_ns = late_ns.saturating_add(gap_ns.saturating_sub(takes_ns));
+            *late_ns = late_ns.saturating_add(gap_ns.saturating_sub(takes_ns(*bytes)?));
             Some(*late_ns)
         });
         late_ns
@@ -60,16 +60,12 @@ mod tests {
 
     /// How early the last of some segments came, each so long after the one before, on a link that takes 12 ms.
     fn early_ms(gaps_ms: &[i64]) -> Option<i64> {
-        let mut pace = Pace::default();
-        for _ in 0..=ESTABLISHED_MIN {
-            pace.follows(12 * MS, 1448);
-        }
         let mut train = Train::default();
         let (last, before) = gaps_ms.split_last()?;
         for gap_ms in before {
             train.comes(gap_ms * MS, 1448);
         }
-        let early_ns = train.makes_early_ns(last * MS, 1448, &pace);
+        let early_ns = train.makes_early_ns((last * MS, 1448), |_| Some(12 * MS));
         early_ns.map(|early_ns| early_ns / MS)
     }
 
@@ -89,14 +85,5 @@ mod tests {
     #[test]
     fn a_pause_of_the_link_makes_nothing_early() {
         assert_eq!(early_ms(&[12, 12, 80, 9]), None);
-    }
-
-    #[test]
-    fn in_a_pace_of_which_too_few_have_told_nothing_is_early() {
-        let mut pace = Pace::default();
-        pace.follows(12 * MS, 1448);
-        let mut train = Train::default();
-        train.comes(15 * MS, 1448);
-        assert_eq!(train.makes_early_ns(9 * MS, 1448, &pace), None);
     }
 }

@@ -51,6 +51,7 @@ mod host_pair;
 mod idle_link;
 mod inherited;
 mod largest;
+mod late;
 mod leaving;
 mod ledger;
 mod left_by_others;

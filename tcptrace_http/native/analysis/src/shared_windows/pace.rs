@@ -17,6 +17,9 @@ const SLACK_SHARE: i64 = 8;
 /// Distances that differ by no more than such a part of them agree on the pace.
 const AGREE_SHARE: i64 = 16;
 
+/// As many distances that agree show that the pace is the link's.
+const ESTABLISHED_MIN: u32 = 4;
+
 /// Of so many packets that come early the earliest counts.
 const VARIES_FOR: i64 = 16;
 
@@ -100,7 +103,9 @@ impl Pace {
         let Some(gap_ns) = gap_ns.filter(|gap_ns| *gap_ns >= 0) else {
             return;
         };
-        let early_ns = self.train.makes_early_ns(gap_ns, bytes, self);
+        let is_established = self.agreeing >= ESTABLISHED_MIN;
+        let takes_ns = |bytes: u32| self.of(bytes).filter(|_| is_established);
+        let early_ns = self.train.makes_early_ns((gap_ns, bytes), takes_ns);
         self.train.comes(gap_ns, bytes);
         self.is_early = early_ns.is_some();
         if let Some(early_ns) = early_ns {
@@ -190,6 +195,22 @@ mod tests {
         assert_eq!(pace.of(960), Some(12 * MS));
         let slack_ns = pace.on_link(960).map(OnLink::slack_ns);
         assert_eq!(slack_ns, Some(CLOSE_NS), "times vary by 3 ms");
+    }
+
+    #[test]
+    fn in_a_pace_of_which_too_few_have_told_nothing_is_early() {
+        let is_early = |told: u32| {
+            let mut pace = Pace::default();
+            for _ in 0..told {
+                pace.follows(12 * MS, 1448);
+            }
+            for time_ms in [0, 15, 24] {
+                pace.comes(time_ms * MS, 1448);
+            }
+            pace.is_early
+        };
+        assert!(!is_early(1));
+        assert!(is_early(ESTABLISHED_MIN + 1));
     }
 
     #[test]
