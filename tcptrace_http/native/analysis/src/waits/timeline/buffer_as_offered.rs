@@ -11,15 +11,21 @@ impl Timeline {
         data.buffer_as_offered.is_some_and(|holds| needed > holds)
     }
 
-    /// Whether what was sent before `data` ends where a receiver's window did that tells nothing of a buffer. That it
-    /// was pushed does not show then that there was no more: Linux, which rounds windows so, pushes wherever it has
-    /// written more than half of the largest window since its last push (`forced_push` in net/ipv4/tcp.c).
+    /// Whether what was sent before `data` ends where a receiver's window did that tells nothing of a buffer, or so little
+    /// before that no full segment fits in. That it was pushed does not show then that there was no more: Linux, which
+    /// rounds windows so, pushes wherever it has written more than half of the largest window since its last push
+    /// (`forced_push` in net/ipv4/tcp.c).
     pub(super) fn ends_with_window(&self, data: Data, route: Route, acks: &Acks) -> bool {
-        let Some((before, _)) = self.sent.filter(|_| data.windows_are_rounded) else {
+        let Some((before, was_full)) = self.sent.filter(|_| data.windows_are_rounded) else {
             return false;
         };
         let known_ns = Acks::known_by(before.time_ns, route.to_sender_ns);
-        acks.edge_by(known_ns) == Some(self.sent_until)
+        let room = acks
+            .edge_by(known_ns)
+            .map(|edge| edge.saturating_sub(self.sent_until));
+        // Who avoids silly windows sends no less than a full segment into the rest (RFC 9293, section 3.8.6.2.1).
+        let fits_none = room.is_some_and(|room| (0..i64::from(data.full_bytes)).contains(&room));
+        room == Some(0) || was_full && fits_none
     }
 }
 
@@ -65,6 +71,7 @@ mod tests {
         acks.push(100_000_000, start, 65_536, 10_000_000);
         let data = Data {
             windows_are_rounded,
+            full_bytes: 1000,
             ..Data::at_ms(300, start + sent + 1000)
         };
         timeline.ends_with_window(data, Route::at_receiver(10), &acks)
@@ -75,5 +82,7 @@ mod tests {
         assert!(ends_with_window(65_536, true));
         assert!(!ends_with_window(65_536, false));
         assert!(!ends_with_window(32_768, true));
+        assert!(ends_with_window(65_000, true), "no full segment fits in");
+        assert!(!ends_with_window(64_536, true), "one does");
     }
 }
