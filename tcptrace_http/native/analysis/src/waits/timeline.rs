@@ -42,6 +42,7 @@ mod may_have_stood;
 mod opening;
 mod own_time;
 mod paced_until;
+mod packets;
 mod pending;
 mod phases;
 mod piece;
@@ -172,6 +173,7 @@ pub(super) struct Timeline {
     if_on_link: Option<IfOnLink>,
     /// When the window that connections share was in slow start after a loss.
     phases: phases::Known,
+    packets: packets::Packets,
     gone_back: gone_back::GoneBack,
     as_heard: as_heard::AsHeard,
     own_time: own_time::OwnTime,
@@ -233,6 +235,7 @@ impl Timeline {
             if_shared: None,
             if_on_link: None,
             phases: phases::Known::default(),
+            packets: packets::Packets::default(),
             gone_back: gone_back::GoneBack::default(),
             as_heard: as_heard::AsHeard::default(),
             own_time: own_time::OwnTime::default(),
@@ -244,20 +247,6 @@ impl Timeline {
     /// The sender of the first segment had more in its buffer.
     pub(super) fn goes_on(&mut self) {
         self.has_more = true;
-    }
-
-    /// The first segment of an answer went by at `time_ns`, so much later than the question as it took longer than
-    /// the path's least round trip; of `bytes` the question is, and of so many headers more.
-    pub(super) fn answered(&mut self, time_ns: i64, longer_ns: i64, bytes: u32, headers: u32) {
-        let opening = self.opening(time_ns).filter(|_| !self.settles_by_ack);
-        if let Some(opening_bytes) = opening.map(|it| it.bytes) {
-            // A handshake that carried data takes its time on the link as well.
-            if self.syn_way.0.is_some() {
-                self.arrivals.answered(longer_ns, opening_bytes);
-            }
-            let bytes = bytes.saturating_add(opening_bytes);
-            self.arrivals.may_agree(longer_ns, bytes, headers);
-        }
     }
 
     /// New data was seen.
@@ -307,6 +296,7 @@ impl Timeline {
         if is_of_buffer && !data.sharing.is_shared {
             self.window.is_told_full();
         }
+        self.note_packet(data, route, acks);
         let start = data.start();
         if data.was_sent_before() {
             self.window

@@ -220,7 +220,7 @@ impl Timeline {
         let after_ns = route.to_sender_ns.saturating_add(on_link);
         let is_close =
             on_link == 0 && !route.is_at_sender || acks.let_go_closely(data.at.time_ns, after_ns);
-        data.is_above_nagle() && !data.opens_hole && is_close
+        data.is_above_nagle() && !data.opens_hole && is_close || self.has_packets_of_window(data)
     }
 
     pub(super) fn cause_of(

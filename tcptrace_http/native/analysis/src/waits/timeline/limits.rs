@@ -56,6 +56,7 @@ impl Timeline {
     ) -> Limit {
         let end = self.sent_until;
         let bytes = data.bytes.min(data.full_bytes);
+        self.hear_packets(data, route, acks);
         let limit = match self.limit_shown(data, bytes, route, acks) {
             Limit::SendBuffer if self.is_of_own_time(data) => Limit::None,
             limit => limit,
@@ -70,7 +71,8 @@ impl Timeline {
             && !data.sharing.begin_paced
             && !data.opens_hole
             && self.window.outgrew(end);
-        if outgrew && self.window.had_no_room_for(end, bytes) {
+        if outgrew && (self.window.had_no_room_for(end, bytes) || self.has_packets_of_window(data))
+        {
             // Nagle's algorithm held it later, when an ACK had made room.
             return limit;
         }

@@ -55,6 +55,26 @@ impl Timeline {
         self.is_answer = true;
     }
 
+    /// The first segment of an answer went by at `time_ns`, so much later than the question as it took longer than
+    /// the path's least round trip; of `bytes` the question is, and of so many headers more.
+    pub(in crate::waits) fn answered(
+        &mut self,
+        time_ns: i64,
+        longer_ns: i64,
+        bytes: u32,
+        headers: u32,
+    ) {
+        let opening = self.opening(time_ns).filter(|_| !self.settles_by_ack);
+        if let Some(opening_bytes) = opening.map(|it| it.bytes) {
+            // A handshake that carried data takes its time on the link as well.
+            if self.syn_way.0.is_some() {
+                self.arrivals.answered(longer_ns, opening_bytes);
+            }
+            let bytes = bytes.saturating_add(opening_bytes);
+            self.arrivals.may_agree(longer_ns, bytes, headers);
+        }
+    }
+
     /// An answer begins with this segment, if there is room to remember it.
     pub(super) fn begins_answer(&mut self, data: Data, is_missed: bool) {
         self.pushes.begins_with(data);
