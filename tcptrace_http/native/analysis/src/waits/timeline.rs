@@ -34,6 +34,7 @@ mod in_burst;
 mod known_buffer;
 mod lateness;
 mod leaving;
+mod left_slow_start;
 mod let_go;
 mod limits;
 mod link_time;

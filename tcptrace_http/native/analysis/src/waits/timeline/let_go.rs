@@ -64,7 +64,7 @@ mod tests {
         let route = Route::at_receiver(160);
         let first = (1 << 32) - 1500;
         let mut acks = Acks::default();
-        acks.push(0, first, window, 160 * MS);
+        acks.push(MS, first, window, 160 * MS);
         for (time_ms, bytes) in acked {
             acks.push(time_ms * MS, first + bytes, window, 160 * MS);
         }

@@ -124,6 +124,9 @@ impl Timeline {
         let outstanding_until = if data.opens_hole { data.start() } else { end };
         match self.window.limit(outstanding_until, bytes, had_loss) {
             limit @ (Limit::SlowStart | Limit::CongestionAvoidance) => phase.unwrap_or(limit),
+            Limit::SendBuffer if self.may_have_left_slow_start(data, route, acks) => {
+                Limit::CongestionAvoidance
+            }
             limit => limit,
         }
     }

@@ -20,13 +20,15 @@ const LOWERED_MIN: i64 = 2;
 /// What is on its way, and how many packets the window has room for at the least, in slow start.
 #[derive(Debug, Default)]
 pub(super) struct Packets {
-    /// Where those end that may be on their way.
-    ends: VecDeque<i64>,
+    /// Where those end that may be on their way, and when they went by.
+    ends: VecDeque<(i64, i64)>,
     /// The most that were at once since something was lost.
     most: usize,
     least: usize,
     /// Something was lost: windows grow by less than with each ACK.
     is_lowered: bool,
+    /// The window may have left slow start, whatever was lost.
+    pub(super) has_left_slow_start: bool,
     heard_until_ns: i64,
     /// The newest left then.
     sent_ns: i64,
@@ -37,7 +39,7 @@ impl Packets {
     fn hear(&mut self, until_ns: i64, acks: &Acks) {
         for ack in acks.between(self.heard_until_ns, until_ns) {
             let before = self.ends.len();
-            self.ends.retain(|end| *end > ack.acked);
+            self.ends.retain(|(end, _)| *end > ack.acked);
             if self.ends.len() < before && !self.is_lowered {
                 let most = self.most.saturating_mul(2);
                 self.least = self.least.saturating_add(1).min(most).max(self.least);
@@ -56,14 +58,23 @@ impl Packets {
         if self.ends.len() >= PACKETS_MAX {
             self.ends.pop_front();
         }
-        self.ends.push_back(end);
+        self.ends.push_back((end, time_ns));
         self.most = self.most.max(self.ends.len());
         self.least = self.least.max(self.ends.len());
+    }
+
+    /// When the newest went by of those that an ACK up to `acked` is of, if that is of two: one alone may have waited for
+    /// a timer.
+    pub(super) fn newest_of(&self, acked: i64) -> Option<i64> {
+        let mut covered = self.ends.iter().take_while(|(end, _)| *end <= acked);
+        covered.next()?;
+        covered.last().map(|(_, time_ns)| *time_ns)
     }
 
     fn begin_anew(&mut self) {
         *self = Packets {
             is_lowered: true,
+            has_left_slow_start: self.has_left_slow_start,
             heard_until_ns: self.heard_until_ns,
             sent_ns: self.sent_ns,
             ..Packets::default()
