@@ -61,6 +61,13 @@ impl Flow {
             .is_some_and(|it| it.pauses.nagle_is_off())
     }
 
+    /// ... although another short one was.
+    pub(super) fn holds_no_short(&self) -> bool {
+        self.followed
+            .as_deref()
+            .is_some_and(|it| it.pauses.holds_no_short())
+    }
+
     /// Times that the server sent a short segment while another one was unacknowledged.
     pub fn nagle_disproofs(&self) -> u32 {
         self.followed

@@ -184,6 +184,7 @@ impl Flow {
         let from_server = side != self.client;
         let nagle_is_off = from_server && self.nagle_is_off();
         let server_had_heard = self.server_had_heard;
+        let holds_no_short = from_server && self.holds_no_short();
         let Some(waits) = self.waits.as_mut() else {
             return;
         };
@@ -210,6 +211,7 @@ impl Flow {
                 has_fin: segment.has(flags::FIN),
                 nagle_is_off,
                 heard: server_had_heard,
+                holds_no_short,
                 sharing,
             };
             waits.sent(from_server, sent, path);

@@ -25,6 +25,12 @@ impl PauseTracker {
         self.full_disproofs.max(self.nagle_disproofs) >= DISPROOFS_MIN
     }
 
+    /// Whether it was off by the latter alone: a sender that lets what is short leave behind full segments may still hold
+    /// what comes behind a short one (Minshall's variant, which Linux has).
+    pub fn holds_no_short(&self) -> bool {
+        self.nagle_disproofs >= DISPROOFS_MIN
+    }
+
     pub(super) fn note_short(&mut self, data: SentData, path: &Path) {
         let sender_rtt_ns = path.sender_rtt_ns.unwrap_or(0);
         if self.fills_window(data, path) {

@@ -75,6 +75,8 @@ pub struct Sent {
     pub has_fin: bool,
     /// Its sender has sent what Nagle's algorithm would have held.
     pub nagle_is_off: bool,
+    /// ... whatever variant of it.
+    pub holds_no_short: bool,
     /// What its sender had heard, if timestamps tell.
     pub heard: HeardOf,
     pub sharing: Sharing,
@@ -175,6 +177,7 @@ impl Waits {
             is_pushed: sent.is_pushed,
             has_fin: sent.has_fin,
             nagle_is_off: sent.nagle_is_off,
+            holds_no_short: sent.holds_no_short,
             buffer_as_offered: self.offered.alike(),
             windows_are_rounded: self.offered.is_rounded,
             sharing: sent.sharing,

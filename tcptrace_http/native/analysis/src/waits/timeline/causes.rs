@@ -154,7 +154,7 @@ impl Timeline {
         let told = self.cause_of(released, self.of_small(limit, data), (data, is_of_window));
         let told = by_lost_acks(told, released, data, acks);
         let told = self.of_recovery(told, (data, is_answer), released, (route, acks));
-        let told = self.in_buffer(told, limit, (data, route), acks);
+        let told = self.in_buffer(told, (released, limit), (data, route), acks);
         // A buffer that holds as much as the link carries in between looks full, too.
         let is_unsure = told.0 == self.words.idle || told.0 == Cause::SendLimitedSendBuffer;
         if is_unsure && !by_other && self.is_behind_lost(gap, data, route) {

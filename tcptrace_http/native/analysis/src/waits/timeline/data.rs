@@ -35,6 +35,8 @@ pub(in crate::waits) struct Data {
     pub(in crate::waits) has_fin: bool,
     /// Its sender has sent what Nagle's algorithm would have held.
     pub(in crate::waits) nagle_is_off: bool,
+    /// ... whatever variant of it.
+    pub(in crate::waits) holds_no_short: bool,
     /// How large its sender's buffer is, if the receiver offers as large a window as the sender does.
     pub(in crate::waits) buffer_as_offered: Option<i64>,
     /// Whether the windows that the ends offer are buffers that the units of a scale have rounded up.
@@ -92,6 +94,7 @@ impl Data {
             is_pushed: false,
             has_fin: false,
             nagle_is_off: false,
+            holds_no_short: false,
             buffer_as_offered: None,
             windows_are_rounded: false,
             sharing: Sharing::default(),

@@ -1,6 +1,6 @@
 //! Data that lay in the sender's buffer.
 
-use super::super::acks::Acks;
+use super::super::acks::{Acks, Released};
 use super::super::pace::BURST_MIN_NS;
 use super::super::partition::INFERRED;
 use super::shared::{phase_of, window_of};
@@ -13,12 +13,13 @@ impl Timeline {
     /// Data that lay in the sender's buffer waited for no application, but for a window, though a loss may hide the
     /// ACK that made the room, or it was another connection's.
     pub(super) fn in_buffer(
-        &self,
+        &mut self,
         told: (Cause, f64),
-        limit: Limit,
+        (released, limit): (Released, Limit),
         (data, route): (Data, Route),
         acks: &Acks,
     ) -> (Cause, f64) {
+        let told = self.by_room_alone(told, released, (data, route), acks);
         let by_other = data.sharing.by_other || data.sharing.is_let_go_by_end;
         let by_other = by_other && self.has_more;
         if by_other && told.0 == Cause::SendLimitedSendBuffer {
@@ -99,9 +100,8 @@ mod tests {
         let data = Data::plain(Moment::at_ms(500), end + 1000);
         let idle = (Cause::ServerDataUnavailable, INFERRED);
         let acks = Acks::default();
-        timeline
-            .in_buffer(idle, Limit::SendBuffer, (data, route), &acks)
-            .0
+        let limit = (Released::ByNone, Limit::SendBuffer);
+        timeline.in_buffer(idle, limit, (data, route), &acks).0
     }
 
     #[test]

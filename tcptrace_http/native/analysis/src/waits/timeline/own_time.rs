@@ -27,6 +27,8 @@ pub(super) struct OwnTime {
     least_ns: Option<i64>,
     /// ... and how often with one that seemed to make room for it in a full buffer.
     by_room: u32,
+    /// Up to where data waited for room in it for all that is known otherwise.
+    pub(super) by_room_alone: Option<i64>,
     /// When a full buffer seemed to be waited for, in order.
     spans: VecDeque<Span>,
 }
@@ -104,7 +106,10 @@ impl Timeline {
             self.own_time
                 .note_free(data.at.time_ns.saturating_sub(before.time_ns));
         }
-        if told == Some(Cause::SendLimitedSendBuffer) && self.may_be_of_own_time(data) {
+        // What comes behind an ACK of its own each time does so by no chance.
+        let may_be_by_chance =
+            self.own_time.by_room_alone != Some(data.end) && self.may_be_of_own_time(data);
+        if told == Some(Cause::SendLimitedSendBuffer) && may_be_by_chance {
             let by_room = self.own_time.by_room;
             self.own_time.by_room = by_room.saturating_add(u32::from(had_nothing));
             self.own_time.note_room(Span {

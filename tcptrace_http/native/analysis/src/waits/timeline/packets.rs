@@ -82,7 +82,7 @@ impl Packets {
     }
 
     /// Whether the window has room for another.
-    fn have_room(&self) -> bool {
+    pub(super) fn have_room(&self) -> bool {
         self.ends.len() < self.least
     }
 
