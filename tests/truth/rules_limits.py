@@ -100,22 +100,33 @@ def _send_buffer(scene: Scene) -> Truth:
         return Truth(may=(Place(),))
     if buffer is None or chunk is None:
         return NOWHERE
-    hit = [flow for flow in scene.flows if _is_throttled(scene, flow.client_port, 2 * buffer)]
+    # socket(7): twice SO_SNDBUF.
+    hit = [flow for flow in scene.flows if _is_throttled(scene, flow.client_port, 2 * buffer, chunk)]
     rest = tuple(Place(flow.client_port) for flow in scene.flows if flow not in hit)
     return Truth.at((Place(flow.client_port) for flow in hit), rest)
 
 
-def _is_throttled(scene: Scene, client_port: int, kernel_bytes: float) -> bool:
-    """Whether a response is twice what the kernel keeps (socket(7): twice SO_SNDBUF) and came in flights."""
+def _is_throttled(scene: Scene, client_port: int, kernel_bytes: float, chunk: float) -> bool:
+    """Whether a response is twice what the kernel keeps and came in flights that are no more than it and a write.
+
+    Linux takes the whole of what is written, ``chunk``, into one segment of its buffer if there is any room, and
+    appends more to one that has not left: a window of more than that is filled for all of the buffer.
+    """
     if scene.rtt_ms < _LONG_PATH_MS:
         return False
     own = [e.response for e in scene.exchanges if e.client_port == client_port and e.response]
-    return any(r.wire_bytes >= 2 * kernel_bytes and _flights(scene, r) >= _FLIGHTS_MIN for r in own)
+    flights = [_flights(scene, r) for r in own if r.wire_bytes >= 2 * kernel_bytes]
+    return any(len(sizes) >= _FLIGHTS_MIN and max(sizes) <= kernel_bytes + chunk for sizes in flights)
 
 
-def _flights(scene: Scene, message: Message) -> int:
-    pauses_ms = [(b.time_ns - a.time_ns) / 1e6 for a, b in itertools.pairwise(message.packets)]
-    return 1 + sum(pause > _FLIGHT_GAP_SHARE * scene.rtt_ms for pause in pauses_ms)
+def _flights(scene: Scene, message: Message) -> list[int]:
+    """Bytes of each flight."""
+    sizes = [0]
+    for before, packet in itertools.pairwise([message.packets[0], *message.packets]):
+        if (packet.time_ns - before.time_ns) / 1e6 > _FLIGHT_GAP_SHARE * scene.rtt_ms:
+            sizes.append(0)
+        sizes[-1] += packet.payload_bytes
+    return sizes
 
 
 def _sysctl_buffer(scene: Scene) -> int | None:
