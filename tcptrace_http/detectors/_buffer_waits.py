@@ -18,6 +18,8 @@ __all__ = ["WAITED_MIN_NS", "long_waits", "waits_for_buffer"]
 _CAUSE: Final = "send_limited.send_buffer"
 #: Less is not worth a finding.
 WAITED_MIN_NS: Final = 5_000_000
+#: A buffer that is too small holds its sender at each turn. Once an ACK may have been lost on its way.
+_WAITS_SURE: Final = 2
 #: A host takes as long to go on where nothing holds it.
 _WAIT_MIN_NS: Final = 1_000_000
 #: A window that doubles gets as much through in two round trips as a full buffer in three, of which the pace of
@@ -63,6 +65,8 @@ def long_waits(tables: Mapping[str, pl.DataFrame], waited: pl.LazyFrame) -> pl.L
         )
         .with_columns(
             lost=(ns("waited") * kept).cast(pl.Int64).cast(pl.Duration("ns")),
+            # One alone is a warning at most; else how much was lost decides.
+            severity=pl.when(pl.col("waits") < _WAITS_SURE).then(pl.lit("warning")),
             summary=pl.format(
                 "the response waited {} for room in its sender's buffer, {} ms in all, though the client's"
                 " window had room and nothing was lost",

@@ -36,8 +36,8 @@ def flights_of_six(rounds: int) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def lost_ms(*, waits: int, waited_ms: float, rtt_ms: float) -> list[float]:
-    """What a response has lost that waited so often, so long in all, on a path of such a round trip."""
+def long_waits_of(*, waits: int, waited_ms: float, rtt_ms: float) -> pl.DataFrame:
+    """What is found of a response that waited so often, so long in all, on a path of such a round trip."""
     flows = pl.DataFrame(
         {
             "flow": [0],
@@ -59,7 +59,12 @@ def lost_ms(*, waits: int, waited_ms: float, rtt_ms: float) -> list[float]:
         },
         schema_overrides={"waited": pl.Duration("ns")},
     )
-    found = long_waits({"flows": flows}, waited).collect()
+    return long_waits({"flows": flows}, waited).collect()
+
+
+def lost_ms(*, waits: int, waited_ms: float, rtt_ms: float) -> list[float]:
+    """What it has lost."""
+    found = long_waits_of(waits=waits, waited_ms=waited_ms, rtt_ms=rtt_ms)
     return [lost.total_seconds() * 1000 for lost in found["lost"]]
 
 
@@ -71,6 +76,11 @@ def test_waits_of_several_round_trips_lose_what_a_window_that_doubles_would_not_
 def test_waits_that_are_no_longer_than_a_host_takes_to_go_on_are_no_finding() -> None:
     assert lost_ms(waits=10, waited_ms=10, rtt_ms=0.5) != []
     assert lost_ms(waits=11, waited_ms=10, rtt_ms=0.5) == []
+
+
+def test_a_single_wait_is_a_warning_however_long_it_was() -> None:
+    severities = [long_waits_of(waits=waits, waited_ms=700, rtt_ms=100)["severity"].to_list() for waits in (1, 2)]
+    assert severities == [["warning"], [None]]
 
 
 def test_flights_of_one_size_are_no_finding_if_something_else_held_most_of_them(tmp_path: Path) -> None:
