@@ -839,6 +839,7 @@ _SEGMENTATION: Final = Table(
         ("segments", "u32", "Segments of it, those merged by offload counted one by one"),
         ("unfilled_segments", "u32", "Of these, short ones before the last"),
         ("segment_bytes", "u32", "Payload of a full segment on this flow"),
+        ("full_segments_by_end", "u32", "Full segments that its sender had sent on this flow by its end"),
         ("opening_bytes", "u32", "Its part of the segment it starts in"),
         ("pause", "duration?", "Longest time between two of its segments, if 1 ms and nothing was sent again"),
         ("pause_start", "time?", "When it began"),

@@ -48,10 +48,10 @@ NEEDS: Final = ("no_gaps", "segments_as_sent", "whole_payload")
 
 #: One segment more is a head that was sent alone, or one flush; a few are a pattern.
 EXTRA_SEGMENTS_MIN: Final = 3
-#: ... and so is this share of the segments.
+#: ... and so is this share of a response's segments.
 EXTRA_SHARE_MIN: Final = 0.1
 #: Full segments of a path with a smaller MTU look short, but cost few segments more: each that is really
-#: short costs half of one and more.
+#: short costs half of one and more. Where a full one came through there is no such path.
 EXTRA_OF_UNFILLED_MIN: Final = 0.5
 #: Ethernet 14, IPv4 20, TCP with timestamps 32.
 HEADER_BYTES: Final = 66
@@ -78,18 +78,19 @@ def find(
         .lazy()
         .filter(pl.col("direction") == "server_to_client", pl.col("unfilled_segments") > 0)
         .with_columns(extra=pl.col("segments").cast(pl.Int64) - needed)
+        .filter(pl.col("extra") >= extra_share_min * pl.col("segments"))
         .group_by("flow", maintain_order=True)
         .agg(
             pl.col("segments", "unfilled_segments", "extra", "message_bytes").sum(),
             responses=pl.len(),
+            had_full=(pl.col("full_segments_by_end") > 0).any(),
             first_frame=pl.col("first_frame").min(),
             last_frame=pl.col("first_frame").max(),
             start=pl.col("first_time").min(),
         )
         .filter(
             pl.col("extra") >= extra_segments_min,
-            pl.col("extra") >= extra_share_min * pl.col("segments"),
-            pl.col("extra") >= EXTRA_OF_UNFILLED_MIN * pl.col("unfilled_segments"),
+            pl.col("had_full") | (pl.col("extra") >= EXTRA_OF_UNFILLED_MIN * pl.col("unfilled_segments")),
         )
         .with_columns(
             transaction=pl.lit(None, pl.UInt32),

@@ -50,6 +50,11 @@ impl Counted {
     }
 
     #[must_use]
+    pub fn fulls(self) -> u32 {
+        self.segments.saturating_sub(self.shorts)
+    }
+
+    #[must_use]
     pub fn since(self, earlier: Counted) -> Self {
         Counted {
             segments: self.segments.saturating_sub(earlier.segments),
@@ -83,6 +88,8 @@ pub struct Segmented {
     pub counted: Counted,
     pub lull: Option<Lull>,
     pub segment_bytes: u32,
+    /// Full ones of its direction by its end.
+    pub fulls_by_end: u32,
 }
 
 impl Segmented {
@@ -129,6 +136,7 @@ impl Segmented {
             segments: self.counted.segments,
             unfilled_segments: self.unfilled(),
             segment_bytes: self.segment_bytes,
+            full_segments_by_end: self.fulls_by_end,
             opening_bytes: u32::try_from(self.opening_bytes).unwrap_or(u32::MAX),
             pause: lull.map(|lull| lull.length_ns),
             pause_start: lull.map(|lull| lull.start_ns),
@@ -171,6 +179,7 @@ mod tests {
             counted,
             lull,
             segment_bytes: FULL,
+            fulls_by_end: counted.fulls(),
         }
     }
 
@@ -200,6 +209,7 @@ mod tests {
     fn a_packet_merged_by_offload_counts_its_segments() {
         let merged = cut_into(&[2300], None);
         assert_eq!((merged.counted.segments, merged.unfilled()), (3, 0));
+        assert_eq!(merged.fulls_by_end, 2);
     }
 
     #[test]

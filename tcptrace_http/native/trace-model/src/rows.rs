@@ -6759,6 +6759,8 @@ pub struct SegmentationRow {
     pub unfilled_segments: u32,
     /// Payload of a full segment on this flow.
     pub segment_bytes: u32,
+    /// Full segments that its sender had sent on this flow by its end.
+    pub full_segments_by_end: u32,
     /// Its part of the segment it starts in.
     pub opening_bytes: u32,
     /// Longest time between two of its segments, if 1 ms and nothing was sent again.
@@ -6792,6 +6794,7 @@ pub struct SegmentationTable {
     segments: Vec<u32>,
     unfilled_segments: Vec<u32>,
     segment_bytes: Vec<u32>,
+    full_segments_by_end: Vec<u32>,
     opening_bytes: Vec<u32>,
     pause: Vec<i64>,
     pause_validity: Vec<bool>,
@@ -6831,6 +6834,7 @@ impl SegmentationTable {
         self.segments.push(row.segments);
         self.unfilled_segments.push(row.unfilled_segments);
         self.segment_bytes.push(row.segment_bytes);
+        self.full_segments_by_end.push(row.full_segments_by_end);
         self.opening_bytes.push(row.opening_bytes);
         self.pause.push(row.pause.unwrap_or_default());
         self.pause_validity.push(row.pause.is_some());
@@ -6922,6 +6926,12 @@ impl SegmentationTable {
                     name: "segment_bytes",
                     json_name: None,
                     values: Values::U32(self.segment_bytes),
+                    validity: None,
+                },
+                Column {
+                    name: "full_segments_by_end",
+                    json_name: None,
+                    values: Values::U32(self.full_segments_by_end),
                     validity: None,
                 },
                 Column {

@@ -63,6 +63,7 @@ impl PauseTracker {
                 counted: counted.since(opening.counted),
                 lull: opening.lull.filter(|it| !self.is_of_link(it)),
                 segment_bytes: self.segment_bytes,
+                fulls_by_end: counted.fulls(),
             };
             if found.is_notable(&message) {
                 segmented.push(&found.row(&message));
