@@ -41,6 +41,7 @@ from typing import TYPE_CHECKING, Final
 from tcptrace_http.detectors._host_pairs import CONNECTIONS, OPENINGS, PAIR, SERVICE
 from tcptrace_http.detectors._reuse import NEEDLESS_MIN, SINGLE_SHARE_MIN, needless
 from tcptrace_http.detectors._rounds import is_limited_by_its_window, rounds_saved, time_of_rounds
+from tcptrace_http.detectors._shown_windows import with_shown_window
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -140,20 +141,12 @@ def _rounds_saved(flows: pl.LazyFrame, tables: Mapping[str, pl.DataFrame]) -> pl
     """Time of the round trips that the window of the connection before would have saved, by flow."""
     import polars as pl
 
-    window = pl.col("largest_window_segments")
-    shown = (
-        tables["connections"]
-        .lazy()
-        .filter(window.is_not_null(), pl.col("last_response_time").is_not_null())
-        .select(*PAIR, done="last_response_time", window=window)
-        .sort("done")
-    )
-    return (
+    openings = (
         tables["openings"]
         .lazy()
         .filter(is_limited_by_its_window())
         .join(flows.select("flow", *PAIR, opened="start"), on="flow")
-        .sort("opened")
-        .join_asof(shown, left_on="opened", right_on="done", by=PAIR, check_sortedness=False)
-        .select("flow", rounds=pl.duration(nanoseconds=time_of_rounds(rounds_saved(pl.col("window")))))
+    )
+    return with_shown_window(openings, tables["connections"].lazy(), at="opened").select(
+        "flow", rounds=pl.duration(nanoseconds=time_of_rounds(rounds_saved(pl.col("window"))))
     )

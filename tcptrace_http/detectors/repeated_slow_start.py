@@ -13,7 +13,7 @@ save them.
 
 Evidence
 --------
-The flights of the first response on the later connection, and the most that an earlier one, whose last
+The flights of the first response on the later connection, and the most that any earlier one, whose last
 response was complete by then, had sent within a round trip since it last lost anything. Lost are the
 waits between flights that a first one of that size would have saved: the shortest, less the pace of the
 data. Connections that connection-per-request counts are not counted again.
@@ -31,12 +31,12 @@ RFC 9040; L. Eggert, J. Heidemann, J. Touch, Effects of Ensemble-TCP, ACM CCR 30
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.detectors._host_pairs import CONNECTIONS, OPENINGS, PAIR
 from tcptrace_http.detectors._reuse import needless
 from tcptrace_http.detectors._rounds import is_limited_by_its_window, rounds_saved, time_of_rounds
+from tcptrace_http.detectors._shown_windows import RECENT_SECONDS, with_shown_window
 from tcptrace_http.detectors._wording import counted
 
 if TYPE_CHECKING:
@@ -51,8 +51,6 @@ READS: Final = ("openings",)
 NEEDS: Final = ("both_directions", "handshake", "no_gaps")
 GATHERS: Final = (OPENINGS, CONNECTIONS)
 
-#: What was learnt longer ago says little about the path now; RFC 9040, section 6, leaves the age open.
-RECENT_SECONDS: Final = 10
 #: The earlier flight is larger by this factor: less saves no round trip.
 LARGER_MIN: Final = 1.4
 REMEDY: Final = (
@@ -71,33 +69,20 @@ def find(
     import polars as pl
 
     connections = tables["connections"].lazy()
-    shown = (
-        connections.filter(
-            pl.col("largest_window_segments").is_not_null(), pl.col("last_response_time").is_not_null()
-        )
-        .select(*PAIR, done="last_response_time", window="largest_window_segments", earlier_flow="flow")
-        .sort("done")
-    )
     flights = pl.col("flight_segments")
     first = flights.list.first()
     saved = rounds_saved(pl.col("window"))
     lost = pl.duration(nanoseconds=time_of_rounds(saved))
     elapsed = pl.col("flight_end_ns").list.last().cast(pl.Int64) + pl.col("rtt").dt.total_nanoseconds()
-    return (
+    openings = (
         tables["openings"]
         .lazy()
         .join(connections.select("flow", *PAIR), on="flow")
         .join(needless(tables["connections"]).select("flow"), on="flow", how="anti")
         .filter(is_limited_by_its_window())
-        .sort("start")
-        .join_asof(
-            shown,
-            left_on="start",
-            right_on="done",
-            by=list(PAIR),
-            tolerance=timedelta(seconds=recent_seconds),
-            check_sortedness=False,
-        )
+    )
+    return (
+        with_shown_window(openings, connections, at="start", recent_seconds=recent_seconds)
         .filter(pl.col("window") >= first * larger_min, saved > 0)
         .with_columns(
             lost=lost,
