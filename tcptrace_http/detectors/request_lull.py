@@ -70,6 +70,9 @@ CONFIDENCE_UNNAMED: Final = 0.6
 #: The window where the first flight was not captured: the least of RFC 5681, section 3.1, as is the segment.
 WINDOW_UNSEEN_SEGMENTS: Final = 2
 SEGMENT_UNSEEN_BYTES: Final = 536
+#: ... and where the first response was no longer than its first flight: as many as RFC 6928, section 2, lets a
+#: connection begin with, if that is no more than it has shown since.
+WINDOW_UNFILLED_SEGMENTS: Final = 10
 #: Methods that a client may send again and so may pipeline (RFC 9112, section 9.3.2).
 _IDEMPOTENT: Final = ("GET", "HEAD")
 REMEDY: Final = (
@@ -186,8 +189,15 @@ def _window() -> pl.Expr:
     """What the server may have in flight after its first flight of the connection was acknowledged."""
     import polars as pl
 
-    segments = pl.col("initial_window_segments").fill_null(WINDOW_UNSEEN_SEGMENTS) * 2
-    return segments * pl.col("segment_bytes").fill_null(SEGMENT_UNSEEN_BYTES)
+    first = pl.col("initial_window_segments")
+    segment_bytes = pl.col("segment_bytes").fill_null(SEGMENT_UNSEEN_BYTES)
+    shown = pl.min_horizontal("largest_window_segments", pl.lit(WINDOW_UNFILLED_SEGMENTS))
+    window = (
+        pl.when(pl.col("first_bytes") <= first * segment_bytes)
+        .then(pl.max_horizontal(first, shown))
+        .otherwise(first)
+    )
+    return window.fill_null(WINDOW_UNSEEN_SEGMENTS) * 2 * segment_bytes
 
 
 def _of_url(pages: pl.LazyFrame) -> pl.LazyFrame:
@@ -216,9 +226,10 @@ def _members(tables: Mapping[str, pl.DataFrame], clients: pl.DataFrame) -> pl.La
     """The transactions of pages of ``clients`` by connection and time, with what the other tables say of them."""
     import polars as pl
 
-    about_flow = ("server_path_rtt", "client_path_rtt", "initial_rtt", "initial_window_segments", "segment_bytes")
+    about_path = ("server_path_rtt", "client_path_rtt", "initial_rtt")
+    about_window = ("initial_window_segments", "largest_window_segments", "segment_bytes")
     of_flow = tables["flows"].lazy().filter(pl.col("client").is_in(clients["client"].implode()))
-    of_flow = of_flow.select("flow", "client", *about_flow)
+    of_flow = of_flow.select("flow", "client", *about_path, *about_window)
     shown = ("method", "request_frame", "response_first_frame", "response_first_time", "response_wire_bytes")
     of_transaction = tables["transactions"].lazy().select("flow", *shown, transaction="index")
     return (
@@ -226,6 +237,7 @@ def _members(tables: Mapping[str, pl.DataFrame], clients: pl.DataFrame) -> pl.La
         .lazy()
         .join(of_flow, on="flow", how="inner", maintain_order="left")
         .join(of_transaction, on=["flow", "transaction"], how="left")
+        .with_columns(first_bytes=pl.col("response_wire_bytes").filter(transaction=0).first().over("flow"))
         .sort("flow", "transaction")
     )
 

@@ -44,6 +44,7 @@ const SOURCES: [(&str, &[&str]); 5] = [
             "server_path_rtt",
             "client_path_rtt",
             "initial_window_segments",
+            "largest_window_segments",
             "segment_bytes",
         ],
     ),
