@@ -22,7 +22,7 @@ def held_findings(
     remedies: Mapping[str, str] | None = None,
     remedy_of_requests: str = "",
 ) -> pl.LazyFrame:
-    """Findings of holds. ``what`` has places for the bytes and the frame of what was waited for;
+    """Findings of holds. ``what`` has places for the segment that was waited for and its frame;
     ``remedies`` maps a pattern of the Server field to what to change in that server, and
     ``remedy_of_requests`` is for data that the client held.
     """
@@ -31,8 +31,11 @@ def held_findings(
     def ms(name: str) -> pl.Expr:
         return (pl.col(name).dt.total_nanoseconds() / 1e6).round(3)
 
+    waited_bytes = pl.coalesce("short_bytes", "previous_bytes")
+    # Nagle's first algorithm (RFC 896) holds behind whatever is unacknowledged.
+    kind = pl.when(waited_bytes % pl.col("segment_bytes") == 0).then(pl.lit("full")).otherwise(pl.lit("short"))
     waited_for = (
-        pl.coalesce("short_bytes", "previous_bytes"),
+        pl.format("{} segment of {} bytes", kind, waited_bytes),
         pl.coalesce("short_frame", "previous_frame"),
     )
     is_request = pl.col("direction") == FROM_CLIENT

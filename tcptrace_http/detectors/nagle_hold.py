@@ -77,7 +77,7 @@ def find(
         .filter(pl.col("owner") == "nagle-hold")
         .pipe(
             held_findings,
-            what="data waited behind a short segment of {} bytes (frame {}),",
+            what="data waited behind a {} (frame {}),",
             remedy=REMEDY,
             remedy_of_requests=REMEDY_OF_REQUESTS,
         )

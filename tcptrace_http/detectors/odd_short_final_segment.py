@@ -74,7 +74,7 @@ def find(
         .filter(pl.col("owner") == "odd-short-final-segment")
         .pipe(
             held_findings,
-            what="the last, short segment waited behind one of {} bytes (frame {}),",
+            what="the last, short segment waited behind a {} (frame {}),",
             remedy=REMEDY,
             remedies=REMEDIES,
         )

@@ -75,7 +75,7 @@ def find(
         .filter(pl.col("owner") == "short-initial-segment")
         .pipe(
             held_findings,
-            what="the response opened with a short segment of {} bytes (frame {}),",
+            what="the response opened with a {} (frame {}),",
             remedy=REMEDY,
             remedies=REMEDIES,
         )
