@@ -197,6 +197,12 @@ impl Acks {
         self.ring.get(at).map(|ack| ack.time_ns)
     }
 
+    /// The newest ACK of less than all up to `end`.
+    pub(super) fn newest_of_less(&self, end: i64) -> Option<Ack> {
+        let at = self.ring.partition_point(|ack| ack.acked < end);
+        self.ring.get(at.checked_sub(1)?).copied()
+    }
+
     /// Up to where all had been acknowledged by `time_ns`.
     pub(super) fn acked_by(&self, time_ns: i64) -> i64 {
         let before = self.heard_by(time_ns);

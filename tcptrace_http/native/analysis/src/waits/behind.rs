@@ -14,6 +14,8 @@ const REQUESTS_MAX: usize = 1 << 11;
 pub(super) struct Ending {
     pub(super) bytes: u32,
     pub(super) ahead: Ahead,
+    /// Where it ends, if that is known.
+    pub(super) end: Option<i64>,
 }
 
 /// ... with its frame.
@@ -41,14 +43,14 @@ impl Waits {
 }
 
 impl Behind {
-    pub(super) fn note(&mut self, at: Moment, bytes: u32, ahead: Ahead) {
-        if ahead.goes_on && self.requests.back().is_some_and(|it| !it.is_last) {
+    pub(super) fn note(&mut self, at: Moment, ending: Ending) {
+        if ending.ahead.goes_on && self.requests.back().is_some_and(|it| !it.is_last) {
             self.requests.pop_back();
         }
         if self.requests.len() < REQUESTS_MAX {
             self.requests.push_back(Last {
                 frame: at.frame,
-                ending: Ending { bytes, ahead },
+                ending,
                 is_last: false,
             });
         }
@@ -81,7 +83,12 @@ mod tests {
                 goes_on,
                 ..Ahead::default()
             };
-            behind.note(at, bytes, ahead);
+            let ending = Ending {
+                bytes,
+                ahead,
+                end: None,
+            };
+            behind.note(at, ending);
         }
         assert_eq!(behind.requests.len(), 2);
         let of = |ending: Option<Ending>| ending.map(|it| it.bytes);

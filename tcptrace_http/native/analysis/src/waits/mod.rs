@@ -41,7 +41,7 @@ use crate::half::LastHeard;
 use crate::shared_windows::{Ahead, Sharing};
 use crate::used_window::FullBuffer;
 use acks::Acks;
-use behind::Behind;
+use behind::{Behind, Ending};
 use offered::Offered;
 pub use partition::Moment;
 pub use path::Path;
@@ -148,7 +148,12 @@ impl Waits {
 
     /// Of the first request so much had been sent when it was found to be one.
     pub fn had_asked(&mut self, at: Moment, bytes: u32, ahead: Ahead) {
-        self.behind.note(at, bytes, ahead);
+        let ending = Ending {
+            bytes,
+            ahead,
+            end: None,
+        };
+        self.behind.note(at, ending);
         self.question = Some(Question::of(None, at.time_ns, bytes));
     }
 
@@ -195,7 +200,12 @@ impl Waits {
         } else {
             self.client_acks.came_with(sent.at.time_ns, sent.bytes);
             self.responses.ack_came_with(sent.at.time_ns, sent.bytes);
-            self.behind.note(sent.at, sent.bytes, sent.sharing.ahead);
+            let ending = Ending {
+                bytes: sent.bytes,
+                ahead: sent.sharing.ahead,
+                end: Some(sent.end),
+            };
+            self.behind.note(sent.at, ending);
             self.question = Some(Question::of(self.question, sent.at.time_ns, sent.bytes));
             self.requests
                 .new_data(data, None, path.of_requests(), &self.server_acks);

@@ -24,6 +24,8 @@ pub(super) struct Asked {
     at_ns: Option<i64>,
     /// What stood before it on the link.
     ahead: Ahead,
+    /// Where it ends.
+    end: Option<i64>,
 }
 
 impl Asked {
@@ -39,6 +41,7 @@ impl Asked {
             headers: u32::from(spans.opens_connection),
             at_ns: last.map(|last| last.time_ns),
             ahead: ending.map_or(Ahead::default(), |it| it.ahead),
+            end: ending.and_then(|it| it.end),
         }
     }
 }
@@ -108,7 +111,9 @@ impl Waits {
             .map_or(first, |piece| piece.start.earlier(first))
             .earlier(came);
         let mut written = thought;
-        let question_ns = self.question_ns(asked);
+        let question_ns = self
+            .question_ns(asked)
+            .max(self.not_there_ns(asked, first, from_ns));
         if !route.is_at_sender {
             // The segment itself took its time on the slowest link; the path's least is that of small ones.
             let written_ns = written.time_ns.saturating_sub(pace_ns);
@@ -160,6 +165,28 @@ impl Waits {
         let own_ns = self.responses.standing_ns(asked.ahead.own);
         let last_ns = self.responses.question_takes_ns(asked.last_bytes);
         last_ns.saturating_add(own_ns)
+    }
+
+    /// For how long after `from_ns` the server had not got the whole request, as an ACK of less tells that goes by before
+    /// the answer. Its last segment then takes its time on the link, unless it was acknowledged sooner.
+    fn not_there_ns(&self, asked: Asked, first: Moment, from_ns: i64) -> i64 {
+        let Some((end, less)) = asked
+            .end
+            .and_then(|end| Some((end, self.server_acks.newest_of_less(end)?)))
+            .filter(|(_, less)| less.time_ns <= first.time_ns)
+        else {
+            return 0;
+        };
+        let last_ns = self.responses.question_takes_ns(asked.last_bytes);
+        let until_ns = less.time_ns.saturating_add(last_ns);
+        let all_ns = self.server_acks.time_of(end);
+        let until_ns = until_ns
+            .min(all_ns.unwrap_or(first.time_ns))
+            .max(less.time_ns);
+        // The ACK may have stood in the queue that the answer stood in.
+        let stood_ns = self.responses.opening_stood_ns(first.time_ns, from_ns);
+        let there_ns = until_ns.saturating_sub(from_ns);
+        there_ns.saturating_sub(stood_ns).max(0)
     }
 
     /// What the loss of the request held up, and how its loss was noticed if the answer was lost.
