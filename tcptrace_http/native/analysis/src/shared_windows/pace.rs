@@ -20,6 +20,10 @@ const AGREE_SHARE: i64 = 16;
 /// As many distances that agree show that the pace is the link's.
 const ESTABLISHED_MIN: u32 = 4;
 
+/// A link that has let so many go in one pace has no quicker one for a single packet that came early: one behind a pause may
+/// have been late, and nothing before it tells.
+const SURE_MIN: u32 = 16;
+
 /// Of so many packets that come early the earliest counts.
 const VARIES_FOR: i64 = 16;
 
@@ -63,6 +67,9 @@ pub(super) struct Pace {
     most_ps: Option<i64>,
     /// Distances that agree with the quickest.
     pub(super) agreeing: u32,
+    /// What a byte took of the newest that is not believed until another agrees with it, and how many had agreed with the
+    /// quickest by then.
+    doubted: Option<(i64, u32)>,
     /// The newest packets, and whether the newest of all came early behind others that were late.
     train: Train,
     is_early: bool,
@@ -113,9 +120,32 @@ impl Pace {
             self.varies_ns = less_ns.max(early_ns);
             return;
         }
+        if self.is_doubted(gap_ns, bytes) {
+            self.is_early = true;
+            return;
+        }
         let gap_ps = gap_ns.saturating_add(CLOSE_NS).saturating_mul(PICOSECONDS);
         let most_ps = gap_ps.checked_div(wire(bytes)).unwrap_or(i64::MAX);
         self.most_ps = Some(self.most_ps.map_or(most_ps, |least| least.min(most_ps)));
+    }
+
+    /// Whether one packet alone came so much sooner than all others that the link is no quicker for it.
+    fn is_doubted(&mut self, gap_ns: i64, bytes: u32) -> bool {
+        let Some(takes_ns) = self.of(bytes).filter(|_| self.agreeing >= SURE_MIN) else {
+            return false;
+        };
+        if bytes < FULL_BYTES_MIN || gap_ns >= takes_ns.saturating_sub(takes_ns / AGREE_SHARE) {
+            return false;
+        }
+        let ps = gap_ns.saturating_mul(PICOSECONDS).checked_div(wire(bytes));
+        let byte_ps = ps.unwrap_or(i64::MAX);
+        let agrees = |before_ps: i64| {
+            before_ps.saturating_sub(byte_ps).saturating_abs() <= byte_ps / AGREE_SHARE
+        };
+        let before = self.doubted.replace((byte_ps, self.agreeing));
+        !before.is_some_and(|(before_ps, agreeing)| {
+            self.agreeing.saturating_sub(agreeing) < SURE_MIN && agrees(before_ps)
+        })
     }
 
     /// What a segment takes, if that is known.
@@ -195,6 +225,27 @@ mod tests {
         assert_eq!(pace.of(960), Some(12 * MS));
         let slack_ns = pace.on_link(960).map(OnLink::slack_ns);
         assert_eq!(slack_ns, Some(CLOSE_NS), "times vary by 3 ms");
+    }
+
+    #[test]
+    fn a_single_packet_that_comes_early_makes_no_link_quicker_that_has_let_many_go_in_one_pace() {
+        let pace_ms = |told: u32, quicker_ms: &[i64]| {
+            let mut pace = Pace::default();
+            let mut now_ns = 0;
+            pace.comes(now_ns, 1448);
+            for gap_ms in vec![12; told as usize].iter().chain(quicker_ms) {
+                now_ns += gap_ms * MS;
+                pace.comes(now_ns, 1448);
+                pace.follows(gap_ms * MS, 1448);
+            }
+            pace.of(1448).map(|takes_ns| takes_ns / MS)
+        };
+        assert_eq!(pace_ms(SURE_MIN, &[7]), Some(12));
+        assert_eq!(pace_ms(SURE_MIN - 1, &[7]), Some(7));
+        assert_eq!(pace_ms(SURE_MIN, &[7, 12, 7]), Some(7));
+        assert_eq!(pace_ms(SURE_MIN, &[7, 10]), Some(12), "they do not agree");
+        let seldom = [[7].as_slice(), &[12; SURE_MIN as usize], &[7]].concat();
+        assert_eq!(pace_ms(SURE_MIN, &seldom), Some(12));
     }
 
     #[test]
