@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 
 use super::partition::Moment;
-use super::Waits;
+use super::timeline::Question;
+use super::{Sent, Waits};
 use crate::shared_windows::Ahead;
 
 /// Requests whose transactions are not over, as the openings of their answers.
@@ -16,6 +17,16 @@ pub(super) struct Ending {
     pub(super) ahead: Ahead,
     /// Where it ends, if that is known.
     pub(super) end: Option<i64>,
+}
+
+impl From<Sent> for Ending {
+    fn from(sent: Sent) -> Ending {
+        Ending {
+            bytes: sent.bytes,
+            ahead: sent.sharing.ahead,
+            end: Some(sent.end),
+        }
+    }
 }
 
 /// ... with its frame.
@@ -34,6 +45,17 @@ pub(super) struct Behind {
 }
 
 impl Waits {
+    /// Of the first request so much had been sent when it was found to be one.
+    pub fn had_asked(&mut self, at: Moment, bytes: u32, ahead: Ahead) {
+        let ending = Ending {
+            bytes,
+            ahead,
+            end: None,
+        };
+        self.behind.note(at, ending);
+        self.question = Some(Question::of(None, at.time_ns, bytes));
+    }
+
     /// A request was found to begin in the newest segment of the client.
     pub fn request_opens(&mut self) {
         if let Some(newest) = self.behind.requests.back_mut() {

@@ -38,10 +38,10 @@ use trace_model::rows::RecoveryKind;
 use crate::arrivals::Arrivals;
 use crate::echoes::HeardOf;
 use crate::half::LastHeard;
-use crate::shared_windows::{Ahead, Sharing};
+use crate::shared_windows::Sharing;
 use crate::used_window::FullBuffer;
 use acks::Acks;
-use behind::{Behind, Ending};
+use behind::Behind;
 use offered::Offered;
 pub use partition::Moment;
 pub use path::Path;
@@ -146,17 +146,6 @@ impl Waits {
         self.requests.goes_on();
     }
 
-    /// Of the first request so much had been sent when it was found to be one.
-    pub fn had_asked(&mut self, at: Moment, bytes: u32, ahead: Ahead) {
-        let ending = Ending {
-            bytes,
-            ahead,
-            end: None,
-        };
-        self.behind.note(at, ending);
-        self.question = Some(Question::of(None, at.time_ns, bytes));
-    }
-
     fn timeline(&mut self, from_server: bool) -> &mut Timeline {
         if from_server {
             &mut self.responses
@@ -200,12 +189,7 @@ impl Waits {
         } else {
             self.client_acks.came_with(sent.at.time_ns, sent.bytes);
             self.responses.ack_came_with(sent.at.time_ns, sent.bytes);
-            let ending = Ending {
-                bytes: sent.bytes,
-                ahead: sent.sharing.ahead,
-                end: Some(sent.end),
-            };
-            self.behind.note(sent.at, ending);
+            self.behind.note(sent.at, sent.into());
             self.question = Some(Question::of(self.question, sent.at.time_ns, sent.bytes));
             self.requests
                 .new_data(data, None, path.of_requests(), &self.server_acks);
