@@ -181,6 +181,13 @@ class Connection:
     def round_trip(self) -> int:
         return self.paths[CLIENT].least + self.paths[SERVER].least
 
+    def round_trip_of(self, packet: Packet | None) -> int:
+        """How long a packet took, with the queues that it met, and the path back; if lost, the path alone."""
+        if packet is None or packet.received is None:
+            return self.round_trip
+        back = self.paths[SERVER if packet.side == CLIENT else CLIENT].least
+        return max(self.round_trip, packet.received - packet.sent + back)
+
 
 def connections_of(tables: Mapping[str, pl.DataFrame], scenario: Mapping[str, Any]) -> Iterator[Connection]:
     """The connections of a simulation, from its truth tables and the scenario document.

@@ -52,6 +52,9 @@ class Stall:
     #: Those of them of which packets show nothing: a window was thrown away that had never been used, or, at the
     #: server, an ACK of two full segments was delayed all the same.
     unseen: tuple[tuple[int, int], ...] = ()
+    #: How long a round trip took of what was held, by span, with the queue that it met; that of the path alone if
+    #: nothing was held, or what was did not come.
+    round_trips: tuple[int, ...] = ()
 
     @property
     def lost_ns(self) -> int:
@@ -62,12 +65,18 @@ def stalls_of(transaction: Transaction, times: Times, waits: list[Wait], observe
     """The stalls of a transaction, each name and cause once; of its response, but for losses and Nagle's holds."""
     spans: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
     unseen: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
+    round_trips: dict[tuple[str, str], list[int]] = defaultdict(list)
+
+    def add(name: str, wait: Wait, packet: Packet | None) -> None:
+        spans[name, wait.cause].append((wait.start, wait.end))
+        round_trips[name, wait.cause].append(observer.connection.round_trip_of(packet))
+
     for wait in waits:
         if wait.cause in _ANYWHERE:
-            spans[_ANYWHERE[wait.cause], wait.cause].append((wait.start, wait.end))
-    for _, wait in _holds(request_gaps_of(times, observer), observer):
+            add(_ANYWHERE[wait.cause], wait, None)
+    for packet, wait in _holds(request_gaps_of(times, observer), observer):
         if wait.cause in _NAGLE:
-            spans[_NAGLE[wait.cause], wait.cause].append((wait.start, wait.end))
+            add(_NAGLE[wait.cause], wait, packet)
     for packet, wait in _holds(gaps_of(times, observer), observer):
         if wait.cause in _BY_CAUSE:
             name = _BY_CAUSE[wait.cause]
@@ -75,10 +84,13 @@ def stalls_of(transaction: Transaction, times: Times, waits: list[Wait], observe
             name = _name(transaction, packet, wait.cause, observer)
         else:
             continue
-        spans[name, wait.cause].append((wait.start, wait.end))
+        add(name, wait, packet)
         if _is_unseen(wait.cause, packet, observer):
             unseen[name, wait.cause].append((wait.start, wait.end))
-    return [Stall(*key, tuple(found), tuple(unseen[key])) for key, found in sorted(spans.items())]
+    return [
+        Stall(*key, tuple(found), tuple(unseen[key]), tuple(round_trips[key]))
+        for key, found in sorted(spans.items())
+    ]
 
 
 def _holds(gaps: Iterator[Gap], observer: Observer) -> Iterator[tuple[Packet, Wait]]:

@@ -5,8 +5,9 @@ Compared are the transactions (how many, their messages and bytes, the times of 
 bytes), the cause of every nanosecond of them, and what the detectors of Heidemann's pathologies find.
 
 A finding is wrong in a transaction in which nothing was lost by that pathology, and missing where at least 5 ms
-were (of a restart besides half, of a small send buffer three round trips). ``--only N`` runs one scenario and
-lists both sides of each of its transactions. The exit code is 1 if anything is below what is promised.
+were (of a restart besides half, of a small send buffer three round trips, with their queues). ``--only N`` runs
+one scenario and lists both sides of each of its transactions. The exit code is 1 if anything is below what is
+promised.
 """
 
 from __future__ import annotations

@@ -175,6 +175,24 @@ def test_nagles_algorithm_holds_no_full_segment_it_waited_for_room_in_the_buffer
     assert waits(lines, own)[2:] == ["0 send_limited.send_buffer 50"]
 
 
+@pytest.mark.parametrize(("came_ms", "round_trip_ms"), [("185", 50), ("205", 70), ("-", 50)])
+def test_the_round_trip_of_a_stall_is_that_of_what_was_held_with_the_queue_that_it_met(came_ms, round_trip_ms):
+    lines = f"""
+        S 75 send_buffer
+        S 75>100 1+1460 ack 101 new
+        C 100>160 101+0 ack 1461 ack
+        S 160>{came_ms} 1461+1460 ack 101 new
+        S 160 application
+        {"S 500>525 1461+1460 ack 101 retransmission_timeout" if came_ms == "-" else ""}
+        C 600>625 101+0 ack 2921 ack
+    """
+    own = transaction(0, request=(1, 100), response=(1, 2920), received_ms=75, written_ms=75)
+    at = "server" if came_ms == "-" else "client"
+    (found,) = true_transactions(tables(OPENED + lines, [own]), scenario(one_way_ms=25), at=at)
+    (stall,) = (it for it in found.stalls if it.name == "small-send-buffer")
+    assert stall.round_trips == (round_trip_ms * 1_000_000,)
+
+
 def test_the_last_short_segment_behind_a_full_one_is_the_odd_final_segment():
     lines = """
         S 75>100 1+1460 ack 101 new
