@@ -4,6 +4,9 @@ use super::ack::Ack;
 use super::host_pair::HostPair;
 use crate::jitter::CLOSE_NS;
 
+/// A frame has so many bytes more than the headers of IP and TCP: those of Ethernet (IEEE 802.3, 3.2) are 18.
+const FRAME_BYTES: u32 = 18;
+
 impl HostPair {
     /// When an ACK went by that came to the server as data of so many bytes left.
     pub(super) fn left_ns(&self, time_ns: i64, bytes: u32) -> Option<i64> {
@@ -18,10 +21,23 @@ impl HostPair {
         let off_ns = |ack: &Ack| ack.time_ns.saturating_sub(target_ns).saturating_abs();
         let from_ns = target_ns.saturating_sub(CLOSE_NS);
         let from = self.acks.partition_point(|ack| ack.time_ns < from_ns);
+        let until_ns = target_ns.saturating_add(CLOSE_NS.max(self.headers_ns()));
         let close = self.acks.range(from..);
-        let close = close.take_while(|ack| ack.time_ns <= target_ns.saturating_add(CLOSE_NS));
+        let close = close.take_while(|ack| ack.time_ns <= until_ns);
         let news = close.filter(|ack| ack.is_new);
         news.min_by_key(|ack| off_ns(ack)).copied()
+    }
+
+    /// What is longer than the SYNs that measured the way seems to have left earlier by so much, at most: for frames, which
+    /// are not counted, and for the options that only those have.
+    fn headers_ns(&self) -> i64 {
+        let with_ns = self
+            .pace
+            .of(FRAME_BYTES.saturating_add(self.headers.syn_longer_bytes()));
+        let headers_ns = with_ns
+            .zip(self.pace.of(0))
+            .map(|(with_ns, without_ns)| with_ns.saturating_sub(without_ns));
+        headers_ns.unwrap_or(0)
     }
 }
 
@@ -53,5 +69,18 @@ mod tests {
         assert_eq!(left_with(1_101_200_000), Some(1));
         assert_eq!(left_with(1_103_570_000), Some(2));
         assert_eq!(left_with(1_102_400_000), None);
+    }
+
+    #[test]
+    fn on_a_slow_link_data_comes_as_much_sooner_behind_its_ack_as_frames_take_there() {
+        let mut pair = HostPair::with_path(100 * MS);
+        let mut pace = Pace::default();
+        pace.follows(17_687_500, 512);
+        pair.pace = pace;
+        pair.acks.push_back(Ack::of_data(1000 * MS, 1, 0));
+        // Of 17.7 ms 16.4 are its payload's, if nothing but the headers of IP and TCP is left.
+        let left_with = |time_ns| pair.ack_before(time_ns, 512).map(|ack| ack.client_port);
+        assert_eq!(left_with(1_115_900_000), Some(1));
+        assert_eq!(left_with(1_115_700_000), None);
     }
 }
