@@ -267,6 +267,14 @@ impl UsedWindow {
         has_room && !self.is_recovering() && self.is_at_threshold(self.outstanding)
     }
 
+    /// Whether a window of which nothing was lost has room for a segment behind all up to `end`, though it may avoid
+    /// congestion for what its host had learnt of others: it grows no slower than one that was lowered.
+    pub(crate) fn outgrew_unlowered(&self, end: i64) -> bool {
+        let outstanding = self.outstanding_behind(end);
+        let has_room = outstanding.saturating_add(self.full_bytes) <= self.avoiding;
+        has_room && self.threshold.is_none() && !self.is_recovering()
+    }
+
     /// Whether a segment of `bytes` behind all up to `end` does not fit into the largest window shown, of whole segments.
     pub(crate) fn fills_shown(&self, end: i64, bytes: u32) -> bool {
         let outstanding = self.outstanding_behind(end);

@@ -58,6 +58,7 @@ mod shared;
 mod stamped;
 mod stood;
 mod told_by_host;
+mod unlowered;
 mod waiting_acks;
 mod was_paced;
 mod woken_writer;
@@ -127,6 +128,8 @@ pub(super) struct Timeline {
     nagle_is_off: bool,
     pending: VecDeque<Pending>,
     has_hole: bool,
+    /// No other connection of the sender has had data in flight.
+    is_alone: bool,
     settles_by_ack: bool,
     pace: Pace,
     /// Near the receiver; and what was known of it before a segment with these offsets.
@@ -204,6 +207,7 @@ impl Timeline {
             nagle_is_off: false,
             pending: VecDeque::new(),
             has_hole: false,
+            is_alone: true,
             settles_by_ack: false,
             pace: Pace::default(),
             arrivals: Arrivals::default(),
@@ -260,6 +264,7 @@ impl Timeline {
         acks: &Acks,
     ) {
         self.note_shared_path(data.sharing, route);
+        self.note_others(data.sharing);
         let route = self.bare_route(route);
         if self.settles_by_ack && !route.is_at_sender {
             self.turns_out_to_be_at_receiver(route);

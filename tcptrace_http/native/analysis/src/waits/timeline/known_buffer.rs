@@ -142,7 +142,7 @@ impl Timeline {
     }
 
     /// What was told to have waited for `cause` waited for the buffer, if what was outstanding `fills` that.
-    fn waited_for_buffer(&mut self, cause: Cause, fills: impl Fn(i64) -> bool) {
+    pub(super) fn waited_for_buffer(&mut self, cause: Cause, fills: impl Fn(i64) -> bool) {
         for piece in &mut self.pieces {
             let stopped_with = piece.waited.and_then(|waited| waited.stopped_with);
             if piece.cause == cause && stopped_with.is_some_and(&fills) {

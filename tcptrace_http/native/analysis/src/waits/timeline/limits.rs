@@ -70,7 +70,7 @@ impl Timeline {
             && !may_be_shared
             && !data.sharing.begin_paced
             && !data.opens_hole
-            && self.window.outgrew(end);
+            && (self.window.outgrew(end) || self.outgrew_alone(end));
         if outgrew && (self.window.had_no_room_for(end, bytes) || self.has_packets_of_window(data))
         {
             // Nagle's algorithm held it later, when an ACK had made room.
@@ -91,6 +91,7 @@ impl Timeline {
             return Limit::None;
         }
         if outgrew && self.window.fills_half() {
+            self.had_not_grown(end);
             return Limit::SendBuffer;
         }
         let is_window = matches!(limit, Limit::SlowStart | Limit::CongestionAvoidance);
