@@ -27,6 +27,8 @@ const PUSHES_MAX: usize = 16;
 #[derive(Debug, Default)]
 pub(super) struct Pushes {
     ends: VecDeque<i64>,
+    /// How much was outstanding when all of a full buffer had been sent, as an ACK amid a write has shown.
+    holds: Option<i64>,
 }
 
 impl Pushes {
@@ -79,6 +81,11 @@ impl Timeline {
         };
         if is_only {
             self.had_emptied(holds);
+            self.pushes.holds = Some(holds);
+        }
+        let woke_ns = self.woke_full_segment_ns((data, holds), (heard_ns, until_ns), acks);
+        if woke_ns.is_some() {
+            return woke_ns;
         }
         let needed = data.end.saturating_sub(holds);
         let made_ns = acks.time_of(needed)?;
@@ -145,9 +152,11 @@ impl Timeline {
         let heard = acks.between(i64::MIN, heard_ns);
         let mut holding = heard.filter_map(|ack| {
             let holds = self.sent_until.saturating_sub(ack.acked.max(1));
-            // Answers of one size begin alike: only what was acknowledged amid a write is no chance.
+            // Answers of one size begin alike: only what was acknowledged amid a write is no chance, as long as that
+            // has not shown how much it is.
             let is_full = self.may_hold(holds) || known == Some(holds);
-            (is_full && self.pushes.is_within(ack.acked)).then_some(holds)
+            let is_shown = self.pushes.holds == Some(holds);
+            (is_full && (is_shown || self.pushes.is_within(ack.acked))).then_some(holds)
         });
         // Who writes pieces that fill no segment has them sent one by one.
         let least = i64::from(self.full_bytes).saturating_mul(SEGMENTS_MIN);

@@ -92,6 +92,22 @@ impl Timeline {
         (is_at_once && self.fill.is_of(holds, data.at.time_ns)).then_some(newest.time_ns)
     }
 
+    /// When the ACK went by that let `data` go at once behind a full buffer of which all had been sent, if those before it
+    /// had made too little room to wake its writer, be it enough for `data`: Nagle's algorithm holds no full segment.
+    pub(super) fn woke_full_segment_ns(
+        &self,
+        (data, holds): (Data, i64),
+        (heard_ns, until_ns): (i64, i64),
+        acks: &Acks,
+    ) -> Option<i64> {
+        let newest = acks.between(heard_ns, until_ns).last()?;
+        let acked = acks.acked_by(newest.time_ns.saturating_sub(1));
+        let room = acked.saturating_sub(self.sent_until.saturating_sub(holds));
+        let since_ns = self.let_go_since_ns(data, until_ns);
+        let is_at_once = newest.time_ns >= since_ns;
+        (data.is_full() && room < WAKES_BYTES && is_at_once).then_some(newest.time_ns)
+    }
+
     /// Since when an ACK has let `data` go at once that had been heard by `until_ns`.
     fn let_go_since_ns(&self, data: Data, until_ns: i64) -> i64 {
         let takes_ns = self.takes(data.bytes, data.segments, data.full_bytes);
@@ -129,6 +145,30 @@ mod tests {
         timeline.pushes.note(START + bytes);
         timeline.fill.begins_answer(Data::at_ms(110, START + 1000));
         (timeline, acks)
+    }
+
+    /// When the ACK went by that let a segment of so many bytes go behind a full buffer of 4,096 bytes, of which so many
+    /// were free by then.
+    fn woke_ms(bytes: u32, room: i64) -> Option<i64> {
+        let (timeline, _) = filled(4096, 1000);
+        let mut acks = Acks::default();
+        for (ms, acked) in [(0, 0), (300, room), (400, 4096)] {
+            acks.push(ms * MS, START + acked, 60_000, 100 * MS);
+        }
+        let data = Data {
+            bytes,
+            ..Data::at_ms(500, START + 4096 + i64::from(bytes))
+        };
+        let heard = (210 * MS, 400 * MS);
+        let woke_ns = timeline.woke_full_segment_ns((data, 4096), heard, &acks);
+        woke_ns.map(|ns| ns / MS)
+    }
+
+    #[test]
+    fn a_full_segment_waited_for_room_until_there_was_enough_to_wake_its_writer() {
+        assert_eq!(woke_ms(1000, 1000), Some(400));
+        assert_eq!(woke_ms(1000, 2048), None, "he was awake by then");
+        assert_eq!(woke_ms(500, 1000), None, "Nagle's algorithm may hold it");
     }
 
     /// When the ACK went by that let go what came then.
