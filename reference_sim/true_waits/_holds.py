@@ -128,7 +128,7 @@ class Holds:
         if limit == "nagle":
             is_short = packet.payload < self.connection.mss or self.side == CLIENT
             return _NAGLE[is_short and self._is_delayed(self.released_by(packet), packet)]
-        if limit == "slow_start" and self._is_restarted(packet) and not self._nagle_holds(packet):
+        if limit in _CONGESTION and self._is_restarted(packet) and not self._nagle_holds(packet):
             return "stall.slow_start_restart"
         if limit == "receive_window":
             ack = self.released_by(packet)
@@ -244,8 +244,11 @@ class Holds:
         return bool(last) and last[-1].is_shown
 
     def _is_restarted(self, packet: Packet) -> bool:
-        """Whether the window that was thrown away after the last idle period would have let it go."""
-        last = [restart for restart in self._restarts if restart.time <= packet.sent]
+        """Whether the window that was thrown away after the last idle period would have let it go.
+
+        One that was thrown away when ``packet`` itself left had not held it until then.
+        """
+        last = [restart for restart in self._restarts if restart.time < packet.sent]
         if not last or packet.end > last[-1].edge:
             return False
         return last[-1].until is None or packet.sent <= last[-1].until

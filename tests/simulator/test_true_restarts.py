@@ -6,15 +6,16 @@ from reference_sim.true_waits import true_transactions
 from tests.simulator.hand_written import OPENED, scenario, stalls, tables, transaction, waits
 
 
-def test_a_window_thrown_away_after_an_idle_period_costs_the_flights_that_it_would_have_held():
-    lines = """
+@pytest.mark.parametrize("phase", ["slow_start", "congestion_avoidance"])
+def test_a_window_thrown_away_after_an_idle_period_costs_the_flights_that_it_would_have_held(phase):
+    lines = f"""
         S 75>100 1+1000 ack 101 new
         C 100>125 101+0 ack 1001 ack
         S 125 cwnd 5840 flight 0
         C 2000>2025 101+100 ack 1001 new
         S 2025 cwnd 1460 flight 0
         S 2025>2050 1001+1460 ack 201 new
-        S 2025 slow_start
+        S 2025 {phase}
         C 2050>2075 201+0 ack 2461 ack
         S 2075>2100 2461+1460 ack 201 new
         S 2075>2100 3921+1460 ack 201 new
@@ -193,3 +194,23 @@ def test_a_window_that_shrank_sooner_than_a_timeout_was_not_restarted():
         transaction(1, request=(101, 100), response=(1001, 2920), received_ms=225, written_ms=225),
     ]
     assert stalls(lines, *own) == []
+
+
+def test_a_window_that_is_thrown_away_as_data_leaves_had_not_held_that_until_then():
+    lines = """
+        S 75>100 1+1000 ack 101 new
+        C 100>125 101+0 ack 1001 ack
+        S 125 cwnd 5840 flight 0
+        C 200>225 101+100 ack 1001 new
+        S 225>250 1001+1460 ack 201 new
+        S 225 slow_start
+        C 1250>1275 201+0 ack 2461 ack
+        S 1275 cwnd 1460 flight 0
+        S 1275>1300 2461+1460 ack 201 new
+        C 1300>1325 201+0 ack 3921 ack
+    """
+    own = [
+        transaction(0, request=(1, 100), response=(1, 1000), received_ms=75, written_ms=75),
+        transaction(1, request=(101, 100), response=(1001, 2920), received_ms=225, written_ms=225),
+    ]
+    assert "slow-start-restart" not in [name for _, name, _ in stalls(lines, *own)]

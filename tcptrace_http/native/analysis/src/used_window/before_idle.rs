@@ -43,11 +43,10 @@ pub(super) struct BeforeIdle {
     is_opened: bool,
     /// A smaller one was used up since.
     is_smaller: bool,
-    /// ... which began with more than a window does: it was halved (RFC 2861, section 3.1), and is in slow start until
-    /// it has most of what it had, whatever a loss before has left.
-    is_halved: bool,
     /// Its sender had more to send behind all that it has sent since.
     is_one_write: bool,
+    /// ... and let it go by a clock until the first ACK.
+    is_paced: bool,
 }
 
 /// Whether so much is all of the full segments that a window has room for which was halved once or more (RFC 2861,
@@ -85,8 +84,8 @@ impl UsedWindow {
             is_sure,
             is_opened: opened.is_some(),
             is_smaller: false,
-            is_halved: false,
             is_one_write: true,
+            is_paced: false,
         });
     }
 
@@ -174,9 +173,26 @@ impl UsedWindow {
         let fits = if is_halved { with_end } else { stopped } <= before.window;
         (is_less && has_initial && fits).then_some(BeforeIdle {
             is_smaller: true,
-            is_halved,
             ..before
         })
+    }
+
+    /// Behind what its sender went on when it may have thrown its window away last, if no smaller one has shown since.
+    pub(crate) fn went_on_behind(&self) -> Option<i64> {
+        let before = self.before_idle.filter(|it| !it.is_smaller);
+        before.map(|it| it.start)
+    }
+
+    /// A clock of its sender let data go after that, before any ACK: it keeps its window until then.
+    pub(crate) fn paces_restart(&mut self) {
+        if let Some(before) = &mut self.before_idle {
+            before.is_paced = true;
+        }
+    }
+
+    /// Whether that has shown.
+    pub(crate) fn has_paced_restart(&self) -> bool {
+        self.before_idle.is_some_and(|it| it.is_paced)
     }
 
     /// The sender has stopped with all sent up to `end`. With as much outstanding as ever before it was idle, and more
@@ -209,11 +225,6 @@ impl UsedWindow {
         // Where that went by unnoticed, what it had outstanding later is no less.
         let shown = Some(self.ever).filter(|ever| *ever > 0);
         self.initial.or(shown).is_some_and(|most| most < now)
-    }
-
-    /// Whether it was halved while its sender was idle (RFC 2861, section 3.1).
-    pub(crate) fn is_halved_by_idleness(&self) -> bool {
-        self.before_idle.is_some_and(|it| it.is_halved)
     }
 
     /// Whether the window from before the last idle period, of which more had been used, would have let data up to

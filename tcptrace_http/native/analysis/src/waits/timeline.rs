@@ -15,6 +15,7 @@ mod behind_recovery;
 mod brought_besides;
 mod buffer_as_offered;
 mod by_ack;
+mod by_clock;
 mod by_room_alone;
 mod causes;
 mod copies;

@@ -7,7 +7,6 @@ use super::repairs::repair;
 use super::shared::{is_in_turn, left_with_no_ack, limit_of, window_of};
 use super::stamped::STAMPS_VARY_NS;
 use super::{Data, Route, Timeline, OPTIONS_BYTES};
-use crate::shared_windows::is_rhythm;
 use crate::used_window::Limit;
 use trace_model::rows::Cause;
 
@@ -106,7 +105,7 @@ impl Timeline {
             return Some((Cause::SendLimitedReceiveWindow, INFERRED));
         }
         let by_other = (data.sharing.by_other || is_let_go) && released == Released::ByNone;
-        if !by_other && released == Released::ByNone && self.is_of_clock(gap, route) {
+        if !by_other && released == Released::ByNone && self.is_of_clock(gap, data, route, acks) {
             return Some((self.words.burst, INFERRED));
         }
         if by_other && data.sharing.is_shared {
@@ -198,18 +197,6 @@ impl Timeline {
     pub(super) fn was_full(&self, full_bytes: u32) -> bool {
         let is_as_large = self.sent_bytes.saturating_add(OPTIONS_BYTES) >= full_bytes;
         self.sent.is_some_and(|(_, was_full)| was_full) && is_as_large
-    }
-
-    /// Whether a clock of the sender let data go that had lain in its buffer, and that no ACK let go: it spreads a
-    /// window over the round trip, segment by segment (Visweswaraiah and Heidemann 1997; Eggert 1999, section 3.1).
-    /// Next to the sender what an ACK lets go leaves when that comes; in a recovery that may be one that acknowledges
-    /// nothing new. An application's next write fills a segment of which a rest had waited in no such rhythm.
-    fn is_of_clock(&self, gap: i64, route: Route) -> bool {
-        // Until the first ACK no round trip is over.
-        let is_within = gap < route.rtt_ns() || self.acked <= 1;
-        let may_spread = is_within && !self.window.is_recovering();
-        let goes_on = self.sent_gap_ns.is_none_or(|before| is_rhythm(before, gap));
-        route.is_at_sender && self.has_more && may_spread && goes_on
     }
 
     /// Whether an ACK let a segment go which no algorithm of Nagle holds: the window had no room for it behind

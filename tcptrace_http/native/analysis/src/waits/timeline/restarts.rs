@@ -58,6 +58,9 @@ impl Timeline {
     /// or Nagle's algorithm may have held it.
     pub(super) fn uses_up_window(&mut self, was_full: bool, data: Data, route: Route, acks: &Acks) {
         let heard_ns = Acks::known_before_release(data.at.time_ns, route.to_sender_ns, 0);
+        if self.left_by_clock(route, acks) {
+            self.window.paces_restart();
+        }
         if self.nagle_would_let(data) && acks.had_room_for(data.end, heard_ns) {
             let last = LastSent {
                 is_full: was_full,
@@ -93,19 +96,19 @@ impl Timeline {
 
     /// Whether no algorithm of Nagle's would have held data in a larger window: what is written at once to an idle
     /// connection goes out with its short end (4.4BSD's tcp_output looks before a run of segments whether all was
-    /// acknowledged).
+    /// acknowledged), unless a clock lets each segment go by itself.
     fn nagle_would_let(&self, data: Data) -> bool {
         let is_rest = self.has_more && self.was_full(data.full_bytes);
-        data.is_above_nagle() || is_rest && self.window.is_one_write()
+        let is_one_run = self.window.is_one_write() && !self.window.has_paced_restart();
+        data.is_above_nagle() || is_rest && is_one_run
     }
 
     /// What data waited for that waited for `cause`: for a window that one from before an idle period was larger
     /// than.
     pub(super) fn of_restart(&self, cause: Cause, data: Data) -> Cause {
         let is_window = match cause {
-            Cause::SendLimitedSlowStart => true,
-            // Its threshold is higher than what a loss has left.
-            Cause::SendLimitedCwnd => self.window.is_halved_by_idleness(),
+            // However it grows again.
+            Cause::SendLimitedSlowStart | Cause::SendLimitedCwnd => true,
             // A buffer that has held more before is not full.
             Cause::SendLimitedSendBuffer => !self.window.is_fullest(),
             _ => false,
@@ -146,9 +149,8 @@ mod tests {
 
     const MS: i64 = 1_000_000;
 
-    /// What the rest of a write waits for that the window seems to hold which a loss has lowered, where two segments went
-    /// after an idle time, so long one after the other, and four had before.
-    fn rest_waits_for(gap_ms: i64) -> Cause {
+    #[test]
+    fn what_waits_for_a_window_that_was_thrown_away_waits_for_that_beside_a_threshold_as_well() {
         let start = (1 << 32) - 4000;
         let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
         let window = &mut timeline.window;
@@ -158,16 +160,10 @@ mod tests {
         window.was_used_before_idle(start, 4000, true);
         window.stops(start + 6000, 1000);
         timeline.sent_until = start + 6000;
-        timeline.sent_gap_ns = Some(gap_ms * MS);
         let data = Data::at_ms(200, start + 7000);
         timeline.uses_up_window(true, data, Route::at_receiver(100), &Acks::default());
-        timeline.of_restart(Cause::SendLimitedCwnd, data)
-    }
-
-    #[test]
-    fn a_window_that_was_halved_while_its_sender_was_idle_holds_what_one_that_is_paced_does_not() {
-        assert_eq!(rest_waits_for(1), Cause::StallSlowStartRestart);
-        assert_eq!(rest_waits_for(40), Cause::SendLimitedCwnd);
+        let told = timeline.of_restart(Cause::SendLimitedCwnd, data);
+        assert_eq!(told, Cause::StallSlowStartRestart);
     }
 
     /// Whether a timer outlasts `gap` of a segment whose ACK goes by after `acks_ms`, with others between.
