@@ -45,7 +45,10 @@ impl Filled {
     fn may_be_held(self, cause: Cause, stopped_with: Option<i64>) -> bool {
         let is_of_window = self.is_full && stopped_with.is_some();
         match cause {
-            Cause::SendLimitedSlowStart | Cause::SendLimitedCwnd | Cause::SendLimitedSendBuffer => {
+            Cause::SendLimitedSlowStart
+            | Cause::StallSlowStartRestart
+            | Cause::SendLimitedCwnd
+            | Cause::SendLimitedSendBuffer => {
                 self.is_by_request && !is_of_window || self.newest.carried_ns.is_some()
             }
             Cause::ServerDataUnavailable | Cause::Unexplained => self.newest.had_more,
@@ -161,6 +164,7 @@ impl Timeline {
             let may_be_held = matches!(
                 piece.cause,
                 Cause::SendLimitedSlowStart
+                    | Cause::StallSlowStartRestart
                     | Cause::SendLimitedCwnd
                     | Cause::SendLimitedSendBuffer
                     | Cause::StallDelayedAckFirstSegment
@@ -343,6 +347,19 @@ mod tests {
     #[test]
     fn what_the_next_response_filled_when_it_was_asked_for_nagles_algorithm_had_held() {
         assert_eq!(waited_for(110, false), Some(Cause::StallNagleHold));
+    }
+
+    #[test]
+    fn what_the_next_response_filled_as_it_was_asked_for_waited_for_no_restart() {
+        for (is_by_request, held) in [(true, true), (false, false)] {
+            let filled = Filled {
+                is_by_request,
+                is_full: false,
+                newest: FoundInBuffer::default(),
+            };
+            let told = filled.may_be_held(Cause::StallSlowStartRestart, None);
+            assert_eq!(told, held);
+        }
     }
 
     #[test]

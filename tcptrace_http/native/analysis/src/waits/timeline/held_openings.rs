@@ -80,6 +80,7 @@ impl Timeline {
     ) {
         let windows = [
             Cause::SendLimitedSlowStart,
+            Cause::StallSlowStartRestart,
             Cause::SendLimitedCwnd,
             Cause::SendLimitedSendBuffer,
         ];
@@ -109,6 +110,8 @@ impl Timeline {
     pub(super) fn note_held_opening(&mut self, start: i64) {
         // Of several that begin in one segment only the last one may be told.
         let opening = self.let_go.filter(|it| (it.start..it.end).contains(&start));
+        // A restart would have held the rest of the response before, which Nagle's algorithm may have as well.
+        let opening = opening.filter(|it| it.cause != Cause::StallSlowStartRestart);
         if let Some(held) = opening.filter(|_| self.held_openings.len() < HELD_MAX) {
             self.let_go = None;
             self.held_openings.push_back(held);

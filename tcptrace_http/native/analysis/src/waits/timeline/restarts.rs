@@ -61,13 +61,33 @@ impl Timeline {
         if self.left_by_clock(route, acks) {
             self.window.paces_restart();
         }
-        if self.nagle_would_let(data) && acks.had_room_for(data.end, heard_ns) {
+        let had_room = self.has_shown_room(data, route, acks);
+        if !had_room && self.nagle_would_let(data) && acks.had_room_for(data.end, heard_ns) {
             let last = LastSent {
                 is_full: was_full,
                 left_at_once: self.left_at_once(),
             };
             self.window.is_used_up(self.sent_until, last, data.bytes);
         }
+    }
+
+    /// Whether as much was in flight when the segment before left as there would have been with `data` before an ACK let
+    /// that go: the window had room for it, and is no smaller since. That segment left before any ACK that it would have
+    /// come too soon for, had that let it go.
+    fn has_shown_room(&self, data: Data, route: Route, acks: &Acks) -> bool {
+        let (Some((sent, _)), Some(start)) = (self.sent, self.window.went_on_behind()) else {
+            return false;
+        };
+        let came_ns = sent.time_ns.saturating_sub(self.takes_ns(self.sent_bytes));
+        let acked_by = |time_ns: i64| acks.acked_by(time_ns).max(start);
+        let acked = acked_by(Acks::known_by(came_ns, route.to_sender_ns));
+        let most = self.sent_until.saturating_sub(acked);
+        let takes_ns = self.takes_ns(data.bytes);
+        let heard_ns = Acks::known_before_release(data.at.time_ns, route.to_sender_ns, takes_ns);
+        let known_ns = Acks::known_by(data.at.time_ns, route.to_sender_ns);
+        let newest_ns = acks.newest_by(known_ns).map_or(heard_ns, |it| it.time_ns);
+        let before_ns = heard_ns.min(newest_ns.saturating_sub(1));
+        data.end.saturating_sub(acked_by(before_ns)) <= most
     }
 
     /// Whether the segment before followed the one before it in the pace of the path.
@@ -164,6 +184,43 @@ mod tests {
         timeline.uses_up_window(true, data, Route::at_receiver(100), &Acks::default());
         let told = timeline.of_restart(Cause::SendLimitedCwnd, data);
         assert_eq!(told, Cause::StallSlowStartRestart);
+    }
+
+    /// Whether the short end of a write waited for a restart behind four segments that came each 8 ms, of which an ACK of
+    /// two went as long after the first, on a path of 10 ms; nine had been in use before.
+    fn restarts_behind_four(acked_ms: i64) -> bool {
+        let start = (1 << 32) - 2000;
+        let route = Route::at_receiver(10);
+        let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
+        let window = &mut timeline.window;
+        window.was_used_before_idle(start - 9000, 9000, true);
+        window.hears(3, start + 2000);
+        window.stops(start + 4000, 1000);
+        let mut link = crate::arrivals::Arrivals::default();
+        for _ in 0..2 {
+            link.came_after(8 * MS, 1000, 1, 100 * MS);
+        }
+        timeline.link_is(link);
+        (timeline.sent_start, timeline.sent_until) = (start + 3000, start + 4000);
+        timeline.sent = Some((Moment::at_ms(1024), true));
+        (timeline.sent_bytes, timeline.sent_gap_ns) = (1000, Some(8 * MS));
+        timeline.has_more = true;
+        let mut acks = Acks::default();
+        for (ms, acked) in [(500, 0), (1000 + acked_ms, 2000), (1024, 4000)] {
+            acks.push(ms * MS, start + acked, 60_000, 100 * MS);
+        }
+        let data = Data {
+            bytes: 500,
+            ..Data::at_ms(1038, start + 4500)
+        };
+        timeline.uses_up_window(true, data, route, &acks);
+        timeline.window.was_thrown_away(data.end)
+    }
+
+    #[test]
+    fn a_window_that_let_as_much_go_before_any_ack_was_not_thrown_away() {
+        assert!(!restarts_behind_four(8));
+        assert!(restarts_behind_four(1), "which may have let the rest go");
     }
 
     /// Whether a timer outlasts `gap` of a segment whose ACK goes by after `acks_ms`, with others between.
