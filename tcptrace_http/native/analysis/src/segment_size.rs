@@ -27,7 +27,7 @@ pub struct SegmentSize {
     mss: [Option<u32>; 2],
     /// The least options of a data segment: what each of them has (timestamps, or T/TCP's counts).
     option_bytes: Option<u32>,
-    /// The options of a SYN-ACK with data.
+    /// The options of a SYN-ACK with data, or of data.
     syn_option_bytes: u32,
     /// The SYNs were seen.
     had_handshake: bool,
@@ -82,7 +82,7 @@ impl SegmentSize {
         }
     }
 
-    /// The SYN-ACK has data, and a TCP header of this length (RFC 1644, RFC 7413).
+    /// The SYN-ACK has data, or is of some, and a TCP header of this length (RFC 1644, RFC 7413).
     pub fn syn_header(&mut self, header_bytes: u8) {
         self.syn_option_bytes = u32::from(header_bytes).saturating_sub(HEADER_BYTES);
     }
@@ -166,7 +166,7 @@ impl SegmentSize {
     }
 
     /// As [`SegmentSize::full`], of a segment with a header and a payload of these lengths. Its own options may be
-    /// more than others have; and behind data on a SYN-ACK, until that is acknowledged, a sender leaves room for the
+    /// more than others have; and behind a SYN-ACK of data, until that is acknowledged, a sender leaves room for the
     /// options of that.
     #[must_use]
     pub fn full_behind(&self, header_bytes: u8, payload_bytes: u32) -> u32 {

@@ -384,11 +384,15 @@ impl Flow {
         };
         *slot = Some(packet.time_ns);
         let (client, server) = (self.client_half(), self.server_half());
+        let is_accelerated = is_syn_ack && client.next > 1;
         self.segment_size.negotiated(
             client.mss_option,
             server.mss_option,
             client.uses_timestamps && server.uses_timestamps,
         );
+        if is_accelerated {
+            self.segment_size.syn_header(segment.header_bytes);
+        }
     }
 }
 

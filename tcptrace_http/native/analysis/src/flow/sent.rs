@@ -294,6 +294,9 @@ impl Flow {
             },
             // This connection's own handshake may have stood in a queue.
             sender_rtt_ns: self.quickest_path().to_server_ns,
+            segment_bytes: self
+                .segment_size
+                .full_behind(segment.header_bytes, segment.payload_bytes),
             ..self.path()
         };
         let data = sent_data(packet, segment, start);
