@@ -384,13 +384,14 @@ impl Flow {
         };
         *slot = Some(packet.time_ns);
         let (client, server) = (self.client_half(), self.server_half());
-        let is_accelerated = is_syn_ack && client.next > 1;
+        // The SYN had data (RFC 1644, RFC 7413): what comes behind leaves room for these options.
+        let is_of_data = is_syn_ack && client.next > 1;
         self.segment_size.negotiated(
             client.mss_option,
             server.mss_option,
             client.uses_timestamps && server.uses_timestamps,
         );
-        if is_accelerated {
+        if is_of_data {
             self.segment_size.syn_header(segment.header_bytes);
         }
     }

@@ -111,10 +111,9 @@ impl Waits {
             .map_or(first, |piece| piece.start.earlier(first))
             .earlier(came);
         let mut written = thought;
-        let question_ns = self
-            .question_ns(asked)
-            .max(self.not_there_ns(asked, first, from_ns));
+        let mut question_ns = self.question_ns(asked);
         if !route.is_at_sender {
+            question_ns = question_ns.max(self.not_there_ns(asked, first, from_ns));
             // The segment itself took its time on the slowest link; the path's least is that of small ones.
             let written_ns = written.time_ns.saturating_sub(pace_ns);
             let room_ns = written_ns.saturating_sub(from_ns);
@@ -167,8 +166,8 @@ impl Waits {
         last_ns.saturating_add(own_ns)
     }
 
-    /// For how long after `from_ns` the server had not got the whole request, as an ACK of less tells that goes by before
-    /// the answer. Its last segment then takes its time on the link, unless it was acknowledged sooner.
+    /// For how long after `from_ns` the server had not got the whole request, as an ACK of less tells that comes before the
+    /// answer. Its last segment then takes its time on the link, unless it was acknowledged sooner.
     fn not_there_ns(&self, asked: Asked, first: Moment, from_ns: i64) -> i64 {
         let Some((end, less)) = asked
             .end
