@@ -138,7 +138,7 @@ def find(
 
 
 def _rounds_saved(flows: pl.LazyFrame, tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
-    """Time of the round trips that the window of the connection before would have saved, by flow."""
+    """Time of the round trips that the largest window of connections before would have saved, by flow."""
     import polars as pl
 
     openings = (

@@ -6,6 +6,14 @@ from reference_sim.true_waits import true_transactions
 from tests.simulator.hand_written import OPENED, scenario, stalls, tables, transaction, waits
 
 
+def asked_again(asked_ms, *, length=2920):
+    """A response of 1,000 bytes, and one of this length that is asked for then and written at once."""
+    return [
+        transaction(0, request=(1, 100), response=(1, 1000), received_ms=75, written_ms=75),
+        transaction(1, request=(101, 100), response=(1001, length), received_ms=asked_ms, written_ms=asked_ms),
+    ]
+
+
 @pytest.mark.parametrize("phase", ["slow_start", "congestion_avoidance"])
 def test_a_window_thrown_away_after_an_idle_period_costs_the_flights_that_it_would_have_held(phase):
     lines = f"""
@@ -24,10 +32,7 @@ def test_a_window_thrown_away_after_an_idle_period_costs_the_flights_that_it_wou
         S 2125>2150 6841+1460 ack 201 new
         C 2150>2175 201+0 ack 8301 ack
     """
-    own = [
-        transaction(0, request=(1, 100), response=(1, 1000), received_ms=75, written_ms=75),
-        transaction(1, request=(101, 100), response=(1001, 7300), received_ms=2025, written_ms=2025),
-    ]
+    own = asked_again(2025, length=7300)
     assert waits(lines, *own)[2:] == [
         "1 network.propagation 50",
         "1 stall.slow_start_restart 100",
@@ -47,10 +52,7 @@ def test_the_window_is_thrown_away_although_the_last_ack_comes_with_the_request(
         S 2075>2100 2461+1460 ack 201 new
         C 2100>2125 201+0 ack 3921 ack
     """
-    own = [
-        transaction(0, request=(1, 100), response=(1, 1000), received_ms=75, written_ms=75),
-        transaction(1, request=(101, 100), response=(1001, 2920), received_ms=2025, written_ms=2025),
-    ]
+    own = asked_again(2025)
     assert stalls(lines, *own) == [(1, "slow-start-restart", 50.0)]
 
 
@@ -70,10 +72,7 @@ def test_an_ack_that_ends_a_pacers_restart_throws_the_window_away(kept, found):
         S 2075>2100 2461+1460 ack 201 new
         C 2100>2125 201+0 ack 3921 ack
     """
-    own = [
-        transaction(0, request=(1, 100), response=(1, 1000), received_ms=75, written_ms=75),
-        transaction(1, request=(101, 100), response=(1001, 2920), received_ms=2025, written_ms=2025),
-    ]
+    own = asked_again(2025)
     assert stalls(lines, *own) == found
 
 
@@ -90,10 +89,7 @@ def test_what_the_window_from_before_would_not_have_let_go_waits_for_no_pacers_r
         S 2075>2100 2461+1460 ack 201 new
         C 2100>2125 201+0 ack 3921 ack
     """
-    own = [
-        transaction(0, request=(1, 100), response=(1, 1000), received_ms=75, written_ms=75),
-        transaction(1, request=(101, 100), response=(1001, 2920), received_ms=2025, written_ms=2025),
-    ]
+    own = asked_again(2025)
     assert stalls(lines, *own) == []
 
 
@@ -112,10 +108,7 @@ def test_a_window_that_a_timeout_has_cut_since_shows_no_restart():
         S 3075>3100 2461+1460 ack 201 new
         C 3100>3125 201+0 ack 3921 ack
     """
-    own = [
-        transaction(0, request=(1, 100), response=(1, 1000), received_ms=75, written_ms=75),
-        transaction(1, request=(101, 100), response=(1001, 2920), received_ms=2025, written_ms=2025),
-    ]
+    own = asked_again(2025)
     assert "slow-start-restart" not in [name for _, name, _ in stalls(lines, *own)]
 
 
@@ -189,10 +182,7 @@ def test_a_window_that_shrank_sooner_than_a_timeout_was_not_restarted():
         S 275>300 2461+1460 ack 201 new
         C 300>325 201+0 ack 3921 ack
     """
-    own = [
-        transaction(0, request=(1, 100), response=(1, 1000), received_ms=75, written_ms=75),
-        transaction(1, request=(101, 100), response=(1001, 2920), received_ms=225, written_ms=225),
-    ]
+    own = asked_again(225)
     assert stalls(lines, *own) == []
 
 
@@ -209,8 +199,5 @@ def test_a_window_that_is_thrown_away_as_data_leaves_had_not_held_that_until_the
         S 1275>1300 2461+1460 ack 201 new
         C 1300>1325 201+0 ack 3921 ack
     """
-    own = [
-        transaction(0, request=(1, 100), response=(1, 1000), received_ms=75, written_ms=75),
-        transaction(1, request=(101, 100), response=(1001, 2920), received_ms=225, written_ms=225),
-    ]
+    own = asked_again(225)
     assert "slow-start-restart" not in [name for _, name, _ in stalls(lines, *own)]

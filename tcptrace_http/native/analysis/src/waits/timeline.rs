@@ -180,6 +180,8 @@ pub(super) struct Timeline {
     /// When the window that connections share was in slow start after a loss.
     phases: phases::Known,
     packets: packets::Packets,
+    /// The window may have left slow start, whatever was lost.
+    has_left_slow_start: bool,
     gone_back: gone_back::GoneBack,
     as_heard: as_heard::AsHeard,
     own_time: own_time::OwnTime,
@@ -243,6 +245,7 @@ impl Timeline {
             if_on_link: None,
             phases: phases::Known::default(),
             packets: packets::Packets::default(),
+            has_left_slow_start: false,
             gone_back: gone_back::GoneBack::default(),
             as_heard: as_heard::AsHeard::default(),
             own_time: own_time::OwnTime::default(),

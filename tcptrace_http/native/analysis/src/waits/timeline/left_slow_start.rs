@@ -29,8 +29,8 @@ impl Timeline {
         } else {
             self.fills_path(data, route)
         };
-        self.packets.has_left_slow_start |= is_window && is_longer;
-        self.packets.has_left_slow_start
+        self.has_left_slow_start |= is_window && is_longer;
+        self.has_left_slow_start
     }
 
     /// Near the sender: whether the ACK that let `data` go had taken longer than the path takes.

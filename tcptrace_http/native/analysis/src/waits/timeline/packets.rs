@@ -27,8 +27,6 @@ pub(super) struct Packets {
     least: usize,
     /// Something was lost: windows grow by less than with each ACK.
     is_lowered: bool,
-    /// The window may have left slow start, whatever was lost.
-    pub(super) has_left_slow_start: bool,
     heard_until_ns: i64,
     /// The newest left then.
     sent_ns: i64,
@@ -74,7 +72,6 @@ impl Packets {
     fn begin_anew(&mut self) {
         *self = Packets {
             is_lowered: true,
-            has_left_slow_start: self.has_left_slow_start,
             heard_until_ns: self.heard_until_ns,
             sent_ns: self.sent_ns,
             ..Packets::default()
