@@ -11,6 +11,11 @@ const SHORT_SEGMENTS_MAX: usize = 16;
 /// Once it may be a chance.
 const DISPROOFS_MIN: u32 = 2;
 
+/// What is as long may leave whatever Nagle's algorithm says: Linux pushes half of the largest window that was offered
+/// (its `forced_push`), and what fills its buffer. Where a segment carries 64 kB, as on loopback, that is a short one.
+/// (Measured: 65,483 and 24,629 bytes for each 90,112 that were written in pieces of 4,096.)
+const PUSHED_BYTES_MIN: u32 = 16_384;
+
 /// A short segment that was sent while the one that ends at `end` seemed unacknowledged.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Suspicion {
@@ -33,7 +38,7 @@ impl PauseTracker {
 
     pub(super) fn note_short(&mut self, data: SentData, path: &Path) {
         let sender_rtt_ns = path.sender_rtt_ns.unwrap_or(0);
-        if self.fills_window(data, path) {
+        if self.left_unasked(data, path) {
             self.remember_short(data);
             return;
         }
@@ -54,6 +59,11 @@ impl PauseTracker {
             }
         }
         self.remember_short(data);
+    }
+
+    /// Whether its sender would have let data go although Nagle's algorithm holds what is short.
+    fn left_unasked(&self, data: SentData, path: &Path) -> bool {
+        data.bytes >= PUSHED_BYTES_MIN || self.fills_window(data, path)
     }
 
     /// Whether data ends where the receiver's window did when it left: its sender cut it there with more behind it, which
@@ -104,7 +114,7 @@ impl PauseTracker {
         };
         self.since_ack = Some((acked, sent_since));
         let was_idle = sent_since <= acked;
-        if is_short && !data.has_fin && !was_idle && !self.fills_window(data, path) {
+        if is_short && !data.has_fin && !was_idle && !self.left_unasked(data, path) {
             self.full_disproofs = self.full_disproofs.saturating_add(1);
         }
     }
