@@ -57,7 +57,7 @@ RULES: Final = {
         f"RFC 9293, section 3.8.6; {_RFC4898}",
     ),
     "client.head_of_line": Rule(
-        "From the request, and the path to the server, to the end of the response before it on the connection",
+        "From the request, and the round trip of the path, to the end of the response before it on the connection",
         "RFC 9112, section 9.3.2",
     ),
     "client.delayed_ack": Rule(

@@ -192,13 +192,17 @@ def _give_server(
     if previous_end is None or chain.asked[1].sent > previous_end:
         # What came again while the response before was still on its way held nothing up.
         partition.pieces(chain.repairs_up(observer))
-    if observer.at == CLIENT:
+    stands_in_line = previous_end is not None and previous_end > partition.at
+    path_is_first = observer.at == CLIENT or stands_in_line
+    if path_is_first:
         # With data in the SYN-ACK (RFC 1644, RFC 7413) the response is there when the handshake is done.
         round_trip = partition.at + chain.path_up + chain.path_down
         partition.until(min(round_trip, times.response_first), "network.propagation")
     if previous_end is not None:
         partition.until(previous_end, "client.head_of_line")
-    partition.pieces(chain.ending(times.response_first, with_path=observer.at == SERVER))
+    partition.pieces(
+        chain.ending(times.response_first, with_request=observer.at == CLIENT, with_path=not path_is_first)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,14 +261,15 @@ class _Chain:
         if request.sent > first_sent and seen is not None:
             yield Piece(seen, self.repair_up)
 
-    def ending(self, came: int, *, with_path: bool) -> list[Piece]:
+    def ending(self, came: int, *, with_request: bool, with_path: bool) -> list[Piece]:
         """The pieces from the server's work on, laid so that the last one ends when the response ``came``.
 
-        ``with_path``: the path's round trip is among them, as at the server.
+        ``with_request``: what its request took longer than the path is among them, as at the client;
+        ``with_path``: the path's round trip.
         """
         first, brought = self.answered
         _, request = self.asked
-        up_excess = max(0, self.received - request.sent - self.path_up) if not with_path else 0
+        up_excess = max(0, self.received - request.sent - self.path_up) if with_request else 0
         down_excess = max(0, self.came - brought.sent - self.path_down)
         excess = up_excess + down_excess
         parts = [(self.written - self.received, "server.think", False)]

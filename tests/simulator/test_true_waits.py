@@ -383,7 +383,8 @@ def test_requests_behind_one_that_came_again_wait_for_its_response():
     assert found[3:] == ["1 network.propagation 50", "1 client.head_of_line 300"]
 
 
-def test_a_pipelined_request_waits_behind_the_response_before():
+@pytest.mark.parametrize("at", ["client", "server"])
+def test_a_pipelined_request_waits_behind_the_response_before(at):
     lines = """
         C 50>75 101+100 ack 1 new
         S 175>200 1+1000 ack 201 new
@@ -394,7 +395,7 @@ def test_a_pipelined_request_waits_behind_the_response_before():
         transaction(0, request=(1, 100), response=(1, 1000), received_ms=75, written_ms=175),
         transaction(1, request=(101, 100), response=(1001, 1000), received_ms=75, written_ms=175),
     ]
-    assert waits(lines, *own)[3:] == ["1 network.propagation 50", "1 client.head_of_line 100"]
+    assert waits(lines, *own, at=at)[3:] == ["1 network.propagation 50", "1 client.head_of_line 100"]
 
 
 def test_an_observer_elsewhere_is_refused():

@@ -101,14 +101,16 @@ impl Waits {
             Cause::NetworkPropagation,
             confidence,
         );
-        if let Some(previous) = self.previous_end {
-            partition.until(previous.earlier(came), Cause::ClientHeadOfLine, SEEN);
-        }
+        let way_ns = self.give_line(came, (route, confidence), partition);
         let from_ns = partition.time_ns();
+        let left = Moment {
+            time_ns: first.time_ns.saturating_add(way_ns),
+            ..first
+        };
         let thought = self
             .repairs_of_response(from_ns, came)
             .next()
-            .map_or(first, |piece| piece.start.earlier(first))
+            .map_or(left, |piece| piece.start.earlier(left))
             .earlier(came);
         let mut written = thought;
         let mut question_ns = self.question_ns(asked);
@@ -147,8 +149,7 @@ impl Waits {
         self.give_held(written, (held, confidence), 0, partition);
         self.give_copied(came, question_ns, route, partition);
         partition.until(thought, Cause::SendLimitedBottleneck, INFERRED);
-        if route.is_at_sender {
-            // It had gone its way while the client was busy with the response before it.
+        if route.is_at_sender && way_ns == 0 {
             let way_ns = self.responses.way_ns(route);
             let there = Moment {
                 time_ns: thought.time_ns.saturating_add(way_ns),
@@ -157,6 +158,27 @@ impl Waits {
             partition.until(there.earlier(came), Cause::NetworkPropagation, confidence);
         }
         self.give_coming(from_ns, (first, came), route, partition);
+    }
+
+    /// A response that stands in line waits for the end of the one before. Next to the sender its way is given first, so
+    /// that both ends tell as much of the line: it had left while the client was busy. Returns what was given to that.
+    fn give_line(
+        &self,
+        came: Moment,
+        (route, confidence): (Route, f64),
+        partition: &mut Partition,
+    ) -> i64 {
+        let before_ns = partition.time_ns();
+        let Some(previous) = self.previous_end.filter(|it| it.time_ns > before_ns) else {
+            return 0;
+        };
+        let mut way_ns = 0;
+        if route.is_at_sender {
+            way_ns = self.responses.way_ns(route);
+            partition.at_most(way_ns, came, Cause::NetworkPropagation, confidence);
+        }
+        partition.until(previous.earlier(came), Cause::ClientHeadOfLine, SEEN);
+        way_ns
     }
 
     /// How long the last segment of a request takes on the slowest link, behind the others.

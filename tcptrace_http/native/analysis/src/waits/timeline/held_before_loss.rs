@@ -53,6 +53,7 @@ impl Timeline {
             ack_bytes: ack.bytes,
             route,
             cause,
+            before: None,
         })
     }
 }

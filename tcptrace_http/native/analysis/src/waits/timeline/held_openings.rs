@@ -29,6 +29,18 @@ pub(super) struct LetGo {
     pub(super) ack_bytes: u32,
     pub(super) route: Route,
     pub(super) cause: Cause,
+    /// The segment before, if its ACK may have been delayed.
+    pub(super) before: Option<Before>,
+}
+
+/// A segment whose ACK let the next one go.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Before {
+    /// What its ACK tells of for the first time, and in so many segments at least.
+    bytes: u32,
+    segments: u32,
+    /// By how much that ACK came later than the path takes, and than what had been acknowledged before.
+    late_ns: i64,
 }
 
 impl LetGo {
@@ -53,9 +65,16 @@ impl Timeline {
             return;
         };
         let ack_ns = ack.time_ns;
-        let came_ns = before.time_ns.saturating_add(route.to_receiver_ns);
         let at_once = i64::from(data.full_bytes.saturating_mul(DELAYED_ACK_SEGMENTS));
-        let is_delayed = newly < at_once && ack_ns.saturating_sub(came_ns) >= DELAYED_ACK_MIN_NS;
+        let late_ns = ack_ns.saturating_sub(self.would_be_acked_ns(before, route, acks));
+        let before = (newly < at_once).then(|| {
+            let bytes = u32::try_from(newly).unwrap_or(0);
+            Before {
+                bytes,
+                segments: 1 + u32::from(bytes > self.sent_bytes),
+                late_ns,
+            }
+        });
         self.let_go = Some(LetGo {
             start,
             end: data.end,
@@ -63,12 +82,37 @@ impl Timeline {
             elapsed_ns: data.at.time_ns.saturating_sub(ack_ns),
             ack_bytes: ack.bytes,
             route,
-            cause: if is_delayed {
-                Cause::StallNagleDelayedAck
-            } else {
-                Cause::StallNagleHold
-            },
+            cause: Cause::StallNagleHold,
+            before,
         });
+    }
+
+    /// When the ACK of the segment before went by if nothing delayed it and it took no time: to its sender, ACKs show how
+    /// long what had been sent before it stood on the slowest link.
+    fn would_be_acked_ns(&self, before: Moment, route: Route, acks: &Acks) -> i64 {
+        let came_ns = before.time_ns.saturating_add(route.to_receiver_ns);
+        let stood = acks
+            .of_all_before(self.sent_start)
+            .filter(|_| route.is_at_sender);
+        stood.map_or(came_ns, |(ack, _)| came_ns.max(ack.time_ns))
+    }
+
+    /// What held a segment that an ACK let go, by all that is known of the slowest link now.
+    fn held_by(&self, held: LetGo) -> Cause {
+        let is_delayed = held.before.is_some_and(|before| {
+            let takes_ns = if held.route.is_at_sender {
+                let came_ns = self.link.of(before.bytes, before.segments);
+                came_ns.saturating_add(self.link.of(held.ack_bytes, 0))
+            } else {
+                0
+            };
+            before.late_ns >= DELAYED_ACK_MIN_NS.saturating_add(takes_ns)
+        });
+        if is_delayed {
+            Cause::StallNagleDelayedAck
+        } else {
+            held.cause
+        }
     }
 
     /// Remembers which ACK a full segment followed that has waited for room in the window: a response may begin in it.
@@ -103,6 +147,7 @@ impl Timeline {
             ack_bytes: ack.bytes,
             route,
             cause,
+            before: None,
         });
     }
 
@@ -137,7 +182,8 @@ impl Timeline {
         }
         let held = self.held_openings.front().filter(|it| it.start <= start)?;
         let is_of_buffer = held.cause == Cause::SendLimitedSendBuffer;
-        (!is_of_buffer && held.ack_ns > asked_ns && self.was_let_go_by(*held)).then_some(held.cause)
+        (!is_of_buffer && held.ack_ns > asked_ns && self.was_let_go_by(*held))
+            .then(|| self.held_by(*held))
     }
 
     /// Whether the segment came when its ACK let it go, by all that is known of the slowest link now.
