@@ -106,7 +106,7 @@ class Holds:
                 limit = self._phase(begun)
             # A window that is closed while it is used up was not what its reader opened.
             is_closed = limit == "receive_window" and later is not None and later[2] == "zero_window"
-            cause = _OF_LIMIT[limit] if is_closed else self._cause(limit, packet)
+            cause = _OF_LIMIT[limit] if is_closed else self._cause(limit, packet, ended)
             is_window = limit in _CONGESTION
             may_be_elsewhere = self.connection.shares_window and (is_window or limit == "max_window")
             if may_be_elsewhere and not self._was_released_here(packet):
@@ -118,9 +118,10 @@ class Holds:
                 holds.append(Hold(begun, ended, cause))
         return holds
 
-    def _cause(self, limit: str, packet: Packet) -> str:
-        if limit == "nagle" and packet.payload >= self.connection.mss and self.side == SERVER:
-            limit = self._what_filled(packet)
+    def _cause(self, limit: str, packet: Packet, ended: int) -> str:
+        is_above_nagle = packet.payload >= self.connection.mss or packet.has_fin
+        if limit == "nagle" and is_above_nagle and self.side == SERVER:
+            limit = self._what_filled(packet, ended)
         if limit == "application":
             return _APPLICATION[self.side]
         if limit == "pacing":
@@ -136,17 +137,18 @@ class Holds:
                 return "client.not_reading" if self.side == SERVER else _OF_LIMIT[limit]
         return _OF_LIMIT[limit]
 
-    def _what_filled(self, packet: Packet) -> str:
-        """What a full segment waited for, which Nagle's algorithm does not hold: what filled it was not written.
+    def _what_filled(self, packet: Packet, ended: int) -> str:
+        """What a segment waited for that Nagle's algorithm does not hold: what filled it, or its FIN, came later.
 
-        An ACK makes room for it; where none came it was the application that had not. But the rest of a response
-        that the next one filled lay there until then.
+        An ACK makes room for it, at the very moment; where none came it was the application that had not written
+        it. But the rest of a response that the next one filled lay there until then.
         """
         responses = self.connection.transactions
         next_ones = (it for it in responses if packet.start < it.response_offset < packet.end)
         if any(it.response_written == packet.sent for it in next_ones):
             return "nagle"
-        made_room = self.connection.writes_at_once and self._was_released_here(packet)
+        may_be_room = self.connection.writes_at_once or ended == packet.sent
+        made_room = may_be_room and self._was_released_here(packet)
         return "send_buffer" if made_room else "application"
 
     def _of_pacing(self, packet: Packet) -> str:

@@ -66,6 +66,7 @@ def scenario(
     up_bps: int | None = None,
     sharing: str = "none",
     chunk_bytes: int | None = None,
+    gap_ms: float = 0.0,
 ) -> dict[str, Any]:
     """Two hosts, a link each way, of which each may have a rate; as much as the truth reads of it."""
     stack = {
@@ -76,7 +77,7 @@ def scenario(
         "sharing": sharing,
         "congestion": "reno",
     }
-    writes = {"gap_ns": 0, "head_alone": False, "chunk_bytes": chunk_bytes}
+    writes = {"gap_ns": ns(gap_ms), "head_alone": False, "chunk_bytes": chunk_bytes}
     return {
         "epoch_ns": 0,
         "framing_bytes": 0,
@@ -191,9 +192,10 @@ def waits(
     up_bps: int | None = None,
     at: str = "client",
     opened: str = OPENED,
+    gap_ms: float = 0.0,
 ) -> list[str]:
     """The true waits of ``transactions``, as :func:`waits_of` has them."""
-    document = scenario(one_way_ms=one_way_ms, rate_bps=rate_bps, up_bps=up_bps)
+    document = scenario(one_way_ms=one_way_ms, rate_bps=rate_bps, up_bps=up_bps, gap_ms=gap_ms)
     return waits_of(true_waits(tables(opened + lines, transactions), document, at=at))
 
 

@@ -162,17 +162,33 @@ def test_a_hold_of_an_ordinary_round_trip_is_no_delayed_ack():
     assert waits(lines, own)[2:] == ["0 stall.nagle_hold 50"]
 
 
-def test_nagles_algorithm_holds_no_full_segment_it_waited_for_room_in_the_buffer():
-    lines = """
-        S 75>100 1+200 ack 101 new
-        S 75 nagle
-        C 100>125 101+0 ack 201 ack
-        S 125>150 201+1460 ack 101 new
-        S 125 application
-        C 150>175 101+0 ack 1661 ack
-    """
-    own = transaction(0, request=(1, 100), response=(1, 1660), received_ms=75, written_ms=75)
-    assert waits(lines, own)[2:] == ["0 send_limited.send_buffer 50"]
+ROOM = """
+    S 75>100 1+200 ack 101 new
+    S 75 nagle
+    C 100>125 101+0 ack 201 ack
+    S {left}>150 201+{segment} ack 101 new
+    S {left} application
+    C 150>175 101+0 ack 1661 ack
+"""
+
+
+@pytest.mark.parametrize(
+    ("segment", "left_ms", "gap_ms", "cause"),
+    [
+        ("1460", "125", 0, "send_limited.send_buffer"),
+        # A writer that stops between its writes was stopped all the same by what it had no room for.
+        ("1460", "125", 1500, "send_limited.send_buffer"),
+        ("1460", "125.5", 1500, "server.data_unavailable"),
+        # Who has closed waits for nothing to fill the last segment; it was not closed, for there was no room.
+        ("500 FIN", "125", 0, "send_limited.send_buffer"),
+        ("500", "125", 0, "stall.nagle_hold"),
+    ],
+)
+def test_what_nagles_algorithm_does_not_hold_waited_for_room_in_the_buffer(segment, left_ms, gap_ms, cause):
+    length = int(segment.split()[0])
+    own = transaction(0, request=(1, 100), response=(1, 200 + length), received_ms=75, written_ms=75)
+    lines = ROOM.format(segment=segment, left=left_ms)
+    assert waits(lines, own, gap_ms=gap_ms)[2].startswith(f"0 {cause} ")
 
 
 @pytest.mark.parametrize(("came_ms", "round_trip_ms"), [("185", 50), ("205", 70), ("-", 50)])
