@@ -30,6 +30,9 @@ const FIRST_TIMERS_NS: [i64; 3] = [1_000_000_000, 3_000_000_000, 6_000_000_000];
 /// ... from when its host sent what it had been asked for, which it works on for a while.
 const FIRST_TIMER_LATE_NS: i64 = 100_000_000;
 
+/// How far off such a timer may be: the path and the link are known that well, or its host works that long.
+const ON_TIME_NS: i64 = 15_000_000;
+
 /// Where the sender is nearer than this, nothing is lost on the way from it, and the host counts all its
 /// packets together.
 const FAR_MIN_NS: i64 = 500_000;
@@ -191,10 +194,20 @@ impl Known {
     }
 
     /// Whether what its sender's numbers have passed over before `sent` may have been lost: more is not lost at once of
-    /// one connection, if it is not known which of those it was.
+    /// one connection, if it is not known which of those it was. But where a whole segment comes just when a timer runs
+    /// out, and nothing for another connection came in between, a sender without a window has overrun a queue.
     pub(super) fn may_be_lost(&self, sent: &Sent) -> bool {
         let are_few = sent.skipped_identifications <= LOST_AT_ONCE;
-        (are_few || sent.was_missed) && self.is_sender_far()
+        let is_whole = sent.payload_bytes >= self.segment_bytes;
+        let is_overrun = sent.are_skipped_own && is_whole && self.is_on_time_of_a_first_timer(sent);
+        (are_few || sent.was_missed || is_overrun) && self.is_sender_far()
+    }
+
+    fn is_on_time_of_a_first_timer(&self, sent: &Sent) -> bool {
+        let waited = self.waited(sent);
+        let late_ns = |timer_ns: i64| waited.saturating_sub(timer_ns);
+        let mut late = FIRST_TIMERS_NS.into_iter().map(late_ns);
+        late.any(|late_ns| late_ns.saturating_abs() <= ON_TIME_NS)
     }
 
     /// Whether a timer may have run out before `sent`.

@@ -125,6 +125,41 @@ fn of_more_packets_than_one_connection_loses_at_once_its_own_are_those_that_are_
     assert_eq!(lost(200, true), Some(RecoveryKind::TailLoss));
 }
 
+#[test]
+fn more_is_lost_at_once_of_a_sender_that_has_overrun_a_queue_until_its_first_timer() {
+    let after = |silence_ms: i64, payload_bytes: u32, are_skipped_own: bool| {
+        let known = Known {
+            heard_before_ns: silence_ms * MS,
+            ..known(4381)
+        };
+        let sent = Sent {
+            time_ns: (40 + silence_ms) * MS,
+            start: 4381,
+            end: 4381 + i64::from(payload_bytes),
+            payload_bytes,
+            skipped_identifications: 88,
+            are_skipped_own,
+            is_numbered_by_host: true,
+            ..new_data(0)
+        };
+        Tracker::default().sent(&sent, &known)
+    };
+    for silence_ms in [1000, 3010, 5990] {
+        assert_eq!(
+            after(silence_ms, 1460, true),
+            Some(RecoveryKind::TailLoss),
+            "{silence_ms}"
+        );
+    }
+    assert_eq!(after(1100, 1460, true), None, "no timer waits so long");
+    assert_eq!(after(1000, 300, true), None, "what is next is a segment");
+    assert_eq!(
+        after(1000, 1460, false),
+        None,
+        "its host had others to serve"
+    );
+}
+
 /// What is sent again twice and came by the first time, if SACKs told of the loss or not.
 fn sent_twice(sacked: i64) -> Option<RecoveryKind> {
     let mut tracker = Tracker {
