@@ -24,6 +24,9 @@ _SLOW_START: Final = "send_limited.slow_start"
 #: Waits for the window, which a delayed ACK may end.
 _WINDOW: Final = (_SLOW_START, _RESTART, "send_limited.cwnd")
 _NAGLE: Final = ("stall.nagle_hold", "stall.nagle_delayed_ack")
+_CORK: Final = "stall.cork_timeout"
+#: Holds that the core may know better: what the link took, or when an ACK let go what seems to have waited.
+_HOLDS: Final = (*_NAGLE, _CORK)
 #: Where the detector has seen the window grow anew, its waits are of it, whatever each shows by itself.
 _MAY_BE_RESTART: Final = (_RESTART, _SLOW_START, "send_limited.cwnd", "unexplained")
 _DELAYED_ACK: Final = "stall.delayed_ack_first_segment"
@@ -52,7 +55,7 @@ def with_stalls(waits: pl.DataFrame, findings: pl.DataFrame, *, at_client: Colle
     if stalls.is_empty():
         return waits
     is_restart = pl.col("cause") == _RESTART
-    carved = _carved(waits, stalls.filter(~is_restart), at_client)
+    carved = _carved(waits, _without_ack(stalls.filter(~is_restart), waits), at_client)
     return _restarted(carved, stalls.filter(is_restart))
 
 
@@ -60,12 +63,13 @@ def that_cost_time(findings: pl.DataFrame, waits: pl.DataFrame) -> pl.DataFrame:
     """``findings`` without holds that took nothing of ``waits``, which are finished: the link was busy then.
 
     A delayed ACK and a slow link have the same rhythm: data that comes a path's time behind the ACK may have left
-    with the segment before it, and have been on its way since. The partition knows what the link takes for it.
+    with the segment before it, and have been on its way since. The partition knows what the link takes for it. So
+    have the timer of a corked socket and a slow link behind an ACK.
     """
     import polars as pl
 
-    held = waits.filter(pl.col("cause").cast(pl.String).is_in(_NAGLE)).select(*_KEY, "last_frame")
-    is_hold = (pl.col("cause").cast(pl.String).is_in(_NAGLE) & pl.col("transaction").is_not_null()).fill_null(
+    held = waits.filter(pl.col("cause").cast(pl.String).is_in(_HOLDS)).select(*_KEY, "last_frame")
+    is_hold = (pl.col("cause").cast(pl.String).is_in(_HOLDS) & pl.col("transaction").is_not_null()).fill_null(
         value=False
     )
     return pl.concat(
@@ -93,6 +97,16 @@ def _buffered(waits: pl.DataFrame, buffers: pl.DataFrame) -> pl.DataFrame:
     )
     joined = waits.join(claimed, on=list(_KEY), how="left", maintain_order="left")
     return _in_order(joined.with_columns(cause=pl.when(is_its).then(pl.lit(_SEND_BUFFER)).otherwise(cause)))
+
+
+def _without_ack(stalls: pl.DataFrame, waits: pl.DataFrame) -> pl.DataFrame:
+    """``stalls`` but for timers of corked sockets that no timer ended: what came then an ACK had let go."""
+    import polars as pl
+
+    by_ack = waits.filter(pl.col("cause").cast(pl.String).is_in((*_WINDOW, _DELAYED_ACK)))
+    of_timer = stalls.filter(pl.col("cause") == _CORK)
+    of_timer = of_timer.join(by_ack, on=[*_KEY, "last_frame"], how="anti", maintain_order="left")
+    return pl.concat([of_timer, stalls.filter(pl.col("cause") != _CORK)])
 
 
 def _carved(waits: pl.DataFrame, stalls: pl.DataFrame, at_client: Collection[int]) -> pl.DataFrame:
