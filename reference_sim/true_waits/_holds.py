@@ -170,10 +170,10 @@ class Holds:
         is_alone = ack is not None and all((it.received or ack.sent) <= ack.sent for it in outstanding)
         if ack is None or not self._is_delayed(ack, packet) or sum(it.payload for it in outstanding) >= at_once:
             yield hold
-        elif any(it.payload < full for it in outstanding) and not is_alone:
+        elif any(map(self.connection.is_short, outstanding)) and not is_alone:
             # What is on its way makes the receiver acknowledge as a full segment before it would have.
             yield hold
-        elif any(it.payload < full for it in outstanding):
+        elif any(map(self.connection.is_short, outstanding)):
             yield Hold(hold.start, hold.end, _NAGLE[True])
         elif len(outstanding) == 1:
             delay = ack.sent - (outstanding[0].received or ack.sent)

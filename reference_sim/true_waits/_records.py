@@ -151,6 +151,8 @@ class Connection:
 
     number: int
     mss: int
+    #: What a segment carries that leaves room for the options of its SYN, until that is acknowledged (RFC 1644).
+    behind_syn: int
     #: Which of Nagle's algorithms the server runs: "off", "bsd", "strict" or "minshall".
     nagle: str
     #: The server makes its next write as soon as the one before was taken: only a full buffer stops it.
@@ -167,6 +169,12 @@ class Connection:
     limits: dict[str, Limits]
     windows: dict[str, list[Window]]
     transactions: list[Transaction]
+
+    def is_short(self, packet: Packet) -> bool:
+        """Whether more had room in a segment of the server."""
+        acks = (it.received for it in self.packets[CLIENT] if it.ack and it.received is not None)
+        most = self.behind_syn if packet.sent < next(acks, packet.sent + 1) else self.mss
+        return packet.payload < most
 
     def write_start(self, offset: int) -> int:
         """Where the write of the server begins that has the byte at ``offset``."""
@@ -212,6 +220,7 @@ def connections_of(tables: Mapping[str, pl.DataFrame], scenario: Mapping[str, An
         yield Connection(
             number=number,
             mss=_mss(row, scenario, sent),
+            behind_syn=_mss(row, scenario, sent, is_behind_syn=True),
             nagle=next((scenario["stacks"][it["stack"]]["nagle"] for it in _servers(row, scenario)), "off"),
             writes_at_once=all(not server["writes"]["gap_ns"] for server in _servers(row, scenario)),
             head_alone=any(server["writes"]["head_alone"] for server in _servers(row, scenario)),
@@ -333,10 +342,17 @@ def _servers(row: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[Mappin
     ]
 
 
-def _mss(row: Mapping[str, Any], scenario: Mapping[str, Any], packets: Mapping[str, list[Packet]]) -> int:
+def _mss(
+    row: Mapping[str, Any],
+    scenario: Mapping[str, Any],
+    packets: Mapping[str, list[Packet]],
+    *,
+    is_behind_syn: bool = False,
+) -> int:
     """The largest payload of the server's segments, as the stacks of both ends have agreed on it.
 
-    What all of them carry of options (timestamps, connection counts) is not for data.
+    What all of them carry of options (timestamps, connection counts) is not for data; nor, behind a SYN, what that
+    carries.
     """
     servers = [scenario["stacks"][server["stack"]] for server in _servers(row, scenario)]
     clients = [
@@ -348,5 +364,5 @@ def _mss(row: Mapping[str, Any], scenario: Mapping[str, Any], packets: Mapping[s
         return max((packet.payload for packet in packets[SERVER]), default=0)
     server, client = servers[0], clients[0]
     mss = int(min(server["mss"], client["mss"]) if client["mss_option"] else server["mss"])
-    options = (it.bytes - it.payload - _HEADERS_BYTES for it in packets[SERVER] if it.payload and not it.is_syn)
-    return mss - min(options, default=0)
+    of_kind = (it for it in packets[SERVER] if it.is_syn == is_behind_syn and (it.payload or is_behind_syn))
+    return mss - min((it.bytes - it.payload - _HEADERS_BYTES for it in of_kind), default=0)

@@ -130,19 +130,19 @@ def _name(transaction: Transaction, held: Packet, cause: str, observer: Observer
     first. A tail that the original algorithm held behind full segments for an ordinary round trip has no such
     name: it is a hold by Nagle's algorithm; and so is what the next response filled up to a full segment.
     """
-    full = observer.connection.mss
-    if held.payload >= full and cause == _HELD:
+    is_short = observer.connection.is_short
+    if not is_short(held) and cause == _HELD:
         return _NAGLE[cause]
     outstanding = observer.server.outstanding(held)
     start = transaction.response_offset
     opening = next((it for it in outstanding if it.start <= start < it.end), None)
     waits_for_opening = opening is not None
-    opens_short = waits_for_opening and opening is not None and opening.payload < full
+    opens_short = waits_for_opening and opening is not None and is_short(opening)
     head_alone = opening is not None and opening.payload <= transaction.response_head_bytes
     is_last = held.end >= transaction.response_end
     if opens_short and (head_alone or not is_last):
         return "short-initial-segment"
-    is_behind_short = any(it.payload < full for it in outstanding)
-    if is_last and held.payload < full and (cause == _DELAYED or is_behind_short):
+    is_behind_short = any(map(is_short, outstanding))
+    if is_last and is_short(held) and (cause == _DELAYED or is_behind_short):
         return "odd-short-final-segment"
     return _NAGLE[cause]

@@ -18,9 +18,10 @@ def test_of_the_delayed_acks_that_a_heartbeat_sends_at_once_each_lets_go_what_it
 
 def test_an_ack_that_another_connections_handshake_delayed_is_looked_for_a_quickest_path_before() -> None:
     # Each handshake stands in the queue of ten connections: of the path it tells little.
+    # Their first segments leave room for the options of a SYN, and are full.
     _, comparison = compared_run(5, 297, at="client")
-    name = "short-initial-segment"
-    assert comparison.right[name] >= 2
+    name = "delayed-ack-first-segment"
+    assert comparison.right[name] >= 13
     assert not [it for it in comparison.verdicts if it.detector == name]
 
 

@@ -1,6 +1,7 @@
 """The true causes of waits, from truth tables written by hand: the same exchanges as ``tests/waits/cases``."""
 
 import re
+from typing import Any
 
 import pytest
 
@@ -460,23 +461,48 @@ def test_the_rest_of_a_response_that_the_next_one_filled_was_held_until_that_was
     assert stalls(lines, *own) == [(0, "nagle-hold", 50.0)]
 
 
+def _connection(**known: Any) -> Connection:
+    """A connection of which nothing was recorded but what is ``known``."""
+    plain: dict[str, Any] = {
+        "number": 0,
+        "mss": 1000,
+        "behind_syn": 996,
+        "nagle": "off",
+        "writes_at_once": True,
+        "head_alone": False,
+        "chunk_bytes": None,
+        "shares_window": False,
+        "heard": set(),
+        "paths": {},
+        "packets": {CLIENT: [], SERVER: []},
+        "limits": {CLIENT: Limits(), SERVER: Limits()},
+        "windows": {CLIENT: [], SERVER: []},
+        "transactions": [],
+    }
+    return Connection(**(plain | known))
+
+
+@pytest.mark.parametrize(
+    ("payload", "acked", "is_short"),
+    [(1000, 500, False), (996, 500, False), (990, 500, True), (996, 300, True)],
+)
+def test_until_its_syn_is_acknowledged_a_segment_is_full_that_leaves_room_for_the_options_of_that(
+    payload, acked, is_short
+):
+    packet = Packet(9, SERVER, 1, 1, payload, 0x10, 40 + payload, "new", False, 400, 450, 65_535)
+    ack = Packet(8, CLIENT, 1, 1, 0, 0x10, 40, "ack", False, acked - 50, acked, 65_535)
+    connection = _connection(packets={CLIENT: [ack], SERVER: [packet]})
+    assert connection.is_short(packet) == is_short
+
+
 def test_who_waits_for_a_turn_waits_in_whatever_phase_the_shared_window_is():
     sent = Packet(9, SERVER, 1, 1, 1000, 0x10, 1040, "new", False, 400, 450, 65_535)
     windows = [Window(0, 8000, 2000, 0, 0), Window(100, 1000, 2000, 0, 0), Window(160, 2000, 2000, 0, 0)]
-    connection = Connection(
-        number=0,
-        mss=1000,
-        nagle="off",
-        writes_at_once=True,
-        head_alone=False,
-        chunk_bytes=None,
+    connection = _connection(
         shares_window=True,
-        heard=set(),
-        paths={},
         packets={CLIENT: [], SERVER: [sent]},
         limits={CLIENT: Limits(), SERVER: Limits([0], ["scheduler"])},
         windows={CLIENT: [], SERVER: windows},
-        transactions=[],
     )
     holds = [(hold.start, hold.end, hold.cause) for hold in Holds(connection, SERVER).before(sent, 20)]
     assert holds == [

@@ -8,7 +8,7 @@ const TIMESTAMPS_BYTES: u32 = 12;
 /// A TCP header without options (RFC 9293, section 3.1).
 const HEADER_BYTES: u32 = 20;
 /// All that a header has room for (RFC 9293, section 3.1).
-const OPTIONS_BYTES: u32 = 40;
+pub const OPTIONS_BYTES: u32 = 40;
 /// Equal segments in a row, each sent before the one before was acknowledged, that show a limit of
 /// the path below the announced MSS. A sender without Nagle may send two of one size by chance.
 const EQUAL_RUN_MIN: u32 = 3;

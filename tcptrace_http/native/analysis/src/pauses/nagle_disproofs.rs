@@ -3,6 +3,7 @@
 use super::pause::ShortSegment;
 use super::DISPROOF_MARGIN_NS;
 use super::{Path, PauseTracker, SentData};
+use crate::segment_size::OPTIONS_BYTES;
 
 /// Short segments that are remembered. Nagle's algorithm lets one be outstanding; a sender without
 /// it makes many, but then nothing waits for them.
@@ -88,9 +89,11 @@ impl PauseTracker {
     }
 
     /// Where no MSS was offered the largest segment so far is a full one: what seemed full is short once a larger one
-    /// comes.
+    /// comes, unless it had no more than other options, as behind a SYN-ACK of data (RFC 1644).
     pub(super) fn note_grown_segments(&mut self, segment_bytes: u32) {
-        let was_full = |bytes: u32| bytes == self.segment_bytes && bytes < segment_bytes;
+        let was_full = |bytes: u32| {
+            bytes == self.segment_bytes && bytes.saturating_add(OPTIONS_BYTES) < segment_bytes
+        };
         if let Some(previous) = self.previous.filter(|it| was_full(it.bytes) && !it.has_fin) {
             self.remember_short(previous);
         }

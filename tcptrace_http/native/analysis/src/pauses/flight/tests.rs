@@ -40,8 +40,8 @@ fn flight_of_second(after_ack_ns: i64, path: &Path) -> u64 {
     tracker.flight_at_sender(second, path)
 }
 
-#[test]
-fn the_largest_segment_so_far_is_short_once_a_larger_one_comes() {
+/// The short segment that is known of two, the second of which is full and shows that the first may not have been.
+fn short_before_full(first_bytes: u32) -> Option<u32> {
     let mut tracker = PauseTracker::default();
     let segment = |frame, start: u64, bytes: u32| SentData {
         frame,
@@ -55,11 +55,17 @@ fn the_largest_segment_so_far_is_short_once_a_larger_one_comes() {
         segment_bytes,
         ..path(0)
     };
-    tracker.sent(segment(1, 0, 1024), &known(1024), 1024);
+    let bytes = u64::from(first_bytes);
+    tracker.sent(segment(1, 0, first_bytes), &known(first_bytes), bytes);
     assert!(tracker.shorts.is_empty());
-    tracker.sent(segment(2, 1024, FULL), &known(FULL), u64::from(FULL));
-    let short = tracker.shorts.back().map(|short| short.bytes);
-    assert_eq!(short, Some(1024));
+    tracker.sent(segment(2, bytes, FULL), &known(FULL), u64::from(FULL));
+    tracker.shorts.back().map(|short| short.bytes)
+}
+
+#[test]
+fn the_largest_segment_so_far_is_short_once_a_larger_one_comes() {
+    assert_eq!(short_before_full(1024), Some(1024));
+    assert_eq!(short_before_full(FULL - 4), None, "it had more options");
 }
 
 #[test]
