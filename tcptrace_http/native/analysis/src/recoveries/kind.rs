@@ -40,9 +40,14 @@ pub struct Told {
 }
 
 impl Told {
-    /// How long it had heard nothing, at the least.
+    /// How long it had heard nothing, at the least. The third duplicate ACK is what lets data go that is sent again: one
+    /// that may have come just then was heard.
     fn unheard_ns(&self) -> Option<i64> {
-        self.unheard.map(|unheard| unheard.least_ns)
+        let is_third = self.duplicate_acks == DUPLICATE_ACKS;
+        self.unheard.map(|unheard| match is_third {
+            true => unheard.least_ns.min(unheard.most_ns),
+            false => unheard.least_ns,
+        })
     }
 
     fn anything(&self) -> bool {

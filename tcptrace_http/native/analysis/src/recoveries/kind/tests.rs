@@ -253,3 +253,20 @@ fn what_comes_behind_a_loss_when_its_timer_has_run_out_told_nobody_of_it() {
     };
     assert_eq!(behind_a_hole(too_late), RecoveryKind::TailLoss);
 }
+
+#[test]
+fn a_third_duplicate_ack_that_may_have_come_just_when_data_was_sent_again_was_heard() {
+    for (duplicate_acks, kind) in [(3, RecoveryKind::FastRecovery), (4, RecoveryKind::Timeout)] {
+        let told = Told {
+            waited_ns: -5 * MS,
+            duplicate_acks,
+            unheard: Some(Unheard {
+                least_ns: 300 * MS,
+                most_ns: -MS,
+                later_acks: 1,
+            }),
+            ..ONE_DUPLICATE
+        };
+        assert_eq!(behind_a_hole(told), kind, "{duplicate_acks}");
+    }
+}
