@@ -255,6 +255,15 @@ def _may_be_hold() -> pl.Expr:
         & (pl.col("outstanding_bytes") <= pl.col("largest_flight_bytes"))
         & (pl.col("previous_bytes") > full)
     )
+    # The window comes first: what Nagle's algorithm would hold as well finds no room in one that ten segments
+    # fill, of which the first is short. Once it has been filled it is larger.
+    fills_window = (
+        (pl.col("direction") != FROM_CLIENT)
+        & pl.col("sender_permits_sack")
+        & (pl.col("released_offset") == pl.col("opening_bytes") + (INITIAL_WINDOW_NOW - 1) * full)
+    )
+    first = pl.col("transaction").filter(fills_window).min().over(_ONE_SENDER)
+    is_used_up = fills_window & (pl.col("transaction") == first)
     is_behind_lost = (pl.col("missing") >= full) & ~pl.col("sender_permits_sack")
     return (
         ~pl.col("is_stall")
@@ -262,7 +271,7 @@ def _may_be_hold() -> pl.Expr:
         & pl.col("is_short")
         & (_behind_short() | _had_room())
         & ~pl.col("released_has_fin")
-        & ~fills_initial_window
+        & ~(fills_initial_window | is_used_up)
     )
 
 

@@ -44,7 +44,8 @@ def owner() -> pl.Expr:
     # What lacks no more than its options take is full (RFC 9293, section 3.7.1), and lets what follows go.
     opens_full = pl.col("opening_bytes") + OPTIONS_BYTES >= pl.col("segment_bytes")
     carries_head_alone = pl.col("opening_bytes") <= pl.col("head_bytes")
-    opens_with_head_alone = (pl.col("short_offset") <= 0).fill_null(value=False) & carries_head_alone
+    is_opening = ((pl.col("short_offset") <= 0) & ~ends_before).fill_null(value=False)
+    opens_with_head_alone = is_opening & carries_head_alone
     # A first flight that is held is the smallest window there is, not Nagle's algorithm; and a full
     # segment is never Nagle's to hold.
     waits_for_full = pl.col("short_frame").is_null()
