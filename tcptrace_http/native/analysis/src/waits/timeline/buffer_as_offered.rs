@@ -1,7 +1,10 @@
-//! A window that the receiver fills no later than its sender's buffer.
+//! A window that the receiver offers, and a buffer that is as large as that, or nearly.
 
-use super::super::acks::Acks;
+use super::super::acks::{Acks, Released};
+use super::super::partition::INFERRED;
+use super::full_buffer::UNIT_BYTES;
 use super::{Data, Route, Timeline};
+use trace_model::rows::Cause;
 
 impl Timeline {
     /// Whether what was outstanding fills a buffer that is as large as the window that its sender offers itself.
@@ -9,6 +12,49 @@ impl Timeline {
         let full_bytes = i64::from(data.full_bytes);
         let needed = self.window.outstanding().saturating_add(full_bytes);
         data.buffer_as_offered.is_some_and(|holds| needed > holds)
+    }
+
+    /// What data waited for that seems to have waited for room in the receiver's window: a buffer that is emptied into
+    /// that as often as it is full costs as much.
+    pub(super) fn of_emptied_into_window(
+        &self,
+        told: (Cause, f64),
+        released: Released,
+        route: Route,
+        acks: &Acks,
+    ) -> (Cause, f64) {
+        let is_window = released == Released::ByWindow && told.0 == Cause::SendLimitedReceiveWindow;
+        let holds = self.window.outstanding();
+        let is_emptied = self.has_emptied_its_buffer();
+        if is_window && is_emptied && self.may_empty_into_window(holds, route, acks) {
+            (Cause::SendLimitedSendBuffer, INFERRED)
+        } else {
+            told
+        }
+    }
+
+    /// Whether a buffer may hold so much that is emptied into the receiver's window: that is filled by it to the byte, or
+    /// it is as much as buffers hold. What was written may end anywhere before a window that has no room for a full
+    /// segment.
+    pub(super) fn may_empty_into_window(&self, holds: i64, route: Route, acks: &Acks) -> bool {
+        let Some((sent, _)) = self.sent else {
+            return false;
+        };
+        let known_ns = Acks::known_by(sent.time_ns, route.to_sender_ns);
+        let is_filled = acks.edge_by(known_ns) == Some(self.sent_until);
+        is_filled || holds.checked_rem(UNIT_BYTES) == Some(0)
+    }
+
+    /// How much any connection of the sender has in flight at most, as others have shown: of one that fills the window
+    /// that the receiver offers it is that.
+    pub(super) fn buffer_of_others(&self, data: Data, route: Route, acks: &Acks) -> Option<i64> {
+        let known_ns = Acks::known_by(data.at.time_ns, route.to_sender_ns);
+        let offered = acks.newest_by(known_ns).map(|ack| i64::from(ack.window));
+        let is_smaller = |buffer: &i64| {
+            let needed = buffer.saturating_add(i64::from(data.full_bytes));
+            offered.is_none_or(|offered| needed <= offered)
+        };
+        data.sharing.buffer.filter(is_smaller)
     }
 
     /// Whether what was sent before `data` ends where a receiver's window did that tells nothing of a buffer, or so little

@@ -141,7 +141,7 @@ impl Timeline {
             self.uses_up_window(was_full, data, route, acks);
         }
         let limit = self.limit_now((data, released), route, acks);
-        if self.is_deferred((released, limit), data, route, acks) {
+        if self.is_of_offered_window((released, limit), data, route, acks) {
             released = Released::ByWindow;
         }
         // Between writes of one response Nagle's algorithm stops its sender as well.
@@ -151,6 +151,7 @@ impl Timeline {
             limit == Limit::SlowStart && self.window.fills_shown(self.sent_until, data.bytes);
         let is_of_window = was_full || fills_shown || self.had_no_room(data, route, acks);
         let told = self.cause_of(released, self.of_small(limit, data), (data, is_of_window));
+        let told = self.of_emptied_into_window(told, released, route, acks);
         let told = by_lost_acks(told, released, data, acks);
         let told = self.of_recovery(told, (data, is_answer), released, (route, acks));
         let told = self.in_buffer(told, (released, limit), (data, route), acks);
@@ -182,7 +183,8 @@ impl Timeline {
             return Some(shared);
         }
         self.if_shared = Some(shared.0);
-        if told.0 == Cause::SendLimitedSendBuffer && data.is_full() && !is_answer {
+        let had_room = || !self.found_no_room(data, route, acks);
+        if told.0 == Cause::SendLimitedSendBuffer && data.is_full() && !is_answer && had_room() {
             self.leaves_room();
         }
         if is_in_flight && told.0 == Cause::Unexplained {
@@ -223,11 +225,7 @@ impl Timeline {
             (Released::ByWindow, Limit::SendBuffer) if self.window.is_full_buffer() => {
                 (Cause::SendLimitedSendBuffer, INFERRED)
             }
-            // Nor is one a window that the receiver fills that is emptied into it, to the byte.
-            (Released::ByWindow, _) if self.has_emptied_its_buffer() => {
-                (Cause::SendLimitedSendBuffer, INFERRED)
-            }
-            // ... nor one as large as its sender's buffer.
+            // Nor is one a window as large as its sender's buffer.
             (Released::ByWindow, _) if self.fills_buffer_as_offered(data) => {
                 (Cause::SendLimitedSendBuffer, INFERRED)
             }

@@ -9,26 +9,31 @@ use crate::used_window::Limit;
 const DEFERS_BELOW_SHARE: i64 = 3;
 
 impl Timeline {
-    /// Whether what seems to be a full buffer is the receiver's window, of which its sender left so little that it
-    /// waited for more room: it had more outstanding before, which no buffer has room for that is full with less.
-    pub(super) fn is_deferred(
+    /// Whether what seems to be a full buffer, of which nothing is known so far, is the receiver's window: that had no room
+    /// when its sender stopped, whichever ACK made some since, or so little that he waited for more.
+    pub(super) fn is_of_offered_window(
         &self,
         (released, limit): (Released, Limit),
         data: Data,
         route: Route,
         acks: &Acks,
     ) -> bool {
+        released == Released::ByAck
+            && limit == Limit::SendBuffer
+            && self.window.buffer().is_none()
+            && (self.found_no_room(data, route, acks) || self.is_deferred(data, route, acks))
+    }
+
+    /// Whether its sender waited for more room in the receiver's window than he had left: he had more outstanding
+    /// before, which no buffer has room for that is full with less.
+    fn is_deferred(&self, data: Data, route: Route, acks: &Acks) -> bool {
         let until_ns = self.known_before_release(data, route, acks);
         let leaves_little = |before: Ack| {
             let room = before.edge.saturating_sub(self.sent_until);
             let offered = before.edge.saturating_sub(before.acked);
             room.saturating_mul(DEFERS_BELOW_SHARE) < offered
         };
-        released == Released::ByAck
-            && limit == Limit::SendBuffer
-            && self.window.buffer().is_none()
-            && !self.window.is_fullest()
-            && acks.newest_by(until_ns).is_some_and(leaves_little)
+        !self.window.is_fullest() && acks.newest_by(until_ns).is_some_and(leaves_little)
     }
 }
 

@@ -80,7 +80,7 @@ impl Timeline {
             return self.woke_writer_ns(data, (heard_ns, until_ns), acks);
         };
         if is_only {
-            self.had_emptied(holds);
+            self.had_emptied(holds, self.may_empty_into_window(holds, route, acks));
             self.pushes.holds = Some(holds);
         }
         let woke_ns = self.woke_full_segment_ns((data, holds), (heard_ns, until_ns), acks);
@@ -95,12 +95,19 @@ impl Timeline {
     /// What `data` waited for that seems to have waited for `told`: for room in the buffer, if the ACK that made it
     /// let the data go.
     pub(super) fn of_full_buffer(
-        &self,
+        &mut self,
         told: Option<(Cause, f64)>,
         data: Data,
         route: Route,
         acks: &Acks,
     ) -> Option<(Cause, f64)> {
+        let is_window = told.is_some_and(|(cause, _)| cause == Cause::SendLimitedReceiveWindow);
+        let holds = self.window.outstanding();
+        let is_emptied = self.has_emptied_its_buffer();
+        if is_window && is_emptied && !self.may_empty_into_window(holds, route, acks) {
+            // That was full before the buffer was.
+            self.made_buffer_room_ns = None;
+        }
         let may_be_full = told.is_some_and(|(cause, _)| cause != Cause::SendLimitedCwnd);
         if may_be_full && self.refills.waited_ns.is_some() {
             return Some((Cause::SendLimitedSendBuffer, INFERRED));

@@ -51,7 +51,7 @@ impl Timeline {
 
     /// Whether the receiver's window had no room for data when that before it left, and has some when it leaves itself:
     /// an ACK made that meanwhile, though it is not known how long the link takes and so which one let it go.
-    fn found_no_room(&self, data: Data, route: Route, acks: &Acks) -> bool {
+    pub(super) fn found_no_room(&self, data: Data, route: Route, acks: &Acks) -> bool {
         let had_room =
             |time_ns: i64| acks.had_room_for(data.end, Acks::known_by(time_ns, route.to_sender_ns));
         let before = self.sent.filter(|_| !route.is_at_sender);

@@ -115,21 +115,23 @@ impl Timeline {
 
     /// What it had sent when it stopped was all that lay in its buffer. If that is as much each time, it was the
     /// buffer that it waited for before, too.
-    pub(super) fn is_emptied(&mut self) {
+    pub(super) fn is_emptied(&mut self, route: Route, acks: &Acks) {
         let was_known = self.has_emptied_its_buffer();
         self.window.is_emptied();
         if !was_known && self.has_emptied_its_buffer() {
-            self.had_emptied(self.window.outstanding());
+            let holds = self.window.outstanding();
+            self.had_emptied(holds, self.may_empty_into_window(holds, route, acks));
         }
     }
 
-    /// What was told to have waited for a window with so much outstanding waited for the buffer, which holds that.
-    pub(super) fn had_emptied(&mut self, holds: i64) {
-        for cause in [
-            Cause::SendLimitedReceiveWindow,
-            Cause::SendLimitedSlowStart,
-            Cause::SendLimitedCwnd,
-        ] {
+    /// What was told to have waited for a window with so much outstanding waited for the buffer, which holds that; for the
+    /// receiver's if it may have been emptied into that.
+    pub(super) fn had_emptied(&mut self, holds: i64, into_window: bool) {
+        for cause in [Cause::SendLimitedSlowStart, Cause::SendLimitedCwnd] {
+            self.waited_for_buffer(cause, |outstanding| outstanding == holds);
+        }
+        if into_window {
+            let cause = Cause::SendLimitedReceiveWindow;
             self.waited_for_buffer(cause, |outstanding| outstanding == holds);
         }
     }
@@ -292,14 +294,14 @@ mod tests {
         let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
         timeline.window.hears(0, acked);
         timeline.window.stops(acked + 3500, 1000);
-        timeline.is_emptied();
+        timeline.is_emptied(Route::default(), &Acks::default());
         let at = Moment {
             time_ns: after_ns,
             frame: 1,
         };
         let data = Data::plain(at, acked + beyond);
         timeline.leaves_more(data, Route::default(), &acks);
-        timeline.is_emptied();
+        timeline.is_emptied(Route::default(), &Acks::default());
         timeline.has_emptied_its_buffer()
     }
 
@@ -351,8 +353,8 @@ mod tests {
                 let end = 1 << 32;
                 timeline.window.hears(0, end);
                 timeline.window.stops(end + 3500, 1000);
-                timeline.is_emptied();
-                timeline.is_emptied();
+                timeline.is_emptied(Route::default(), &Acks::default());
+                timeline.is_emptied(Route::default(), &Acks::default());
                 assert_eq!(newest_told(&timeline, (120, 220)), told);
             }
         }

@@ -26,7 +26,8 @@ impl Timeline {
             let known_ns = Acks::known_by(left_ns, route.to_sender_ns);
             self.window_hears(acks, known_ns.min(acks.heard_before_ns()));
         }
-        self.window.has_buffer_of(data.sharing.buffer);
+        let buffer = self.buffer_of_others(data, route, acks);
+        self.window.has_buffer_of(buffer);
         self.window.has_full_buffer_of(data.sharing.full_buffer);
         self.window.stops(end, data.full_bytes);
         if data.is_full() && self.has_more && !self.window.is_recovering() {
@@ -35,7 +36,7 @@ impl Timeline {
         let is_request = self.words.burst == Cause::RequestSend;
         if !self.has_more && !is_request && !self.ends_with_window(data, route, acks) {
             // A client has each request in one piece: there is nothing more however its window stands.
-            self.is_emptied();
+            self.is_emptied(route, acks);
         }
         let slow_start = self.window.grew_by_half(end);
         if let Some(outstanding) = slow_start.filter(|_| !data.sharing.is_shared) {
