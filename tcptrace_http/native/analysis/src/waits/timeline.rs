@@ -304,7 +304,8 @@ impl Timeline {
         if is_of_buffer && !is_answer {
             self.is_of_buffer();
         }
-        if is_of_buffer && !data.sharing.is_shared {
+        // What is missing before it was outstanding as well.
+        if is_of_buffer && !data.sharing.is_shared && !data.opens_hole {
             self.window.is_told_full();
         }
         self.note_packet(data, route, acks);

@@ -118,9 +118,11 @@ impl Timeline {
         }
         let waited = told.filter(|(cause, _)| is_of_ack(*cause));
         let until_ns = self.behind_room_ns(data, route);
-        let of_room = waited.zip(until_ns).is_some_and(|(_, until_ns)| {
-            data.at.time_ns.saturating_sub(until_ns) <= RELEASE_MAX_NS
-        });
+        // What stood before the link behind others' data came later by that.
+        let came = self.as_left(data).map_or(data.at, |(left, _)| left.at);
+        let of_room = waited
+            .zip(until_ns)
+            .is_some_and(|(_, until_ns)| came.time_ns.saturating_sub(until_ns) <= RELEASE_MAX_NS);
         if of_room {
             return Some((Cause::SendLimitedSendBuffer, INFERRED));
         }
