@@ -87,6 +87,14 @@ impl LargestWindow {
         };
     }
 
+    /// So much was in flight when something stopped its sender, at the least: whether that is more than what was taken for
+    /// the largest window holds.
+    pub(super) fn is_exceeded_by(&mut self, outstanding: i64, full_bytes: i64) -> bool {
+        let most = outstanding.saturating_sub(full_bytes);
+        self.steady.take_if(|steady| steady.first.bytes <= most);
+        self.bytes.take_if(|bytes| *bytes <= most).is_some()
+    }
+
     /// The first of the flights that were as large.
     pub(super) fn first(&self) -> Option<Flight> {
         self.steady.map(|steady| steady.first)
@@ -200,5 +208,24 @@ mod tests {
     fn what_may_be_windows_of_their_own_takes_two_round_trips_of_acks() {
         assert!(!is_largest((16 * FULL, 16), false));
         assert!(is_largest((16 * FULL, 32), false));
+    }
+
+    #[test]
+    fn a_window_that_more_was_in_flight_of_in_between_is_no_largest_one() {
+        for (outstanding, is_known) in [(16 * FULL, true), (17 * FULL, false)] {
+            let mut largest = LargestWindow::default();
+            let flight = |acks: i64, senders: usize| Flight {
+                bytes: 16 * FULL,
+                acks,
+                senders,
+                ..Flight::default()
+            };
+            largest.shows(flight(20, 3), FULL, false);
+            assert!(!largest.is_exceeded_by(outstanding, FULL), "of none known");
+            largest.shows(flight(60, 2), FULL, false);
+            assert_eq!(largest.bytes.is_some(), is_known);
+            assert_eq!(largest.is_exceeded_by(17 * FULL, FULL), is_known);
+            assert!(largest.bytes.is_none());
+        }
     }
 }

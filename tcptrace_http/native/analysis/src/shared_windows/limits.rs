@@ -51,6 +51,13 @@ impl HostPair {
         let known_by = |time_ns: i64| time_ns.saturating_sub(path_ns).saturating_add(EARLY_MAX_NS);
         self.window_hears(known_by(before_ns));
         self.window.used.stops(end, full_bytes);
+        let outstanding = self.window.used.outstanding();
+        if self
+            .largest
+            .is_exceeded_by(outstanding, i64::from(full_bytes))
+        {
+            self.phases.was_not_largest();
+        }
         if self.window.used.exceeds_told() {
             self.phases.had_no_buffer(before_ns);
             self.window.fillers = None;

@@ -152,12 +152,13 @@ fn as_much_as_before_of_not_as_many_that_would_have_grown_to_more_is_the_largest
         (4, (2, 5), 8, 4, false),
     ] {
         let mut busy = Busy::new();
-        busy.flight(300, 8, first_of_second);
+        busy.flight(290, 8, first_of_second);
         let (port, acks) = acked;
         for number in 0..acks {
-            busy.data(396 + number, port);
+            // As soon as the ACKs of these have made room for them.
+            busy.data(404 + 4 * number, port);
         }
-        busy.flight(402, segments, of_second);
+        busy.flight(484, segments, of_second);
         let is_told = busy.largest_ms().is_some();
         assert_eq!(
             is_told, is_largest,
