@@ -23,7 +23,8 @@ _WAITS_SURE: Final = 2
 #: A host takes as long to go on where nothing holds it.
 _WAIT_MIN_NS: Final = 1_000_000
 #: A window that doubles gets as much through in two round trips as a full buffer in three, of which the pace of
-#: the path hides a part.
+#: the path hides a part. Its round trips are as long with their queue: where other connections keep a slow link
+#: busy all the time, no larger buffer sends more.
 _ROUNDS_MIN: Final = 2.5
 
 
@@ -53,13 +54,16 @@ def long_waits(tables: Mapping[str, pl.DataFrame], waited: pl.LazyFrame) -> pl.L
     rtt = ns("server_path_rtt").fill_null(0) + ns("client_path_rtt").fill_null(0)
     least = rtt.replace(0, None).min().over("client", "server").fill_null(0)
     flows = tables["flows"].lazy().select("flow", round_trip=least)
+    queues = tables["queues"].lazy().select("flow", "transaction", queued=ns("mean_delay"))
     rounds = ns("waited") / pl.col("round_trip")
     needed = (rounds + 1).log(2)
     kept = (1 - needed / rounds).clip(0)
     return (
         waited.join(flows, on="flow", how="inner", maintain_order="left")
+        .join(queues, on=["flow", "transaction"], how="left", maintain_order="left")
+        .filter(pl.col("round_trip") > 0)
+        .with_columns(round_trip=pl.col("round_trip") + pl.col("queued").fill_null(0))
         .filter(
-            pl.col("round_trip") > 0,
             ns("waited") >= pl.max_horizontal(WAITED_MIN_NS, _WAIT_MIN_NS * pl.col("waits")),
             rounds >= _ROUNDS_MIN,
         )

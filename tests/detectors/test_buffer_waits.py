@@ -36,8 +36,8 @@ def flights_of_six(rounds: int) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def long_waits_of(*, waits: int, waited_ms: float, rtt_ms: float) -> pl.DataFrame:
-    """What is found of a response that waited so often, so long in all, on a path of such a round trip."""
+def long_waits_of(*, waits: int, waited_ms: float, rtt_ms: float, queued_ms: float = 0) -> pl.DataFrame:
+    """What is found of a response that waited so often, so long in all, on such a path with such a queue."""
     flows = pl.DataFrame(
         {
             "flow": [0],
@@ -59,7 +59,12 @@ def long_waits_of(*, waits: int, waited_ms: float, rtt_ms: float) -> pl.DataFram
         },
         schema_overrides={"waited": pl.Duration("ns")},
     )
-    return long_waits({"flows": flows}, waited).collect()
+    queues = pl.DataFrame(
+        {"flow": [0], "transaction": [0], "mean_delay": [timedelta(milliseconds=queued_ms)]},
+        schema_overrides={"flow": flows["flow"].dtype, "mean_delay": pl.Duration("ns")},
+    )
+    tables = {"flows": flows, "queues": queues.filter(pl.lit(queued_ms) > 0)}
+    return long_waits(tables, waited).collect()
 
 
 def lost_ms(*, waits: int, waited_ms: float, rtt_ms: float) -> list[float]:
@@ -71,6 +76,12 @@ def lost_ms(*, waits: int, waited_ms: float, rtt_ms: float) -> list[float]:
 def test_waits_of_several_round_trips_lose_what_a_window_that_doubles_would_not_have_needed() -> None:
     assert lost_ms(waits=7, waited_ms=700, rtt_ms=100) == [400]
     assert lost_ms(waits=2, waited_ms=200, rtt_ms=100) == []
+
+
+def test_a_window_that_doubles_takes_round_trips_with_their_queue() -> None:
+    for queued_ms, found in [(150, 1), (200, 0)]:
+        waits = long_waits_of(waits=7, waited_ms=700, rtt_ms=100, queued_ms=queued_ms)
+        assert waits.height == found
 
 
 def test_waits_that_are_no_longer_than_a_host_takes_to_go_on_are_no_finding() -> None:
