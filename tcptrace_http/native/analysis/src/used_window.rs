@@ -16,7 +16,7 @@ mod in_recovery;
 mod losses;
 mod lowered;
 
-use before_idle::BeforeIdle;
+use before_idle::{BeforeIdle, Kept};
 pub(crate) use before_idle::{LastSent, WINDOW_NOW_SEGMENTS};
 pub use buffer::FullBuffer;
 use emptied::Emptied;
@@ -95,6 +95,8 @@ pub(crate) struct UsedWindow {
     before_idle: Option<BeforeIdle>,
     /// ... and the one before, which was, if its sender may not have been idle since for as long.
     goes_on: Option<BeforeIdle>,
+    /// What was sent after the longest idle period that threw none away.
+    kept: Option<Kept>,
     /// What was sent before the first ACK.
     initial: Option<i64>,
     /// How often its full buffer has left room in the receiver's window.

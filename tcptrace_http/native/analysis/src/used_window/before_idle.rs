@@ -9,6 +9,10 @@ use super::UsedWindow;
 /// up or not (RFC 2861, section 1).
 pub(crate) const WINDOW_NOW_SEGMENTS: i64 = 10;
 
+/// An idle period that is longer by this factor was longer than a retransmission timeout, too, if the shorter one was:
+/// from tick to tick of a clock of 500 ms (4.4BSD) a timeout of a second becomes half as long again.
+const LONGER: (i64, i64) = (3, 2);
+
 /// The segment behind which a sender stopped.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LastSent {
@@ -47,6 +51,15 @@ pub(super) struct BeforeIdle {
     is_one_write: bool,
     /// ... and let it go by a clock until the first ACK.
     is_paced: bool,
+    /// Its sender had sent nothing for so long.
+    idle_ns: i64,
+}
+
+/// What was sent after an idle period before any ACK of it: a window that was not thrown away.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Kept {
+    idle_ns: i64,
+    bytes: i64,
 }
 
 /// Whether so much is all of the full segments that a window has room for which was halved once or more (RFC 2861,
@@ -60,7 +73,7 @@ fn is_halved_to(bytes: i64, window: i64, full_bytes: i64) -> bool {
 impl UsedWindow {
     /// All up to `end` had been acknowledged when the sender went on after what may have been longer than its
     /// retransmission timeout; it was if `is_sure`. Else a restart before it goes on as well.
-    pub(crate) fn was_idle_behind(&mut self, end: i64, is_sure: bool) {
+    pub(crate) fn was_idle_behind(&mut self, end: i64, is_sure: bool, idle_ns: i64) {
         let opened = self.opened_by_acks();
         let shown = self.threshold.map_or(self.least, |_| self.avoiding);
         let window = match (opened, self.threshold) {
@@ -86,7 +99,32 @@ impl UsedWindow {
             is_smaller: false,
             is_one_write: true,
             is_paced: false,
+            idle_ns,
         });
+    }
+
+    /// All up to `end` was sent since its sender was idle, before any ACK of it.
+    pub(crate) fn leaves_unacknowledged(&mut self, end: i64) {
+        let Some(before) = self.before_idle.filter(|it| !it.is_smaller) else {
+            return;
+        };
+        let bytes = end.saturating_sub(before.start);
+        let is_longer = self.kept.is_none_or(|it| it.idle_ns <= before.idle_ns);
+        if is_longer && bytes > self.initial.unwrap_or(0).max(self.full_bytes) {
+            self.kept = Some(Kept {
+                idle_ns: before.idle_ns,
+                bytes,
+            });
+        }
+    }
+
+    /// Whether so much was sent before any ACK after an idle period that was longer for sure.
+    fn is_kept(&self, before: BeforeIdle, bytes: i64) -> bool {
+        let (times, of) = LONGER;
+        self.kept.is_some_and(|it| {
+            let is_longer = before.idle_ns.saturating_mul(times) <= it.idle_ns.saturating_mul(of);
+            is_longer && bytes <= it.bytes
+        })
     }
 
     /// How far ACKs have opened it at the least, of a stack that lets each do so, be it used up or not: since a loss up to
@@ -170,6 +208,9 @@ impl UsedWindow {
             .is_none_or(|initial| stopped.saturating_add(self.full_bytes) > initial);
         // All of a write was there, and would have gone with its short end.
         let with_end = self.outstanding.saturating_add(self.full_bytes.min(bytes));
+        if is_end && self.is_kept(before, with_end) {
+            return None;
+        }
         let fits = if is_halved { with_end } else { stopped } <= before.window;
         (is_less && has_initial && fits).then_some(BeforeIdle {
             is_smaller: true,
@@ -244,7 +285,7 @@ impl UsedWindow {
         self.hears(1, start);
         self.stops(start + used, 1000);
         self.hears(2, start + used);
-        self.was_idle_behind(start + used, is_sure);
+        self.was_idle_behind(start + used, is_sure, 0);
         self.was_idle();
     }
 }

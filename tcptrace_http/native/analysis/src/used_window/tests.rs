@@ -259,7 +259,7 @@ fn idle_after_eight(is_sure: bool) -> UsedWindow {
     window.hears(1, start);
     window.stops(start + 8000, FULL);
     window.hears(2, start + 8000);
-    window.was_idle_behind(start + 8000, is_sure);
+    window.was_idle_behind(start + 8000, is_sure, 0);
     if is_sure {
         window.was_idle();
     }
@@ -295,7 +295,7 @@ fn of_an_old_stack_the_window_that_acks_had_opened_is_thrown_away_though_no_more
         for _ in 0..acks {
             window.hears(1, 201);
         }
-        window.was_idle_behind(201, true);
+        window.was_idle_behind(201, true, 0);
         window.was_idle();
         window.stops(1201, FULL);
         window.is_used_up(1201, LastSent::FULL, 1000);
@@ -313,7 +313,7 @@ fn what_stops_after_an_idle_period_where_it_did_before_may_be_a_buffer_that_is_l
         window.stops(end + 2000, FULL);
     }
     window.hears(1, 9001);
-    window.was_idle_behind(9001, true);
+    window.was_idle_behind(9001, true, 0);
     window.was_idle();
     window.stops(11_001, FULL);
     window.is_used_up(11_001, LastSent::FULL, 1000);
@@ -373,7 +373,7 @@ fn a_window_that_no_shorter_idle_period_threw_away_is_what_a_longer_one_does() {
     window.hears(2, start + 8000);
     let mut end = start + 8000;
     for sent in [1000, 2000] {
-        window.was_idle_behind(end, true);
+        window.was_idle_behind(end, true, 0);
         window.was_idle();
         end += sent;
         window.stops(end, FULL);

@@ -309,6 +309,7 @@ impl Timeline {
             self.window.is_told_full();
         }
         self.note_packet(data, route, acks);
+        self.shows_window_kept(data, route, acks);
         let start = data.start();
         if data.was_sent_before() {
             self.window

@@ -37,7 +37,7 @@ fn a_restart_goes_on_where_its_sender_was_idle_again_until_a_window_shows_that_w
     window.hears(3, START + 6000);
     window.stops(START + 7000, 1000);
     window.hears(4, START + 7000);
-    window.was_idle_behind(START + 7000, false);
+    window.was_idle_behind(START + 7000, false, 0);
     window.was_idle();
     assert!(window.was_thrown_away(START + 8000), "as before");
     assert!(!window.was_thrown_away(START + 11_000), "may be kept");
@@ -50,7 +50,7 @@ fn a_restart_goes_on_where_its_sender_was_idle_again_until_a_window_shows_that_w
 fn what_the_sender_stopped_with_before_it_was_idle_shows_no_smaller_window() {
     let mut window = thrown_away();
     window.hears(3, START + 6000);
-    window.was_idle_behind(START + 6000, true);
+    window.was_idle_behind(START + 6000, true, 0);
     window.was_idle();
     window.is_used_up(START + 6000, LastSent::FULL, 1000);
     assert!(!window.was_thrown_away(START + 7000));
@@ -120,7 +120,7 @@ fn a_window_that_acks_had_opened_is_halved_to_what_leaves_at_once_after_its_send
             window.stops(end, 1000);
         }
         window.hears(1, end);
-        window.was_idle_behind(end, true);
+        window.was_idle_behind(end, true, 0);
         window.was_idle();
         window.stops(end + 2000, 1000);
         let last = LastSent {
@@ -157,7 +157,7 @@ fn since_a_loss_acks_had_opened_a_window_up_to_its_threshold_though_no_more_than
             end += 1000;
             window.hears(2, end);
         }
-        window.was_idle_behind(end, true);
+        window.was_idle_behind(end, true, 0);
         window.was_idle();
         window.stops(end + 1000, 1000);
         window.is_used_up(end + 1000, LastSent::FULL, 1000);
@@ -187,10 +187,10 @@ fn a_window_that_acks_had_opened_stays_open_in_what_may_have_been_no_idle_period
             window.hears(1 + sent, START + sent * 1000);
         }
         let end = START + 4000;
-        window.was_idle_behind(end, is_sure);
+        window.was_idle_behind(end, is_sure, 0);
         window.was_idle();
         window.before_idle = None;
-        window.was_idle_behind(end, true);
+        window.was_idle_behind(end, true, 0);
         window.was_idle();
         window.stops(end + 1000, 1000);
         window.is_used_up(end + 1000, LastSent::FULL, 1000);
@@ -214,7 +214,7 @@ fn outgrew_behind(first: i64) -> bool {
         .enumerate()
     {
         if round == 6 {
-            window.was_idle_behind(end, true);
+            window.was_idle_behind(end, true, 0);
             window.was_idle();
         }
         window.hears(2, end);
@@ -229,4 +229,23 @@ fn a_window_that_lets_as_much_go_after_an_idle_period_as_ever_before_was_kept_an
 {
     assert!(outgrew_behind(4000));
     assert!(!outgrew_behind(2000), "begun anew");
+}
+
+#[test]
+fn who_kept_its_window_in_a_longer_idle_period_has_no_restart_that_only_a_short_end_would_show() {
+    for (idle_ns, bytes, is_shown) in [(2, 500, false), (3, 500, true), (2, 1000, true)] {
+        let mut window = UsedWindow::default();
+        window.was_used_before_idle(START, 4000, true);
+        let end = START + 4000;
+        window.hears(3, end);
+        window.was_idle_behind(end, true, 3);
+        window.leaves_unacknowledged(end + 4000);
+        window.stops(end + 4000, 1000);
+        window.hears(4, end + 4000);
+        window.was_idle_behind(end + 4000, true, idle_ns);
+        window.was_idle();
+        window.stops(end + 5000, 1000);
+        window.is_used_up(end + 5000, LastSent::FULL, bytes);
+        assert_eq!(window.was_thrown_away(end + 5500), is_shown, "{idle_ns}");
+    }
 }

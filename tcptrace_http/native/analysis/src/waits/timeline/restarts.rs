@@ -23,7 +23,7 @@ impl Timeline {
         }
         let acked = acks.acked_by(Acks::known_by(data.at.time_ns, route.to_sender_ns));
         if acked >= self.sent_until && (is_answer || !self.waited_for_one_ack(data, route, acks)) {
-            self.window.was_idle_behind(self.sent_until, is_answer);
+            self.window.was_idle_behind(self.sent_until, is_answer, gap);
         }
         self.window.was_idle();
     }
@@ -52,6 +52,18 @@ impl Timeline {
         let from_ns = Acks::known_by(before.time_ns, route.to_sender_ns);
         let until_ns = Acks::known_by(data.at.time_ns, route.to_sender_ns);
         acks.between(from_ns, until_ns).count() == 1
+    }
+
+    /// `data` leaves: before any ACK of what was sent since its sender was idle it shows a window that was not thrown away.
+    pub(super) fn shows_window_kept(&mut self, data: Data, route: Route, acks: &Acks) {
+        let Some(start) = self.window.went_on_behind() else {
+            return;
+        };
+        let left_ns = data.at.time_ns.saturating_sub(self.takes_ns(data.bytes));
+        let acked = acks.acked_by(Acks::known_by(left_ns, route.to_sender_ns));
+        if acked <= start && !data.opens_hole && data.recovery.is_none() {
+            self.window.leaves_unacknowledged(data.end);
+        }
     }
 
     /// The sender had stopped before `data`, which an ACK let go: its own window was used up, unless the receiver's was,
