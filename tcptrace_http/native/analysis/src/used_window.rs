@@ -13,15 +13,17 @@ mod first_slow_start;
 mod grown_by_half;
 mod grows_unused;
 mod in_recovery;
+mod kept;
 mod losses;
 mod lowered;
 
-use before_idle::{BeforeIdle, Kept};
+use before_idle::BeforeIdle;
 pub(crate) use before_idle::{LastSent, WINDOW_NOW_SEGMENTS};
 pub use buffer::FullBuffer;
 use emptied::Emptied;
 use grown_by_half::Stopped;
 use grows_unused::ByAcks;
+use kept::Kept;
 use lowered::Lowered;
 
 /// A window that is not used up does not grow beyond twice of what was used (Linux, tcp_is_cwnd_limited).
@@ -286,7 +288,8 @@ impl UsedWindow {
             .checked_div(self.full_bytes)
             .unwrap_or(0)
             .saturating_mul(self.full_bytes);
-        self.largest <= outstanding && outstanding.saturating_add(i64::from(bytes)) > shown
+        let is_largest = self.largest <= outstanding && !self.had_room_in_kept(end);
+        is_largest && outstanding.saturating_add(i64::from(bytes)) > shown
     }
 
     /// Whether no full segment is left of so much.

@@ -9,10 +9,6 @@ use super::UsedWindow;
 /// up or not (RFC 2861, section 1).
 pub(crate) const WINDOW_NOW_SEGMENTS: i64 = 10;
 
-/// An idle period that is longer by this factor was longer than a retransmission timeout, too, if the shorter one was:
-/// from tick to tick of a clock of 500 ms (4.4BSD) a timeout of a second becomes half as long again.
-const LONGER: (i64, i64) = (3, 2);
-
 /// The segment behind which a sender stopped.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LastSent {
@@ -40,26 +36,19 @@ pub(super) struct BeforeIdle {
     used: i64,
     /// The least that it was, and where what it would have let go at once begins.
     window: i64,
-    start: i64,
+    pub(super) start: i64,
     /// The idle period was longer than a retransmission timeout, for its sender had answered all.
     is_sure: bool,
     /// Each ACK had opened it in slow start, be it used up or not.
     is_opened: bool,
     /// A smaller one was used up since.
-    is_smaller: bool,
+    pub(super) is_smaller: bool,
     /// Its sender had more to send behind all that it has sent since.
     is_one_write: bool,
     /// ... and let it go by a clock until the first ACK.
     is_paced: bool,
     /// Its sender had sent nothing for so long.
-    idle_ns: i64,
-}
-
-/// What was sent after an idle period before any ACK of it: a window that was not thrown away.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Kept {
-    idle_ns: i64,
-    bytes: i64,
+    pub(super) idle_ns: i64,
 }
 
 /// Whether so much is all of the full segments that a window has room for which was halved once or more (RFC 2861,
@@ -103,30 +92,6 @@ impl UsedWindow {
         });
     }
 
-    /// All up to `end` was sent since its sender was idle, before any ACK of it.
-    pub(crate) fn leaves_unacknowledged(&mut self, end: i64) {
-        let Some(before) = self.before_idle.filter(|it| !it.is_smaller) else {
-            return;
-        };
-        let bytes = end.saturating_sub(before.start);
-        let is_longer = self.kept.is_none_or(|it| it.idle_ns <= before.idle_ns);
-        if is_longer && bytes > self.initial.unwrap_or(0).max(self.full_bytes) {
-            self.kept = Some(Kept {
-                idle_ns: before.idle_ns,
-                bytes,
-            });
-        }
-    }
-
-    /// Whether so much was sent before any ACK after an idle period that was longer for sure.
-    fn is_kept(&self, before: BeforeIdle, bytes: i64) -> bool {
-        let (times, of) = LONGER;
-        self.kept.is_some_and(|it| {
-            let is_longer = before.idle_ns.saturating_mul(times) <= it.idle_ns.saturating_mul(of);
-            is_longer && bytes <= it.bytes
-        })
-    }
-
     /// How far ACKs have opened it at the least, of a stack that lets each do so, be it used up or not: since a loss up to
     /// the threshold.
     fn opened_by_acks(&self) -> Option<i64> {
@@ -168,7 +133,11 @@ impl UsedWindow {
         if is_half_full || !(last.is_full || before.is_sure) {
             return;
         }
-        self.before_idle = self.smaller_than(before, last, i64::from(bytes));
+        self.before_idle = if self.stops_in_kept(before, end, i64::from(bytes)) {
+            None
+        } else {
+            self.smaller_than(before, last, i64::from(bytes))
+        };
         if self.before_idle.is_none() {
             return;
         }
@@ -208,9 +177,6 @@ impl UsedWindow {
             .is_none_or(|initial| stopped.saturating_add(self.full_bytes) > initial);
         // All of a write was there, and would have gone with its short end.
         let with_end = self.outstanding.saturating_add(self.full_bytes.min(bytes));
-        if is_end && self.is_kept(before, with_end) {
-            return None;
-        }
         let fits = if is_halved { with_end } else { stopped } <= before.window;
         (is_less && has_initial && fits).then_some(BeforeIdle {
             is_smaller: true,

@@ -86,8 +86,9 @@ impl Timeline {
         }
         let acked = acks.acked_by(Acks::known_by(data.at.time_ns, route.to_sender_ns));
         let is_short = !data.is_full() && !data.nagle_is_off;
-        let may_be_held = is_short && acked >= end && !is_emptied;
-        if (outgrew || limit == Limit::SendBuffer) && may_be_held {
+        let may_be_held = is_short && acked >= end;
+        let is_above = (outgrew || limit == Limit::SendBuffer) && !is_emptied;
+        if may_be_held && (is_above || self.window.had_room_in_kept(end)) {
             // What is short and waited until all was acknowledged was held by Nagle's algorithm.
             return Limit::None;
         }

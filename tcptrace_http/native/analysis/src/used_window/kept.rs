@@ -1,0 +1,62 @@
+//! A window that an idle period threw away or did not, as a longer one tells.
+//!
+//! Theory of operation. A sender throws its window away when it was idle for longer than its retransmission timeout (RFC
+//! 5681, section 4.1), or it never does. More than it begins with that leaves before any ACK of it shows a window that was
+//! kept; and what kept it in a longer idle period kept it in a shorter one. So a short end that waits there with no more
+//! outstanding than that waits for Nagle's algorithm.
+
+use super::before_idle::BeforeIdle;
+use super::UsedWindow;
+
+/// An idle period that is longer by this factor was longer than a retransmission timeout, too, if the shorter one was:
+/// from tick to tick of a clock of 500 ms (4.4BSD) a timeout of a second becomes half as long again.
+const LONGER: (i64, i64) = (3, 2);
+
+/// What was sent after the longest idle period that threw no window away, before any ACK of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Kept {
+    idle_ns: i64,
+    bytes: i64,
+    /// Where its sender stopped last with room in it.
+    stopped_at: Option<i64>,
+}
+
+impl UsedWindow {
+    /// All up to `end` was sent since its sender was idle, before any ACK of it.
+    pub(crate) fn leaves_unacknowledged(&mut self, end: i64) {
+        let Some(before) = self.before_idle.filter(|it| !it.is_smaller) else {
+            return;
+        };
+        let bytes = end.saturating_sub(before.start);
+        let is_longer = self.kept.is_none_or(|it| it.idle_ns <= before.idle_ns);
+        if is_longer && bytes > self.initial.unwrap_or(0).max(self.full_bytes) {
+            self.kept = Some(Kept {
+                idle_ns: before.idle_ns,
+                bytes,
+                stopped_at: None,
+            });
+        }
+    }
+
+    /// Whether its sender stopped at `end` before a short segment that had room in the window from `before` it was idle,
+    /// which was kept then.
+    pub(super) fn stops_in_kept(&mut self, before: BeforeIdle, end: i64, bytes: i64) -> bool {
+        let with_end = self.outstanding.saturating_add(bytes);
+        let is_short = bytes < self.full_bytes;
+        let Some(kept) = self.kept.as_mut().filter(|_| is_short) else {
+            return false;
+        };
+        let (times, of) = LONGER;
+        let is_longer = before.idle_ns.saturating_mul(times) <= kept.idle_ns.saturating_mul(of);
+        let has_room = is_longer && with_end <= kept.bytes;
+        if has_room {
+            kept.stopped_at = Some(end);
+        }
+        has_room
+    }
+
+    /// Whether its sender stopped at `end` with room in a window that he had kept.
+    pub(crate) fn had_room_in_kept(&self, end: i64) -> bool {
+        self.kept.is_some_and(|it| it.stopped_at == Some(end))
+    }
+}
