@@ -29,10 +29,11 @@ from typing import TYPE_CHECKING, Any
 
 from reference_sim.true_waits._deliveries import stream_of
 from reference_sim.true_waits._holds import Holds
+from reference_sim.true_waits._observer import Observer
 from reference_sim.true_waits._partition import Wait
 from reference_sim.true_waits._records import CLIENT, SERVER, connections_of
 from reference_sim.true_waits._stalls import Stall, stalls_of
-from reference_sim.true_waits._transaction import Observer, Times, partition_of, times_of
+from reference_sim.true_waits._transaction import Times, partition_of, times_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

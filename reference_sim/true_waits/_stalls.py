@@ -12,9 +12,10 @@ from reference_sim.true_waits._transaction import gaps_of, request_gaps_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from reference_sim.true_waits._observer import Observer
     from reference_sim.true_waits._partition import Wait
     from reference_sim.true_waits._records import Packet, Transaction
-    from reference_sim.true_waits._transaction import Gap, Observer, Times
+    from reference_sim.true_waits._transaction import Gap, Times
 
 __all__ = ["Stall", "stalls_of"]
 

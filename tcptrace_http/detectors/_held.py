@@ -13,6 +13,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
+from tcptrace_http.detectors._first_window import fills_first_window
 from tcptrace_http.detectors._hold_owner import FROM_CLIENT, owner, whole_segments
 from tcptrace_http.detectors._steady_holds import (
     RELEASE_USUAL_NS,
@@ -60,9 +61,6 @@ INITIAL_WINDOW_DOUBT: Final = 0.3
 #: No window is of so many segments but the first one of a sender that counts the SYN's ACK as 4.4BSD does, and one
 #: that has grown from a single segment by one ACK.
 SEGMENTS_OF_NO_WINDOW: Final = 2
-#: The initial window of today (RFC 6928): behind so many segments of a connection the window held, too. Where
-#: offload merged them, each is acknowledged by itself, and what was outstanding does not tell.
-INITIAL_WINDOW_NOW: Final = 10
 #: Proofs that the sender does not use Nagle's algorithm. Against a delayed ACK one is not enough: setting
 #: TCP_NODELAY pushes what is held, and a tail-loss probe does so too.
 NAGLE_DISPROOFS_MIN: Final = 2
@@ -248,22 +246,6 @@ def _may_be_hold() -> pl.Expr:
     import polars as pl
 
     full = pl.col("segment_bytes")
-    fills_initial_window = (
-        (pl.col("transaction") == 0)
-        & (pl.col("direction") != FROM_CLIENT)
-        & ((pl.col("released_offset") / full).ceil() == INITIAL_WINDOW_NOW)
-        & (pl.col("outstanding_bytes") <= pl.col("largest_flight_bytes"))
-        & (pl.col("previous_bytes") > full)
-    )
-    # The window comes first: what Nagle's algorithm would hold as well finds no room in one that ten segments
-    # fill, of which the first is short. Once it has been filled it is larger.
-    fills_window = (
-        (pl.col("direction") != FROM_CLIENT)
-        & pl.col("sender_permits_sack")
-        & (pl.col("released_offset") == pl.col("opening_bytes") + (INITIAL_WINDOW_NOW - 1) * full)
-    )
-    first = pl.col("transaction").filter(fills_window).min().over(_ONE_SENDER)
-    is_used_up = fills_window & (pl.col("transaction") == first)
     is_behind_lost = (pl.col("missing") >= full) & ~pl.col("sender_permits_sack")
     return (
         ~pl.col("is_stall")
@@ -271,7 +253,7 @@ def _may_be_hold() -> pl.Expr:
         & pl.col("is_short")
         & (_behind_short() | _had_room())
         & ~pl.col("released_has_fin")
-        & ~(fills_initial_window | is_used_up)
+        & ~fills_first_window()
     )
 
 

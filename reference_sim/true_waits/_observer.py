@@ -1,0 +1,30 @@
+"""One end of a connection, as its packets go by there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from reference_sim.true_waits._deliveries import Stream
+    from reference_sim.true_waits._holds import Holds
+    from reference_sim.true_waits._records import Connection, Packet
+
+__all__ = ["Observer"]
+
+
+@dataclass(frozen=True, slots=True)
+class Observer:
+    """One end of a connection, with the streams as it has them."""
+
+    connection: Connection
+    #: "client" or "server".
+    at: str
+    requests: Stream
+    responses: Stream
+    client: Holds
+    server: Holds
+
+    def seen(self, packet: Packet) -> int | None:
+        """When a packet goes by here."""
+        return packet.sent if packet.side == self.at else packet.received
