@@ -27,6 +27,8 @@ pub(super) struct Coming {
     pub(super) had_more: bool,
     /// It begins an answer: its server may have worked until then.
     pub(super) begins: bool,
+    /// ... whose question went by then, if nothing is missing between.
+    pub(super) asked_ns: Option<i64>,
     /// It was sent before, maybe by a timer that no ACK has anything to do with.
     pub(super) tells_nothing: bool,
 }

@@ -29,6 +29,7 @@ use super::room::{Room, TIMEOUT_INITIAL_NS};
 use super::sender_clock::SenderClock;
 use super::sent_queue::SentQueue;
 use super::server_acks::ServerAcks;
+use super::steady::Steady;
 use super::threshold::Threshold;
 use super::timers::Timers;
 use super::uplink::{Ahead, Uplink};
@@ -71,6 +72,7 @@ pub(super) struct HostPair {
     /// ... and that were no coincidence, as likely as not.
     pub(super) sure_openings: i64,
     pub(super) evidence: i64,
+    pub(super) steady: Steady,
     pub(super) is_shared: bool,
     /// ... or divide one between them.
     pub(super) are_divided: bool,
@@ -147,6 +149,7 @@ impl HostPair {
             openings_by_others: 0,
             sure_openings: 0,
             evidence: 0,
+            steady: Steady::default(),
             is_shared: false,
             are_divided: false,
             division: Division::default(),

@@ -82,6 +82,7 @@ mod sent_link;
 mod sent_queue;
 mod server_acks;
 mod stamps;
+mod steady;
 mod threshold;
 mod ticks;
 mod timed_out;
@@ -225,8 +226,7 @@ pub struct Sharing {
     pub full_buffer: FullBuffer,
     /// The largest payload of the server that came on any of them.
     pub largest_bytes: u32,
-    /// What each connection of the server may have in flight before the first ACK, at the least, if each has a window of
-    /// its own; 0 if that is not known.
+    /// What each connection of the server may send at least before the first ACK, if none shares its window; 0: unknown.
     pub initial_window_bytes: u64,
     /// The segment may have been sent before and missed, whichever ACK had let it go.
     pub is_again: bool,

@@ -8,6 +8,7 @@ use super::host_pair::HostPair;
 use super::pace::FULL_BYTES_MIN;
 use super::queue::IDLE_MIN_NS;
 use super::rhythm::is_rhythm;
+use super::steady::Opening;
 use crate::jitter::{CLOSE_NS, EARLY_MAX_NS};
 
 /// Two packets closer than this left together, if no link is slower.
@@ -94,9 +95,15 @@ impl HostPair {
             && self.pace.largest_ns().is_some()
             && !self.is_longer_than_link(pause_ns, bytes);
         let is_behind = may_have_stood && own == Release::None;
+        // What is as long behind its question as others waited for its server.
+        let is_steady = coming
+            .asked_ns
+            .is_some_and(|asked_ns| self.is_steady(time_ns, time_ns.saturating_sub(asked_ns)));
         if is_sign && !is_behind && self.is_tellable(waited_ns) {
             flight.has_told = own != Release::Own;
-            self.tells(own, coming, waited_ns);
+            if !is_steady {
+                self.tells(own, coming, waited_ns);
+            }
         }
         self.flight = Some(Flight {
             last_ns: time_ns,
@@ -149,6 +156,9 @@ impl HostPair {
         self.evidence = self.evidence.saturating_add(evidence);
         let is_sure = is_by_other && coming.begins && evidence >= SURE_OPENING;
         self.sure_openings = self.sure_openings.saturating_add(i64::from(is_sure));
+        if is_by_other && coming.begins {
+            self.steady.shows(Opening { evidence, is_sure });
+        }
         if is_close {
             let is_end = nearest.is_some_and(|ack| self.ends_connection(ack));
             self.division.lets_go(is_end, coming.begins);

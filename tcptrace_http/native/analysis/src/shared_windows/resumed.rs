@@ -50,6 +50,7 @@ mod tests {
             quiet_ns: 1000 * MS,
             had_more: true,
             begins,
+            asked_ns: None,
             tells_nothing: false,
         };
         pair.chance_lasts_ns(coming, coming.quiet_ns) / MS

@@ -171,6 +171,7 @@ impl HostPair {
             quiet_ns,
             had_more,
             begins: begins || step.answers_syn,
+            asked_ns: (begins && is_new && !is_missed).then_some(question.time_ns),
             tells_nothing: !is_new || is_missed || is_at_once,
         });
         if release == Release::None && self.is_shared {

@@ -147,7 +147,8 @@ fn answers_that_begin_with_acks_of_another_connection_tell_as_often_as_chance_wo
     for round in 0..6 {
         let at = 240 + i64::from(round) * 400;
         let question = segment(flags::ACK, 101 + round * 100, 2001 + round * 1000, 100);
-        talk.packet(at, true, 2, question);
+        // No two answers are equally long behind their questions.
+        talk.packet(at + i64::from(round), true, 2, question);
         talk.data(at + 50, 1, round + 2);
         talk.ack(at + 70, 1, round + 2);
         let sharing = talk.data(at + 170, 2, round + 2);
