@@ -89,8 +89,13 @@ impl HostPair {
             .filter(|_| !connection.is_opened_again);
         let is_recovered = connection.fast_recovery.ends(segment.ack, comes_ns);
         // That of a SYN opens no window (RFC 5681, section 3.1).
-        if is_new && newly > i32::from(is_first) {
+        let is_of_data = is_new && newly > i32::from(is_first);
+        let is_of_data_behind_hole = !segment.options.sack.as_slice().is_empty();
+        // What came behind a hole lets new data go as well (RFC 3042).
+        if is_of_data || is_of_data_behind_hole {
             connection.beginning.is_acked(time_ns);
+        }
+        if is_of_data {
             self.phases.acknowledged(time_ns);
             self.largest.acknowledged();
             if is_recovered {
@@ -144,5 +149,46 @@ impl HostPair {
         connection.was_asked_by_syn = segment.payload_bytes > 0;
         connection.is_opened_again = is_again;
         self.connections.push_back(connection);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::segment;
+    use super::*;
+    use trace_model::SeqNumber;
+
+    const NEAR_END: u32 = u32::MAX - 500;
+
+    /// Whether what the server sends behind two packets, of which the client has acknowledged nothing in order, still left
+    /// before the first ACK: with a SACK block of the second one, or with none.
+    fn is_before_acks(tells_of_second: bool) -> bool {
+        let mut pair = HostPair::with_path(0);
+        let ports = (1, 80);
+        let first = SeqNumber(NEAR_END);
+        let mut connection = Connection::new(0, ports, SeqNumber(0), false);
+        connection.acked = Some(first);
+        for _ in 0..2 {
+            connection.beginning.goes_on(1_000_000, 1000, 0);
+        }
+        pair.connections.push_back(connection);
+        let mut ack = Segment {
+            source_port: ports.0,
+            destination_port: ports.1,
+            ..segment(flags::ACK, 0, NEAR_END, 0)
+        };
+        if tells_of_second {
+            ack.options.sack.push(first.plus(1000), first.plus(2000));
+        }
+        pair.heard(2_000_000, &ack);
+        let connection = pair.connections.back_mut().unwrap();
+        connection.beginning.goes_on(3_000_000, 1000, 0);
+        connection.beginning.is_before_acks()
+    }
+
+    #[test]
+    fn an_ack_of_what_came_behind_a_hole_lets_more_go_than_a_connection_began_with() {
+        assert!(!is_before_acks(true));
+        assert!(is_before_acks(false));
     }
 }
