@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Delivery", "Stream", "stream_of"]
 
-_OPENS_RECOVERY: Final = ("retransmission_timeout", "fast_retransmit", "tail_loss_probe")
+_PROBES: Final = "tail_loss_probe"
+_OPENS_RECOVERY: Final = ("retransmission_timeout", "fast_retransmit", _PROBES)
 _BY_TIMER: Final = "retransmission_timeout"
 _GOES_ON: Final = "recovery"
 _ASKS: Final = "window_probe"
@@ -59,6 +60,14 @@ class Stream:
         """The packet that carried the byte at ``offset`` first."""
         return _carrier(self.firsts, offset)
 
+    def probed(self, delivery: Delivery) -> tuple[int, Packet] | None:
+        """The probe that came first behind what was lost, and when, if what it carries had been lost as well."""
+        if delivery.behind is None or delivery.behind[1].reason != _PROBES:
+            return None
+        probe = delivery.behind[1]
+        first = self.first_copy(probe.start)
+        return None if first is None or first.packet == probe.packet else delivery.behind
+
     def sent_before(self, packet: Packet) -> Packet | None:
         """The packet with payload that left before this one."""
         place = self.places[packet.packet]
@@ -79,7 +88,7 @@ class Stream:
         opener = self.openers.get(packet.packet)
         if opener is None or opener.reason in ("fast_retransmit", "recovery"):
             return "stall.fast_recovery"
-        if opener.reason == "tail_loss_probe":
+        if opener.reason == _PROBES:
             return "stall.tail_loss"
         return "stall.retransmission_timeout" if self._was_told(opener) else "stall.tail_loss"
 

@@ -198,18 +198,23 @@ def _gap(since: int, delivery: Delivery, stream: Stream, holds: Holds, observer:
     packet, time = _held(since, delivery, stream, observer)
     first = delivery.lost if delivery.lost.sent <= packet.sent else packet
     yield from _plain(since, time, (first, packet), stream, holds, observer)
+    probed = stream.probed(delivery)
+    if probed is not None and observer.at != stream.sender:
+        came, probe = probed
+        yield Piece(min(came, delivery.time), stream.repair_cause(probe))
     yield Piece(delivery.time, stream.repair_cause(delivery.packet))
 
 
 def _held(since: int, delivery: Delivery, stream: Stream, observer: Observer) -> tuple[Packet, int]:
     """The packet whose way begins a gap, and when it came or would have come.
 
-    Of data that was lost that is the first packet behind it, where the observer sees what comes; else what was
-    lost.
+    Of data that was lost that is the first packet behind it, where the observer sees what comes and that was not
+    lost as well; else what was lost.
     """
     if delivery.lost is None:
         return delivery.packet, delivery.time
-    if delivery.behind is not None and observer.at != stream.sender:
+    is_probed = stream.probed(delivery) is not None
+    if delivery.behind is not None and observer.at != stream.sender and not is_probed:
         time, packet = delivery.behind
     else:
         # Its copy may have brought what had left behind it, which had its time on the link as well.

@@ -253,6 +253,22 @@ def test_a_timer_that_had_to_run_out_for_a_lost_end_is_a_tail_loss():
     assert waits(lines, own)[2:] == ["0 stall.tail_loss 300"]
 
 
+def test_a_probe_that_was_lost_before_ends_a_tail_loss_when_it_comes_behind_a_hole():
+    lines = """
+        S 75 slow_start
+        S 75>100 1+1460 ack 101 new
+        S 75>- 1461+1460 ack 101 new
+        S 75>- 2921+1460 ack 101 new
+        S 75>- 4381+1460 ack 101 new
+        S 275>300 4381+1460 ack 101 tail_loss_probe
+        C 300>325 101+0 ack 1461 ack
+        S 575>600 1461+1460 ack 101 retransmission_timeout
+        S 575>602 2921+1460 ack 101 retransmission_timeout
+    """
+    own = transaction(0, request=(1, 100), response=(1, 5840), received_ms=75, written_ms=75)
+    assert waits(lines, own)[2:] == ["0 stall.tail_loss 200", "0 stall.retransmission_timeout 302"]
+
+
 def test_what_came_to_a_closed_window_was_not_there_until_it_came_again():
     lines = """
         S 75>100 1+1460 ack 101 new

@@ -203,6 +203,15 @@ impl Known {
         (are_few || sent.was_missed || is_overrun) && self.is_sender_far()
     }
 
+    /// Whether several packets are missing before `sent`, and its sender's numbers have passed over one more: `sent` had
+    /// been among those that were lost. Behind a single one that may have been an ACK.
+    pub(super) fn is_copy_behind_hole(&self, sent: &Sent) -> bool {
+        let gap = sent.class.gap_before_bytes;
+        let missing = gap.div_ceil(self.segment_bytes.max(1));
+        let are_more = sent.skipped_identifications == missing.saturating_add(1);
+        missing > 1 && sent.are_skipped_own && are_more
+    }
+
     fn is_on_time_of_a_first_timer(&self, sent: &Sent) -> bool {
         let waited = self.waited(sent);
         let late_ns = |timer_ns: i64| waited.saturating_sub(timer_ns);

@@ -106,3 +106,34 @@ fn a_timer_that_runs_out_when_a_probe_has_come_was_told_by_it() {
         assert_eq!(tracker.sent(&again(1, 600 * MS), &known), Some(kind));
     }
 }
+
+#[test]
+fn a_probe_had_been_lost_if_numbers_pass_over_one_more_than_the_several_that_are_missing_before_it()
+{
+    for (missing, skipped_identifications, are_skipped_own, is_copy) in [
+        (2, 3, true, true),
+        (2, 2, true, false),
+        (2, 4, true, false),
+        (2, 3, false, false),
+        (1, 2, true, false),
+    ] {
+        let gap_before_bytes = missing * 1000;
+        let start = 2001 + i64::from(gap_before_bytes);
+        let probe = Sent {
+            time_ns: 500 * MS,
+            start,
+            end: start + 1000,
+            payload_bytes: 1000,
+            class: Class {
+                is_new: true,
+                gap_before_bytes,
+                ..Class::default()
+            },
+            skipped_identifications,
+            are_skipped_own,
+            ..Sent::default()
+        };
+        let kind = Tracker::default().sent(&probe, &known(2001, 0));
+        assert_eq!(kind == Some(RecoveryKind::TailLossProbe), is_copy);
+    }
+}

@@ -134,6 +134,9 @@ impl Tracker {
         let may_be_lost = !self.counts_are_shared && known.may_be_lost(sent);
         // ... nor does it follow what came behind one.
         let is_resent = skips && may_be_lost && self.holes.is_empty() && known.may_send_again(sent);
+        if probes && known.is_copy_behind_hole(sent) {
+            return Some(self.repair(sent, known, RecoveryKind::TailLossProbe, None));
+        }
         if !is_resent && gap == 0 && self.goes_on_with(sent) {
             let open = self.open.as_ref().map(|open| open.row.kind);
             return open.map(|kind| self.repair(sent, known, kind, None));
