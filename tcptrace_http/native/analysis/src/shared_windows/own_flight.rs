@@ -56,10 +56,12 @@ impl HostPair {
         let used = connection.used;
         let acked = sent.saturating_sub(used.outstanding());
         let is_paced = !following.is_paced && connection.paced_behind == Some(acked);
+        let begun_ns = (acked == 0).then_some(connection.syn_ns);
         if following.is_paced {
             connection.paced_behind = Some(acked);
         }
         let limit = used.limit(sent.saturating_add(1), bytes, false);
+        let begun_ns = begun_ns.filter(|_| !self.are_others_in_flight(time_ns, ports.0));
         let let_go_by = self.ack_before(time_ns, bytes);
         let is_by_own = let_go_by.is_some_and(|ack| ack.client_port == ports.0);
         self.window.one_stopped(Stopped {
@@ -68,6 +70,9 @@ impl HostPair {
             client_port: ports.0,
             is_full: limit == Limit::SendBuffer,
             is_paced,
+            time_ns,
+            begun_ns,
+            is_before_full: bytes >= full_bytes,
             may_be_window: self.had_loss || !is_by_own,
         });
     }

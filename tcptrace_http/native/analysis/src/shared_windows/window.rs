@@ -5,6 +5,9 @@
 //! so is what the ACKs of all acknowledge; from what was outstanding when the sender paused follows what limits it, as
 //! it does for a single connection ([`UsedWindow`]).
 
+mod begun_flights;
+
+use self::begun_flights::BegunFlights;
 use super::largest::WINDOW_SEGMENTS_MIN;
 use crate::used_window::{FullBuffer, Limit, UsedWindow, WINDOW_NOW_SEGMENTS};
 
@@ -29,6 +32,8 @@ pub(super) struct SharedWindow {
     filled: Option<(i64, u16)>,
     /// What one had in flight that a clock had let go, when it stopped for the first ACK.
     paced: Option<i64>,
+    /// What they had in flight when they began.
+    begun: BegunFlights,
     /// Connections that had something in flight when it was full last.
     pub(super) fillers: Option<usize>,
     /// So many times in a row it had room when it stopped.
@@ -113,7 +118,8 @@ impl SharedWindow {
         if stopped.may_be_window {
             return;
         }
-        let as_paced = self.buffer_as_paced(stopped);
+        let as_begun = self.begun.buffer(stopped);
+        let as_paced = self.buffer_as_paced(stopped).or(as_begun);
         if self.of_one.is_some() || as_paced.is_some() {
             self.of_one = self.of_one.or(as_paced);
             return;
@@ -169,6 +175,11 @@ pub(super) struct Stopped {
     pub(super) is_full: bool,
     /// All of that was sent since nothing was in flight, and a clock has let it go.
     pub(super) is_paced: bool,
+    /// When it goes on; and if all of that was sent before any ACK came of its data, when it was opened.
+    pub(super) time_ns: i64,
+    pub(super) begun_ns: Option<i64>,
+    /// It goes on with a full segment.
+    pub(super) is_before_full: bool,
     /// Something was lost before, or no ACK of its own let it go on.
     pub(super) may_be_window: bool,
 }
@@ -228,6 +239,9 @@ mod tests {
         let mut window = SharedWindow::default();
         for (client_port, outstanding, is_full) in stops.iter().copied() {
             window.one_stopped(Stopped {
+                time_ns: 0,
+                begun_ns: None,
+                is_before_full: true,
                 is_paced: false,
                 outstanding,
                 full_bytes: i64::from(FULL),
@@ -265,6 +279,9 @@ mod tests {
         let mut window = SharedWindow::default();
         for (outstanding, is_paced) in flights.iter().copied() {
             window.one_stopped(Stopped {
+                time_ns: 0,
+                begun_ns: None,
+                is_before_full: true,
                 outstanding,
                 full_bytes: i64::from(FULL),
                 client_port: 1,
