@@ -99,6 +99,8 @@ pub(crate) struct UsedWindow {
     goes_on: Option<BeforeIdle>,
     /// What was sent after the longest idle period that threw none away.
     kept: Option<Kept>,
+    /// The longest idle period behind which as much as ever before left at once.
+    keeps_for_ns: i64,
     /// What was sent before the first ACK.
     initial: Option<i64>,
     /// How often its full buffer has left room in the receiver's window.

@@ -217,12 +217,19 @@ impl UsedWindow {
         else {
             return;
         };
-        if self.outstanding >= before.used && !before.is_opened {
-            if self.threshold.is_some() {
-                self.avoiding = self.avoiding.max(before.window);
-            } else {
-                self.least = self.least.max(before.window);
-            }
+        if self.outstanding < before.used {
+            return;
+        }
+        let is_unacknowledged = self.acked <= before.start;
+        if is_unacknowledged {
+            self.keeps_for_ns = self.keeps_for_ns.max(before.idle_ns);
+        }
+        // ACKs may have opened it anew.
+        let is_known = !before.is_opened || before.is_sure && is_unacknowledged;
+        if is_known && self.threshold.is_some() {
+            self.avoiding = self.avoiding.max(before.window);
+        } else if is_known {
+            self.least = self.least.max(before.window);
         }
     }
 

@@ -22,6 +22,16 @@ pub(super) struct Kept {
 }
 
 impl UsedWindow {
+    /// Its sender was idle for so long that it may have thrown its window away, unless a longer idle period has shown that it
+    /// does not: how far the window has grown since it was lowered counts further then.
+    pub(crate) fn was_idle_for(&mut self, idle_ns: i64) {
+        let (times, of) = LONGER;
+        let is_longer = idle_ns.saturating_mul(times) <= self.keeps_for_ns.saturating_mul(of);
+        let avoiding = Some(self.avoiding).filter(|_| is_longer && self.threshold.is_some());
+        self.was_idle();
+        self.avoiding = avoiding.unwrap_or(self.avoiding);
+    }
+
     /// All up to `end` was sent since its sender was idle, before any ACK of it.
     pub(crate) fn leaves_unacknowledged(&mut self, end: i64) {
         let Some(before) = self.before_idle.filter(|it| !it.is_smaller) else {

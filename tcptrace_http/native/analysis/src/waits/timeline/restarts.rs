@@ -25,7 +25,7 @@ impl Timeline {
         if acked >= self.sent_until && (is_answer || !self.waited_for_one_ack(data, route, acks)) {
             self.window.was_idle_behind(self.sent_until, is_answer, gap);
         }
-        self.window.was_idle();
+        self.window.was_idle_for(gap);
     }
 
     /// Whether the timer of the segment before ran for about as long as `gap` and did not run out: the ACK of all that had
