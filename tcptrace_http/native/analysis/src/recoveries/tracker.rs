@@ -135,7 +135,10 @@ impl Tracker {
         // ... nor does it follow what came behind one.
         let is_resent = skips && may_be_lost && self.holes.is_empty() && known.may_send_again(sent);
         if probes && known.is_copy_behind_hole(sent) {
-            return Some(self.repair(sent, known, RecoveryKind::TailLossProbe, None));
+            let kind = self.repair(sent, known, RecoveryKind::TailLossProbe, None);
+            // What is missing before it is told of by itself.
+            self.close();
+            return Some(kind);
         }
         if !is_resent && gap == 0 && self.goes_on_with(sent) {
             let open = self.open.as_ref().map(|open| open.row.kind);
