@@ -39,7 +39,8 @@ impl HostPair {
         let spare = if is_sure { 0 } else { full };
         let needed = in_flight.saturating_add(bytes).saturating_add(spare);
         let since_ns = self.threshold.since_ns().saturating_sub(self.full_way_ns());
-        if needed > threshold || !self.is_repaired(held.by) {
+        let is_counted = self.begun_anew.is_counted(held.by.time_ns);
+        if needed > threshold || is_counted || !self.is_repaired(held.by) {
             return;
         }
         let acks = self.threshold.acks_from(in_flight, full);

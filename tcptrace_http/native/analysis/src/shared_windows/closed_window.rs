@@ -109,7 +109,7 @@ impl HostPair {
     }
 
     /// What all connections had been acknowledged by then.
-    fn acked_by(&self, time_ns: i64) -> i64 {
+    pub(super) fn acked_by(&self, time_ns: i64) -> i64 {
         let until = self.acks.partition_point(|ack| ack.time_ns <= time_ns);
         let newest = until.checked_sub(1).and_then(|at| self.acks.get(at));
         newest.map_or(0, |ack| ack.acked)

@@ -9,6 +9,7 @@ use super::ack::Ack;
 use super::asked::Asked;
 use super::backlog::{Backlog, Came, Queued};
 use super::bare::Bare;
+use super::begun_anew::BegunAnew;
 use super::connection::Connection;
 use super::departures::Departures;
 use super::division::Division;
@@ -112,6 +113,7 @@ pub(super) struct HostPair {
     pub(super) pacer: Pacer,
     pub(super) sender_clock: SenderClock,
     pub(super) threshold: Threshold,
+    pub(super) begun_anew: BegunAnew,
     pub(super) no_recovery: NoRecovery,
     pub(super) inherited: Inherited,
     pub(super) uplink: Uplink,
@@ -179,6 +181,7 @@ impl HostPair {
             pacer: Pacer::default(),
             sender_clock: SenderClock::default(),
             threshold: Threshold::default(),
+            begun_anew: BegunAnew::default(),
             no_recovery: NoRecovery::default(),
             inherited: Inherited::default(),
             uplink: Uplink::default(),
@@ -318,13 +321,18 @@ impl HostPair {
 
     /// How long after an ACK a full segment comes by that it lets go, if nothing stands before that.
     pub(super) fn full_way_ns(&self) -> i64 {
+        let (way_ns, takes_ns) = self.way_and_link_ns();
+        way_ns.saturating_add(takes_ns)
+    }
+
+    fn way_and_link_ns(&self) -> (i64, i64) {
         let way_ns = self.to_server_ns.unwrap_or(0);
-        way_ns.saturating_add(self.pace.largest_ns().unwrap_or(0))
+        (way_ns, self.pace.largest_ns().unwrap_or(0))
     }
 
     /// The phases of the window as what it let go comes: by a way that is known the better the later it is asked for.
     pub(super) fn phases_as_let_go(&self) -> Phases {
-        self.phases.as_let_go(self.full_way_ns())
+        self.phases.as_let_go(self.way_and_link_ns())
     }
 
     pub(super) fn is_at_server(&self) -> bool {

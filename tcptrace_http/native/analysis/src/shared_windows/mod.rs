@@ -10,10 +10,8 @@
 //! Whether they share a window or not, they share the path: its slowest link is one queue that all of them feed
 //! ([`queue`]). Data waits for the link only while that is busy, whichever connection's data it sends.
 //!
-//! What limits a shared window shows in what all connections have in flight together ([`window`]). Those that divide one
-//! ([`division`]) have a part each, with a phase of its own.
-//!
-//! Every share of a capture sees all packets, and learns the same from them.
+//! What limits a shared window shows in what all have in flight together ([`window`]); of one that is divided ([`division`])
+//! each has a part, with a phase of its own. Every share of a capture sees all packets, and learns the same from them.
 
 mod ack;
 mod ack_before;
@@ -26,6 +24,7 @@ mod bare;
 mod bare_acks;
 mod before_acks;
 mod beginnings;
+mod begun_anew;
 mod begun_piece;
 mod below_threshold;
 mod by_sender_clock;

@@ -16,15 +16,28 @@ pub const SPANS_MAX: usize = 6;
 pub struct SlowStart {
     pub start_ns: i64,
     pub end_ns: i64,
+    /// What comes before that had waited for something else all the time: for the ACK that began it.
+    pub lets_go_ns: i64,
 }
 
 impl SlowStart {
+    /// One that all waited for which came in it.
+    #[must_use]
+    pub fn between(start_ns: i64, end_ns: i64) -> Self {
+        SlowStart {
+            start_ns,
+            end_ns,
+            lets_go_ns: start_ns,
+        }
+    }
+
     /// The same, so much later.
     #[must_use]
     pub fn later_by(self, ns: i64) -> Self {
         SlowStart {
             start_ns: self.start_ns.saturating_add(ns),
             end_ns: self.end_ns.saturating_add(ns),
+            lets_go_ns: self.lets_go_ns.saturating_add(ns),
         }
     }
 }
@@ -103,10 +116,23 @@ impl Phases {
         true
     }
 
+    /// The same of one that an ACK has left below its threshold: what that let go has not waited in it, what the next one
+    /// does has.
+    pub fn is_left_below(&mut self, start_ns: i64, acks: u32) -> bool {
+        let is_new = self.newest().is_none_or(|it| it.end_ns <= start_ns);
+        let is_below = self.is_below(start_ns, acks);
+        let newest = self.spans.last_mut().and_then(Option::as_mut);
+        if let Some(newest) = newest.filter(|_| is_below && is_new) {
+            newest.lets_go_ns = i64::MAX;
+        }
+        is_below
+    }
+
     /// An ACK of something new opens the window.
     pub fn acknowledged(&mut self, end_ns: i64) {
         let newest = self.spans.last_mut().and_then(Option::as_mut);
         if let Some(newest) = newest.filter(|it| it.end_ns == i64::MAX && it.start_ns < end_ns) {
+            newest.lets_go_ns = newest.lets_go_ns.min(end_ns);
             self.acks_left = self.acks_left.saturating_sub(1);
             if self.acks_left == 0 {
                 newest.end_ns = end_ns;
@@ -139,9 +165,15 @@ impl Phases {
 
     /// The same of what the window let go, which comes so much later than the ACKs that moved it went by.
     #[must_use]
-    pub(super) fn as_let_go(self, way_ns: i64) -> Self {
-        let later = self.later_by(way_ns);
+    pub(super) fn as_let_go(self, (way_ns, takes_ns): (i64, i64)) -> Self {
+        let later = self.later_by(way_ns.saturating_add(takes_ns));
+        // What is short takes less on the link.
+        let as_short = |it: SlowStart| SlowStart {
+            lets_go_ns: it.lets_go_ns.saturating_sub(takes_ns),
+            ..it
+        };
         Phases {
+            spans: later.spans.map(|it| it.map(as_short)),
             largest: self.largest,
             no_buffer_ns: self.no_buffer_ns,
             ..later
@@ -166,10 +198,7 @@ impl Phases {
         let newest = self.largest.last().copied().flatten();
         if newest.is_none_or(|it| it.end_ns < i64::MAX) {
             self.largest.rotate_left(1);
-            self.largest[SPANS_MAX - 1] = Some(SlowStart {
-                start_ns,
-                end_ns: i64::MAX,
-            });
+            self.largest[SPANS_MAX - 1] = Some(SlowStart::between(start_ns, i64::MAX));
         }
     }
 
@@ -208,7 +237,7 @@ impl Phases {
 
     fn push(&mut self, start_ns: i64, end_ns: i64) {
         self.spans.rotate_left(1);
-        self.spans[SPANS_MAX - 1] = Some(SlowStart { start_ns, end_ns });
+        self.spans[SPANS_MAX - 1] = Some(SlowStart::between(start_ns, end_ns));
     }
 
     fn newest(&self) -> Option<SlowStart> {

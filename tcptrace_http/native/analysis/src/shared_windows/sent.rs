@@ -90,6 +90,7 @@ impl HostPair {
             self.ledger.had_loss();
         }
         if step.is_again || step.is_hole {
+            self.begun_anew.is_another();
             self.window_begins_anew(time_ns);
         }
         if step.is_again || is_missed {
@@ -114,6 +115,9 @@ impl HostPair {
         } else {
             None
         };
+        if is_new {
+            self.goes_on_anew(time_ns, newly, let_go_by);
+        }
         if let Some(by) = let_go_by.filter(|_| is_in_answer && was_idle) {
             let bytes = segment.payload_bytes;
             let held = Held { bytes, newly, by };

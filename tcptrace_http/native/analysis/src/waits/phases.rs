@@ -4,6 +4,7 @@ use trace_model::rows::Cause;
 
 use super::partition::{Moment, Partition, ASSUMED};
 use super::{Path, Waits};
+use crate::jitter::CLOSE_NS;
 use crate::shared_windows::Phases;
 
 impl Waits {
@@ -79,7 +80,8 @@ impl Waits {
         let spans = self
             .responses
             .slow_starts((partition.time_ns(), moment.time_ns), later_ns);
-        for span in spans {
+        let come_ns = moment.time_ns.saturating_add(CLOSE_NS);
+        for span in spans.filter(|it| it.lets_go_ns <= come_ns) {
             until(span.start_ns, Cause::SendLimitedCwnd, partition);
             until(span.end_ns, Cause::SendLimitedSlowStart, partition);
         }

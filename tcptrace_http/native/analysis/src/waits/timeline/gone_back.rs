@@ -105,6 +105,7 @@ impl GoneBack {
                 left.push(SlowStart {
                     start_ns,
                     end_ns: span.start_ns,
+                    ..whole
                 });
                 start_ns = span.end_ns;
             }
@@ -166,7 +167,7 @@ mod tests {
     use super::*;
 
     fn left(gone_back: &GoneBack, start_ns: i64, end_ns: i64) -> Vec<(i64, i64)> {
-        let left = gone_back.leaves(SlowStart { start_ns, end_ns });
+        let left = gone_back.leaves(SlowStart::between(start_ns, end_ns));
         left.map(|it| (it.start_ns, it.end_ns)).collect()
     }
 
