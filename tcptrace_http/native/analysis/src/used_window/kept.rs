@@ -3,20 +3,27 @@
 //! Theory of operation. A sender throws its window away when it was idle for longer than its retransmission timeout (RFC
 //! 5681, section 4.1), or it never does. More than it begins with that leaves before any ACK of it shows a window that was
 //! kept; and what kept it in a longer idle period kept it in a shorter one. So a short end that waits there with no more
-//! outstanding than that waits for Nagle's algorithm.
+//! outstanding than that waits for Nagle's algorithm. Clocks tick, and timers follow round trips: one that was as long may
+//! have kept it by chance. But a sender that let a short end go there behind a full segment (4.4BSD's does, if nothing was
+//! on its way) holds none but for its window; of one that did not, a hold is what is to be expected.
 
 use super::before_idle::BeforeIdle;
 use super::UsedWindow;
 
 /// An idle period that is longer by this factor was longer than a retransmission timeout, too, if the shorter one was:
-/// from tick to tick of a clock of 500 ms (4.4BSD) a timeout of a second becomes half as long again.
+/// from tick to tick of a clock of 500 ms (4.4BSD) a timeout of a second becomes half as long again. Of a sender that
+/// lets no short end go behind a full segment one that is as long tells enough.
 const LONGER: (i64, i64) = (3, 2);
 
 /// What was sent after the longest idle period that threw no window away, before any ACK of it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Kept {
     idle_ns: i64,
+    /// Where it begins, and how much it is.
+    start: i64,
     bytes: i64,
+    /// ... with a short segment that left behind a full one.
+    has_short: bool,
     /// Where its sender stopped last with room in it.
     stopped_at: Option<i64>,
 }
@@ -33,16 +40,19 @@ impl UsedWindow {
     }
 
     /// All up to `end` was sent since its sender was idle, before any ACK of it.
-    pub(crate) fn leaves_unacknowledged(&mut self, end: i64) {
+    pub(crate) fn leaves_unacknowledged(&mut self, end: i64, is_full: bool) {
         let Some(before) = self.before_idle.filter(|it| !it.is_smaller) else {
             return;
         };
         let bytes = end.saturating_sub(before.start);
         let is_longer = self.kept.is_none_or(|it| it.idle_ns <= before.idle_ns);
         if is_longer && bytes > self.initial.unwrap_or(0).max(self.full_bytes) {
+            let earlier = self.kept.filter(|it| it.start == before.start);
             self.kept = Some(Kept {
                 idle_ns: before.idle_ns,
+                start: before.start,
                 bytes,
+                has_short: !is_full || earlier.is_some_and(|it| it.has_short),
                 stopped_at: None,
             });
         }
@@ -56,7 +66,7 @@ impl UsedWindow {
         let Some(kept) = self.kept.as_mut().filter(|_| is_short) else {
             return false;
         };
-        let (times, of) = LONGER;
+        let (times, of) = if kept.has_short { LONGER } else { (1, 1) };
         let is_longer = before.idle_ns.saturating_mul(times) <= kept.idle_ns.saturating_mul(of);
         let has_room = is_longer && with_end <= kept.bytes;
         if has_room {

@@ -233,13 +233,20 @@ fn a_window_that_lets_as_much_go_after_an_idle_period_as_ever_before_was_kept_an
 
 #[test]
 fn who_kept_its_window_in_a_longer_idle_period_has_no_restart_that_only_a_short_end_would_show() {
-    for (idle_ns, bytes, is_shown) in [(2, 500, false), (3, 500, true), (2, 1000, true)] {
+    for (idle_ns, is_full, bytes, is_shown) in [
+        (2, false, 500, false),
+        (3, false, 500, true),
+        (2, false, 1000, true),
+        // Who let nothing short go behind a full segment then may hold what is short.
+        (3, true, 500, false),
+        (4, true, 500, true),
+    ] {
         let mut window = UsedWindow::default();
         window.was_used_before_idle(START, 4000, true);
         let end = START + 4000;
         window.hears(3, end);
         window.was_idle_behind(end, true, 3);
-        window.leaves_unacknowledged(end + 4000);
+        window.leaves_unacknowledged(end + 4000, is_full);
         window.stops(end + 4000, 1000);
         window.hears(4, end + 4000);
         window.was_idle_behind(end + 4000, true, idle_ns);

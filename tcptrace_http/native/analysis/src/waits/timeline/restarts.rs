@@ -62,7 +62,7 @@ impl Timeline {
         let left_ns = data.at.time_ns.saturating_sub(self.takes_ns(data.bytes));
         let acked = acks.acked_by(Acks::known_by(left_ns, route.to_sender_ns));
         if acked <= start && !data.opens_hole && data.recovery.is_none() {
-            self.window.leaves_unacknowledged(data.end);
+            self.window.leaves_unacknowledged(data.end, data.is_full());
         }
     }
 
