@@ -16,6 +16,7 @@ mod in_recovery;
 mod kept;
 mod losses;
 mod lowered;
+mod sooner;
 
 use before_idle::BeforeIdle;
 pub(crate) use before_idle::{LastSent, WINDOW_NOW_SEGMENTS};
@@ -25,6 +26,8 @@ use grown_by_half::Stopped;
 use grows_unused::ByAcks;
 use kept::Kept;
 use lowered::Lowered;
+pub(crate) use sooner::NotHeld;
+use sooner::Sooner;
 
 /// A window that is not used up does not grow beyond twice of what was used (Linux, tcp_is_cwnd_limited).
 const GROWTH_MAX: i64 = 2;
@@ -97,6 +100,8 @@ pub(crate) struct UsedWindow {
     before_idle: Option<BeforeIdle>,
     /// ... and the one before, which was, if its sender may not have been idle since for as long.
     goes_on: Option<BeforeIdle>,
+    /// ... and the one from before a shorter time, of which that is not known.
+    sooner: Option<Sooner>,
     /// What was sent after the longest idle period that threw none away.
     kept: Option<Kept>,
     /// The longest idle period behind which as much as ever before left at once.
@@ -340,6 +345,7 @@ impl UsedWindow {
     /// What it had sent when it stopped was all of an answer.
     pub(crate) fn had_sent_all(&mut self) {
         self.was_all |= self.outstanding >= self.largest;
+        self.sooner = None;
     }
 
     /// Whether it never had a segment more outstanding than when it stopped.
@@ -350,6 +356,11 @@ impl UsedWindow {
     /// Whether it stopped with so many full segments outstanding at the least.
     pub(crate) fn has_segments(&self, least: i64) -> bool {
         self.outstanding >= self.full_bytes.saturating_mul(least)
+    }
+
+    /// The most that was outstanding since the window may have been reset.
+    pub(crate) fn largest(&self) -> i64 {
+        self.largest
     }
 
     /// What was outstanding when it stopped last.

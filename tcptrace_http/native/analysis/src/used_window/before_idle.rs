@@ -51,6 +51,23 @@ pub(super) struct BeforeIdle {
     pub(super) idle_ns: i64,
 }
 
+impl BeforeIdle {
+    /// So much had been used before all up to `start` was acknowledged, and a smaller window since.
+    pub(super) fn thrown_away(start: i64, (used, window): (i64, i64), idle_ns: i64) -> Self {
+        BeforeIdle {
+            used,
+            window,
+            start,
+            is_sure: false,
+            is_opened: false,
+            is_smaller: true,
+            is_one_write: true,
+            is_paced: false,
+            idle_ns,
+        }
+    }
+}
+
 /// Whether so much is all of the full segments that a window has room for which was halved once or more (RFC 2861,
 /// section 3.1).
 fn is_halved_to(bytes: i64, window: i64, full_bytes: i64) -> bool {
@@ -63,12 +80,8 @@ impl UsedWindow {
     /// All up to `end` had been acknowledged when the sender went on after what may have been longer than its
     /// retransmission timeout; it was if `is_sure`. Else a restart before it goes on as well.
     pub(crate) fn was_idle_behind(&mut self, end: i64, is_sure: bool, idle_ns: i64) {
+        let window = self.least_before_idle();
         let opened = self.opened_by_acks();
-        let shown = self.threshold.map_or(self.least, |_| self.avoiding);
-        let window = match (opened, self.threshold) {
-            (Some(opened), None) => opened,
-            (opened, _) => shown.max(opened.unwrap_or(0)),
-        };
         if is_sure {
             self.goes_on = None;
         } else if self.was_thrown_away(end) {
@@ -79,6 +92,7 @@ impl UsedWindow {
         }
         // A shorter time before in which it was idle may have thrown nothing away.
         let earlier = self.before_idle.filter(|it| !it.is_smaller);
+        self.sooner = None;
         self.before_idle = Some(BeforeIdle {
             used: earlier.map_or(0, |it| it.used).max(self.largest),
             window: earlier.map_or(0, |it| it.window).max(window),
@@ -90,6 +104,16 @@ impl UsedWindow {
             is_paced: false,
             idle_ns,
         });
+    }
+
+    /// The least that it is now.
+    pub(super) fn least_before_idle(&self) -> i64 {
+        let opened = self.opened_by_acks();
+        let shown = self.threshold.map_or(self.least, |_| self.avoiding);
+        match (opened, self.threshold) {
+            (Some(opened), None) => opened,
+            (opened, _) => shown.max(opened.unwrap_or(0)),
+        }
     }
 
     /// How far ACKs have opened it at the least, of a stack that lets each do so, be it used up or not: since a loss up to
@@ -112,6 +136,7 @@ impl UsedWindow {
         {
             before.is_one_write &= end <= before.start;
         }
+        self.ends_write_of_run(end);
     }
 
     /// Whether all that was sent since the last idle period seems to have been written at once.
@@ -138,9 +163,13 @@ impl UsedWindow {
         } else {
             self.smaller_than(before, last, i64::from(bytes))
         };
-        if self.before_idle.is_none() {
-            return;
+        if self.before_idle.is_some() {
+            self.begins_anew();
         }
+    }
+
+    /// The window is no larger than what is outstanding, and grows from there.
+    pub(super) fn begins_anew(&mut self) {
         self.largest = self.outstanding;
         self.least = self.outstanding;
         self.by_acks.begins_anew(self.outstanding);

@@ -29,6 +29,7 @@ impl UsedWindow {
         self.is_all_again = by_timer && end.saturating_sub(start) <= self.full_bytes;
         self.before_idle = None;
         self.goes_on = None;
+        self.sooner = None;
         self.kept = None;
         self.largest = 0;
         self.least = 0;
@@ -57,6 +58,7 @@ impl UsedWindow {
         self.full_bytes = i64::from(full_bytes);
         self.before_idle = None;
         self.goes_on = None;
+        self.sooner = None;
         self.kept = None;
         if self.unseen.1 != start {
             self.largest = 0;

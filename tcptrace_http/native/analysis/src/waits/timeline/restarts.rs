@@ -3,7 +3,7 @@
 use super::super::acks::{Acks, Released};
 use super::{Data, Route, Timeline};
 use crate::timeouts::TIMEOUT_MIN_NS;
-use crate::used_window::LastSent;
+use crate::used_window::{LastSent, NotHeld};
 use trace_model::rows::Cause;
 
 impl Timeline {
@@ -18,14 +18,24 @@ impl Timeline {
     ) {
         let rtt_ns = route.rtt_ns();
         let is_longer = gap >= rtt_ns.saturating_add(TIMEOUT_MIN_NS);
+        let acked = acks.acked_by(Acks::known_by(data.at.time_ns, route.to_sender_ns));
         if !is_longer || !data.sharing.had_loss && self.timer_outlasts(gap, data, route, acks) {
+            if is_answer && acked >= self.sent_until && self.may_be_longer(gap) {
+                self.window.may_have_been_idle_behind(self.sent_until, gap);
+            }
             return;
         }
-        let acked = acks.acked_by(Acks::known_by(data.at.time_ns, route.to_sender_ns));
         if acked >= self.sent_until && (is_answer || !self.waited_for_one_ack(data, route, acks)) {
             self.window.was_idle_behind(self.sent_until, is_answer, gap);
         }
         self.window.was_idle_for(gap);
+    }
+
+    /// Whether its sender may have been idle for longer than the shortest timer: the segment before had stood behind no more
+    /// than was ever outstanding since.
+    fn may_be_longer(&self, gap: i64) -> bool {
+        let largest = u32::try_from(self.window.largest()).unwrap_or(u32::MAX);
+        gap.saturating_add(self.takes_ns(largest)) >= TIMEOUT_MIN_NS
     }
 
     /// Whether the timer of the segment before ran for about as long as `gap` and did not run out: the ACK of all that had
@@ -56,6 +66,10 @@ impl Timeline {
 
     /// `data` leaves: before any ACK of what was sent since its sender was idle it shows a window that was not thrown away.
     pub(super) fn shows_window_kept(&mut self, data: Data, route: Route, acks: &Acks) {
+        let known_ns = Acks::known_by(data.at.time_ns, route.to_sender_ns);
+        if acks.acked_by(known_ns) >= data.start() {
+            self.window.begins_run(data.start());
+        }
         let Some(start) = self.window.went_on_behind() else {
             return;
         };
@@ -73,14 +87,27 @@ impl Timeline {
         if self.left_by_clock(route, acks) {
             self.window.paces_restart();
         }
-        let had_room = self.has_shown_room(data, route, acks);
-        if !had_room && self.nagle_would_let(data) && acks.had_room_for(data.end, heard_ns) {
+        let had_room =
+            self.has_shown_room(data, route, acks) || !acks.had_room_for(data.end, heard_ns);
+        if let Some(not_held) = self.not_held(was_full, data).filter(|_| !had_room) {
+            self.window
+                .is_used_up_sooner(self.sent_until, not_held, data.bytes);
+        }
+        if !had_room && self.nagle_would_let(data) {
             let last = LastSent {
                 is_full: was_full,
                 left_at_once: self.left_at_once(),
             };
             self.window.is_used_up(self.sent_until, last, data.bytes);
         }
+    }
+
+    /// Why no algorithm of Nagle's holds data behind all that was sent, if none does.
+    fn not_held(&self, was_full: bool, data: Data) -> Option<NotHeld> {
+        if data.nagle_is_off || was_full && data.is_above_nagle() {
+            return Some(NotHeld::Ever);
+        }
+        (was_full && self.has_more).then_some(NotHeld::InOneRun)
     }
 
     /// Whether as much was in flight when the segment before left as there would have been with `data` before an ACK let
