@@ -106,6 +106,8 @@ pub(crate) struct UsedWindow {
     kept: Option<Kept>,
     /// The longest idle period behind which as much as ever before left at once.
     keeps_for_ns: i64,
+    /// The shortest idle period that threw one away which full segments waited for.
+    shown_ns: Option<i64>,
     /// What was sent before the first ACK.
     initial: Option<i64>,
     /// How often its full buffer has left room in the receiver's window.

@@ -164,6 +164,9 @@ impl UsedWindow {
             self.smaller_than(before, last, i64::from(bytes))
         };
         if self.before_idle.is_some() {
+            if i64::from(bytes) >= self.full_bytes {
+                self.shows_thrown_away(before.idle_ns);
+            }
             self.begins_anew();
         }
     }

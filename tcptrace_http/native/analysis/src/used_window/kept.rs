@@ -68,11 +68,17 @@ impl UsedWindow {
         };
         let (times, of) = if kept.has_short { LONGER } else { (1, 1) };
         let is_longer = before.idle_ns.saturating_mul(times) <= kept.idle_ns.saturating_mul(of);
-        let has_room = is_longer && with_end <= kept.bytes;
+        let was_shown = self.shown_ns.is_some_and(|it| it <= before.idle_ns);
+        let has_room = is_longer && !was_shown && with_end <= kept.bytes;
         if has_room {
             kept.stopped_at = Some(end);
         }
         has_room
+    }
+
+    /// What was full waited for a window that this idle period had thrown away, or a shorter one.
+    pub(super) fn shows_thrown_away(&mut self, idle_ns: i64) {
+        self.shown_ns = Some(self.shown_ns.map_or(idle_ns, |it| it.min(idle_ns)));
     }
 
     /// Whether its sender stopped at `end` with room in a window that he had kept.

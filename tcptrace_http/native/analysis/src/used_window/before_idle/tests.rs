@@ -256,3 +256,23 @@ fn who_kept_its_window_in_a_longer_idle_period_has_no_restart_that_only_a_short_
         assert_eq!(window.was_thrown_away(end + 5500), is_shown, "{idle_ns}");
     }
 }
+
+#[test]
+fn a_window_that_an_idle_period_threw_away_once_was_kept_in_no_longer_one() {
+    for (shown_ns, is_shown) in [(3, true), (4, false)] {
+        let mut window = UsedWindow::default();
+        window.was_used_before_idle(START, 4000, true);
+        let end = START + 4000;
+        window.hears(3, end);
+        window.was_idle_behind(end, true, 3);
+        window.leaves_unacknowledged(end + 4000, true);
+        window.shows_thrown_away(shown_ns);
+        window.stops(end + 4000, 1000);
+        window.hears(4, end + 4000);
+        window.was_idle_behind(end + 4000, true, 3);
+        window.was_idle();
+        window.stops(end + 5000, 1000);
+        window.is_used_up(end + 5000, LastSent::FULL, 500);
+        assert_eq!(window.was_thrown_away(end + 5500), is_shown, "{shown_ns}");
+    }
+}
