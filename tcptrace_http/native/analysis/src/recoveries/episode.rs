@@ -141,6 +141,15 @@ impl Episode {
         }
     }
 
+    /// Nothing that it sent again had come: what comes twice is a later copy.
+    pub fn that_came_first(self) -> Self {
+        Episode {
+            first: (0, 0),
+            is_judged: true,
+            ..self
+        }
+    }
+
     pub fn sends_with(&mut self, known: &Known) {
         self.sent_with = (known.acked, known.duplicate_acks);
     }

@@ -1,6 +1,6 @@
 //! What shows a hole may have been a probe.
 
-use trace_model::rows::RecoveryKind;
+use trace_model::rows::{RecoveryKind, SpuriousEvidence};
 
 use super::known::{Known, Sent};
 use super::tracker::Tracker;
@@ -105,6 +105,29 @@ fn a_timer_that_runs_out_when_a_probe_has_come_was_told_by_it() {
         assert_eq!(probed, Some(RecoveryKind::TailLossProbe));
         assert_eq!(tracker.sent(&again(1, 600 * MS), &known), Some(kind));
     }
+}
+
+#[test]
+fn a_probe_that_had_been_lost_was_needed_though_a_later_copy_of_it_was_not() {
+    let mut tracker = Tracker::default();
+    let probe = Sent {
+        time_ns: 500 * MS,
+        start: 4001,
+        end: 5001,
+        payload_bytes: 1000,
+        class: Class {
+            is_new: true,
+            gap_before_bytes: 2000,
+            ..Class::default()
+        },
+        skipped_identifications: 3,
+        are_skipped_own: true,
+        ..Sent::default()
+    };
+    tracker.sent(&probe, &known(2001, 0));
+    let mut probed = tracker.taken(true, 500 * MS).pop().unwrap();
+    probed.received_twice((4001, 5001));
+    assert_eq!(probed.into_row(None).spurious_by, SpuriousEvidence::None);
 }
 
 #[test]

@@ -137,7 +137,9 @@ impl Tracker {
         if probes && known.is_copy_behind_hole(sent) {
             let kind = self.repair(sent, known, RecoveryKind::TailLossProbe, None);
             // What is missing before it is told of by itself.
-            self.close();
+            if let Some(probed) = self.open.take() {
+                self.remember(probed.that_came_first());
+            }
             return Some(kind);
         }
         if !is_resent && gap == 0 && self.goes_on_with(sent) {
