@@ -22,8 +22,8 @@ EVERYDAY_FLOOR = 0.95
 DETECTOR_FLOORS = {
     "short-initial-segment": (0.99, 0.99),
     "odd-short-final-segment": (0.99, 0.99),
-    "slow-start-restart": (0.99, 0.985),
-    "small-send-buffer": (0.99, 0.985),
+    "slow-start-restart": (0.99, 0.99),
+    "small-send-buffer": (0.99, 0.99),
     "nagle-hold": (0.97, 0.91),
     "nagle-delayed-ack": (0.95, 0.94),
     "retransmission-timeout": (0.99, 0.98),
