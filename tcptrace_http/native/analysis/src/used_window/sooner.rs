@@ -32,9 +32,9 @@ pub(crate) enum NotHeld {
 
 impl UsedWindow {
     /// A response goes on behind all up to `end`, of which all was acknowledged, after a time that may have been longer
-    /// than the retransmission timeout.
+    /// than the retransmission timeout of an old stack.
     pub(crate) fn may_have_been_idle_behind(&mut self, end: i64, idle_ns: i64) {
-        self.sooner = Some(Sooner {
+        self.sooner = self.is_old().then(|| Sooner {
             start: end,
             used: self.largest,
             window: self.least_before_idle(),
@@ -59,9 +59,16 @@ impl UsedWindow {
         }
     }
 
-    /// The sender had stopped with all sent up to `end` and `bytes` more to send: whether its window was thrown away shows.
-    pub(crate) fn is_used_up_sooner(&mut self, end: i64, not_held: NotHeld, bytes: u32) {
-        let Some(sooner) = self.sooner.filter(|it| it.start < end) else {
+    /// The sender had stopped with all sent up to `end` and `bytes` more to send, until it heard that all up to `acked` has
+    /// come: whether its window was thrown away shows. What no ACK of data since then let go was written then.
+    pub(crate) fn is_used_up_sooner(
+        &mut self,
+        (acked, end): (i64, i64),
+        not_held: NotHeld,
+        bytes: u32,
+    ) {
+        let is_let_go = |it: &Sooner| it.start < end && acked > self.acked.max(it.start);
+        let Some(sooner) = self.sooner.filter(is_let_go) else {
             return;
         };
         let is_one_run = sooner.is_one_write && self.acked <= sooner.run;
@@ -119,7 +126,7 @@ mod tests {
         window.begins_run(start);
         let end = start + bytes;
         window.stops(end, 1000);
-        window.is_used_up_sooner(end, not_held, more);
+        window.is_used_up_sooner((end, end), not_held, more);
         window.was_thrown_away(end + i64::from(more))
     }
 
@@ -150,7 +157,7 @@ mod tests {
                 window.is_written_behind(START + 500);
             }
             window.stops(START + 1000, 1000);
-            window.is_used_up_sooner(START + 1000, NotHeld::InOneRun, 500);
+            window.is_used_up_sooner((START + 1000, START + 1000), NotHeld::InOneRun, 500);
             assert_eq!(window.was_thrown_away(START + 1500), is_shown, "{begun}");
         }
     }
@@ -160,7 +167,17 @@ mod tests {
         let mut window = after_eight();
         window.stops(START + 700, 1000);
         window.had_sent_all();
-        window.is_used_up_sooner(START + 700, NotHeld::Ever, 1000);
+        window.is_used_up_sooner((START + 700, START + 700), NotHeld::Ever, 1000);
         assert!(!window.was_thrown_away(START + 1700));
+    }
+
+    #[test]
+    fn what_was_written_before_any_ack_of_data_since_then_waited_for_no_window() {
+        for (acked, is_shown) in [(START, false), (START + 1000, true)] {
+            let mut window = after_eight();
+            window.stops(START + 1000, 1000);
+            window.is_used_up_sooner((acked, START + 1000), NotHeld::Ever, 1000);
+            assert_eq!(window.was_thrown_away(START + 2000), is_shown);
+        }
     }
 }

@@ -90,8 +90,9 @@ impl Timeline {
         let had_room =
             self.has_shown_room(data, route, acks) || !acks.had_room_for(data.end, heard_ns);
         if let Some(not_held) = self.not_held(was_full, data).filter(|_| !had_room) {
+            let acked = acks.acked_by(Acks::known_by(data.at.time_ns, route.to_sender_ns));
             self.window
-                .is_used_up_sooner(self.sent_until, not_held, data.bytes);
+                .is_used_up_sooner((acked, self.sent_until), not_held, data.bytes);
         }
         if !had_room && self.nagle_would_let(data) {
             let last = LastSent {
