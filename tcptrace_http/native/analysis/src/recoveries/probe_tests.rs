@@ -107,24 +107,31 @@ fn a_timer_that_runs_out_when_a_probe_has_come_was_told_by_it() {
     }
 }
 
-#[test]
-fn a_probe_that_had_been_lost_was_needed_though_a_later_copy_of_it_was_not() {
-    let mut tracker = Tracker::default();
-    let probe = Sent {
+/// New data that comes behind so many segments that are missing, of which the first is 2001, when its sender's numbers have
+/// passed over so many packets.
+fn behind_missing(missing: u32, skipped_identifications: u32) -> Sent {
+    let gap_before_bytes = missing * 1000;
+    let start = 2001 + i64::from(gap_before_bytes);
+    Sent {
         time_ns: 500 * MS,
-        start: 4001,
-        end: 5001,
+        start,
+        end: start + 1000,
         payload_bytes: 1000,
         class: Class {
             is_new: true,
-            gap_before_bytes: 2000,
+            gap_before_bytes,
             ..Class::default()
         },
-        skipped_identifications: 3,
+        skipped_identifications,
         are_skipped_own: true,
         ..Sent::default()
-    };
-    tracker.sent(&probe, &known(2001, 0));
+    }
+}
+
+#[test]
+fn a_probe_that_had_been_lost_was_needed_though_a_later_copy_of_it_was_not() {
+    let mut tracker = Tracker::default();
+    tracker.sent(&behind_missing(2, 3), &known(2001, 0));
     let mut probed = tracker.taken(true, 500 * MS).pop().unwrap();
     probed.received_twice((4001, 5001));
     assert_eq!(probed.into_row(None).spurious_by, SpuriousEvidence::None);
@@ -133,28 +140,16 @@ fn a_probe_that_had_been_lost_was_needed_though_a_later_copy_of_it_was_not() {
 #[test]
 fn a_probe_had_been_lost_if_numbers_pass_over_one_more_than_the_several_that_are_missing_before_it()
 {
-    for (missing, skipped_identifications, are_skipped_own, is_copy) in [
+    for (missing, skipped, are_skipped_own, is_copy) in [
         (2, 3, true, true),
         (2, 2, true, false),
         (2, 4, true, false),
         (2, 3, false, false),
         (1, 2, true, false),
     ] {
-        let gap_before_bytes = missing * 1000;
-        let start = 2001 + i64::from(gap_before_bytes);
         let probe = Sent {
-            time_ns: 500 * MS,
-            start,
-            end: start + 1000,
-            payload_bytes: 1000,
-            class: Class {
-                is_new: true,
-                gap_before_bytes,
-                ..Class::default()
-            },
-            skipped_identifications,
             are_skipped_own,
-            ..Sent::default()
+            ..behind_missing(missing, skipped)
         };
         let kind = Tracker::default().sent(&probe, &known(2001, 0));
         assert_eq!(kind == Some(RecoveryKind::TailLossProbe), is_copy);

@@ -24,6 +24,7 @@ mod bare;
 mod bare_acks;
 mod before_acks;
 mod beginnings;
+mod begins_anew;
 mod begun_anew;
 mod begun_piece;
 mod below_threshold;
@@ -38,6 +39,7 @@ mod divided;
 mod division;
 mod due_acks;
 mod early;
+mod equally_long;
 mod fast_recovery;
 mod fillers;
 mod flight;
@@ -191,8 +193,7 @@ pub struct Sharing {
     pub works_ns: i64,
     /// What that takes for it, as far as it is known.
     pub takes_ns: i64,
-    /// Data of any of them that came by at this time found room in the window that they share, when nothing else let it
-    /// go: what left later may have waited for that since.
+    /// Data of any of them that came by then found room in their window: what left later may have waited for that since.
     pub room_until_ns: Option<i64>,
     /// When data of any of them came last that was sent when nothing had been in flight for longer than ACKs are delayed:
     /// until then no window held anything.
