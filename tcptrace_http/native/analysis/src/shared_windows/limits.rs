@@ -80,7 +80,8 @@ impl HostPair {
         let late_ns = late_max_ns((path_ns, self.pace.of(bytes).unwrap_or(0)), None);
         self.window_hears(known_by(time_ns).saturating_sub(late_ns));
         let was_known = self.window.used.buffer().is_some();
-        let limit = self.window.used.limit(end, bytes, false);
+        // What was lost may have lowered it though nothing of that was seen: the first segments of connections, say.
+        let limit = self.window.used.limit(end, bytes, self.had_loss);
         if limit == Limit::SendBuffer && was_known && leaving.had_more && !self.had_loss {
             let next = (leaving.client_port, newly);
             self.are_full_together(known_by(before_ns), i64::from(full_bytes), next);
