@@ -6,7 +6,9 @@
 //! for its data (RFC 1644, section 3.2).
 
 use super::connection::Connection;
+use super::departures::Left;
 use super::host_pair::HostPair;
+use crate::jitter::CLOSE_NS;
 use crate::timeouts::TIMEOUT_MIN_NS;
 
 impl HostPair {
@@ -31,5 +33,24 @@ impl HostPair {
                     .account_for_answer(it.client_port, since_ns.max(it.syn_ns)),
             }
         }
+    }
+
+    /// The SYN of a connection is answered with data, later than the path takes: ACKs of others may have told that the answer
+    /// had been lost, before any timer ran out (E-TCP, section 3).
+    pub(super) fn may_answer_again(&mut self, time_ns: i64, left: Left, ports: (u16, u16)) {
+        let due_ns = self.full_way_ns().saturating_add(CLOSE_NS);
+        let may_share = self.is_shared || self.evidence > 0 && !self.are_divided;
+        let connection = self.connection(ports.0, ports.1);
+        let syn_ns = connection.map(|it| it.syn_ns).filter(|_| may_share);
+        let Some(syn_ns) = syn_ns.filter(|ns| time_ns.saturating_sub(*ns) > due_ns) else {
+            return;
+        };
+        let Some((place, _)) = self.told_by(left, syn_ns, ports.0) else {
+            return;
+        };
+        let is_new = self.is_of_later_flight(place, syn_ns);
+        self.missing.account_for(place);
+        self.closes((left, time_ns), 0, (is_new, false));
+        self.had_loss |= self.is_shared;
     }
 }

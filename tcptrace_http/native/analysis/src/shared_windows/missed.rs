@@ -92,6 +92,9 @@ impl HostPair {
         let next = connection.next;
         if segment.has(flags::SYN) && next.is_none() {
             self.accounts_for_answers(time_ns, ports);
+            if has_payload {
+                self.may_answer_again(time_ns, left, ports);
+            }
         }
         let cleared_ns = self.threshold.cleared_ns();
         let Some(connection) = self.connection(ports.0, ports.1) else {
@@ -351,7 +354,12 @@ impl HostPair {
     /// What was missed is sent again when so many ACKs of data that was sent later have come: in an ensemble those of
     /// other connections are as good as duplicate ones (E-TCP, section 3). When a timer runs out all that has left is
     /// taken for lost, of which no ACK tells any more (RFC 6582, section 3.2).
-    fn told_by(&self, left: Left, since_ns: i64, client_port: u16) -> Option<(usize, Option<Ack>)> {
+    pub(super) fn told_by(
+        &self,
+        left: Left,
+        since_ns: i64,
+        client_port: u16,
+    ) -> Option<(usize, Option<Ack>)> {
         let from_ns = self.acks_when(left).next()?.time_ns;
         let to_ns = self.acks_when(left).next_back()?.time_ns;
         let since_ns = since_ns.max(self.threshold.cleared_ns());
