@@ -48,7 +48,7 @@ impl HostPair {
         let Some((place, _)) = self.told_by(left, syn_ns, ports.0) else {
             return;
         };
-        let is_new = self.is_of_later_flight(place, syn_ns);
+        let is_new = self.is_of_later_flight(place);
         self.missing.account_for(place);
         self.closes((left, time_ns), 0, (is_new, false));
         self.had_loss |= self.is_shared;

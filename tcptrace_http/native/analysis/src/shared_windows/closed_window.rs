@@ -15,10 +15,9 @@ impl HostPair {
     }
 
     /// Whether a missing packet was sent after the loss before.
-    pub(super) fn is_of_later_flight(&self, place: usize, since_ns: i64) -> bool {
-        let mut left_over = self.missing.left_over(since_ns);
-        let missing = left_over.find(|(at, _)| *at == place);
-        missing.is_some_and(|(_, it)| it.noticed_ns > self.threshold.closed_ns)
+    pub(super) fn is_of_later_flight(&self, place: usize) -> bool {
+        let noticed_ns = self.missing.noticed_ns(place);
+        noticed_ns.is_some_and(|ns| ns > self.threshold.closed_ns)
     }
 
     /// A loss closes the window of all, of what is sent again when this left, and comes; it was missed before, of so many

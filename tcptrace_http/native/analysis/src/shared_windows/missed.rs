@@ -1,5 +1,7 @@
 //! Packets of the server that were missed: which connection accounts for them.
 
+mod told_by_others;
+
 use trace_model::{flags, Segment, SeqNumber};
 
 use super::ack::Ack;
@@ -9,7 +11,6 @@ use super::leaving::Unheard;
 use super::missing_packets::Missing;
 use super::timed_out::{TimedOut, LEAST_TIMER_NS};
 use super::writes::WrittenAt;
-use crate::duplicate_acks::DUPLICATE_ACKS;
 use crate::hosts::HostStep;
 use crate::jitter::CLOSE_NS;
 use crate::timeouts::{TIMED_OUT_MIN_NS, TIMEOUT_MIN_NS};
@@ -261,11 +262,16 @@ impl HostPair {
         }
         let ((client_port, server_port), again) = (ports, (left, time_ns));
         let unseen = i64::from(segment.payload_bytes);
+        let is_answer = segment.has(flags::SYN);
         // Copies of what came before it may have come since, and the first question.
         let data_ns = since_ns;
         let since_ns = self.connection(client_port, server_port)?.newest_ns;
         let silent_since_ns = data_ns.max(since_ns.saturating_sub(self.to_server_ns.unwrap_or(0)));
-        self.missing.left_over(since_ns).next()?;
+        // The answer to a SYN may be known to be the packet that is missing.
+        let own = self.missing.answer_to(client_port).filter(|_| is_answer);
+        if own.is_none() {
+            self.missing.left_over(since_ns).next()?;
+        }
         let was_let_go = self.acks_when(left).next().is_some();
         let silent_ns = TIMEOUT_MIN_NS.saturating_add(self.round_trip_ns());
         let is_silent = time_ns.saturating_sub(silent_since_ns) >= silent_ns;
@@ -273,7 +279,8 @@ impl HostPair {
         let (acked_ns, had_more) = (connection.acked_ns, connection.had_more());
         let with_tick = self.timers.is_tick_between(left.from_ns, left.to_ns);
         let timed_out = if is_silent && with_tick != Some(false) {
-            self.timed_out(left, since_ns, acked_ns)
+            let own = own.map(TimedOut::without_ack);
+            own.or_else(|| self.timed_out(left, since_ns, acked_ns))
         } else {
             None
         };
@@ -289,7 +296,7 @@ impl HostPair {
         };
         let is_told = timed_out.is_none();
         let noticed_ns = self.missing.noticed_ns(place).filter(|_| !is_told);
-        let is_new = self.is_of_later_flight(place, since_ns);
+        let is_new = self.is_of_later_flight(place);
         let mut if_shared = None;
         if !self.is_shared {
             // Whether they share a window shows later.
@@ -349,37 +356,6 @@ impl HostPair {
     pub(super) fn let_go_with(&self, missing: &Missing, ack: Ack) -> i64 {
         let would_come_ns = ack.time_ns.saturating_add(self.full_way_ns());
         would_come_ns.clamp(missing.after_ns, missing.noticed_ns)
-    }
-
-    /// What was missed is sent again when so many ACKs of data that was sent later have come: in an ensemble those of
-    /// other connections are as good as duplicate ones (E-TCP, section 3). When a timer runs out all that has left is
-    /// taken for lost, of which no ACK tells any more (RFC 6582, section 3.2).
-    pub(super) fn told_by(
-        &self,
-        left: Left,
-        since_ns: i64,
-        client_port: u16,
-    ) -> Option<(usize, Option<Ack>)> {
-        let from_ns = self.acks_when(left).next()?.time_ns;
-        let to_ns = self.acks_when(left).next_back()?.time_ns;
-        let since_ns = since_ns.max(self.threshold.cleared_ns());
-        // An ACK of something new of its own begins the count anew (RFC 5681, section 3.2).
-        let is_own = |ack: &&Ack| ack.is_new && ack.client_port == client_port;
-        let mut until = self.acks.iter().rev().filter(|ack| ack.time_ns <= to_ns);
-        let own_ns = until.find(is_own).map_or(i64::MIN, |ack| ack.time_ns);
-        let told = |missing: &Missing| {
-            let counted_ns = missing.noticed_ns.max(own_ns.saturating_add(1));
-            let at = self.acks.partition_point(|ack| ack.time_ns < counted_ns);
-            let of_later =
-                |ack: &&Ack| ack.is_new && ack.is_of_data && ack.of_ns >= missing.noticed_ns;
-            let mut signs = self.acks.range(at..).filter(of_later);
-            let third = signs.nth(DUPLICATE_ACKS.saturating_sub(1) as usize);
-            third.is_some_and(|ack| (from_ns..=to_ns).contains(&ack.time_ns))
-        };
-        let mut left_over = self.missing.left_over(since_ns);
-        let (place, missing) =
-            left_over.find(|(_, missing)| !missing.is_claimed && told(missing))?;
-        Some((place, self.likely_before(missing).copied()))
     }
 
     /// The ACK that is the likeliest to have let a missing packet go: each lets one go, and the one that came nearest to

@@ -144,6 +144,12 @@ impl MissingPackets {
         }
     }
 
+    /// The place of the one that was the answer to the SYN of this port.
+    pub fn answer_to(&self, client_port: u16) -> Option<usize> {
+        let account = Account::Answer { client_port };
+        self.missing.iter().position(|it| it.account == account)
+    }
+
     /// The client has sent a FIN again that it sent at this time: what left when that reached the server was its ACK.
     pub fn account_for_ack(&mut self, fin_ns: i64) {
         let is_ack = |it: &&mut Missing| {

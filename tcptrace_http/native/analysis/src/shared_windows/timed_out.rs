@@ -54,7 +54,7 @@ impl TimedOut {
     }
 
     /// Its application, or a clock of the sender, let it go.
-    fn without_ack(place: usize) -> Self {
+    pub(super) fn without_ack(place: usize) -> Self {
         TimedOut {
             place,
             ack: None,
