@@ -20,6 +20,8 @@ const CLUSTER_BYTES: i64 = 2048;
 pub(super) struct Emptied {
     outstanding: i64,
     times: u32,
+    /// The receiver's window is as large.
+    is_as_offered: bool,
 }
 
 impl UsedWindow {
@@ -38,7 +40,9 @@ impl UsedWindow {
 
     /// What it had sent when it stopped was all that lay in its buffer, for all that is seen.
     pub(crate) fn is_emptied(&mut self) {
-        let Emptied { outstanding, times } = self.emptied;
+        let Emptied {
+            outstanding, times, ..
+        } = self.emptied;
         let times = match self.outstanding.cmp(&outstanding) {
             Ordering::Equal => times.saturating_add(1),
             // The end of what was to be written fills no buffer. A window that was lowered grows slowly: it may stop
@@ -49,7 +53,28 @@ impl UsedWindow {
         self.emptied = Emptied {
             outstanding: self.outstanding,
             times,
+            is_as_offered: self.emptied.is_as_offered && times > 1,
         };
+    }
+
+    /// What it was emptied with filled the receiver's window to the byte, which is as large. Whether that tells of a buffer
+    /// that was not known to be.
+    pub(crate) fn is_as_offered(&mut self) -> bool {
+        let holds = self.outstanding;
+        let is_buffer = self.is_odd(holds) && holds >= BUFFER_MIN_BYTES;
+        let is_new = is_buffer && self.emptied_with() == Some(holds);
+        is_new && !std::mem::replace(&mut self.emptied.is_as_offered, true)
+    }
+
+    /// Whether so much outstanding fills a buffer that is as large as the receiver's window.
+    pub(crate) fn would_fill_emptied(&self, outstanding: i64) -> bool {
+        let holds = self.emptied_with().filter(|_| self.emptied.is_as_offered);
+        holds.is_some_and(|holds| outstanding.saturating_add(self.full_bytes) > holds)
+    }
+
+    /// ... and what is now.
+    pub(crate) fn fills_as_offered(&self) -> bool {
+        self.would_fill_emptied(self.outstanding)
     }
 
     /// How much its buffer holds, if that was full when it was emptied last.

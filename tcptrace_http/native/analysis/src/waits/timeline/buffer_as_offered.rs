@@ -26,10 +26,32 @@ impl Timeline {
         let is_window = released == Released::ByWindow && told.0 == Cause::SendLimitedReceiveWindow;
         let holds = self.window.outstanding();
         let is_emptied = self.has_emptied_its_buffer();
-        if is_window && is_emptied && self.may_empty_into_window(holds, route, acks) {
+        let is_full = self.window.fills_as_offered()
+            || is_emptied && self.may_empty_into_window(holds, route, acks);
+        if is_window && is_full {
             (Cause::SendLimitedSendBuffer, INFERRED)
         } else {
             told
+        }
+    }
+
+    /// A buffer was emptied that holds just as much as the window that it was emptied into: each is full whenever the other
+    /// one is, be it that the end of what was written, which fills no segment, stays in the buffer.
+    pub(super) fn may_be_as_offered(&mut self, route: Route, acks: &Acks) {
+        // What writes in small pieces fills whatever window to the byte.
+        let Some((sent, _)) = self.sent.filter(|(_, was_full)| *was_full) else {
+            return;
+        };
+        let known_ns = Acks::known_by(sent.time_ns, route.to_sender_ns);
+        let holds = self.window.outstanding();
+        let is_offered = |window: u32| i64::from(window) == holds;
+        let is_as_large = acks
+            .newest_by(known_ns)
+            .is_some_and(|ack| is_offered(ack.window) && ack.edge == self.sent_until);
+        if is_as_large && holds.checked_rem(UNIT_BYTES) == Some(0) && self.window.is_as_offered() {
+            let window = self.window;
+            let cause = Cause::SendLimitedReceiveWindow;
+            self.waited_for_buffer(cause, |outstanding| window.would_fill_emptied(outstanding));
         }
     }
 

@@ -118,6 +118,7 @@ impl Timeline {
     pub(super) fn is_emptied(&mut self, route: Route, acks: &Acks) {
         let was_known = self.has_emptied_its_buffer();
         self.window.is_emptied();
+        self.may_be_as_offered(route, acks);
         if !was_known && self.has_emptied_its_buffer() {
             let holds = self.window.outstanding();
             self.had_emptied(holds, self.may_empty_into_window(holds, route, acks));
