@@ -191,7 +191,7 @@ impl FlowTable {
         if let Some(joined_ns) = flow.joined_queue_ns(packet.time_ns) {
             self.shared_windows.joined_at(joined_ns);
         }
-        self.shared_windows.has_full_buffer(flow.full_buffer());
+        self.shared_windows.has_shown_sockets(flow.sockets());
         change.is_closed = flow.is_over() && !was_over;
         change.is_opened |= was_over && !flow.is_over();
         if change.is_opened || change.is_closed {

@@ -20,7 +20,7 @@ mod sooner;
 
 use before_idle::BeforeIdle;
 pub(crate) use before_idle::{LastSent, WINDOW_NOW_SEGMENTS};
-pub use buffer::FullBuffer;
+pub use buffer::{Ends, Sockets};
 use emptied::Emptied;
 use grown_by_half::Stopped;
 use grows_unused::ByAcks;
@@ -117,7 +117,7 @@ pub(crate) struct UsedWindow {
     by_acks: ByAcks,
     emptied: Emptied,
     /// What another connection of its host tells of its buffer.
-    other: FullBuffer,
+    other: Sockets,
     stopped: Stopped,
     lowered: Lowered,
 }

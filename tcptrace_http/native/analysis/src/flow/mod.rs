@@ -7,7 +7,6 @@ mod echoed;
 mod end;
 mod finished;
 mod followed;
-mod full_buffer;
 mod joined_queue;
 mod memory;
 mod paths;
@@ -20,6 +19,7 @@ mod round_trips;
 mod sent;
 mod sent_before;
 mod shares_late;
+mod sockets;
 mod unacknowledged;
 mod usage;
 

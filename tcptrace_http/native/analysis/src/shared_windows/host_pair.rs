@@ -278,7 +278,7 @@ impl HostPair {
             limit: self.window.limit(),
             grew_until_ns: self.window.grew_until_ns(),
             buffer: self.window.of_one(),
-            full_buffer: self.window.full_buffer,
+            sockets: self.window.sockets,
             largest_bytes: self.pace.largest_bytes,
             initial_window_bytes: self.initial_window_bytes(),
             stood_ns: 0,

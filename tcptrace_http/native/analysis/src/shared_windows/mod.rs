@@ -103,7 +103,7 @@ use trace_model::{flags, IpAddress, Packet, Segment};
 use crate::arrivals::Arrivals;
 use crate::byte_time::ByteTime;
 use crate::hosts::HostStep;
-use crate::used_window::{FullBuffer, Limit};
+use crate::used_window::{Limit, Sockets};
 use host_pair::HostPair;
 
 pub use leaving::Unheard;
@@ -222,8 +222,8 @@ pub struct Sharing {
     pub grew_until_ns: Option<i64>,
     /// How much any connection of the sender has in flight at most, as others have shown.
     pub buffer: Option<i64>,
-    /// How large the buffer of one of them is that was full.
-    pub full_buffer: FullBuffer,
+    /// What they have shown of the sockets of the server.
+    pub sockets: Sockets,
     /// The largest payload of the server that came on any of them.
     pub largest_bytes: u32,
     /// What each connection of the server may send at least before the first ACK, if none shares its window; 0: unknown.
@@ -337,10 +337,10 @@ impl SharedWindows {
         }
     }
 
-    /// The connection of the newest packet has a buffer that was full, as far as it is known how large that is.
-    pub fn has_full_buffer(&mut self, full: FullBuffer) {
+    /// What the connection of the newest packet shows of its server's sockets.
+    pub fn has_shown_sockets(&mut self, shown: Sockets) {
         if let Some(pair) = self.pairs.get_mut(self.last).and_then(Option::as_deref_mut) {
-            pair.window.full_buffer.is_told(full);
+            pair.window.sockets.is_told(shown);
         }
     }
 

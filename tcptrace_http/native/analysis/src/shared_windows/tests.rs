@@ -356,19 +356,20 @@ fn a_connection_that_is_alone_shows_how_large_the_buffer_of_each_is() {
 #[test]
 fn how_large_a_full_buffer_is_others_of_its_host_hear_until_one_holds_more() {
     let mut talk = two_connections();
-    let full = FullBuffer {
+    let full = Sockets {
         left_room: Some(6000),
         emptied: Some(6144),
         refilled: Some(6000),
+        ..Sockets::default()
     };
-    talk.windows.has_full_buffer(full);
-    talk.windows.has_full_buffer(FullBuffer::default());
-    assert_eq!(talk.data(400, 2, 2).full_buffer, full);
+    talk.windows.has_shown_sockets(full);
+    talk.windows.has_shown_sockets(Sockets::default());
+    assert_eq!(talk.data(400, 2, 2).sockets, full);
     for number in 2..10 {
         talk.data(500 + i64::from(number), 1, number);
     }
     talk.data(900, 1, 10);
-    assert_eq!(talk.data(901, 1, 11).full_buffer, FullBuffer::default());
+    assert_eq!(talk.data(901, 1, 11).sockets, Sockets::default());
 }
 
 #[test]

@@ -9,7 +9,7 @@ mod begun_flights;
 
 use self::begun_flights::BegunFlights;
 use super::largest::WINDOW_SEGMENTS_MIN;
-use crate::used_window::{FullBuffer, Limit, UsedWindow, WINDOW_NOW_SEGMENTS};
+use crate::used_window::{Limit, Sockets, UsedWindow, WINDOW_NOW_SEGMENTS};
 
 /// A small window that stops its sender with room in it so many times in a row is a largest one: what a pacer or a pause
 /// has left of one seems to have room less often, as far as was measured.
@@ -26,8 +26,8 @@ pub(super) struct SharedWindow {
     pub(super) only: Option<u16>,
     /// The buffer of a connection, or its largest window, as far as one that was alone has filled it.
     pub(super) of_one: Option<i64>,
-    /// The buffer of a connection that was full.
-    pub(super) full_buffer: FullBuffer,
+    /// What a connection has shown of those of its host.
+    pub(super) sockets: Sockets,
     /// What one had in flight when it was told to have filled its buffer, and which.
     filled: Option<(i64, u16)>,
     /// What one had in flight that a clock had let go, when it stopped for the first ACK.
@@ -113,7 +113,7 @@ impl SharedWindow {
         let outstanding = stopped.outstanding;
         let most = outstanding.saturating_sub(stopped.full_bytes);
         self.of_one.take_if(|it| *it <= most);
-        self.full_buffer.holds(outstanding, stopped.full_bytes);
+        self.sockets.holds(outstanding, stopped.full_bytes);
         self.filled.take_if(|(it, _)| *it <= most);
         if stopped.may_be_window {
             return;

@@ -6,23 +6,35 @@ use super::UsedWindow;
 /// Once a full buffer may be a chance, if no other of its host has left room.
 const LEFT_ROOM_MIN: u32 = 2;
 
-/// How large the buffer of a connection is that has been full: a host gives all of its connections as much.
+/// What a connection has shown of its sockets, which are alike on all of its host: how large the buffer is that was full.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FullBuffer {
+pub struct Sockets {
     /// It was full though the receiver's window had room, often enough.
     pub left_room: Option<i64>,
     /// It was emptied with so much outstanding each time that it was full.
     pub emptied: Option<i64>,
     /// It was refilled each time that an ACK made room in it.
     pub refilled: Option<i64>,
+    pub ends: Ends,
 }
 
-impl FullBuffer {
-    /// A connection tells what is known of it.
-    pub(crate) fn is_told(&mut self, told: FullBuffer) {
+/// Whether Nagle's algorithm holds what is short, as writes have shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ends {
+    /// Something was held.
+    pub are_held: bool,
+    /// An end has left with the full segments before it, as it does where the algorithm holds it behind a short one only.
+    pub are_sent: bool,
+}
+
+impl Sockets {
+    /// A connection tells what is known of them.
+    pub(crate) fn is_told(&mut self, told: Sockets) {
         self.left_room = told.left_room.or(self.left_room);
         self.emptied = told.emptied.or(self.emptied);
         self.refilled = told.refilled.or(self.refilled);
+        self.ends.are_held |= told.ends.are_held;
+        self.ends.are_sent |= told.ends.are_sent;
     }
 
     /// A connection has so much outstanding, in full segments of that size: one buffer holds no less.
@@ -50,17 +62,17 @@ impl UsedWindow {
         self.left_room = self.left_room.saturating_add(1);
     }
 
-    /// How large its buffer is, as far as that tells others.
-    pub(crate) fn full_buffer(&self) -> FullBuffer {
-        FullBuffer {
+    /// What it shows of its buffer, as far as that tells others.
+    pub(crate) fn sockets(&self) -> Sockets {
+        Sockets {
             left_room: self.buffer.filter(|_| self.left_room >= LEFT_ROOM_MIN),
             emptied: self.emptied_each_time(),
-            refilled: None,
+            ..Sockets::default()
         }
     }
 
     /// ... and that of another connection of its host.
-    pub(crate) fn has_full_buffer_of(&mut self, other: FullBuffer) {
+    pub(crate) fn has_sockets_of(&mut self, other: Sockets) {
         self.other = other;
     }
 

@@ -109,7 +109,7 @@ impl UsedWindow {
 
 #[cfg(test)]
 mod tests {
-    use super::super::FullBuffer;
+    use super::super::Sockets;
     use super::*;
 
     /// Whether a buffer was emptied that stopped its sender with so much outstanding each time.
@@ -148,9 +148,9 @@ mod tests {
         ] {
             let mut window = UsedWindow::default();
             window.stops(1 + outstanding, 1000);
-            window.has_full_buffer_of(FullBuffer {
+            window.has_sockets_of(Sockets {
                 emptied: Some(other),
-                ..FullBuffer::default()
+                ..Sockets::default()
             });
             window.is_emptied();
             assert_eq!(window.empties_its_buffer(), is_full);

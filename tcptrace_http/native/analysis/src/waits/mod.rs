@@ -39,7 +39,7 @@ use crate::arrivals::Arrivals;
 use crate::echoes::HeardOf;
 use crate::half::LastHeard;
 use crate::shared_windows::Sharing;
-use crate::used_window::FullBuffer;
+use crate::used_window::Sockets;
 use acks::Acks;
 use behind::Behind;
 use offered::Offered;
@@ -251,10 +251,10 @@ impl Waits {
         self.responses.least_window_bytes()
     }
 
-    /// How large the server's buffer is, as far as that tells its other connections.
+    /// What it shows of its server's sockets, as far as that tells other connections.
     #[must_use]
-    pub fn full_buffer(&self) -> FullBuffer {
-        self.responses.full_buffer()
+    pub fn sockets(&self) -> Sockets {
+        self.responses.sockets()
     }
 
     /// How large the window of the responses was when the server had stopped with all sent up to `end`, if a loss had

@@ -41,16 +41,16 @@ fn once_is_enough_if_another_connections_buffer_has_left_room_that_is_as_large()
     for (other, is_known) in [(Some(4300), true), (Some(5000), false), (None, false)] {
         let (mut window, _) = after(&[(4, 0), (8, 4), (12, 8)]);
         window.is_of_buffer();
-        window.has_full_buffer_of(FullBuffer {
+        window.has_sockets_of(Sockets {
             left_room: other,
-            ..FullBuffer::default()
+            ..Sockets::default()
         });
         assert!(!window.is_full_buffer(), "it has left none itself");
         window.leaves_room();
         assert_eq!(window.is_full_buffer(), is_known);
         assert_eq!(
-            window.full_buffer(),
-            FullBuffer::default(),
+            window.sockets(),
+            Sockets::default(),
             "nor often enough for others"
         );
     }

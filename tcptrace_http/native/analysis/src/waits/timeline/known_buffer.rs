@@ -7,7 +7,7 @@
 
 use super::super::acks::Acks;
 use super::{Data, Route, Timeline};
-use crate::used_window::FullBuffer;
+use crate::used_window::Sockets;
 use trace_model::rows::Cause;
 
 impl Timeline {
@@ -74,11 +74,12 @@ impl Timeline {
         }
     }
 
-    /// How large the sender's buffer is, as far as that tells others.
-    pub(in crate::waits) fn full_buffer(&self) -> FullBuffer {
-        FullBuffer {
+    /// How large the sender's buffer is, as far as that tells others, and whether it holds the ends of writes.
+    pub(in crate::waits) fn sockets(&self) -> Sockets {
+        Sockets {
             refilled: self.refills.holds,
-            ..self.window.full_buffer()
+            ends: self.held_ends.shown(),
+            ..self.window.sockets()
         }
     }
 

@@ -28,7 +28,7 @@ impl Timeline {
         }
         let buffer = self.buffer_of_others(data, route, acks);
         self.window.has_buffer_of(buffer);
-        self.window.has_full_buffer_of(data.sharing.full_buffer);
+        self.window.has_sockets_of(data.sharing.sockets);
         self.window.stops(end, data.full_bytes);
         if data.is_full() && self.has_more && !self.window.is_recovering() {
             self.window.had_no_room_lowered();

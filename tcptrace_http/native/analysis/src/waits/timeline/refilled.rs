@@ -126,7 +126,7 @@ impl Timeline {
         route: Route,
         acks: &Acks,
     ) -> Option<i64> {
-        let other = data.sharing.full_buffer.refilled;
+        let other = data.sharing.sockets.refilled;
         let holds = self.refills.holds.or(other)?;
         let (sent, _) = self.sent?;
         if self.has_more || is_answer || route.is_at_sender {
@@ -157,7 +157,7 @@ mod tests {
     use super::super::Words;
     use super::*;
     use crate::shared_windows::Sharing;
-    use crate::used_window::FullBuffer;
+    use crate::used_window::Sockets;
     use trace_model::rows::Cause;
 
     const MS: i64 = 1_000_000;
@@ -177,9 +177,9 @@ mod tests {
         fn new(refilled: Option<i64>) -> Sender {
             let sharing = Sharing {
                 queued_ns: 200 * MS,
-                full_buffer: FullBuffer {
+                sockets: Sockets {
                     refilled,
-                    ..FullBuffer::default()
+                    ..Sockets::default()
                 },
                 ..Sharing::default()
             };
