@@ -13,7 +13,7 @@ impl Timeline {
         self.acked = before.max(acked);
         self.as_heard.newest_ns = Some(at.time_ns);
         self.may_go_on(at.time_ns, acked, route);
-        self.hear_of_lost_behind(acked);
+        self.hear_of_lost_behind(at.time_ns, acked, route);
         if self.pending.is_empty() {
             return;
         }

@@ -1,10 +1,15 @@
 //! Data that went by and was sent again: it was lost behind this point, or came.
 //!
 //! Theory of operation. An ACK that ends inside a copy was caused by what had been sent before it (see `acked_inside`): that
-//! had come, though a timer too short for a slow link sent it again.
+//! had come, though a timer too short for a slow link sent it again. So had what an ACK covers sooner than the path and its
+//! link take for the copy (RFC 3522 tells the two by timestamps). And what fills a hole is acknowledged with all that had come
+//! behind it: where the ACK of a copy ends right before data that had left before that copy, and turns out to have come as
+//! well, the copy filled none.
 
 use super::super::partition::{Moment, INFERRED};
+use super::copies::{EARLY_DENOMINATOR, EARLY_NUMERATOR};
 use super::{Piece, Resent, Route, Timeline};
+use crate::jitter::AT_ONCE_MAX_NS;
 use crate::segment_size::FULL_SEGMENT_BYTES;
 use crate::timeouts::DELAYED_ACK_MAX_NS;
 use trace_model::rows::Cause;
@@ -23,11 +28,19 @@ struct LostBehind {
     copied: Moment,
     start: i64,
     end: i64,
+    /// The offset after all that had been sent before.
+    sent_until: i64,
 }
 
 /// Those of which no ACK has told yet.
 #[derive(Debug, Default)]
-pub(super) struct AllLostBehind(Vec<LostBehind>);
+pub(super) struct AllLostBehind {
+    untold: Vec<LostBehind>,
+    /// The newest of which an ACK has told, which may be one of what had been sent before.
+    told: Option<LostBehind>,
+    /// A timer ran out too soon: all up to here was on its way.
+    needless_until: i64,
+}
 
 impl LostBehind {
     /// Whether an ACK of all up to there is of none of this copy.
@@ -39,22 +52,38 @@ impl LostBehind {
 
 impl AllLostBehind {
     fn note(&mut self, lost: LostBehind) {
-        if self.0.len() >= TIMES_MAX {
-            self.0.clear();
+        if self.untold.len() >= TIMES_MAX {
+            self.untold.clear();
         }
-        self.0.push(lost);
+        self.untold.push(lost);
     }
 
-    /// The newest of which such an ACK tells that it was not needed.
-    fn take_needless(&mut self, acked: i64) -> Option<LostBehind> {
-        let newest = self.0.last().filter(|it| it.ends_behind(acked))?;
-        let newest = *newest;
-        self.0.pop();
+    /// The newest of which an ACK of all up to `acked` tells that it was not needed: it covers a part of that, or comes too
+    /// soon for it, as `is_early` has it.
+    fn take_needless(
+        &mut self,
+        acked: i64,
+        is_early: impl Fn(&LostBehind) -> bool,
+    ) -> Option<LostBehind> {
+        let is_needless =
+            |it: &LostBehind| it.ends_behind(acked) || it.start < acked && is_early(it);
+        let newest = *self.untold.last().filter(|it| is_needless(it))?;
+        self.untold.pop();
+        self.needless_until = newest.sent_until;
         Some(newest)
     }
 
+    /// The copy before `next`, which was not needed, if that had been sent before it: what it would have filled was
+    /// acknowledged without what is behind that.
+    fn take_before(&mut self, next: LostBehind) -> Option<LostBehind> {
+        let is_before = |it: &mut LostBehind| it.end == next.start && next.end <= it.sent_until;
+        self.told.take_if(is_before)
+    }
+
     fn acked(&mut self, acked: i64) {
-        self.0.retain(|it| it.end > acked);
+        let told = self.untold.iter().rev().find(|it| it.end == acked);
+        self.told = told.copied().or(self.told);
+        self.untold.retain(|it| it.end > acked);
     }
 }
 
@@ -80,6 +109,16 @@ impl Timeline {
         let Some(came) = came.filter(|came| may_be_lost_behind(*came, data, route)) else {
             return;
         };
+        let lost = LostBehind {
+            came,
+            copied: data.at,
+            start: data.start,
+            end: data.end,
+            sent_until: self.sent_until,
+        };
+        if self.goes_on_needlessly(data) {
+            return self.lost_behind.note(lost);
+        }
         self.push(Piece {
             start: came,
             end: data.at,
@@ -90,24 +129,52 @@ impl Timeline {
             later_ns: 0,
         });
         self.came = Some(data.at);
-        self.lost_behind.note(LostBehind {
-            came,
-            copied: data.at,
-            start: data.start,
-            end: data.end,
-        });
+        self.lost_behind.needless_until = 0;
+        self.lost_behind.note(lost);
     }
 
-    /// The receiver has all up to `acked`: nothing waited for copies that would have brought more.
-    pub(super) fn hear_of_lost_behind(&mut self, acked: i64) {
-        while let Some(lost) = self.lost_behind.take_needless(acked) {
-            let of_copy = |it: &Piece| it.end == lost.copied && it.is_repair();
-            if self.pieces.back().is_some_and(of_copy) {
-                self.pieces.pop_back();
-                self.came = Some(lost.came);
-            }
+    /// Whether an ACK lets it go, that of data which a timer had sent again needlessly: what had left by then is sent again as
+    /// well (RFC 5682, section 1).
+    fn goes_on_needlessly(&self, data: Resent) -> bool {
+        let heard_ns = self.as_heard.newest_ns;
+        let after_ns = heard_ns.map(|heard_ns| data.at.time_ns.saturating_sub(heard_ns));
+        let is_let_go = after_ns.is_some_and(|it| it <= AT_ONCE_MAX_NS);
+        is_let_go && data.start < self.lost_behind.needless_until
+    }
+
+    /// The receiver has all up to `acked`: nothing waited for copies that would have brought more, or bring it later.
+    pub(super) fn hear_of_lost_behind(&mut self, time_ns: i64, acked: i64, route: Route) {
+        if self.lost_behind.untold.is_empty() {
+            return;
         }
-        self.lost_behind.acked(acked);
+        let mut all = std::mem::take(&mut self.lost_behind);
+        let way_ns = route.to_receiver_ns;
+        let link_ns = |bytes: i64| u32::try_from(bytes).map_or(0, |bytes| self.takes_ns(bytes));
+        let is_early = |it: &LostBehind| {
+            let takes_ns = link_ns(it.end.saturating_sub(it.start)).saturating_add(way_ns);
+            let least_ns = takes_ns.saturating_mul(EARLY_NUMERATOR) / EARLY_DENOMINATOR;
+            time_ns < it.copied.time_ns.saturating_add(least_ns)
+        };
+        let mut needless = Vec::new();
+        while let Some(lost) = all.take_needless(acked, is_early) {
+            needless.push(lost);
+        }
+        if let Some(before) = needless.last().and_then(|next| all.take_before(*next)) {
+            needless.push(before);
+        }
+        all.acked(acked);
+        self.lost_behind = all;
+        for lost in needless {
+            self.was_needless(lost);
+        }
+    }
+
+    fn was_needless(&mut self, lost: LostBehind) {
+        let of_copy = |it: &Piece| it.end == lost.copied && it.is_repair();
+        if self.pieces.back().is_some_and(of_copy) {
+            self.pieces.pop_back();
+            self.came = Some(lost.came);
+        }
     }
 }
 
