@@ -61,6 +61,8 @@ NEEDS: Final = ("both_directions", "no_gaps", "segments_as_sent", "whole_payload
 
 #: Another response fills the rest of one in its own time, which a pause of the application may be as well.
 CONFIDENCE_OF_FILLED: Final = 0.8
+#: What was held and then lost came with its repair, which may bring the next response, too: that filled nothing.
+REPAIRS: Final = ("stall.tail_loss", "stall.retransmission_timeout")
 
 
 def find(
@@ -89,13 +91,16 @@ def find_in_waits(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = L
     import polars as pl
 
     segment = ["flow", "transaction", "last_frame"]
-    waits = tables["waits"].lazy().filter(pl.col("cause").cast(pl.String) == "stall.nagle_hold")
+    cause = pl.col("cause").cast(pl.String)
+    waits = tables["waits"].lazy().filter(cause == "stall.nagle_hold")
+    repairs = tables["waits"].lazy().filter(cause.is_in(REPAIRS))
     openings = tables["transactions"].lazy().select("flow", transaction="index", last_frame="response_first_frame")
-    # The last of all responses has none behind it; and what was held before it was lost is told by its repair.
+    # The last of all responses has none behind it.
     fillers = openings.filter(pl.col("transaction") > 0).with_columns(pl.col("transaction") - 1)
     return (
         when_left(waits, tables)
         .join(openings, on=segment, how="anti", maintain_order="left")
+        .join(repairs, on=segment, how="anti", maintain_order="left")
         .join(fillers, on=segment, how="semi", maintain_order="left")
         .join(held(tables), on=segment, how="anti", maintain_order="left")
         .with_columns(lost=pl.col("end") - pl.col("start"))
