@@ -108,8 +108,9 @@ pub(crate) struct UsedWindow {
     keeps_for_ns: i64,
     /// The shortest idle period that threw one away which full segments waited for.
     shown_ns: Option<i64>,
-    /// What was sent before the first ACK.
+    /// What was sent before the first ACK, and that a restart left less of it, as full segments showed.
     initial: Option<i64>,
+    begins_with_less: bool,
     /// How often its full buffer has left room in the receiver's window.
     left_room: u32,
     /// `least` of a stack that lets its window grow with each ACK, be it used up or not.
@@ -186,7 +187,8 @@ impl UsedWindow {
         self.was_all &= grown <= 0;
         self.may_show_growth_unused();
         self.is_as_acks_made_it();
-        self.is_as_grown = self.least >= self.outstanding && grown > 0;
+        // From what it may have been reset to nothing has grown yet.
+        self.is_as_grown = self.least >= self.outstanding && grown > 0 && self.largest > 0;
         // A window that was used up is a whole number of segments.
         let was_whole = self.largest > 0 && self.largest.checked_rem(self.full_bytes) == Some(0);
         self.is_just_as_grown = self.least == self.outstanding && grown > 0 && was_whole;

@@ -9,6 +9,13 @@ use super::UsedWindow;
 /// up or not (RFC 2861, section 1).
 pub(crate) const WINDOW_NOW_SEGMENTS: i64 = 10;
 
+/// Segments that a window of one is when it begins, where the ACK of the SYN-ACK has opened it: the stacks that let that do
+/// so are older than initial windows of more than one (RFC 2414, section 1).
+const OPENED_AT_FIRST: i64 = 2;
+
+/// No window begins with more than this since, but for those of today (RFC 3390, section 1), unless it is another's.
+const INITIAL_MAX_BYTES: i64 = 4380;
+
 /// The segment behind which a sender stopped.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LastSent {
@@ -47,8 +54,9 @@ pub(super) struct BeforeIdle {
     is_one_write: bool,
     /// ... and let it go by a clock until the first ACK.
     is_paced: bool,
-    /// Its sender had sent nothing for so long.
+    /// Its sender had sent nothing for so long, and may have thrown it away when it had not for so long.
     pub(super) idle_ns: i64,
+    longest_ns: i64,
 }
 
 impl BeforeIdle {
@@ -64,6 +72,7 @@ impl BeforeIdle {
             is_one_write: true,
             is_paced: false,
             idle_ns,
+            longest_ns: idle_ns,
         }
     }
 }
@@ -92,6 +101,9 @@ impl UsedWindow {
         }
         // A shorter time before in which it was idle may have thrown nothing away.
         let earlier = self.before_idle.filter(|it| !it.is_smaller);
+        let longest_ns = earlier
+            .filter(|it| !self.was_kept_behind(it.start))
+            .map_or(0, |it| it.longest_ns);
         self.sooner = None;
         self.before_idle = Some(BeforeIdle {
             used: earlier.map_or(0, |it| it.used).max(self.largest),
@@ -103,6 +115,7 @@ impl UsedWindow {
             is_one_write: true,
             is_paced: false,
             idle_ns,
+            longest_ns: longest_ns.max(idle_ns),
         });
     }
 
@@ -165,7 +178,8 @@ impl UsedWindow {
         };
         if self.before_idle.is_some() {
             if i64::from(bytes) >= self.full_bytes {
-                self.shows_thrown_away(before.idle_ns);
+                self.begins_with_less |= self.initial.is_some_and(|it| self.fits_in(it));
+                self.shows_thrown_away(before.longest_ns);
             }
             self.begins_anew();
         }
@@ -209,11 +223,29 @@ impl UsedWindow {
             .is_none_or(|initial| stopped.saturating_add(self.full_bytes) > initial);
         // All of a write was there, and would have gone with its short end.
         let with_end = self.outstanding.saturating_add(self.full_bytes.min(bytes));
+        let has_initial = has_initial && (!is_end || with_end > self.least_restarted());
         let fits = if is_halved { with_end } else { stopped } <= before.window;
         (is_less && has_initial && fits).then_some(BeforeIdle {
             is_smaller: true,
             ..before
         })
+    }
+
+    /// Whether a window of so much would have had room for a segment when it stopped.
+    fn fits_in(&self, window: i64) -> bool {
+        self.outstanding.saturating_add(self.full_bytes) <= window
+    }
+
+    /// The least that a restart leaves of it: what it began with, unless that was one segment, which the ACK of the SYN-ACK
+    /// made two (4.4BSD), or what other connections had learnt, or a loss has lowered it since.
+    pub(super) fn least_restarted(&self) -> i64 {
+        let opened = self.full_bytes.saturating_mul(OPENED_AT_FIRST);
+        let is_known = |it: &i64| *it > opened && *it <= INITIAL_MAX_BYTES;
+        let initial = self.initial.filter(|_| self.threshold.is_none());
+        initial
+            .filter(|_| !self.begins_with_less)
+            .filter(is_known)
+            .unwrap_or(0)
     }
 
     /// Behind what its sender went on when it may have thrown its window away last, if no smaller one has shown since.

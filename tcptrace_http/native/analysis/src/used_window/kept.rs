@@ -35,8 +35,22 @@ impl UsedWindow {
         let (times, of) = LONGER;
         let is_longer = idle_ns.saturating_mul(times) <= self.keeps_for_ns.saturating_mul(of);
         let avoiding = Some(self.avoiding).filter(|_| is_longer && self.threshold.is_some());
+        let kept = self.kept_for(idle_ns);
         self.was_idle();
+        self.least = self.least.max(kept);
         self.avoiding = avoiding.unwrap_or(self.avoiding);
+    }
+
+    /// The least that an idle period leaves of it: as much as left at once after one that was no shorter.
+    fn kept_for(&self, idle_ns: i64) -> i64 {
+        let was_shown = self.shown_ns.is_some_and(|it| it <= idle_ns);
+        let kept = self.kept.filter(|it| idle_ns <= it.idle_ns && !was_shown);
+        kept.map_or(0, |it| it.bytes.min(self.least))
+    }
+
+    /// Whether it was kept when its sender went on behind all up to `start`.
+    pub(super) fn was_kept_behind(&self, start: i64) -> bool {
+        self.kept.is_some_and(|it| it.start == start)
     }
 
     /// All up to `end` was sent since its sender was idle, before any ACK of it.

@@ -14,7 +14,7 @@ impl UsedWindow {
     /// The sender was idle for longer than its retransmission timeout: its window may begin anew.
     pub(crate) fn was_idle(&mut self) {
         self.largest = 0;
-        self.least = 0;
+        self.least = self.least_restarted();
         self.by_acks.begins_anew(0);
         self.avoiding = 0;
         self.regrown = None;

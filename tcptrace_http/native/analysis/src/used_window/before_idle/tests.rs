@@ -276,3 +276,33 @@ fn a_window_that_an_idle_period_threw_away_once_was_kept_in_no_longer_one() {
         assert_eq!(window.was_thrown_away(end + 5500), is_shown, "{shown_ns}");
     }
 }
+
+/// Whether a window was thrown away that began with so much, and is two segments when what is left of a write waits.
+fn is_thrown_away_of(initial: i64, bytes: u32) -> bool {
+    let mut window = UsedWindow::default();
+    window.stops(1 + initial, 1000);
+    window.hears(1, START);
+    window.was_used_before_idle(START, 8000, true);
+    window.stops(START + 10_000, 1000);
+    window.is_used_up(START + 10_000, LastSent::FULL, bytes);
+    window.was_thrown_away(START + 10_000 + i64::from(bytes))
+}
+
+#[test]
+fn a_restart_leaves_no_less_than_a_window_of_more_than_two_segments_began_with() {
+    assert!(is_thrown_away_of(1000, 500));
+    assert!(is_thrown_away_of(2500, 600), "there was no room");
+    assert!(!is_thrown_away_of(2500, 500));
+    assert!(is_thrown_away_of(2500, 1000), "what others had learnt");
+}
+
+#[test]
+fn a_window_that_a_longer_idle_period_may_have_thrown_away_shows_nothing_of_a_shorter_one() {
+    let mut window = UsedWindow::default();
+    window.was_used_before_idle(START, 8000, true);
+    window.was_idle_behind(START, true, 1200);
+    window.was_idle_behind(START + 8000, true, 300);
+    window.stops(START + 10_000, 1000);
+    window.is_used_up(START + 10_000, LastSent::FULL, 1000);
+    assert_eq!(window.shown_ns, Some(1200));
+}
