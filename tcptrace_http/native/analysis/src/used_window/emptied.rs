@@ -38,6 +38,15 @@ impl UsedWindow {
         rest.is_some_and(|rest| rest > 0)
     }
 
+    /// How much its buffer holds that it is known to have waited for, if it was emptied with as much before: a window that
+    /// is as large, of whole segments, would have let the buffer keep the rest.
+    pub(crate) fn buffer_emptied_before(&self) -> Option<i64> {
+        let emptied = self
+            .emptied_with()
+            .filter(|_| self.emptied.times >= TIMES_MIN);
+        emptied.filter(|it| self.buffer == Some(*it) && self.threshold.is_none())
+    }
+
     /// What it had sent when it stopped was all that lay in its buffer, for all that is seen.
     pub(crate) fn is_emptied(&mut self) {
         let Emptied {
@@ -130,6 +139,24 @@ mod tests {
         assert!(empties(&[4000, 6144, 6144]));
         assert!(!empties(&[6144]));
         assert!(!empties(&[6144, 7168]));
+    }
+
+    #[test]
+    fn a_buffer_that_was_emptied_twice_was_full_before_though_it_holds_whole_segments() {
+        for (stops, is_full) in [([4000, 8000, 8000], true), ([4000, 6000, 8000], false)] {
+            let mut window = UsedWindow::default();
+            let mut end = (1 << 32) - 7000;
+            for outstanding in stops {
+                window.hears(end, end);
+                end += outstanding;
+                window.stops(end, 1000);
+                window.is_emptied();
+            }
+            assert_eq!(window.buffer_emptied_before(), None, "no buffer is known");
+            window.is_of_buffer();
+            let told = Some(8000).filter(|_| is_full);
+            assert_eq!(window.buffer_emptied_before(), told);
+        }
     }
 
     #[test]

@@ -36,10 +36,11 @@ impl Timeline {
     }
 
     /// What was told to have waited for a window in slow start waited for the buffer, if just as much was outstanding
-    /// as that holds, and no window does; or if it had begun with as much.
+    /// as that holds, and no window does, or the buffer was emptied then as it is now; or if it had begun with as much.
     fn was_just_full(&mut self) {
         let window = self.window;
-        let (buffer, began_full) = (window.odd_buffer(), window.began_full());
+        let buffer = window.odd_buffer().or(window.buffer_emptied_before());
+        let began_full = window.began_full();
         if buffer.is_none() && !began_full {
             return;
         }
