@@ -32,6 +32,9 @@ _CONGESTION: Final = ("slow_start", "congestion_avoidance")
 #: Limits that a loss brings: what the window was until then it is no more.
 _LOSSES: Final = ("fast_recovery", "timeout")
 _NAGLE: Final = ("stall.nagle_hold", "stall.nagle_delayed_ack")
+#: What probes a closed window, and what goes on behind that when it opens, though the probe was refused.
+_PROBE: Final = "window_probe"
+_OF_OPENING: Final = (_PROBE, "new")
 #: Segments' bytes that a receiver acknowledges at once (RFC 1122, 4.2.3.2).
 _ACKED_AT_ONCE: Final = 2
 #: An ACK that rode on data was delayed if it had waited so long for it; less a browser takes to read what came.
@@ -284,7 +287,7 @@ class Holds:
         if "scheduler" in self.connection.limits[self.side].names:
             return
         sent = [packet for packet in self.connection.packets[self.side] if packet.payload]
-        news = {packet.sent for packet in sent if not packet.is_retransmission}
+        news = {packet.sent for packet in sent if not _is_repair(packet)}
         windows = self.connection.windows[self.side]
         for before, after in itertools.pairwise(windows):
             if after.cwnd >= before.cwnd or after.time not in news:
@@ -294,13 +297,15 @@ class Holds:
             earlier = [each for each in sent if each.sent < after.time]
             if not earlier:
                 continue
-            end = max(each.end for each in earlier)
-            was_idle = after.time - earlier[-1].sent >= before.timeout and self._acked_by(after.time) >= end
+            acked = self._acked_by(after.time)
+            # Of a probe that a closed window did not take nothing is on its way.
+            end = max((each.end for each in earlier if each.reason != _PROBE or each.end <= acked), default=1)
+            was_idle = after.time - earlier[-1].sent >= before.timeout and acked >= end
             paced_from = self._paced_from(earlier, before.timeout, after.time)
             if was_idle or paced_from is not None:
                 start = end if paced_from is None else paced_from
                 most = self._most_in_flight(earlier)
-                until = next((it.sent for it in sent if it.is_retransmission and it.sent > after.time), None)
+                until = next((it.sent for it in sent if _is_repair(it) and it.sent > after.time), None)
                 yield _Restart(after.time, start + before.cwnd, end, is_shown=most > after.cwnd, until=until)
 
     def _paced_from(self, earlier: list[Packet], timeout: int, time: int) -> int | None:
@@ -321,7 +326,7 @@ class Holds:
 
     def _most_in_flight(self, sent: list[Packet]) -> int:
         """The most that was in flight at once since the last loss was repaired, which had cut the window."""
-        again = max((it for it in sent if it.is_retransmission), key=lambda it: it.sent, default=None)
+        again = max((it for it in sent if _is_repair(it)), key=lambda it: it.sent, default=None)
         repaired = again.end if again is not None else 0
         return max((self._in_flight(it) for it in sent if self._acked_by(it.sent) >= repaired), default=0)
 
@@ -332,3 +337,8 @@ class Holds:
 
 def _phase_of(window: Window) -> str:
     return "congestion_avoidance" if window.cwnd >= window.ssthresh else "slow_start"
+
+
+def _is_repair(packet: Packet) -> bool:
+    """Whether it carries again what was on its way before."""
+    return packet.is_retransmission and packet.reason not in _OF_OPENING

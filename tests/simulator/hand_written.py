@@ -137,7 +137,7 @@ def tables(lines: str, transactions: Iterable[Mapping[str, Any]]) -> dict[str, p
     connection = {"connection": 0, "client_node": 0, "server_node": 1, "client_port": 1025, "server_port": 80}
     return {
         "connections": pl.DataFrame([connection]),
-        "packets": pl.DataFrame(packets, infer_schema_length=None),
+        "packets": pl.DataFrame(_with_copies(packets), infer_schema_length=None),
         "limits": pl.DataFrame(limits, schema=["connection", "side", "time", "limit"]),
         "windows": pl.DataFrame(windows, schema=_WINDOW_COLUMNS),
         "hops": pl.DataFrame(hops),
@@ -174,6 +174,17 @@ def _packet(  # noqa: PLR0917 -- the parts of a line
         "sent": ns(sent),
         "received": None if received == "-" else ns(received),
     }
+
+
+def _with_copies(packets: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What begins with bytes that its side had sent before carries them again, whatever sends it."""
+    ends: dict[str, int] = {}
+    for packet in packets:
+        end = packet["seq"] + packet["payload_bytes"]
+        if packet["payload_bytes"]:
+            packet["is_retransmission"] |= packet["seq"] < ends.get(packet["side"], 0)
+            ends[packet["side"]] = max(end, ends.get(packet["side"], 0))
+    return packets
 
 
 def waits_of(found: pl.DataFrame) -> list[str]:

@@ -56,6 +56,27 @@ def test_the_window_is_thrown_away_although_the_last_ack_comes_with_the_request(
     assert stalls(lines, *own) == [(1, "slow-start-restart", 50.0)]
 
 
+def test_a_probe_that_a_closed_window_did_not_take_keeps_no_window_from_being_thrown_away():
+    lines = """
+        S 75>100 1+1000 ack 101 new
+        C 100>125 101+0 ack 1001 win 0 ack
+        S 125 cwnd 5840 flight 0
+        S 125 zero_window
+        C 500>525 101+100 ack 1001 win 0 new
+        S 800>825 1001+1 ack 201 window_probe
+        C 825>850 201+0 ack 1001 win 0 ack
+        C 2000>2025 201+0 ack 1001 window_update
+        S 2025 cwnd 1460 flight 0
+        S 2025>2050 1001+1460 ack 201 new
+        S 2025 slow_start
+        C 2050>2075 201+0 ack 2461 ack
+        S 2075>2100 2461+1460 ack 201 new
+        C 2100>2125 201+0 ack 3921 ack
+    """
+    own = asked_again(525)
+    assert "1 stall.slow_start_restart 50" in waits(lines, *own)
+
+
 @pytest.mark.parametrize(
     ("kept", "found"), [(1460, [(1, "slow-start-restart", 50.0)]), (5840, [])], ids=["ended", "went on"]
 )
