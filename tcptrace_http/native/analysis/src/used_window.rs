@@ -65,6 +65,8 @@ pub(crate) struct UsedWindow {
     ever: i64,
     /// The least that the window is if it is in slow start.
     least: i64,
+    /// ... and that it was when its sender had been idle last.
+    restarts_with: i64,
     /// More was outstanding than before when the sender stopped last, and no more than that.
     is_as_grown: bool,
     /// ... and no less.
@@ -187,8 +189,7 @@ impl UsedWindow {
         self.was_all &= grown <= 0;
         self.may_show_growth_unused();
         self.is_as_acks_made_it();
-        // From what it may have been reset to nothing has grown yet.
-        self.is_as_grown = self.least >= self.outstanding && grown > 0 && self.largest > 0;
+        self.is_as_grown = self.least >= self.outstanding && grown > 0;
         // A window that was used up is a whole number of segments.
         let was_whole = self.largest > 0 && self.largest.checked_rem(self.full_bytes) == Some(0);
         self.is_just_as_grown = self.least == self.outstanding && grown > 0 && was_whole;
@@ -232,7 +233,13 @@ impl UsedWindow {
             return Limit::CongestionAvoidance;
         }
         if needed > self.least {
-            return Limit::SlowStart;
+            // What it was before it was used again tells of no buffer.
+            let has_room = needed <= self.restarts_with && !may_avoid && self.threshold.is_none();
+            return if has_room {
+                Limit::None
+            } else {
+                Limit::SlowStart
+            };
         }
         if may_avoid || self.threshold.is_some() {
             Limit::CongestionAvoidance
@@ -306,14 +313,6 @@ impl UsedWindow {
     /// Whether no full segment is left of so much.
     fn fills(&self, most: i64) -> bool {
         self.outstanding.saturating_add(self.full_bytes) > most
-    }
-
-    /// The least that the window is, as it grows in slow start with each ACK; 0 once something was lost, for then it
-    /// need not.
-    pub(crate) fn least_bytes(&self) -> u64 {
-        let may_avoid = self.is_recovering() || self.threshold.is_some();
-        let least = if may_avoid { 0 } else { self.least };
-        u64::try_from(least).unwrap_or(0)
     }
 
     /// A full buffer was told when it stopped.

@@ -37,15 +37,27 @@ impl UsedWindow {
         let avoiding = Some(self.avoiding).filter(|_| is_longer && self.threshold.is_some());
         let kept = self.kept_for(idle_ns);
         self.was_idle();
-        self.least = self.least.max(kept);
+        self.restarts_with = self.restarts_with.max(kept);
         self.avoiding = avoiding.unwrap_or(self.avoiding);
+    }
+
+    /// The least that the window is, as it grows in slow start with each ACK; 0 once something was lost, for then it
+    /// need not.
+    pub(crate) fn least_bytes(&self) -> u64 {
+        let may_avoid = self.is_recovering() || self.threshold.is_some();
+        let least = if may_avoid {
+            0
+        } else {
+            self.least.max(self.restarts_with)
+        };
+        u64::try_from(least).unwrap_or(0)
     }
 
     /// The least that an idle period leaves of it: as much as left at once after one that was no shorter.
     fn kept_for(&self, idle_ns: i64) -> i64 {
         let was_shown = self.shown_ns.is_some_and(|it| it <= idle_ns);
         let kept = self.kept.filter(|it| idle_ns <= it.idle_ns && !was_shown);
-        kept.map_or(0, |it| it.bytes.min(self.least))
+        kept.map_or(0, |it| it.bytes.min(self.least.max(self.restarts_with)))
     }
 
     /// Whether it was kept when its sender went on behind all up to `start`.

@@ -14,7 +14,8 @@ impl UsedWindow {
     /// The sender was idle for longer than its retransmission timeout: its window may begin anew.
     pub(crate) fn was_idle(&mut self) {
         self.largest = 0;
-        self.least = self.least_restarted();
+        self.least = 0;
+        self.restarts_with = self.least_restarted();
         self.by_acks.begins_anew(0);
         self.avoiding = 0;
         self.regrown = None;
@@ -33,6 +34,7 @@ impl UsedWindow {
         self.kept = None;
         self.largest = 0;
         self.least = 0;
+        self.restarts_with = 0;
         self.by_acks.begins_anew(0);
         self.avoiding = 0;
         self.opened = 0;

@@ -1,3 +1,4 @@
+use super::super::Limit;
 use super::*;
 
 /// Whether a window was thrown away of which the sender uses two segments after it was idle, and had used eight
@@ -305,4 +306,16 @@ fn a_window_that_a_longer_idle_period_may_have_thrown_away_shows_nothing_of_a_sh
     window.stops(START + 10_000, 1000);
     window.is_used_up(START + 10_000, LastSent::FULL, 1000);
     assert_eq!(window.shown_ns, Some(1200));
+}
+
+#[test]
+fn what_a_restart_leaves_has_room_and_tells_of_no_full_buffer() {
+    for (flight, limit) in [(2000, Limit::None), (3000, Limit::SlowStart)] {
+        let mut window = UsedWindow::default();
+        window.stops(3001, 1000);
+        window.hears(1, 3001);
+        window.was_idle();
+        window.stops(3001 + flight, 1000);
+        assert_eq!(window.limit(3001 + flight, 1000, false), limit, "{flight}");
+    }
 }
