@@ -115,7 +115,9 @@ class Holds:
             if may_be_elsewhere and not self._was_released_here(packet):
                 holds.append(Hold(begun, ended, cause, ended_elsewhere=True))
                 continue
-            if is_window and ended == packet.sent:
+            # An ACK that ends a pacer's restart may have been delayed as one that a window waits for.
+            is_paced_restart = limit == "pacing" and self.side == SERVER and self._ends_restart(packet)
+            if (is_window or is_paced_restart) and ended == packet.sent:
                 holds += self._of_window(Hold(begun, ended, cause), packet)
             else:
                 holds.append(Hold(begun, ended, cause))

@@ -97,6 +97,26 @@ def test_an_ack_that_ends_a_pacers_restart_throws_the_window_away(kept, found):
     assert stalls(lines, *own) == found
 
 
+def test_a_delayed_ack_that_ends_a_pacers_restart_is_named_as_one_that_a_window_waits_for():
+    lines = """
+        S 75>100 1+1000 ack 101 new
+        C 100>125 101+0 ack 1001 ack
+        S 125 cwnd 5840 flight 0
+        C 2000>2025 101+100 ack 1001 new
+        S 2025>2050 1001+1460 ack 201 new
+        S 2025 pacing
+        C 2250>2275 201+0 ack 2461 delayed_ack
+        S 2275 cwnd 1460 flight 1460
+        S 2275>2300 2461+1460 ack 201 new
+        C 2300>2325 201+0 ack 3921 ack
+    """
+    assert waits(lines, *asked_again(2025))[2:] == [
+        "1 network.propagation 50",
+        "1 stall.slow_start_restart 50",
+        "1 stall.delayed_ack_first_segment 200",
+    ]
+
+
 def test_what_the_window_from_before_would_not_have_let_go_waits_for_no_pacers_restart():
     lines = """
         S 75>100 1+1000 ack 101 new
