@@ -113,6 +113,8 @@ pub(crate) struct UsedWindow {
     /// What was sent before the first ACK, and that a restart left less of it, as full segments showed.
     initial: Option<i64>,
     begins_with_less: bool,
+    /// ... and whether other connections of its host began with another window.
+    begins_unlike: bool,
     /// How often its full buffer has left room in the receiver's window.
     left_room: u32,
     /// `least` of a stack that lets its window grow with each ACK, be it used up or not.

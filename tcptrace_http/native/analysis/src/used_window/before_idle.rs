@@ -231,6 +231,11 @@ impl UsedWindow {
         })
     }
 
+    /// Whether the connections of its host begin with one window, as far as they show.
+    pub(crate) fn begins_as_others(&mut self, are_alike: bool) {
+        self.begins_unlike = !are_alike;
+    }
+
     /// Whether a window of so much would have had room for a segment when it stopped.
     fn fits_in(&self, window: i64) -> bool {
         self.outstanding.saturating_add(self.full_bytes) <= window
@@ -243,7 +248,7 @@ impl UsedWindow {
         let is_known = |it: &i64| *it > opened && *it <= INITIAL_MAX_BYTES;
         let initial = self.initial.filter(|_| self.threshold.is_none());
         initial
-            .filter(|_| !self.begins_with_less)
+            .filter(|_| !self.begins_with_less && !self.begins_unlike)
             .filter(is_known)
             .unwrap_or(0)
     }

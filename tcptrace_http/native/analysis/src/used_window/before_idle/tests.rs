@@ -295,6 +295,11 @@ fn a_restart_leaves_no_less_than_a_window_of_more_than_two_segments_began_with()
     assert!(is_thrown_away_of(2500, 600), "there was no room");
     assert!(!is_thrown_away_of(2500, 500));
     assert!(is_thrown_away_of(2500, 1000), "what others had learnt");
+    let mut window = UsedWindow::default();
+    window.stops(3001, 1000);
+    assert_eq!(window.least_restarted(), 3000);
+    window.begins_as_others(false);
+    assert_eq!(window.least_restarted(), 0);
 }
 
 #[test]

@@ -30,6 +30,9 @@ impl Timeline {
         self.window.has_buffer_of(buffer);
         self.window.has_sockets_of(data.sharing.sockets);
         self.window.stops(end, data.full_bytes);
+        // Not what it had learnt of others, nor its part of what they share.
+        let begins_as_others = data.sharing.initial_window_bytes > 0;
+        self.window.begins_as_others(begins_as_others);
         if data.is_full() && self.has_more && !self.window.is_recovering() {
             self.window.had_no_room_lowered();
         }
