@@ -15,6 +15,9 @@ const TIMES_MIN: u32 = 2;
 /// 4.3BSD's and 4.4BSD's sosend hands TCP a write in clusters of this size (MCLBYTES; Heidemann 1996).
 const CLUSTER_BYTES: i64 = 2048;
 
+/// Buffers are set in units of so many bytes.
+const UNIT_BYTES: i64 = 1024;
+
 /// With how much outstanding a sender stopped behind a push.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Emptied {
@@ -39,12 +42,14 @@ impl UsedWindow {
     }
 
     /// How much its buffer holds that it is known to have waited for, if it was emptied with as much before: a window that
-    /// is as large, of whole segments, would have let the buffer keep the rest.
+    /// is as large, of whole segments, would have let the buffer keep the rest. Buffers are set in units of a kilobyte.
     pub(crate) fn buffer_emptied_before(&self) -> Option<i64> {
         let emptied = self
             .emptied_with()
             .filter(|_| self.emptied.times >= TIMES_MIN);
-        emptied.filter(|it| self.buffer == Some(*it) && self.threshold.is_none())
+        let is_whole = |it: &i64| it.checked_rem(UNIT_BYTES) == Some(0);
+        let known = emptied.filter(|it| self.buffer == Some(*it) && self.threshold.is_none());
+        known.filter(is_whole)
     }
 
     /// What it had sent when it stopped was all that lay in its buffer, for all that is seen.
@@ -143,7 +148,7 @@ mod tests {
 
     #[test]
     fn a_buffer_that_was_emptied_twice_was_full_before_though_it_holds_whole_segments() {
-        for (stops, is_full) in [([4000, 8000, 8000], true), ([4000, 6000, 8000], false)] {
+        for (stops, is_full) in [([4000, 8192, 8192], true), ([4000, 6000, 8192], false)] {
             let mut window = UsedWindow::default();
             let mut end = (1 << 32) - 7000;
             for outstanding in stops {
@@ -154,7 +159,7 @@ mod tests {
             }
             assert_eq!(window.buffer_emptied_before(), None, "no buffer is known");
             window.is_of_buffer();
-            let told = Some(8000).filter(|_| is_full);
+            let told = Some(8192).filter(|_| is_full);
             assert_eq!(window.buffer_emptied_before(), told);
         }
     }
