@@ -16,6 +16,10 @@ const FLIGHTS_SURE: u32 = 2;
 /// Four connections to a host begin with two segments each (RFC 2581, section 3.1), whatever their stack has.
 pub(super) const WINDOW_SEGMENTS_MIN: i64 = 8;
 
+/// A clock that has more to let go does that before so many times as long have gone as between the two before: what is
+/// short takes as long as what is full (Eggert 1999, section 3.1).
+const PACES_STOPPED: i64 = 2;
+
 /// A SYN or a FIN of the client went by.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mark {
@@ -69,6 +73,8 @@ pub(super) struct LargestWindow {
     steady: Option<Steady>,
     pub(super) before: Flight,
     pub(super) bytes: Option<i64>,
+    /// How long nothing had left before what left last behind a pause.
+    pause_ns: i64,
 }
 
 impl LargestWindow {
@@ -93,6 +99,14 @@ impl LargestWindow {
         let most = outstanding.saturating_sub(full_bytes);
         self.steady.take_if(|steady| steady.first.bytes <= most);
         self.bytes.take_if(|bytes| *bytes <= most).is_some()
+    }
+
+    /// Data comes after such a pause, for which there was no room in less than `needed`, and that seems to have waited for
+    /// what a clock had let go: whether that was the largest window. A clock that had let go less would have gone on.
+    pub(super) fn is_paced_up(&mut self, needed: i64, pause_ns: i64) -> bool {
+        let before_ns = std::mem::replace(&mut self.pause_ns, pause_ns);
+        let has_stopped = pause_ns > before_ns.saturating_mul(PACES_STOPPED);
+        has_stopped && self.bytes.is_some_and(|most| needed > most)
     }
 
     /// The first of the flights that were as large.
@@ -227,5 +241,23 @@ mod tests {
             assert_eq!(largest.is_exceeded_by(17 * FULL, FULL), is_known);
             assert!(largest.bytes.is_none());
         }
+    }
+
+    #[test]
+    fn a_clock_that_stopped_had_let_go_all_of_the_largest_window_and_one_that_an_ack_cut_short_had_not(
+    ) {
+        for (needed, last_ns, is_all) in [
+            (16 * FULL + 1, 90, true),
+            (16 * FULL + 1, 40, false),
+            (16 * FULL, 90, false),
+        ] {
+            let mut largest = LargestWindow {
+                bytes: Some(16 * FULL),
+                ..LargestWindow::default()
+            };
+            assert!(!largest.is_paced_up(15 * FULL, 40));
+            assert_eq!(largest.is_paced_up(needed, last_ns), is_all);
+        }
+        assert!(!LargestWindow::default().is_paced_up(17 * FULL, 90));
     }
 }

@@ -82,6 +82,12 @@ impl HostPair {
         let was_known = self.window.used.buffer().is_some();
         // What was lost may have lowered it though nothing of that was seen: the first segments of connections, say.
         let limit = self.window.used.limit(end, bytes, self.had_loss);
+        let needed = outstanding.saturating_add(i64::from(full_bytes));
+        let is_paced_up = self.largest.is_paced_up(needed, pause_ns);
+        let limit = match limit {
+            Limit::SlowStart if is_paced_up && self.is_shared => Limit::SendBuffer,
+            limit => limit,
+        };
         if limit == Limit::SendBuffer && was_known && leaving.had_more && !self.had_loss {
             let next = (leaving.client_port, newly);
             self.are_full_together(known_by(before_ns), i64::from(full_bytes), next);
@@ -156,6 +162,55 @@ mod tests {
         pair.window_halves();
         let limit = pair.window.used.limit(8001, FULL, false);
         assert_eq!(limit, Limit::CongestionAvoidance);
+    }
+
+    /// What a sender of several connections waited for last that had so many segments in flight each time it stopped, on a
+    /// path of 100 ms.
+    fn limit_of_flights(pair: &mut HostPair, flights: &[i64]) -> Limit {
+        const MS: i64 = 1_000_000;
+        let (mut time_ns, mut unacked) = (1000 * MS, 0);
+        pair.window.sent_ns = Some(0);
+        for (client_port, flight) in (1..).zip(flights) {
+            time_ns += 120 * MS;
+            for at in 0..unacked {
+                // The first of them let it go, and the others what comes with it.
+                if at == 1 {
+                    goes_on(pair, client_port, time_ns);
+                }
+                let acked = pair.room.acknowledges(i64::from(FULL));
+                let ack_ns = time_ns + at * MS / 10 - 100 * MS;
+                pair.acks.push_back(Ack::of_data(ack_ns, 1, acked));
+            }
+            pair.room.sends(flight * i64::from(FULL));
+            pair.window.sent_ns = Some(time_ns + 30 * MS);
+            unacked = *flight;
+        }
+        goes_on(pair, 1, time_ns + 120 * MS);
+        pair.window.limit()
+    }
+
+    fn goes_on(pair: &mut HostPair, client_port: u16, time_ns: i64) {
+        let leaving = Leaving {
+            release: Release::Other,
+            had_more: true,
+            is_paced: false,
+            cuts_clock_short: false,
+            client_port,
+        };
+        pair.limits(time_ns, (FULL, 0), leaving);
+    }
+
+    #[test]
+    fn what_slow_start_would_have_made_of_a_window_tells_of_no_buffer_once_something_was_lost() {
+        let flights = [2, 4, 8, 16, 16, 16];
+        for (had_loss, limit) in [
+            (false, Limit::SendBuffer),
+            (true, Limit::CongestionAvoidance),
+        ] {
+            let mut pair = HostPair::with_path(100_000_000);
+            pair.had_loss = had_loss;
+            assert_eq!(limit_of_flights(&mut pair, &flights), limit);
+        }
     }
 
     /// Whether new data ends a silence, so long after all was acknowledged, on a path of 100 ms.
