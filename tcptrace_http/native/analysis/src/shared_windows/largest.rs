@@ -102,11 +102,12 @@ impl LargestWindow {
     }
 
     /// Data comes after such a pause, for which there was no room in less than `needed`, and that seems to have waited for
-    /// what a clock had let go: whether that was the largest window. A clock that had let go less would have gone on.
-    pub(super) fn is_paced_up(&mut self, needed: i64, pause_ns: i64) -> bool {
+    /// what a clock had let go: whether that was all that fits into the largest window, or a buffer, which holds so much as
+    /// far as is known. A clock that had let go less would have gone on.
+    pub(super) fn is_paced_up(&mut self, needed: i64, pause_ns: i64, known: Option<i64>) -> bool {
         let before_ns = std::mem::replace(&mut self.pause_ns, pause_ns);
         let has_stopped = pause_ns > before_ns.saturating_mul(PACES_STOPPED);
-        has_stopped && self.bytes.is_some_and(|most| needed > most)
+        has_stopped && known.is_some_and(|most| needed > most)
     }
 
     /// The first of the flights that were as large.
@@ -251,13 +252,11 @@ mod tests {
             (16 * FULL + 1, 40, false),
             (16 * FULL, 90, false),
         ] {
-            let mut largest = LargestWindow {
-                bytes: Some(16 * FULL),
-                ..LargestWindow::default()
-            };
-            assert!(!largest.is_paced_up(15 * FULL, 40));
-            assert_eq!(largest.is_paced_up(needed, last_ns), is_all);
+            let mut largest = LargestWindow::default();
+            let known = Some(16 * FULL);
+            assert!(!largest.is_paced_up(15 * FULL, 40, known));
+            assert_eq!(largest.is_paced_up(needed, last_ns, known), is_all);
         }
-        assert!(!LargestWindow::default().is_paced_up(17 * FULL, 90));
+        assert!(!LargestWindow::default().is_paced_up(17 * FULL, 90, None));
     }
 }

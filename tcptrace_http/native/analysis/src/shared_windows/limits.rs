@@ -83,7 +83,8 @@ impl HostPair {
         // What was lost may have lowered it though nothing of that was seen: the first segments of connections, say.
         let limit = self.window.used.limit(end, bytes, self.had_loss);
         let needed = outstanding.saturating_add(i64::from(full_bytes));
-        let is_paced_up = self.largest.is_paced_up(needed, pause_ns);
+        let known = self.largest.bytes.or(self.window.used.buffer());
+        let is_paced_up = self.largest.is_paced_up(needed, pause_ns, known);
         let limit = match limit {
             Limit::SlowStart if is_paced_up && self.is_shared => Limit::SendBuffer,
             limit => limit,
