@@ -17,6 +17,7 @@ mod kept;
 mod losses;
 mod lowered;
 mod sooner;
+mod spread;
 
 use before_idle::BeforeIdle;
 pub(crate) use before_idle::{LastSent, WINDOW_NOW_SEGMENTS};
@@ -28,6 +29,7 @@ use kept::Kept;
 use lowered::Lowered;
 pub(crate) use sooner::NotHeld;
 use sooner::Sooner;
+use spread::Spread;
 
 /// A window that is not used up does not grow beyond twice of what was used (Linux, tcp_is_cwnd_limited).
 const GROWTH_MAX: i64 = 2;
@@ -125,6 +127,7 @@ pub(crate) struct UsedWindow {
     other: Sockets,
     stopped: Stopped,
     lowered: Lowered,
+    spread: Spread,
 }
 
 impl UsedWindow {
@@ -309,7 +312,9 @@ impl UsedWindow {
             .unwrap_or(0)
             .saturating_mul(self.full_bytes);
         let is_largest = self.largest <= outstanding && !self.had_room_in_kept(end);
-        is_largest && outstanding.saturating_add(i64::from(bytes)) > shown
+        is_largest
+            && outstanding.saturating_add(i64::from(bytes)) > shown
+            && !self.spread.had_room()
     }
 
     /// Whether no full segment is left of so much.

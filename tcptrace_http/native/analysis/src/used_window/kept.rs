@@ -48,7 +48,7 @@ impl UsedWindow {
         let least = if may_avoid {
             0
         } else {
-            self.least.max(self.restarts_with)
+            self.least.max(self.restarts_with).max(self.spread_bytes())
         };
         u64::try_from(least).unwrap_or(0)
     }

@@ -3,7 +3,7 @@
 //! Slow start ends at half of what was in flight (RFC 5681, equation 4). A timer leaves a window of a segment, and an idle
 //! time one of a segment at the least (section 4.1); with each ACK it grows by one until it is as large as that.
 
-use super::{UsedWindow, THRESHOLD_MIN};
+use super::{Spread, UsedWindow, THRESHOLD_MIN};
 
 impl UsedWindow {
     /// It began with this threshold, which others before it had learnt (RFC 2140, section 3).
@@ -22,6 +22,7 @@ impl UsedWindow {
         self.restarted = self.threshold.map(|_| self.full_bytes);
         self.is_halved = false;
         self.is_paced = false;
+        self.spread = Spread::default();
         self.may_be_restarted();
     }
 
@@ -40,6 +41,7 @@ impl UsedWindow {
         self.opened = 0;
         self.restarted = None;
         self.is_paced = false;
+        self.spread = Spread::default();
         if start >= self.recovers_until {
             self.recovers_until = end;
             self.regrown = by_timer.then_some(self.full_bytes);

@@ -52,7 +52,7 @@ impl Timeline {
         if (is_on_its_way && !(takes_turn && waited_for_own)) || is_paced {
             // A sender's burst leaves at once; in which pace it comes the ACKs tell.
             if is_paced {
-                self.was_paced(gap);
+                self.was_paced(gap, route);
             } else if are_full && !route.is_at_sender && !is_by_no_ack {
                 self.pace.learn(gap, data.segments);
             }

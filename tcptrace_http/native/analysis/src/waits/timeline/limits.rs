@@ -61,6 +61,10 @@ impl Timeline {
         let end = self.sent_until;
         let bytes = data.bytes.min(data.full_bytes);
         self.hear_packets(data, route, acks);
+        if self.was_spread_with_room(data) && released == Released::ByAck {
+            // Nagle's algorithm held it, which the detectors tell.
+            return Limit::None;
+        }
         let limit = match self.limit_shown(data, bytes, route, acks) {
             Limit::SendBuffer if self.is_of_own_time(data) => Limit::None,
             limit => limit,

@@ -4,14 +4,15 @@
 //! (Visweswaraiah and Heidemann 1997; Eggert 1999, section 3.1). A head that it pushes is the first of them: what comes
 //! a tick later need not have been written later. The next tick tells.
 
-use super::Timeline;
+use super::{Data, Route, Timeline};
 use crate::jitter::CLOSE_NS;
 
 impl Timeline {
     /// A clock has let data go so long after the data before: that had come by the same clock, if it was as long behind
     /// what was before it, give or take what the slowest link takes for a short segment less than for a full one.
-    pub(super) fn was_paced(&mut self, gap_ns: i64) {
+    pub(super) fn was_paced(&mut self, gap_ns: i64, route: Route) {
         self.window.has_pacer();
+        self.window.is_spread(gap_ns, route.rtt_ns());
         let (idle, burst) = (self.words.idle, self.words.burst);
         let longer_ns = self.takes_ns(self.full_bytes).saturating_add(CLOSE_NS);
         let ticks = gap_ns.saturating_sub(CLOSE_NS)..=gap_ns.saturating_add(longer_ns);
@@ -26,6 +27,16 @@ impl Timeline {
         {
             newest.cause = burst;
         }
+    }
+
+    /// Whether a clock of the sender would have let go what is short, if nothing else had held it.
+    pub(super) fn was_spread_with_room(&mut self, data: Data) -> bool {
+        let sent_ns = self.sent.map_or(i64::MAX, |(sent, _)| sent.time_ns);
+        let quiet_ns = data.at.time_ns.saturating_sub(sent_ns);
+        let had_room = self
+            .window
+            .had_spread_room(self.sent_until, data.bytes, quiet_ns);
+        had_room && !data.is_above_nagle() && !data.sharing.are_others_in_flight
     }
 }
 
