@@ -44,6 +44,7 @@ from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.detectors._held import DELAYED_ACK_MIN, LOST_MIN, held
 from tcptrace_http.detectors._held_findings import held_findings
+from tcptrace_http.detectors._host_pairs import LOSS_WAITS
 from tcptrace_http.detectors._recoveries import ms
 from tcptrace_http.detectors._when_left import when_left
 from tcptrace_http.detectors.nagle_delayed_ack import REMEDY, REMEDY_OF_REQUESTS
@@ -61,8 +62,6 @@ NEEDS: Final = ("both_directions", "no_gaps", "segments_as_sent", "whole_payload
 
 #: Another response fills the rest of one in its own time, which a pause of the application may be as well.
 CONFIDENCE_OF_FILLED: Final = 0.8
-#: What was held and then lost came with its repair, which may bring the next response, too: that filled nothing.
-REPAIRS: Final = ("stall.tail_loss", "stall.retransmission_timeout")
 
 
 def find(
@@ -93,9 +92,10 @@ def find_in_waits(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = L
     segment = ["flow", "transaction", "last_frame"]
     cause = pl.col("cause").cast(pl.String)
     waits = tables["waits"].lazy().filter(cause == "stall.nagle_hold")
-    repairs = tables["waits"].lazy().filter(cause.is_in(REPAIRS))
+    repairs = tables["waits"].lazy().filter(cause.is_in(LOSS_WAITS))
     openings = tables["transactions"].lazy().select("flow", transaction="index", last_frame="response_first_frame")
-    # The last of all responses has none behind it.
+    # The last of all responses has none behind it. What was held and then lost came with its repair, which may
+    # bring the next response, too: that filled nothing.
     fillers = openings.filter(pl.col("transaction") > 0).with_columns(pl.col("transaction") - 1)
     return (
         when_left(waits, tables)

@@ -30,9 +30,8 @@ impl Timeline {
         self.window.has_buffer_of(buffer);
         self.window.has_sockets_of(data.sharing.sockets);
         self.window.stops(end, data.full_bytes);
-        // Not what it had learnt of others, nor its part of what they share.
-        let begins_as_others = data.sharing.initial_window_bytes > 0;
-        self.window.begins_as_others(begins_as_others);
+        self.window
+            .begins_as_others(data.sharing.initial_window_bytes > 0);
         if data.is_full() && self.has_more && !self.window.is_recovering() {
             self.window.had_no_room_lowered();
         }
@@ -62,7 +61,6 @@ impl Timeline {
         let bytes = data.bytes.min(data.full_bytes);
         self.hear_packets(data, route, acks);
         if self.was_spread_with_room(data) && released == Released::ByAck {
-            // Nagle's algorithm held it, which the detectors tell.
             return Limit::None;
         }
         let limit = match self.limit_shown(data, bytes, route, acks) {

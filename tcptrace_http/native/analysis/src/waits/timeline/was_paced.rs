@@ -29,7 +29,7 @@ impl Timeline {
         }
     }
 
-    /// Whether a clock of the sender would have let go what is short, if nothing else had held it.
+    /// Whether a clock of the sender would have let go what is short, if Nagle's algorithm had not held it.
     pub(super) fn was_spread_with_room(&mut self, data: Data) -> bool {
         let sent_ns = self.sent.map_or(i64::MAX, |(sent, _)| sent.time_ns);
         let quiet_ns = data.at.time_ns.saturating_sub(sent_ns);
