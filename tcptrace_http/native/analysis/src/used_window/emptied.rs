@@ -126,8 +126,8 @@ mod tests {
     use super::super::Sockets;
     use super::*;
 
-    /// Whether a buffer was emptied that stopped its sender with so much outstanding each time.
-    fn empties(stops: &[i64]) -> bool {
+    /// The window of a sender with nothing left that stopped with so much outstanding each time.
+    fn emptied(stops: &[i64]) -> UsedWindow {
         let mut window = UsedWindow::default();
         let mut end = (1 << 32) - 7000;
         for outstanding in stops {
@@ -136,7 +136,12 @@ mod tests {
             window.stops(end, 1000);
             window.is_emptied();
         }
-        window.empties_its_buffer()
+        window
+    }
+
+    /// Whether that was a full buffer.
+    fn empties(stops: &[i64]) -> bool {
+        emptied(stops).empties_its_buffer()
     }
 
     #[test]
@@ -149,14 +154,7 @@ mod tests {
     #[test]
     fn a_buffer_that_was_emptied_twice_was_full_before_though_it_holds_whole_segments() {
         for (stops, is_full) in [([4000, 8192, 8192], true), ([4000, 6000, 8192], false)] {
-            let mut window = UsedWindow::default();
-            let mut end = (1 << 32) - 7000;
-            for outstanding in stops {
-                window.hears(end, end);
-                end += outstanding;
-                window.stops(end, 1000);
-                window.is_emptied();
-            }
+            let mut window = emptied(&stops);
             assert_eq!(window.buffer_emptied_before(), None, "no buffer is known");
             window.is_of_buffer();
             let told = Some(8192).filter(|_| is_full);
