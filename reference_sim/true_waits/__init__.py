@@ -15,6 +15,7 @@ time of each transaction follows, as an observer at the client or at the server 
 - Between request and response the chain of what happened is exact: the request's way, the server's work, what
   held the first segment, its way. The path's least round trip is ``network.propagation``, what the packets
   took longer because of their size ``send_limited.bottleneck``, longer because of others ``network.queueing``.
+- The time ends at the last byte: the ACK of it, delayed or not, is no wait.
 - A hold by Nagle's algorithm is named after the ACK that ended it: ``stall.nagle_delayed_ack`` if a timer sent
   that. A hold by the congestion window is ``stall.slow_start_restart`` if the window that was thrown away after
   an idle period would have let the segment go.

@@ -43,7 +43,10 @@ class Times:
     request_last: int
     response_first: int
     response_last: int
+    #: The last byte; what comes after, as its ACK, is not the transaction's time.
     end: int
+    #: When the first ACK of all of the response goes by, if one does.
+    last_ack: int | None
     opens_connection: bool
     #: When the response's own first byte came, and all of its bytes, whatever was missing before it.
     first_byte: int
@@ -58,15 +61,23 @@ def times_of(transaction: Transaction, observer: Observer) -> Times | None:
     had = observer.responses.delivered(transaction.response_end - 1)
     if first is None or last is None or came is None or had is None:
         return None
-    last_ack = _last_ack(transaction.response_end, observer)
     syn = next(
         (seen for packet in _syns(observer) if packet.side == CLIENT for seen in [observer.seen(packet)]), None
     )
     opens = transaction.index == 0 and syn is not None and syn <= first.time
-    end = max(had.time, last.time, last_ack if last_ack is not None else had.time)
-    start = syn if opens and syn is not None else first.time
     own = _came(transaction.response_offset, transaction.response_end, observer)
-    return Times(start, first.time, last.time, came.time, had.time, end, opens, own[0], own[1])
+    return Times(
+        start=syn if opens and syn is not None else first.time,
+        request_first=first.time,
+        request_last=last.time,
+        response_first=came.time,
+        response_last=had.time,
+        end=max(had.time, last.time),
+        last_ack=_last_ack(transaction.response_end, observer),
+        opens_connection=opens,
+        first_byte=own[0],
+        all_bytes=own[1],
+    )
 
 
 def _came(start: int, end: int, observer: Observer) -> tuple[int, int]:
@@ -106,7 +117,6 @@ def partition_of(
     _give_server(transaction, times, observer, previous_end, partition)
     for gap in gaps_of(times, observer):
         partition.pieces(gap.pieces)
-    partition.until(times.end, "client.delayed_ack")
     return partition.waits
 
 

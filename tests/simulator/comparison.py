@@ -206,7 +206,7 @@ def _unequal(true: TrueTransaction, fact: Mapping[str, Any], row: Mapping[str, A
         "request_time": true.times.request_first,
         "request_last_time": true.times.request_last,
         "start_time": true.times.start,
-        "end_time": true.times.end,
+        "last_ack_time": true.times.last_ack,
     }
     if at == "client":
         expected["response_first_time"] = true.times.first_byte
@@ -217,6 +217,8 @@ def _unequal(true: TrueTransaction, fact: Mapping[str, Any], row: Mapping[str, A
 
 
 def _compare_waits(comparison: Comparison, key: Key, true: TrueTransaction, told: _Waits) -> None:
+    # What is told of the time after the last byte, until its ACK, is not judged.
+    told = [(cause, start, min(end, true.times.end)) for cause, start, end in told if start < true.times.end]
     bounds = {bound for wait in true.waits for bound in (wait.start, wait.end)}
     bounds |= {bound for _, *both in told for bound in both}
     for start, end in itertools.pairwise(sorted(bounds)):

@@ -26,11 +26,3 @@ def test_a_window_that_doubled_up_to_the_send_buffer_waits_for_that() -> None:
     buffer = "send_limited.send_buffer"
     told = {cause: length for (true, cause), length in comparison.confusion.items() if true == buffer}
     assert told[buffer] > 0.9 * sum(told.values())
-
-
-def test_a_delayed_ack_is_told_from_a_slow_link_that_several_acks_have_shown() -> None:
-    # A heartbeat of 200 ms acknowledges segments of which each takes 78 ms at 56 kb/s.
-    _, comparison = compared_run(1, 84, at="server")
-    delay = "client.delayed_ack"
-    told = {cause: length for (true, cause), length in comparison.confusion.items() if true == delay}
-    assert told[delay] > 0.8 * sum(told.values())

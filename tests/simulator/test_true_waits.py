@@ -38,10 +38,13 @@ def test_the_path_and_the_servers_work_take_the_same_time_at_both_ends(at):
     assert found == ["0 setup.handshake 50", *(middle if at == "client" else reversed(middle))]
 
 
-def test_a_delayed_last_ack_is_the_clients():
+@pytest.mark.parametrize("at", ["client", "server"])
+def test_the_time_ends_at_the_last_byte_and_not_at_its_delayed_ack(at):
     own = transaction(0, request=(1, 100), response=(1, 1000), received_ms=75, written_ms=75)
-    found = waits("S 75>100 1+1000 ack 101 new\nC 140>165 101+0 ack 1001 delayed_ack", own)
-    assert found[-1] == "0 client.delayed_ack 40"
+    lines = "S 75>100 1+1000 ack 101 new\nC 140>165 101+0 ack 1001 delayed_ack"
+    (true,) = true_transactions(tables(OPENED + lines, [own]), scenario(one_way_ms=25), at=at)
+    assert true.waits[-1].end == true.times.end
+    assert true.times.last_ack - true.times.end == 40_000_000
 
 
 def test_flights_of_slow_start_wait_for_acks_after_the_pace_of_the_link():
