@@ -55,6 +55,13 @@ class Agreement:
     outcomes: list[Outcome]
     sum: Comparison
 
+    @staticmethod
+    def of(outcomes: list[Outcome]) -> Agreement:
+        total = Comparison()
+        for outcome in outcomes:
+            total.add(outcome.comparison)
+        return Agreement(outcomes, total)
+
     @property
     def share(self) -> float:
         """The share of all time on which the causes agree."""
@@ -102,11 +109,7 @@ def agreement_of(seed: int, numbers: Iterable[int], *, at: str, jobs: int | None
         # Polars has threads, which a forked process would wait for in vain.
         with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
             found = list(pool.map(_outcomes, tasks))
-    outcomes = list(itertools.chain.from_iterable(found))
-    total = Comparison()
-    for outcome in outcomes:
-        total.add(outcome.comparison)
-    return Agreement(outcomes, total)
+    return Agreement.of(list(itertools.chain.from_iterable(found)))
 
 
 def _outcomes(task: tuple[int, list[int], str]) -> list[Outcome]:
@@ -136,9 +139,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int)
     options = parser.parse_args(arguments)
     if options.only is not None:
+        from .random_scenarios import random_scenario
         from .runs import shown_run
 
-        print("\n".join(shown_run(options.seed, options.only, at=options.at)))
+        print("\n".join(shown_run(random_scenario(options.seed, options.only), at=options.at)))
         return 0
     started = time.perf_counter()
     agreement = agreement_of(options.seed, range(options.scenarios), at=options.at, jobs=options.jobs)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from reference_sim.strategy import Strategy
     from reference_sim.topology import Loss, Network, Queue
 
-__all__ = ["RandomScenario", "random_scenario"]
+__all__ = ["STRATA", "RandomScenario", "held_out_scenario", "random_scenario", "stratum_of"]
 
 _MS: Final = 10**6
 _S: Final = 10**9
@@ -58,6 +58,11 @@ _GAPS_NS: Final = (1100 * _MS, 1500 * _MS)
 #: Stacks that only talk to their like: no MSS option, or state shared between both ends.
 _ALIKE: Final = ("tahoe-ns", "fulltcp-ns", "reno-ns", "ttcp", "rwbp")
 _KB: Final = 1024
+#: Kinds of servers' stacks: today's kernel, others whose connections have a window each, and those that share it.
+STRATA: Final = ("linux", "other", "shared")
+_TODAYS: Final = "linux-6"
+#: Of so many held-out scenarios in a row, how many are of each kind.
+_HELD_OUT: Final = {"linux": 5, "other": 4, "shared": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +73,38 @@ class RandomScenario:
 
 
 def random_scenario(seed: int, number: int) -> RandomScenario:
-    """The scenario of this number."""
-    draw = random.Random(f"{seed}/{number}")
-    strategy = STRATEGIES[draw.choice(_HTTP)]
-    client, server = _stacks(draw)
+    """The scenario of this number: each stack is as likely as any other."""
+    return _drawn(random.Random(f"{seed}/{number}"), _HTTP, sorted(PRESETS))
+
+
+def held_out_scenario(seed: int, number: int) -> RandomScenario:
+    """The scenario of this number: half of them have today's stack at the server, one in ten a shared window.
+
+    Clients talk to that server alone, to no hub and no cache with a stack of its own.
+    """
+    in_turn = [stratum for stratum, many in _HELD_OUT.items() for _ in range(many)]
+    stratum = in_turn[number % len(in_turn)]
+    servers = sorted(name for name, preset in PRESETS.items() if stratum_of(preset.stack) == stratum)
+    strategies = [
+        name
+        for name in _HTTP
+        if STRATEGIES[name].place is Place.ORIGIN
+        and (stratum == "shared" or "sharing" not in STRATEGIES[name].server_stack)
+    ]
+    return _drawn(random.Random(f"held out/{seed}/{number}"), strategies, servers)
+
+
+def stratum_of(server: Stack) -> str:
+    """Which of :data:`STRATA` a server's stack belongs to."""
+    if server.sharing.value != "none":
+        return "shared"
+    # A strategy that needs a knob otherwise says so behind the stack's name.
+    return "linux" if server.name.split()[0] == _TODAYS else "other"
+
+
+def _drawn(draw: random.Random, strategies: list[str], servers: list[str]) -> RandomScenario:
+    strategy = STRATEGIES[draw.choice(strategies)]
+    client, server = _stacks(draw, servers)
     network, about = _network(draw, strategy)
     rate = min(link.rate for link in network.links if isinstance(link.rate, int))
     page = _page(draw, rate)
@@ -98,9 +131,9 @@ def random_scenario(seed: int, number: int) -> RandomScenario:
     return RandomScenario(scenario, words)
 
 
-def _stacks(draw: random.Random) -> tuple[Stack, Stack]:
-    """Of the client and of the server."""
-    name = draw.choice(sorted(PRESETS))
+def _stacks(draw: random.Random, servers: list[str]) -> tuple[Stack, Stack]:
+    """Of the client and of the server, which is one of ``servers``."""
+    name = draw.choice(servers)
     server = PRESETS[name].stack
     is_shared = server.sharing.value != "none"
     others = [other for other, preset in PRESETS.items() if preset.stack.sharing.value == "none"]

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from reference_sim.scenario import Scenario
 
+    from .random_scenarios import RandomScenario
+
 __all__ = ["compared_run", "run_of", "shown_run"]
 
 
@@ -36,9 +38,8 @@ def run_of(scenario: Scenario, *, at: str) -> Run:
     return Run(vars(simulation.truth), document, told, at)
 
 
-def shown_run(seed: int, number: int, *, at: str) -> Iterator[str]:
+def shown_run(made: RandomScenario, *, at: str) -> Iterator[str]:
     """Both sides of each transaction of a scenario, in words: a cause of the analysis where it differs."""
-    made = random_scenario(seed, number)
     run = run_of(made.scenario, at=at)
     keys = run.keys()
     yield made.words

@@ -18,11 +18,13 @@ from .comparison import Comparison, Key, Run, Told, compared, told_of
 from .random_scenarios import random_scenario
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    import polars as pl
+    from reference_sim.simulation import Simulation
 
-__all__ = ["TOGETHER_MAX", "compared_together"]
+    from .random_scenarios import RandomScenario
+
+__all__ = ["TOGETHER_MAX", "Member", "compared_together", "comparisons_of", "simulated_together"]
 
 #: As many as an octet of an address tells apart; 0 is in the addresses as they are.
 TOGETHER_MAX: Final = 255
@@ -31,11 +33,42 @@ _RECORD_HEADER: Final = struct.Struct("<IIII")
 
 
 @dataclass(frozen=True, slots=True)
-class _Member:
-    words: str
+class Member:
+    """A scenario of a capture that holds several, simulated; its hosts have addresses of their own."""
+
+    made: RandomScenario
     document: Mapping[str, Any]
-    truth: Mapping[str, pl.DataFrame]
-    pcap: bytes
+    simulation: Simulation
+
+    @property
+    def has_loss(self) -> bool:
+        """Whether the network may lose packets, or a queue had no room for one."""
+        is_lossy = any(link.loss for link in self.made.scenario.network.links)
+        return is_lossy or self.simulation.truth.links["drops"].sum() > 0
+
+
+def simulated_together(
+    seed: int, numbers: Sequence[int], *, draw: Callable[[int, int], RandomScenario] = random_scenario
+) -> list[Member]:
+    """At most 255 scenarios, each as ``draw`` makes it of the seed and its number.
+
+    :raises ValueError: there are more.
+    """
+    if len(numbers) > TOGETHER_MAX:
+        raise ValueError(f"{len(numbers)} scenarios; the addresses of one capture tell {TOGETHER_MAX} apart")
+    return [_simulated(draw(seed, number), place) for place, number in enumerate(numbers, start=1)]
+
+
+def comparisons_of(members: Sequence[Member], *, at: str) -> list[Comparison]:
+    """How the analysis of one capture of all compares with the truth of each."""
+    tap = 0 if at == "client" else 1
+    pcaps = [member.simulation.pcap(at=member.simulation.taps[tap]) for member in members]
+    analysis = tcptrace_http.analyze(_merged(pcaps), tables=("packets",), jobs=1)
+    told = _by_place(told_of(analysis, members[0].document["epoch_ns"]))
+    return [
+        compared(Run(vars(member.simulation.truth), member.document, told[place], at))
+        for place, member in enumerate(members, start=1)
+    ]
 
 
 def compared_together(seed: int, numbers: Sequence[int], *, at: str) -> list[tuple[str, Comparison]]:
@@ -43,25 +76,15 @@ def compared_together(seed: int, numbers: Sequence[int], *, at: str) -> list[tup
 
     :raises ValueError: there are more.
     """
-    if len(numbers) > TOGETHER_MAX:
-        raise ValueError(f"{len(numbers)} scenarios; the addresses of one capture tell {TOGETHER_MAX} apart")
-    members = [_simulated(seed, number, place + 1, at=at) for place, number in enumerate(numbers)]
-    capture = _merged([member.pcap for member in members])
-    analysis = tcptrace_http.analyze(capture, tables=("packets",), jobs=1)
-    told = _by_place(told_of(analysis, members[0].document["epoch_ns"]))
-    return [
-        (member.words, compared(Run(member.truth, member.document, told[place + 1], at)))
-        for place, member in enumerate(members)
-    ]
+    members = simulated_together(seed, numbers)
+    found = comparisons_of(members, at=at)
+    return [(member.made.words, comparison) for member, comparison in zip(members, found, strict=True)]
 
 
-def _simulated(seed: int, number: int, place: int, *, at: str) -> _Member:
-    made = random_scenario(seed, number)
+def _simulated(made: RandomScenario, place: int) -> Member:
     document = made.scenario.document()
     document["nodes"] = [_moved(node, place) for node in document["nodes"]]
-    simulation = simulate(document)
-    pcap = simulation.pcap(at=simulation.taps[0 if at == "client" else 1])
-    return _Member(made.words, document, vars(simulation.truth), pcap)
+    return Member(made, document, simulate(document))
 
 
 def _moved(node: Mapping[str, Any], place: int) -> dict[str, Any]:
