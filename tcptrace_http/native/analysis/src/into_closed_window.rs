@@ -1,6 +1,7 @@
 //! A segment's payload that is put by until its receiver is known to have taken it.
 
-use crate::http::Mark;
+use trace_model::Mark;
+
 use crate::reassembly::Piece;
 
 /// What a box of it costs besides its bytes.

@@ -3,10 +3,11 @@
 //! Theory of operation. Packets come one by one, in the order of the capture ([`Analyzer`] is a
 //! [`PacketSink`]). The [`flow_table`] finds the flow, which keeps a [`half`] for each direction,
 //! [`classify`]s the segment, moves acknowledgments and round trips on, puts the payload in order
-//! ([`reassembly`]) and hands it to [`http`]. Trackers follow the data for what the detectors read:
-//! [`pauses`], [`segmentation`] and [`recoveries`] of both directions, and the server's [`flights`] and
-//! [`queues`]. Only when they are asked for are there [`statistics`] of
-//! flows, as tcptrace has them, and [`segments`] with the verdicts of Wireshark's [`tcp_analysis`].
+//! ([`reassembly`]) and hands it to the reader of HTTP ([`tcptrace_http_messages`]). Trackers follow
+//! the data for what the detectors read: [`pauses`], [`segmentation`] and [`recoveries`] of both
+//! directions, and the server's [`flights`] and [`queues`]. Only when they are asked for are
+//! there [`statistics`] of flows, as tcptrace has them, and [`segments`] with the verdicts of
+//! Wireshark's [`tcp_analysis`].
 //!
 //! Finished transactions are handed on as [`exchange`]s, which [`objects`] judges over all flows.
 //!
@@ -41,7 +42,6 @@ mod half;
 mod held;
 mod holes;
 mod hosts;
-pub mod http;
 mod into_closed_window;
 mod jitter;
 mod link_headers;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use tcptrace_http_messages::Output;
 use trace_model::column::Columns;
 use trace_model::rows::{
     EndingsTable, FlawsTable, FlightsTable, FlowStatisticsTable, FlowsTable, LinksTable,
@@ -13,7 +14,6 @@ use crate::anomalies::{push_left_out, Anomalies};
 use crate::bounded::Bounded;
 use crate::exchange::Exchange;
 use crate::held::Held;
-use crate::http::Output;
 use crate::numbered::Numbers;
 use crate::segments::Segments;
 

@@ -23,6 +23,7 @@ mod sockets;
 mod unacknowledged;
 mod usage;
 
+use tcptrace_http_messages::Connection;
 use trace_model::rows::{ClosedBy, Direction, SegmentRow};
 use trace_model::{flags, Packet, Segment};
 
@@ -32,7 +33,6 @@ use crate::echoes::{Echoes, HeardOf};
 use crate::ends::{Endpoint, Key, Side};
 use crate::half::{Half, ACK_AHEAD_MAX};
 use crate::hosts::HostStep;
-use crate::http::Connection;
 use crate::pauses::PauseTracker;
 use crate::recoveries::Recoveries;
 use crate::segment_size::SegmentSize;
