@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use tcptrace_http_messages::Output;
+use tcptrace_tcp::Segments;
 use trace_model::column::Columns;
 use trace_model::rows::{
     EndingsTable, FlawsTable, FlightsTable, FlowStatisticsTable, FlowsTable, LinksTable,
@@ -15,7 +16,6 @@ use crate::bounded::Bounded;
 use crate::exchange::Exchange;
 use crate::held::Held;
 use crate::numbered::Numbers;
-use crate::segments::Segments;
 
 #[derive(Debug, Default)]
 pub struct Tables {

@@ -5,9 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use tcptrace_analysis::reassembly::{
-    Delivery, Piece, Reassembler, WAITING_BYTES_MAX, WAITING_PIECES_MAX,
-};
+use tcptrace_tcp::{Delivery, Piece, Reassembler, WAITING_BYTES_MAX, WAITING_PIECES_MAX};
 use trace_model::Mark;
 
 const STEP_BYTES: usize = 6;

@@ -1,14 +1,13 @@
 //! What a segment tells of losses, before it moves the two directions on.
 
 use tcptrace_http_messages::Message;
+use tcptrace_tcp::{Class, Side};
 use trace_model::rows::RecoveryKind;
 use trace_model::{flags, Packet, Segment};
 
 use super::asked_proxy::asks_proxy;
 use super::sent_before::sends_nothing_before;
 use super::Flow;
-use crate::classify::Class;
-use crate::ends::Side;
 use crate::recoveries::{Heard, Known, Rows, Sent, Span};
 use crate::shared_windows::WrittenAt;
 use crate::tables::Tables;

@@ -87,6 +87,7 @@ impl Waiting {
     }
 }
 
+/// Puts the payload of one direction in order.
 #[derive(Debug, Default)]
 pub struct Reassembler {
     delivered: i64,

@@ -35,6 +35,7 @@ impl EarlyPiece {
     }
 }
 
+/// What came before the SYN-ACK of its sender.
 #[derive(Debug, Default)]
 pub struct Early {
     pieces: Vec<EarlyPiece>,
@@ -113,6 +114,7 @@ impl Early {
         taken
     }
 
+    /// Whether nothing is kept.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.pieces.is_empty()

@@ -20,6 +20,7 @@ pub struct IntoClosedWindow {
 }
 
 impl IntoClosedWindow {
+    /// Puts a piece by.
     #[must_use]
     pub fn of(piece: Piece<'_>) -> Self {
         IntoClosedWindow {
@@ -32,6 +33,7 @@ impl IntoClosedWindow {
         }
     }
 
+    /// The piece that was put by.
     #[must_use]
     pub fn piece(&self) -> Piece<'_> {
         Piece {
