@@ -12,7 +12,7 @@ from polars.testing import assert_frame_equal
 
 import tcptrace_http
 
-# analysis/src/segments.rs
+# tcp/src/segments.rs
 WINDOW_ROWS = 2**20
 MEGABYTE = 1_000_000
 # VmHWM is of this program alone: ru_maxrss is at least what the process had that started it.

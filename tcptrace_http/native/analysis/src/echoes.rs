@@ -10,9 +10,8 @@
 
 use std::collections::VecDeque;
 
+use tcptrace_tcp::{counted_ns, SenderClock, SKEW_MAX_SHARE};
 use trace_model::Timestamps;
-
-use crate::queues::{counted_ns, SenderClock, SKEW_MAX_SHARE};
 
 /// Timestamps of half a second on their way, of a clock that counts milliseconds. Without the oldest a sender may have
 /// heard more than it had.

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
+use tcptrace_http_messages::Transaction;
 use trace_model::rows::TransactionRow;
-use trace_model::IpAddress;
-
-use crate::http::{Mark, Transaction};
+use trace_model::{IpAddress, Mark};
 
 /// A smaller body comes in one segment with its head, as an answer without a body does: the payload
 /// of a segment on Ethernet.

@@ -1,9 +1,9 @@
 //! In which ways the capture of a flow falls short of what was on the wire.
 
+use tcptrace_tcp::Half;
 use trace_model::rows::{Direction, Flaw, FlawRow};
 
 use crate::flow::Flow;
-use crate::half::Half;
 
 /// A hole of a single number may be a FIN, which is no data.
 const NUMBER_OF_FIN: u64 = 1;

@@ -9,12 +9,12 @@ mod after_idle;
 mod data;
 mod flight;
 
+use tcptrace_tcp::TIMEOUT_MIN_NS;
 use trace_model::rows::{FlightRow, FlightsTable};
 
 use crate::bounded::Bounded;
 use crate::finished_message::FinishedMessage;
 use crate::grown_window::GrownWindow;
-use crate::timeouts::TIMEOUT_MIN_NS;
 use after_idle::AfterIdle;
 use flight::{are_steady, ends_flight, Flight};
 

@@ -9,14 +9,13 @@ use std::cmp::Reverse;
 use std::collections::VecDeque;
 
 use hashbrown::HashTable;
+use tcptrace_tcp::{Endpoint, FlowFacts, Hosts, Key};
 use trace_model::{AnomalyKind, Packet, Segment};
 
 use crate::ending_row::ending_row;
-use crate::ends::{Endpoint, Key};
 use crate::flaws::flaws;
 use crate::flow::Flow;
 use crate::flow_row::flow_row;
-use crate::hosts::Hosts;
 use crate::shared_windows::SharedWindows;
 use crate::tables::Tables;
 
@@ -393,6 +392,12 @@ fn finish(flow: &mut Flow, shared_windows: &SharedWindows, tables: &mut Tables) 
         tables.flaws.push(&flaw);
     }
     if let (Some(table), Some(statistics)) = (&mut tables.flow_statistics, &flow.statistics) {
-        table.push(&statistics.row(flow));
+        table.push(&statistics.row(&FlowFacts {
+            client: flow.client,
+            client_half: flow.client_half(),
+            server_half: flow.server_half(),
+            start_ns: flow.start_ns,
+            end_ns: flow.end_ns,
+        }));
     }
 }

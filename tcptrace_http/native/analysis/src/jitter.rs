@@ -1,6 +1,6 @@
 //! How exactly the times of a capture tell what let a packet go.
 
-use crate::timeouts::DELAYED_ACK_MIN_NS;
+use tcptrace_tcp::DELAYED_ACK_MIN_NS;
 
 /// Data follows the ACK that lets it go by the path, what it takes itself and no more than this: hosts schedule and
 /// paths vary by less, and what comes as close does so by no chance.

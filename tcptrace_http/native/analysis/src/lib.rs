@@ -1,12 +1,12 @@
 //! The analyzer: packets in; flows, segments, HTTP transactions, pauses and flights out.
 //!
 //! Theory of operation. Packets come one by one, in the order of the capture ([`Analyzer`] is a
-//! [`PacketSink`]). The [`flow_table`] finds the flow, which keeps a [`half`] for each direction,
-//! [`classify`]s the segment, moves acknowledgments and round trips on, puts the payload in order
-//! ([`reassembly`]) and hands it to [`http`]. Trackers follow the data for what the detectors read:
-//! [`pauses`], [`segmentation`] and [`recoveries`] of both directions, and the server's [`flights`] and
-//! [`queues`]. Only when they are asked for are there [`statistics`] of
-//! flows, as tcptrace has them, and [`segments`] with the verdicts of Wireshark's [`tcp_analysis`].
+//! [`PacketSink`]). The [`flow_table`] finds the flow, which keeps a half for each direction, classifies
+//! the segment, moves acknowledgments and round trips on, puts the payload in order (all in
+//! [`tcptrace_tcp`]) and hands it to the reader of HTTP ([`tcptrace_http_messages`]). Trackers follow
+//! the data for what the detectors read: [`pauses`], [`segmentation`] and [`recoveries`] of both
+//! directions, and the server's [`flights`] and [`queues`]. Only when they are asked for are there
+//! statistics of flows, as tcptrace has them, and [`Segments`] with the verdicts of Wireshark.
 //!
 //! Finished transactions are handed on as [`exchange`]s, which [`objects`] judges over all flows.
 //!
@@ -22,13 +22,8 @@ mod bottleneck;
 mod bounded;
 mod bundles;
 mod byte_time;
-mod classify;
-mod cut;
-mod duplicate_acks;
-mod early;
 mod echoes;
 mod ending_row;
-mod ends;
 mod exchange;
 mod finished_message;
 mod flaws;
@@ -37,45 +32,28 @@ mod flow;
 mod flow_row;
 mod flow_table;
 mod grown_window;
-mod half;
 mod held;
-mod holes;
-mod hosts;
-pub mod http;
-mod into_closed_window;
 mod jitter;
 mod link_headers;
 mod link_margins;
 mod long_waits;
 mod numbered;
-mod numbering;
 mod objects;
 mod observation;
-mod orientation;
 mod pages;
 mod pauses;
 mod queues;
-/// Public for tests/fuzz only.
-#[doc(hidden)]
-pub mod reassembly;
 mod recoveries;
-mod segment_size;
 mod segmentation;
-mod segments;
 mod serialization;
 mod shared_windows;
-mod statistics;
 mod tables;
-mod tcp_analysis;
-mod timeouts;
 mod transaction_row;
 mod used_window;
 mod waits;
 
 #[cfg(test)]
 mod flow_tests;
-#[cfg(test)]
-mod test_packets;
 
 use trace_model::column::Columns;
 use trace_model::{Anomaly, Packet, PacketSink};
@@ -88,8 +66,8 @@ pub use crate::long_waits::flows_that_waited;
 pub use crate::numbered::Numbers;
 pub use crate::objects::Objects;
 pub use crate::pages::{PageTables, Pages, Stalled};
-pub use crate::segments::Segments;
 pub use crate::tables::{AnomaliesGiven, Batch, Tables};
+pub use tcptrace_tcp::Segments;
 
 /// What is asked for beyond the tables that are always made.
 #[derive(Debug, Default)]

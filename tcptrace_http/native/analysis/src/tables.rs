@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use tcptrace_http_messages::Output;
+use tcptrace_tcp::Segments;
 use trace_model::column::Columns;
 use trace_model::rows::{
     EndingsTable, FlawsTable, FlightsTable, FlowStatisticsTable, FlowsTable, LinksTable,
@@ -13,9 +15,7 @@ use crate::anomalies::{push_left_out, Anomalies};
 use crate::bounded::Bounded;
 use crate::exchange::Exchange;
 use crate::held::Held;
-use crate::http::Output;
 use crate::numbered::Numbers;
-use crate::segments::Segments;
 
 #[derive(Debug, Default)]
 pub struct Tables {

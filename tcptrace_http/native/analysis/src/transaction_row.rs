@@ -1,8 +1,7 @@
 //! The rows of a transaction: in the transactions table, and for the links of a document in `links`.
 
+use tcptrace_http_messages::{Framing, Links, Message, Transaction};
 use trace_model::rows::{Framing as FramingWord, HttpVersion, LinkRow, TransactionRow};
-
-use crate::http::{Framing, Links, Message, Transaction};
 
 /// Transaction `index` of `flow`; its last ACK is filled in when it comes.
 #[must_use]

@@ -10,12 +10,14 @@ mod anomaly;
 pub mod blocks;
 pub mod column;
 mod direction;
+mod mark;
 mod packet;
 pub mod packets;
 pub mod rows;
 mod seq_number;
 
 pub use anomaly::{Anomaly, AnomalyKind};
+pub use mark::Mark;
 pub use packet::{
     flags, IpAddress, LinkType, Network, Packet, PacketSink, SackBlocks, Segment, TcpOptions,
     Timestamps,

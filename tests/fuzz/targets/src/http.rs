@@ -3,7 +3,7 @@
 //! Bytes of 0xe0 and above begin a segment, or what is in its place, and say what it is; all up to
 //! the next such byte is its text. So text stays text when some of it is removed or inserted.
 
-use tcptrace_analysis::http::{Connection, Direction, End, Mark, Message, Output};
+use tcptrace_http_messages::{Connection, Direction, End, Mark, Message, Output};
 
 use crate::numbers::Numbers;
 

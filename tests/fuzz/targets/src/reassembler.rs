@@ -5,10 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use tcptrace_analysis::http::Mark;
-use tcptrace_analysis::reassembly::{
-    Delivery, Piece, Reassembler, WAITING_BYTES_MAX, WAITING_PIECES_MAX,
-};
+use tcptrace_tcp::{Delivery, Piece, Reassembler, WAITING_BYTES_MAX, WAITING_PIECES_MAX};
+use trace_model::Mark;
 
 const STEP_BYTES: usize = 6;
 /// Beyond this a piece of 255 bytes might bring in the limits, which the model does not have.

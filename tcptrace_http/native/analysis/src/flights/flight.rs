@@ -1,7 +1,8 @@
 //! A flight: what a sender sends until it waits for ACKs.
 
+use tcptrace_tcp::TIMEOUT_MIN_NS;
+
 use super::data::FlightData;
-use crate::timeouts::TIMEOUT_MIN_NS;
 
 /// A wait of this part of the round trip ends a flight: ACK clocking fills less, a window more.
 const FLIGHT_GAP_NUMERATOR: i64 = 35;

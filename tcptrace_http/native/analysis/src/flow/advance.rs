@@ -1,12 +1,9 @@
 //! A sender's state, as its segments move it on.
 
+use tcptrace_tcp::{Class, Hole, Outstanding, Side};
 use trace_model::{flags, Packet, Segment};
 
 use super::{moment, Flow};
-use crate::classify::Class;
-use crate::ends::Side;
-use crate::half::Outstanding;
-use crate::holes::Hole;
 use crate::recoveries::RecoveryKind;
 
 /// Data that a one-sided capture leaves unacknowledged: more would only cost memory.

@@ -1,13 +1,9 @@
 //! What a server sends before its SYN-ACK is seen waits until it is known to have arrived.
 
-use trace_model::{flags, Packet, Segment};
+use tcptrace_tcp::{Class, EarlyPiece, Piece, Side};
+use trace_model::{flags, Mark, Packet, Segment};
 
 use super::Flow;
-use crate::classify::Class;
-use crate::early::EarlyPiece;
-use crate::ends::Side;
-use crate::http::Mark;
-use crate::reassembly::Piece;
 use crate::tables::Tables;
 
 impl Flow {

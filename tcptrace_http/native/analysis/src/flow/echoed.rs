@@ -1,10 +1,10 @@
 //! What the server had heard when it sent, by the timestamps that it echoes.
 
+use tcptrace_tcp::Side;
 use trace_model::{flags, Segment};
 
 use super::Flow;
 use crate::echoes::HeardOf;
-use crate::ends::Side;
 
 impl Flow {
     /// A segment that begins there goes by. The server echoes the client's timestamp if it has acknowledged all before.

@@ -2,14 +2,13 @@
 
 use std::collections::VecDeque;
 
+use tcptrace_http_messages::End;
+use tcptrace_tcp::{Half, Side, ACK_AHEAD_MAX};
 use trace_model::rows::ClosedBy;
-use trace_model::{flags, AnomalyKind, Packet, Segment};
+use trace_model::{flags, AnomalyKind, Mark, Packet, Segment};
 
 use super::usage::{Close, Closing};
 use super::Flow;
-use crate::ends::Side;
-use crate::half::{Half, ACK_AHEAD_MAX};
-use crate::http::{End, Mark};
 use crate::tables::Tables;
 
 /// How long data may be on its way to who has reset the connection, if no round trip is known: the

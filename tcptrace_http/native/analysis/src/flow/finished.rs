@@ -1,5 +1,6 @@
 //! Finished transactions become rows, once what they waited for can be told.
 
+use tcptrace_http_messages::{Message, Transaction};
 use trace_model::rows::{Direction, TransactionRow};
 use trace_model::Packet;
 
@@ -8,7 +9,6 @@ use super::unacknowledged::Waiting;
 use super::Flow;
 use crate::exchange::{is_notable, Details, Exchange, Noted};
 use crate::finished_message::FinishedMessage;
-use crate::http::{self, Message};
 use crate::tables::Tables;
 use crate::transaction_row::{link_rows, transaction_row};
 use crate::waits::{Moment, Waits};
@@ -38,7 +38,7 @@ impl Flow {
         tables.http_output = output;
     }
 
-    pub(super) fn finished(&mut self, mut transaction: http::Transaction, tables: &mut Tables) {
+    pub(super) fn finished(&mut self, mut transaction: Transaction, tables: &mut Tables) {
         let index = self.usage.add(&transaction);
         let flow = self.number;
         let framed = |message: &Option<Box<Message>>, direction| {

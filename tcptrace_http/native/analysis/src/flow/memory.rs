@@ -1,10 +1,9 @@
 //! What a flow holds for later, and what becomes of it when all flows hold too much.
 
-use trace_model::{AnomalyKind, Packet};
+use tcptrace_tcp::Side;
+use trace_model::{AnomalyKind, Mark, Packet};
 
 use super::Flow;
-use crate::ends::Side;
-use crate::http::Mark;
 use crate::tables::Tables;
 
 impl Flow {

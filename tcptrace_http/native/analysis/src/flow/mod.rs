@@ -23,22 +23,18 @@ mod sockets;
 mod unacknowledged;
 mod usage;
 
+use tcptrace_http_messages::Connection;
+use tcptrace_tcp::{
+    classify, Class, Cut, Endpoint, Half, HostStep, Key, SegmentSize, Side, Statistics,
+    TcpAnalysis, ACK_AHEAD_MAX,
+};
 use trace_model::rows::{ClosedBy, Direction, SegmentRow};
 use trace_model::{flags, Packet, Segment};
 
-use crate::classify::{classify, Class};
-use crate::cut::Cut;
 use crate::echoes::{Echoes, HeardOf};
-use crate::ends::{Endpoint, Key, Side};
-use crate::half::{Half, ACK_AHEAD_MAX};
-use crate::hosts::HostStep;
-use crate::http::Connection;
 use crate::pauses::PauseTracker;
 use crate::recoveries::Recoveries;
-use crate::segment_size::SegmentSize;
-use crate::statistics::Statistics;
 use crate::tables::Tables;
-use crate::tcp_analysis::TcpAnalysis;
 use crate::waits::{Moment, Setup, Waits};
 use followed::Followed;
 use unacknowledged::Unacknowledged;

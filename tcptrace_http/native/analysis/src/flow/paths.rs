@@ -1,7 +1,8 @@
 //! The path of a connection, of its transactions and of data as it comes.
 
+use tcptrace_tcp::Side;
+
 use super::Flow;
-use crate::ends::Side;
 use crate::waits;
 
 impl Flow {

@@ -1,13 +1,11 @@
 //! Payload on its way to HTTP, and what comes back from there.
 
+use tcptrace_http_messages::Connection;
+use tcptrace_tcp::{Delivery, Half, Piece, Reassembler, Side};
 use trace_model::rows::Direction;
-use trace_model::{flags, AnomalyKind, Packet, Segment};
+use trace_model::{flags, AnomalyKind, Mark, Packet, Segment};
 
 use super::Flow;
-use crate::ends::Side;
-use crate::half::Half;
-use crate::http::{Connection, Mark};
-use crate::reassembly::{Delivery, Piece, Reassembler};
 use crate::tables::Tables;
 use crate::waits::{Moment, Waits};
 

@@ -1,14 +1,13 @@
 //! What a segment tells of losses, before it moves the two directions on.
 
+use tcptrace_http_messages::Message;
+use tcptrace_tcp::{Class, Side};
 use trace_model::rows::RecoveryKind;
 use trace_model::{flags, Packet, Segment};
 
 use super::asked_proxy::asks_proxy;
 use super::sent_before::sends_nothing_before;
 use super::Flow;
-use crate::classify::Class;
-use crate::ends::Side;
-use crate::http;
 use crate::recoveries::{Heard, Known, Rows, Sent, Span};
 use crate::shared_windows::WrittenAt;
 use crate::tables::Tables;
@@ -389,7 +388,7 @@ impl Flow {
 }
 
 /// Where a message of transaction `index` lies, in offsets of its half.
-pub(super) fn span_of(index: u32, message: Option<&http::Message>) -> Option<Span> {
+pub(super) fn span_of(index: u32, message: Option<&Message>) -> Option<Span> {
     let offset = |place: u64| i64::try_from(place).unwrap_or(i64::MAX).saturating_add(1);
     message.map(|message| Span {
         transaction: index,

@@ -7,11 +7,9 @@
 //! An ACK that covers it though no copy came, data behind it that nobody refused, or the end of the flow mean
 //! that it was taken when it came.
 
+use tcptrace_tcp::{Half, IntoClosedWindow, Piece, Side};
+
 use super::Flow;
-use crate::ends::Side;
-use crate::half::Half;
-use crate::into_closed_window::IntoClosedWindow;
-use crate::reassembly::Piece;
 use crate::tables::Tables;
 
 impl Flow {

@@ -1,9 +1,9 @@
 //! Which side of a connection is the client.
 
+use tcptrace_tcp::{starts_like_http, Side, Spoken};
+
 use super::Flow;
-use crate::ends::Side;
 use crate::flights::FlightTracker;
-use crate::orientation::{starts_like_http, Spoken};
 use crate::pauses::PauseTracker;
 
 impl Flow {

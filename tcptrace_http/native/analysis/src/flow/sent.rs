@@ -1,11 +1,10 @@
 //! What a segment does to its sender and to its peer: acknowledgments, round trips, waits and pauses.
 
+use tcptrace_tcp::{Class, Side};
 use trace_model::{flags, Packet, Segment};
 
 use super::round_trips::Acked;
 use super::{moment, Flow};
-use crate::classify::Class;
-use crate::ends::Side;
 use crate::flights::FlightData;
 use crate::observation::PATH_MIN_NS;
 use crate::pauses::{AckSeen, Path, SentData};

@@ -1,6 +1,7 @@
 //! How a connection is used: what its requests asked for, what its responses allowed, how it was closed.
 
-use crate::http::{Framing, Mark, Message, Transaction};
+use tcptrace_http_messages::{Framing, Message, Transaction};
+use trace_model::Mark;
 
 /// A FIN or RST as it was seen.
 #[derive(Clone, Copy, Debug)]

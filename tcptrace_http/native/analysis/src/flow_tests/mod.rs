@@ -6,10 +6,10 @@ mod repeats;
 mod resets;
 mod shares_late;
 
+use tcptrace_tcp::test_packets::{packet, segment};
 use trace_model::column::{Columns, Values};
 use trace_model::{flags, IpAddress, PacketSink, Segment, SeqNumber, TcpOptions};
 
-use crate::test_packets::{packet, segment};
 use crate::{Analyzer, Options, Segments, Tables};
 
 const CLIENT: ([u8; 4], u16) = ([10, 0, 0, 1], 40_000);

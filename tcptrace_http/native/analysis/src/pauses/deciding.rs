@@ -166,8 +166,8 @@ mod tests {
     use super::*;
     use crate::bounded::Bounded;
     use crate::finished_message::FinishedMessage;
-    use crate::half::Acknowledged;
     use crate::waits::Moment;
+    use tcptrace_tcp::Acknowledged;
     use trace_model::rows::{Direction, PausesTable, SegmentationTable};
 
     const MS: i64 = 1_000_000;

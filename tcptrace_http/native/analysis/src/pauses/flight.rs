@@ -1,10 +1,11 @@
 //! What a sender had in flight when data left, as the ACKs that had come to it by then tell.
 
+use tcptrace_tcp::TIMEOUT_MIN_NS;
+
 use super::pause::PeerAck;
 use super::used::Growth;
 use super::{Path, PauseTracker, SentData};
 use super::{ACK_AGE_SLACK_NS, DISPROOF_MARGIN_NS, RELEASE_MAX_NS, RELEASE_RTT_SHARE};
-use crate::timeouts::TIMEOUT_MIN_NS;
 
 impl PauseTracker {
     /// Whether all had been acknowledged, early enough for that to have released the data.

@@ -25,9 +25,10 @@ mod used;
 
 use std::collections::VecDeque;
 
+use tcptrace_tcp::Acknowledged;
+
 use crate::bottleneck::Bottleneck;
 use crate::finished_message::FinishedMessage;
-use crate::half::Acknowledged;
 use crate::segmentation::Counted;
 use crate::serialization::Serialization;
 use busy_link::BusyLink;

@@ -1,9 +1,10 @@
 //! Short segments that Nagle's algorithm would have held: proof that it was off.
 
+use tcptrace_tcp::OPTIONS_BYTES;
+
 use super::pause::ShortSegment;
 use super::DISPROOF_MARGIN_NS;
 use super::{Path, PauseTracker, SentData};
-use crate::segment_size::OPTIONS_BYTES;
 
 /// Short segments that are remembered. Nagle's algorithm lets one be outstanding; a sender without
 /// it makes many, but then nothing waits for them.

@@ -1,10 +1,10 @@
 //! One recovery while it goes on, and until its transaction is known.
 
+use tcptrace_tcp::TIMED_OUT_MIN_NS;
 use trace_model::rows::{RecoveryKind, RecoveryRow, SpuriousEvidence};
 
 use super::known::{Known, Sent};
 use super::Heard;
-use crate::timeouts::TIMED_OUT_MIN_NS;
 
 /// The ACK for what was sent again tells that the original had arrived, if it comes within this part
 /// of the least round trip; a tenth is for the noise of hosts.

@@ -1,12 +1,11 @@
 //! What made a sender send something again, by how long it had heard nothing and what it had heard.
 
-use crate::duplicate_acks::DUPLICATE_ACKS;
-use crate::jitter::{AT_ONCE_MAX_NS, CLOSE_NS};
-use crate::shared_windows::Unheard;
-use crate::timeouts::{probe_after_ns, TIMED_OUT_MIN_NS};
+use tcptrace_tcp::{probe_after_ns, DUPLICATE_ACKS, TIMED_OUT_MIN_NS};
 use trace_model::rows::RecoveryKind;
 
 use super::known::{Known, Sent, NEAR_MAX_NS};
+use crate::jitter::{AT_ONCE_MAX_NS, CLOSE_NS};
+use crate::shared_windows::Unheard;
 
 /// A receiver acknowledges at least every second full segment (RFC 1122, section 4.2.3.2).
 const SEGMENTS_AN_ACK: i64 = 2;

@@ -1,10 +1,9 @@
 //! A segment that was sent, and what is known of its direction at that time: how long its sender waited, and for what.
 
-use crate::classify::Class;
-use crate::duplicate_acks::DUPLICATE_ACKS;
+use tcptrace_tcp::{probe_after_ns, Class, DUPLICATE_ACKS, TIMED_OUT_MIN_NS};
+
 use crate::jitter::AT_ONCE_MAX_NS;
 use crate::shared_windows::Unheard;
-use crate::timeouts::{probe_after_ns, TIMED_OUT_MIN_NS};
 
 /// Data that follows other data of the flow sooner than this, or than this part of the round trip, was
 /// not waited for: it is the pace of ACKs.

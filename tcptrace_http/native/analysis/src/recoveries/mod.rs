@@ -23,6 +23,7 @@ mod row;
 mod tracker;
 mod window;
 
+use tcptrace_tcp::{Class, Side};
 use trace_model::rows::{Direction, RecoveriesTable};
 use trace_model::Segment;
 
@@ -32,8 +33,6 @@ pub use trace_model::rows::RecoveryKind;
 
 use self::tracker::Tracker;
 use crate::bounded::Bounded;
-use crate::classify::Class;
-use crate::ends::Side;
 
 /// An ACK, before it moves the state of the data's direction on.
 #[derive(Clone, Copy)]

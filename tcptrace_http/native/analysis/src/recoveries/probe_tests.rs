@@ -1,10 +1,10 @@
 //! What shows a hole may have been a probe.
 
+use tcptrace_tcp::Class;
 use trace_model::rows::{RecoveryKind, SpuriousEvidence};
 
 use super::known::{Known, Sent};
 use super::tracker::Tracker;
-use crate::classify::Class;
 use crate::shared_windows::Unheard;
 
 const MS: i64 = 1_000_000;

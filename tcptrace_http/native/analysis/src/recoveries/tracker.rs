@@ -7,6 +7,7 @@ mod tests;
 
 use std::collections::VecDeque;
 
+use tcptrace_tcp::TIMED_OUT_MIN_NS;
 use trace_model::rows::{RecoveryKind, RecoveryRow};
 
 use self::lost_tail::LostTail;
@@ -17,7 +18,6 @@ use super::known::{Known, Sent, SILENCE_MIN_NS, SILENCE_RTT_SHARE};
 use super::open_holes::OpenHoles;
 use super::row::row;
 use super::window::ClosedWindow;
-use crate::timeouts::TIMED_OUT_MIN_NS;
 
 /// Recoveries that are over and wait for their transaction and for a D-SACK.
 const RECENT_MAX: usize = 64;

@@ -5,11 +5,12 @@
 //! lost data with it. An answer that comes all the same, before its sender's timer can have run out, had been waiting
 //! for its data (RFC 1644, section 3.2).
 
+use tcptrace_tcp::TIMEOUT_MIN_NS;
+
 use super::connection::Connection;
 use super::departures::Left;
 use super::host_pair::HostPair;
 use crate::jitter::CLOSE_NS;
-use crate::timeouts::TIMEOUT_MIN_NS;
 
 impl HostPair {
     /// The SYN of a connection is answered for the first time: those before it that are not, have been missed.

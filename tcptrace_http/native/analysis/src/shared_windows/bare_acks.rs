@@ -3,8 +3,9 @@
 //! A FIN, or an ACK, has the number of what follows the data before it (RFC 9293, section 3.10.7.4): where that is more
 //! than came, the rest is missing; where it is no more, nothing was sent that did not come.
 
+use tcptrace_tcp::HostStep;
+
 use super::HostPair;
-use crate::hosts::HostStep;
 
 impl HostPair {
     /// One of the connection of these ports comes, of which data came last at `since_ns`; so far behind what came of that is

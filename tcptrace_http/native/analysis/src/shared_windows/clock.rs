@@ -9,10 +9,11 @@
 //! beginning.
 //! An ACK of another connection that comes in between lets neither go: it makes room when it comes.
 
+use tcptrace_tcp::TIMEOUT_MIN_NS;
+
 use super::ack::Ack;
 use super::host_pair::HostPair;
 use crate::jitter::CLOSE_NS;
-use crate::timeouts::TIMEOUT_MIN_NS;
 
 /// As much of a link's time may be its sender's pace instead, so that data comes sooner by it: a full segment at
 /// 12 Mbit/s.

@@ -1,10 +1,11 @@
 //! How a loss closes the window of all connections: by half of what they had in flight when that left.
 
+use tcptrace_tcp::FULL_SEGMENT_BYTES;
+
 use super::departures::Left;
 use super::host_pair::HostPair;
 use super::threshold::{half, InFlight};
 use crate::jitter::CLOSE_NS;
-use crate::segment_size::FULL_SEGMENT_BYTES;
 
 impl HostPair {
     pub(super) fn full_bytes(&self) -> i64 {

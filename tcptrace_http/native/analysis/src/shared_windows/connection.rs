@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use tcptrace_tcp::SenderClock;
 use trace_model::{flags, Segment, SeqNumber};
 
 use super::bare::Question;
@@ -12,7 +13,6 @@ use super::inherited::Beginning;
 use super::largest::Mark;
 use super::part::Part;
 use super::uplink::Standing;
-use crate::queues::SenderClock;
 use crate::used_window::UsedWindow;
 
 /// No timer sends a SYN-ACK again sooner (RFC 6298, section 2.1).

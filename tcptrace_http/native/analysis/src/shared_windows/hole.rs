@@ -1,8 +1,9 @@
 //! What is missing of a connection, as what comes behind it shows.
 
+use tcptrace_tcp::FULL_SEGMENT_BYTES;
+
 use super::host_pair::HostPair;
 use super::missing_packets::Missing;
-use crate::segment_size::FULL_SEGMENT_BYTES;
 
 impl HostPair {
     /// So many bytes are missing of a connection, which were sent since `since_ns`: the first packet of those.

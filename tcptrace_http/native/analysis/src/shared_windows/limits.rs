@@ -1,11 +1,12 @@
 //! What data of any connection waited for, by the window that all of them use together.
 
+use tcptrace_tcp::DELAYED_ACK_MAX_NS;
+
 use super::ack::Release;
 use super::host_pair::HostPair;
 use super::ledger::FLAGS_BYTES;
 use super::window::Held;
 use crate::jitter::{late_max_ns, EARLY_MAX_NS};
-use crate::timeouts::DELAYED_ACK_MAX_NS;
 use crate::used_window::Limit;
 
 /// How data of a connection left that comes after a pause.

@@ -2,6 +2,7 @@
 
 mod told_by_others;
 
+use tcptrace_tcp::{HostStep, TIMED_OUT_MIN_NS, TIMEOUT_MIN_NS};
 use trace_model::{flags, Segment, SeqNumber};
 
 use super::ack::Ack;
@@ -11,9 +12,7 @@ use super::leaving::Unheard;
 use super::missing_packets::Missing;
 use super::timed_out::{TimedOut, LEAST_TIMER_NS};
 use super::writes::WrittenAt;
-use crate::hosts::HostStep;
 use crate::jitter::CLOSE_NS;
-use crate::timeouts::{TIMED_OUT_MIN_NS, TIMEOUT_MIN_NS};
 
 /// What the numbers of the server tell when a packet comes.
 #[derive(Clone, Copy, Debug, Default)]

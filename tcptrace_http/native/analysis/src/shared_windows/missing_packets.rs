@@ -7,9 +7,10 @@
 
 use std::collections::VecDeque;
 
+use tcptrace_tcp::TIMEOUT_MIN_NS;
+
 use super::departures::Left;
 use crate::jitter::CLOSE_NS;
-use crate::timeouts::TIMEOUT_MIN_NS;
 
 /// Packets that are remembered: a flight of which nothing came.
 const MISSING_MAX: u32 = 256;

@@ -98,11 +98,11 @@ mod writes;
 use std::hash::BuildHasher;
 
 use foldhash::fast::FixedState;
+use tcptrace_tcp::HostStep;
 use trace_model::{flags, IpAddress, Packet, Segment};
 
 use crate::arrivals::Arrivals;
 use crate::byte_time::ByteTime;
-use crate::hosts::HostStep;
 use crate::used_window::{Limit, Sockets};
 use host_pair::HostPair;
 

@@ -1,10 +1,11 @@
 //! What the slowest link takes for a segment, as far as segments that came at once tell.
 
+use tcptrace_tcp::FULL_SEGMENT_BYTES;
+
 use super::early::Train;
 use crate::arrivals::OUTLASTED;
 use crate::byte_time::{self, PICOSECONDS};
 use crate::jitter::CLOSE_NS;
-use crate::segment_size::FULL_SEGMENT_BYTES;
 
 /// A segment that takes as long on the slowest link as its payload is long: what follows at once tells its pace.
 pub(super) const FULL_BYTES_MIN: u32 = 500;

@@ -5,8 +5,9 @@
 //! segment go, of whichever connection, and a clock the next, until an ACK of the first comes. What had waited since
 //! before the timer ran out did not come just then because its server was done.
 
+use tcptrace_tcp::{DELAYED_ACK_MAX_NS, TIMEOUT_MIN_NS};
+
 use super::host_pair::HostPair;
-use crate::timeouts::{DELAYED_ACK_MAX_NS, TIMEOUT_MIN_NS};
 
 impl HostPair {
     /// New data comes behind which nothing was in flight, on whichever connection, and none before it since that time:

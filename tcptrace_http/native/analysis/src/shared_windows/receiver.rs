@@ -4,7 +4,7 @@
 //! as missing (NetBSD 1.2.1) or that puts segments together before it looks at them waits for a third one, and
 //! acknowledges two when its timer runs out.
 
-use crate::timeouts::DELAYED_ACK_MAX_NS;
+use tcptrace_tcp::DELAYED_ACK_MAX_NS;
 
 /// So many ACKs of a single segment that nothing delays show that none is: one of them may be of a reader.
 const EACH_MIN: u32 = 2;

@@ -5,9 +5,10 @@
 //! that went on before it. So that is no less likely by chance than within the time since the first of them went on,
 //! however long each had been silent.
 
+use tcptrace_tcp::TIMEOUT_MIN_NS;
+
 use super::flight::Coming;
 use super::host_pair::HostPair;
-use crate::timeouts::TIMEOUT_MIN_NS;
 
 impl HostPair {
     /// Data of the server comes by, on whichever connection: a timer may have let it go if all were silent for so long.

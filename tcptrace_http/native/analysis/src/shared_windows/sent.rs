@@ -1,5 +1,6 @@
 //! What comes from the server of a pair.
 
+use tcptrace_tcp::FULL_SEGMENT_BYTES;
 use trace_model::Segment;
 
 use super::ack::{Ack, Release};
@@ -20,7 +21,6 @@ use super::release::TOGETHER_NS;
 use super::threshold::OPTIONS_BYTES;
 use super::Sharing;
 use crate::jitter::CLOSE_NS;
-use crate::segment_size::FULL_SEGMENT_BYTES;
 
 impl HostPair {
     /// A segment of the server comes by, which stood in the queue of the slowest link for at most so long.

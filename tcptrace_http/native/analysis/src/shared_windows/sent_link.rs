@@ -6,12 +6,12 @@
 //! as closely as the link lets it, which is taken to be no faster in that direction. Whether a link has headers of its
 //! own is not known; of a request they are a large part, of a full segment they are none.
 
+use tcptrace_tcp::{DELAYED_ACK_SEGMENTS, FULL_SEGMENT_BYTES};
+
 use super::asked::Closest;
 use super::link_times::LinkTime;
 use crate::byte_time::{per_byte, takes_ns, ByteTime, HEADER_BYTES, SERIAL_HEADER_BYTES};
 use crate::link_margins::{BOUNDS_AGREEING_MIN, BOUNDS_AGREE_SHARE, QUEUED_SHARE, SLOWEST_PS};
-use crate::segment_size::FULL_SEGMENT_BYTES;
-use crate::timeouts::DELAYED_ACK_SEGMENTS;
 
 /// Paces agree that differ by no more than this share of them.
 const PACES_AGREE_SHARE: i64 = 100;

@@ -15,18 +15,16 @@ mod sent_again;
 
 use std::collections::VecDeque;
 
+use tcptrace_tcp::{DELAYED_ACK_SEGMENTS, FULL_SEGMENT_BYTES};
 use trace_model::SeqNumber;
 
 use self::passed_over::PassedOver;
-
 use super::asked::Closest;
 use super::link_times::LinkTime;
 use super::receiver::Receiver;
 use super::sent_link::{Bound, SentLink};
 use super::way::Way;
 use crate::byte_time::{per_byte, ByteTime, HEADER_BYTES};
-use crate::segment_size::FULL_SEGMENT_BYTES;
-use crate::timeouts::DELAYED_ACK_SEGMENTS;
 
 /// Connections of a pair that are followed: as many as browsers open to one host, and those they have just left.
 const CONNECTIONS_MAX: usize = 16;

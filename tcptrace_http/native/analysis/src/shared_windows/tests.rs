@@ -1,6 +1,7 @@
+use tcptrace_tcp::test_packets::{self, packet};
+
 use super::pace::Pace;
 use super::*;
-use crate::test_packets::{self, packet};
 
 mod at_server;
 mod largest;

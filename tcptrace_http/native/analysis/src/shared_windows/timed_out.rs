@@ -1,11 +1,12 @@
 //! Which missing packet a timer has sent again.
 
+use tcptrace_tcp::TIMEOUT_MIN_NS;
+
 use super::ack::Ack;
 use super::departures::Left;
 use super::host_pair::HostPair;
 use super::timers::{is_backed_off, Timers};
 use crate::jitter::CLOSE_NS;
-use crate::timeouts::TIMEOUT_MIN_NS;
 
 /// What the least timer seems to have waited for at the least: when what it sends left, and when the ACK came that started
 /// it, is known as closely as the way is.

@@ -6,9 +6,10 @@
 
 use std::collections::VecDeque;
 
+use tcptrace_tcp::TIMER_ASKED_FOR_NS;
+
 use super::ticks::{Ticks, TIMERS_MAX};
 use crate::jitter::CLOSE_NS;
-use crate::timeouts::TIMER_ASKED_FOR_NS;
 
 /// Of each timer so many values are remembered.
 const WAITS_MAX: usize = 32;

@@ -1,10 +1,11 @@
 //! What waits for a repair, or goes on before it: by that it shows whether the server has a recovery.
 
+use tcptrace_tcp::DUPLICATE_ACKS;
+
 use super::below_threshold::Held;
 use super::host_pair::HostPair;
 use super::no_recovery::Told;
 use super::threshold::OPTIONS_BYTES;
-use crate::duplicate_acks::DUPLICATE_ACKS;
 use crate::jitter::CLOSE_NS;
 
 impl HostPair {

@@ -2,6 +2,9 @@
 
 use std::collections::VecDeque;
 
+use tcptrace_tcp::{
+    HostStep, DELAYED_ACK_MAX_NS, TIMED_OUT_MIN_NS, TIMEOUT_MIN_NS, TIMER_ASKED_FOR_NS,
+};
 use trace_model::{Segment, SeqNumber};
 
 use super::begun_piece::BegunPiece;
@@ -9,9 +12,7 @@ use super::connection::Connection;
 use super::departures::Left;
 use super::host_pair::HostPair;
 use super::rhythm::Written;
-use crate::hosts::HostStep;
 use crate::jitter::AT_ONCE_MAX_NS;
-use crate::timeouts::{DELAYED_ACK_MAX_NS, TIMED_OUT_MIN_NS, TIMEOUT_MIN_NS, TIMER_ASKED_FOR_NS};
 
 /// Segments before one on the slowest link that others have sent meanwhile, as far as that makes pieces uneven.
 const SEGMENTS_BEFORE: i64 = 2;

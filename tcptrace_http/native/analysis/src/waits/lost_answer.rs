@@ -5,11 +5,11 @@
 //! window of a segment and a threshold of two (RFC 5681, section 3.1). Later answers may stand in queues of their own
 //! connection, which are as long.
 
+use tcptrace_tcp::DELAYED_ACK_MAX_NS;
 use trace_model::rows::RecoveryKind;
 
 use super::timeline::Data;
 use super::{Path, Waits};
-use crate::timeouts::DELAYED_ACK_MAX_NS;
 
 impl Waits {
     /// `data` of the server, which a timer has sent again if it is an answer that was lost so.

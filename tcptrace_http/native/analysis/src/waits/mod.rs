@@ -33,11 +33,11 @@ mod spans;
 mod timeline;
 mod transaction;
 
+use tcptrace_tcp::LastHeard;
 use trace_model::rows::RecoveryKind;
 
 use crate::arrivals::Arrivals;
 use crate::echoes::HeardOf;
-use crate::half::LastHeard;
 use crate::shared_windows::Sharing;
 use crate::used_window::Sockets;
 use acks::Acks;

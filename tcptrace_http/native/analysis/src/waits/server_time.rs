@@ -1,5 +1,6 @@
 //! From a request's last byte until its response comes: the path, the server, and what was lost meanwhile.
 
+use tcptrace_tcp::{DELAYED_ACK_MAX_NS, FULL_SEGMENT_BYTES, TIMEOUT_MIN_NS};
 use trace_model::rows::{Cause, TransactionRow};
 
 use super::behind::Behind;
@@ -7,10 +8,7 @@ use super::partition::{Moment, Partition, ASSUMED, INFERRED, SEEN};
 use super::spans::Spans;
 use super::timeline::{Piece, Route};
 use super::{Path, Waits};
-use crate::segment_size::FULL_SEGMENT_BYTES;
 use crate::shared_windows::Ahead;
-use crate::timeouts::DELAYED_ACK_MAX_NS;
-use crate::timeouts::TIMEOUT_MIN_NS;
 
 /// The last segment of a request, as the slowest link carries it.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,8 @@
+use tcptrace_tcp::Acknowledged;
+
 use super::super::test_path;
 use super::super::AckSeen;
 use super::*;
-use crate::half::Acknowledged;
 
 const MS: i64 = 1_000_000;
 const FULL: u32 = 1460;

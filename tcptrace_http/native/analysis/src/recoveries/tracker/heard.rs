@@ -1,12 +1,12 @@
 //! What the receiver's ACKs tell of recoveries: holes that close, windows that close, data that came twice.
 
+use tcptrace_tcp::selective_acks::{duplicate, offsets};
 use trace_model::rows::{RecoveryKind, RecoveryRow};
 
 use super::super::episode::Episode;
 use super::super::window::ClosedWindow;
 use super::super::Heard;
 use super::{Tracker, SETTLED_AFTER_NS};
-use crate::statistics::selective_acks::{duplicate, offsets};
 
 impl Tracker {
     /// Whether a row of it is new.

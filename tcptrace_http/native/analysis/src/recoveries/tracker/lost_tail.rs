@@ -6,10 +6,11 @@
 //! not tell of which. But a window that no recovery holds back has room for two full segments at the least (RFC 5681,
 //! equation 4): who sends one alone when all before it is acknowledged, and then another, repairs.
 
+use tcptrace_tcp::TIMED_OUT_MIN_NS;
+use trace_model::rows::RecoveryKind;
+
 use super::super::known::{Known, Sent};
 use super::Tracker;
-use crate::timeouts::TIMED_OUT_MIN_NS;
-use trace_model::rows::RecoveryKind;
 
 /// Where the window of a sender that recovers no more would have let the next segment go with it.
 const ALONE_MIN: u32 = 2;

@@ -1,5 +1,6 @@
+use tcptrace_tcp::Class;
+
 use super::*;
-use crate::classify::Class;
 
 const MS: i64 = 1_000_000;
 

@@ -1,5 +1,6 @@
+use tcptrace_tcp::test_packets::segment;
+
 use super::*;
-use crate::test_packets::segment;
 
 #[test]
 fn a_connection_is_over_when_the_client_has_the_fin_of_the_server_and_has_sent_one() {

@@ -1,10 +1,11 @@
 //! What ACKs of other connections have told to be lost.
 
+use tcptrace_tcp::DUPLICATE_ACKS;
+
 use super::super::ack::Ack;
 use super::super::departures::Left;
 use super::super::host_pair::HostPair;
 use super::super::missing_packets::Missing;
-use crate::duplicate_acks::DUPLICATE_ACKS;
 
 impl HostPair {
     /// What was missed is sent again when so many ACKs of data that was sent later have come: in an ensemble those of

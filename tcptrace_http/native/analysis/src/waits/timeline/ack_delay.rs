@@ -1,10 +1,11 @@
 //! Full segments that were alone, and whose ACK their receiver delayed: a window of one waits for that.
 
+use tcptrace_tcp::{DELAYED_ACK_MAX_NS, DELAYED_ACK_MIN_NS};
+use trace_model::rows::Cause;
+
 use super::super::acks::Acks;
 use super::{Data, Route, Timeline};
 use crate::jitter::EARLY_MAX_NS;
-use crate::timeouts::{DELAYED_ACK_MAX_NS, DELAYED_ACK_MIN_NS};
-use trace_model::rows::Cause;
 
 /// So many segments may have been lost of a flight of which the rest shows that they had their time on the link.
 const MISSING_MAX: i64 = 3;

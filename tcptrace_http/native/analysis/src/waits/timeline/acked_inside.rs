@@ -18,7 +18,7 @@ mod tests {
     use super::super::super::acks::Acks;
     use super::super::super::partition::Moment;
     use super::super::{Data, Resent, Route, Timeline, Words};
-    use crate::half::LastHeard;
+    use tcptrace_tcp::LastHeard;
     use trace_model::rows::{Cause, RecoveryKind};
 
     const WAY_MS: i64 = 20;

@@ -4,10 +4,11 @@
 //! begins with the threshold (RFC 5681, section 3.2). So soon there is room behind all that was in flight, and full
 //! segments leave. What is short and leaves with the ACK of all Nagle's algorithm has held since there was room (RFC 896).
 
+use trace_model::rows::Cause;
+
 use super::super::acks::{Acks, Released};
 use super::super::partition::INFERRED;
 use super::{Data, Resent, Route, Timeline};
-use trace_model::rows::Cause;
 
 impl Timeline {
     /// ACKs have told of a loss, and what was missing comes: near the receiver it is known when what tells of it came.
@@ -62,7 +63,7 @@ mod tests {
     use super::super::super::partition::Moment;
     use super::super::Words;
     use super::*;
-    use crate::half::LastHeard;
+    use tcptrace_tcp::LastHeard;
     use trace_model::rows::RecoveryKind;
 
     const MS: i64 = 1_000_000;

@@ -1,10 +1,11 @@
 //! Near the sender ACKs tell when its receiver had data.
 
+use tcptrace_tcp::{DELAYED_ACK_MAX_NS, DELAYED_ACK_MIN_NS, DELAYED_ACK_SEGMENTS};
+
 use super::super::partition::Moment;
 use super::waiting_acks::WaitingAck;
 use super::{DelayedAck, Pending, Route, Stall, Timeline};
 use crate::jitter::acks_late_max_ns;
-use crate::timeouts::{DELAYED_ACK_MAX_NS, DELAYED_ACK_MIN_NS, DELAYED_ACK_SEGMENTS};
 
 impl Timeline {
     /// The receiver has acknowledged up to `acked`.
@@ -170,8 +171,8 @@ mod tests {
     use super::super::super::acks::Acks;
     use super::super::{Data, Resent, Words};
     use super::*;
-    use crate::half::LastHeard;
     use crate::shared_windows::{Receiver, Sharing};
+    use tcptrace_tcp::LastHeard;
     use trace_model::rows::{Cause, RecoveryKind};
 
     const MS: i64 = 1_000_000;

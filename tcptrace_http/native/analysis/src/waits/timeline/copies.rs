@@ -10,8 +10,9 @@ mod originals;
 #[cfg(test)]
 mod tests;
 
+use tcptrace_tcp::DELAYED_ACK_SEGMENTS;
+
 use super::{Resent, Route, Timeline};
-use crate::timeouts::DELAYED_ACK_SEGMENTS;
 pub(super) use originals::CameBehind;
 
 /// Round trips vary, and the link's pace is known from above: what comes before this share of the time that a copy

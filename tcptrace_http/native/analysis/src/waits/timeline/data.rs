@@ -1,11 +1,12 @@
 //! Data as it goes by, and its path: what a timeline is told.
 
+use tcptrace_tcp::LastHeard;
+use trace_model::rows::RecoveryKind;
+
 use super::super::partition::Moment;
 use super::repairs::is_timed;
 use crate::byte_time::ByteTime;
-use crate::half::LastHeard;
 use crate::shared_windows::{Receiver, Sharing};
-use trace_model::rows::RecoveryKind;
 
 /// A segment with payload.
 #[derive(Clone, Copy, Debug)]

@@ -5,13 +5,13 @@
 
 use std::collections::VecDeque;
 
+use tcptrace_tcp::{DELAYED_ACK_SEGMENTS, FULL_SEGMENT_BYTES};
+use trace_model::rows::Cause;
+
 use super::super::partition::Moment;
 use super::copies::{CameBehind, EARLY_DENOMINATOR, EARLY_NUMERATOR};
 use super::opening::Copied;
 use super::{Pending, Resent, Stall, Timeline};
-use crate::segment_size::FULL_SEGMENT_BYTES;
-use crate::timeouts::DELAYED_ACK_SEGMENTS;
-use trace_model::rows::Cause;
 
 /// Copies that were lost as well, or came late: a window of them.
 const EARLIER_MAX: usize = 1 << 10;
@@ -254,7 +254,7 @@ mod tests {
     use super::super::{Data, Route, Words};
     use super::*;
     use crate::byte_time::ByteTime;
-    use crate::half::LastHeard;
+    use tcptrace_tcp::LastHeard;
     use trace_model::rows::RecoveryKind;
 
     const WAY_MS: i64 = 20;

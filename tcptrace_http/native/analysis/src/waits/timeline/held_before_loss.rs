@@ -5,13 +5,13 @@
 //! its sender waited for a timer. When that runs out too soon after it, the data had left before all the same: the
 //! algorithm was off.
 
+use tcptrace_tcp::{DELAYED_ACK_MIN_NS, DELAYED_ACK_SEGMENTS, TIMED_OUT_MIN_NS};
+use trace_model::rows::Cause;
+
 use super::super::acks::Acks;
 use super::held_openings::LetGo;
 use super::repairs::is_timed;
 use super::{Data, Route, Timeline, OPTIONS_BYTES};
-use crate::timeouts::TIMED_OUT_MIN_NS;
-use crate::timeouts::{DELAYED_ACK_MIN_NS, DELAYED_ACK_SEGMENTS};
-use trace_model::rows::Cause;
 
 impl Timeline {
     /// How Nagle's algorithm held data that was lost then, and until when.

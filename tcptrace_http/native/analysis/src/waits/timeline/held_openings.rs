@@ -6,13 +6,14 @@
 //! so: it begins with the request, and ends whenever it is done. A window that the response before fills holds a full
 //! segment until an ACK of any of that comes.
 
+use tcptrace_tcp::{DELAYED_ACK_MIN_NS, DELAYED_ACK_SEGMENTS};
+use trace_model::rows::Cause;
+
 use super::super::acks::Acks;
 use super::super::pace::BURST_MIN_NS;
 use super::super::partition::Moment;
 use super::{Data, Route, Timeline, OPTIONS_BYTES};
 use crate::jitter::{CLOSE_NS, RELEASE_RTT_SHARE};
-use crate::timeouts::{DELAYED_ACK_MIN_NS, DELAYED_ACK_SEGMENTS};
-use trace_model::rows::Cause;
 
 /// Answers whose transactions are not over: as many as requests wait for theirs.
 const HELD_MAX: usize = 1 << 11;

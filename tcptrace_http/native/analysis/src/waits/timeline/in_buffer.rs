@@ -1,13 +1,14 @@
 //! Data that lay in the sender's buffer.
 
+use tcptrace_tcp::TIMEOUT_MIN_NS;
+use trace_model::rows::Cause;
+
 use super::super::acks::{Acks, Released};
 use super::super::pace::BURST_MIN_NS;
 use super::super::partition::INFERRED;
 use super::shared::{phase_of, window_of};
 use super::{Data, Route, Timeline};
-use crate::timeouts::TIMEOUT_MIN_NS;
 use crate::used_window::Limit;
-use trace_model::rows::Cause;
 
 impl Timeline {
     /// Data that lay in the sender's buffer waited for no application, but for a window, though a loss may hide the

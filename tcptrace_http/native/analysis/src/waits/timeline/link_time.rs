@@ -1,5 +1,7 @@
 //! What data takes on the slowest link, learnt from how it came.
 
+use tcptrace_tcp::{DELAYED_ACK_MAX_NS, DELAYED_ACK_SEGMENTS};
+
 use super::super::acks::{Acks, Released};
 use super::super::link::Least;
 use super::super::link_burst::LinkBurst;
@@ -9,7 +11,6 @@ use super::{Data, Route, Timeline};
 use crate::arrivals::Arrivals;
 use crate::jitter::CLOSE_NS;
 use crate::shared_windows::Standing;
-use crate::timeouts::{DELAYED_ACK_MAX_NS, DELAYED_ACK_SEGMENTS};
 
 /// What a link takes is known no better than to this share of it: options are as much of a segment's headers.
 const PACE_VARIES_SHARE: i64 = 8;

@@ -6,13 +6,13 @@
 //! behind it: where the ACK of a copy ends right before data that had left before that copy, and turns out to have come as
 //! well, the copy filled none.
 
+use tcptrace_tcp::{DELAYED_ACK_MAX_NS, FULL_SEGMENT_BYTES};
+use trace_model::rows::Cause;
+
 use super::super::partition::{Moment, INFERRED};
 use super::copies::{EARLY_DENOMINATOR, EARLY_NUMERATOR};
 use super::{Piece, Resent, Route, Timeline};
 use crate::jitter::AT_ONCE_MAX_NS;
-use crate::segment_size::FULL_SEGMENT_BYTES;
-use crate::timeouts::DELAYED_ACK_MAX_NS;
-use trace_model::rows::Cause;
 
 /// A sender gives up after some fifteen times (Linux: tcp_retries2); Windows after five.
 const TIMES_MAX: usize = 16;
@@ -183,7 +183,7 @@ mod tests {
     use super::super::super::acks::Acks;
     use super::super::{Data, Words};
     use super::*;
-    use crate::half::LastHeard;
+    use tcptrace_tcp::LastHeard;
     use trace_model::rows::RecoveryKind;
 
     const START: i64 = (1 << 32) - 400;

@@ -2,12 +2,13 @@
 
 use std::ops::RangeInclusive;
 
+use trace_model::rows::{Cause, RecoveryKind};
+
 use super::super::partition::Moment;
 use super::repairs::{is_timed, repair};
 use super::shared::window_of;
 use super::{Data, Resent, Timeline};
 use crate::jitter::RELEASE_MAX_NS;
-use trace_model::rows::{Cause, RecoveryKind};
 
 /// Answers whose transactions are not over: as many as requests wait for theirs.
 const OPENINGS_MAX: usize = 1 << 11;
@@ -232,8 +233,8 @@ impl Timeline {
 mod tests {
     use super::super::Words;
     use super::*;
-    use crate::half::LastHeard;
     use crate::shared_windows::Sharing;
+    use tcptrace_tcp::LastHeard;
 
     #[test]
     fn an_answer_that_begins_in_the_rhythm_of_others_was_paced_once_windows_turn_out_to_be_shared()

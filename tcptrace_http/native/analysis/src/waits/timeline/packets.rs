@@ -6,9 +6,10 @@
 
 use std::collections::VecDeque;
 
+use tcptrace_tcp::TIMEOUT_MIN_NS;
+
 use super::super::acks::Acks;
 use super::{Data, Route, Timeline};
-use crate::timeouts::TIMEOUT_MIN_NS;
 use crate::used_window::WINDOW_NOW_SEGMENTS;
 
 /// Packets on their way that are known: of many more short ones a window is not full.

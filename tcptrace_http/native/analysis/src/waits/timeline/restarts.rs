@@ -1,10 +1,11 @@
 //! A window that was thrown away while its sender was idle (RFC 5681, section 4.1).
 
+use tcptrace_tcp::TIMEOUT_MIN_NS;
+use trace_model::rows::Cause;
+
 use super::super::acks::{Acks, Released};
 use super::{Data, Route, Timeline};
-use crate::timeouts::TIMEOUT_MIN_NS;
 use crate::used_window::{LastSent, NotHeld};
-use trace_model::rows::Cause;
 
 impl Timeline {
     /// The sender goes on with `data` after `gap`: if that is longer than its retransmission timeout it may throw its

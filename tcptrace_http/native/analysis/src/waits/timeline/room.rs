@@ -1,13 +1,14 @@
 //! When the windows had room for data, and when its sender knew.
 
+use tcptrace_tcp::{TIMEOUT_MIN_NS, TIMER_ASKED_FOR_NS};
+use trace_model::rows::Cause;
+
 use super::super::acks::{Acks, Released};
 use super::super::partition::Moment;
 use super::shared::phase_of;
 use super::{Data, Route, Timeline};
 use crate::jitter::AT_ONCE_MAX_NS;
 use crate::shared_windows::WrittenAt;
-use crate::timeouts::{TIMEOUT_MIN_NS, TIMER_ASKED_FOR_NS};
-use trace_model::rows::Cause;
 
 /// Where round trips are as short as this every timer waits for the least that its host has: else it follows them.
 const LEAST_TIMER_RTT_MAX_NS: i64 = 20_000_000;

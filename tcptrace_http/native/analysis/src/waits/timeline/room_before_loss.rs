@@ -4,11 +4,12 @@
 //! more in its buffer, and has used up what the ACKs have made of it, what comes next leaves no sooner than another one
 //! makes room for that. If it was lost it had waited for that ACK first, and only from then on for a timer.
 
+use tcptrace_tcp::TIMED_OUT_MIN_NS;
+use trace_model::rows::Cause;
+
 use super::super::acks::Acks;
 use super::repairs::is_timed;
 use super::{Data, Route, Timeline};
-use crate::timeouts::TIMED_OUT_MIN_NS;
-use trace_model::rows::Cause;
 
 impl Timeline {
     /// That a window in slow start held `data` which was lost then, and when it would have come.

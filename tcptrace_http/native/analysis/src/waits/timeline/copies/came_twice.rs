@@ -53,7 +53,7 @@ mod tests {
     use super::super::super::super::partition::Moment;
     use super::super::super::{Data, Resent, Route, Words};
     use super::*;
-    use crate::half::LastHeard;
+    use tcptrace_tcp::LastHeard;
     use trace_model::rows::{Cause, RecoveryKind};
 
     const WAY_MS: i64 = 20;

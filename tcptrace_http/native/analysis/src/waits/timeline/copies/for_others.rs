@@ -5,9 +5,10 @@
 //! it needs no more a receiver acknowledges at once that it has it (RFC 9293, section 3.10.7.4), while of one that brings
 //! a single segment it delays the ACK again.
 
+use tcptrace_tcp::DELAYED_ACK_MAX_NS;
+
 use super::super::{Route, Timeline};
 use crate::jitter::acks_late_max_ns;
-use crate::timeouts::DELAYED_ACK_MAX_NS;
 
 impl Timeline {
     /// Near the sender: an ACK of so many segments came at `time_ns`, of which the first was sent again for the sake of
@@ -56,7 +57,7 @@ mod tests {
     use super::super::super::super::partition::Moment;
     use super::super::super::{Data, Resent, Words};
     use super::*;
-    use crate::half::LastHeard;
+    use tcptrace_tcp::LastHeard;
     use trace_model::rows::{Cause, RecoveryKind};
 
     const WAY_MS: i64 = 20;

@@ -4,8 +4,9 @@
 //! missing segment is acknowledged no sooner than that comes, but each duplicate ACK tells that one of it has (RFC 5681,
 //! section 3.2), unless a needless copy has caused it. So does a SACK on an ACK of what came before.
 
+use tcptrace_tcp::{DELAYED_ACK_MAX_NS, DELAYED_ACK_SEGMENTS};
+
 use super::super::{Pending, Resent, Route, Timeline};
-use crate::timeouts::{DELAYED_ACK_MAX_NS, DELAYED_ACK_SEGMENTS};
 
 /// What has come behind something that is missing, as far as duplicate ACKs have told.
 #[derive(Clone, Copy, Debug, Default)]

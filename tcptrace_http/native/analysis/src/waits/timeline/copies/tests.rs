@@ -1,9 +1,10 @@
+use tcptrace_tcp::LastHeard;
+use trace_model::rows::{Cause, RecoveryKind};
+
 use super::super::super::acks::Acks;
 use super::super::super::partition::Moment;
 use super::super::{Data, Words};
 use super::*;
-use crate::half::LastHeard;
-use trace_model::rows::{Cause, RecoveryKind};
 
 const MS: i64 = 1_000_000;
 const WAY_MS: i64 = 20;

@@ -1,9 +1,10 @@
+use tcptrace_tcp::LastHeard;
+
 use super::super::super::acks::Acks;
 use super::super::super::partition::Moment;
 use super::super::{Data, Words};
 use super::*;
 use crate::arrivals::Arrivals;
-use crate::half::LastHeard;
 use crate::shared_windows::Sharing;
 
 const MS: i64 = 1_000_000;

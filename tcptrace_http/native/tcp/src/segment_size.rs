@@ -20,6 +20,7 @@ const LEAST_PATH_PAYLOAD: u32 = 1280 - 40 - 20 - TIMESTAMPS_BYTES;
 /// more than this. Many send more.
 const DEFAULT_PAYLOAD: u32 = 576 - 20 - 60;
 
+/// How large the segments of a flow are, as its handshake and its data tell.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SegmentSize {
     negotiated: Option<u32>,

@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::http::Mark;
+use trace_model::Mark;
 
 /// Most bytes that wait behind a hole. The largest receive window in common use is 16 MiB; a hole
 /// that more than this waits behind, without an acknowledgment, will not be filled.
@@ -87,6 +87,7 @@ impl Waiting {
     }
 }
 
+/// Puts the payload of one direction in order.
 #[derive(Debug, Default)]
 pub struct Reassembler {
     delivered: i64,

@@ -5,7 +5,7 @@ use trace_model::{IpAddress, LinkType, Network, Packet, Segment, SeqNumber, TcpO
 const HEADERS_BYTES: u32 = 54;
 
 /// A segment of these sequence numbers; its ports are whoever sends it to say.
-pub(crate) fn segment(flags: u16, (seq, ack): (u32, u32), payload: &[u8]) -> Segment<'_> {
+pub fn segment(flags: u16, (seq, ack): (u32, u32), payload: &[u8]) -> Segment<'_> {
     Segment {
         source_port: 0,
         destination_port: 0,
@@ -24,7 +24,7 @@ pub(crate) fn segment(flags: u16, (seq, ack): (u32, u32), payload: &[u8]) -> Seg
 }
 
 /// The packet of a segment from one host to another, all of which was captured.
-pub(crate) fn packet<'a>(
+pub fn packet<'a>(
     frame: u64,
     time_ns: i64,
     (source, destination): (IpAddress, IpAddress),

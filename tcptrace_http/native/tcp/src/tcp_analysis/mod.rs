@@ -4,7 +4,7 @@
 //! it is silent those that tshark 4.0 is seen to follow: `tests/differential` compares every segment
 //! of every capture. They judge a segment by little: the highest number its sender has sent, the last
 //! ACK and window of each side, and a list of what is not acknowledged. So they are kept apart from
-//! the judgement of [`crate::classify`], which the flows table and the detectors follow, and cost
+//! the judgement of [`classify()`](crate::classify()), which the flows table and the detectors follow, and cost
 //! nothing unless the segments table is asked for.
 
 mod flight;

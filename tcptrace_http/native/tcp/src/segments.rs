@@ -14,6 +14,7 @@ use trace_model::rows::{SegmentRow, SegmentsTable, SegmentsWanted};
 /// whether rows are taken out or not, so that every way to read a capture gives the same rows.
 const WINDOW_ROWS: usize = 1 << 20;
 
+/// The rows of the segments table that were not taken out yet.
 #[derive(Debug)]
 pub struct Segments {
     rows: Blocks<SegmentsTable>,
@@ -44,23 +45,24 @@ impl Segments {
     }
 
     /// The columns that are wanted.
-    pub(crate) fn wanted(&self) -> SegmentsWanted {
+    pub fn wanted(&self) -> SegmentsWanted {
         self.rows.wanted()
     }
 
     /// The number that the next row will have.
     #[must_use]
-    pub(crate) fn next(&self) -> usize {
+    pub fn next(&self) -> usize {
         self.rows.next()
     }
 
+    /// Appends a row.
     #[inline]
-    pub(crate) fn push(&mut self, row: &SegmentRow) {
+    pub fn push(&mut self, row: &SegmentRow) {
         self.rows.push(row);
     }
 
     /// The row of that number was acknowledged.
-    pub(crate) fn acknowledged(&mut self, number: usize, frame: u64, rtt: Option<i64>) {
+    pub fn acknowledged(&mut self, number: usize, frame: u64, rtt: Option<i64>) {
         if number < self.window_start() {
             self.acknowledged_too_late = self.acknowledged_too_late.saturating_add(1);
             return;
@@ -81,7 +83,7 @@ impl Segments {
     /// The first block, if all its rows are settled. `oldest_unsettled` looks through all `flows`
     /// for the least number of a row that may yet be acknowledged; it is asked so seldom that it
     /// costs each row a constant time.
-    pub(crate) fn take(
+    pub fn take(
         &mut self,
         flows: usize,
         oldest_unsettled: impl FnOnce() -> Option<usize>,
@@ -101,7 +103,7 @@ impl Segments {
     }
 
     /// What to say of acknowledgments that came too late.
-    pub(crate) fn limit_reached(&self) -> Option<String> {
+    pub fn limit_reached(&self) -> Option<String> {
         let (late, window) = (self.acknowledged_too_late, self.window_rows);
         (late > 0).then(|| {
             format!(

@@ -6,9 +6,7 @@
 //! SYN-ACK, or shows it late, it does not come again. So the data waits, by its sequence number: once the client
 //! has acknowledged it, those of its bytes that did not come again are known to have arrived the first time.
 
-use trace_model::{flags, Segment, SeqNumber};
-
-use crate::http::Mark;
+use trace_model::{flags, Mark, Segment, SeqNumber};
 
 /// No server sends more before it has heard an ACK: the window of a SYN is not scaled (RFC 7323, section 2.2).
 const BYTES_MAX: u64 = u16::MAX as u64;
@@ -37,6 +35,7 @@ impl EarlyPiece {
     }
 }
 
+/// What came before the SYN-ACK of its sender.
 #[derive(Debug, Default)]
 pub struct Early {
     pieces: Vec<EarlyPiece>,
@@ -115,6 +114,7 @@ impl Early {
         taken
     }
 
+    /// Whether nothing is kept.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.pieces.is_empty()

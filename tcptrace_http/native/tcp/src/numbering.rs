@@ -13,6 +13,7 @@ const SHORT_STEP: i16 = 16;
 /// A longer step is not of one connection's packets that were lost.
 const LONGEST_STEP: i16 = 1000;
 
+/// How a sender numbers its packets, as far as they have told.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Numbering {
     expected: Option<u16>,

@@ -5,28 +5,37 @@ use trace_model::rows::{DirectionStatistics, FlowStatisticsRow};
 use super::sender::Sender;
 use super::Statistics;
 use crate::ends::Side;
-use crate::flow::Flow;
 use crate::half::Half;
 
 const NANOSECONDS: f64 = 1e9;
 
+/// What the flow itself tells for its row.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowFacts<'a> {
+    pub client: Side,
+    pub client_half: &'a Half,
+    pub server_half: &'a Half,
+    pub start_ns: i64,
+    pub end_ns: i64,
+}
+
 impl Statistics {
     /// What is known of `flow` when it is over.
     #[must_use]
-    pub fn row(&self, flow: &Flow) -> FlowStatisticsRow {
+    pub fn row(&self, flow: &FlowFacts<'_>) -> FlowStatisticsRow {
         let (client, server) = match flow.client {
             Side::First => (&self.first, &self.second),
             Side::Second => (&self.second, &self.first),
         };
         FlowStatisticsRow {
             completeness: self.completeness,
-            client: direction(client, flow.client_half(), flow),
-            server: direction(server, flow.server_half(), flow),
+            client: direction(client, flow.client_half, flow),
+            server: direction(server, flow.server_half, flow),
         }
     }
 }
 
-fn direction(sender: &Sender, half: &Half, flow: &Flow) -> DirectionStatistics {
+fn direction(sender: &Sender, half: &Half, flow: &FlowFacts<'_>) -> DirectionStatistics {
     let mut row = DirectionStatistics::default();
     counted(&mut row, sender);
     sent(&mut row, sender, half, flow);
@@ -63,7 +72,7 @@ fn counted(row: &mut DirectionStatistics, sender: &Sender) {
     row.sack_blocks_max = sender.selective_acks.blocks_max;
 }
 
-fn sent(row: &mut DirectionStatistics, sender: &Sender, half: &Half, flow: &Flow) {
+fn sent(row: &mut DirectionStatistics, sender: &Sender, half: &Half, flow: &FlowFacts<'_>) {
     let elapsed_ns = flow.end_ns.saturating_sub(flow.start_ns);
     row.throughput =
         (elapsed_ns > 0).then(|| half.unique_bytes as f64 * NANOSECONDS / elapsed_ns as f64);
@@ -79,8 +88,9 @@ fn sent(row: &mut DirectionStatistics, sender: &Sender, half: &Half, flow: &Flow
     row.window_probe_bytes = sender.window_probe_bytes;
 }
 
-fn windows(row: &mut DirectionStatistics, sender: &Sender, flow: &Flow) {
-    let is_scaled = flow.first.window_scale.is_some() && flow.second.window_scale.is_some();
+fn windows(row: &mut DirectionStatistics, sender: &Sender, flow: &FlowFacts<'_>) {
+    let is_scaled =
+        flow.client_half.window_scale.is_some() && flow.server_half.window_scale.is_some();
     let windows = sender.announced.all(is_scaled);
     row.window_bytes_min = windows.least();
     row.window_bytes_max = windows.most();

@@ -1,19 +1,19 @@
 //! What leaves the queue: exchanges that are finished, and those that nothing can be paired with any more.
 
 use super::{Pairing, Slot};
-use crate::http::exchange::Exchange;
-use crate::http::slot::Lost;
-use crate::http::Output;
+use crate::exchange::Exchange;
+use crate::slot::Lost;
+use crate::Output;
 
 impl Pairing {
     /// Hands out whatever there is: no message can follow.
-    pub(in crate::http) fn hand_out_all(&mut self, out: &mut Output) {
+    pub(crate) fn hand_out_all(&mut self, out: &mut Output) {
         self.give_up_before(self.slots.len(), out);
     }
 
     /// Hands out what is not being answered right now, to have no more to keep: answers to it may
     /// follow.
-    pub(in crate::http) fn hand_out_and_lose_order(&mut self, out: &mut Output) {
+    pub(crate) fn hand_out_and_lose_order(&mut self, out: &mut Output) {
         let mut has_lost = false;
         for slot in std::mem::take(&mut self.slots) {
             let is_answered_now = slot
@@ -31,13 +31,13 @@ impl Pairing {
         }
     }
 
-    pub(in crate::http) fn hand_out(&mut self, at: usize, out: &mut Output) {
+    pub(crate) fn hand_out(&mut self, at: usize, out: &mut Output) {
         if let Some(slot) = self.slots.remove(at) {
             self.give_up(slot, out);
         }
     }
 
-    pub(in crate::http) fn give_up_before(&mut self, at: usize, out: &mut Output) {
+    pub(crate) fn give_up_before(&mut self, at: usize, out: &mut Output) {
         for _ in 0..at {
             if let Some(slot) = self.slots.pop_front() {
                 self.give_up(slot, out);
@@ -45,7 +45,7 @@ impl Pairing {
         }
     }
 
-    pub(in crate::http) fn give_up(&mut self, slot: Slot, out: &mut Output) {
+    pub(crate) fn give_up(&mut self, slot: Slot, out: &mut Output) {
         if let Slot::Exchange(exchange) = slot {
             self.message_bytes = self.message_bytes.saturating_sub(exchange.message_bytes());
             self.emit(*exchange, out);

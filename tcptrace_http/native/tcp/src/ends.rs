@@ -20,6 +20,7 @@ pub enum Side {
 }
 
 impl Side {
+    /// The side of the peer.
     #[must_use]
     pub fn other(self) -> Side {
         match self {

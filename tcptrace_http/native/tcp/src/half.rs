@@ -8,8 +8,8 @@ use crate::early::Early;
 use crate::holes::Holes;
 use crate::into_closed_window::IntoClosedWindow;
 use crate::numbering::Numbering;
-use crate::queues::SenderClock;
 use crate::reassembly::Reassembler;
+use crate::sender_clock::SenderClock;
 
 /// The largest shift a window scale option may ask for (RFC 7323, section 2.3).
 const WINDOW_SCALE_MAX: u8 = 14;
@@ -278,6 +278,7 @@ impl Half {
             .saturating_add(refused)
     }
 
+    /// What this direction has told its peer last.
     #[must_use]
     pub fn last_heard(&self) -> LastHeard {
         LastHeard {

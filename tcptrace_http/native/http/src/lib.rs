@@ -21,6 +21,8 @@
 //! response in order, with a marker where messages may have been lost. It pairs what follows such a
 //! marker only on evidence, never by counting alone.
 
+#![forbid(unsafe_code)]
+
 mod asked;
 mod begin;
 mod body;
@@ -64,26 +66,8 @@ pub use message::{Interim, Link, Links, Message, Transaction};
 
 use known_texts::KnownTexts;
 pub use trace_model::rows::Direction;
+pub use trace_model::Mark;
 use trace_model::{Anomaly, AnomalyKind};
-
-/// The packet that carried some bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Mark {
-    pub frame: u64,
-    pub time_ns: i64,
-}
-
-impl Mark {
-    /// Whichever of the two was captured later. Bytes in stream order need not be in frame order.
-    #[must_use]
-    pub fn later(self, other: Mark) -> Mark {
-        if other.frame > self.frame {
-            other
-        } else {
-            self
-        }
-    }
-}
 
 /// How a direction ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

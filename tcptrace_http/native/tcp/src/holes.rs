@@ -13,12 +13,14 @@ pub struct Hole {
 }
 
 impl Hole {
+    /// How many bytes are missing.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.end.abs_diff(self.start)
     }
 }
 
+/// The holes of one direction.
 #[derive(Debug, Default)]
 pub struct Holes {
     /// Ascending, not touching.

@@ -19,10 +19,12 @@ mod windows;
 
 use trace_model::{Packet, Segment};
 
+pub use self::row::FlowFacts;
 use self::sender::{Seen, Sender};
 use crate::classify::Class;
 use crate::ends::Side;
 
+/// The statistics of both directions of a flow.
 #[derive(Debug, Default)]
 pub struct Statistics {
     first: Sender,

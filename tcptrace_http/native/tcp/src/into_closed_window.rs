@@ -1,6 +1,7 @@
 //! A segment's payload that is put by until its receiver is known to have taken it.
 
-use crate::http::Mark;
+use trace_model::Mark;
+
 use crate::reassembly::Piece;
 
 /// What a box of it costs besides its bytes.
@@ -19,6 +20,7 @@ pub struct IntoClosedWindow {
 }
 
 impl IntoClosedWindow {
+    /// Puts a piece by.
     #[must_use]
     pub fn of(piece: Piece<'_>) -> Self {
         IntoClosedWindow {
@@ -31,6 +33,7 @@ impl IntoClosedWindow {
         }
     }
 
+    /// The piece that was put by.
     #[must_use]
     pub fn piece(&self) -> Piece<'_> {
         Piece {

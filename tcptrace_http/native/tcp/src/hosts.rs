@@ -85,6 +85,7 @@ impl Host {
     }
 }
 
+/// The hosts of a capture, as far as they are followed.
 #[derive(Debug, Default)]
 pub struct Hosts {
     places: HashMap<IpAddress, usize, FixedState>,

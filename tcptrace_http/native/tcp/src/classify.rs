@@ -12,6 +12,7 @@ use crate::half::{Counts, Half};
 /// that is known) was reordered on the way, not sent again. Wireshark's limit.
 const OUT_OF_ORDER_MAX_NS: i64 = 3_000_000;
 
+/// What a segment was found to do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Class {
     /// Carries sequence numbers beyond all that were sent before.

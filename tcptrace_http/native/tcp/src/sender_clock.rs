@@ -1,0 +1,125 @@
+//! The clock of a sender, as its timestamps show it (RFC 7323).
+
+/// Linux, Windows, macOS and FreeBSD count milliseconds. A clock that does not is not used: this many
+/// of its milliseconds must have taken about as long.
+const TICK_NS: i64 = 1_000_000;
+const CLOCK_SURE_NS: i64 = 100_000_000;
+/// A queue that grows makes them take longer, by no more than this while it is believed; the next
+/// slower clock in use takes four times as long.
+const CLOCK_SLOW_MAX: i64 = 3;
+/// A clock that counts anything but milliseconds is further off than by such a part of what passed.
+const CLOCK_OFF_SHARE: i64 = 2;
+/// The clocks of two hosts differ in their rates by less than such a part: crystals are exact to some ten parts in a
+/// million (RFC 6817, appendix A.2, has what that does to the least delay).
+pub const SKEW_MAX_SHARE: i64 = 10_000;
+
+/// The clock of a sender, as its timestamps show it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SenderClock {
+    first: Option<(i64, u32)>,
+    least_ns: i64,
+    least_at_ns: i64,
+    is_sure: bool,
+    counts_ms: bool,
+}
+
+impl SenderClock {
+    /// How much later a packet came than the least late one; none while the clock is not known.
+    #[inline]
+    pub fn lateness_ns(&mut self, time_ns: i64, timestamp: u32) -> Option<i64> {
+        let late_ns = self.late_ns(time_ns, timestamp);
+        self.is_sure.then_some(late_ns)
+    }
+
+    /// ... if it counts milliseconds.
+    #[inline]
+    pub fn late_ns(&mut self, time_ns: i64, timestamp: u32) -> i64 {
+        let (first_ns, first) = *self.first.get_or_insert((time_ns, timestamp));
+        let counted = counted_ns(first, timestamp);
+        let elapsed = time_ns.saturating_sub(first_ns);
+        let offset = elapsed.saturating_sub(counted);
+        let aged_ns = time_ns.saturating_sub(self.least_at_ns) / SKEW_MAX_SHARE;
+        let least_ns = self.least_ns.saturating_add(aged_ns);
+        if offset <= least_ns || first_ns == time_ns {
+            (self.least_ns, self.least_at_ns) = (offset, time_ns);
+        }
+        if counted >= CLOCK_SURE_NS {
+            self.is_sure = elapsed <= counted.saturating_mul(CLOCK_SLOW_MAX)
+                && counted <= elapsed.saturating_mul(CLOCK_SLOW_MAX);
+            let off = elapsed.saturating_sub(counted).saturating_abs();
+            self.counts_ms = off <= counted.min(elapsed) / CLOCK_OFF_SHARE;
+        }
+        offset.saturating_sub(least_ns.min(offset))
+    }
+
+    /// How much later a packet came than the first one, if it counts milliseconds.
+    #[must_use]
+    pub fn later_than_first_ns(&self, time_ns: i64, timestamp: u32) -> i64 {
+        self.first.map_or(0, |(first_ns, first)| {
+            let elapsed = time_ns.saturating_sub(first_ns);
+            elapsed.saturating_sub(counted_ns(first, timestamp))
+        })
+    }
+
+    /// Whether it is known to count milliseconds, and no multiple of them.
+    #[must_use]
+    pub fn counts_ms(&self) -> bool {
+        self.counts_ms
+    }
+}
+
+/// What a clock of milliseconds has counted from one timestamp to another.
+pub fn counted_ns(first: u32, timestamp: u32) -> i64 {
+    i64::from(timestamp.wrapping_sub(first) as i32).saturating_mul(TICK_NS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: i64 = 1_000_000;
+
+    #[test]
+    fn a_packet_that_is_later_by_its_senders_clock_stood_in_a_queue() {
+        let mut clock = SenderClock::default();
+        let start = u32::MAX - 50;
+        let lateness = [(0, 0), (100, 100), (290, 200), (300, 300)].map(|(time, ticks)| {
+            let late_ns = clock.lateness_ns(time * MS, start.wrapping_add(ticks));
+            late_ns.map(|late_ns| (late_ns + MS / 2) / MS)
+        });
+        assert_eq!(lateness, [None, Some(0), Some(90), Some(0)]);
+    }
+
+    #[test]
+    fn a_clock_that_goes_slower_than_the_captures_makes_nothing_late() {
+        let mut clock = SenderClock::default();
+        for second in 0..1000_i64 {
+            let time_ns = second * 1000 * MS + second * MS / 20;
+            let ticks = u32::try_from(second * 1000).unwrap_or(0);
+            let late_ns = clock.late_ns(time_ns, ticks);
+            assert!(late_ns < MS, "{late_ns} after {second} s");
+        }
+    }
+
+    #[test]
+    fn a_clock_that_counts_two_milliseconds_is_told_from_one_that_stood_in_a_queue() {
+        let counts_ms = |elapsed_ms: i64, ticks: u32| {
+            let mut clock = SenderClock::default();
+            clock.late_ns(0, 7);
+            clock.late_ns(elapsed_ms * MS, ticks + 7);
+            clock.counts_ms()
+        };
+        assert!(counts_ms(200, 200));
+        assert!(counts_ms(290, 200), "a queue of 90 ms");
+        assert!(!counts_ms(400, 200));
+        assert!(!counts_ms(100, 200));
+    }
+
+    #[test]
+    fn a_clock_that_does_not_count_milliseconds_tells_nothing() {
+        let mut clock = SenderClock::default();
+        for tick in 0..200 {
+            assert_eq!(clock.lateness_ns(i64::from(tick) * 10 * MS, tick), None);
+        }
+    }
+}
