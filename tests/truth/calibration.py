@@ -51,7 +51,8 @@ class Bin:
 
 def reliability(decided: Iterable[_Decided]) -> list[Bin]:
     """The bins that have findings."""
-    rows = list(decided)
+    # A sum of shares that is .6 to a reader is not to fall above it.
+    rows = [(name, round(told, 6), right) for name, told, right in decided]
     bins = []
     for low, high in itertools.pairwise(_EDGES):
         own = [(told, right) for _, told, right in rows if low < told <= high or told == low == 0]

@@ -30,6 +30,8 @@ _HOLD_MIN_NS: Final = 1_000_000
 _UNSEEN_NS: Final = 2_500_000
 #: The times of a capture and of a kernel differ by the poll, the clock and the path.
 _SLACK_NS: Final = 5_000_000
+#: Of a finding about the whole capture.
+_NO_PORTS: Final = (None, None)
 _SETS: Final = {"tuning": False, "aside": True}
 
 
@@ -121,7 +123,7 @@ def claims_of(path: Path) -> list[Claim]:
 
     analysis = tcptrace_http.analyze(path)
     flows = analysis.flows.select("flow", "client_port", "server_port")
-    ports = {flow: pair for flow, *pair in flows.iter_rows()}
+    ports = {flow: (client, server) for flow, client, server in flows.iter_rows()}
     findings = analysis.findings.with_columns(
         pl.col("start").cast(pl.Datetime("ns")).cast(pl.Int64).alias("start_ns"),
         pl.col("lost").cast(pl.Duration("ns")).cast(pl.Int64).alias("lost_ns"),
@@ -130,7 +132,7 @@ def claims_of(path: Path) -> list[Claim]:
         Claim(
             row["detector"],
             row["confidence"],
-            *ports.get(row["flow"], (None, None)),
+            *ports.get(row["flow"], _NO_PORTS),
             row["start_ns"],
             row["lost_ns"],
             row["severity"],

@@ -109,7 +109,8 @@ def _chunks(plan: list[dict[str, Any]], settings: dict[str, Any]) -> list[tuple[
 
 
 def main() -> None:
-    settings, log = json.loads(sys.argv[1]), []
+    settings = json.loads(sys.argv[1])
+    log: list[dict[str, int]] = []
     listening = socket.socket()
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     for option, size in ((socket.SO_RCVBUF, "receive_buffer"), (socket.SO_SNDBUF, "send_buffer")):

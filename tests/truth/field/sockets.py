@@ -34,8 +34,15 @@ _PRIORITY = 10
 #: ESTABLISHED, FIN_WAIT1, FIN_WAIT2, CLOSE_WAIT, LAST_ACK, CLOSING.
 _STATES = frozenset({1, 4, 5, 8, 9, 11})
 # Packets with SYN, as a classic BPF program (code, jt, jf, k) from the IP header on.
-_HAS_SYN = ((0x30, 0, 0, 9), (0x15, 0, 4, 6), (0xB1, 0, 0, 0), (0x50, 0, 0, 13), (0x45, 0, 1, 2))
-_HAS_SYN += ((0x06, 0, 0, 0x40000), (0x06, 0, 0, 0))
+_HAS_SYN = (
+    (0x30, 0, 0, 9),
+    (0x15, 0, 4, 6),
+    (0xB1, 0, 0, 0),
+    (0x50, 0, 0, 13),
+    (0x45, 0, 1, 2),
+    (0x06, 0, 0, 0x40000),
+    (0x06, 0, 0, 0),
+)
 _SO_ATTACH_FILTER = 26
 _ETH_P_ALL = 3
 _OUTGOING = 4
