@@ -32,6 +32,7 @@ class Claim:
     last_frame: int | None
     lost_ms: float
     summary: str
+    confidence: float = 1.0
 
     @property
     def claims_a_loss(self) -> bool:
@@ -93,6 +94,7 @@ def claims_of(path: Path) -> list[Claim]:
             row["last_frame"],
             row["lost"].total_seconds() * 1000,
             row["summary"],
+            row["confidence"],
         )
         for row in analysis.findings.iter_rows(named=True)
     ]
