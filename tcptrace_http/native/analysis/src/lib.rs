@@ -46,6 +46,7 @@ mod into_closed_window;
 mod jitter;
 mod link_headers;
 mod link_margins;
+mod local_acks;
 mod long_waits;
 mod numbered;
 mod numbering;
@@ -54,11 +55,13 @@ mod observation;
 mod orientation;
 mod pages;
 mod pauses;
+mod pure_acks;
 mod queues;
 /// Public for tests/fuzz only.
 #[doc(hidden)]
 pub mod reassembly;
 mod recoveries;
+mod same_packet;
 mod segment_size;
 mod segmentation;
 mod segments;

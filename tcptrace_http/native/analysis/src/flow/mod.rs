@@ -2,6 +2,7 @@
 
 mod advance;
 mod asked_proxy;
+mod copies;
 mod early;
 mod echoed;
 mod end;
@@ -11,6 +12,7 @@ mod joined_queue;
 mod memory;
 mod paths;
 mod payload;
+mod properties;
 mod recover;
 mod refused;
 mod request_path;
@@ -106,6 +108,9 @@ pub struct Flow {
     pub host_step: Option<HostStep>,
     /// Kept only when asked for.
     pub statistics: Option<Box<Statistics>>,
+    /// Packets of it that were captured more than once.
+    pub copies: copies::Copies,
+    properties: properties::Properties,
 }
 
 impl Flow {
@@ -171,6 +176,8 @@ impl Flow {
             recoveries: None,
             host_step: None,
             statistics: None,
+            copies: copies::Copies::default(),
+            properties: properties::Properties::default(),
         }
     }
 
@@ -276,6 +283,7 @@ impl Flow {
         let window = sender.window_bytes(segment, peer, is_syn);
         let initial_rtt = self.initial_rtt_ns;
         self.note_echoes(side, packet.time_ns, (segment, start));
+        self.note_properties(side, packet.time_ns, segment, (start, ack));
         let (sender, peer) = self.halves(side);
         let time_ns = packet.time_ns;
         let class = if is_early {
