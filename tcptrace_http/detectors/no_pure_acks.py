@@ -12,10 +12,9 @@ the client had the last byte is known.
 
 Evidence
 --------
-The number of flows and the directions whose ACKs are missing. One data segment that is acknowledged by data
-after more than 500 ms and the path is enough, or three after more than 210 ms and the path, or eight pairs of full
-segments. Nothing is
-lost by it on the wire, so the time lost is 0.
+The number of flows and the directions whose ACKs are missing. Data is acknowledged by data alone, and beyond
+the path's round trip that takes once more than 3.5 s (a delayed ACK and a lost answer take less), three times
+more than 210 ms, or eight pairs of full segments came. Nothing is lost by it on the wire, so the time lost is 0.
 
 Fix
 ---

@@ -196,6 +196,7 @@ impl FlowTable {
         };
         flow.shares(segment, sharing);
         flow.host_step = host_step;
+        flow.counter_is_of_several = self.hosts.counter_is_of_several();
         flow.segment(flow.side_of(source_is_low), packet, segment, tables);
         if let Some(joined_ns) = flow.joined_queue_ns(packet.time_ns) {
             self.shared_windows.joined_at(joined_ns);

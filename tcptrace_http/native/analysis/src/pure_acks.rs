@@ -6,7 +6,8 @@
 
 use trace_model::{flags, Segment};
 
-const DELAY_MAX_NS: i64 = 500_000_000;
+/// Longer than an ACK is delayed, and than the first timer of an answer that was lost with it (3 s, RFC 2988).
+const OVERDUE_NS: i64 = 3_500_000_000;
 const TIMER_NS: i64 = 210_000_000;
 /// ACKs behind that timer, and ACKs of two full segments each, that show it. Some receivers stretch a few.
 const LATE_MIN: usize = 3;
@@ -98,7 +99,7 @@ impl PureAcks {
         let known_ns = rtt_ns.map_or(PATH_MAX_NS, |ns| ns.saturating_mul(ROUND_TRIPS));
         let path_ns = self.least_ns.map_or(known_ns, |ns| ns.min(known_ns));
         let [longest_ns, .., third_ns] = self.longest_ns;
-        let were_sent = longest_ns.saturating_sub(path_ns) > DELAY_MAX_NS
+        let were_sent = longest_ns.saturating_sub(path_ns) > OVERDUE_NS
             || third_ns.saturating_sub(path_ns) > TIMER_NS
             || self.demanded >= DEMANDED_MIN;
         self.count == 0 && were_sent
@@ -139,12 +140,13 @@ mod tests {
     fn data_that_only_data_acknowledges_and_too_late_had_acks_that_were_not_captured() {
         let known = Some(10 * MS);
         assert!(answered(1, 60_000, 1).are_missing(None));
-        assert!(answered(1, 600, 1).are_missing(known));
+        assert!(answered(1, 3600, 1).are_missing(known));
+        assert!(!answered(1, 1100, 1).are_missing(known), "it was lost, say");
         assert!(
-            !answered(1, 600, 1).are_missing(Some(100 * MS)),
+            !answered(1, 3600, 1).are_missing(Some(100 * MS)),
             "the path takes long"
         );
-        assert!(!answered(1, 600, 1).are_missing(None), "it may take long");
+        assert!(!answered(1, 6000, 1).are_missing(None), "it may take long");
         assert!(answered(3, 300, 1).are_missing(known));
         assert!(
             !answered(2, 300, 1).are_missing(known),

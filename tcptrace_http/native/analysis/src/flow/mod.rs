@@ -106,6 +106,8 @@ pub struct Flow {
     recoveries: Option<Box<Recoveries>>,
     /// What the numbers of its host tell of the packet that is taken.
     pub host_step: Option<HostStep>,
+    /// ... and that other hosts have the same counter.
+    pub counter_is_of_several: bool,
     /// Kept only when asked for.
     pub statistics: Option<Box<Statistics>>,
     /// Packets of it that were captured more than once.
@@ -175,6 +177,7 @@ impl Flow {
             request_recovery_until: 0,
             recoveries: None,
             host_step: None,
+            counter_is_of_several: false,
             statistics: None,
             copies: copies::Copies::default(),
             properties: properties::Properties::default(),
