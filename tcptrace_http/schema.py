@@ -82,6 +82,7 @@ ANOMALY_KINDS: Final = {
     "missing_data": "Bytes of an HTTP message are missing; its framing told where it ends",
     "malformed_http": "Bytes at which an HTTP message was expected are no HTTP message",
     "ambiguous_framing": "Lengths of an HTTP message that contradict (RFC 9112, section 6.3)",
+    "duplicate_packets": "Packets were captured more than once; only the first sighting of each is analysed",
     "limit_reached": "A limit that protects memory was reached; the detail says what was dropped",
 }
 
@@ -93,6 +94,8 @@ FLAWS: Final = {
     "capture_gap": "Bytes that were acknowledged but never captured",
     "truncated_payload": "Payload was captured only in part",
     "segmentation_offload": "Packets larger than a segment may be: merged or not yet cut by offload",
+    "no_pure_acks": "ACKs without data were sent and none was captured",
+    "local_acks": "ACKs of the client's data come from a middlebox near the client, not from the server",
 }
 
 #: What the time of a wait was spent on, and what that means.
@@ -816,7 +819,11 @@ _FLAWS: Final = Table(
         ("flaw", "enum:FLAWS", "What is wrong with the capture of the flow"),
         ("is_http", "bool", "HTTP/1.x was found on the flow"),
         ("server_port", "u16", "Port of the server"),
-        ("direction", "enum:DIRECTIONS?", "Of one_sided_capture: the one that was captured"),
+        (
+            "direction",
+            "enum:DIRECTIONS?",
+            "The only one captured, or the one whose ACKs are missing or a middlebox's",
+        ),
         ("frame", "u64?", "Frame at which it shows first"),
         ("count", "u64", "How many holes, truncated segments, or packets larger than a segment; else 0"),
         ("bytes", "u64", "Bytes missing, bytes cut off, or the largest payload of a packet; else 0"),

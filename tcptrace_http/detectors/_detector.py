@@ -37,6 +37,8 @@ NEEDS: Final = {
     "no_gaps": Need("every packet", "capture_gap"),
     "whole_payload": Need("whole packets, for the heads of messages", "truncated_payload"),
     "segments_as_sent": Need("the segments as they were sent", "segmentation_offload"),
+    "pure_acks": Need("the receiver's ACKs", "no_pure_acks"),
+    "acks_of_server": Need("ACKs of the server itself", "local_acks"),
 }
 
 #: A finding where the capture lacks what its detector needs is so much less certain. A choice and no

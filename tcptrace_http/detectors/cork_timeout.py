@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 __all__ = ["NEEDS", "READS", "find"]
 
 READS: Final = ("recoveries", "segmentation")
-NEEDS: Final = ("both_directions", "no_gaps", "segments_as_sent", "whole_payload")
+NEEDS: Final = ("both_directions", "no_gaps", "segments_as_sent", "whole_payload", "pure_acks")
 
 #: The timer is that of the zero window probe: from the last ACK on a retransmission timeout, which is 200 ms
 #: and the smoothed round trip (tcp(7); RFC 6298 with Linux's minimum). A clock that counts in 4 or 10 ms may be

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 __all__ = ["CAUSE", "NEEDS", "READS", "find", "find_in_waits"]
 
 READS: Final = ("pauses",)
-NEEDS: Final = ("both_directions", "no_gaps", "segments_as_sent", "whole_payload")
+NEEDS: Final = ("both_directions", "no_gaps", "segments_as_sent", "whole_payload", "pure_acks")
 
 CAUSE: Final = "stall.delayed_ack_first_segment"
 

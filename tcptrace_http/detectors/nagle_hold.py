@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 __all__ = ["NEEDS", "READS", "find", "find_in_waits"]
 
 READS: Final = ("pauses",)
-NEEDS: Final = ("both_directions", "no_gaps", "segments_as_sent", "whole_payload")
+NEEDS: Final = ("both_directions", "no_gaps", "segments_as_sent", "whole_payload", "pure_acks")
 
 #: Another response fills the rest of one in its own time, which a pause of the application may be as well.
 CONFIDENCE_OF_FILLED: Final = 0.8

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 __all__ = ["NEEDS", "READS", "find"]
 
 READS: Final = ("pauses",)
-NEEDS: Final = ("both_directions", "handshake", "no_gaps", "whole_payload", "segments_as_sent")
+NEEDS: Final = ("both_directions", "handshake", "no_gaps", "whole_payload", "segments_as_sent", "pure_acks")
 
 REMEDY = (
     "Set TCP_NODELAY on persistent connections, or write the whole response in one call"

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 __all__ = ["NEEDS", "READS", "find"]
 
 READS: Final = ("queues", "waits")
-NEEDS: Final = ("both_directions",)
+NEEDS: Final = ("both_directions", "pure_acks")
 
 #: Half of LEDBAT's full queue (RFC 6817), ten times what CoDel leaves standing (RFC 8289).
 DELAY_MIN: Final = timedelta(milliseconds=50)

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 __all__ = ["NEEDS", "READS", "find"]
 
 READS: Final = ("waits",)
-NEEDS: Final = ("both_directions", "handshake", "no_gaps")
+NEEDS: Final = ("both_directions", "handshake", "no_gaps", "pure_acks")
 
 #: Less is not worth a finding.
 LOST_MIN: Final = timedelta(milliseconds=20)

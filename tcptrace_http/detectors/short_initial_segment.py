@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 __all__ = ["NEEDS", "READS", "find"]
 
 READS: Final = ("pauses",)
-NEEDS: Final = ("both_directions", "handshake", "no_gaps", "whole_payload", "segments_as_sent")
+NEEDS: Final = ("both_directions", "handshake", "no_gaps", "whole_payload", "segments_as_sent", "pure_acks")
 
 REMEDY = (
     "Send the head and the body in one write (writev, MSG_MORE or TCP_CORK), or set TCP_NODELAY"

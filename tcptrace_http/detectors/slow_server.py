@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 __all__ = ["NEEDS", "READS", "find"]
 
 READS: Final = ("waits",)
-NEEDS: Final = ("both_directions", "whole_payload")
+NEEDS: Final = ("both_directions", "whole_payload", "acks_of_server")
 
 #: What a server has at hand it sends within a millisecond, and from a disk within ten; hosts that are
 #: busy take as long again to get to run.

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 __all__ = ["NEEDS", "READS", "find", "find_in_waits"]
 
 READS: Final = ("flights", "pauses")
-NEEDS: Final = ("both_directions", "handshake", "no_gaps", "whole_payload", "segments_as_sent")
+NEEDS: Final = ("both_directions", "handshake", "no_gaps", "whole_payload", "segments_as_sent", "pure_acks")
 
 #: A sender restarts after its retransmission timeout, which no stack has below 200 ms, nor below a round trip.
 IDLE_MIN_NS: Final = 200_000_000

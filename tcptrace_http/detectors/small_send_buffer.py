@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 __all__ = ["NEEDS", "READS", "find", "find_in_waits"]
 
 READS: Final = ("flights", "waits")
-NEEDS: Final = ("both_directions", "no_gaps", "whole_payload")
+NEEDS: Final = ("both_directions", "no_gaps", "whole_payload", "pure_acks")
 
 #: Flights at the limit that show it, the last one, which is what was left to send, not counted.
 STEADY_FLIGHTS_MIN: Final = 4

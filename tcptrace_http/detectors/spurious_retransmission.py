@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 __all__ = ["NEEDS", "READS", "find"]
 
 READS: Final = ("recoveries", "waits")
-NEEDS: Final = ("both_directions", "no_gaps")
+NEEDS: Final = ("both_directions", "no_gaps", "pure_acks")
 
 #: Probes are sent on suspicion (RFC 8985, section 7): a few that were not needed are no fault.
 PROBES_MIN: Final = 3

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 __all__ = ["NEEDS", "READS", "find"]
 
 READS: Final = ("flights",)
-NEEDS: Final = ("both_directions", "no_gaps", "segments_as_sent", "whole_payload")
+NEEDS: Final = ("both_directions", "no_gaps", "segments_as_sent", "whole_payload", "pure_acks")
 
 #: Of the ACKs this share is for more than two segments: systematic, not a burst now and then.
 STRETCH_SHARE_MIN: Final = 0.5

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 __all__ = ["NEEDS", "READS", "find"]
 
 READS: Final = ("recoveries", "waits")
-NEEDS: Final = ("both_directions", "no_gaps")
+NEEDS: Final = ("both_directions", "no_gaps", "pure_acks")
 
 CAUSE: Final = "stall.tail_loss"
 #: Less than this is not worth a finding: hosts lose as much by scheduling.

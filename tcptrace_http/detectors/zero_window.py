@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 __all__ = ["NEEDS", "READS", "find"]
 
 READS: Final = ("recoveries", "waits")
-NEEDS: Final = ("both_directions", "handshake")
+NEEDS: Final = ("both_directions", "handshake", "pure_acks")
 
 #: Shorter closings are those of an application that reads as fast as it can.
 LOST_MIN: Final = timedelta(milliseconds=10)

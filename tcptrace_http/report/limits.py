@@ -23,6 +23,8 @@ _FINDING_OF_KIND: Final = {
     "capture_gap": "capture-gap",
     "truncated_packet": "truncated-payload",
 }
+#: Kinds of which a flow has one anomaly at most, with a count in its detail.
+_ONCE_PER_FLOW: Final = frozenset(("duplicate_packets",))
 
 
 def what_was_looked_for(analysis: Analysis) -> str:
@@ -51,7 +53,8 @@ def what_cannot_be_seen(analysis: Analysis) -> Iterator[str]:
     told = set(analysis.findings["detector"])
     for kind, count in analysis.anomalies["kind"].value_counts(sort=True).iter_rows():
         if _FINDING_OF_KIND.get(kind) not in told:
-            yield f"{kind} ({counted(count, 'time')}): {ANOMALY_KINDS[kind]}."
+            unit = "flow" if kind in _ONCE_PER_FLOW else "time"
+            yield f"{kind} ({counted(count, unit)}): {ANOMALY_KINDS[kind]}."
 
 
 def _unjudged(inconclusive: pl.DataFrame) -> Iterator[str]:

@@ -18,6 +18,7 @@ _RANDOM_REASONS = frozenset(
         "second-initial-number",
         "flight-before-the-first-number",
         "unseen-counted-as-duplicates",
+        "packet-captured-twice",
     )
 )
 
@@ -37,7 +38,8 @@ def test_random_segments_are_what_tshark_says(seed, tmp_path):
     found = compare(path, path.name)
     assert found.examples == ()
     assert set(found.disagreements) <= _RANDOM_REASONS
-    assert found.compared["segments"] == 40 * 60
+    # By chance a packet is like the one before it, and passes for a copy.
+    assert 40 * 60 - 10 < found.compared["segments"] <= 40 * 60
 
 
 def test_a_cell_that_differs_without_a_reason_is_unexplained():

@@ -38,6 +38,8 @@ class _Flow:
     rebased: bool = False
     #: A number before the first one that was seen.
     goes_before_first: bool = False
+    #: Packets of it were captured more than once.
+    has_copies: bool = False
     #: Tshark's numbers of it.
     streams: set[Cell] = field(default_factory=set)
     #: By direction: which duplicate ACK its last segment was.
@@ -57,7 +59,8 @@ def compare_segments(analysis: tcptrace_http.Analysis, reading: Reading, tally: 
 
     _compare_flows(analysis, reading, tally)
     table = analysis.segments.with_columns(pl.col("rto", "ack_rtt").to_physical())
-    flows: dict[int, _Flow] = {}
+    copied = analysis.anomalies.filter(pl.col("kind") == "duplicate_packets")["flow"]
+    flows = {flow: _Flow(has_copies=True) for flow in copied}
     for row in table.iter_rows(named=True):
         theirs = reading.segments.get(row["frame"])
         if theirs is None:
@@ -120,6 +123,7 @@ def _reason(flow: _Flow, column: str, row: dict[str, Any], theirs: SegmentRow) -
     rules = {
         "length-in-the-ip-header": flow.length_differs,
         "stream-split-by-a-dissector": len(flow.streams) > 1,
+        "packet-captured-twice": flow.has_copies,
         "zero-duration": theirs[column] is None and row[_ZERO_DURATIONS.get(column, column)] == 0,
         "ack-beyond-any-window": column == "ack" and row["ack"] is None and int(theirs["ack"] or 0) > _AHEAD_MAX,
         "second-initial-number": flow.rebased and column in {"seq", "ack", *_FLIGHT},

@@ -17,7 +17,7 @@ WITHOUT_A_SETTING = {
     *("request-lull", "head-of-line-blocking", "slow-server"),
     *("tail-loss", "retransmission-timeout", "spurious-retransmission", "reordering", "syn-retransmission"),
     *("queueing-delay", "one-sided-capture", "mid-stream-start", "capture-gap", "truncated-payload"),
-    "segmentation-offload",
+    *("segmentation-offload", "no-pure-acks", "local-acks"),
 }
 KNOWN = ("nginx", "Apache httpd", "lighttpd", "HAProxy", "Envoy", "Node.js", "Go net", "Go net/http")
 OTHERS = ("Python http.server", "gunicorn", "uvicorn", "com.sun.net.httpserver", "Linux", "socket")

@@ -197,6 +197,7 @@ impl Tap {
             link_type: LinkType(wire::LINK_TYPE),
             wire_bytes: bytes.len() as u32,
             captured_bytes: bytes.len() as u32,
+            outer_headers: bytes.get(..NETWORK_OFFSET as usize).unwrap_or(&[]),
             network: Some(network),
             segment: Some(segment),
         }

@@ -23,6 +23,8 @@ pub fn flaws(flow: &Flow) -> impl Iterator<Item = FlawRow> {
             mid_stream(flow),
             gap(flow),
             offloaded(flow),
+            no_pure_acks(flow),
+            local_acks(flow),
         ]
     });
     of_http.into_iter().flatten().flatten().chain(truncated)
@@ -97,6 +99,31 @@ fn offloaded(flow: &Flow) -> Option<FlawRow> {
         frame: flow.segment_size.super_segment_frame,
         count: flow.segment_size.super_segments,
         bytes: u64::from(flow.segment_size.largest()),
+        ..row(flow)
+    })
+}
+
+/// ACKs without data were sent, and none of them is in the capture.
+fn no_pure_acks(flow: &Flow) -> Option<FlawRow> {
+    let direction = match flow.lacks_pure_acks() {
+        (true, false) => Some(Direction::ClientToServer),
+        (false, true) => Some(Direction::ServerToClient),
+        (true, true) => None,
+        (false, false) => return None,
+    };
+    Some(FlawRow {
+        flaw: Flaw::NoPureAcks,
+        direction,
+        frame: Some(flow.start_frame),
+        ..row(flow)
+    })
+}
+
+fn local_acks(flow: &Flow) -> Option<FlawRow> {
+    flow.round_trip_behind_local_acks_ns().map(|_| FlawRow {
+        flaw: Flaw::LocalAcks,
+        direction: Some(Direction::ServerToClient),
+        frame: Some(flow.start_frame),
         ..row(flow)
     })
 }

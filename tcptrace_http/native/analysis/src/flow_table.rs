@@ -16,6 +16,7 @@ use crate::ending_row::ending_row;
 use crate::flaws::flaws;
 use crate::flow::Flow;
 use crate::flow_row::flow_row;
+use crate::same_packet::SamePackets;
 use crate::shared_windows::SharedWindows;
 use crate::tables::Tables;
 
@@ -93,6 +94,7 @@ pub struct FlowTable {
         reason = "they were boxed before, and are moved by their boxes"
     )]
     ending: Vec<Box<Flow>>,
+    same_packets: SamePackets,
     hosts: Hosts,
     free_places: Vec<usize>,
     /// Where the packet before went: packets come in trains.
@@ -116,6 +118,7 @@ impl FlowTable {
             share,
             places: HashTable::new(),
             flows: Vec::new(),
+            same_packets: SamePackets::default(),
             hosts: Hosts::default(),
             ending: Vec::new(),
             free_places: Vec::new(),
@@ -139,8 +142,14 @@ impl FlowTable {
             address: network.destination,
             port: segment.destination_port,
         };
-        let host_step = self.hosts.step(packet, segment);
         let (key, source_is_low) = Key::new(source, destination);
+        if self.same_packets.is_again(packet, segment) {
+            if let Some(flow) = self.known_flow(&key) {
+                flow.seen_again(flow.side_of(source_is_low), packet, segment);
+            }
+            return;
+        }
+        let host_step = self.hosts.step(packet, segment);
         let sharing = self.shared_windows.segment(packet, segment, host_step);
         let Some((place, partition)) = self.place_of(&key) else {
             return;
@@ -186,6 +195,7 @@ impl FlowTable {
         };
         flow.shares(segment, sharing);
         flow.host_step = host_step;
+        flow.counter_is_of_several = self.hosts.counter_is_of_several();
         flow.segment(flow.side_of(source_is_low), packet, segment, tables);
         if let Some(joined_ns) = flow.joined_queue_ns(packet.time_ns) {
             self.shared_windows.joined_at(joined_ns);
@@ -234,6 +244,17 @@ impl FlowTable {
             .flat_map(|flow| [&flow.first, &flow.second])
             .filter_map(|half| half.outstanding.front()?.row)
             .min()
+    }
+
+    /// The flow with that key, if there is one in this share.
+    fn known_flow(&mut self, key: &Key) -> Option<&mut Flow> {
+        let flows = &self.flows;
+        let is_its = |place: &usize| {
+            let flow = flows.get(*place).and_then(Option::as_deref);
+            flow.is_some_and(|flow| flow.key == *key)
+        };
+        let place = *self.places.find(key.hash(), is_its)?;
+        self.flows.get_mut(place)?.as_deref_mut()
     }
 
     /// The place and partition of the flow with that key, the place empty if there is no such flow
@@ -384,6 +405,7 @@ impl FlowTable {
 fn finish(flow: &mut Flow, shared_windows: &SharedWindows, tables: &mut Tables) {
     flow.learns_of_sharing(shared_windows);
     flow.finish(tables);
+    flow.copies.tell(flow.number, tables);
     tables.flows.push(&flow_row(flow));
     if let Some(ending) = ending_row(flow) {
         tables.endings.push(&ending);

@@ -58,6 +58,7 @@ impl Emitter {
             // A frame is no shorter than what was captured of it, whatever the writer says.
             wire_bytes: record.wire_bytes.max(captured_bytes),
             captured_bytes,
+            outer_headers: &[],
             network: None,
             segment: None,
         };
@@ -77,6 +78,7 @@ impl Emitter {
                 |network, segment| {
                     let is_tcp = segment.is_some() || is_cut_tcp(network);
                     sink.packet(&Packet {
+                        outer_headers: outer_headers(record.bytes, network),
                         network,
                         segment,
                         ..packet
@@ -138,6 +140,14 @@ impl Emitter {
             .finish(&mut |kind, detail| notices.report(kind, None, None, || detail));
         self.notices.finish(sink);
     }
+}
+
+/// The bytes before an IP header; none where that was reassembled.
+#[inline]
+fn outer_headers(bytes: &[u8], network: Option<Network>) -> &[u8] {
+    let offset = network.map_or(0, |header| header.header_offset);
+    let length = usize::try_from(offset).unwrap_or(0);
+    bytes.get(..length).unwrap_or(&[])
 }
 
 /// Whether a packet without a whole TCP header carries the beginning of one. Of a fragmented

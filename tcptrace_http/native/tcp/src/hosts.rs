@@ -6,6 +6,9 @@
 //!
 //! Linux counts each connection's packets, from a number of its own: as long as one sends at a time their host seems
 //! to count them together. But behind others' packets a connection of it goes on with its own next number.
+//!
+//! A NAT may count all packets that it forwards to a host, whoever sent them: then the packets of one host go on with the
+//! numbers of another, and none of them tells of a loss.
 
 use std::collections::VecDeque;
 
@@ -20,6 +23,10 @@ use crate::segment_size::FULL_SEGMENT_BYTES;
 const HOSTS_MAX: usize = 1 << 14;
 /// Connections of a host of which the next number is known: browsers have six to a server.
 const CONNECTIONS_MAX: usize = 8;
+/// Hosts whose packets came last, and how often one goes on with the number of another where they have one counter: by
+/// chance it does so once in some 16,000 packets.
+const RECENT_HOSTS: usize = 4;
+const GOES_ON_MIN: u32 = 2;
 
 /// What the numbers of a host tell when a packet of it comes by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +51,9 @@ struct Host {
     host_numbers: u32,
     /// The one that sends now has told.
     has_told: bool,
+    /// To whom it sent last, and how often it went on with the number of another host, or another with its.
+    destination: Option<IpAddress>,
+    goes_on: u32,
 }
 
 impl Host {
@@ -79,9 +89,16 @@ impl Host {
         self.connections.push_back((connection, next));
     }
 
+    /// Whether others' packets have numbers of its counter.
+    fn shares_its_counter(&self) -> bool {
+        self.goes_on >= GOES_ON_MIN
+    }
+
     /// Whether it counts all its packets together, as far as that shows.
     fn counts_together(&self) -> bool {
-        self.numbering.counts() && self.own_numbers <= self.host_numbers
+        !self.shares_its_counter()
+            && self.numbering.counts()
+            && self.own_numbers <= self.host_numbers
     }
 }
 
@@ -92,11 +109,15 @@ pub struct Hosts {
     hosts: Vec<Host>,
     /// The places of the hosts of the packets before: most packets are of two.
     last: [Option<(IpAddress, usize)>; 2],
+    /// The places of those whose packets came last, the newest first.
+    recent: [usize; RECENT_HOSTS],
+    counter_is_of_several: bool,
 }
 
 impl Hosts {
     /// Takes a packet; None unless its host counts all its packets together, as far as they come by here.
     pub fn step(&mut self, packet: &Packet<'_>, segment: &Segment<'_>) -> Option<HostStep> {
+        self.counter_is_of_several = false;
         let network = packet.network?;
         if network.identification == 0 {
             return None;
@@ -118,8 +139,11 @@ impl Hosts {
         segments: u32,
     ) -> Option<HostStep> {
         let place = self.place_of(source)?;
-        let host = self.hosts.get_mut(place)?;
         let number = identification as u16;
+        let (destination, ..) = connection;
+        self.note_other_counter(place, number, destination);
+        let host = self.hosts.get_mut(place)?;
+        self.counter_is_of_several = host.shares_its_counter();
         let next = number.wrapping_add(segments.max(1) as u16);
         host.note_whose(connection, number, next);
         let step = host.numbering.step(identification, segments);
@@ -132,6 +156,47 @@ impl Hosts {
             passed_over: host.passed_over,
             is_late: step.is_late,
         })
+    }
+
+    /// Whether the counter of the packet just taken is one of several hosts.
+    #[must_use]
+    pub fn counter_is_of_several(&self) -> bool {
+        self.counter_is_of_several
+    }
+
+    /// Notes a packet that goes on with the number of another host that sends to the same one, and not with its own.
+    fn note_other_counter(&mut self, place: usize, number: u16, destination: IpAddress) {
+        let Some(host) = self.hosts.get_mut(place) else {
+            return;
+        };
+        host.destination = Some(destination);
+        if host.numbering.expects(number) {
+            self.is_recent(place);
+            return;
+        }
+        let other = self.recent.into_iter().find(|other| {
+            let other = self.hosts.get(*other).filter(|_| *other != place);
+            other.is_some_and(|it| {
+                it.numbering.expects(number) && it.destination == Some(destination)
+            })
+        });
+        for place in other.map(|other| [place, other]).into_iter().flatten() {
+            if let Some(host) = self.hosts.get_mut(place) {
+                host.goes_on = host.goes_on.saturating_add(1);
+            }
+        }
+        self.is_recent(place);
+    }
+
+    fn is_recent(&mut self, place: usize) {
+        let at = self.recent.iter().position(|recent| *recent == place);
+        let until = at.map_or(RECENT_HOSTS, |at| at.saturating_add(1));
+        if let Some(moved) = self.recent.get_mut(..until) {
+            moved.rotate_right(1);
+        }
+        if let Some(newest) = self.recent.first_mut() {
+            *newest = place;
+        }
     }
 
     fn place_of(&mut self, address: IpAddress) -> Option<usize> {
@@ -223,5 +288,21 @@ mod tests {
         let late = hosts.sends(1, 2, 5);
         assert!(late.is_some_and(|step| step.is_late));
         assert!(hosts.sends(1, 2, 7).is_some());
+    }
+
+    #[test]
+    fn hosts_that_go_on_with_the_numbers_of_each_other_have_the_counter_of_a_nat() {
+        let mut hosts = Hosts::default();
+        for number in 1..=6 {
+            hosts.sends(1, 1, number);
+        }
+        hosts.sends(2, 1, 7);
+        assert!(!hosts.counter_is_of_several(), "once may be by chance");
+        assert_eq!(hosts.sends(1, 1, 8), None);
+        assert!(hosts.counter_is_of_several());
+        hosts.sends(2, 1, 9);
+        assert!(hosts.counter_is_of_several());
+        hosts.sends(3, 1, 900);
+        assert!(!hosts.counter_is_of_several());
     }
 }

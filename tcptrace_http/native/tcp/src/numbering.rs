@@ -12,6 +12,8 @@ const OTHER_STEPS_SHARE: u32 = 4;
 const SHORT_STEP: i16 = 16;
 /// A longer step is not of one connection's packets that were lost.
 const LONGEST_STEP: i16 = 1000;
+/// Numbers that were passed over before data that came alone: that, and an ACK.
+const SKIPPED_BY_PROBE: u32 = 2;
 
 /// How a sender numbers its packets, as far as they have told.
 #[derive(Clone, Copy, Debug, Default)]
@@ -21,6 +23,9 @@ pub struct Numbering {
     short_steps: u32,
     other_steps: u32,
     is_shared: bool,
+    /// Numbers were passed over in a silence before the newest data, and when that came.
+    skipped_ns: Option<i64>,
+    is_refuted: bool,
 }
 
 /// What the number of a packet tells.
@@ -85,12 +90,41 @@ impl Numbering {
         self.is_shared = true;
     }
 
+    /// Takes data that goes on behind all that was sent, at `time_ns`. `skipped` numbers were passed over in a silence
+    /// before it, and an ACK of other data could release it `rtt_ns` later at the earliest.
+    ///
+    /// A timeout sends exactly one segment (RFC 6298, section 5.4; RFC 5681, section 3.1), and a probe sends the last one
+    /// (RFC 8985, section 7.3). Where several numbers were passed over and further data follows at once, nothing was
+    /// repaired: others used the numbers.
+    pub fn goes_on(&mut self, time_ns: i64, skipped: u32, rtt_ns: Option<i64>) {
+        let at_once = |then: i64| {
+            let most_ns = rtt_ns.map_or(0, |ns| ns / 2);
+            time_ns.saturating_sub(then) < most_ns
+        };
+        if self.skipped_ns.take().is_some_and(at_once) {
+            self.is_refuted = true;
+        }
+        self.skipped_ns = (skipped > SKIPPED_BY_PROBE).then_some(time_ns);
+    }
+
+    /// The counter is one of several hosts: a NAT's, say.
+    pub fn is_of_several_hosts(&mut self) {
+        self.is_refuted = true;
+    }
+
+    /// Whether the counter may be the connection's own or its host's, with all of its packets in the capture: nothing
+    /// has shown that numbers were passed over for packets that are not of this capture.
+    #[must_use]
+    pub fn counter_is_own(&self) -> bool {
+        !self.is_refuted
+    }
+
     /// Whether the sender counts the packets of this connection.
     #[must_use]
     pub fn counts(&self) -> bool {
         let others = self.other_steps.saturating_mul(OTHER_STEPS_SHARE);
         let steps = self.steps.saturating_add(self.short_steps);
-        !self.is_shared && self.steps >= STEPS_MIN && others <= steps
+        !self.is_shared && self.counter_is_own() && self.steps >= STEPS_MIN && others <= steps
     }
 }
 
@@ -141,5 +175,38 @@ mod tests {
         for number in [7, 90, 11, 12, 13, 800, 3, 40, 41] {
             assert_eq!(numbering.step(number, 1), Step::default());
         }
+    }
+
+    #[test]
+    fn numbers_were_not_lost_where_further_data_follows_at_once() {
+        const MS: i64 = 1_000_000;
+        let is_own = |skipped: u32, then_ms: i64, rtt_ms: Option<i64>| {
+            let mut numbering = Numbering::default();
+            let rtt_ns = rtt_ms.map(|ms| ms * MS);
+            numbering.goes_on(450 * MS, skipped, rtt_ns);
+            numbering.goes_on((450 + then_ms) * MS, 0, rtt_ns);
+            numbering.counter_is_own()
+        };
+        assert!(!is_own(8, 1, Some(20)), "a burst is no repair");
+        assert!(
+            is_own(8, 20, Some(20)),
+            "an ACK of what a timeout sent has released it"
+        );
+        assert!(
+            is_own(1, 1, Some(20)),
+            "a probe, and what was written since"
+        );
+        assert!(is_own(8, 1, None), "the path may be as short");
+    }
+
+    #[test]
+    fn a_counter_that_is_refuted_tells_nothing_more() {
+        let mut numbering = Numbering::default();
+        for number in 7..=20 {
+            numbering.step(number, 1);
+        }
+        numbering.is_of_several_hosts();
+        assert!(!numbering.counts());
+        assert_eq!(numbering.step(24, 1), Step::default());
     }
 }

@@ -38,6 +38,7 @@ pub fn packet<'a>(
         link_type: LinkType(1),
         wire_bytes: bytes,
         captured_bytes: bytes,
+        outer_headers: &[],
         network: Some(Network {
             source,
             destination,

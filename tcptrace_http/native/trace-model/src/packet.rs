@@ -208,6 +208,8 @@ pub struct Packet<'a> {
     pub link_type: LinkType,
     pub wire_bytes: u32,
     pub captured_bytes: u32,
+    /// What was captured of the headers before that of `network`.
+    pub outer_headers: &'a [u8],
     /// None if the frame carries no IP that could be decoded.
     pub network: Option<Network>,
     /// None if the packet carries no (complete) TCP header, and for all but the last IP fragment.

@@ -40,6 +40,8 @@ pub enum AnomalyKind {
     MalformedHttp,
     /// Lengths of an HTTP message that contradict (RFC 9112, section 6.3).
     AmbiguousFraming,
+    /// Packets were captured more than once; only the first sighting of each is analysed.
+    DuplicatePackets,
     /// A limit that protects memory was reached; the detail says what was dropped.
     LimitReached,
 }
@@ -61,6 +63,7 @@ impl AnomalyKind {
         "missing_data",
         "malformed_http",
         "ambiguous_framing",
+        "duplicate_packets",
         "limit_reached",
     ];
     pub const ALL: &'static [AnomalyKind] = &[
@@ -80,6 +83,7 @@ impl AnomalyKind {
         AnomalyKind::MissingData,
         AnomalyKind::MalformedHttp,
         AnomalyKind::AmbiguousFraming,
+        AnomalyKind::DuplicatePackets,
         AnomalyKind::LimitReached,
     ];
     #[must_use]
@@ -307,6 +311,10 @@ pub enum Flaw {
     TruncatedPayload,
     /// Packets larger than a segment may be: merged or not yet cut by offload.
     SegmentationOffload,
+    /// ACKs without data were sent and none was captured.
+    NoPureAcks,
+    /// ACKs of the client's data come from a middlebox near the client, not from the server.
+    LocalAcks,
 }
 impl Flaw {
     pub const WORDS: &'static [&'static str] = &[
@@ -315,6 +323,8 @@ impl Flaw {
         "capture_gap",
         "truncated_payload",
         "segmentation_offload",
+        "no_pure_acks",
+        "local_acks",
     ];
     pub const ALL: &'static [Flaw] = &[
         Flaw::OneSidedCapture,
@@ -322,6 +332,8 @@ impl Flaw {
         Flaw::CaptureGap,
         Flaw::TruncatedPayload,
         Flaw::SegmentationOffload,
+        Flaw::NoPureAcks,
+        Flaw::LocalAcks,
     ];
     #[must_use]
     pub fn word(self) -> &'static str {
@@ -6633,7 +6645,7 @@ pub struct FlawRow {
     pub is_http: bool,
     /// Port of the server.
     pub server_port: u16,
-    /// Of one_sided_capture: the one that was captured.
+    /// The only one captured, or the one whose ACKs are missing or a middlebox's.
     pub direction: Option<Direction>,
     /// Frame at which it shows first.
     pub frame: Option<u64>,

@@ -109,7 +109,9 @@ impl Flow {
         } = transaction;
         let path = self.quickest_path();
         let sharing = self.sharing();
-        let (is_shared, goes_elsewhere) = (sharing.is_shared, sharing.goes_elsewhere);
+        let (_, lacks_acks) = self.lacks_pure_acks();
+        let is_own = self.server_half().numbering.counter_is_own();
+        let (is_shared, goes_elsewhere) = (sharing.is_shared, sharing.goes_elsewhere || !is_own);
         let (link, phases) = (sharing.link, sharing.phases);
         let waits = self.waits.get_or_insert_with(|| {
             let time_ns = row.request_time.or(row.response_first_time).unwrap_or(0);
@@ -124,6 +126,7 @@ impl Flow {
         if goes_elsewhere {
             waits.packets_go_elsewhere();
         }
+        waits.server_acks_are_missing(lacks_acks);
         let start =
             response.and_then(|response| u64::try_from(response.start).ok()?.checked_sub(1));
         for wait in waits.of_transaction(&mut row, start, &self.setup, path) {

@@ -2,6 +2,7 @@
 
 mod advance;
 mod asked_proxy;
+mod copies;
 mod early;
 mod echoed;
 mod end;
@@ -11,6 +12,7 @@ mod joined_queue;
 mod memory;
 mod paths;
 mod payload;
+mod properties;
 mod recover;
 mod refused;
 mod request_path;
@@ -100,8 +102,13 @@ pub struct Flow {
     recoveries: Option<Box<Recoveries>>,
     /// What the numbers of its host tell of the packet that is taken.
     pub host_step: Option<HostStep>,
+    /// ... and that other hosts have the same counter.
+    pub counter_is_of_several: bool,
     /// Kept only when asked for.
     pub statistics: Option<Box<Statistics>>,
+    /// Packets of it that were captured more than once.
+    pub copies: copies::Copies,
+    properties: properties::Properties,
 }
 
 impl Flow {
@@ -166,7 +173,10 @@ impl Flow {
             request_recovery_until: 0,
             recoveries: None,
             host_step: None,
+            counter_is_of_several: false,
             statistics: None,
+            copies: copies::Copies::default(),
+            properties: properties::Properties::default(),
         }
     }
 
@@ -272,6 +282,7 @@ impl Flow {
         let window = sender.window_bytes(segment, peer, is_syn);
         let initial_rtt = self.initial_rtt_ns;
         self.note_echoes(side, packet.time_ns, (segment, start));
+        self.note_properties(side, packet.time_ns, segment, (start, ack));
         let (sender, peer) = self.halves(side);
         let time_ns = packet.time_ns;
         let class = if is_early {

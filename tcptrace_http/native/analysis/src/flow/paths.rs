@@ -29,6 +29,8 @@ impl Flow {
             path.to_server_ns = self.least_way_ns(self.client.other());
         }
         path.to_server_ns = path.to_server_ns.or(self.sharing().to_server_ns);
+        // Whose ACKs are of something nearer is as far as its handshake tells.
+        path.to_server_ns = self.round_trip_behind_local_acks_ns().or(path.to_server_ns);
         path
     }
 

@@ -40,6 +40,17 @@ impl Flow {
             packet.time_ns.saturating_sub(last_ns) >= SILENCE_MIN_NS
         };
         let is_dense = sender.skipped_identifications > 0 && !is_silent && self.host_step.is_none();
+        let goes_on = class.is_new && class.gap_before_bytes == 0 && segment.payload_bytes > 0;
+        if goes_on {
+            let skipped = if is_silent {
+                sender.skipped_identifications
+            } else {
+                0
+            };
+            let rtt_ns = self.known_rtt_ns();
+            let (sender, _) = self.halves(side);
+            sender.numbering.goes_on(packet.time_ns, skipped, rtt_ns);
+        }
         if is_dense && class.is_new && class.gap_before_bytes == 0 && segment.payload_bytes > 0 {
             let (sender, _) = self.halves(side);
             sender.numbering.is_shared();
@@ -177,8 +188,16 @@ impl Flow {
         let identification = packet.network.map_or(0, |network| network.identification);
         let (host_step, sharing) = (self.host_step, *self.sharing());
         let from_server = side != self.client;
+        let is_of_several = self.counter_is_of_several;
         let (sender, _) = self.halves(side);
+        if is_of_several {
+            sender.numbering.is_of_several_hosts();
+        }
         let step = sender.numbering.step(identification, segments);
+        if !sender.numbering.counter_is_own() {
+            sender.skipped_identifications = 0;
+            return false;
+        }
         sender.own_skipped_identifications = sender
             .own_skipped_identifications
             .saturating_add(step.skipped);

@@ -39,6 +39,8 @@ const FAR_MIN_NS: i64 = 500_000;
 /// for a packet there and back.
 const FAR_OF_RECEIVER_MIN_NS: i64 = 100_000;
 const FAR_OF_RECEIVER_SHARE: i64 = 8;
+/// Packets of a single lost segment that never come by: that, and an ACK before it.
+const SKIPPED_BY_PROBE: u32 = 2;
 /// More packets at the end of a flight are not lost at once.
 const LOST_AT_ONCE: u32 = 64;
 
@@ -226,7 +228,14 @@ impl Known {
     /// ... or a probe, where senders probe, and have sent this again.
     pub(super) fn may_send_again(&self, sent: &Sent) -> bool {
         let is_too_soon = self.has_no_probes && self.waited_for_answer(sent) < TIMED_OUT_MIN_NS;
-        self.is_after_a_timer(sent) && !is_too_soon
+        self.is_after_a_timer(sent) && !is_too_soon && self.fits_repair(sent)
+    }
+
+    /// Whether what goes on where its peer has all, and repairs several packets that never came by, may be what a timeout
+    /// sends: a probe sends the last of them, not the first (RFC 8985, section 7.3).
+    fn fits_repair(&self, sent: &Sent) -> bool {
+        sent.skipped_identifications <= SKIPPED_BY_PROBE
+            || self.waited_for_answer(sent) >= TIMED_OUT_MIN_NS
     }
 
     /// Whether the sender was silent for as long as its timer waits with one segment out: 200 ms for an ACK

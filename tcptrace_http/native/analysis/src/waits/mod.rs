@@ -121,6 +121,8 @@ pub struct Waits {
     asked_again_ns: Option<i64>,
     /// What its requests stood behind.
     behind: Behind,
+    /// The capture holds no ACK of the server without data: its silence tells nothing.
+    lacks_server_acks: bool,
 }
 
 impl Waits {
@@ -138,6 +140,7 @@ impl Waits {
             question: None,
             asked_again_ns: None,
             behind: Behind::default(),
+            lacks_server_acks: false,
         }
     }
 
@@ -225,6 +228,11 @@ impl Waits {
     /// What all connections between the two hosts have told of the slowest link until now.
     pub fn link_is(&mut self, link: Arrivals) {
         self.responses.link_is(link);
+    }
+
+    /// Whether the capture lacks the server's ACKs without data.
+    pub fn server_acks_are_missing(&mut self, are_missing: bool) {
+        self.lacks_server_acks = are_missing;
     }
 
     /// The server's numbers pass over packets that it sends to others: they tell of no losses.

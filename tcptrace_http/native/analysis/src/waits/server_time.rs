@@ -257,7 +257,8 @@ impl Waits {
         let since_ns = partition.time_ns();
         let sent_ns = answer_ns.saturating_sub(stood_ns(since_ns));
         let is_late = sent_ns.saturating_sub(since_ns) >= DELAYED_ACK_MAX_NS;
-        let is_silent = is_late && !was_heard && busy_until <= since_ns && !route.is_at_sender;
+        let is_told = !was_heard && !self.lacks_server_acks;
+        let is_silent = is_late && is_told && busy_until <= since_ns && !route.is_at_sender;
         lost.or(is_silent.then_some(Cause::StallTailLoss))
     }
 

@@ -1,0 +1,58 @@
+"""ACKs of the client's data come from a middlebox near the client, not from the server.
+
+What it does
+------------
+Finds HTTP flows whose handshake took far longer than the ACKs of the client's data, while no answer came sooner
+than the handshake took: a NAT, a proxy or an accelerator acknowledges in the place of the server.
+
+Why it is bad
+-------------
+The round trip of the path is in every wait for the server, and ACKs do not tell it. The server's own ACKs,
+losses and windows are behind the middlebox and do not show.
+
+Evidence
+--------
+The number of flows. The handshake took at least 8 times as long as the quickest ACK, and 20 ms longer; three
+ACKs took less than half of it, and each of at least three answers took a round trip of the handshake. Nothing
+is lost by it on the wire, so the time lost is 0.
+
+Fix
+---
+Capture behind the middlebox, or at the server.
+
+Reference
+---------
+RFC 3135, sections 3.1 and 4; RFC 3449, section 5.2.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tcptrace_http.detectors._capture import capture_finding
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
+
+__all__ = ["NEEDS", "READS", "find"]
+
+READS: Final = ("flaws",)
+NEEDS: Final = ()
+
+
+def find(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
+    """One row if a middlebox acknowledges the client's data of any HTTP flow; see :class:`Detector`."""
+    import polars as pl
+
+    return capture_finding(tables["flaws"], "local_acks").with_columns(
+        severity=pl.lit("info"),
+        summary=pl.format(
+            "A middlebox near the client acknowledges the data of {}: its ACKs tell nothing of the server or of"
+            " the path behind it.",
+            "of_flows",
+        ),
+        evidence=pl.format("flow {} first, from frame {}", "flow_min", "first_frame"),
+        remedy=pl.lit("Capture behind the middlebox (NAT, proxy, accelerator), or on the server"),
+    )

@@ -1,0 +1,46 @@
+//! Packets that were captured more than once: they are counted, and move nothing on.
+
+use trace_model::{flags, AnomalyKind, Packet, Segment};
+
+use super::Flow;
+use crate::tables::Tables;
+use tcptrace_tcp::Class;
+use tcptrace_tcp::Side;
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Copies {
+    pub count: u64,
+    first_frame: Option<u64>,
+}
+
+impl Copies {
+    /// Says how many copies were left out.
+    pub fn tell(&self, flow: u32, tables: &mut Tables) {
+        if let Some(frame) = self.first_frame {
+            let packets = if self.count == 1 { "packet" } else { "packets" };
+            let detail = format!("{} {packets} had been captured before", self.count);
+            tables.anomaly(AnomalyKind::DuplicatePackets, Some(frame), flow, detail);
+        }
+    }
+}
+
+impl Flow {
+    /// Counts a packet that was captured before. tcptrace's statistics have copies of their own.
+    pub fn seen_again(&mut self, side: Side, packet: &Packet<'_>, segment: &Segment<'_>) {
+        self.end_ns = self.end_ns.max(packet.time_ns);
+        self.copies.count = self.copies.count.saturating_add(1);
+        self.copies.first_frame.get_or_insert(packet.frame);
+        let (sender, peer) = self.halves(side);
+        sender.counts.packets = sender.counts.packets.saturating_add(1);
+        let is_syn = segment.has(flags::SYN);
+        let start = sender.offset_of(segment.seq, is_syn);
+        let ack = segment
+            .has(flags::ACK)
+            .then(|| peer.offset_of_ack(segment.ack));
+        let window = sender.window_bytes(segment, peer, is_syn);
+        if let Some(statistics) = self.statistics.as_mut() {
+            let place = (start, ack, window);
+            statistics.segment(side, packet, segment, place, &Class::default());
+        }
+    }
+}
