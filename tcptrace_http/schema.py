@@ -952,7 +952,7 @@ _HOPS: Final = Table(
             "str*",
             (
                 "What both legs have in common, in words: nesting (in time), target or target-end (the proxy"
-                " replaced its beginning), address (of the proxy), host, request-body-size, body-size, body-digest;"
+                " replaced its begin), address (of the proxy), host, request-body-size, body-size, body-digest;"
                 " in-order if other front legs fit as well"
             ),
         ),

@@ -7,7 +7,7 @@ from itertools import pairwise
 import polars as pl
 import pytest
 from captures import ACK, FIN, MILLISECOND, PSH, START, SYN, Connection, pcap
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import tcptrace_http
@@ -139,6 +139,14 @@ def test_waits_name_the_upstream_transaction_in_tables_and_archives():
     told = {wait["cause"]: wait.get("upstream") for entry in entries for wait in entry["_waits"]}
     assert told["server.upstream"] == "1.0"
     assert told["server.think"] is None
+
+
+def test_a_selection_of_transactions_keeps_their_hops_and_waits():
+    analysis = analysed(*slow_upstream())
+    front = analysis.where("flow = 0")
+    assert front.hops.height == 1
+    assert front.waits.equals(analysis.waits.filter(flow=0))
+    assert analysis.where("flow = 1").hops.is_empty()
 
 
 def test_two_requests_for_one_target_that_are_not_nested_are_no_hop():
@@ -277,17 +285,48 @@ def test_what_a_socket_of_the_proxy_holds_itself_stays_its_own():
     assert_partition(analysis)
 
 
+@pytest.mark.parametrize("is_held", [True, False])
+def test_a_front_leg_that_does_not_keep_up_waits_for_upstream_only_where_that_is_silent(is_held):
+    """The body comes from upstream at once after a silence; the client's window then lets it go in flights."""
+    front, upstream = legs()
+    body = b"x" * (1460 * 30)
+    segments = [body[at : at + 1460] for at in range(0, len(body), 1460)]
+    front.ask(START + MILLISECOND, request())
+    upstream.ask(START + 2 * MILLISECOND, request())
+    upstream.answer(START + 12 * MILLISECOND, head(body))
+    front.answer(START + 12 * MILLISECOND + 80 * MICROSECOND, head(body))
+    come = START + 62 * MILLISECOND
+    if is_held:
+        upstream.acknowledge(come - 100 * MICROSECOND)
+        front.acknowledge(come - 50 * MICROSECOND)
+    upstream.answer(come, *segments)
+    upstream.acknowledge(come + 200 * MICROSECOND)
+    at = come + 300 * MICROSECOND
+    for first in range(0, 30, 10):
+        front.answer(at, *segments[first : first + 10])
+        at += 15 * MILLISECOND
+        front.acknowledge(at)
+        at += 50 * MICROSECOND
+    analysis = analysed(front, upstream)
+    of_front = causes(analysis, 0)
+    assert of_front["server.upstream"] == pytest.approx(60 * MILLISECOND, abs=MILLISECOND)
+    assert not [cause for cause in of_front if "nagle" in cause]
+    assert sum(spent for cause, spent in of_front.items() if cause.startswith("send_limited.")) > 25 * MILLISECOND
+    assert_partition(analysis)
+
+
 SPANS = st.integers(0, 60).map(lambda milliseconds: milliseconds * MILLISECOND + MILLISECOND)
 
 
-@given(exchanges=st.lists(st.tuples(SPANS, SPANS, st.integers(0, 4000), SPANS), min_size=1, max_size=4))
+@settings(max_examples=25)
+@given(exchanges=st.lists(st.tuples(SPANS, SPANS, st.integers(1, 1400), SPANS), min_size=1, max_size=4))
 @example(exchanges=[(MILLISECOND, 41 * MILLISECOND, 1200, MILLISECOND)] * 2)
 def test_waits_of_both_legs_partition_their_time(exchanges):
     front, upstream = legs()
     at = START
     for think, gap, size, later in exchanges:
         at += later
-        exchange(front, upstream, at, think=think, gap=gap, body=b"x" * min(size, 1400))
+        exchange(front, upstream, at, think=think, gap=gap, body=b"x" * size)
         at = front.time
     for leg in (front, upstream):
         leg.from_client(flags=ACK | FIN, after=MILLISECOND)
