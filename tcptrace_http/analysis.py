@@ -255,7 +255,7 @@ class Analysis:
         """One row a detector and a flaw of the capture that kept it from judging flows."""
         return self._chosen("inconclusive", self._judge_the_unjudged)
 
-    @property
+    @cached_property
     def may_have_hops(self) -> bool:
         """Whether any server of the capture is a client, too, as a proxy is."""
         return self._decoded.rows.has_proxy()
@@ -654,6 +654,7 @@ def analyze_in_batches(
     since the one before, with their findings, and the transactions of which nothing more is to be
     judged; the last one has the rest, and what is found over several flows. No row is in two of them.
     So are ``bodies``, ``redirects`` and ``expectations``, though the flows they are about may have left before.
+    Of ``hops``, and of the waits for upstream, there are those whose legs and flows are in one analysis.
 
     A small capture comes in one piece, as :func:`analyze` gives it.
     """

@@ -254,6 +254,27 @@ def test_on_one_host_each_server_of_a_chain_has_the_next_as_its_upstream():
     assert pairs(analysis) == [("58080.0", "58081.0"), ("58081.0", "58082.0")]
 
 
+def test_a_proxy_with_two_addresses_is_known_by_where_the_capture_was_taken():
+    """The client's leg is at the proxy's public address, the other on loopback; the client is far away."""
+    front = Leg(CLIENT, PROXY)
+    front.time = START
+    front.from_client(flags=SYN)
+    front.from_server(flags=SYN | ACK, after=10 * MICROSECOND)
+    front.from_client(after=20 * MILLISECOND)
+    upstream = Leg(("127.0.0.1", 40_000), ("127.0.0.1", 9000)).opened(START)
+    at = front.time
+    front.ask(at + MILLISECOND, request())
+    front.from_server(after=10 * MICROSECOND)
+    upstream.ask(at + 2 * MILLISECOND, request())
+    upstream.answer(at + 12 * MILLISECOND, head(b"same"), b"same")
+    front.answer(at + 13 * MILLISECOND, head(b"same"), b"same")
+    front.acknowledge(at + 33 * MILLISECOND)
+    analysis = analysed(front, upstream)
+    assert analysis.flows["observation_point"][0] == "server"
+    assert pairs(analysis) == [("1029.0", "40000.0")]
+    assert "address" not in analysis.hops["evidence"].item()
+
+
 def test_a_host_with_one_server_has_no_proxy():
     host = "127.0.0.1"
     both = [Leg((host, 50_000 + number), (host, 8080)).opened(START) for number in range(2)]
