@@ -91,6 +91,17 @@ GATHERED_COLUMNS: Final = {
     ),
     "transactions": frozenset({"flow", "index", "method", "target", "request_frame", "request_time"}),
 }
+#: The columns of which hops are told, and their waits.
+HOP_COLUMNS: Final = {
+    "flows": frozenset({"flow", "client", "server", "server_port", "observation_point"}),
+    "transactions": frozenset(
+        {
+            *("flow", "index", "method", "target", "host", "request_body_bytes", "response_body_bytes"),
+            *("request_time", "request_last_time", "response_first_time", "response_last_time", "end_time"),
+            "body_digest",
+        }
+    ),
+}
 #: By which columns a row of a table belongs to a transaction; only to a flow where it has one name.
 _KEYS: Final = {
     "flows": ("flow",),
@@ -108,6 +119,7 @@ _KEYS: Final = {
     "recoveries": ("flow", "transaction"),
     "queues": ("flow", "transaction"),
     "waits": ("flow", "transaction"),
+    "hops": ("flow", "transaction"),
     "retrieval_transactions": ("flow", "transaction"),
     "critical_path": ("flow", "transaction"),
     "findings": ("flow", "transaction"),
@@ -244,23 +256,57 @@ class Analysis:
         return self._chosen("inconclusive", self._judge_the_unjudged)
 
     @cached_property
+    def may_have_hops(self) -> bool:
+        """Whether any server of the capture is a client, too, as a proxy is."""
+        return self._decoded.rows.has_proxy()
+
+    @cached_property
+    def hops(self) -> pl.DataFrame:
+        """One row a transaction that a proxy served by a request to its upstream server."""
+        return self._chosen("hops", self._find_hops)
+
+    def _find_hops(self) -> pl.DataFrame:
+        if not self.may_have_hops:
+            return empty_frame(TABLES["hops"])
+        from tcptrace_http.hops import find_hops
+
+        return find_hops(*(self._part(name, HOP_COLUMNS[name]) for name in ("transactions", "flows")))
+
+    @cached_property
     def waits(self) -> pl.DataFrame:
         """One row an interval of a transaction with one cause; they sum to its elapsed time."""
         partition = self._native("waits")
-        if not self.has_candidates or (self._selected is not None and "waits" in self._selected):
+        if self._selected is not None and "waits" in self._selected:
+            return partition
+        return self._for_upstream(self._stalled_of(partition))
+
+    def _stalled_of(self, partition: pl.DataFrame) -> pl.DataFrame:
+        if not self.has_candidates:
             return partition
         from tcptrace_http.waits import with_stalls
 
         return with_stalls(partition, self._shaping_findings, at_client=self._flows_at_client)
 
+    def _for_upstream(self, waits: pl.DataFrame) -> pl.DataFrame:
+        if not self.may_have_hops or self.hops.is_empty():
+            return waits
+        from tcptrace_http.upstream_waits import with_upstream
+
+        return with_upstream(waits, self.hops, self._part("transactions", HOP_COLUMNS["transactions"]))
+
     @cached_property
-    def stalled_waits(self) -> pl.DataFrame:
-        """The waits of those transactions that have stalls which detectors judge; the core has the others."""
+    def changed_waits(self) -> pl.DataFrame:
+        """The waits of those transactions that have others than the core has: stalls which detectors judge, or
+        waits for upstream.
+        """
         key = ["flow", "transaction"]
-        if not self.has_candidates:
+        changed = [self._shaping_findings.select(key).drop_nulls()] if self.has_candidates else []
+        changed += [self.hops.select(key)] if self.may_have_hops else []
+        if not changed:
             return empty_frame(TABLES["waits"])
-        stalled = self._shaping_findings.select(key).drop_nulls().unique()
-        return self._judged_waits.join(stalled, on=key, how="semi", maintain_order="left")
+        import polars as pl
+
+        return self._finished_waits.join(pl.concat(changed), on=key, how="semi", maintain_order="left")
 
     @cached_property
     def retrievals(self) -> pl.DataFrame:
@@ -299,13 +345,18 @@ class Analysis:
 
     def gather_pages(self, pages: Pages) -> None:
         """Add what there is of pages in these rows."""
-        pages.add(self._decoded.rows, self._stalled() if self.has_candidates else ())
+        pages.add(self._decoded.rows, self._changed() if self.has_changed_waits else ())
 
-    def _stalled(self) -> list[tuple[int, int, str, int, int]]:
+    @property
+    def has_changed_waits(self) -> bool:
+        """Whether any transaction may have other waits than the core has."""
+        return self.has_candidates or self.may_have_hops
+
+    def _changed(self) -> list[tuple[int, int, str, int, int]]:
         import polars as pl
 
         columns = ("flow", "transaction", pl.col("cause").cast(pl.String), pl.col("start", "end").to_physical())
-        return self.stalled_waits.select(*columns).rows()
+        return self.changed_waits.select(*columns).rows()
 
     @cached_property
     def _shaping_findings(self) -> pl.DataFrame:
@@ -325,6 +376,10 @@ class Analysis:
 
         tables = self._judged_tables | {"waits": self._judged_waits}
         shaping = that_cost_time(self._shaping_findings, self._judged_waits)
+        if self.may_have_hops:
+            from tcptrace_http.upstream_waits import still_told
+
+            shaping = still_told(shaping, self._stalled_waits, self._finished_waits)
         of_flows = in_order([shaping, findings_of_waits(tables)])
         found = [with_counterfactual(of_flows, tables["waits"], tables["transactions"])]
         if self._decoded.is_last:
@@ -373,14 +428,30 @@ class Analysis:
         """The finished waits of the flows that may have findings which read them, or that have findings."""
         if self._selected is not None:
             return self.waits
-        from tcptrace_http.waits import with_stalls
+        import polars as pl
 
+        return self._finished_waits.filter(pl.col("flow").is_in(self._judged_flows))
+
+    @cached_property
+    def _judged_flows(self) -> set[int]:
         rows = self._decoded.rows
         held = (rows.flows_of(name) for name in CANDIDATE_TABLES if name not in _OF_OBJECTS)
         found = set(self._shaping_findings["flow"].drop_nulls())
-        flows = self._waiting_flows.union(*held, found)
-        partition = self._part("waits", None, flows)
-        return with_stalls(partition, self._shaping_findings, at_client=self._flows_at_client)
+        return self._waiting_flows.union(*held, found)
+
+    @cached_property
+    def _stalled_waits(self) -> pl.DataFrame:
+        """The waits with stalls in their place, of the flows that are judged and of the legs of hops."""
+        if self._selected is not None:
+            return self.waits
+        legs = (set(self.hops[name]) for name in ("flow", "upstream_flow") if self.may_have_hops)
+        judged = self._judged_flows if self.has_candidates else set()
+        return self._stalled_of(self._part("waits", None, judged.union(*legs)))
+
+    @cached_property
+    def _finished_waits(self) -> pl.DataFrame:
+        """The same, with those for upstream in their place."""
+        return self._for_upstream(self._stalled_waits) if self._selected is None else self.waits
 
     def _part(
         self, name: str, only: AbstractSet[str] | None, flows: AbstractSet[int] | None = None
@@ -583,6 +654,7 @@ def analyze_in_batches(
     since the one before, with their findings, and the transactions of which nothing more is to be
     judged; the last one has the rest, and what is found over several flows. No row is in two of them.
     So are ``bodies``, ``redirects`` and ``expectations``, though the flows they are about may have left before.
+    Of ``hops``, and of the waits for upstream, there are those whose legs and flows are in one analysis.
 
     A small capture comes in one piece, as :func:`analyze` gives it.
     """

@@ -46,6 +46,12 @@ RULES: Final = {
         " window opened nor an ACK came that could have let the data go",
         f"{_TAPO}: data unavailable and resource constraint; {_TRAT}: application limited",
     ),
+    "server.upstream": Rule(
+        "What else would be the server's time, or a hold of its response, from the first byte of the upstream"
+        " request to the last byte of the upstream response; held data only as far as it was not there; see"
+        " explain hops.evidence",
+        "RFC 9110, section 3.7; a segment cannot leave before its bytes have come",
+    ),
     "client.think": Rule(
         "From the ACK of the handshake to the request's first byte; and gaps inside the request that no ACK ended"
         " and no detector gives to Nagle's algorithm",

@@ -41,6 +41,7 @@ ROLLUPS: Final = {
     "request.send": RollUp("send", _SND, "client idle"),
     "server.think": RollUp("wait", _SND, "data unavailable"),
     "server.data_unavailable": RollUp("receive", _SND, "resource constraint"),
+    "server.upstream": RollUp(BY_PLACE, _SND, "data unavailable"),
     "client.think": RollUp("blocked", _SND, "client idle"),
     "client.not_reading": RollUp("receive", _RWIN, "zero window"),
     "client.head_of_line": RollUp("wait", NONE, NONE),

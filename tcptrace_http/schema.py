@@ -108,6 +108,7 @@ CAUSES: Final = {
         "Inside a response the server sent nothing although windows and ACKs let it: the application had"
         " no data ready"
     ),
+    "server.upstream": "The server is a proxy, and the response of its own upstream server was not there yet",
     "client.think": "The connection was the client's to use, and it did not: before or within a request",
     "client.not_reading": "The client's receive buffer was full or nearly so: its application did not read",
     "client.head_of_line": "A pipelined request waited behind the response to an earlier one",
@@ -195,6 +196,8 @@ class Column:
     late: bool = False
     #: Whether it is one of the statistics, which cost time and are there only when asked for.
     is_statistic: bool = False
+    #: Whether Python adds it to a native table, whose rows come without it; such columns are the last ones.
+    is_added: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,11 +216,11 @@ class Table:
 def _columns(*declarations: tuple[str, str, str]) -> tuple[Column, ...]:
     """Columns from (name, type, meaning).
 
-    After the type: ``?`` nullable, ``*`` in the JSON, ``~`` late, ``+`` statistic.
+    After the type: ``?`` nullable, ``*`` in the JSON, ``~`` late, ``+`` statistic, ``^`` added by Python.
     """
     made = []
     for name, dtype, doc in declarations:
-        bare = dtype.rstrip("?*~+")
+        bare = dtype.rstrip("?*~+^")
         marks = dtype[len(bare) :]
         column = Column(
             name,
@@ -227,6 +230,7 @@ def _columns(*declarations: tuple[str, str, str]) -> tuple[Column, ...]:
             in_json="*" in marks,
             late="~" in marks,
             is_statistic="+" in marks,
+            is_added="^" in marks,
         )
         made.append(column)
     return tuple(made)
@@ -934,7 +938,34 @@ _WAITS: Final = Table(
         ("first_frame", "u64*", "Frame at its start"),
         ("last_frame", "u64*", "Frame at its end; the first again, if none marks it"),
         ("confidence", "f64", "0 to 1"),
+        ("upstream_flow", "u32?^", "Of server.upstream: flow of the proxy's request to its upstream server"),
+        ("upstream_transaction", "u32?^", "Of server.upstream: number of that transaction on its flow"),
     ),
+)
+
+_HOPS: Final = Table(
+    "hops",
+    "One row per transaction that a proxy served by a request to its upstream server, if both are in the"
+    " capture; more than one where the proxy asked again.",
+    _columns(
+        ("flow", "u32*", "Flow of the front leg: the client's connection to the proxy"),
+        ("transaction", "u32*", "Transaction of the front leg"),
+        ("upstream_flow", "u32*", "Flow of the upstream leg: the proxy's connection to its upstream server"),
+        ("upstream_transaction", "u32*", "Transaction of the upstream leg"),
+        ("start", "time*", "First byte of the upstream request"),
+        ("end", "time*", "Last byte of the upstream response, or the end of the front leg if that is earlier"),
+        (
+            "evidence",
+            "str*",
+            (
+                "What both legs have in common, in words: nesting (in time), target or target-end (the proxy"
+                " replaced its begin), address (of the proxy), host, request-body-size, body-size, body-digest;"
+                " in-order if other front legs fit as well"
+            ),
+        ),
+        ("confidence", "f64*", "0 to 1: that the upstream leg belongs to this front leg"),
+    ),
+    native=False,
 )
 
 _RETRIEVALS: Final = Table(
@@ -1073,6 +1104,7 @@ TABLES: Final = {
         _RECOVERIES,
         _QUEUES,
         _WAITS,
+        _HOPS,
         _RETRIEVALS,
         _RETRIEVAL_TRANSACTIONS,
         _CRITICAL_PATH,

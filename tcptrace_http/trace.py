@@ -93,6 +93,8 @@ def frame_of(
     import polars as pl
 
     frame = pl.DataFrame(columns)
+    added = [column.name for column in table.columns if column.is_added and only is None]
+    frame = frame.with_columns(pl.lit(None).alias(name) for name in added)
     declared = {
         name: dtype
         for name, dtype in polars_schema(table, statistics=statistics).items()

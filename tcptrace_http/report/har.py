@@ -91,12 +91,17 @@ def _waits(analysis: Analysis) -> Mapping[tuple[int, int], list[dict[str, Any]]]
     """The waits by transaction."""
     import polars as pl
 
-    columns = (pl.col("cause").cast(pl.String), pl.col("start", "end").to_physical(), "first_frame", "last_frame")
+    upstream = pl.format("{}.{}", "upstream_flow", "upstream_transaction")
+    columns = (
+        *(pl.col("cause").cast(pl.String), pl.col("start", "end").to_physical(), "first_frame", "last_frame"),
+        upstream.alias("upstream"),
+    )
     rows = analysis.waits.sort("flow", "transaction", "start").select("flow", "transaction", *columns).iter_rows()
     return {
         key: [
             {"cause": cause, "start_ns": start, "end_ns": end, "first_frame": first, "last_frame": last}
-            for _, _, cause, start, end, first, last in these
+            | ({} if upstream is None else {"upstream": upstream})
+            for _, _, cause, start, end, first, last, upstream in these
         ]
         for key, these in groupby(rows, key=lambda row: (row[0], row[1]))
     }

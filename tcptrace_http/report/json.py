@@ -74,6 +74,7 @@ def _of_one(analysis: Analysis) -> Iterator[bytes]:
         "transactions": [_selected_transactions(analysis)]
         if decoded is None
         else _transactions(analysis, decoded),
+        "hops": _rows("hops", analysis) if analysis.may_have_hops else [b"[]"],
         "retrievals": [_selected_retrievals(analysis)] if decoded is None else _retrievals(analysis.pages),
         "findings": _rows("findings", analysis) if analysis.may_have_findings else [b"[]"],
         "inconclusive": _rows("inconclusive", analysis) if analysis.may_have_findings else [b"[]"],
@@ -121,6 +122,7 @@ class _PutBy:
 
         self._pages = Pages()
         self._flows, self._transactions = Runs(), Runs()
+        self._hops: list[pl.DataFrame] = []
         self._found: list[pl.DataFrame] = []
         self._flaws: list[pl.DataFrame] = []
         self._inconclusive: list[pl.DataFrame] = []
@@ -133,6 +135,8 @@ class _PutBy:
         waits = _encoded_waits(analysis)
         self._flows.add(rows.count("flows"), partial(rows.json, "flows"))
         self._transactions.add(rows.count("transactions"), partial(rows.json, "transactions", waits=waits))
+        if analysis.may_have_hops:
+            self._hops.append(analysis.hops)
         if analysis.has_candidates:
             from tcptrace_http.detectors import grouped
 
@@ -146,6 +150,7 @@ class _PutBy:
         return {
             "flows": _array_of(self._flows.merged()),
             "transactions": _array_of(self._transactions.merged()),
+            "hops": _hops(self._hops),
             "retrievals": _retrievals(self._pages),
             "findings": _findings([*self._found, self._pages.findings], self._flaws),
             "inconclusive": [_inconclusive(self._inconclusive)],
@@ -172,6 +177,15 @@ def _array_of(parts: Iterable[bytes]) -> Iterator[bytes]:
     yield b"["
     yield from parts
     yield b"]"
+
+
+def _hops(parts: list[pl.DataFrame]) -> Iterator[bytes]:
+    """The hops of all batches, in the order that one batch would have them in."""
+    if not parts:
+        return iter([b"[]"])
+    import polars as pl
+
+    return _frame_rows("hops", pl.concat(parts).sort("flow", "transaction", "start"))
 
 
 def _findings(found: list[pl.DataFrame], flaws: list[pl.DataFrame]) -> Iterator[bytes]:
@@ -223,7 +237,7 @@ def _transactions(analysis: Analysis, decoded: Decoded) -> Iterator[bytes]:
 
 def _encoded_waits(analysis: Analysis) -> dict[tuple[int, int], bytes]:
     """The waits of transactions that the core does not have as they are."""
-    waits = _by_transaction(analysis.stalled_waits) if analysis.has_candidates else {}
+    waits = _by_transaction(analysis.changed_waits) if analysis.has_changed_waits else {}
     return {key: _encoded(rows) for key, rows in waits.items()}
 
 

@@ -142,6 +142,10 @@ class _Report:
         yield ""
         yield self._painted(title, _BOLD)
         yield from time_by_cause(waits, self._width)
+        hops = self._analysis.hops
+        if not hops.is_empty():
+            served = counted(hops.select("flow", "transaction").n_unique(), "transaction")
+            yield from self._prose(f"A proxy asked its upstream server for {served}: --format csv --table hops")
 
     def _limits(self) -> Iterator[str]:
         sentences = list(limits.what_cannot_be_seen(self._analysis))

@@ -38,8 +38,8 @@ def document(cli):
 def test_document_has_the_fields_of_the_contract(document, stalled):
     shown = document(stalled)
     assert list(shown) == [
-        "schema_version", "capture", "flows", "transactions", "retrievals", "findings", "inconclusive",
-        "anomalies",
+        "schema_version", "capture", "flows", "transactions", "hops", "retrievals", "findings",
+        "inconclusive", "anomalies",
     ]  # fmt: skip
     assert shown["schema_version"] == 1
     assert set(shown["capture"]) == CAPTURE

@@ -33,9 +33,10 @@ def free_port() -> int:
 
 
 @contextmanager
-def captured(port: int, path: Path) -> Iterator[None]:
-    """Writes the packets of a port to ``path`` from the beginning of the block to its end."""
-    command = ["tcpdump", "-i", "lo", "--immediate-mode", "-U", "-w", "-", f"port {port}"]
+def captured(port: int, path: Path, *more: int) -> Iterator[None]:
+    """Writes the packets of a port, or of several, to ``path`` from the beginning of the block to its end."""
+    ports = " or ".join(f"port {each}" for each in (port, *more))
+    command = ["tcpdump", "-i", "lo", "--immediate-mode", "-U", "-w", "-", ports]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as tcpdump:
         assert tcpdump.stdout is not None
         assert tcpdump.stderr is not None

@@ -117,7 +117,7 @@ class Made:
 
 def table_code(table: schema.Table) -> list[str]:
     """The row of a table and what gathers rows; statistics are a row of their own, for they are optional."""
-    always = [column for column in table.columns if not column.is_statistic]
+    always = [column for column in table.columns if not (column.is_statistic or column.is_added)]
     row = camel(singular(table.name))
     lines = code(
         Made(f"{row}Row", f"{camel(table.name)}Table", table.doc, fields(always), always, table.on_request)

@@ -18,6 +18,7 @@ def tables_with(waits: list[tuple[str, int]]) -> dict[str, pl.DataFrame]:
     for frame, (cause, length) in enumerate(waits, start=5):
         row = {"flow": 0, "transaction": 1, "cause": cause, "first_frame": frame, "last_frame": frame + 1}
         rows.append(row | {"start": start, "end": start + length, "confidence": 0.9})
+        rows[-1] |= dict.fromkeys(("upstream_flow", "upstream_transaction"))
         start += length
     schema = polars_schema(TABLES["waits"])
     tables["waits"] = pl.DataFrame(rows).select(pl.col(name).cast(schema[name]) for name in schema)

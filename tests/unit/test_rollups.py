@@ -29,7 +29,7 @@ def waits(partitions):
         start = START
         for cause, length in partition:
             end = start + length * MS
-            rows.append((7, transaction, cause, start, end, 1, 2, 0.9))
+            rows.append((7, transaction, cause, start, end, 1, 2, 0.9, None, None))
             start = end
     return pl.DataFrame(rows, schema=polars_schema(TABLES["waits"]), orient="row")
 

@@ -19,7 +19,8 @@ PARTITION = [
 
 
 def waits(rows):
-    return pl.DataFrame([(0, 0, *row, 0.8) for row in rows], schema=polars_schema(TABLES["waits"]), orient="row")
+    made = [(0, 0, *row, 0.8, None, None) for row in rows]
+    return pl.DataFrame(made, schema=polars_schema(TABLES["waits"]), orient="row")
 
 
 def stalls(*rows):

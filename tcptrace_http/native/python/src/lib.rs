@@ -3,6 +3,7 @@
 mod allocator;
 mod arrow;
 mod by_hand;
+mod hops;
 mod json;
 mod pages;
 mod shares;
@@ -206,6 +207,11 @@ impl Rows {
     /// Whether two hosts have several flows that detectors could compare.
     fn has_bundle(&self) -> PyResult<bool> {
         Ok(has_bundle(self.columns("flows")?))
+    }
+
+    /// Whether any server of an HTTP flow is the client of another, as a proxy is.
+    fn has_proxy(&self) -> PyResult<bool> {
+        Ok(hops::has_proxy(self.columns("flows")?))
     }
 
     /// The flows with a transaction that waited for one of these causes for so many nanoseconds in all.

@@ -105,6 +105,8 @@ pub enum Cause {
     ServerThink,
     /// Inside a response the server sent nothing although windows and ACKs let it: the application had no data ready.
     ServerDataUnavailable,
+    /// The server is a proxy, and the response of its own upstream server was not there yet.
+    ServerUpstream,
     /// The connection was the client's to use, and it did not: before or within a request.
     ClientThink,
     /// The client's receive buffer was full or nearly so: its application did not read.
@@ -163,6 +165,7 @@ impl Cause {
         "request.send",
         "server.think",
         "server.data_unavailable",
+        "server.upstream",
         "client.think",
         "client.not_reading",
         "client.head_of_line",
@@ -195,6 +198,7 @@ impl Cause {
         Cause::RequestSend,
         Cause::ServerThink,
         Cause::ServerDataUnavailable,
+        Cause::ServerUpstream,
         Cause::ClientThink,
         Cause::ClientNotReading,
         Cause::ClientHeadOfLine,

@@ -1,0 +1,189 @@
+"""The waits of a proxy's front legs for their upstream legs.
+
+Without the upstream leg a proxy's time is the server's, and data that comes from upstream late looks as if the
+proxy's socket had held it. No byte of a response can leave a proxy before it has come from upstream, so as long as
+the upstream response is under way and the front leg keeps up with it, its waits are for upstream. A front leg that
+does not keep up has data in its buffers; it waited for upstream only where a silence there ended a silence here.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from tcptrace_http.schema import TABLES, polars_schema
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["still_told", "with_upstream"]
+
+UPSTREAM: Final = "server.upstream"
+_UNAVAILABLE: Final = "server.data_unavailable"
+#: Before the response begins nothing else can hold a proxy up than its own work.
+_BEFORE: Final = ("server.think", _UNAVAILABLE, "unexplained")
+#: Inside the response these look the same when data is not there yet.
+_HELD: Final = (
+    *("stall.nagle_delayed_ack", "stall.nagle_hold", "stall.delayed_ack_first_segment", "stall.cork_timeout"),
+    *("stall.slow_start_restart", "send_limited.slow_start", "send_limited.cwnd"),
+    *("send_limited.send_buffer", "send_limited.bottleneck"),
+)
+_WITHIN: Final = (_UNAVAILABLE, "unexplained", *_HELD)
+#: Waits of an upstream leg for the proxy, which does not read on while its client does not.
+_PRESSED: Final = (
+    "client.not_reading",
+    "send_limited.receive_window",
+    "send_limited.zero_window",
+    "stall.persist",
+)
+#: What a proxy takes at most to pass on what has come. A choice: a busy host takes a few milliseconds to run a
+#: process, and the least time that a delayed ACK or a cork holds data is 40 ms.
+_PASSED_ON: Final = timedelta(milliseconds=2)
+_KEY: Final = ("flow", "transaction")
+_OF_UPSTREAM: Final = ("upstream_flow", "upstream_transaction")
+
+
+def with_upstream(waits: pl.DataFrame, hops: pl.DataFrame, transactions: pl.DataFrame) -> pl.DataFrame:
+    """The waits with those for upstream in their place; the sum of every transaction stays.
+
+    ``waits`` are finished otherwise and in order, and those of both legs of ``hops`` are among them;
+    ``transactions`` has the front and the upstream ones.
+    """
+    import polars as pl
+
+    if hops.is_empty():
+        return waits
+    rows = waits.with_row_index("row").with_columns(pl.col("cause").cast(pl.String))
+    legs = _legs(hops, transactions, rows)
+    of_fronts = rows.drop(_OF_UPSTREAM, "confidence").join(legs, on=_KEY)
+    taken = _taken(of_fronts.join(_arrivals(of_fronts, rows), on=["row", *_OF_UPSTREAM], how="left"))
+    if taken.is_empty():
+        return waits
+    left = _left(rows.join(taken.select("row", "since", "until"), on="row", how="left"))
+    given = rows.drop(_OF_UPSTREAM, "confidence", "start", "end").join(
+        taken.select("row", *_OF_UPSTREAM, "confidence", start="since", end="until"), on="row"
+    )
+    declared = polars_schema(TABLES["waits"])
+    parts = [part.select(*declared) for part in (left, given.with_columns(cause=pl.lit(UPSTREAM)))]
+    return (
+        pl.concat(parts, how="vertical_relaxed")
+        .select(pl.col(name).cast(dtype) for name, dtype in declared.items())
+        .sort(*_KEY, "start")
+    )
+
+
+def still_told(findings: pl.DataFrame, before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
+    """``findings`` without those of front legs whose time was of their cause ``before``, and is for upstream
+    ``after``: the finding is that of the upstream leg.
+    """
+    import polars as pl
+
+    key = [*_KEY, "cause"]
+    upstream = after.filter(pl.col("cause") == UPSTREAM).select(_KEY).unique()
+    if upstream.is_empty() or findings.is_empty():
+        return findings
+    numbered = findings.with_row_index("finding")
+    places = numbered.select("finding", *key, begun="first_frame", ended="last_frame")
+
+    def with_waits(waits: pl.DataFrame) -> pl.Series:
+        theirs = waits.join(upstream, on=_KEY, how="semi").select(*key, "first_frame", "last_frame")
+        met = places.join(theirs, on=key).filter(
+            pl.col("last_frame") >= pl.col("begun"), pl.col("first_frame") <= pl.col("ended")
+        )
+        return met["finding"].unique()
+
+    gone = set(with_waits(before)) - set(with_waits(after))
+    return numbered.filter(~pl.col("finding").is_in(gone)).drop("finding")
+
+
+def _legs(hops: pl.DataFrame, transactions: pl.DataFrame, waits: pl.DataFrame) -> pl.DataFrame:
+    """The hops, one after the other for each front leg, with what its waits are compared with."""
+    import polars as pl
+
+    fronts = transactions.select(
+        *("flow", "request_last_time", "response_first_time", "response_last_time"), transaction="index"
+    )
+    upstreams = transactions.select(
+        upstream_flow="flow", upstream_transaction="index", upstream_last_time="response_last_time"
+    )
+    length = pl.col("end") - pl.col("start")
+    pressed = (
+        waits.filter(pl.col("cause").is_in(_PRESSED))
+        .group_by(_KEY)
+        .agg(pressed=length.sum())
+        .rename(dict(zip(_KEY, _OF_UPSTREAM, strict=True)))
+    )
+    is_last = pl.col("response_last_time") <= pl.col("upstream_last_time") + _PASSED_ON
+    was_pressed = (pl.col("pressed") > _PASSED_ON).fill_null(value=False)
+    before = pl.col("end").cum_max().shift().over(_KEY, order_by="start")
+    return (
+        hops.join(fronts, on=_KEY)
+        .join(upstreams, on=_OF_UPSTREAM)
+        .join(pressed, on=_OF_UPSTREAM, how="left")
+        .with_columns(keeps_up=(is_last | pl.col("upstream_last_time").is_null()) & ~was_pressed)
+        .select(
+            *_KEY,
+            *_OF_UPSTREAM,
+            *("confidence", "request_last_time", "response_first_time", "keeps_up"),
+            begun=pl.max_horizontal("start", before),
+            over="end",
+        )
+    )
+
+
+def _arrivals(of_fronts: pl.DataFrame, waits: pl.DataFrame) -> pl.DataFrame:
+    """For each wait inside a response the end of a silence of upstream that ended it, if one did."""
+    import polars as pl
+
+    silence = {"quiet": pl.col("start").min(), "arrived": pl.col("end").max()}
+    upstream = (
+        waits.group_by(*_KEY, "last_frame")
+        .agg(**silence, is_pressed=pl.col("cause").is_in(_PRESSED).any())
+        .filter(~pl.col("is_pressed"))
+        .rename(dict(zip(_KEY, _OF_UPSTREAM, strict=True)))
+        .drop("last_frame", "is_pressed")
+        .sort("arrived")
+    )
+    held = of_fronts.filter(pl.col("cause").is_in(_WITHIN), pl.col("start") >= pl.col("response_first_time"))
+    within = [*_KEY, *_OF_UPSTREAM, "last_frame"]
+    gaps = held.group_by(within).agg(since=pl.col("start").min(), released=pl.col("end").max())
+    ended = gaps.sort("released").join_asof(
+        upstream, left_on="released", right_on="arrived", by=list(_OF_UPSTREAM), check_sortedness=False
+    )
+    is_prompt = pl.col("released") - pl.col("arrived") <= _PASSED_ON
+    is_empty = (pl.col("quiet") - pl.col("since")).abs() <= _PASSED_ON
+    causal = ended.filter(pl.col("arrived") > pl.col("since"), is_prompt | is_empty)
+    return held.join(causal, on=within).select("row", *_OF_UPSTREAM, "arrived")
+
+
+def _taken(of_fronts: pl.DataFrame) -> pl.DataFrame:
+    """The parts of waits that are for upstream, from ``since`` to ``until``, in order."""
+    import polars as pl
+
+    cause, first = pl.col("cause"), pl.col("response_first_time")
+    is_before = (pl.col("start") < first).fill_null(value=True)
+    is_by_leg = pl.col("keeps_up") | (cause == _UNAVAILABLE)
+    over = pl.when(is_before | is_by_leg).then("over").otherwise(pl.min_horizontal("over", "arrived"))
+    is_answered = is_before & cause.is_in(_BEFORE) & (pl.col("start") >= pl.col("request_last_time"))
+    is_received = ~is_before & cause.is_in(_WITHIN) & (is_by_leg | pl.col("arrived").is_not_null())
+    return (
+        of_fronts.filter(is_answered | is_received)
+        .with_columns(since=pl.max_horizontal("start", "begun"), until=pl.min_horizontal("end", over))
+        .filter(pl.col("since") < pl.col("until"))
+        .sort("row", "since")
+    )
+
+
+def _left(rows: pl.DataFrame) -> pl.DataFrame:
+    """What is left of the waits: all of them, or what is before, between and behind the parts taken."""
+    import polars as pl
+
+    before = rows.with_columns(
+        start=pl.coalesce(pl.col("until").shift().over("row"), "start"), end=pl.coalesce("since", "end")
+    )
+    behind = rows.filter(pl.col("until").is_not_null()).unique("row", keep="last", maintain_order=True)
+    # A proxy took that to pass on what had come, whatever the wait was before.
+    is_passing = pl.col("cause").is_in(_HELD) & (pl.col("end") - pl.col("until") <= _PASSED_ON)
+    cause = pl.when(is_passing).then(pl.lit(_UNAVAILABLE)).otherwise("cause")
+    parts = [before, behind.with_columns(start="until", cause=cause)]
+    return pl.concat(parts).filter(pl.col("start") < pl.col("end"))
