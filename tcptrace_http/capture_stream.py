@@ -106,7 +106,9 @@ class CaptureStream:
 
     def _open(self) -> io.FileIO:
         if self.path == STANDARD_INPUT:
-            if sys.stdin is None or sys.stdin.isatty():
+            if sys.stdin is None:
+                raise CaptureError(self.path, "standard input is closed")
+            if sys.stdin.isatty():
                 raise CaptureError(
                     self.path, "standard input is a terminal; pipe a capture into it, as tcpdump -w - does"
                 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from tcptrace_http.cli.completion import files
+from tcptrace_http.cli.output import STANDARD_OUTPUT, check_outputs, opened
 from tcptrace_http.cli.progress import Progress, Working
 from tcptrace_http.schema import TABLES
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 __all__ = ["analyze"]
 
 _EXIT_UNREADABLE: Final = 2
-_STANDARD_OUTPUT: Final = "-"
 #: Formats that show a whole analysis; the others write one table.
 _WHOLE: Final = ("text", "json", "html", "har", "xplot")
 _FORMATS: Final = (*_WHOLE, "ndjson", "csv", "parquet")
@@ -54,7 +54,7 @@ _TABLE_OF_STATISTICS: Final = "flows"
 @click.option(
     "-o",
     "--output",
-    default=_STANDARD_OUTPUT,
+    default=STANDARD_OUTPUT,
     metavar="PATH",
     shell_complete=files,
     help="Write to this file.",
@@ -98,7 +98,7 @@ def analyze(  # noqa: PLR0913, PLR0917 -- one parameter an option
     """
     if table is not None and format_name in _WHOLE and where is None:
         raise click.UsageError("--table needs --where, or a format that writes a table: ndjson, csv or parquet")
-    if format_name == "xplot" and output == _STANDARD_OUTPUT:
+    if format_name == "xplot" and output == STANDARD_OUTPUT:
         raise click.UsageError("--format xplot writes several files; name a folder with -o")
     table = table or _DEFAULT_TABLE
     _keep_within(jobs)
@@ -113,7 +113,7 @@ def analyze(  # noqa: PLR0913, PLR0917 -- one parameter an option
     if format_name == "xplot":
         return _graphs(chain([first], made), Path(output))
     drawing = Working("drawing the charts", quiet=quiet) if format_name == "html" else nullcontext()
-    with _binary(output) as file, drawing:
+    with opened(output) as file, drawing:
         _writer(format_name, table, is_one=is_one)(chain([first], made), file)
     return 0
 
@@ -143,10 +143,7 @@ def _capture_paths(captures: tuple[str, ...], output: str) -> list[str]:
     from tcptrace_http.capture import expand
 
     paths = list(expand(captures))
-    if output != _STANDARD_OUTPUT and os.path.exists(output):
-        for path in paths:
-            if os.path.exists(path) and os.path.samefile(path, output):
-                raise click.UsageError(f"the output {output} is one of the captures; it would be overwritten")
+    check_outputs([output], paths)
     return paths
 
 
@@ -261,13 +258,3 @@ def _width() -> int | None:
 def _wants_colour(file: BinaryIO) -> bool:
     # An empty NO_COLOR counts as unset (no-color.org).
     return file.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-
-
-@contextmanager
-def _binary(output: str) -> Iterator[BinaryIO]:
-    if output == _STANDARD_OUTPUT:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
-    with open(output, "wb") as file:
-        yield file

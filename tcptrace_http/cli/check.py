@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from tcptrace_http.cli.completion import files
+from tcptrace_http.cli.output import check_outputs
 from tcptrace_http.cli.progress import Progress
+from tcptrace_http.output_file import write_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -134,9 +136,10 @@ def check(captures: tuple[str, ...], lists: bool, jobs: int | None, quiet: bool,
     if not captures:
         raise click.UsageError("Missing argument 'CAPTURE...'.")
     asked = Judging(**judging)  # type: ignore[arg-type]
+    from tcptrace_http.capture import expand
     from tcptrace_http.check import check as judge
 
-    files, known = output_files(asked.output_files), baseline_of(asked)
+    files, known = output_files(asked, expand(captures)), baseline_of(asked)
     unreadable: list[str] = []
     policy = policy_of(asked)
     judged = _gathered(captures, policy, jobs, quiet, unreadable)
@@ -161,7 +164,7 @@ def concluded(
     from tcptrace_http.check import baseline as baselines
 
     if asked.write_baseline is not None:
-        asked.write_baseline.write_text(baselines.baseline_of(report), encoding="utf-8")
+        write_text(asked.write_baseline, baselines.baseline_of(report))
     if known is not None:
         report = baselines.against(report, known)
     if asked.location is not None:
@@ -199,16 +202,23 @@ def _unknown(name: str, known: Iterable[str]) -> str:
     return f"there is no detector or metric {name!r}; {hint}"
 
 
-def output_files(written: tuple[str, ...]) -> list[tuple[str, Path]]:
-    """The files to write, each with its format."""
+def output_files(
+    asked: Judging, inputs: Iterable[str] = (), others: Iterable[Path | None] = ()
+) -> list[tuple[str, Path]]:
+    """The files to write, each with its format; neither they nor ``others`` may replace what is read.
+
+    :raises click.UsageError: one does, or is of no format.
+    """
     files = []
-    for one in written:
+    for one in asked.output_files:
         name, colon, path = one.partition(":")
         if not colon or not path or name not in FORMAT_NAMES:
             raise click.UsageError(
                 f"--output-file {one}: write FORMAT:PATH, FORMAT one of {', '.join(FORMAT_NAMES)}"
             )
         files.append((name, Path(path)))
+    outputs = [*(path for _, path in files), asked.write_baseline, *others]
+    check_outputs(outputs, [*inputs, asked.policy, asked.baseline])
     return files
 
 
@@ -235,7 +245,7 @@ def _written(report: CheckReport, output_format: str, files: Iterable[tuple[str,
     from tcptrace_http.check.formats import render
 
     for name, path in files:
-        path.write_text(render(report, name), encoding="utf-8")
+        write_text(path, render(report, name))
     click.echo(render(report, output_format), nl=False)
 
 

@@ -9,6 +9,7 @@ import click
 
 from tcptrace_http.cli.chart_file import check_chart_file, save_chart
 from tcptrace_http.cli.completion import files
+from tcptrace_http.cli.output import check_outputs
 from tcptrace_http.cli.progress import Progress, Working
 from tcptrace_http.errors import NothingToDraw
 
@@ -73,6 +74,7 @@ def plot(  # noqa: PLR0913, PLR0917 -- one parameter an option
       tcptrace-http plot comparison before.pcap after.pcap -o change.png
     """
     check_chart_file(output)
+    check_outputs([output], captures)
     if chart != _COMPARISON and len(captures) > 1:
         raise click.UsageError(f"the chart {chart} is of one capture; comparison is of several")
     options = _options(chart, flow=flow, retrieval=retrieval, direction=direction)

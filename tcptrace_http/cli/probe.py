@@ -59,7 +59,7 @@ def probe(  # noqa: PLR0913, PLR0917 -- one parameter an option
     from tcptrace_http.probe import probe as run
 
     asked = Judging(**judging)  # type: ignore[arg-type]
-    files, known = output_files(asked.output_files), baseline_of(asked)
+    files, known = output_files(asked, others=[save]), baseline_of(asked)
     report = run(
         url,
         policy=policy_of(asked),

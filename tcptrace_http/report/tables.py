@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tcptrace_http.capture import text_of
+from tcptrace_http.output_file import errors_kept
 from tcptrace_http.schema import TABLES, json_name
 
 if TYPE_CHECKING:
@@ -33,12 +34,13 @@ def write(analyses: Iterable[Analysis], file: BinaryIO, table: str, format_name:
         for analysis in analyses
     ]
     frame = pl.concat(frames)
-    if format_name == "parquet":
-        frame.write_parquet(file)
-    elif format_name == "ndjson":
-        _plain(frame, table).write_ndjson(file)
-    else:
-        _unnested(_plain(frame, table)).write_csv(file)
+    with errors_kept(file) as sink:
+        if format_name == "parquet":
+            frame.write_parquet(sink)
+        elif format_name == "ndjson":
+            _plain(frame, table).write_ndjson(sink)
+        else:
+            _unnested(_plain(frame, table)).write_csv(sink)
 
 
 def _plain(frame: pl.DataFrame, table: str) -> pl.DataFrame:

@@ -31,6 +31,7 @@ ALLOWED = {
     "analysed": {"trace"},
     "filled": set(),
     "html_page": set(),
+    "output_file": set(),
     "capture_stream": {"errors", "filled"},
     "capture": {"capture_stream", "errors", "schema", "trace"},
     "waits": {"schema"},
@@ -66,6 +67,7 @@ ALLOWED = {
         "detectors",
         "errors",
         "html_page",
+        "output_file",
         "pages",
         "quantity",
         "remedies",
@@ -78,7 +80,7 @@ ALLOWED = {
     "remedies": set(),
     "inference": {"analysis", "errors"},
     "check": {"_version", "analysis", "detectors", "errors", "pages", "quantity", "remedies"},
-    "probe": {"_version", "analysis", "check", "errors", "quantity", "remedies"},
+    "probe": {"_version", "analysis", "check", "errors", "output_file", "quantity", "remedies"},
     "difference": {"analysis", "charts", "errors", "html_page", "inference", "quantity", "report", "what_if"},
     "what_if": {"analysis", "charts", "errors", "inference", "quantity", "report"},
     "cli": {
@@ -94,6 +96,7 @@ ALLOWED = {
         "errors",
         "glossary",
         "inference",
+        "output_file",
         "peers",
         "quantity",
         "report",
@@ -103,7 +106,7 @@ ALLOWED = {
 }
 #: The trace model, and the frame of HTML pages: it knows nothing of captures, so that no bug of the analyser can
 #: hide in it, and the pages of both look alike.
-ALLOWED_TO_THE_SIMULATOR = {"trace", "schema", "errors", "_version", "html_page"}
+ALLOWED_TO_THE_SIMULATOR = {"trace", "schema", "errors", "_version", "html_page", "output_file"}
 # External package -> the only part that may import it.
 CONFINED = {
     "click": {"cli"},
