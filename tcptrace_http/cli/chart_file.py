@@ -45,6 +45,7 @@ def save_chart(drawn: alt.LayerChart, output: Path) -> None:
         write_text(output, chart_page(drawn))
     else:
         kind: Any = output.suffix.removeprefix(".")
-        made = io.BytesIO()
+        made = io.StringIO() if kind == "svg" else io.BytesIO()
         drawn.save(made, format=kind, scale_factor=2 if kind == "png" else 1)
-        write_bytes(output, made.getvalue())
+        content = made.getvalue()
+        write_bytes(output, content if isinstance(content, bytes) else content.encode())
