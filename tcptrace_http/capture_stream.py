@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.errors import CaptureError
 from tcptrace_http.filled import filled, filled_ahead
+from tcptrace_http.interruption import StandardInput
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -112,7 +113,7 @@ class CaptureStream:
                 raise CaptureError(
                     self.path, "standard input is a terminal; pipe a capture into it, as tcpdump -w - does"
                 )
-            return io.FileIO(sys.stdin.fileno(), closefd=False)
+            return StandardInput(sys.stdin.fileno(), closefd=False)
         try:
             file = io.FileIO(self.path)
         except FileNotFoundError:

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from tcptrace_http.capture_stream import STANDARD_INPUT
 from tcptrace_http.cli.completion import files
 from tcptrace_http.cli.output import STANDARD_OUTPUT, check_outputs, opened
 from tcptrace_http.cli.progress import Progress, Working
+from tcptrace_http.interruption import interruptible
 from tcptrace_http.schema import TABLES
 
 if TYPE_CHECKING:
@@ -82,6 +84,8 @@ def analyze(  # noqa: PLR0913, PLR0917 -- one parameter an option
     quiet: bool,
 ) -> int:
     r"""Analyse captures: pcap or pcapng, also packed with gzip or zstd; - is standard input.
+
+    Ctrl-C (SIGINT or SIGTERM) ends standard input, and the report of what was read is written.
 
     Globs are expanded. Of several captures the readable ones are analysed; the exit code is 2 when
     none could be read.
@@ -182,9 +186,17 @@ class _Reading:
 
         try:
             with Progress(quiet=self.quiet) as progress:
-                return self._read(path, progress)
+                return self._interruptibly(progress) if path == STANDARD_INPUT else self._read(path, progress)
         except CaptureError as error:
             return error
+
+    def _interruptibly(self, progress: Progress) -> Analysis | Iterator[bytes]:
+        """Read standard input to its end, or until a signal."""
+        with interruptible() as interruption:
+            made = self._read(STANDARD_INPUT, progress)
+        if interruption.is_ended and not self.quiet:
+            click.echo("tcptrace-http: interrupted; analysed as far as standard input was read", err=True)
+        return made
 
     def _read(self, path: str, progress: Progress) -> Analysis | Iterator[bytes]:
         from tcptrace_http import analysis
