@@ -14,7 +14,8 @@ from tcptrace_http.cli.progress import Progress
 from tcptrace_http.output_file import write_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
+    from collections.abc import Set as AbstractSet
 
     from tcptrace_http.check import CheckReport, Gathered, Level, Policy
 
@@ -71,6 +72,16 @@ def judging_options(command: click.decorators.FC) -> click.decorators.FC:
             help="Write the report to a file too; may be given several times.",
         ),
         click.option(
+            "--inconclusive",
+            type=click.Choice(("pass", "fail")),
+            help="Exit code of an inconclusive verdict: pass is 0, fail is 1. Default: 3.",
+        ),
+        click.option(
+            "--redact/--no-redact",
+            default=None,
+            help="Replace query values and users of URLs. Default: in sarif, junit, github and gitlab.",
+        ),
+        click.option(
             "--location",
             metavar="FILE",
             help="Where annotations are put: the server's configuration in the repository. Default: the capture.",
@@ -95,6 +106,8 @@ class Judging:
     output_format: str
     output_files: tuple[str, ...]
     location: str | None
+    inconclusive: str | None
+    redact: bool | None
 
     @property
     def level(self) -> Level | None:
@@ -147,7 +160,7 @@ def check(captures: tuple[str, ...], lists: bool, jobs: int | None, quiet: bool,
     return concluded(replace(report, unreadable=tuple(unreadable)), asked, files, known)
 
 
-def baseline_of(asked: Judging) -> Mapping[str, int] | None:
+def baseline_of(asked: Judging) -> AbstractSet[str] | None:
     """What the baseline has, if one is named: read before the work, so that a wrong one costs none."""
     from tcptrace_http.check.baseline import load_baseline
 
@@ -158,7 +171,7 @@ def concluded(
     report: CheckReport,
     asked: Judging,
     files: Iterable[tuple[str, Path]],
-    known: Mapping[str, int] | None,
+    known: AbstractSet[str] | None,
 ) -> int:
     """Write what is asked for; the exit code."""
     from tcptrace_http.check import baseline as baselines
@@ -169,8 +182,8 @@ def concluded(
         report = baselines.against(report, known)
     if asked.location is not None:
         report = replace(report, location=asked.location)
-    _written(report, asked.output_format, files)
-    return _exit_code(report)
+    _written(report, asked, files)
+    return _exit_code(report, asked.inconclusive)
 
 
 def policy_of(asked: Judging) -> Policy:
@@ -240,16 +253,16 @@ def _gathered(
             unreadable.append(str(error))
 
 
-def _written(report: CheckReport, output_format: str, files: Iterable[tuple[str, Path]]) -> None:
+def _written(report: CheckReport, asked: Judging, files: Iterable[tuple[str, Path]]) -> None:
     """Write the report to standard output and to files."""
     from tcptrace_http.check.formats import render
 
     for name, path in files:
-        write_text(path, render(report, name))
-    click.echo(render(report, output_format), nl=False)
+        write_text(path, render(report, name, redact=asked.redact))
+    click.echo(render(report, asked.output_format, redact=asked.redact), nl=False)
 
 
-def _exit_code(report: CheckReport) -> int:
+def _exit_code(report: CheckReport, inconclusive: str | None) -> int:
     """What the verdict is to a shell."""
     from tcptrace_http.check import Verdict
 
@@ -257,4 +270,6 @@ def _exit_code(report: CheckReport) -> int:
         return EXIT_FAILED
     if report.unreadable:
         return EXIT_UNUSABLE
-    return EXIT_INCONCLUSIVE if report.verdict is Verdict.INCONCLUSIVE else 0
+    if report.verdict is not Verdict.INCONCLUSIVE:
+        return 0
+    return {"pass": 0, "fail": EXIT_FAILED, None: EXIT_INCONCLUSIVE}[inconclusive]
