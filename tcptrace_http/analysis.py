@@ -448,6 +448,11 @@ class Analysis:
 
         return transaction_view(self, flow, index)
 
+    def __repr__(self) -> str:
+        from tcptrace_http.views import summary
+
+        return summary(self)
+
     def _repr_html_(self) -> str:
         from tcptrace_http.views import overview
 
@@ -503,6 +508,19 @@ class Analysis:
         if key and self.has_candidates:
             selected |= self._about_more_than_a_transaction(table, selected)
         return Analysis(self._decoded, selected)
+
+    def redacted(self) -> Analysis:
+        """The same without query values, Referer, Location and users of URLs in any text.
+
+        >>> import tcptrace_http
+        >>> analysis = tcptrace_http.analyze("sample_traces/objects_nginx_curl.pcap").redacted()
+        >>> analysis.transactions["target"].str.contains(r"=[^R]").any()
+        False
+        """
+        from tcptrace_http.redaction import redacted_frame
+
+        names = TABLES.keys() - (ON_REQUEST - self._decoded.on_request)
+        return Analysis(self._decoded, {name: redacted_frame(self.table(name)) for name in names})
 
     def _about_more_than_a_transaction(
         self, table: str, selected: Mapping[str, pl.DataFrame]

@@ -13,7 +13,7 @@ __all__ = ["REDACTED", "escaped_controls", "redacted_frame", "redacted_text", "r
 REDACTED: Final = "REDACTED"
 #: RFC 3986, sections 3.2.1 and 3.4.
 _USERINFO: Final = re.compile(r"(://)[^/?#@\s]*@")
-_VALUE: Final = re.compile(r"([?&;][^=&;?#\s\"']+=)[^&;#\s\"']*")
+_QUERY_IN_TEXT: Final = re.compile(r"(?<=\S)\?([^\s\"'<>()]+)")
 _NAMED: Final = re.compile(r"[^=]+=")
 #: Columns that are one URL or target each, and those of which nothing is kept.
 _URLS: Final = frozenset({"target", "url"})
@@ -28,15 +28,20 @@ def redacted_url(url: str) -> str:
     before = _USERINFO.sub(rf"\1{REDACTED}@", before)
     if not mark:
         return before
-    parts = (_NAMED.match(part) for part in query.split("&"))
-    return before + mark + "&".join((found[0] if found else "") + REDACTED for found in parts)
+    return f"{before}?{_without_values(query)}"
+
+
+def _without_values(query: str) -> str:
+    names = (_NAMED.match(part) for part in query.split("&"))
+    return "&".join((name[0] if name else "") + REDACTED for name in names)
 
 
 def redacted_text(text: str, url: str | None = None) -> str:
     """Replace the same in a sentence, in which ``url`` may stand."""
     if url:
         text = text.replace(url, redacted_url(url))
-    return _VALUE.sub(rf"\1{REDACTED}", _USERINFO.sub(rf"\1{REDACTED}@", text))
+    text = _USERINFO.sub(rf"\1{REDACTED}@", text)
+    return _QUERY_IN_TEXT.sub(lambda found: f"?{_without_values(found[1])}", text)
 
 
 def redacted_frame(frame: pl.DataFrame) -> pl.DataFrame:

@@ -31,7 +31,7 @@ __all__ = ["analyze"]
 _EXIT_UNREADABLE: Final = 2
 #: Formats that show a whole analysis; the others write one table.
 _WHOLE: Final = ("text", "json", "html", "har", "xplot")
-_FORMATS: Final = (*_WHOLE, "ndjson", "csv", "parquet")
+_FORMATS: Final = (*_WHOLE, "ndjson", "csv", "csv-safe", "parquet")
 _WITH_SEGMENTS: Final = ("html", "xplot")
 _DEFAULT_TABLE: Final = "transactions"
 _TABLE_OF_STATISTICS: Final = "flows"
@@ -45,7 +45,8 @@ _TABLE_OF_STATISTICS: Final = "flows"
     type=click.Choice(_FORMATS),
     default="text",
     help="text, json and html show everything, har what browsers' tools read, xplot a graph a flow into the folder"
-    " of --output; ndjson, csv and parquet write one table. Default: text.",
+    " of --output; ndjson, csv and parquet write one table. csv-safe is csv for spreadsheets: cells that begin"
+    " with = + - @ stand behind an apostrophe, control characters are escaped. Default: text.",
 )
 @click.option(
     "--table",
@@ -73,6 +74,7 @@ _TABLE_OF_STATISTICS: Final = "flows"
     help="Threads for a large capture (one reads ahead, the others share the flows), or captures read at"
     " once. The rows are the same for any number. Default: one for each core.",
 )
+@click.option("--redact", is_flag=True, help="Replace query values, Referer, Location and users of URLs.")
 @click.option("--quiet", is_flag=True, help="No progress and no notices on standard error.")
 def analyze(  # noqa: PLR0913, PLR0917 -- one parameter an option
     captures: tuple[str, ...],
@@ -81,6 +83,7 @@ def analyze(  # noqa: PLR0913, PLR0917 -- one parameter an option
     output: str,
     where: str | None,
     jobs: int | None,
+    redact: bool,
     quiet: bool,
 ) -> int:
     r"""Analyse captures: pcap or pcapng, also packed with gzip or zstd; - is standard input.
@@ -108,7 +111,7 @@ def analyze(  # noqa: PLR0913, PLR0917 -- one parameter an option
     _keep_within(jobs)
     paths = _capture_paths(captures, output)
     is_one = list(captures) == paths and len(paths) == 1
-    made = _Reading(format_name, table, where, jobs, quiet).each(paths)
+    made = _Reading(format_name, table, where, jobs, redact, quiet).each(paths)
     first = next(made, None)
     if first is None:
         return _EXIT_UNREADABLE
@@ -159,6 +162,7 @@ class _Reading:
     table: str
     where: str | None
     jobs: int | None
+    redact: bool
     quiet: bool
 
     def each(self, paths: Sequence[str]) -> Iterator[Any]:
@@ -201,7 +205,7 @@ class _Reading:
     def _read(self, path: str, progress: Progress) -> Analysis | Iterator[bytes]:
         from tcptrace_http import analysis
 
-        if self.format_name == "json" and self.where is None:
+        if self.format_name == "json" and self.where is None and not self.redact:
             from tcptrace_http.report import json
 
             return json.document(
@@ -217,6 +221,8 @@ class _Reading:
         (whole,) = self._noticed([whole])
         if self.where is not None:
             whole = whole.where(self.where, table=self.table)
+        if self.redact:
+            whole = whole.redacted()
         if self.format_name == "json":
             from tcptrace_http.report import json
 

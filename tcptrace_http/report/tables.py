@@ -2,6 +2,8 @@
 
 csv and ndjson are plain: times are integer nanoseconds since the epoch with names ending in ``_ns``,
 as in the JSON contract, and a list in csv is its numbers with spaces between. parquet keeps the types.
+csv-safe is csv for spreadsheets: a cell that would be taken for a formula begins with an apostrophe, and
+control characters are escaped.
 """
 
 from __future__ import annotations
@@ -40,7 +42,8 @@ def write(analyses: Iterable[Analysis], file: BinaryIO, table: str, format_name:
         elif format_name == "ndjson":
             _plain(frame, table).write_ndjson(sink)
         else:
-            _unnested(_plain(frame, table)).write_csv(sink)
+            plain = _unnested(_plain(frame, table))
+            (_without_formulas(plain) if format_name == "csv-safe" else plain).write_csv(sink)
 
 
 def _plain(frame: pl.DataFrame, table: str) -> pl.DataFrame:
@@ -56,3 +59,16 @@ def _unnested(frame: pl.DataFrame) -> pl.DataFrame:
 
     lists = [name for name, dtype in frame.schema.items() if isinstance(dtype, pl.List)]
     return frame.with_columns(pl.col(name).cast(pl.List(pl.String())).list.join(" ") for name in lists)
+
+
+def _without_formulas(frame: pl.DataFrame) -> pl.DataFrame:
+    """Cells of text that begin as formulas do, behind an apostrophe (OWASP, "CSV Injection")."""
+    import polars as pl
+
+    from tcptrace_http.report.grid import printable
+
+    text = pl.col(pl.String)
+    escaped = text.map_elements(printable, return_dtype=pl.String)
+    return frame.with_columns(escaped).with_columns(
+        pl.when(text.str.contains(r"^\s*[=+\-@]")).then(pl.lit("'") + text).otherwise(text).name.keep()
+    )

@@ -65,10 +65,9 @@ def test_fail_on_select_and_ignore_decide_what_fails(cli, folder):
     assert cli("check", path, "--select", "short-initial-segment").code == 1
 
 
-@pytest.mark.parametrize(
-    ("options", "code"), [((), 3), (("--inconclusive", "pass"), 0), (("--inconclusive", "fail"), 1)]
-)
-def test_exit_code_of_an_inconclusive_verdict_can_be_chosen(cli, folder, options, code):
+@pytest.mark.parametrize(("choice", "code"), [("", 3), ("pass", 0), ("fail", 1)])
+def test_exit_code_of_an_inconclusive_verdict_can_be_chosen(cli, folder, choice, code):
+    options = ["--inconclusive", choice] if choice else []
     assert cli("check", folder / "other.pcap", *options).code == code
 
 

@@ -50,6 +50,7 @@ ALLOWED = {
         "detectors",
         "errors",
         "pages",
+        "redaction",
         "schema",
         "trace",
         "views",
