@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.capture import anomalies_of, batches, decode
-from tcptrace_http.errors import FilterError
 from tcptrace_http.schema import ON_REQUEST, TABLES
 from tcptrace_http.trace import empty_frame, frame_of
 
@@ -482,9 +481,17 @@ class Analysis:
         >>> analysis.where("status = 404").transactions.height < analysis.transactions.height
         True
 
+        Durations are written as ``'40 ms'``; of transactions ``elapsed``, ``wait`` (the end of the request to the
+        first byte of the response) and ``receive`` can be asked for.
+
+        >>> analysis.where("elapsed > '40 ms'").transactions.height < analysis.transactions.height
+        True
+
         :raises FilterError: the expression does not fit the table.
         """
-        chosen = _rows_where(self.table(table), expression, table)
+        from tcptrace_http.where import rows_where
+
+        chosen = rows_where(self.table(table), expression, table)
         if table == "retrievals":
             of_pages = self.retrieval_transactions
             table, chosen = (
@@ -540,22 +547,6 @@ class Analysis:
             own = selected["findings"].filter(pl.col("transaction").is_not_null())
             made["findings"] = in_order([own, broader, findings_of_capture(selected["flaws"])])
         return made
-
-
-def _rows_where(frame: pl.DataFrame, expression: str, table: str) -> pl.DataFrame:
-    import polars as pl
-    from polars.exceptions import PolarsError
-
-    try:
-        return frame.filter(pl.sql_expr(expression))
-    except PolarsError as error:
-        reason = str(error).partition("\n")[0]
-        columns = " ".join(frame.columns)
-        missing = any(c.is_statistic and c.name not in frame.columns for c in TABLES[table].columns)
-        hint = " (its statistics are made only by analyze(path, statistics=True))" if missing else ""
-        raise FilterError(
-            f"cannot select from {table} where {expression!r}: {reason}; its columns are {columns}{hint}"
-        ) from None
 
 
 def analyze(

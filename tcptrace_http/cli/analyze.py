@@ -66,7 +66,7 @@ _TABLE_OF_STATISTICS: Final = "flows"
     "--where",
     metavar="EXPR",
     help="Keep only rows of the table for which this SQL expression is true, and what belongs to them: "
-    "\"status >= 500 and host = 'a.example'\". Times are Datetime, durations Duration.",
+    "\"status >= 500 and host = 'a.example'\", \"elapsed > '40 ms'\".",
 )
 @click.option(
     "--jobs",

@@ -53,6 +53,12 @@ Completion of commands, names and files, in bash, zsh and fish:
 class _Commands(click.Group):
     """The subcommands. click would make an exit code of its own of a reader that goes away."""
 
+    def add_command(self, cmd: click.Command, name: str | None = None) -> None:
+        """Add it; its docstring is raw, so what marks lines that stay as they are is put in here."""
+        if cmd.help is not None:
+            cmd.help = cmd.help.replace("\\b", "\b")
+        super().add_command(cmd, name)
+
     def make_context(self, *given: Any, **options: Any) -> click.Context:
         with broken_pipe_ends():
             return super().make_context(*given, **options)
