@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from tcptrace_http.capture import anomalies_of, batches, decode
+from tcptrace_http.capture import ROWS_IN_A_BATCH, anomalies_of, batches, decode
 from tcptrace_http.schema import ON_REQUEST, TABLES
 from tcptrace_http.trace import empty_frame, frame_of
 
@@ -587,6 +587,7 @@ def analyze_in_batches(
     *,
     jobs: int | None = None,
     progress: Callable[[CaptureStream], None] | None = None,
+    rows_in_a_batch: int = ROWS_IN_A_BATCH,
 ) -> Iterator[Analysis]:
     """Analyse a capture of any length in bounded memory: each analysis has the flows that were finished
     since the one before, with their findings, and the transactions of which nothing more is to be
@@ -595,7 +596,7 @@ def analyze_in_batches(
 
     A small capture comes in one piece, as :func:`analyze` gives it.
     """
-    return in_parts(batches(source, jobs=jobs, progress=progress))
+    return in_parts(batches(source, jobs=jobs, progress=progress, rows_in_a_batch=rows_in_a_batch))
 
 
 def in_parts(parts: Iterable[Decoded]) -> Iterator[Analysis]:

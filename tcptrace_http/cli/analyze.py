@@ -74,6 +74,12 @@ _TABLE_OF_STATISTICS: Final = "flows"
     help="Threads for a large capture (one reads ahead, the others share the flows), or captures read at"
     " once. The rows are the same for any number. Default: one for each core.",
 )
+@click.option(
+    "--follow",
+    "follows",
+    is_flag=True,
+    help="Write rows (ndjson or csv) as transactions end, of a pipe or a growing file, until SIGINT or SIGTERM.",
+)
 @click.option("--redact", is_flag=True, help="Replace query values, Referer, Location and users of URLs.")
 @click.option("--quiet", is_flag=True, help="No progress and no notices on standard error.")
 def analyze(  # noqa: PLR0913, PLR0917 -- one parameter an option
@@ -83,6 +89,7 @@ def analyze(  # noqa: PLR0913, PLR0917 -- one parameter an option
     output: str,
     where: str | None,
     jobs: int | None,
+    follows: bool,
     redact: bool,
     quiet: bool,
 ) -> int:
@@ -102,6 +109,7 @@ def analyze(  # noqa: PLR0913, PLR0917 -- one parameter an option
       tcptrace-http analyze --format html -o slow.html slow.pcapng
       tcptrace-http analyze --format csv --table waits *.pcap
       tcptrace-http analyze --where "status >= 500" slow.pcapng
+      tcpdump -U -w - tcp | tcptrace-http analyze --follow --format ndjson -
     """
     if table is not None and format_name in _WHOLE and where is None:
         raise click.UsageError("--table needs --where, or a format that writes a table: ndjson, csv or parquet")
@@ -110,6 +118,12 @@ def analyze(  # noqa: PLR0913, PLR0917 -- one parameter an option
     table = table or _DEFAULT_TABLE
     _keep_within(jobs)
     paths = _capture_paths(captures, output)
+    if follows:
+        from tcptrace_http.cli.follow import follow
+
+        if where is not None or output != STANDARD_OUTPUT:
+            raise click.UsageError("--follow writes all rows to standard output: leave out --where and -o")
+        return follow(paths, table, format_name, redact=redact, quiet=quiet)
     is_one = list(captures) == paths and len(paths) == 1
     made = _Reading(format_name, table, where, jobs, redact, quiet).each(paths)
     first = next(made, None)

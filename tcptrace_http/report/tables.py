@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from tcptrace_http.analysis import Analysis
 
-__all__ = ["write"]
+__all__ = ["write", "write_rows"]
 
 
 def write(analyses: Iterable[Analysis], file: BinaryIO, table: str, format_name: str, *, is_one: bool) -> None:
@@ -35,7 +35,11 @@ def write(analyses: Iterable[Analysis], file: BinaryIO, table: str, format_name:
         else analysis.table(table).select(pl.lit(text_of(analysis.capture.path)).alias("capture"), pl.all())
         for analysis in analyses
     ]
-    frame = pl.concat(frames)
+    write_rows(pl.concat(frames), file, table, format_name)
+
+
+def write_rows(frame: pl.DataFrame, file: BinaryIO, table: str, format_name: str, *, header: bool = True) -> None:
+    """Write rows of a table; in csv without the ``header`` they go on with what was written before."""
     with errors_kept(file) as sink:
         if format_name == "parquet":
             frame.write_parquet(sink)
@@ -43,7 +47,9 @@ def write(analyses: Iterable[Analysis], file: BinaryIO, table: str, format_name:
             _plain(frame, table).write_ndjson(sink)
         else:
             plain = _unnested(_plain(frame, table))
-            (_without_formulas(plain) if format_name == "csv-safe" else plain).write_csv(sink)
+            (_without_formulas(plain) if format_name == "csv-safe" else plain).write_csv(
+                sink, include_header=header
+            )
 
 
 def _plain(frame: pl.DataFrame, table: str) -> pl.DataFrame:

@@ -69,3 +69,48 @@ def test_packet_that_was_not_read_whole_is_left_out():
     code, out, _ = reader.finished()
     assert code == 0
     assert json.loads(out)["capture"]["truncated"]
+
+
+def test_signal_before_any_input_ends_too():
+    reader = Reader(content=b"")
+    # Nothing tells when the handler is there; a signal that comes before it ends the command as well.
+    reader.process.send_signal(signal.SIGTERM)
+    code, out, err = reader.finished()
+    assert (code, out) in {(2, b""), (128 + signal.SIGTERM, b""), (-signal.SIGTERM, b"")}
+    assert b"Traceback" not in err
+
+
+def test_followed_pipe_gives_rows_while_it_is_open():
+    content = pcap(clean_exchange(4))
+    reader = Reader("--follow", "--format", "ndjson", content=content)
+    first = json.loads(reader.process.stdout.readline())
+    assert (first["flow"], first["index"]) == (0, 0)
+    reader.process.send_signal(signal.SIGINT)
+    code, out, err = reader.finished()
+    assert code == 0
+    assert [json.loads(line)["index"] for line in out.splitlines()] == [1, 2, 3]
+    assert b"interrupted" in err
+
+
+def test_followed_file_is_read_on_as_it_grows(tmp_path):
+    path = tmp_path / "growing.pcap"
+    content = pcap(clean_exchange(4))
+    path.write_bytes(content[:6000])
+    arguments = [*COMMAND[:-1], "--follow", "--format", "csv", str(path)]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        rows = [process.stdout.readline(), process.stdout.readline()]
+        with path.open("ab") as file:
+            file.write(content[6000:])
+        rows += [process.stdout.readline()]
+        process.send_signal(signal.SIGTERM)
+        rows += process.stdout.readlines()
+        assert process.wait(60) == 0
+    assert rows[0].startswith(b"flow,index,")
+    assert [row.split(b",")[:2] for row in rows[1:]] == [[b"0", b"%d" % index] for index in range(4)]
+
+
+@pytest.mark.parametrize("options", [["--format", "json"], ["--format", "csv", "--table", "packets"], []])
+def test_what_cannot_be_followed_is_a_usage_error(cli, clean, options):
+    result = cli("analyze", "--follow", *options, clean)
+    assert result.code == 2
+    assert "--follow is of one capture" in result.err
