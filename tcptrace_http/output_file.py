@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import tempfile
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -25,6 +24,9 @@ def replacing(path: str | os.PathLike[str], *, mode: int | None = None) -> Itera
 
     A device or a pipe is written to as it is. ``mode`` is the new file's; by default that of the file it replaces.
     """
+    # Importing it takes time that no other output needs.
+    import tempfile
+
     # A link stays a link: the file that it names is replaced.
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():

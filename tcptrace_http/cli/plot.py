@@ -58,14 +58,14 @@ def plot(  # noqa: PLR0913, PLR0917 -- one parameter an option
     r"""Draw one chart of a capture, or a comparison of two to four.
 
     \b
-    time-sequence      segments, ACKs and windows of a flow, with stalls shaded and labelled
+    time-sequence      segments, ACKs and windows of a flow, with its stalls
     window             bytes in flight of a flow, and the receive window
     rtt                how long each segment of a flow took to be acknowledged
     throughput         payload a second, of a flow or (without --flow) of all
     waterfall          the transactions of a retrieval, with the critical path
     waits              what each transaction waited for
     wait-distribution  how long transactions waited, by cause
-    comparison         what transactions of several captures waited for, side by side
+    comparison         what transactions of several captures waited for
 
     \b
     Examples:
