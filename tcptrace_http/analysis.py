@@ -13,8 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from tcptrace_http.capture import anomalies_of, batches, decode
-from tcptrace_http.errors import FilterError
+from tcptrace_http.capture import ROWS_IN_A_BATCH, anomalies_of, batches, decode
 from tcptrace_http.schema import ON_REQUEST, TABLES
 from tcptrace_http.trace import empty_frame, frame_of
 
@@ -519,6 +518,11 @@ class Analysis:
 
         return transaction_view(self, flow, index)
 
+    def __repr__(self) -> str:
+        from tcptrace_http.views import summary
+
+        return summary(self)
+
     def _repr_html_(self) -> str:
         from tcptrace_http.views import overview
 
@@ -548,9 +552,17 @@ class Analysis:
         >>> analysis.where("status = 404").transactions.height < analysis.transactions.height
         True
 
+        Durations are written as ``'40 ms'``; of transactions ``elapsed``, ``wait`` (the end of the request to the
+        first byte of the response) and ``receive`` can be asked for.
+
+        >>> analysis.where("elapsed > '40 ms'").transactions.height < analysis.transactions.height
+        True
+
         :raises FilterError: the expression does not fit the table.
         """
-        chosen = _rows_where(self.table(table), expression, table)
+        from tcptrace_http.where import rows_where
+
+        chosen = rows_where(self.table(table), expression, table)
         if table == "retrievals":
             of_pages = self.retrieval_transactions
             table, chosen = (
@@ -575,6 +587,19 @@ class Analysis:
             selected |= self._about_more_than_a_transaction(table, selected)
         return Analysis(self._decoded, selected)
 
+    def redacted(self) -> Analysis:
+        """The same without query values, Referer, Location and users of URLs in any text.
+
+        >>> import tcptrace_http
+        >>> analysis = tcptrace_http.analyze("sample_traces/objects_nginx_curl.pcap").redacted()
+        >>> analysis.transactions["target"].str.contains(r"=[^R]").any()
+        False
+        """
+        from tcptrace_http.redaction import redacted_frame
+
+        names = TABLES.keys() - (ON_REQUEST - self._decoded.on_request)
+        return Analysis(self._decoded, {name: redacted_frame(self.table(name)) for name in names})
+
     def _about_more_than_a_transaction(
         self, table: str, selected: Mapping[str, pl.DataFrame]
     ) -> dict[str, pl.DataFrame]:
@@ -593,22 +618,6 @@ class Analysis:
             own = selected["findings"].filter(pl.col("transaction").is_not_null())
             made["findings"] = in_order([own, broader, findings_of_capture(selected["flaws"])])
         return made
-
-
-def _rows_where(frame: pl.DataFrame, expression: str, table: str) -> pl.DataFrame:
-    import polars as pl
-    from polars.exceptions import PolarsError
-
-    try:
-        return frame.filter(pl.sql_expr(expression))
-    except PolarsError as error:
-        reason = str(error).partition("\n")[0]
-        columns = " ".join(frame.columns)
-        missing = any(c.is_statistic and c.name not in frame.columns for c in TABLES[table].columns)
-        hint = " (its statistics are made only by analyze(path, statistics=True))" if missing else ""
-        raise FilterError(
-            f"cannot select from {table} where {expression!r}: {reason}; its columns are {columns}{hint}"
-        ) from None
 
 
 def analyze(
@@ -649,6 +658,7 @@ def analyze_in_batches(
     *,
     jobs: int | None = None,
     progress: Callable[[CaptureStream], None] | None = None,
+    rows_in_a_batch: int = ROWS_IN_A_BATCH,
 ) -> Iterator[Analysis]:
     """Analyse a capture of any length in bounded memory: each analysis has the flows that were finished
     since the one before, with their findings, and the transactions of which nothing more is to be
@@ -658,7 +668,7 @@ def analyze_in_batches(
 
     A small capture comes in one piece, as :func:`analyze` gives it.
     """
-    return in_parts(batches(source, jobs=jobs, progress=progress))
+    return in_parts(batches(source, jobs=jobs, progress=progress, rows_in_a_batch=rows_in_a_batch))
 
 
 def in_parts(parts: Iterable[Decoded]) -> Iterator[Analysis]:

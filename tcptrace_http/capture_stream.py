@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.errors import CaptureError
 from tcptrace_http.filled import filled, filled_ahead
+from tcptrace_http.interruption import InterruptibleFile, is_followed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -106,13 +107,15 @@ class CaptureStream:
 
     def _open(self) -> io.FileIO:
         if self.path == STANDARD_INPUT:
-            if sys.stdin is None or sys.stdin.isatty():
+            if sys.stdin is None:
+                raise CaptureError(self.path, "standard input is closed")
+            if sys.stdin.isatty():
                 raise CaptureError(
                     self.path, "standard input is a terminal; pipe a capture into it, as tcpdump -w - does"
                 )
-            return io.FileIO(sys.stdin.fileno(), closefd=False)
+            return InterruptibleFile(sys.stdin.fileno(), closefd=False)
         try:
-            file = io.FileIO(self.path)
+            file = InterruptibleFile(self.path) if is_followed() else io.FileIO(self.path)
         except FileNotFoundError:
             raise CaptureError(self.path, "no such file") from None
         except PermissionError:

@@ -10,8 +10,12 @@ import tomllib
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import TYPE_CHECKING
 
-__all__ = ["Remedy", "remedies", "settings_for"]
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Remedy", "remedies", "settings_for", "with_software"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,6 +49,33 @@ def remedies() -> tuple[Remedy, ...]:
     text = files("tcptrace_http").joinpath("remedies.toml").read_text(encoding="utf-8")
     return tuple(
         Remedy(**{**entry, "detectors": tuple(entry["detectors"])}) for entry in tomllib.loads(text)["remedy"]
+    )
+
+
+def with_software(findings: pl.DataFrame, transactions: pl.DataFrame) -> pl.DataFrame:
+    """Findings with the ``server_software`` of their transaction; of a finding over several that of its flow, or
+    of the capture, where only one was seen.
+
+    ``transactions`` has the columns ``flow``, ``transaction`` and ``server_software``.
+    """
+    import polars as pl
+
+    software = pl.col("server_software")
+    only_one = pl.when(software.n_unique() == 1).then(software.first()).alias("of_flow")
+    known = transactions.drop_nulls("server_software")
+    of_flows = known.group_by("flow").agg(only_one)
+    of_capture = known["server_software"].unique()
+    own = transactions.select("flow", "transaction", "server_software")
+    return (
+        findings.join(own, on=["flow", "transaction"], how="left", maintain_order="left")
+        .join(of_flows, on="flow", how="left", maintain_order="left")
+        .with_columns(
+            pl.when(pl.col("transaction").is_not_null())
+            .then(software)
+            .otherwise(pl.coalesce("of_flow", pl.lit(of_capture[0] if of_capture.len() == 1 else None)))
+            .alias("server_software")
+        )
+        .drop("of_flow")
     )
 
 

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 from tcptrace_http.quantity import counted, duration
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from tcptrace_http.analysed import Analysed
 
-__all__ = ["Verdict", "verdict"]
+__all__ = ["Verdict", "findings_told", "verdict"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,16 @@ def verdict(analysis: Analysed) -> Verdict:
     share = f"{stalled / total:.0%}" if total else "0 %"
     detail = f"{_size(analysis)} Of {duration(total)} that transactions took together, stalls were {share}."
     return Verdict(headline, detail)
+
+
+def findings_told(findings: pl.DataFrame) -> str:
+    """How many findings there are, what they lost, and how many notes: those that cost nothing here."""
+    is_note = findings["severity"] == "info"
+    told, notes = int((~is_note).sum()), int(is_note.sum())
+    lost = int(findings["lost"].dt.total_nanoseconds().sum())
+    none = "No finding that cost time" if notes else "No findings"
+    said = counted(told, "finding") if told else none
+    return said + f", {duration(lost)} lost" * (lost > 0) + f"; {counted(notes, 'note')}" * (notes > 0)
 
 
 def _size(analysis: Analysed) -> str:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from tcptrace_http.analysed import Analysed
 
-__all__ = ["FlowView", "TransactionView", "flow_view", "overview", "transaction_view"]
+__all__ = ["FlowView", "TransactionView", "flow_view", "overview", "summary", "transaction_view"]
 
 #: Rows that a notebook shows of a table; its caption says how many there are.
 _ROWS_MAX: Final = 10
@@ -30,6 +30,11 @@ _OF_TRANSACTIONS: Final = (
     "request_frame",
 )
 _OF_FINDINGS: Final = ("detector", "flow", "transaction", "lost", "confidence", "summary", "remedy")
+_OF_DETECTORS: Final = (
+    *("detector", "severity", "findings", "lost", "worst flow", "worst transaction"),
+    *("summary", "remedy"),
+)
+_OF_SLOWEST: Final = ("flow", "index", "elapsed", *_OF_TRANSACTIONS[2:7], "request_frame")
 _OF_WAITS: Final = ("cause", "start", "end", "first_frame", "last_frame")
 
 
@@ -141,22 +146,54 @@ def _are(count: int, noun: str) -> str:
     return f"{'is' if count == 1 else 'are'} {counted(count, noun)}, counted from 0"
 
 
+def summary(analysis: Analysed) -> str:
+    """An analysis in a line: how much there is of what, and the time that findings lost."""
+    from tcptrace_http.verdict import findings_told
+
+    capture = analysis.capture
+    counts = (
+        counted(capture.packets, "packet"),
+        counted(analysis.flows.height, "flow"),
+        counted(analysis.transactions.height, "transaction"),
+        findings_told(analysis.findings),
+    )
+    return f"<analysis of {capture.path}: {', '.join(counts)}>"
+
+
+def _by_detector(findings: pl.DataFrame) -> pl.DataFrame:
+    """A row per detector: how many findings, the time lost in all, and the worst of them."""
+    import polars as pl
+
+    worst_first = findings.sort("lost", descending=True, maintain_order=True)
+    return (
+        worst_first.group_by("detector", "severity", maintain_order=True)
+        .agg(
+            pl.len().alias("findings"),
+            pl.col("lost").sum(),
+            pl.col("flow", "transaction").first().name.prefix("worst "),
+            pl.col("summary", "remedy").first(),
+        )
+        .sort("lost", descending=True, maintain_order=True)
+    )
+
+
 def overview(analysis: Analysed) -> str:
-    """An analysis as HTML: the verdict, the worst findings and the slowest transactions."""
+    """An analysis as HTML: the verdict, the findings by detector and the slowest transactions."""
     import polars as pl
 
     from tcptrace_http.verdict import verdict
 
-    summary = verdict(analysis)
-    slowest = analysis.transactions.sort(
-        pl.col("end_time") - pl.col("start_time"), descending=True, nulls_last=True, maintain_order=True
+    told = verdict(analysis)
+    elapsed = (pl.col("end_time") - pl.col("start_time")).alias("elapsed")
+    slowest = analysis.transactions.with_columns(elapsed).sort(
+        "elapsed", descending=True, nulls_last=True, maintain_order=True
     )
     return "".join(
         [
-            _heading(f"{analysis.capture.path}: {summary.headline}"),
-            f"<p>{escape(summary.detail)}</p>",
-            _table("Findings, the most time lost first", analysis.findings, _OF_FINDINGS),
-            _table("Transactions, the slowest first", slowest, _OF_TRANSACTIONS),
+            _heading(f"{analysis.capture.path}: {told.headline}"),
+            f"<p>{escape(summary(analysis))}</p><p>{escape(told.detail)}</p>",
+            _table("Detectors, the most time lost first", _by_detector(analysis.findings), _OF_DETECTORS),
+            _table("Transactions, the slowest first", slowest, _OF_SLOWEST),
         ]
     )
 

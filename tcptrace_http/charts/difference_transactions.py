@@ -7,7 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tcptrace_http.charts._theme import AMOUNT_COLOUR, WIDTH, amount, group_of_cause, group_scale, titled
+from tcptrace_http.charts._theme import (
+    AMOUNT_COLOUR,
+    MARKS_MAX,
+    WIDTH,
+    amount,
+    group_of_cause,
+    group_scale,
+    titled,
+)
 from tcptrace_http.errors import NothingToDraw
 
 if TYPE_CHECKING:
@@ -42,6 +50,10 @@ def draw(transactions: pl.DataFrame, left_waits: pl.DataFrame, right_waits: pl.D
     spans = pl.concat([_spans(side, transactions, waits, named) for side, waits in sides])
     if spans.is_empty():
         raise NothingToDraw("the transactions of both sides took no time")
+    several = ""
+    if spans.height > MARKS_MAX:
+        several = f"{spans.height:,} waits: those of a transaction with the same cause are one bar"
+        spans = _by_cause(spans)
     order = spans.group_by("name").agg(pl.col("start").min()).sort("start", "name")["name"].to_list()
     ends = (
         spans.group_by("name", "side").agg(pl.col("end").max(), pl.col("milliseconds").sum()).sort("name", "side")
@@ -76,7 +88,7 @@ def draw(transactions: pl.DataFrame, left_waits: pl.DataFrame, right_waits: pl.D
     most = (
         f"The {_ROWS_MAX} of {transactions.height:,} that differ most" if transactions.height > _ROWS_MAX else ""
     )
-    return titled(chart, "Transactions side by side", "Above the left side, below the right one", most)
+    return titled(chart, "Transactions side by side", "Above the left side, below the right one", most, several)
 
 
 def _keys() -> list[str]:
@@ -120,3 +132,18 @@ def _spans(side: str, transactions: pl.DataFrame, waits: pl.DataFrame, named: pl
         side=pl.lit(side),
         milliseconds=(pl.col("end") - pl.col("start")) / 1e6,
     )
+
+
+def _by_cause(spans: pl.DataFrame) -> pl.DataFrame:
+    """One bar per cause of each transaction, one behind the other in the order in which they began."""
+    import polars as pl
+
+    key = ["pair", "name", "side"]
+    merged = spans.group_by(*key, "cause", "group", maintain_order=True).agg(
+        pl.col("start").min(),
+        pl.col("milliseconds").sum(),
+        pl.col("first_frame").min(),
+        pl.col("last_frame").max(),
+    )
+    end = pl.col("start").min().over(key) + pl.col("milliseconds").cum_sum().over(key)
+    return merged.sort(*key, "start", "cause").with_columns(start=end - pl.col("milliseconds"), end=end)

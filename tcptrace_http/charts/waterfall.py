@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from tcptrace_http.charts._theme import WIDTH, group_of_cause, group_scale, seconds, titled
+from tcptrace_http.charts._theme import MARKS_MAX, WIDTH, group_of_cause, group_scale, seconds, titled
 from tcptrace_http.errors import NothingToDraw
 
 if TYPE_CHECKING:
@@ -45,15 +45,22 @@ def draw(
         raise NothingToDraw(f"nothing of retrieval {retrieval} took any time")
     origin = spans["start"].min()
     shown = _spans(spans, origin)
-    note = ""
+    notes = []
     if rows.height > _ROWS_MAX:
-        shown, note = _means(shown), _note(rows.height)
+        shown = _means(shown)
+        notes.append(_note(rows.height))
+    elif shown.height > MARKS_MAX:
+        notes.append(f"{shown.height:,} waits: those of a transaction with the same cause are one bar")
+        shown = _means(shown)
     path = _path(critical_path.filter(retrieval=retrieval), rows, origin)
+    if path.height > MARKS_MAX:
+        notes.append(f"of {path.height:,} steps of the critical path the {MARKS_MAX:,} longest are shown")
+        path = path.top_k(MARKS_MAX, by="milliseconds").sort("start")
     names = rows["name"].unique(maintain_order=True).to_list()
     y = alt.Y("name:N", sort=names, title=None, axis=alt.Axis(labelLimit=320))
     chart = alt.layer(_bars(shown, y), *_marked(path, y)).properties(width=WIDTH - 160, height=len(names) * _ROW)
     about = "The black line is the critical path: what the page's end waited for"
-    return titled(chart, f"Waterfall of retrieval {retrieval}: {rows.height:,} transactions", about, note)
+    return titled(chart, f"Waterfall of retrieval {retrieval}: {rows.height:,} transactions", about, *notes)
 
 
 def _note(count: int) -> str:

@@ -12,7 +12,9 @@ from tcptrace_http.check.gathered import Gathered, of_whole, traits
 from tcptrace_http.check.metrics import METRICS, Unit
 from tcptrace_http.check.policy import GRAVITY, Aggregation, CutShort, Level, Policy
 from tcptrace_http.check.report import CheckReport, Outcome, Status, Subject, Violation
+from tcptrace_http.detectors import NEEDS
 from tcptrace_http.quantity import counted, duration
+from tcptrace_http.redaction import redacted_url
 from tcptrace_http.remedies import settings_for
 
 if TYPE_CHECKING:
@@ -25,6 +27,11 @@ if TYPE_CHECKING:
 
 __all__ = ["check"]
 
+#: Why rules cannot be judged in a capture with super-segments, and what to do.
+_OFFLOAD_REASON: Final = NEEDS["segments_as_sent"].what
+_OFFLOAD_NOTE: Final = (
+    "Segmentation offload merged segments. Capture with: ethtool -K IF gro off lro off gso off tso off"
+)
 _COMPARISONS: Final = {
     "<": operator.lt,
     "<=": operator.le,
@@ -57,6 +64,8 @@ def check(
         *_rule_outcomes(policy, seen),
         *_threshold_outcomes(policy, seen),
     ]
+    if any(_OFFLOAD_REASON in one.message for one in outcomes if one.status is Status.INCONCLUSIVE):
+        seen.notes.append(_OFFLOAD_NOTE)
     return CheckReport(
         outcomes=outcomes,
         captures=seen.captures,
@@ -132,11 +141,12 @@ def _nanoseconds(value: Any) -> int | None:
 
 
 def _violation(row: Mapping[str, Any], rule: Rule, capture: str) -> Violation:
+    target = None if row["target"] is None else redacted_url(row["target"])
     return Violation(
         name=row["detector"],
         level=rule.level,
         message=row["summary"],
-        fingerprint=fingerprint(row["detector"], row["method"], row["host"], row["server_port"], row["target"]),
+        fingerprint=fingerprint(row["detector"], row["method"], row["host"], row["server_port"], target),
         capture=capture,
         flow=row["flow"],
         transaction=row["transaction"],

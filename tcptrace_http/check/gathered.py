@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tcptrace_http.check.metrics import METRICS
 from tcptrace_http.check.policy import Traits
 from tcptrace_http.pages import PAGE_TABLES
+from tcptrace_http.remedies import with_software
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -45,9 +46,12 @@ class Gathered:
 
     def findings(self) -> pl.DataFrame:
         """The findings, with what their transactions and connections are."""
-        return self.found.join(
-            self.transactions, on=["flow", "transaction"], how="left", maintain_order="left"
-        ).join(self.flows, on="flow", how="left", maintain_order="left")
+        others = self.transactions.drop("server_software")
+        return (
+            with_software(self.found, self.transactions)
+            .join(others, on=["flow", "transaction"], how="left", maintain_order="left")
+            .join(self.flows, on="flow", how="left", maintain_order="left")
+        )
 
     def values(self, metric: str, match: Match | None) -> pl.Series:
         """The values of a metric in the transactions that a match is for; of a connection, of its first one."""

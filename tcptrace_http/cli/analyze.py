@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from tcptrace_http.capture_stream import STANDARD_INPUT
 from tcptrace_http.cli.completion import files
+from tcptrace_http.cli.output import STANDARD_OUTPUT, check_outputs, opened
 from tcptrace_http.cli.progress import Progress, Working
+from tcptrace_http.interruption import interruptible
 from tcptrace_http.schema import TABLES
 
 if TYPE_CHECKING:
@@ -26,10 +29,9 @@ if TYPE_CHECKING:
 __all__ = ["analyze"]
 
 _EXIT_UNREADABLE: Final = 2
-_STANDARD_OUTPUT: Final = "-"
 #: Formats that show a whole analysis; the others write one table.
 _WHOLE: Final = ("text", "json", "html", "har", "xplot")
-_FORMATS: Final = (*_WHOLE, "ndjson", "csv", "parquet")
+_FORMATS: Final = (*_WHOLE, "ndjson", "csv", "csv-safe", "parquet")
 _WITH_SEGMENTS: Final = ("html", "xplot")
 _DEFAULT_TABLE: Final = "transactions"
 _TABLE_OF_STATISTICS: Final = "flows"
@@ -43,7 +45,8 @@ _TABLE_OF_STATISTICS: Final = "flows"
     type=click.Choice(_FORMATS),
     default="text",
     help="text, json and html show everything, har what browsers' tools read, xplot a graph a flow into the folder"
-    " of --output; ndjson, csv and parquet write one table. Default: text.",
+    " of --output; ndjson, csv and parquet write one table. csv-safe is csv for spreadsheets: cells that begin"
+    " with = + - @ stand behind an apostrophe, control characters are escaped. Default: text.",
 )
 @click.option(
     "--table",
@@ -54,7 +57,7 @@ _TABLE_OF_STATISTICS: Final = "flows"
 @click.option(
     "-o",
     "--output",
-    default=_STANDARD_OUTPUT,
+    default=STANDARD_OUTPUT,
     metavar="PATH",
     shell_complete=files,
     help="Write to this file.",
@@ -63,7 +66,7 @@ _TABLE_OF_STATISTICS: Final = "flows"
     "--where",
     metavar="EXPR",
     help="Keep only rows of the table for which this SQL expression is true, and what belongs to them: "
-    "\"status >= 500 and host = 'a.example'\". Times are Datetime, durations Duration.",
+    "\"status >= 500 and host = 'a.example'\", \"elapsed > '40 ms'\".",
 )
 @click.option(
     "--jobs",
@@ -71,6 +74,13 @@ _TABLE_OF_STATISTICS: Final = "flows"
     help="Threads for a large capture (one reads ahead, the others share the flows), or captures read at"
     " once. The rows are the same for any number. Default: one for each core.",
 )
+@click.option(
+    "--follow",
+    "follows",
+    is_flag=True,
+    help="Write rows (ndjson or csv) as transactions end, of a pipe or a growing file, until SIGINT or SIGTERM.",
+)
+@click.option("--redact", is_flag=True, help="Replace query values, Referer, Location and users of URLs.")
 @click.option("--quiet", is_flag=True, help="No progress and no notices on standard error.")
 def analyze(  # noqa: PLR0913, PLR0917 -- one parameter an option
     captures: tuple[str, ...],
@@ -79,9 +89,13 @@ def analyze(  # noqa: PLR0913, PLR0917 -- one parameter an option
     output: str,
     where: str | None,
     jobs: int | None,
+    follows: bool,
+    redact: bool,
     quiet: bool,
 ) -> int:
     r"""Analyse captures: pcap or pcapng, also packed with gzip or zstd; - is standard input.
+
+    Ctrl-C (SIGINT or SIGTERM) ends standard input, and the report of what was read is written.
 
     Globs are expanded. Of several captures the readable ones are analysed; the exit code is 2 when
     none could be read.
@@ -95,16 +109,23 @@ def analyze(  # noqa: PLR0913, PLR0917 -- one parameter an option
       tcptrace-http analyze --format html -o slow.html slow.pcapng
       tcptrace-http analyze --format csv --table waits *.pcap
       tcptrace-http analyze --where "status >= 500" slow.pcapng
+      tcpdump -U -w - tcp | tcptrace-http analyze --follow --format ndjson -
     """
     if table is not None and format_name in _WHOLE and where is None:
         raise click.UsageError("--table needs --where, or a format that writes a table: ndjson, csv or parquet")
-    if format_name == "xplot" and output == _STANDARD_OUTPUT:
+    if format_name == "xplot" and output == STANDARD_OUTPUT:
         raise click.UsageError("--format xplot writes several files; name a folder with -o")
     table = table or _DEFAULT_TABLE
     _keep_within(jobs)
     paths = _capture_paths(captures, output)
+    if follows:
+        from tcptrace_http.cli.follow import follow
+
+        if where is not None or output != STANDARD_OUTPUT:
+            raise click.UsageError("--follow writes all rows to standard output: leave out --where and -o")
+        return follow(paths, table, format_name, redact=redact, quiet=quiet)
     is_one = list(captures) == paths and len(paths) == 1
-    made = _Reading(format_name, table, where, jobs, quiet).each(paths)
+    made = _Reading(format_name, table, where, jobs, redact, quiet).each(paths)
     first = next(made, None)
     if first is None:
         return _EXIT_UNREADABLE
@@ -113,7 +134,7 @@ def analyze(  # noqa: PLR0913, PLR0917 -- one parameter an option
     if format_name == "xplot":
         return _graphs(chain([first], made), Path(output))
     drawing = Working("drawing the charts", quiet=quiet) if format_name == "html" else nullcontext()
-    with _binary(output) as file, drawing:
+    with opened(output) as file, drawing:
         _writer(format_name, table, is_one=is_one)(chain([first], made), file)
     return 0
 
@@ -143,10 +164,7 @@ def _capture_paths(captures: tuple[str, ...], output: str) -> list[str]:
     from tcptrace_http.capture import expand
 
     paths = list(expand(captures))
-    if output != _STANDARD_OUTPUT and os.path.exists(output):
-        for path in paths:
-            if os.path.exists(path) and os.path.samefile(path, output):
-                raise click.UsageError(f"the output {output} is one of the captures; it would be overwritten")
+    check_outputs([output], paths)
     return paths
 
 
@@ -158,6 +176,7 @@ class _Reading:
     table: str
     where: str | None
     jobs: int | None
+    redact: bool
     quiet: bool
 
     def each(self, paths: Sequence[str]) -> Iterator[Any]:
@@ -185,14 +204,22 @@ class _Reading:
 
         try:
             with Progress(quiet=self.quiet) as progress:
-                return self._read(path, progress)
+                return self._interruptibly(progress) if path == STANDARD_INPUT else self._read(path, progress)
         except CaptureError as error:
             return error
+
+    def _interruptibly(self, progress: Progress) -> Analysis | Iterator[bytes]:
+        """Read standard input to its end, or until a signal."""
+        with interruptible() as interruption:
+            made = self._read(STANDARD_INPUT, progress)
+        if interruption.is_ended and not self.quiet:
+            click.echo("tcptrace-http: interrupted; analysed as far as standard input was read", err=True)
+        return made
 
     def _read(self, path: str, progress: Progress) -> Analysis | Iterator[bytes]:
         from tcptrace_http import analysis
 
-        if self.format_name == "json" and self.where is None:
+        if self.format_name == "json" and self.where is None and not self.redact:
             from tcptrace_http.report import json
 
             return json.document(
@@ -208,6 +235,8 @@ class _Reading:
         (whole,) = self._noticed([whole])
         if self.where is not None:
             whole = whole.where(self.where, table=self.table)
+        if self.redact:
+            whole = whole.redacted()
         if self.format_name == "json":
             from tcptrace_http.report import json
 
@@ -261,13 +290,3 @@ def _width() -> int | None:
 def _wants_colour(file: BinaryIO) -> bool:
     # An empty NO_COLOR counts as unset (no-color.org).
     return file.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-
-
-@contextmanager
-def _binary(output: str) -> Iterator[BinaryIO]:
-    if output == _STANDARD_OUTPUT:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
-    with open(output, "wb") as file:
-        yield file

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import io
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from tcptrace_http.errors import MissingExtra
+from tcptrace_http.output_file import write_bytes, write_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,10 +38,14 @@ def check_chart_file(output: Path) -> None:
 def save_chart(drawn: alt.LayerChart, output: Path) -> None:
     """Write the file; HTML has all it needs in it."""
     if output.suffix == ".json":
-        output.write_text(drawn.to_json(), encoding="utf-8")
+        write_text(output, drawn.to_json())
     elif output.suffix == ".html":
         from tcptrace_http.report.html.chart_page import chart_page
 
-        output.write_text(chart_page(drawn), encoding="utf-8")
+        write_text(output, chart_page(drawn))
     else:
-        drawn.save(str(output), scale_factor=2 if output.suffix == ".png" else 1)
+        kind: Any = output.suffix.removeprefix(".")
+        made = io.StringIO() if kind == "svg" else io.BytesIO()
+        drawn.save(made, format=kind, scale_factor=2 if kind == "png" else 1)
+        content = made.getvalue()
+        write_bytes(output, content if isinstance(content, bytes) else content.encode())

@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from tcptrace_http.cli.completion import files
+from tcptrace_http.cli.output import check_outputs
 from tcptrace_http.cli.progress import Progress
+from tcptrace_http.output_file import write_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
+    from collections.abc import Set as AbstractSet
 
     from tcptrace_http.check import CheckReport, Gathered, Level, Policy
 
@@ -69,6 +72,16 @@ def judging_options(command: click.decorators.FC) -> click.decorators.FC:
             help="Write the report to a file too; may be given several times.",
         ),
         click.option(
+            "--inconclusive",
+            type=click.Choice(("pass", "fail")),
+            help="Exit code of an inconclusive verdict: pass is 0, fail is 1. Default: 3.",
+        ),
+        click.option(
+            "--redact/--no-redact",
+            default=None,
+            help="Replace query values and users of URLs. Default: in sarif, junit, github and gitlab.",
+        ),
+        click.option(
             "--location",
             metavar="FILE",
             help="Where annotations are put: the server's configuration in the repository. Default: the capture.",
@@ -93,6 +106,8 @@ class Judging:
     output_format: str
     output_files: tuple[str, ...]
     location: str | None
+    inconclusive: str | None
+    redact: bool | None
 
     @property
     def level(self) -> Level | None:
@@ -134,9 +149,10 @@ def check(captures: tuple[str, ...], lists: bool, jobs: int | None, quiet: bool,
     if not captures:
         raise click.UsageError("Missing argument 'CAPTURE...'.")
     asked = Judging(**judging)  # type: ignore[arg-type]
+    from tcptrace_http.capture import expand
     from tcptrace_http.check import check as judge
 
-    files, known = output_files(asked.output_files), baseline_of(asked)
+    files, known = output_files(asked, expand(captures)), baseline_of(asked)
     unreadable: list[str] = []
     policy = policy_of(asked)
     judged = _gathered(captures, policy, jobs, quiet, unreadable)
@@ -144,7 +160,7 @@ def check(captures: tuple[str, ...], lists: bool, jobs: int | None, quiet: bool,
     return concluded(replace(report, unreadable=tuple(unreadable)), asked, files, known)
 
 
-def baseline_of(asked: Judging) -> Mapping[str, int] | None:
+def baseline_of(asked: Judging) -> AbstractSet[str] | None:
     """What the baseline has, if one is named: read before the work, so that a wrong one costs none."""
     from tcptrace_http.check.baseline import load_baseline
 
@@ -155,19 +171,19 @@ def concluded(
     report: CheckReport,
     asked: Judging,
     files: Iterable[tuple[str, Path]],
-    known: Mapping[str, int] | None,
+    known: AbstractSet[str] | None,
 ) -> int:
     """Write what is asked for; the exit code."""
     from tcptrace_http.check import baseline as baselines
 
     if asked.write_baseline is not None:
-        asked.write_baseline.write_text(baselines.baseline_of(report), encoding="utf-8")
+        write_text(asked.write_baseline, baselines.baseline_of(report))
     if known is not None:
         report = baselines.against(report, known)
     if asked.location is not None:
         report = replace(report, location=asked.location)
-    _written(report, asked.output_format, files)
-    return _exit_code(report)
+    _written(report, asked, files)
+    return _exit_code(report, asked.inconclusive)
 
 
 def policy_of(asked: Judging) -> Policy:
@@ -199,16 +215,23 @@ def _unknown(name: str, known: Iterable[str]) -> str:
     return f"there is no detector or metric {name!r}; {hint}"
 
 
-def output_files(written: tuple[str, ...]) -> list[tuple[str, Path]]:
-    """The files to write, each with its format."""
+def output_files(
+    asked: Judging, inputs: Iterable[str] = (), others: Iterable[Path | None] = ()
+) -> list[tuple[str, Path]]:
+    """The files to write, each with its format; neither they nor ``others`` may replace what is read.
+
+    :raises click.UsageError: one does, or is of no format.
+    """
     files = []
-    for one in written:
+    for one in asked.output_files:
         name, colon, path = one.partition(":")
         if not colon or not path or name not in FORMAT_NAMES:
             raise click.UsageError(
                 f"--output-file {one}: write FORMAT:PATH, FORMAT one of {', '.join(FORMAT_NAMES)}"
             )
         files.append((name, Path(path)))
+    outputs = [*(path for _, path in files), asked.write_baseline, *others]
+    check_outputs(outputs, [*inputs, asked.policy, asked.baseline])
     return files
 
 
@@ -230,16 +253,16 @@ def _gathered(
             unreadable.append(str(error))
 
 
-def _written(report: CheckReport, output_format: str, files: Iterable[tuple[str, Path]]) -> None:
+def _written(report: CheckReport, asked: Judging, files: Iterable[tuple[str, Path]]) -> None:
     """Write the report to standard output and to files."""
     from tcptrace_http.check.formats import render
 
     for name, path in files:
-        path.write_text(render(report, name), encoding="utf-8")
-    click.echo(render(report, output_format), nl=False)
+        write_text(path, render(report, name, redact=asked.redact))
+    click.echo(render(report, asked.output_format, redact=asked.redact), nl=False)
 
 
-def _exit_code(report: CheckReport) -> int:
+def _exit_code(report: CheckReport, inconclusive: str | None) -> int:
     """What the verdict is to a shell."""
     from tcptrace_http.check import Verdict
 
@@ -247,4 +270,6 @@ def _exit_code(report: CheckReport) -> int:
         return EXIT_FAILED
     if report.unreadable:
         return EXIT_UNUSABLE
-    return EXIT_INCONCLUSIVE if report.verdict is Verdict.INCONCLUSIVE else 0
+    if report.verdict is not Verdict.INCONCLUSIVE:
+        return 0
+    return {"pass": 0, "fail": EXIT_FAILED, None: EXIT_INCONCLUSIVE}[inconclusive]

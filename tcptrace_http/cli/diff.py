@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -10,6 +9,7 @@ import click
 
 from tcptrace_http.cli.chart_file import check_chart_file, save_chart
 from tcptrace_http.cli.completion import sides
+from tcptrace_http.cli.output import check_outputs, write
 from tcptrace_http.cli.progress import Working
 from tcptrace_http.errors import NothingToDraw
 
@@ -102,6 +102,7 @@ def diff(  # noqa: PLR0913, PLR0917 -- one parameter an option
     """
     from tcptrace_http.difference import diff as compared
 
+    check_outputs([output], [left, right])
     if chart is not None:
         check_chart_file(Path(output))
     with Working("comparing", quiet=quiet):
@@ -110,12 +111,7 @@ def diff(  # noqa: PLR0913, PLR0917 -- one parameter an option
             _draw(difference, chart, Path(output))
             return
         content = _rendered(difference, format_name)
-    if output == "-":
-        sys.stdout.buffer.write(content)
-        sys.stdout.buffer.flush()
-        return
-    with open(output, "wb") as file:
-        file.write(content)
+    write(output, content)
 
 
 def _draw(difference: Difference, chart: str, output: Path) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import click
 
 from tcptrace_http.cli.completion import files
+from tcptrace_http.cli.output import check_outputs
 from tcptrace_http.cli.progress import Progress
+from tcptrace_http.output_file import write_text
 
 __all__ = ["infer"]
 
@@ -43,6 +45,7 @@ def infer(
     from tcptrace_http.inference import infer as inferred
     from tcptrace_http.inference.report import as_json, as_text, as_toml
 
+    check_outputs([output], [capture])
     with Progress(quiet=quiet) as progress:
         analysis = analyze(capture, tables=NEEDED_TABLES, progress=progress)
         inference = inferred(analysis, retrieval=retrieval, session=session)
@@ -50,6 +53,5 @@ def infer(
         click.echo(as_toml(inference, capture), nl=False)
         return
     if output is not None:
-        with open(output, "w", encoding="utf-8") as file:
-            file.write(as_toml(inference, capture))
+        write_text(output, as_toml(inference, capture))
     click.echo(as_json(inference) if format_name == "json" else as_text(inference))

@@ -7,6 +7,8 @@ from typing import Final
 
 import click
 
+from tcptrace_http.output_file import write_text
+
 __all__ = ["init"]
 
 _DEFAULT_PATH: Final = Path("tcptrace-http.toml")
@@ -26,5 +28,5 @@ def init(path: Path, force: bool) -> None:
         raise click.UsageError(f"{path} is there already; --force writes over it")
     from tcptrace_http.check.listing import policy_template
 
-    path.write_text(policy_template(), encoding="utf-8")
+    write_text(path, policy_template())
     click.echo(f"tcptrace-http: wrote {path}; judge with: tcptrace-http check CAPTURE --policy {path}", err=True)

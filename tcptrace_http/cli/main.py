@@ -10,9 +10,8 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
-import signal
 import sys
-from typing import Final
+from typing import Any, Final
 
 import click
 
@@ -27,6 +26,7 @@ from tcptrace_http.cli.plot import plot
 from tcptrace_http.cli.probe import probe
 from tcptrace_http.cli.reproduce import reproduce
 from tcptrace_http.cli.simulate import simulate
+from tcptrace_http.cli.streams import broken_pipe_ends, prepare_streams
 from tcptrace_http.cli.whatif import whatif
 from tcptrace_http.errors import TcptraceError
 
@@ -50,7 +50,25 @@ Completion of commands, names and files, in bash, zsh and fish:
 """
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]}, epilog=_EPILOG)
+class _Commands(click.Group):
+    """The subcommands. click would make an exit code of its own of a reader that goes away."""
+
+    def add_command(self, cmd: click.Command, name: str | None = None) -> None:
+        """Add it; its docstring is raw, so what marks lines that stay as they are is put in here."""
+        if cmd.help is not None:
+            cmd.help = cmd.help.replace("\\b", "\b")
+        super().add_command(cmd, name)
+
+    def make_context(self, *given: Any, **options: Any) -> click.Context:
+        with broken_pipe_ends():
+            return super().make_context(*given, **options)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with broken_pipe_ends():
+            return super().invoke(ctx)
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]}, epilog=_EPILOG)
 @click.version_option(__version__, prog_name=PROGRAM)
 def commands() -> None:
     """Read packet captures and say where the time of HTTP transactions went, and why."""
@@ -73,8 +91,7 @@ def main() -> None:
     """Run the command line, and end the process with its exit code."""
     # A run is short and leaves no garbage in cycles; looking for it takes longer than it is worth.
     gc.disable()
-    # As every filter does: when the reader of the output goes away, there is nobody left to write for.
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    prepare_streams()
     code = run()
     with contextlib.suppress(OSError):  # run has told it already
         sys.stdout.flush()

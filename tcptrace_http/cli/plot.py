@@ -9,6 +9,7 @@ import click
 
 from tcptrace_http.cli.chart_file import check_chart_file, save_chart
 from tcptrace_http.cli.completion import files
+from tcptrace_http.cli.output import check_outputs
 from tcptrace_http.cli.progress import Progress, Working
 from tcptrace_http.errors import NothingToDraw
 
@@ -57,14 +58,14 @@ def plot(  # noqa: PLR0913, PLR0917 -- one parameter an option
     r"""Draw one chart of a capture, or a comparison of two to four.
 
     \b
-    time-sequence      segments, ACKs and windows of a flow, with stalls shaded and labelled
+    time-sequence      segments, ACKs and windows of a flow, with its stalls
     window             bytes in flight of a flow, and the receive window
     rtt                how long each segment of a flow took to be acknowledged
     throughput         payload a second, of a flow or (without --flow) of all
     waterfall          the transactions of a retrieval, with the critical path
     waits              what each transaction waited for
     wait-distribution  how long transactions waited, by cause
-    comparison         what transactions of several captures waited for, side by side
+    comparison         what transactions of several captures waited for
 
     \b
     Examples:
@@ -73,6 +74,7 @@ def plot(  # noqa: PLR0913, PLR0917 -- one parameter an option
       tcptrace-http plot comparison before.pcap after.pcap -o change.png
     """
     check_chart_file(output)
+    check_outputs([output], captures)
     if chart != _COMPARISON and len(captures) > 1:
         raise click.UsageError(f"the chart {chart} is of one capture; comparison is of several")
     options = _options(chart, flow=flow, retrieval=retrieval, direction=direction)

@@ -46,7 +46,7 @@ def probe(  # noqa: PLR0913, PLR0917 -- one parameter an option
     \b
     0  the policy holds
     1  a rule or threshold is violated, at the level of --fail-on or above
-    2  the server cannot be reached or speaks no HTTP, or the policy cannot be used
+    2  the server or the policy cannot be used
     3  nothing is violated, but something could not be judged
 
     \b
@@ -59,7 +59,7 @@ def probe(  # noqa: PLR0913, PLR0917 -- one parameter an option
     from tcptrace_http.probe import probe as run
 
     asked = Judging(**judging)  # type: ignore[arg-type]
-    files, known = output_files(asked.output_files), baseline_of(asked)
+    files, known = output_files(asked, others=[save]), baseline_of(asked)
     report = run(
         url,
         policy=policy_of(asked),

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import click
 
 from tcptrace_http.cli.completion import files, parts_of_simulations
+from tcptrace_http.cli.output import check_outputs, write
 from tcptrace_http.cli.progress import SimulationProgress
+from tcptrace_http.output_file import errors_kept, replacing
 
 if TYPE_CHECKING:
     from reference_sim.scenario import Scenario
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["simulate"]
 
-_STANDARD_OUTPUT: Final = "-"
 _DEFAULT_STACK: Final = "reno"
 _NANOSECONDS: Final = 1_000_000_000
 
@@ -110,6 +110,7 @@ def simulate(  # noqa: PLR0913, PLR0917 -- one parameter an option
     parts = _Parts(strategy, page, network, stack, server_stack)
     if output is None:
         raise click.UsageError("say where the capture goes: -o OUT.pcapng")
+    check_outputs([output, truth], [file])
     scenario = parts.from_file(file) if file is not None else parts.retrieval()
     _run(scenario, at, seed, output, truth, quiet=quiet)
 
@@ -163,20 +164,11 @@ def _run(
         simulation = run(scenario, seed=seed, progress=progress)
     place = simulation.taps[0]
     capture = simulation.pcap(place) if output.endswith(".pcap") else simulation.pcapng(place)
-    _write(output, capture)
+    write(output, capture)
     if truth is not None:
         _write_truth(simulation, truth)
     if not quiet:
         click.echo(f"tcptrace-http: {output}: {_summary(simulation)}", err=True)
-
-
-def _write(path: str, content: bytes) -> None:
-    if path == _STANDARD_OUTPUT:
-        sys.stdout.buffer.write(content)
-        sys.stdout.buffer.flush()
-        return
-    with open(path, "wb") as file:
-        file.write(content)
 
 
 def _write_truth(simulation: Simulation, path: str) -> None:
@@ -187,11 +179,12 @@ def _write_truth(simulation: Simulation, path: str) -> None:
     if path.endswith(".json"):
         # Each table writes its own rows: times as text, in the way that reads back to the nanosecond.
         rows = ",\n".join(f'"{name}": {frame.write_json()}' for name, frame in tables.items())
-        _write(path, f"{{{rows}}}\n".encode())
+        write(path, f"{{{rows}}}\n".encode())
         return
     os.makedirs(path, exist_ok=True)
     for name, frame in tables.items():
-        frame.write_parquet(os.path.join(path, f"{name}.parquet"))
+        with replacing(os.path.join(path, f"{name}.parquet")) as parquet, errors_kept(parquet) as sink:
+            frame.write_parquet(sink)
 
 
 def _summary(simulation: Simulation) -> str:

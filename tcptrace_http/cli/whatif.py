@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -11,6 +10,7 @@ import click
 
 from tcptrace_http.cli.chart_file import check_chart_file, save_chart
 from tcptrace_http.cli.completion import files, fixes, parts_of_simulations
+from tcptrace_http.cli.output import check_outputs, write
 from tcptrace_http.cli.progress import Working
 
 if TYPE_CHECKING:
@@ -93,6 +93,7 @@ def whatif(  # noqa: PLR0913, PLR0917 -- one parameter an option
         return
     if capture is None:
         raise click.UsageError("say which CAPTURE (--list shows the fixes)")
+    check_outputs([output, chart], [capture])
     if chart is not None:
         check_chart_file(chart)
     prediction = _predicted(
@@ -110,13 +111,7 @@ def whatif(  # noqa: PLR0913, PLR0917 -- one parameter an option
         save_chart(prediction.chart(), chart)
     every = bool(fix_names or strategy_names)
     text = prediction.json() if format_name == "json" else prediction.text(width=_WIDTH, every=every)
-    content = text.encode("utf-8", errors="surrogateescape")
-    if output == "-":
-        sys.stdout.buffer.write(content)
-        sys.stdout.buffer.flush()
-        return
-    with open(output, "wb") as file:
-        file.write(content)
+    write(output, text.encode("utf-8", errors="surrogateescape"))
 
 
 def _predicted(  # noqa: PLR0913 -- as the command has them

@@ -196,8 +196,9 @@ class _Flow:
         if first is None:
             return None
         earlier = self._transactions.filter(pl.col("index") < row["index"])["response_last_frame"].max()
-        after = max(it for it in (row["request_frame"], earlier) if isinstance(it, int)) + 1
-        return min(first, after)
+        # The capture may lack the request, and any response before this one.
+        before = [it for it in (row["request_frame"], earlier) if isinstance(it, int)]
+        return min(first, max(before) + 1) if before else first
 
     def _message(self, first: int | None, last: int | None, *, is_request: bool) -> Iterator[_Segment]:
         if first is None or last is None:

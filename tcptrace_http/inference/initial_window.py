@@ -101,7 +101,7 @@ def first_flight(observed: Observed, packets: list[Packet], first: Packet, rate:
             until = min(until, first.time + observed.server_path + observed.client_path)
         flight = [p for p in data if p.time < until and (observed.is_near_client or p.place < ack.place)]
         later = data[len(flight) :]
-        is_cut_off = bool(later) and not _was_busy(observed, flight[-1], later[0], rate)
+        is_cut_off = bool(flight) and bool(later) and not _was_busy(observed, flight[-1], later[0], rate)
     full = observed.segment_bytes(first.flow)
     # A segment that is not full may have been held by Nagle's algorithm, and not by the window.
     is_cut_off = is_cut_off and data[len(flight)].payload == full

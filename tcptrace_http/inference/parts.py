@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from reference_sim.scenario import Browser, KeepAlive, Scenario, Server, Writes
 from reference_sim.workloads import tap_at
+from tcptrace_http.errors import ScenarioError
 from tcptrace_http.inference.ack_delay import (
     beating_later,
     with_delays,
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
 
 
 __all__ = ["Choice", "Parts"]
+
+
+#: Longer requests are refused by the simulator's scenario.
+_REQUEST_BYTES_MAX: Final = 65_536
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -152,8 +157,21 @@ class Parts:
             visits=visits,
             parse=parse if isinstance(parse, int) else 0,
             http_version=choice.strategy.version,
-            min_request_bytes=min(exchange.request_bytes for exchange in self.seen.exchanges),
+            min_request_bytes=self._request_bytes(),
             start=self.clock,
         )
         at = tap_at(network, "client" if self.seen.is_near_client else "server")
         return Scenario(network=network, servers=(server,), browsers=(browser,), taps=(at,))
+
+    def _request_bytes(self) -> int:
+        """Give the length of the shortest request.
+
+        :raises ScenarioError: the simulator has no requests of that length.
+        """
+        shortest = min(exchange.request_bytes for exchange in self.seen.exchanges)
+        if shortest > _REQUEST_BYTES_MAX:
+            raise ScenarioError(
+                f"the requests of this retrieval are uploads of {shortest:,} bytes or more;"
+                f" the simulator's requests have at most {_REQUEST_BYTES_MAX:,} bytes, so it cannot be modelled"
+            )
+        return shortest

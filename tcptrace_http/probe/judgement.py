@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 import tempfile
 from collections import Counter
 from contextlib import ExitStack
@@ -15,6 +16,7 @@ from tcptrace_http.check import CheckReport, Level, Outcome, Status, Violation, 
 from tcptrace_http.check.baseline import fingerprint
 from tcptrace_http.check.policy import GRAVITY, Traits
 from tcptrace_http.check.report import Subject
+from tcptrace_http.output_file import PRIVATE, replacing
 from tcptrace_http.probe.budget import Budget, Limits
 from tcptrace_http.probe.habits import habits
 from tcptrace_http.probe.recording import NoRecording, Recording
@@ -83,7 +85,7 @@ def probe(  # noqa: PLR0913 -- what a user chooses
     with ExitStack() as stack:
         stack.callback(session.close)
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="tcptrace-http-"))
-        path = save or Path(folder) / "probe.pcap"
+        path = Path(folder) / "probe.pcap"
         recording = None
         if captures:
             try:
@@ -99,6 +101,8 @@ def probe(  # noqa: PLR0913 -- what a user chooses
         finally:
             if recording is not None:
                 recording.end()
+                if save is not None:
+                    _save(path, save)
         if recording is not None and recording.dropped:
             session.note(
                 f"the capture lacks {counted(recording.dropped, 'packet')}: what the sockets show was judged;"
@@ -111,6 +115,12 @@ def probe(  # noqa: PLR0913 -- what a user chooses
         from tcptrace_http.analysis import analyze
 
         return _by_capture(analyze(path), session, policy, fail_on, kept=save)
+
+
+def _save(path: Path, save: Path) -> None:
+    """Keep the capture, for its owner alone."""
+    with path.open("rb") as capture, replacing(save, mode=PRIVATE) as kept:
+        shutil.copyfileobj(capture, kept)
 
 
 def _by_capture(

@@ -14,6 +14,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, quote
 
+from tcptrace_http.redaction import escaped_controls
 from tcptrace_http.rollups import HAR_TIMINGS, har_timings
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ _HOST_CHARACTERS: Final = ":[]!$&'()*+,;=%"
 def write(analyses: Iterable[Analysis], file: BinaryIO) -> None:
     """Write one archive of all captures."""
     text = json.dumps(document(analyses), ensure_ascii=False, indent=1)
-    file.write(text.encode("utf-8", "backslashreplace"))
+    file.write(escaped_controls(text).encode("utf-8", "backslashreplace"))
     file.write(b"\n")
 
 

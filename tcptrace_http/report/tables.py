@@ -2,6 +2,8 @@
 
 csv and ndjson are plain: times are integer nanoseconds since the epoch with names ending in ``_ns``,
 as in the JSON contract, and a list in csv is its numbers with spaces between. parquet keeps the types.
+csv-safe is csv for spreadsheets: a cell that would be taken for a formula begins with an apostrophe, and
+control characters are escaped.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tcptrace_http.capture import text_of
+from tcptrace_http.output_file import errors_kept
 from tcptrace_http.schema import TABLES, json_name
 
 if TYPE_CHECKING:
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
 
     from tcptrace_http.analysis import Analysis
 
-__all__ = ["write"]
+__all__ = ["write", "write_rows"]
 
 
 def write(analyses: Iterable[Analysis], file: BinaryIO, table: str, format_name: str, *, is_one: bool) -> None:
@@ -32,13 +35,21 @@ def write(analyses: Iterable[Analysis], file: BinaryIO, table: str, format_name:
         else analysis.table(table).select(pl.lit(text_of(analysis.capture.path)).alias("capture"), pl.all())
         for analysis in analyses
     ]
-    frame = pl.concat(frames)
-    if format_name == "parquet":
-        frame.write_parquet(file)
-    elif format_name == "ndjson":
-        _plain(frame, table).write_ndjson(file)
-    else:
-        _unnested(_plain(frame, table)).write_csv(file)
+    write_rows(pl.concat(frames), file, table, format_name)
+
+
+def write_rows(frame: pl.DataFrame, file: BinaryIO, table: str, format_name: str, *, header: bool = True) -> None:
+    """Write rows of a table; in csv without the ``header`` they go on with what was written before."""
+    with errors_kept(file) as sink:
+        if format_name == "parquet":
+            frame.write_parquet(sink)
+        elif format_name == "ndjson":
+            _plain(frame, table).write_ndjson(sink)
+        else:
+            plain = _unnested(_plain(frame, table))
+            (_without_formulas(plain) if format_name == "csv-safe" else plain).write_csv(
+                sink, include_header=header
+            )
 
 
 def _plain(frame: pl.DataFrame, table: str) -> pl.DataFrame:
@@ -54,3 +65,16 @@ def _unnested(frame: pl.DataFrame) -> pl.DataFrame:
 
     lists = [name for name, dtype in frame.schema.items() if isinstance(dtype, pl.List)]
     return frame.with_columns(pl.col(name).cast(pl.List(pl.String())).list.join(" ") for name in lists)
+
+
+def _without_formulas(frame: pl.DataFrame) -> pl.DataFrame:
+    """Cells of text that begin as formulas do, behind an apostrophe (OWASP, "CSV Injection")."""
+    import polars as pl
+
+    from tcptrace_http.report.grid import printable
+
+    text = pl.col(pl.String)
+    escaped = text.map_elements(printable, return_dtype=pl.String)
+    return frame.with_columns(escaped).with_columns(
+        pl.when(text.str.contains(r"^\s*[=+\-@]")).then(pl.lit("'") + text).otherwise(text).name.keep()
+    )

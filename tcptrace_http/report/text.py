@@ -10,6 +10,7 @@ from tcptrace_http.quantity import counted, duration, moment
 from tcptrace_http.report import limits
 from tcptrace_http.report.grid import Heading, grid, printable
 from tcptrace_http.report.time_by_cause import time_by_cause
+from tcptrace_http.verdict import findings_told
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -81,9 +82,7 @@ class _Report:
         yield ""
         noted = findings.filter(severity="info")
         told = findings.filter(pl.col("severity") != "info")
-        title = counted(told.height, "finding") if told.height else "No findings"
-        lost = int(told["lost"].to_physical().sum())
-        yield self._painted(title + f", {duration(lost)} lost" * (lost > 0), _BOLD)
+        yield self._painted(findings_told(findings), _BOLD)
         if all(DETECTORS[name].reads_flaws for name in told["detector"].unique()):
             yield from self._prose(limits.what_was_looked_for(self._analysis))
         groups = told.partition_by("detector", "cause", maintain_order=True)
@@ -196,7 +195,7 @@ class _Report:
         for row in _plain_rows(self._analysis.findings.select("flow", "transaction", "lost")):
             key = (row["flow"], row["transaction"])
             lost[key] = lost.get(key, 0) + row["lost"]
-        rows = _plain_rows(_longest(frame, "request_time", "response_last_time"))
+        rows = _plain_rows(_longest(frame, "start_time", "end_time"))
         headings = (
             Heading("flow.no"),
             Heading("method"),

@@ -11,6 +11,8 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
+from tcptrace_http.output_file import write_bytes
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
@@ -48,9 +50,8 @@ def write(analysis: Analysis, folder: Path) -> list[Path]:
             if own.filter(pl.col("direction") == direction, pl.col("payload_bytes") > 0).is_empty():
                 continue
             path = folder / f"flow{flow['flow']}_{suffix}_tsg.xpl"
-            path.write_text(
-                "\n".join(_graph(flow, own, found, direction)) + "\n", encoding="ascii", errors="replace"
-            )
+            graph = "\n".join(_graph(flow, own, found, direction)) + "\n"
+            write_bytes(path, graph.encode("ascii", "replace"))
             written.append(path)
     return written
 

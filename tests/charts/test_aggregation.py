@@ -10,7 +10,7 @@ import pytest
 
 from charts.flows import long_flow
 from charts.specifications import rows, subtitle
-from tcptrace_http.charts import throughput, wait_distribution, waits, waterfall
+from tcptrace_http.charts import difference_transactions, throughput, wait_distribution, waits, waterfall
 from tcptrace_http.charts._theme import MARKS_MAX
 
 
@@ -181,3 +181,74 @@ def test_flow_of_a_hundred_thousand_segments_is_drawn(analysed, capsys):
     _, _, marks, *_ = rows(analysis.plot.time_sequence())
     assert len(of_kind(marks, "data")) <= MARKS_MAX
     assert sum(row["segments"] for row in of_kind(marks, "data", "retransmission", "out of order")) == data.height
+
+
+def few(count):
+    """So many transactions of one flow, each of two waits that follow each other."""
+    base = pl.datetime(2026, 1, 1, time_unit="ns", time_zone="UTC")
+    number = pl.int_range(count, dtype=pl.UInt32)
+    transactions = pl.select(
+        flow=pl.lit(0, pl.UInt32),
+        index=number,
+        method=pl.lit("GET"),
+        target=pl.format("/{}", number),
+        request_time=base,
+    )
+    causes = [
+        transactions.select(
+            "flow",
+            pl.col("index").alias("transaction"),
+            cause=pl.lit(cause),
+            start=(base + pl.duration(seconds=at)).dt.cast_time_unit("ns"),
+            end=(base + pl.duration(seconds=at + 1)).dt.cast_time_unit("ns"),
+            first_frame=pl.lit(at + 1, pl.UInt64),
+            last_frame=pl.lit(at + 2, pl.UInt64),
+        )
+        for at, cause in enumerate(("server.think", "stall.nagle_delayed_ack"))
+    ]
+    return transactions, pl.concat(causes)
+
+
+def in_pieces(spent, count):
+    """The waits of which each is cut into pieces that follow each other."""
+    piece = (pl.col("end") - pl.col("start")) / count
+    pieces = spent.with_columns(number=pl.lit(list(range(count)))).explode("number")
+    return pieces.with_columns(
+        start=pl.col("start") + piece * pl.col("number"), end=pl.col("start") + piece * (pl.col("number") + 1)
+    ).drop("number")
+
+
+def test_waterfall_of_one_transaction_with_thousands_of_waits_keeps_their_time():
+    path = pl.DataFrame({"retrieval": [0], "flow": [0], "transaction": [0]}).cast(pl.UInt32)
+    transactions, spent = few(1)
+    many_waits = in_pieces(spent, 4000)
+    steps = many_waits.join(path, on=["flow", "transaction"])
+    chart = waterfall.draw(path, transactions, many_waits, steps)
+    bars = rows(chart)[0]
+    assert len(bars) == 2
+    assert sum(row["milliseconds"] for row in bars) == pytest.approx(total(spent))
+    assert "8,000 waits" in subtitle(chart)
+
+
+def test_critical_path_of_thousands_of_turns_shows_the_longest_and_says_so():
+    transactions, spent = few(2)
+    pages = transactions.select("flow", pl.col("index").alias("transaction"), retrieval=pl.lit(0, pl.UInt32))
+    turns = (
+        in_pieces(spent, 4000).sort("start").with_columns(transaction=pl.int_range(pl.len(), dtype=pl.UInt32) % 2)
+    )
+    chart = waterfall.draw(pages, transactions, turns, turns.join(pages, on=["flow", "transaction"]))
+    assert len(rows(chart)[1]) == MARKS_MAX
+    assert f"{MARKS_MAX:,} longest" in subtitle(chart)
+
+
+def test_transactions_side_by_side_with_thousands_of_waits_keep_their_time():
+    _, spent = few(1)
+    pairs = pl.DataFrame(
+        {"pair": [0], "how": ["same"], "difference": [0], "left_target": ["/"], "right_target": ["/"]}
+        | {f"{side}_{name}": [0] for side in ("left", "right") for name in ("flow", "transaction")}
+    ).with_columns(pl.col("^.*_(flow|transaction)$").cast(pl.UInt32))
+    chart = difference_transactions.draw(pairs, in_pieces(spent, 4000), spent)
+    bars = rows(chart)[0]
+    assert len(bars) == 4
+    assert sum(row["milliseconds"] for row in bars) == pytest.approx(2 * total(spent))
+    assert "8,002 waits" in subtitle(chart)

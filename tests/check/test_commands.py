@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from captures import ACK, MILLISECOND, PSH, REQUEST, Connection, pcap
 
 from tcptrace_http import analyze
 from tcptrace_http.check import check, load_policy, preset
@@ -62,6 +63,36 @@ def test_fail_on_select_and_ignore_decide_what_fails(cli, folder):
     assert cli("check", path, "--select", "cork-timeout").code == 0
     assert cli("check", path, "--ignore", "short-initial-segment").code == 0
     assert cli("check", path, "--select", "short-initial-segment").code == 1
+
+
+@pytest.mark.parametrize(("choice", "code"), [("", 3), ("pass", 0), ("fail", 1)])
+def test_exit_code_of_an_inconclusive_verdict_can_be_chosen(cli, folder, choice, code):
+    options = ["--inconclusive", choice] if choice else []
+    assert cli("check", folder / "other.pcap", *options).code == code
+
+
+@pytest.mark.parametrize("choice", ["pass", "fail"])
+def test_other_verdicts_keep_their_exit_codes(cli, folder, choice):
+    assert cli("check", folder / "clean.pcap", "--inconclusive", choice).code == 0
+    assert cli("check", folder / "stalled.pcap", "--inconclusive", choice).code == 1
+    assert cli("check", folder / "none.pcap", "--inconclusive", choice).code == 2
+
+
+def test_super_segments_are_told_with_the_command_that_switches_offload_off(cli, tmp_path):
+    connection = Connection()
+    connection.open()
+    for _ in range(3):
+        body = bytes(20_000)
+        connection.from_client(REQUEST, PSH | ACK, after=MILLISECOND)
+        head = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body)
+        connection.from_server(head + body, PSH | ACK, after=MILLISECOND)
+        connection.from_client(after=20_000)
+    connection.close()
+    path = tmp_path / "offload.pcap"
+    path.write_bytes(pcap(connection.records))
+    result = cli("check", path)
+    assert result.code == 3
+    assert " ".join(result.out.split()).count("ethtool -K IF gro off lro off gso off tso off") == 1
 
 
 def test_several_files_are_written_at_once_also_of_one_format(cli, folder, tmp_path):

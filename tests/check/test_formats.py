@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
@@ -20,6 +21,7 @@ from sarif_pydantic import Sarif
 from tcptrace_http import analyze
 from tcptrace_http.check import CheckReport, Level, Outcome, Status, Violation, check, preset
 from tcptrace_http.check.formats import FORMATS, render
+from tcptrace_http.check.formats._groups import groups
 from tcptrace_http.check.report import Subject
 
 #: A report is large; `make properties` has more.
@@ -172,7 +174,7 @@ def test_sarif_is_read_by_another_parser(report):
     read = Sarif.model_validate_json(written).runs[0]
     assert read.tool.driver.name == "tcptrace-http"
     assert [one.rule_id for one in read.results] == [
-        outcome.name for outcome in report.outcomes for _ in outcome.violations
+        outcome.name for outcome in report.outcomes for _ in groups(outcome.violations, report)
     ]
     assert run["invocations"][0]["toolExecutionNotifications"]
 
@@ -185,7 +187,7 @@ def test_sarif_has_no_more_results_than_github_takes():
         level=Level.ERROR,
         status=Status.FAILED,
         message="m",
-        violations=[violation] * 25_001,
+        violations=[replace(violation, capture=f"{number}.pcap") for number in range(25_001)],
     )
     written = render(CheckReport(outcomes=[outcome], captures=["c"], transactions=1), "sarif")
     assert len(json.loads(written)["runs"][0]["results"]) == 25_000
@@ -272,7 +274,7 @@ def test_tap_of_any_report_has_a_point_for_each_outcome(report):
 @example(hostile())
 def test_gitlab_report_has_what_gitlab_reads(report):
     issues = json.loads(render(report, "gitlab"))
-    assert len(issues) == sum(not one.is_known for one in report.violations)
+    assert len(issues) == len(groups([one for one in report.violations if not one.is_known], report))
     assert len({issue["fingerprint"] for issue in issues}) == len(issues)
     for issue in issues:
         assert issue["severity"] in {"info", "minor", "major", "critical", "blocker"}
@@ -293,15 +295,83 @@ def unescaped(text: str) -> str:
 def test_github_commands_are_one_line_each_and_unescape_to_what_was_meant(report):
     lines = render(report, "github").split("\n")[:-1]
     new = [one for one in report.violations if not one.is_known]
-    unclear = [one for one in report.outcomes if one.status is Status.INCONCLUSIVE]
-    assert len(lines) == len(new) + len(unclear) + len(report.unreadable)
+    unclear = {one.message for one in report.outcomes if one.status is Status.INCONCLUSIVE}
+    told = len(groups(new, report)) + len(unclear) + len(report.unreadable)
+    assert len(lines) == min(told, 10)
     for line in lines:
         found = re.fullmatch(r"::(error|warning|notice) ((?:file=[^:,\r\n]*,)?title=[^:,\r\n]*)::([^\r\n]*)", line)
         assert found is not None
-    for line, outcome in zip(lines[len(new) :], unclear, strict=False):
+    # The last line may say how many there are more.
+    for line, message in zip(lines[:9], report.unreadable, strict=False):
         shown = unescaped(line.partition("::")[2].partition("::")[2])
-        assert len(shown) == len(outcome.message)
-        assert all(was in {one, *"\r"} or one == "\ufffd" for one, was in zip(shown, outcome.message, strict=True))
+        assert len(shown) == len(message)
+        assert all(was in {one, *"\r"} or one == "\ufffd" for one, was in zip(shown, message, strict=True))
+
+
+def of(violations, **given):
+    outcome = Outcome(
+        subject=Subject.RULE,
+        name="nagle-hold",
+        level=Level.ERROR,
+        status=Status.FAILED,
+        message="m",
+        violations=violations,
+    )
+    return CheckReport(outcomes=[outcome], captures=["c.pcap"], transactions=1, **given)
+
+
+def many(count, **given):
+    common = {"name": "nagle-hold", "level": Level.ERROR, "message": "held", "lost_ns": 1_000_000}
+    return [
+        Violation(fingerprint=str(number), first_frame=number, last_frame=number, **common | given)
+        for number in range(count)
+    ]
+
+
+@pytest.mark.parametrize("name", ["sarif", "github", "gitlab", "junit"])
+def test_findings_of_one_detector_at_one_place_are_one_with_a_count(name):
+    one = of(many(3000, capture="a.pcap") + many(1, capture="b.pcap"))
+    written = render(one, name)
+    assert written.count("3,000 findings, 3.00 s lost in all; the worst: ") == 1
+    if name == "sarif":
+        assert [found["occurrenceCount"] for found in json.loads(written)["runs"][0]["results"]] == [3000, 1]
+    if name == "gitlab":
+        assert len(json.loads(written)) == 2
+    if name == "github":
+        assert written.count("\n") == 2
+
+
+def test_annotations_are_ten_at_most_and_the_last_says_how_many_there_are_more():
+    places = [one for number in range(25) for one in many(2, capture=f"{number}.pcap")]
+    lines = render(of(places, unreadable=["x.pcap: no capture"]), "github").splitlines()
+    assert len(lines) == 10
+    assert lines[0].startswith("::error title=unreadable")
+    assert lines[-1] == "::notice title=more::17 more; see the job summary"
+
+
+def test_rules_of_sarif_have_help_that_can_be_read_and_a_page():
+    (rule,) = json.loads(render(of(many(1)), "sarif"))["runs"][0]["tool"]["driver"]["rules"]
+    assert rule["helpUri"].startswith("https://www.rfc-editor.org/rfc/rfc")
+    assert "nginx: tcp_nodelay on" in rule["help"]["markdown"]
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_what_is_published_has_no_values_of_queries(name):
+    url = "http://user:secret@a.example/p?token=secret&secret"
+    report = of(many(1, target=url, message=f"{url} was fetched"))
+    is_published = name in {"sarif", "junit", "github", "gitlab"}
+    for redact, is_kept in ((None, not is_published), (True, False), (False, True)):
+        written = render(report, name, redact=redact)
+        assert ("secret" in written) == is_kept
+        if not is_kept:
+            assert "token=REDACTED" in written
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("control", ["\x85", "\x9b", "\u202e", "\u2066", "\u2028"])
+def test_no_invisible_control_is_written(name, control):
+    report = of(many(1, target=f"/a{control}b", message=f"x{control}y"), notes=[f"n{control}"])
+    assert control not in render(report, name)
 
 
 @FEW

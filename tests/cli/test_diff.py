@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from captures import clean_exchange, pcap
 
 from tcptrace_http.cli.diff import CHART_NAMES
 from tcptrace_http.difference.plots import CHARTS
@@ -210,3 +211,14 @@ def test_chart_of_what_there_is_not_is_a_usage_error(cli, joined, tmp_path):
     result = cli("diff", "--chart", "causes", "-o", tmp_path / "chart.svg", empty, joined)
     assert result.code == 2
     assert "no retrieval of both sides" in result.err
+
+
+def test_response_whose_request_the_capture_lacks_is_compared(cli, tmp_path):
+    whole, without = tmp_path / "whole.pcap", tmp_path / "without.pcap"
+    records = clean_exchange(2)
+    whole.write_bytes(pcap(records))
+    without.write_bytes(pcap([record for record in records if b"GET /" not in record[1]]))
+    for sides in ((whole, without), (without, whole), (without, without)):
+        result = cli("diff", *sides)
+        assert "internal error" not in result.err
+        assert result.code == 0

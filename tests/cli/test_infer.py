@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from captures import MILLISECOND, MSS, Connection, clean_exchange, pcap
 
 from reference_sim.scenario_file import read
 from reference_sim.simulation import simulate
@@ -53,3 +54,35 @@ def test_a_retrieval_that_there_is_not_is_an_error_in_a_line(cli, page):
     result = cli("infer", page, "--retrieval", "7")
     assert result.code == 2
     assert "none has the number 7" in result.err
+
+
+@pytest.mark.parametrize("command", ["infer", "whatif"])
+def test_clock_that_goes_back_before_the_first_ack_leaves_an_empty_flight(cli, tmp_path, command):
+    path = tmp_path / "back.pcap"
+    records = clean_exchange(1)
+    at = next(number for number, (_, frame) in enumerate(records) if b"HTTP/1.1 200" in frame) + 1
+    path.write_bytes(pcap(records[:at] + [(time - 1000 * MILLISECOND, frame) for time, frame in records[at:]]))
+    result = cli(command, path)
+    assert "internal error" not in result.err
+    assert result.code == 0
+
+
+@pytest.mark.parametrize("command", ["infer", "whatif"])
+def test_upload_that_the_simulator_has_no_request_for_is_refused_in_plain_words(cli, tmp_path, command):
+    connection = Connection()
+    connection.open()
+    body = bytes(70_000)
+    request = b"POST /upload HTTP/1.1\r\nHost: a.example\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+    for start in range(0, len(request), MSS):
+        connection.from_client(request[start : start + MSS], after=10_000)
+        connection.from_server(after=1000)
+    connection.from_server(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", after=MILLISECOND)
+    connection.from_client(after=10_000)
+    connection.close()
+    path = tmp_path / "upload.pcap"
+    path.write_bytes(pcap(connection.records))
+    result = cli(command, path)
+    assert result.code == 2
+    assert "uploads of 70," in result.err
+    assert "cannot be modelled" in result.err
+    assert "min_request_bytes" not in result.err

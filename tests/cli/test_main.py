@@ -10,7 +10,7 @@ import pytest
 from captures import clean_exchange, pcap
 
 import tcptrace_http
-from tcptrace_http.cli.main import run
+from tcptrace_http.cli.main import commands, run
 
 COMMAND = [sys.executable, "-m", "tcptrace_http"]
 
@@ -98,3 +98,15 @@ def test_quiet_keeps_standard_error_empty(cli, tmp_path):
     path = tmp_path / "cut.pcap"
     path.write_bytes(pcap(clean_exchange())[:-5])
     assert cli("analyze", "--quiet", path).err == ""
+
+
+@pytest.mark.parametrize("name", [None, *commands.commands])
+def test_help_reads_as_it_was_written(cli, name):
+    text = cli(*([name] if name else []), "--help").out.decode()
+    assert "\\" not in text
+    lines = text.splitlines()
+    examples = [line for line in lines if line.strip().startswith(("Example:", "Examples:"))]
+    assert examples
+    assert all(line.strip() in {"Example:", "Examples:"} for line in examples)
+    first = lines[lines.index(examples[0]) + 1]
+    assert first.strip().startswith("tcptrace-http ")

@@ -5,7 +5,7 @@ import json
 
 import polars as pl
 import pytest
-from captures import START, clean_exchange
+from captures import ACK, MILLISECOND, PSH, REQUEST, START, Connection, clean_exchange, pcap
 
 from tcptrace_http.schema import TABLES, polars_schema
 
@@ -62,3 +62,30 @@ def test_table_without_a_use_for_it_is_a_usage_error(cli, clean):
     result = cli("analyze", "--table", "flows", clean)
     assert result.code == 2
     assert "--table needs" in result.err
+
+
+@pytest.mark.parametrize("form", ["{} > '{} ms'", "'{1}ms' < {0}", "{} > '0.{:03} s'", "{} >= '{}000 us'"])
+@pytest.mark.parametrize(("column", "kept"), [("elapsed", 1), ("wait", 1), ("receive", 0)])
+def test_durations_are_compared_with_durations(cli, tmp_path, form, column, kept):
+    connection = Connection()
+    connection.open()
+    for think in (10, 90):
+        connection.from_client(REQUEST, PSH | ACK, after=MILLISECOND)
+        head = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
+        connection.from_server(head, PSH | ACK, after=think * MILLISECOND)
+        connection.from_client(after=20_000)
+    path = tmp_path / "two.pcap"
+    path.write_bytes(pcap(connection.records))
+    result = cli("analyze", "--format", "ndjson", "--where", form.format(column, 40), path)
+    assert (result.code, result.err) == (0, "")
+    assert result.out.count(b"\n") == kept
+
+
+@pytest.mark.parametrize(
+    "expression", ["elapsed > 40", "40 <= wait", "receive between 1 and 2", "status = 200 and elapsed<1.5"]
+)
+def test_duration_compared_with_a_number_is_told_the_right_form(cli, clean, expression):
+    result = cli("analyze", "--where", expression, clean)
+    assert result.code == 2
+    assert "is a duration: compare it with one, as in" in result.err
+    assert "> '40 ms'" in result.err

@@ -1,7 +1,7 @@
 """The report a person reads: worst first, with the remedy, inside the width, honest about limits."""
 
 import pytest
-from captures import Connection, clean_exchange, pcap, stalled_exchange
+from captures import ACK, MILLISECOND, PSH, REQUEST, Connection, clean_exchange, pcap, stalled_exchange
 
 
 def test_finding_comes_before_the_rows_with_frames_and_remedy(cli, stalled):
@@ -33,7 +33,7 @@ def test_no_findings_says_what_was_looked_for(cli, clean):
 
 def test_what_could_not_be_judged_is_named_beside_no_findings(cli, joined):
     text = " ".join(cli("analyze", joined).out.decode().split())
-    assert "No findings" in text
+    assert "No finding that cost time; 1 note" in text
     assert "Not all of them could be judged in every flow" in text
     said = text.partition("Not judged in 1 HTTP flow because of mid-stream-start:")[2]
     assert "slow-start-restart" in said.partition(".")[0]
@@ -127,3 +127,42 @@ def test_pages_are_shown_with_what_most_of_their_time_was_spent_on(cli, tmp_path
     assert (first, objects, flows) == ("0.0", "3", "1")
     assert url.startswith("http://")
     assert share.endswith("%")
+
+
+def test_the_longest_transactions_are_those_that_took_longest(cli, tmp_path):
+    records = []
+    for number in range(25):
+        connection = Connection(client=("10.0.0.1", 20_000 + number))
+        connection.time += number * 10_000 * MILLISECOND
+        connection.open()
+        if number == 0:
+            # The handshake is part of its time: the SYN was sent three seconds before it was answered.
+            connection.records[0] = (connection.records[0][0] - 3000 * MILLISECOND, connection.records[0][1])
+        connection.from_client(REQUEST.replace(b"/page", b"/%04d" % number), PSH | ACK, after=MILLISECOND)
+        head = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
+        connection.from_server(head, PSH | ACK, after=(number + 1) * MILLISECOND)
+        connection.close()
+        records += connection.records
+    path = tmp_path / "many.pcap"
+    path.write_bytes(pcap(records))
+    transactions = cli("analyze", path).out.decode().partition("Transactions: ")[2].partition("Flows")[0]
+    assert transactions.startswith("the 20 longest of 25")
+    assert {number for number in range(25) if f"/{number:04}" in transactions} == {0, *range(6, 25)}
+
+
+def test_notes_are_told_beside_no_findings(cli, tmp_path):
+    path = tmp_path / "offload.pcap"
+    connection = Connection()
+    connection.open()
+    connection.from_client(REQUEST, PSH | ACK, after=MILLISECOND)
+    body = bytes(20_000)
+    head = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body)
+    connection.from_server(head + body, PSH | ACK, after=MILLISECOND)
+    connection.from_client(after=20_000)
+    connection.close()
+    path.write_bytes(pcap(connection.records))
+    text = cli("analyze", path).out.decode()
+    assert "segmentation-offload" in text
+    assert "No finding that cost time; 1 note" in text
+    assert "No findings" not in text
+    assert "No finding that cost time; 1 note" in cli("analyze", "--format", "html", path).out.decode()

@@ -31,7 +31,10 @@ ALLOWED = {
     "analysed": {"trace"},
     "filled": set(),
     "html_page": set(),
-    "capture_stream": {"errors", "filled"},
+    "interruption": set(),
+    "redaction": set(),
+    "output_file": set(),
+    "capture_stream": {"errors", "filled", "interruption"},
     "capture": {"capture_stream", "errors", "schema", "trace"},
     "waits": {"schema"},
     "hops": {"schema"},
@@ -50,13 +53,16 @@ ALLOWED = {
         "errors",
         "hops",
         "pages",
+        "redaction",
         "schema",
         "trace",
         "upstream_waits",
         "views",
         "waits",
+        "where",
     },
     "quantity": set(),
+    "where": {"errors", "schema"},
     "verdict": {"analysed", "quantity"},
     "views": {"analysed", "errors", "quantity", "verdict"},
     "lazy_scan": {"analysis", "capture", "capture_stream", "errors", "schema", "trace"},
@@ -70,8 +76,10 @@ ALLOWED = {
         "detectors",
         "errors",
         "html_page",
+        "output_file",
         "pages",
         "quantity",
+        "redaction",
         "remedies",
         "rollups",
         "schema",
@@ -81,8 +89,8 @@ ALLOWED = {
     "charts": {"analysed", "errors", "schema"},
     "remedies": set(),
     "inference": {"analysis", "errors"},
-    "check": {"_version", "analysis", "detectors", "errors", "pages", "quantity", "remedies"},
-    "probe": {"_version", "analysis", "check", "errors", "quantity", "remedies"},
+    "check": {"_version", "analysis", "detectors", "errors", "pages", "quantity", "redaction", "remedies"},
+    "probe": {"_version", "analysis", "check", "errors", "output_file", "quantity", "remedies"},
     "difference": {"analysis", "charts", "errors", "html_page", "inference", "quantity", "report", "what_if"},
     "what_if": {"analysis", "charts", "errors", "inference", "quantity", "report"},
     "cli": {
@@ -98,8 +106,11 @@ ALLOWED = {
         "errors",
         "glossary",
         "inference",
+        "interruption",
+        "output_file",
         "peers",
         "quantity",
+        "redaction",
         "report",
         "schema",
         "what_if",
@@ -107,7 +118,7 @@ ALLOWED = {
 }
 #: The trace model, and the frame of HTML pages: it knows nothing of captures, so that no bug of the analyser can
 #: hide in it, and the pages of both look alike.
-ALLOWED_TO_THE_SIMULATOR = {"trace", "schema", "errors", "_version", "html_page"}
+ALLOWED_TO_THE_SIMULATOR = {"trace", "schema", "errors", "_version", "html_page", "output_file"}
 # External package -> the only part that may import it.
 CONFINED = {
     "click": {"cli"},

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
+import polars as pl
 import pytest
 
 from tcptrace_http.detectors import DETECTORS
-from tcptrace_http.remedies import remedies, settings_for
+from tcptrace_http.remedies import remedies, settings_for, with_software
 
 #: No setting of a server, kernel or socket remedies these: the program that asks or answers must change, the path,
 #: or the capture.
@@ -70,3 +71,15 @@ def test_settings_are_those_of_the_server_that_answered(server, there, not_there
     found = settings_for("short-initial-segment", server)
     assert any(setting.startswith(there) for setting in found)
     assert not any(setting.startswith(not_there) for setting in found)
+
+
+@pytest.mark.parametrize(("software", "told"), [(["nginx", "nginx"], "nginx"), (["nginx", "Apache"], None)])
+def test_finding_over_several_flows_has_the_software_that_was_seen(software, told):
+    transactions = pl.DataFrame({"flow": [0, 1], "transaction": [0, 0], "server_software": software})
+    findings = pl.DataFrame({"flow": [None, 1, 1], "transaction": [None, None, 0]}, schema_overrides=INTEGERS)
+    found = with_software(findings, transactions)
+    assert found["server_software"].to_list() == [told, software[1], software[1]]
+    assert with_software(findings, transactions.clear())["server_software"].to_list() == [None] * 3
+
+
+INTEGERS = {"flow": pl.Int64, "transaction": pl.Int64}

@@ -8,6 +8,7 @@ from captures import ACK, MILLISECOND, PSH, Connection, pcap, stalled_exchange
 
 import tcptrace_http
 from tcptrace_http.errors import NothingToDraw, UnknownName
+from tcptrace_http.quantity import duration
 
 
 @pytest.fixture
@@ -81,7 +82,7 @@ def test_overview_opens_with_the_verdict(analysis):
     html = analysis._repr_html_()
     assert "short-initial-segment costs the most" in html.partition("</p>")[0]
     assert "181.0 ms" in html
-    assert "<caption>Findings, the most time lost first (1)</caption>" in html
+    assert "<caption>Detectors, the most time lost first (1)</caption>" in html
 
 
 def test_overview_of_many_rows_says_how_many_it_shows(sample_traces):
@@ -110,3 +111,26 @@ def test_frame_of_several_flows_asks_for_one(sample_traces):
     with pytest.raises(NothingToDraw, match="13 flows: name one"):
         segments.tcp.plot.rtt()
     assert segments.tcp.plot.rtt(flow=3).to_dict()["title"]["text"].endswith("flow 3 were acknowledged")
+
+
+def test_analysis_says_how_much_there_is_and_what_findings_lost(analysis):
+    said = repr(analysis)
+    assert said.startswith("<analysis of ")
+    counts = said.rpartition("stalled.pcap: ")[2]
+    assert counts == (f"{analysis.capture.packets} packets, 1 flow, 1 transaction, 1 finding, 181.0 ms lost>")
+    assert html_of(said) in analysis._repr_html_()
+
+
+def html_of(text):
+    return text.replace("<", "&lt;").replace(">", "&gt;")
+
+
+def test_overview_groups_findings_and_says_how_long_transactions_took(sample_traces):
+    analysis = tcptrace_http.analyze(sample_traces / "lan_hdrsep_small.pcap")
+    html = analysis._repr_html_()
+    assert html.count("<td>short-initial-segment</td>") == 1
+    lost = int(analysis.findings["lost"].dt.total_nanoseconds().sum())
+    assert duration(lost) in html
+    assert "<th>elapsed</th>" in html
+    slowest = analysis.transactions.select((pl.col("end_time") - pl.col("start_time")).max()).item()
+    assert f"<td>{duration(round(slowest.total_seconds() * 1e9))}</td>" in html

@@ -20,10 +20,13 @@ from reference_sim.reproduction.report.charts import drawing_of, drawn
 from reference_sim.reproduction.report.index_page import index_page
 from reference_sim.reproduction.report.paper_page import paper_page
 from reference_sim.reproduction.report.tables import comparisons_frame, summary_frame
+from tcptrace_http.output_file import replacing, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
+
+    import polars as pl
 
     from reference_sim.reproduction.baselines import Row
     from reference_sim.reproduction.experiment import Effort
@@ -51,10 +54,8 @@ def write_report(
         claim = outcome.claim.id
         for number, drawing in enumerate(drawings[claim].drawings, start=1):
             _write(folder / "charts" / f"{claim}-{number}.svg", drawing.file)
-        frame = comparisons_frame(outcome)
-        frame.write_csv(folder / "tables" / f"{claim}.csv")
-        frame.write_parquet(folder / "tables" / f"{claim}.parquet")
-    summary_frame(outcomes).write_csv(folder / "summary.csv")
+        _write_tables(comparisons_frame(outcome), folder / "tables" / f"{claim}.csv")
+    _write(folder / "summary.csv", summary_frame(outcomes).write_csv())
     if baselines:
         _write_baselines(baselines, folder, effort)
     _write_pages(outcomes, folder, drawings, effort, has_baselines=bool(baselines))
@@ -62,9 +63,7 @@ def write_report(
 
 
 def _write_baselines(rows: Sequence[Row], folder: Path, effort: Effort) -> None:
-    frame = baselines_frame(rows)
-    frame.write_csv(folder / "tables" / "baselines.csv")
-    frame.write_parquet(folder / "tables" / "baselines.parquet")
+    _write_tables(baselines_frame(rows), folder / "tables" / "baselines.csv")
     drawing = drawing_of(f"{TITLE}: residuals", baselines_chart(rows).to_dict(), "baselines")
     _write(folder / "charts" / "baselines.svg", drawing.file)
     _write(folder / "baselines.html", baselines_page(rows, drawing, effort))
@@ -87,4 +86,11 @@ def _write_pages(
 
 
 def _write(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8", newline="\n")
+    write_text(path, text)
+
+
+def _write_tables(frame: pl.DataFrame, path: Path) -> None:
+    """Write the table as CSV and as Parquet."""
+    write_text(path.with_suffix(".csv"), frame.write_csv())
+    with replacing(path.with_suffix(".parquet")) as parquet:
+        frame.write_parquet(parquet)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.quantity import duration
@@ -19,7 +20,7 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(
-        one if one.isprintable() or one in "\n\t" or one.isspace() > one.isascii() else _REPLACEMENT
+        one if one.isprintable() or one in "\n\t" or unicodedata.category(one) == "Zs" else _REPLACEMENT
         for one in text
     )
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tcptrace_http.check.formats._text import location, printable, sentence
+from tcptrace_http.check.formats._groups import groups
+from tcptrace_http.check.formats._text import printable
 from tcptrace_http.check.policy import Level
 from tcptrace_http.check.report import Status
 
@@ -19,24 +20,31 @@ if TYPE_CHECKING:
 
 __all__ = ["render"]
 
+#: "10 warning annotations, 10 error annotations, and 10 notice annotations per step" (GitHub); more are dropped.
+_ANNOTATIONS_MAX: Final = 10
 _COMMANDS: Final = {Level.ERROR: "error", Level.WARNING: "warning", Level.OFF: "notice"}
 
 
 def render(report: CheckReport) -> str:
-    """A line each for new violations, and for what could not be judged or read."""
-    return "".join(f"{line}\n" for line in _lines(report))
+    """A line per detector and location of new violations, and for what could not be judged or read."""
+    lines = list(_lines(report))
+    if len(lines) > _ANNOTATIONS_MAX:
+        more = len(lines) - _ANNOTATIONS_MAX + 1
+        lines[_ANNOTATIONS_MAX - 1 :] = [_command("notice", "more", f"{more} more; see the job summary", None)]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _lines(report: CheckReport) -> Iterator[str]:
-    for violation in report.violations:
-        if not violation.is_known:
-            where = location(violation, report)
-            yield _command(_COMMANDS[violation.level], violation.name, sentence(violation), where)
-    for outcome in report.outcomes:
-        if outcome.status is Status.INCONCLUSIVE:
-            yield _command("notice", f"{outcome.name} (inconclusive)", outcome.message, None)
     for message in report.unreadable:
         yield _command("error", "unreadable", message, None)
+    for group in groups((one for one in report.violations if not one.is_known), report):
+        yield _command(_COMMANDS[group.worst.level], group.worst.name, group.sentence, group.location)
+    unclear: dict[str, list[str]] = {}
+    for outcome in report.outcomes:
+        if outcome.status is Status.INCONCLUSIVE:
+            unclear.setdefault(outcome.message, []).append(outcome.name)
+    for message, names in unclear.items():
+        yield _command("notice", "inconclusive", f"{', '.join(names)}: {message}", None)
 
 
 def _command(name: str, title: str, message: str, file: str | None) -> str:

@@ -7,11 +7,9 @@ check_name, fingerprint (no two the same in a report), severity, location.path a
 from __future__ import annotations
 
 import json
-from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
-from tcptrace_http.check.baseline import fingerprint
-from tcptrace_http.check.formats._text import location, sentence
+from tcptrace_http.check.formats._groups import groups
 from tcptrace_http.check.policy import Level
 
 if TYPE_CHECKING:
@@ -30,15 +28,11 @@ def render(report: CheckReport) -> str:
 
 
 def _issues(report: CheckReport) -> Iterator[dict[str, Any]]:
-    seen: Counter[str] = Counter()
-    for violation in report.violations:
-        if violation.is_known:
-            continue
-        seen[violation.fingerprint] += 1
+    for group in groups((one for one in report.violations if not one.is_known), report):
         yield {
-            "description": sentence(violation),
-            "check_name": violation.name,
-            "fingerprint": fingerprint(violation.fingerprint, seen[violation.fingerprint]),
-            "severity": _SEVERITIES[violation.level],
-            "location": {"path": location(violation, report), "lines": {"begin": 1}},
+            "description": group.sentence,
+            "check_name": group.worst.name,
+            "fingerprint": group.fingerprint,
+            "severity": _SEVERITIES[group.worst.level],
+            "location": {"path": group.location, "lines": {"begin": 1}},
         }

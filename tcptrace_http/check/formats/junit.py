@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 from xml.etree import ElementTree as ET
 
-from tcptrace_http.check.formats._text import printable, sentence
+from tcptrace_http.check.formats._groups import groups
+from tcptrace_http.check.formats._text import printable
 from tcptrace_http.check.report import Status, Subject
 
 if TYPE_CHECKING:
@@ -35,13 +36,14 @@ def render(report: CheckReport) -> str:
         outcomes = [outcome for outcome in report.outcomes if outcome.subject is subject]
         unreadable = report.unreadable if subject is Subject.CAPTURE else ()
         if outcomes or unreadable:
-            root.append(_suite(name, outcomes, unreadable))
+            root.append(_suite(name, outcomes, unreadable, report))
     ET.indent(root)
     return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def _suite(name: str, outcomes: Sequence[Outcome], unreadable: Sequence[str]) -> ET.Element:
-    cases = [_case(name, outcome) for outcome in outcomes] + [_error(name, message) for message in unreadable]
+def _suite(name: str, outcomes: Sequence[Outcome], unreadable: Sequence[str], report: CheckReport) -> ET.Element:
+    cases = [_case(name, outcome, report) for outcome in outcomes]
+    cases += [_error(name, message) for message in unreadable]
     failures = sum(case.find("failure") is not None for case in cases)
     skipped = sum(case.find("skipped") is not None for case in cases)
     suite = ET.Element("testsuite", name=f"{_PROGRAM}.{name}", tests=str(len(cases)))
@@ -50,11 +52,12 @@ def _suite(name: str, outcomes: Sequence[Outcome], unreadable: Sequence[str]) ->
     return suite
 
 
-def _case(suite: str, outcome: Outcome) -> ET.Element:
+def _case(suite: str, outcome: Outcome, report: CheckReport) -> ET.Element:
     case = ET.Element("testcase", classname=f"{_PROGRAM}.{suite}", name=printable(outcome.name))
     if outcome.status is Status.FAILED:
+        new = (one for one in outcome.violations if not one.is_known)
         failure = ET.SubElement(case, "failure", type=outcome.level, message=printable(outcome.message))
-        failure.text = printable("\n".join(sentence(one) for one in outcome.violations if not one.is_known))
+        failure.text = "\n".join(group.sentence for group in groups(new, report))
     elif outcome.status is Status.INCONCLUSIVE:
         ET.SubElement(case, "skipped", message=printable(outcome.message))
     return case

@@ -7,18 +7,22 @@ address that was probed), ``partialFingerprints``, and a rule with a help text; 
 from __future__ import annotations
 
 import json
+import re
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
-from tcptrace_http.check.formats._text import advice, location, sentence
+from tcptrace_http.check.formats._groups import groups
+from tcptrace_http.check.formats._text import advice, printable
 from tcptrace_http.check.policy import Level
 from tcptrace_http.check.report import Status
+from tcptrace_http.remedies import remedies
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tcptrace_http.check.report import CheckReport, Outcome, Violation
+    from tcptrace_http.check.formats._groups import Group
+    from tcptrace_http.check.report import CheckReport, Outcome
 
 __all__ = ["render"]
 
@@ -26,7 +30,10 @@ _SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/sch
 _LEVELS: Final = {Level.ERROR: "error", Level.WARNING: "warning", Level.OFF: "none"}
 #: "Upload will be rejected beyond this" (GitHub, SARIF support for code scanning).
 _RESULTS_MAX: Final = 25_000
-_FINGERPRINT: Final = "tcptraceHttp/v1"
+_FINGERPRINT: Final = "tcptraceHttp/v2"
+#: The standard that a detector refers to first.
+_RFC: Final = re.compile(r"RFC\s+(\d+)")
+_RFC_PAGE: Final = "https://www.rfc-editor.org/rfc/rfc{}"
 
 
 def render(report: CheckReport) -> str:
@@ -57,13 +64,21 @@ def _rule(outcome: Outcome) -> dict[str, Any]:
 
     detector = DETECTORS.get(outcome.name)
     short, _, rest = (detector.doc if detector else f"{outcome.subject}: {outcome.name}").partition("\n")
+    reference = _RFC.search(rest)
     return {
         "id": outcome.name,
         "shortDescription": {"text": short},
         "fullDescription": {"text": short},
-        "help": {"text": rest.strip() or short},
+        "help": {"text": rest.strip() or short, "markdown": _markdown(outcome.name, rest.strip() or short)},
+        **({"helpUri": _RFC_PAGE.format(reference[1])} if reference else {}),
         "defaultConfiguration": {"level": _LEVELS[outcome.level]},
     }
+
+
+def _markdown(name: str, text: str) -> str:
+    """The help of a rule: its sections are written as Markdown has them; then the settings of servers."""
+    settings = [f"- {one.words} ([source]({one.source}))" for one in remedies() if name in one.detectors]
+    return "\n".join([text, *(["", "Settings", "---", "", *settings] if settings else [])])
 
 
 def _invocation(report: CheckReport) -> dict[str, Any]:
@@ -76,26 +91,28 @@ def _invocation(report: CheckReport) -> dict[str, Any]:
 
 def _results(report: CheckReport) -> Iterator[dict[str, Any]]:
     for outcome in report.outcomes:
-        for violation in outcome.violations:
-            yield _result(outcome.name, violation, report)
+        for group in groups(outcome.violations, report):
+            yield _result(outcome.name, group)
 
 
-def _result(rule: str, violation: Violation, report: CheckReport) -> dict[str, Any]:
+def _result(rule: str, group: Group) -> dict[str, Any]:
+    violation = group.worst
     result: dict[str, Any] = {
         "ruleId": rule,
         "level": _LEVELS[violation.level],
-        "message": {"text": sentence(violation)},
-        "locations": [{"physicalLocation": _physical(location(violation, report))}],
-        "partialFingerprints": {_FINGERPRINT: violation.fingerprint},
+        "message": {"text": group.sentence},
+        "locations": [{"physicalLocation": _physical(group.location)}],
+        "partialFingerprints": {_FINGERPRINT: group.fingerprint},
+        "occurrenceCount": group.count,
         "baselineState": "unchanged" if violation.is_known else "new",
         "properties": {
-            "lostNs": violation.lost_ns,
+            "lostNs": None if violation.lost_ns is None else group.lost_ns,
             "flow": violation.flow,
             "transaction": violation.transaction,
             "firstFrame": violation.first_frame,
             "lastFrame": violation.last_frame,
             "confidence": violation.confidence,
-            "remedy": advice(violation),
+            "remedy": printable(advice(violation)),
         },
     }
     return result

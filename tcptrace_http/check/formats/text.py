@@ -81,6 +81,8 @@ def _advice(violations: Sequence[Violation]) -> Iterator[str]:
     settings = dict.fromkeys(setting for one in violations for setting in one.settings)
     for remedy in list(remedies)[:_SHOWN]:
         yield from _wrapped(remedy, _INDENT, first="  fix ")
+    if len(remedies) > _SHOWN:
+        yield f"  and {len(remedies) - _SHOWN} more to fix"
     for setting in settings:
         yield from _wrapped(setting, _INDENT, first="  set ")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tcptrace_http.remedies import settings_for
+from tcptrace_http.remedies import settings_for, with_software
 from tcptrace_http.report.html.interactive import table_of
 
 if TYPE_CHECKING:
@@ -35,8 +35,7 @@ def kinds(analysis: Analysis) -> list[Kind]:
     """The findings by detector, the most time lost first."""
     import polars as pl
 
-    software = analysis.transactions.select("flow", pl.col("index").alias("transaction"), "server_software")
-    found = analysis.findings.join(software, on=["flow", "transaction"], how="left", maintain_order="left")
+    found = with_software(analysis.findings, analysis.transactions.rename({"index": "transaction"}))
     lost = pl.col("lost").dt.total_nanoseconds()
     grouped = found.group_by("detector", maintain_order=True).agg(
         pl.len().alias("count"), lost.sum().alias("total"), pl.all().exclude("detector").first()
