@@ -16,6 +16,7 @@ use crate::ending_row::ending_row;
 use crate::flaws::flaws;
 use crate::flow::Flow;
 use crate::flow_row::flow_row;
+use crate::host_pairs::HostPairs;
 use crate::same_packet::SamePackets;
 use crate::shared_windows::SharedWindows;
 use crate::tables::Tables;
@@ -102,6 +103,8 @@ pub struct FlowTable {
     partitions: Vec<Partition>,
     next_number: u32,
     shared_windows: SharedWindows,
+    /// Of the core that explains waits by one sender model, while it is compared with the one before.
+    pairs: Option<HostPairs>,
 }
 
 impl Default for FlowTable {
@@ -126,6 +129,7 @@ impl FlowTable {
             partitions: (0..PARTITIONS).map(|_| Partition::default()).collect(),
             next_number: 0,
             shared_windows: SharedWindows::default(),
+            pairs: HostPairs::if_compared(),
         }
     }
 
@@ -193,6 +197,9 @@ impl FlowTable {
         let Some(Some(flow)) = self.flows.get_mut(place) else {
             return;
         };
+        if let Some(pairs) = self.pairs.as_mut() {
+            pairs.on_segment(flow, (&key, source_is_low), packet, segment);
+        }
         flow.shares(segment, sharing);
         flow.host_step = host_step;
         flow.counter_is_of_several = self.hosts.counter_is_of_several();

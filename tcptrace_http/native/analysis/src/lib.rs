@@ -33,6 +33,7 @@ mod flow_row;
 mod flow_table;
 mod grown_window;
 mod held;
+mod host_pairs;
 mod jitter;
 mod link_headers;
 mod link_margins;

@@ -58,6 +58,12 @@ impl Key {
         (key, source_is_low)
     }
 
+    /// The two hosts, the lower endpoint's first.
+    #[must_use]
+    pub fn hosts(&self) -> (u128, u128) {
+        (self.low, self.high)
+    }
+
     /// Always the same: the partitions decide what is forgotten.
     #[must_use]
     pub fn hash(&self) -> u64 {

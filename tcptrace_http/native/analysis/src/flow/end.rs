@@ -162,6 +162,7 @@ impl Flow {
         if self.unacknowledged.is_empty() {
             self.release_pauses();
             self.waits = None;
+            self.record = None;
         }
         self.unacknowledged.shrink();
         self.first.outstanding = VecDeque::new();
@@ -213,6 +214,7 @@ impl Flow {
         self.flush_unacknowledged(tables);
         self.tell_queues(tables);
         self.waits = None;
+        self.record = None;
         self.write_recoveries(self.end_ns, true, tables);
         self.recoveries = None;
         self.release_held(tables);

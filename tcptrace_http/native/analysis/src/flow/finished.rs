@@ -104,6 +104,10 @@ impl Flow {
 
     /// Writes the row of a transaction that is over, and those of its waits.
     pub(super) fn write(&mut self, transaction: Waiting, tables: &mut Tables) {
+        if self.record.is_some() {
+            self.write_explained(transaction, tables);
+            return;
+        }
         let Waiting {
             mut row, response, ..
         } = transaction;

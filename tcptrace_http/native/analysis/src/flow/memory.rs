@@ -36,6 +36,7 @@ impl Flow {
             self.unacknowledged.held_bytes(),
             self.recoveries.as_ref().map_or(0, |it| it.held_bytes()),
             self.waits.as_ref().map_or(0, |waits| waits.held_bytes()),
+            self.record.as_ref().map_or(0, |record| record.held_bytes()),
             self.echoes.as_ref().map_or(0, |echoes| echoes.held_bytes()),
         ];
         let now = parts.into_iter().fold(0, u64::saturating_add);

@@ -13,6 +13,7 @@ mod memory;
 mod paths;
 mod payload;
 mod properties;
+mod record;
 mod recover;
 mod refused;
 mod request_path;
@@ -34,11 +35,13 @@ use trace_model::rows::{ClosedBy, Direction, SegmentRow};
 use trace_model::{flags, Packet, Segment};
 
 use crate::echoes::{Echoes, HeardOf};
+use crate::host_pairs::PairView;
 use crate::pauses::PauseTracker;
 use crate::recoveries::Recoveries;
 use crate::tables::Tables;
 use crate::waits::{Moment, Setup, Waits};
 use followed::Followed;
+use record::Record;
 use unacknowledged::Unacknowledged;
 pub use usage::{Close, Closing, LetDown, Usage};
 
@@ -90,6 +93,9 @@ pub struct Flow {
     server_had_heard: HeardOf,
     /// From the first message on.
     waits: Option<Box<Waits>>,
+    /// What the core of one sender model explains, and what the flow's hosts have shown of their path.
+    record: Option<Box<Record>>,
+    pub pair: PairView,
     /// Its part of the sum that bounds the memory of all flows.
     held_bytes: u64,
     /// Payload that was not captured of segments that were.
@@ -167,6 +173,8 @@ impl Flow {
             echoes: None,
             server_had_heard: HeardOf::default(),
             waits: None,
+            record: None,
+            pair: PairView::default(),
             held_bytes: 0,
             cut: Cut::default(),
             recovery_until: 0,
@@ -300,6 +308,7 @@ impl Flow {
         } else {
             self.recover(side, packet, segment, place, &class, tables)
         };
+        self.record(side, packet, segment, (start, ack, window), &class);
         let row = tables.segments.as_ref().map(|rows| {
             let mut row = self.segment_row(side, packet, segment, (start, ack), &class);
             if rows.wanted().sack_edges {

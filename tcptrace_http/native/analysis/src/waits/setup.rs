@@ -62,6 +62,18 @@ impl Setup {
         self.asked
     }
 
+    pub fn begun(&self) -> Option<Moment> {
+        self.begun
+    }
+
+    pub fn resent(&self) -> Option<Moment> {
+        self.resent
+    }
+
+    pub fn done_at(&self) -> Option<Moment> {
+        self.done
+    }
+
     /// Whether a SYN or a SYN-ACK was sent again.
     #[must_use]
     pub fn was_resent(&self) -> bool {

@@ -1,0 +1,83 @@
+//! The host pairs of a capture: what all connections between two hosts have shown of their path.
+
+use std::collections::HashMap;
+
+use tcptrace_path::{HostPair, LinkUse, Serialization};
+use tcptrace_tcp::{Key, Side};
+use trace_model::{Packet, Segment};
+
+use crate::flow::Flow;
+
+/// Pairs that are remembered; a scan of a network must not cost memory.
+const PAIRS_MAX: usize = 65_536;
+/// Bytes of an IPv4 header without options.
+pub const IP_BYTES: u32 = 20;
+/// The environment variable that chooses the core of one sender model, and its value: for the comparison with the one
+/// before, until that is gone.
+const SWITCH: (&str, &str) = ("TCPTRACE_HTTP_CORE", "new");
+
+/// What all connections between a flow's hosts have shown when its newest packet passed; first that of the flow's first
+/// side.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PairView {
+    pub link: LinkUse,
+    /// Serialization times of the packets of each side, as their arrivals show them.
+    pub links: [Serialization; 2],
+    /// ... and as acknowledgments do.
+    pub links_by_acks: [Serialization; 2],
+    /// Least round trips from the capture to each side.
+    pub round_trips_ns: [Option<i64>; 2],
+}
+
+/// All host pairs, by their addresses.
+#[derive(Debug, Default)]
+pub struct HostPairs {
+    pairs: HashMap<(u128, u128), HostPair>,
+}
+
+impl HostPairs {
+    /// Host pairs, if the core that needs them is asked for.
+    #[must_use]
+    pub fn if_compared() -> Option<Self> {
+        let (name, value) = SWITCH;
+        let is_chosen = std::env::var(name).is_ok_and(|it| it == value);
+        is_chosen.then(HostPairs::default)
+    }
+
+    /// A segment of `flow` passes, which is told what its hosts have shown. Of the lower host's packets the direction is
+    /// the first.
+    pub fn on_segment(
+        &mut self,
+        flow: &mut Flow,
+        (key, source_is_low): (&Key, bool),
+        packet: &Packet<'_>,
+        segment: &Segment<'_>,
+    ) {
+        if self.pairs.len() >= PAIRS_MAX {
+            self.pairs.clear();
+        }
+        flow.begin_record();
+        let pair = self.pairs.entry(key.hosts()).or_default();
+        let side = flow.side_of(source_is_low);
+        let headers = IP_BYTES.saturating_add(u32::from(segment.header_bytes));
+        let bytes = segment.payload_bytes.saturating_add(headers);
+        let link = pair.on_packet(!source_is_low, packet.time_ns, bytes);
+        if let Some((gap_ns, bytes)) = flow.ack_pair(side, packet, segment) {
+            pair.on_ack_pair(source_is_low, gap_ns, bytes);
+        }
+        let first_is_low = (side == Side::First) == source_is_low;
+        // The round trip of a side's data leads to the other side.
+        for (half, is_low) in [(&flow.first, first_is_low), (&flow.second, !first_is_low)] {
+            if let Some(rtt_ns) = half.path_rtt_ns {
+                pair.on_round_trip(!is_low, rtt_ns);
+            }
+        }
+        let of_both = [first_is_low, !first_is_low];
+        flow.pair = PairView {
+            link,
+            links: of_both.map(|is_low| pair.serialization(!is_low)),
+            links_by_acks: of_both.map(|is_low| pair.serialization_by_acks(!is_low)),
+            round_trips_ns: of_both.map(|is_low| pair.round_trip_ns(is_low)),
+        };
+    }
+}

@@ -1,0 +1,58 @@
+//! Constraint, kind of acknowledgment and phase of the congestion window make a cause: the one table.
+
+use tcptrace_sender::congestion::Phase;
+use trace_model::rows::Cause;
+
+/// What bound a segment's departure.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Constraint {
+    /// The residual: its application had not written it.
+    #[default]
+    Application,
+    ReceiveWindow,
+    ZeroWindow,
+    /// The receive window opened without an acknowledgment of anything new: its reader had not read.
+    Reader,
+    CongestionWindow,
+    Nagle,
+}
+
+/// The words for the same wait of a request and of a response.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CauseWords {
+    pub(crate) application: Cause,
+    pub(crate) pace: Cause,
+}
+
+pub(crate) const OF_REQUESTS: CauseWords = CauseWords {
+    application: Cause::ClientThink,
+    pace: Cause::RequestSend,
+};
+pub(crate) const OF_RESPONSES: CauseWords = CauseWords {
+    application: Cause::ServerDataUnavailable,
+    pace: Cause::SendLimitedBottleneck,
+};
+
+/// The cause of a wait that `constraint` bound.
+pub(crate) fn cause(
+    constraint: Constraint,
+    is_delayed_ack: bool,
+    phase: Phase,
+    is_restarted: bool,
+    words: CauseWords,
+) -> Cause {
+    match constraint {
+        Constraint::Application => words.application,
+        Constraint::ReceiveWindow => Cause::SendLimitedReceiveWindow,
+        Constraint::ZeroWindow => Cause::SendLimitedZeroWindow,
+        Constraint::Reader => Cause::ClientNotReading,
+        Constraint::Nagle if is_delayed_ack => Cause::StallNagleDelayedAck,
+        Constraint::Nagle => Cause::StallNagleHold,
+        Constraint::CongestionWindow if is_restarted => Cause::StallSlowStartRestart,
+        Constraint::CongestionWindow => match phase {
+            Phase::SlowStart => Cause::SendLimitedSlowStart,
+            Phase::CongestionAvoidance => Cause::SendLimitedCwnd,
+            Phase::Constant => Cause::SendLimitedSendBuffer,
+        },
+    }
+}

@@ -1,0 +1,158 @@
+//! A connection: both streams, and the transactions on them.
+
+use tcptrace_path::{Place, Route, Serialization};
+
+use crate::log::{AckEvent, DataEvent};
+use crate::partition::Moment;
+use crate::stream::{Stream, Words};
+use crate::transaction::{explain, Exchange, Explained, Extent, Handshake};
+
+/// The record of a connection: one stream for each side, in the order in which they began.
+#[derive(Debug, Default)]
+pub struct Connection {
+    first: Stream,
+    second: Stream,
+    previous_end: Option<Moment>,
+    /// The bottleneck's serialization time is no longer: exchanges have been as quick as that.
+    link_at_most: Option<Serialization>,
+}
+
+/// What is known of a transaction that is over, and of its path.
+#[derive(Clone, Copy, Debug)]
+pub struct Facts {
+    /// The client is the second side.
+    pub client_is_second: bool,
+    pub request: Option<Extent>,
+    pub response: Option<Extent>,
+    /// Of the transaction that opened the connection.
+    pub handshake: Option<Handshake>,
+    /// Least round trips from the capture.
+    pub to_server_ns: i64,
+    pub to_client_ns: i64,
+    /// Of the client's packets, and of the server's.
+    pub links: [Serialization; 2],
+    /// ... as acknowledgments show it.
+    pub links_by_acks: [Serialization; 2],
+    /// Bytes of a packet without payload.
+    pub header_bytes: u32,
+    /// Bytes of the packets of the handshake.
+    pub probe_bytes: u32,
+}
+
+impl Connection {
+    fn side(&mut self, is_second: bool) -> &mut Stream {
+        if is_second {
+            &mut self.second
+        } else {
+            &mut self.first
+        }
+    }
+
+    /// A segment with payload of a side passes.
+    pub fn on_data(&mut self, is_second: bool, data: DataEvent) {
+        self.side(is_second).on_data(data);
+    }
+
+    /// An acknowledgment of a side's data passes.
+    pub fn on_ack(&mut self, is_second: bool, ack: AckEvent) {
+        self.side(is_second).on_ack(ack);
+    }
+
+    /// Memory that it takes.
+    #[must_use]
+    pub fn held_bytes(&self) -> usize {
+        let streams = [&self.first, &self.second];
+        streams
+            .iter()
+            .map(|it| it.held_bytes())
+            .fold(size_of::<Self>(), usize::saturating_add)
+    }
+
+    /// Request and response were on the link between them, with all that the server took.
+    fn bound_link(&mut self, facts: &Facts) {
+        let (Some(request), Some(response)) = (facts.request, facts.response) else {
+            return;
+        };
+        let elapsed_ns = response.first.time_ns.saturating_sub(request.last.time_ns);
+        let round_trip_ns = facts.to_server_ns.saturating_add(facts.to_client_ns);
+        let bytes = u32::try_from(request.end.saturating_sub(request.start)).unwrap_or(u32::MAX);
+        let bytes = bytes.saturating_add(ANSWER_BYTES_MIN);
+        let link_ns = elapsed_ns.saturating_sub(round_trip_ns);
+        if let Some(most) = Serialization::at_most(link_ns, bytes) {
+            let least = self.link_at_most.map_or(most, |known| known.min(most));
+            self.link_at_most = Some(least);
+        }
+    }
+
+    /// The waits of a transaction that is over; they are asked for in order.
+    pub fn explain(&mut self, facts: &Facts) -> Explained {
+        self.bound_link(facts);
+        let (up, down) = routes(facts, self.link_at_most);
+        self.side(facts.client_is_second)
+            .explain(&up, Words::Requests);
+        self.side(!facts.client_is_second)
+            .explain(&down, Words::Responses);
+        let exchange = Exchange {
+            request: facts.request,
+            response: facts.response,
+            handshake: facts.handshake,
+            previous_end: self.previous_end,
+            header_bytes: facts.header_bytes,
+        };
+        let streams = if facts.client_is_second {
+            (&self.second, &self.first)
+        } else {
+            (&self.first, &self.second)
+        };
+        let explained = explain(&exchange, streams, (&up, &down));
+        self.previous_end = explained.had.or(self.previous_end);
+        for (is_client, message) in [(true, facts.request), (false, facts.response)] {
+            if let Some(message) = message {
+                let stream = self.side(is_client == facts.client_is_second);
+                stream.forget_before(explained.end.time_ns, message.end);
+            }
+        }
+        explained
+    }
+}
+
+/// A response's first packet is at least that long.
+const ANSWER_BYTES_MIN: u32 = 100;
+
+/// The routes of requests and of responses.
+fn routes(facts: &Facts, link_at_most: Option<Serialization>) -> (Route, Route) {
+    let [up_link, down_link] = facts.links;
+    let is_at_server = facts.to_server_ns < facts.to_client_ns;
+    // The link that is seen tells of the other direction as well, as long as that was not seen to differ.
+    let [_, down_by_acks] = facts.links_by_acks;
+    let link = if is_at_server {
+        let known = [down_by_acks, up_link]
+            .into_iter()
+            .filter(|it| it.is_known());
+        known.min().unwrap_or_default()
+    } else if down_link.is_known() {
+        link_at_most.map_or(down_link, |most| down_link.min(most))
+    } else {
+        up_link
+    };
+    let places = if is_at_server {
+        (Place::Receiver, Place::Sender)
+    } else {
+        (Place::Sender, Place::Receiver)
+    };
+    let up = Route {
+        place: places.0,
+        to_sender_ns: facts.to_client_ns,
+        to_receiver_ns: facts.to_server_ns,
+        link,
+        link_at_most,
+        probe_bytes: facts.probe_bytes,
+    };
+    let down = Route {
+        place: places.1,
+        to_sender_ns: facts.to_server_ns,
+        to_receiver_ns: facts.to_client_ns,
+        ..up
+    };
+    (up, down)
+}

@@ -1,0 +1,193 @@
+//! Whole transactions near the client, and what they waited for.
+
+use tcptrace_path::Serialization;
+use trace_model::rows::Cause;
+
+use crate::connection::{Connection, Facts};
+use crate::log::{AckEvent, DataEvent};
+use crate::partition::Moment;
+use crate::transaction::Extent;
+
+const FULL: i64 = 1460;
+const RTT_MS: i64 = 50;
+const WINDOW: i64 = 65_535;
+/// A link that takes nanoseconds for a segment.
+const FAST: Serialization = Serialization::of_picoseconds(1);
+const ROUND_NS: i64 = 500_000;
+
+fn ms(time_ms: i64) -> i64 {
+    time_ms * 1_000_000
+}
+
+fn data(time_ms: i64, frame: u64, (start, end): (i64, i64)) -> DataEvent {
+    DataEvent {
+        time_ns: ms(time_ms),
+        frame,
+        start,
+        end,
+        full_bytes: FULL,
+        packet_bytes: u32::try_from(end - start + 40).unwrap(),
+        ..DataEvent::default()
+    }
+}
+
+fn ack(time_ms: i64, frame: u64, ack: i64) -> AckEvent {
+    AckEvent {
+        time_ns: ms(time_ms),
+        frame,
+        ack,
+        window: WINDOW,
+        packet_bytes: 40,
+        ..AckEvent::default()
+    }
+}
+
+/// The waits of a request at 0 ms and of its response, which begins at 60 ms: cause, length in milliseconds and the frame
+/// that released it.
+fn waits(
+    segments: &[DataEvent],
+    acks: &[AckEvent],
+    (first_ms, last_ms, end): (i64, i64, i64),
+) -> Vec<(Cause, i64, Option<u64>)> {
+    let mut connection = Connection::default();
+    connection.on_data(false, data(0, 1, (1, 101)));
+    let (mut segments, mut acks) = (segments.iter().peekable(), acks.iter().peekable());
+    loop {
+        match (segments.peek(), acks.peek()) {
+            (Some(segment), Some(ack)) if segment.frame > ack.frame => {
+                connection.on_ack(true, **ack);
+                acks.next();
+            }
+            (Some(segment), _) => {
+                connection.on_data(true, **segment);
+                segments.next();
+            }
+            (None, Some(ack)) => {
+                connection.on_ack(true, **ack);
+                acks.next();
+            }
+            (None, None) => break,
+        }
+    }
+    let at = |time_ms: i64| Moment {
+        time_ns: ms(time_ms),
+        frame: 1,
+    };
+    let facts = Facts {
+        client_is_second: false,
+        request: Some(Extent {
+            first: at(0),
+            last: at(0),
+            start: 1,
+            end: 101,
+        }),
+        response: Some(Extent {
+            first: at(first_ms),
+            last: at(last_ms),
+            start: 1,
+            end,
+        }),
+        handshake: None,
+        to_server_ns: ms(RTT_MS),
+        to_client_ns: 0,
+        links: [FAST; 2],
+        links_by_acks: Default::default(),
+        header_bytes: 40,
+        probe_bytes: 40,
+    };
+    let explained = connection.explain(&facts);
+    let of = |wait: &crate::partition::Wait| {
+        let length_ns = wait.end.time_ns - wait.start.time_ns;
+        (
+            wait.cause,
+            (length_ns + ROUND_NS) / 1_000_000,
+            wait.released_by,
+        )
+    };
+    let rounded = explained.waits.iter().map(of);
+    rounded.filter(|(_, length_ms, _)| *length_ms > 0).collect()
+}
+
+#[test]
+fn body_behind_a_short_head_waits_for_a_delayed_acknowledgment() {
+    let found = waits(
+        &[data(60, 2, (1, 201)), data(150, 4, (201, 701))],
+        &[ack(100, 3, 201), ack(190, 5, 701)],
+        (60, 150, 701),
+    );
+    let expected = [
+        (Cause::NetworkPropagation, 50, None),
+        (Cause::ServerThink, 10, None),
+        (Cause::StallNagleDelayedAck, 90, Some(3)),
+    ];
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn body_that_comes_long_after_the_acknowledgment_had_not_been_written() {
+    let found = waits(
+        &[data(60, 2, (1, 201)), data(170, 4, (201, 701))],
+        &[ack(100, 3, 201), ack(210, 5, 701)],
+        (60, 170, 701),
+    );
+    assert_eq!(
+        found.last(),
+        Some(&(Cause::ServerDataUnavailable, 110, None))
+    );
+}
+
+#[test]
+fn full_segments_that_follow_acknowledgments_were_held_by_slow_start() {
+    let found = waits(
+        &[
+            data(60, 2, (1, 1461)),
+            data(110, 4, (1461, 2921)),
+            data(110, 5, (2921, 4381)),
+        ],
+        &[ack(60, 3, 1461), ack(110, 6, 4381)],
+        (60, 110, 4381),
+    );
+    assert_eq!(
+        found.last(),
+        Some(&(Cause::SendLimitedSlowStart, 50, Some(3)))
+    );
+}
+
+#[test]
+fn hole_that_duplicate_acknowledgments_tell_of_is_repaired_by_fast_recovery() {
+    let segments: Vec<DataEvent> = [
+        (60, 2, 1),
+        (60, 3, 2921),
+        (60, 5, 4381),
+        (60, 7, 5841),
+        (110, 9, 1461),
+    ]
+    .map(|(at, frame, start)| data(at, frame, (start, start + FULL)))
+    .to_vec();
+    let acks = [
+        ack(60, 2, 1461),
+        ack(60, 4, 1461),
+        ack(60, 6, 1461),
+        ack(60, 8, 1461),
+        ack(110, 10, 7301),
+    ];
+    let found = waits(&segments, &acks, (60, 110, 7301));
+    assert_eq!(found.last(), Some(&(Cause::StallFastRecovery, 50, None)));
+}
+
+#[test]
+fn window_that_an_update_opens_was_not_read() {
+    let closed = AckEvent {
+        window: 0,
+        ..ack(60, 3, 1461)
+    };
+    let found = waits(
+        &[data(60, 2, (1, 1461)), data(260, 5, (1461, 2921))],
+        &[closed, ack(210, 4, 1461), ack(260, 6, 2921)],
+        (60, 260, 2921),
+    );
+    assert_eq!(
+        found.last(),
+        Some(&(Cause::SendLimitedZeroWindow, 200, Some(4)))
+    );
+}

@@ -1,0 +1,74 @@
+//! When a stream's bytes were there, in order, as its receiver had them.
+
+/// Segments behind a hole that are remembered.
+const BEYOND_MAX: usize = 4096;
+
+/// What an arrival made deliverable.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Delivered {
+    pub(crate) before: i64,
+    pub(crate) after: i64,
+    /// The first arrival behind the hole that this one filled: its time and its number.
+    pub(crate) behind: Option<(i64, usize)>,
+}
+
+/// The receiver's sequence space.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Receiver {
+    rcv_nxt: i64,
+    beyond: Vec<(i64, i64)>,
+    behind: Option<(i64, usize)>,
+}
+
+impl Receiver {
+    /// Begins at the stream's first byte, or where it is joined.
+    pub(crate) fn begin(&mut self, start: i64) {
+        if self.rcv_nxt == 0 {
+            self.rcv_nxt = start;
+        }
+    }
+
+    /// Whether data behind a hole had come by `time_ns`.
+    pub(crate) fn has_hole(&self, time_ns: i64) -> bool {
+        self.behind.is_some_and(|(came_ns, _)| came_ns <= time_ns)
+    }
+
+    /// Bytes from `start` to `end` come; `number` is remembered if a hole is before them.
+    pub(crate) fn on_arrival(
+        &mut self,
+        start: i64,
+        end: i64,
+        time_ns: i64,
+        number: usize,
+    ) -> Option<Delivered> {
+        if start > self.rcv_nxt {
+            if self.beyond.len() < BEYOND_MAX {
+                self.beyond.push((start, end));
+            }
+            self.behind.get_or_insert((time_ns, number));
+            return None;
+        }
+        if end <= self.rcv_nxt {
+            return None;
+        }
+        let before = self.rcv_nxt;
+        let mut after = end;
+        self.beyond.sort_unstable();
+        for (begins, ends) in &self.beyond {
+            if *begins <= after {
+                after = after.max(*ends);
+            }
+        }
+        self.beyond.retain(|(_, ends)| *ends > after);
+        self.rcv_nxt = after;
+        let behind = self.behind.take();
+        if !self.beyond.is_empty() {
+            self.behind = Some((time_ns, number));
+        }
+        Some(Delivered {
+            before,
+            after,
+            behind,
+        })
+    }
+}

@@ -1,0 +1,30 @@
+//! What each segment and each transaction waited for.
+//!
+//! Record, then explain. A [`Stream`] keeps a bounded log of one direction's segments and of the acknowledgments that
+//! answer them; nothing is decided while it is written. When a message ends the log is replayed once: for each segment
+//! the releases of its constraints are found, the latest one binds ([`release`]), and the time between two deliveries
+//! becomes [`Span`]s. [`transaction`] lays these, the handshake and the server's time behind each other so that they
+//! partition the elapsed time.
+
+#![forbid(unsafe_code)]
+
+mod causes;
+mod connection;
+#[cfg(test)]
+mod connection_tests;
+mod delivery;
+mod log;
+mod lost;
+mod partition;
+mod recovery;
+mod release;
+mod replay;
+mod sender;
+mod spans;
+mod stream;
+mod transaction;
+
+pub use connection::{Connection, Facts};
+pub use log::{AckEvent, DataEvent};
+pub use partition::{Moment, Wait};
+pub use transaction::{Explained, Extent, Handshake};

@@ -1,0 +1,37 @@
+//! Which segments of a sender's capture were lost: a later copy of them was needed.
+
+use tcptrace_path::Route;
+
+use crate::log::Event;
+
+/// Places in the log of segments that were lost: a later copy of them was needed.
+pub(crate) fn lost_originals(log: &[Event], route: &Route) -> Vec<usize> {
+    let mut lost = Vec::new();
+    let mut snd_nxt = 0;
+    for (place, event) in log.iter().enumerate() {
+        let Event::Data(copy) = event else { continue };
+        if copy.end > snd_nxt || copy.is_probe {
+            snd_nxt = snd_nxt.max(copy.end);
+            continue;
+        }
+        let too_soon_ns = copy
+            .time_ns
+            .saturating_add(route.to_receiver_ns.saturating_mul(3) / 4);
+        let later = log.iter().skip(place).filter_map(|event| match event {
+            Event::Ack(ack) => Some(ack),
+            Event::Data(_) => None,
+        });
+        let mut later = later.take_while(|ack| ack.time_ns < too_soon_ns);
+        if later.any(|ack| ack.ack >= copy.end) {
+            continue;
+        }
+        let mut earlier = log.iter().enumerate().take(place).rev();
+        let original = earlier.find(|(_, event)| {
+            matches!(event, Event::Data(data) if data.start < copy.end && data.end > copy.start && !data.is_probe)
+        });
+        lost.extend(original.map(|(place, _)| place));
+    }
+    lost.sort_unstable();
+    lost.dedup();
+    lost
+}

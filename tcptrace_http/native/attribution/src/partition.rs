@@ -1,0 +1,159 @@
+//! A stretch of time that is given away piece by piece: the pieces sum to the whole by construction.
+
+use trace_model::rows::Cause;
+
+/// A moment of the capture and the frame that marks it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Moment {
+    pub time_ns: i64,
+    pub frame: u64,
+}
+
+impl Moment {
+    #[must_use]
+    pub fn later(self, other: Moment) -> Moment {
+        if other.time_ns > self.time_ns {
+            other
+        } else {
+            self
+        }
+    }
+
+    #[must_use]
+    pub fn earlier(self, other: Moment) -> Moment {
+        if other.time_ns < self.time_ns {
+            other
+        } else {
+            self
+        }
+    }
+}
+
+/// Confidence in a cause that the packets show as such.
+pub(crate) const SEEN: f64 = 0.95;
+/// ... in one that follows from several packets.
+pub(crate) const INFERRED: f64 = 0.8;
+/// ... in one that nothing contradicts.
+pub(crate) const ASSUMED: f64 = 0.5;
+
+/// An interval of a transaction with one cause.
+#[derive(Clone, Copy, Debug)]
+pub struct Wait {
+    pub cause: Cause,
+    pub start: Moment,
+    pub end: Moment,
+    /// The frame of the acknowledgment that released what was held.
+    pub released_by: Option<u64>,
+    pub confidence: f64,
+}
+
+/// Gives each nanosecond from a start to an end to one cause.
+#[derive(Debug)]
+pub(crate) struct Partition {
+    at: Moment,
+    end: Moment,
+    waits: Vec<Wait>,
+}
+
+impl Partition {
+    pub(crate) fn new(start: Moment, end: Moment) -> Self {
+        Partition {
+            at: start,
+            end,
+            waits: Vec::new(),
+        }
+    }
+
+    /// How far the time is given away.
+    pub(crate) fn time_ns(&self) -> i64 {
+        self.at.time_ns
+    }
+
+    /// Gives the time up to `moment`; nothing if that has passed.
+    pub(crate) fn until(&mut self, moment: Moment, cause: Cause, confidence: f64) {
+        self.released(moment, cause, None, confidence);
+    }
+
+    /// ... to what an acknowledgment released.
+    pub(crate) fn released(
+        &mut self,
+        moment: Moment,
+        cause: Cause,
+        by: Option<u64>,
+        confidence: f64,
+    ) {
+        let time_ns = moment.time_ns.min(self.end.time_ns);
+        if time_ns <= self.at.time_ns {
+            return;
+        }
+        let end = Moment {
+            time_ns,
+            frame: moment.frame,
+        };
+        let continued = self
+            .waits
+            .last_mut()
+            .filter(|last| last.cause == cause && cause == Cause::SendLimitedBottleneck);
+        if let Some(last) = continued {
+            last.end = end;
+        } else {
+            self.waits.push(Wait {
+                cause,
+                start: self.at,
+                end,
+                released_by: by,
+                confidence,
+            });
+        }
+        self.at = end;
+    }
+
+    /// Gives at most `most_ns` more, up to `moment` at the latest.
+    pub(crate) fn at_most(&mut self, most_ns: i64, moment: Moment, cause: Cause, confidence: f64) {
+        let time_ns = self.at.time_ns.saturating_add(most_ns.max(0));
+        let until = Moment {
+            time_ns: time_ns.min(moment.time_ns),
+            frame: moment.frame,
+        };
+        self.until(until, cause, confidence);
+    }
+
+    /// Ends it: time that nobody asked for is unexplained.
+    pub(crate) fn finish(mut self) -> Vec<Wait> {
+        self.until(self.end, Cause::Unexplained, ASSUMED);
+        self.waits
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(time_ns: i64) -> Moment {
+        Moment { time_ns, frame: 1 }
+    }
+
+    #[test]
+    fn pieces_that_overlap_go_back_or_reach_too_far_still_partition() {
+        let mut partition = Partition::new(at(-5), at(100));
+        partition.until(at(20), Cause::RequestSend, SEEN);
+        partition.until(at(10), Cause::ServerThink, SEEN);
+        partition.at_most(15, at(500), Cause::NetworkPropagation, SEEN);
+        partition.until(at(60), Cause::SendLimitedBottleneck, SEEN);
+        partition.until(at(70), Cause::SendLimitedBottleneck, SEEN);
+        let waits = partition.finish();
+        let bounds: Vec<(Cause, i64, i64)> = waits
+            .iter()
+            .map(|wait| (wait.cause, wait.start.time_ns, wait.end.time_ns))
+            .collect();
+        assert_eq!(
+            bounds,
+            [
+                (Cause::RequestSend, -5, 20),
+                (Cause::NetworkPropagation, 20, 35),
+                (Cause::SendLimitedBottleneck, 35, 70),
+                (Cause::Unexplained, 70, 100),
+            ]
+        );
+    }
+}

@@ -1,0 +1,162 @@
+//! How a sender learnt of a loss: by duplicate acknowledgments, or by a timer (RFC 5681, 6298, 8985).
+
+use tcptrace_path::Route;
+use tcptrace_sender::timers::{Repair, DUPLICATE_ACKS};
+use trace_model::rows::Cause;
+
+/// Holes of which duplicate acknowledgments are remembered.
+const HOLES: usize = 16;
+
+/// What acknowledgments have told of a hole.
+#[derive(Clone, Copy, Debug)]
+struct Told {
+    /// Where the hole begins: the number that is acknowledged again and again.
+    ack: i64,
+    duplicates: u32,
+    /// When the third one could be answered.
+    third_ns: Option<i64>,
+}
+
+/// A segment that repairs a loss, as the capture sees it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sighting {
+    pub(crate) start: i64,
+    pub(crate) end: i64,
+    pub(crate) pass_ns: i64,
+    /// All that the sender has sent.
+    pub(crate) snd_nxt: i64,
+    /// An acknowledgment came at that time.
+    pub(crate) is_clocked: bool,
+    /// It stood behind others on the link.
+    pub(crate) is_queued: bool,
+    /// Data behind it had come.
+    pub(crate) has_hole: bool,
+}
+
+/// Duplicate acknowledgments as they reach the sender, and the recovery that is in progress.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Recovery {
+    told: Vec<Told>,
+    /// The repair in progress, and up to where it goes.
+    episode: Option<(Repair, i64)>,
+}
+
+impl Recovery {
+    /// An acknowledgment that acknowledges nothing new reaches the sender at `at_ns`.
+    pub(crate) fn on_duplicate(&mut self, ack: i64, at_ns: i64) {
+        self.note(ack, at_ns);
+    }
+
+    /// One of something new, up to `ack`; it tells of a hole itself if it has a SACK.
+    pub(crate) fn on_ack(&mut self, ack: i64, has_sack: bool, at_ns: i64) {
+        if has_sack {
+            self.on_duplicate(ack, at_ns);
+        }
+        if self.episode.is_some_and(|(_, until)| ack >= until) {
+            self.episode = None;
+        }
+    }
+
+    /// Notes one more acknowledgment that tells of the hole at `ack`.
+    fn note(&mut self, ack: i64, at_ns: i64) {
+        let known = self.told.iter().position(|it| it.ack == ack);
+        let before = known.map(|place| self.told.remove(place));
+        let duplicates = before.map_or(0, |it| it.duplicates).saturating_add(1);
+        let third_ns = before.and_then(|it| it.third_ns);
+        self.told.truncate(HOLES);
+        let told = Told {
+            ack,
+            duplicates,
+            third_ns: third_ns.or((duplicates == DUPLICATE_ACKS).then_some(at_ns)),
+        };
+        self.told.insert(0, told);
+    }
+
+    /// How the loss was noticed that a segment repairs.
+    pub(crate) fn on_repair(&mut self, it: &Sighting, route: &Route) -> Repair {
+        let follows_at_once = it.is_clocked || it.is_queued;
+        if let Some((repair, _)) = self.episode.filter(|_| follows_at_once) {
+            return repair;
+        }
+        let slack_ns = route
+            .tolerance_ns()
+            .saturating_add(route.round_trip_ns() / 4);
+        let told = self
+            .told
+            .iter()
+            .find(|told| it.start <= told.ack && told.ack < it.end);
+        let by_duplicates = told.and_then(|it| it.third_ns).is_some_and(|third_ns| {
+            it.is_queued || it.pass_ns <= third_ns.saturating_add(slack_ns)
+        });
+        let was_told = told.is_some_and(|it| it.duplicates > 0) || it.has_hole;
+        let repair = if by_duplicates || (it.is_clocked && was_told) {
+            Repair::FastRecovery
+        } else if was_told {
+            Repair::RetransmissionTimeout
+        } else {
+            Repair::TailLoss
+        };
+        self.episode = Some((repair, it.snd_nxt));
+        repair
+    }
+}
+
+/// The cause of the time that a repair took.
+pub(crate) fn cause_of(repair: Repair) -> Cause {
+    match repair {
+        Repair::FastRecovery => Cause::StallFastRecovery,
+        Repair::RetransmissionTimeout => Cause::StallRetransmissionTimeout,
+        Repair::TailLoss => Cause::StallTailLoss,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PATH: Route = Route {
+        place: tcptrace_path::Place::Receiver,
+        to_sender_ns: 100_000_000,
+        to_receiver_ns: 0,
+        link: tcptrace_path::Serialization::of_picoseconds(0),
+        link_at_most: None,
+        probe_bytes: 60,
+    };
+
+    fn copy_of_first(pass_ms: i64) -> Sighting {
+        Sighting {
+            start: 1,
+            end: 1461,
+            pass_ns: pass_ms * 1_000_000,
+            snd_nxt: 10_000,
+            is_clocked: false,
+            is_queued: false,
+            has_hole: false,
+        }
+    }
+
+    #[test]
+    fn third_duplicate_acknowledgment_starts_a_fast_retransmit() {
+        let mut recovery = Recovery::default();
+        for at_ms in [101, 102, 103] {
+            recovery.on_duplicate(1, at_ms * 1_000_000);
+        }
+        let repair = recovery.on_repair(&copy_of_first(103), &PATH);
+        assert_eq!(repair, Repair::FastRecovery);
+    }
+
+    #[test]
+    fn timer_after_two_duplicates_is_a_retransmission_timeout() {
+        let mut recovery = Recovery::default();
+        recovery.on_duplicate(1, 101_000_000);
+        recovery.on_duplicate(1, 102_000_000);
+        let repair = recovery.on_repair(&copy_of_first(500), &PATH);
+        assert_eq!(repair, Repair::RetransmissionTimeout);
+    }
+
+    #[test]
+    fn timer_that_nothing_told_of_is_a_tail_loss() {
+        let repair = Recovery::default().on_repair(&copy_of_first(500), &PATH);
+        assert_eq!(repair, Repair::TailLoss);
+    }
+}

@@ -1,0 +1,311 @@
+//! Replays a log: acknowledgments reach the sender, segments leave it and come to the receiver.
+
+use tcptrace_path::{Place, Route};
+use tcptrace_sender::timers::{Repair, PROBE_MIN_NS};
+
+use crate::delivery::{Delivered, Receiver};
+use crate::log::{DataEvent, Event};
+use crate::lost::lost_originals;
+use crate::recovery::Sighting;
+use crate::release::{Outstanding, Release};
+use crate::sender::{Answered, Sender};
+use crate::spans::Explainer;
+use crate::stream::{Explained, Words};
+
+/// Both ends of a stream as they are known between two messages.
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    sender: Sender,
+    receiver: Receiver,
+    /// When the segment before passed, and when it was at its receiver.
+    last_pass_ns: i64,
+    last_there_ns: i64,
+    /// The last delivery.
+    delivered_ns: i64,
+}
+
+/// A segment, explained as far as the log goes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Departure {
+    pub(crate) data: DataEvent,
+    pub(crate) pass_before_ns: i64,
+    /// When it is at its receiver, as the capture tells.
+    pub(crate) there_ns: i64,
+    /// What the slowest link takes for it there.
+    pub(crate) service_ns: i64,
+    /// It left later than the segment before lets it.
+    pub(crate) is_late: bool,
+    pub(crate) release: Option<Release>,
+    pub(crate) repair: Option<Repair>,
+    /// Of a repair of data that the capture never saw before: when an acknowledgment had released that.
+    pub(crate) held_until_ns: Option<i64>,
+    pub(crate) is_behind_others: bool,
+    /// How long it stood behind them.
+    pub(crate) queued_ns: i64,
+    pub(crate) delivered: Option<(i64, Delivered)>,
+    pub(crate) last_arrival_ns: i64,
+}
+
+/// When a segment passes, against the earliest time that the segment before allows.
+#[derive(Clone, Copy, Debug)]
+struct Timing {
+    pass_before_ns: i64,
+    floor_ns: i64,
+    /// Later than the packet before on the link allows, of whatever connection.
+    late_ns: i64,
+    /// Its own connection's segment before would have let it pass sooner.
+    is_late: bool,
+    /// It stood behind packets of other connections, and may have left at any time since the link was busy.
+    is_queued: bool,
+}
+
+impl Timing {
+    fn of(data: &DataEvent, state: &State, route: &Route) -> Self {
+        let pass_before_ns = state.last_pass_ns;
+        let link_ns = match route.place {
+            Place::Sender => pass_before_ns,
+            Place::Receiver => pass_before_ns.max(data.link_before_ns.unwrap_or(pass_before_ns)),
+        };
+        // Lost segments before it took their time of the link as well.
+        let lost_bytes = data.start.saturating_sub(state.sender.snd_nxt);
+        let lost_ns = route.service_ns(u32::try_from(lost_bytes).unwrap_or(0));
+        let service_ns = route.service_ns(data.packet_bytes).saturating_add(lost_ns);
+        let floor_ns = link_ns.saturating_add(service_ns);
+        let late_ns = data.time_ns.saturating_sub(floor_ns);
+        let own_floor_ns = pass_before_ns.saturating_add(service_ns);
+        let own_late_ns = data.time_ns.saturating_sub(own_floor_ns);
+        let tolerance_ns = route.tolerance_ns();
+        Timing {
+            pass_before_ns,
+            floor_ns,
+            late_ns,
+            is_late: own_late_ns > tolerance_ns,
+            is_queued: late_ns <= tolerance_ns && own_late_ns > tolerance_ns,
+        }
+    }
+
+    /// The acknowledgment that the segment answers.
+    fn answered(&self, data: &DataEvent, sender: &Sender, route: &Route) -> Option<Answered> {
+        let (pass_ns, bytes) = (data.time_ns, data.packet_bytes);
+        match (self.is_late, self.is_queued) {
+            (false, _) => None,
+            (true, false) => sender.acks.answered(pass_ns, self.floor_ns, bytes, route),
+            (true, true) => {
+                let since_ns = data.link_busy_since_ns.max(self.pass_before_ns);
+                sender.acks.answered_since(since_ns, pass_ns, bytes, route)
+            }
+        }
+    }
+
+    /// Whether the segment repairs a loss that the capture never saw: a packet of its sender is missing, and a timer's time
+    /// has passed.
+    fn is_hidden_repair(&self, data: &DataEvent, snd_nxt: i64, route: &Route) -> bool {
+        let timer_ns = PROBE_MIN_NS.max(route.round_trip_ns().saturating_mul(2));
+        route.place == Place::Receiver
+            && data.missing_before > 0
+            && data.start == snd_nxt
+            && self.late_ns >= timer_ns
+    }
+}
+
+/// What a segment waited for.
+#[derive(Clone, Copy, Debug, Default)]
+struct Waited {
+    release: Option<Release>,
+    repair: Option<Repair>,
+    held_until_ns: Option<i64>,
+}
+
+pub(crate) struct Replay<'a> {
+    route: &'a Route,
+    state: &'a mut State,
+    words: Words,
+    departures: Vec<Departure>,
+}
+
+impl<'a> Replay<'a> {
+    pub(crate) fn new(route: &'a Route, state: &'a mut State, words: Words) -> Self {
+        Replay {
+            route,
+            state,
+            words,
+            departures: Vec::new(),
+        }
+    }
+
+    /// Replays `log`, and explains it.
+    pub(crate) fn run(mut self, log: &[Event]) -> Explained {
+        let sees_losses = self.route.place == Place::Sender && !self.tells_departures();
+        let lost = if sees_losses {
+            lost_originals(log, self.route)
+        } else {
+            Vec::new()
+        };
+        for (place, event) in log.iter().enumerate() {
+            match event {
+                Event::Ack(ack) => self.state.sender.acks.on_event(ack, self.route),
+                Event::Data(data) => {
+                    self.take_acks(data.time_ns);
+                    if data.is_probe {
+                        continue;
+                    }
+                    let is_lost = lost.binary_search(&place).is_ok();
+                    self.on_data(data, is_lost);
+                }
+            }
+        }
+        let explainer = Explainer {
+            route: self.route,
+            stops: &self.state.sender.stops,
+            words: self.words.of_causes(),
+            departures: &self.departures,
+        };
+        let explained = explainer.explained();
+        self.state.sender.forget_stops();
+        explained
+    }
+
+    /// Whether the stream is the capturing host's own request: what counts is when it leaves.
+    fn tells_departures(&self) -> bool {
+        self.words == Words::Requests && self.route.place == Place::Sender
+    }
+
+    /// Acknowledgments reach the sender in time for a segment that passes at `time_ns`.
+    fn take_acks(&mut self, time_ns: i64) {
+        let slack_ns = self.route.tolerance_ns() / 4;
+        let by_ns = time_ns.saturating_add(slack_ns);
+        let sender = &mut self.state.sender;
+        while let Some(ack) = sender.acks.next_by(by_ns) {
+            sender.on_ack(&ack);
+        }
+    }
+
+    /// A segment passes; `is_lost` tells that it never came to its receiver.
+    fn on_data(&mut self, data: &DataEvent, is_lost: bool) {
+        if self.state.sender.snd_nxt == 0 {
+            self.state.sender.snd_nxt = 1;
+            self.state.receiver.begin(1);
+            self.state.last_pass_ns = data.time_ns;
+        }
+        let timing = Timing::of(data, self.state, self.route);
+        let answered = timing.answered(data, &self.state.sender, self.route);
+        let waited = self.waited(data, &timing, answered);
+        let last_arrival_ns = self.state.last_there_ns;
+        let arrival_ns = self.arrival_ns(data);
+        let tells_departures = self.tells_departures();
+        let there_ns = if tells_departures {
+            data.time_ns
+        } else {
+            arrival_ns
+        };
+        if data.end > self.state.sender.snd_nxt {
+            self.state.sender.acks.on_send(Outstanding {
+                start: data.start,
+                end: data.end,
+                is_short: data.end.saturating_sub(data.start) < data.full_bytes,
+                there_ns: arrival_ns,
+            });
+        }
+        let queued_ns = answered.filter(|_| timing.is_queued).map_or(0, |(ack, _)| {
+            let answer_ns = self
+                .route
+                .answer_ns(ack.time_ns, ack.packet_bytes, data.packet_bytes);
+            data.time_ns.saturating_sub(answer_ns)
+        });
+        let delivered = if is_lost {
+            None
+        } else {
+            self.delivered(data, there_ns)
+        };
+        self.departures.push(Departure {
+            data: *data,
+            pass_before_ns: timing.pass_before_ns,
+            there_ns,
+            service_ns: if tells_departures {
+                0
+            } else {
+                self.route.link.time_ns(data.packet_bytes)
+            },
+            is_late: timing.is_late && (!timing.is_queued || answered.is_some()),
+            release: waited.release,
+            repair: waited.repair,
+            held_until_ns: waited.held_until_ns,
+            is_behind_others: timing.is_queued,
+            queued_ns,
+            delivered,
+            last_arrival_ns,
+        });
+        self.state.last_pass_ns = data.time_ns;
+        let snd_nxt = &mut self.state.sender.snd_nxt;
+        *snd_nxt = (*snd_nxt).max(data.end);
+    }
+
+    /// What a segment waited for: a repair, or what an acknowledgment released.
+    fn waited(&mut self, data: &DataEvent, timing: &Timing, answered: Option<Answered>) -> Waited {
+        let route = self.route;
+        let sender = &mut self.state.sender;
+        let idle_ns = data.time_ns.saturating_sub(timing.pass_before_ns);
+        let tolerance_ns = route.tolerance_ns();
+        let snd_nxt = sender.snd_nxt;
+        let is_hidden = answered.is_none() && timing.is_hidden_repair(data, snd_nxt, route);
+        let mut waited = Waited::default();
+        if is_hidden {
+            let since_ns = timing.floor_ns.saturating_add(tolerance_ns);
+            let bytes = data.packet_bytes;
+            let held = sender
+                .acks
+                .last_before(data.time_ns, since_ns, bytes, route);
+            waited.release = sender.on_new(data, held, idle_ns, true, route);
+            let held = held.filter(|_| waited.release.is_some());
+            waited.held_until_ns =
+                held.map(|(ack, _)| route.answer_ns(ack.time_ns, ack.packet_bytes, bytes));
+        } else if data.start >= snd_nxt {
+            let is_late = timing.is_late && (!timing.is_queued || answered.is_some());
+            waited.release = sender.on_new(data, answered, idle_ns, is_late, route);
+            return waited;
+        }
+        let is_clocked = answered.is_some()
+            || sender
+                .acks
+                .is_clocked(data.time_ns, data.packet_bytes, route);
+        let sighting = Sighting {
+            start: data.start,
+            end: data.end,
+            pass_ns: data.time_ns,
+            snd_nxt: snd_nxt.max(data.end),
+            is_clocked,
+            is_queued: timing.late_ns <= tolerance_ns,
+            has_hole: self.state.receiver.has_hole(data.time_ns),
+        };
+        waited.repair = Some(sender.recovery.on_repair(&sighting, route));
+        sender.on_loss();
+        waited
+    }
+
+    /// When a segment is at its receiver, as an acknowledgment tells that the capture sees.
+    fn arrival_ns(&self, data: &DataEvent) -> i64 {
+        let link = self.route.link;
+        match self.route.place {
+            Place::Receiver => data.time_ns,
+            Place::Sender => data
+                .time_ns
+                .saturating_add(self.route.to_receiver_ns)
+                .saturating_add(link.longer_ns(data.packet_bytes, self.route.probe_bytes))
+                .max(
+                    self.state
+                        .last_there_ns
+                        .saturating_add(link.time_ns(data.packet_bytes)),
+                ),
+        }
+    }
+
+    /// The delivery that a segment makes, and when the one before was.
+    fn delivered(&mut self, data: &DataEvent, there_ns: i64) -> Option<(i64, Delivered)> {
+        let number = self.departures.len();
+        self.state.last_there_ns = there_ns;
+        let receiver = &mut self.state.receiver;
+        let found = receiver.on_arrival(data.start, data.end, there_ns, number)?;
+        let before_ns = std::mem::replace(&mut self.state.delivered_ns, there_ns);
+        Some((before_ns, found))
+    }
+}

@@ -1,0 +1,238 @@
+//! The sender as acknowledgments reach it and its segments leave: which constraint an acknowledgment released.
+
+use tcptrace_path::Route;
+use tcptrace_sender::congestion::{Stop, Window};
+use tcptrace_sender::nagle::{Candidate, Hold, Nagle};
+use tcptrace_sender::receive_window::ReceiveWindow;
+use tcptrace_sender::restart::{may_restart, Idle};
+
+use crate::causes::Constraint;
+use crate::log::DataEvent;
+use crate::recovery::Recovery;
+use crate::release::{Ack, Acks, Delayed, Release};
+
+/// Stops that are remembered from message to message.
+const STOPS_KEPT: usize = 64;
+/// Acknowledgments of which the right edge before them is remembered.
+const EDGES_MAX: usize = 512;
+
+/// An acknowledgment, and the one before it.
+pub(crate) type Answered = (Ack, Option<Ack>);
+
+/// The right edge of the receive window until an acknowledgment came.
+#[derive(Clone, Copy, Debug)]
+struct EdgeBefore {
+    frame: u64,
+    right_edge: i64,
+    is_zero: bool,
+}
+
+/// A sender as it is known between two messages.
+#[derive(Debug, Default)]
+pub(crate) struct Sender {
+    snd_una: i64,
+    pub(crate) snd_nxt: i64,
+    pub(crate) acks: Acks,
+    /// The last acknowledgment that reached the sender.
+    last_ack: Option<Ack>,
+    nagle: Nagle,
+    window: Window,
+    receive_window: ReceiveWindow,
+    /// Newest last.
+    edges: Vec<EdgeBefore>,
+    pub(crate) recovery: Recovery,
+    pub(crate) stops: Vec<Stop>,
+    new_acks: u32,
+    epoch: u32,
+    had_loss: bool,
+    idle: Option<Idle>,
+    /// An idle period ended that may have been a restart; the first stop behind it tells.
+    pending_idle: Option<Idle>,
+    /// Nothing was outstanding when the segments began that left at once.
+    run_began_idle: bool,
+}
+
+impl Sender {
+    /// Forgets stops of messages long ago.
+    pub(crate) fn forget_stops(&mut self) {
+        let kept = self.stops.len().saturating_sub(STOPS_KEPT);
+        self.stops.drain(..kept);
+    }
+
+    /// An acknowledgment reaches the sender.
+    pub(crate) fn on_ack(&mut self, ack: &Ack) {
+        let is_new = ack.ack > self.snd_una;
+        if self.edges.len() >= EDGES_MAX {
+            self.edges.drain(..EDGES_MAX / 2);
+        }
+        self.edges.push(EdgeBefore {
+            frame: ack.frame,
+            right_edge: self.receive_window.right_edge(),
+            is_zero: self.receive_window.is_zero(),
+        });
+        let same_window = self.last_ack.is_some_and(|last| last.window == ack.window);
+        self.receive_window.on_ack(ack.ack, ack.window, is_new);
+        if is_new {
+            self.new_acks = self.new_acks.saturating_add(1);
+            self.recovery.on_ack(ack.ack, ack.has_sack, ack.at_ns);
+            let bytes = ack.ack.saturating_sub(self.snd_una);
+            self.window.on_ack(bytes, i64::MAX);
+            self.snd_una = ack.ack;
+        } else if ack.payload_bytes == 0 && same_window && ack.ack < self.snd_nxt {
+            self.recovery.on_duplicate(ack.ack, ack.at_ns);
+        }
+        self.last_ack = Some(*ack);
+    }
+
+    /// A loss lowers the window: what was shown before tells nothing any more.
+    pub(crate) fn on_loss(&mut self) {
+        self.had_loss = true;
+        self.epoch = self.epoch.saturating_add(1);
+        self.window.begin_epoch();
+        self.pending_idle = None;
+        self.idle = None;
+    }
+
+    /// A new segment that is no repair leaves; `answered` is the acknowledgment that it followed, `is_late` that it did not
+    /// follow the segment before at once. Returns what was released for it.
+    pub(crate) fn on_new(
+        &mut self,
+        data: &DataEvent,
+        answered: Option<Answered>,
+        idle_ns: i64,
+        is_late: bool,
+        route: &Route,
+    ) -> Option<Release> {
+        let length = data.end.saturating_sub(data.start);
+        let candidate = Candidate {
+            end: data.end,
+            is_short: length < data.full_bytes,
+            snd_nxt: self.snd_nxt,
+            has_fin: data.has_fin,
+        };
+        let was_idle = match answered {
+            Some((_, before)) => before.map_or(0, |it| it.ack) >= self.snd_nxt,
+            None => self.snd_una >= self.snd_nxt,
+        };
+        let is_idle = was_idle && self.snd_una >= self.snd_nxt;
+        if is_idle && may_restart(idle_ns, route.round_trip_ns()) && self.snd_nxt > 1 {
+            self.begin_idle(data.start);
+        }
+        let release =
+            answered.and_then(|(ack, before)| self.release(data, candidate, &ack, before.as_ref()));
+        if is_late || was_idle {
+            self.run_began_idle = was_idle;
+        }
+        self.nagle
+            .on_send(candidate, self.snd_una, &mut self.run_began_idle);
+        let flight = data.end.saturating_sub(self.snd_una);
+        let segments = self.acks.in_flight(self.snd_una).count().saturating_add(1);
+        self.window
+            .on_flight(flight, u32::try_from(segments).unwrap_or(u32::MAX));
+        release
+    }
+
+    fn begin_idle(&mut self, start: i64) {
+        let idle = Idle {
+            start,
+            edge: start.saturating_add(self.window.grown_bytes()),
+            shown_bytes: self.window.shown_bytes(),
+        };
+        self.pending_idle = Some(idle);
+    }
+
+    /// What the acknowledgment `ack` released for the segment.
+    fn release(
+        &mut self,
+        data: &DataEvent,
+        candidate: Candidate,
+        ack: &Ack,
+        before: Option<&Ack>,
+    ) -> Option<Release> {
+        let acked_before = before.map_or(0, |it| it.ack).min(ack.ack);
+        let flight = self.snd_nxt.saturating_sub(acked_before);
+        let mut found = Release {
+            constraint: Constraint::CongestionWindow,
+            by_frame: ack.frame,
+            kind: ack.kind,
+            stop: None,
+            is_restarted: false,
+            waits_for_first: false,
+            is_tied: false,
+        };
+        let edge = self.edges.iter().rev().find(|it| it.frame == ack.frame);
+        if let Some(edge) = edge {
+            if data.end > edge.right_edge && edge.right_edge > 0 {
+                found.constraint = if edge.is_zero {
+                    Constraint::ZeroWindow
+                } else if ack.ack == acked_before {
+                    Constraint::Reader
+                } else {
+                    Constraint::ReceiveWindow
+                };
+                return Some(found);
+            }
+        }
+        if ack.ack <= acked_before || flight <= 0 {
+            return None;
+        }
+        let length = data.end.saturating_sub(data.start);
+        let segments = self.acks.in_flight(acked_before).count().saturating_add(1);
+        let segments = u32::try_from(segments).unwrap_or(u32::MAX);
+        let has_room = self
+            .window
+            .has_room(flight.saturating_add(length), segments)
+            || flight.saturating_add(length) <= data.full_bytes;
+        let hold = self.nagle.holds_until(candidate, acked_before, ack.ack);
+        let is_nagle = match hold {
+            Hold::No => false,
+            Hold::BehindShort => candidate.is_short || has_room,
+            Hold::BehindAny => candidate.is_short && has_room,
+        };
+        if is_nagle {
+            found.constraint = Constraint::Nagle;
+            found.is_tied = !has_room || !candidate.is_short;
+            return Some(found);
+        }
+        if has_room && ack.payload_bytes > 0 {
+            return None;
+        }
+        self.window_stop(data, ack, flight, acked_before, &mut found);
+        Some(found)
+    }
+
+    /// The congestion window held the segment: how, tells what the stops around it show.
+    fn window_stop(
+        &mut self,
+        data: &DataEvent,
+        ack: &Ack,
+        flight: i64,
+        acked_before: i64,
+        found: &mut Release,
+    ) {
+        if let Some(idle) = self.pending_idle.take() {
+            if flight.saturating_add(data.full_bytes) <= idle.shown_bytes {
+                self.idle = Some(idle);
+                self.epoch = self.epoch.saturating_add(1);
+                self.window.begin_epoch();
+            }
+        }
+        found.is_restarted = self.idle.is_some_and(|idle| data.end <= idle.edge);
+        match self.acks.of_delayed(ack, acked_before, data.full_bytes) {
+            Delayed::BehindShort => {
+                found.constraint = Constraint::Nagle;
+                found.is_tied = true;
+            }
+            Delayed::OfFirst => found.waits_for_first = true,
+            Delayed::No => {}
+        }
+        found.stop = Some(self.stops.len());
+        self.stops.push(Stop {
+            at_ns: ack.at_ns,
+            flight_bytes: flight,
+            acks: self.new_acks,
+            epoch: self.epoch,
+            had_loss: self.had_loss,
+        });
+    }
+}

@@ -1,0 +1,207 @@
+//! The time between two deliveries of a stream: the pace of the path, then what held the segment.
+
+use tcptrace_path::receiver::AckKind;
+use tcptrace_path::{Place, Route};
+use tcptrace_sender::congestion::{phase, Phase, Stop};
+use trace_model::rows::Cause;
+
+use crate::causes::{cause, CauseWords};
+use crate::delivery::Delivered;
+use crate::partition::{ASSUMED, INFERRED, SEEN};
+use crate::recovery::cause_of;
+use crate::replay::Departure;
+use crate::stream::{Arrival, Copy, Explained, Held, Repaired, Span};
+
+/// Explains departures, once all of a log are known.
+pub(crate) struct Explainer<'a> {
+    pub(crate) route: &'a Route,
+    pub(crate) stops: &'a [Stop],
+    pub(crate) words: CauseWords,
+    pub(crate) departures: &'a [Departure],
+}
+
+impl Explainer<'_> {
+    /// The spans and deliveries of all that was replayed.
+    pub(crate) fn explained(&self) -> Explained {
+        let mut explained = Explained::default();
+        for departure in self.departures {
+            if let Some((since_ns, delivered)) = departure.delivered {
+                let (held, repaired) =
+                    self.give(departure, since_ns, delivered, &mut explained.spans);
+                explained.arrivals.push(Arrival {
+                    before: delivered.before,
+                    after: delivered.after,
+                    time_ns: departure.there_ns,
+                    frame: departure.data.frame,
+                    packet_bytes: departure.data.packet_bytes,
+                    held,
+                    repaired,
+                    is_behind_others: departure.is_behind_others,
+                });
+            } else if let Some(repair) = departure.repair {
+                explained.copies.push(Copy {
+                    start: departure.data.start,
+                    end: departure.data.end,
+                    time_ns: departure.data.time_ns,
+                    frame: departure.data.frame,
+                    cause: cause_of(repair),
+                });
+            }
+        }
+        explained
+    }
+
+    /// Explains the time from the delivery before to this one.
+    fn give(
+        &self,
+        departure: &Departure,
+        since_ns: i64,
+        delivered: Delivered,
+        spans: &mut Vec<Span>,
+    ) -> (Option<Held>, Option<Repaired>) {
+        let until_ns = departure.there_ns;
+        let mut lay = Lay {
+            at_ns: since_ns,
+            frame: departure.data.frame,
+            spans,
+        };
+        let behind = delivered
+            .behind
+            .and_then(|(time_ns, number)| Some((time_ns, self.departures.get(number)?)));
+        if let Some((came_ns, first)) = behind.filter(|_| departure.repair.is_some()) {
+            self.plain(first, came_ns.min(until_ns), &mut lay);
+            let is_reordered = until_ns.saturating_sub(came_ns) < self.route.to_sender_ns / 2;
+            let cause = match departure.repair {
+                Some(repair) if !is_reordered => cause_of(repair),
+                _ => Cause::NetworkReordering,
+            };
+            lay.until(until_ns, cause, None, SEEN);
+            return (None, Some((cause, came_ns)));
+        }
+        if let Some(repair) = departure.repair {
+            let pace_ns = since_ns.max(departure.last_arrival_ns);
+            let pace_ns = pace_ns.saturating_add(departure.service_ns);
+            let held_ns = departure.held_until_ns.unwrap_or(pace_ns);
+            if held_ns > pace_ns {
+                self.plain(departure, held_ns.min(until_ns), &mut lay);
+            }
+            lay.until(pace_ns.min(until_ns), self.words.pace, None, SEEN);
+            lay.until(until_ns, cause_of(repair), None, INFERRED);
+            return (None, Some((cause_of(repair), pace_ns)));
+        }
+        let held = self.plain(departure, until_ns, &mut lay);
+        (held, None)
+    }
+
+    /// The time before a segment that was not lost: the pace of the path, then what held it.
+    fn plain(&self, it: &Departure, until_ns: i64, lay: &mut Lay<'_>) -> Option<Held> {
+        let words = self.words;
+        let shift_ns = match self.route.place {
+            Place::Receiver => 0,
+            Place::Sender => it.there_ns.saturating_sub(it.data.time_ns),
+        };
+        let paced_ns = lay
+            .at_ns
+            .max(it.last_arrival_ns)
+            .saturating_add(it.service_ns);
+        let begun_ns = match self.route.place {
+            Place::Receiver => paced_ns.max(it.pass_before_ns.saturating_add(it.queued_ns)),
+            Place::Sender => paced_ns.max(it.pass_before_ns.saturating_add(shift_ns)),
+        };
+        lay.until(begun_ns.min(until_ns), words.pace, None, SEEN);
+        if !it.is_late {
+            lay.until(until_ns, words.pace, None, SEEN);
+            return None;
+        }
+        let Some(release) = it.release else {
+            let is_paced = is_paced(it, self.departures);
+            let cause = if is_paced {
+                words.pace
+            } else {
+                words.application
+            };
+            lay.until(until_ns, cause, None, INFERRED);
+            return None;
+        };
+        let phase = release.stop.map_or(Phase::SlowStart, |at| {
+            phase(
+                self.stops,
+                at,
+                it.data.full_bytes,
+                self.route.round_trip_ns(),
+            )
+        });
+        let is_delayed = release.kind.is_delayed();
+        let told = cause(
+            release.constraint,
+            is_delayed,
+            phase,
+            release.is_restarted,
+            words,
+        );
+        // While the link's time is not known, the application may as well have written the segment then.
+        let is_vague = self.route.unknown_ns(it.data.packet_bytes) > self.route.tolerance_ns();
+        let confidence = if release.is_tied || is_vague {
+            ASSUMED
+        } else {
+            INFERRED
+        };
+        let by = Some(release.by_frame);
+        match release.kind {
+            AckKind::Delayed { by_ns } if release.waits_for_first => {
+                lay.until(until_ns.saturating_sub(by_ns), told, by, confidence);
+                lay.until(until_ns, Cause::StallDelayedAckFirstSegment, by, confidence);
+            }
+            _ => lay.until(until_ns, told, by, confidence),
+        }
+        Some((told, release.by_frame))
+    }
+}
+
+/// Gaps that differ by less than this part are a pacer's.
+const EVEN_SHARE: i64 = 16;
+
+/// Whether a full segment that no acknowledgment released follows a clock of its sender: the gaps before it and beside
+/// it are even (rate-based pacing, Visweswaraiah and Heidemann 1997).
+fn is_paced(it: &Departure, departures: &[Departure]) -> bool {
+    let gap_ns = |it: &Departure| it.data.time_ns.saturating_sub(it.pass_before_ns);
+    let is_free = |it: &Departure| it.is_late && it.release.is_none() && it.repair.is_none();
+    let Some(place) = departures
+        .iter()
+        .position(|other| other.data.frame == it.data.frame)
+    else {
+        return false;
+    };
+    let beside = [place.checked_sub(1), place.checked_add(1)];
+    let beside = beside
+        .into_iter()
+        .flatten()
+        .filter_map(|at| departures.get(at));
+    let own_ns = gap_ns(it);
+    let mut even = beside.filter(|other| is_free(other));
+    even.any(|other| gap_ns(other).saturating_sub(own_ns).abs() <= own_ns / EVEN_SHARE)
+}
+
+/// Lays spans behind each other.
+struct Lay<'a> {
+    at_ns: i64,
+    frame: u64,
+    spans: &'a mut Vec<Span>,
+}
+
+impl Lay<'_> {
+    fn until(&mut self, end_ns: i64, cause: Cause, released_by: Option<u64>, confidence: f64) {
+        if end_ns <= self.at_ns {
+            return;
+        }
+        self.spans.push(Span {
+            start_ns: self.at_ns,
+            end_ns,
+            cause,
+            released_by,
+            frame: self.frame,
+            confidence,
+        });
+        self.at_ns = end_ns;
+    }
+}

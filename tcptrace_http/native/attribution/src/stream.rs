@@ -1,0 +1,213 @@
+//! One direction of a connection: its log, and what the replay of it explains.
+
+use std::collections::VecDeque;
+
+use tcptrace_path::Route;
+use trace_model::rows::Cause;
+
+use crate::causes::{CauseWords, OF_REQUESTS, OF_RESPONSES};
+use crate::log::{AckEvent, DataEvent, Event};
+use crate::replay::{Replay, State};
+
+/// Events of one message that are kept: what falls out is unobserved.
+const EVENTS_MAX: usize = 1 << 16;
+/// Spans and deliveries that are kept for transactions to come.
+const SPANS_MAX: usize = 1 << 16;
+
+/// Whose stream it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Words {
+    Requests,
+    Responses,
+}
+
+impl Words {
+    pub(crate) fn of_causes(self) -> CauseWords {
+        match self {
+            Words::Requests => OF_REQUESTS,
+            Words::Responses => OF_RESPONSES,
+        }
+    }
+}
+
+/// A stretch of the time between two deliveries, with its cause.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Span {
+    pub(crate) start_ns: i64,
+    pub(crate) end_ns: i64,
+    pub(crate) cause: Cause,
+    pub(crate) released_by: Option<u64>,
+    /// The segment that came at the end of it.
+    pub(crate) frame: u64,
+    pub(crate) confidence: f64,
+}
+
+/// What an acknowledgment released: the cause, and the acknowledgment's frame.
+pub(crate) type Held = (Cause, u64);
+/// What a loss held up: the cause, and since when.
+pub(crate) type Repaired = (Cause, i64);
+
+/// Bytes that became deliverable.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    pub(crate) before: i64,
+    pub(crate) after: i64,
+    pub(crate) time_ns: i64,
+    pub(crate) frame: u64,
+    pub(crate) packet_bytes: u32,
+    /// What an acknowledgment released, if it did.
+    pub(crate) held: Option<Held>,
+    /// A loss held it up since then.
+    pub(crate) repaired: Option<Repaired>,
+    /// The link carried other packets right before it.
+    pub(crate) is_behind_others: bool,
+}
+
+/// Data that was sent again.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Copy {
+    pub(crate) start: i64,
+    pub(crate) end: i64,
+    pub(crate) time_ns: i64,
+    pub(crate) frame: u64,
+    pub(crate) cause: Cause,
+}
+
+/// What a replay explains.
+#[derive(Debug, Default)]
+pub(crate) struct Explained {
+    pub(crate) spans: Vec<Span>,
+    pub(crate) arrivals: Vec<Arrival>,
+    pub(crate) copies: Vec<Copy>,
+}
+
+/// One direction of a connection.
+#[derive(Debug, Default)]
+pub(crate) struct Stream {
+    log: Vec<Event>,
+    state: State,
+    spans: VecDeque<Span>,
+    arrivals: VecDeque<Arrival>,
+    /// Copies of what had been delivered, or had left, before.
+    copies: VecDeque<Copy>,
+    /// Acknowledgments of something new: up to where, and when.
+    acked: VecDeque<(i64, i64)>,
+    /// Events fell out of the log.
+    is_cut: bool,
+}
+
+impl Stream {
+    /// A segment with payload passes.
+    pub(crate) fn on_data(&mut self, data: DataEvent) {
+        self.push(Event::Data(data));
+    }
+
+    /// An acknowledgment of this direction's data passes.
+    pub(crate) fn on_ack(&mut self, ack: AckEvent) {
+        if self.acked.back().is_none_or(|(acked, _)| *acked < ack.ack) {
+            self.acked.push_back((ack.ack, ack.time_ns));
+        }
+        self.push(Event::Ack(ack));
+    }
+
+    fn push(&mut self, event: Event) {
+        if self.log.len() >= EVENTS_MAX {
+            self.log.clear();
+            self.is_cut = true;
+        }
+        self.log.push(event);
+    }
+
+    /// The cause of time that no span explains: the path's pace, unless events fell out of the log.
+    pub(crate) fn unexplained(&self, pace: Cause) -> Cause {
+        if self.is_cut {
+            Cause::Unobserved
+        } else {
+            pace
+        }
+    }
+
+    /// Replays the log, and keeps what it explains.
+    pub(crate) fn explain(&mut self, route: &Route, words: Words) {
+        if self.log.is_empty() {
+            return;
+        }
+        let log = std::mem::take(&mut self.log);
+        let explained = Replay::new(route, &mut self.state, words).run(&log);
+        self.copies.extend(explained.copies);
+        self.spans.extend(explained.spans);
+        self.arrivals.extend(explained.arrivals);
+        while self.spans.len() > SPANS_MAX {
+            self.spans.pop_front();
+        }
+        while self.arrivals.len() > SPANS_MAX {
+            self.arrivals.pop_front();
+        }
+        self.log = log;
+        self.log.clear();
+    }
+
+    /// The delivery of the byte at `offset`.
+    pub(crate) fn arrival_of(&self, offset: i64) -> Option<Arrival> {
+        let at = self.arrivals.partition_point(|it| it.after <= offset);
+        self.arrivals
+            .get(at)
+            .copied()
+            .filter(|it| it.before <= offset)
+    }
+
+    /// The last copy of the byte at `offset` that passed by `time_ns`.
+    pub(crate) fn copy_of(&self, offset: i64, time_ns: i64) -> Option<Copy> {
+        let mut copies = self.copies.iter().rev();
+        copies
+            .find(|it| it.start <= offset && offset < it.end && it.time_ns <= time_ns)
+            .copied()
+    }
+
+    /// When the byte at `offset` was acknowledged.
+    pub(crate) fn acked_ns(&self, offset: i64) -> Option<i64> {
+        let at = self.acked.partition_point(|(acked, _)| *acked <= offset);
+        self.acked.get(at).map(|(_, time_ns)| *time_ns)
+    }
+
+    /// The spans that end after `start_ns` and begin before `end_ns`.
+    pub(crate) fn between(&self, start_ns: i64, end_ns: i64) -> impl Iterator<Item = &Span> {
+        let at = self.spans.partition_point(|it| it.end_ns <= start_ns);
+        self.spans
+            .iter()
+            .skip(at)
+            .take_while(move |it| it.start_ns < end_ns)
+    }
+
+    /// Nothing before `time_ns` and `offset` is asked for any more.
+    pub(crate) fn forget_before(&mut self, time_ns: i64, offset: i64) {
+        while self.spans.front().is_some_and(|it| it.end_ns <= time_ns) {
+            self.spans.pop_front();
+        }
+        while self.arrivals.front().is_some_and(|it| it.after <= offset) {
+            self.arrivals.pop_front();
+        }
+        while self
+            .acked
+            .front()
+            .is_some_and(|(acked, _)| *acked <= offset)
+        {
+            self.acked.pop_front();
+        }
+        while self.copies.front().is_some_and(|it| it.end <= offset) {
+            self.copies.pop_front();
+        }
+    }
+
+    /// Memory that it takes.
+    #[must_use]
+    pub(crate) fn held_bytes(&self) -> usize {
+        let log = self.log.capacity().saturating_mul(size_of::<Event>());
+        let spans = self.spans.capacity().saturating_mul(size_of::<Span>());
+        let arrivals = self
+            .arrivals
+            .capacity()
+            .saturating_mul(size_of::<Arrival>());
+        log.saturating_add(spans).saturating_add(arrivals)
+    }
+}

@@ -1,0 +1,269 @@
+//! The waits of a transaction: handshake, request, path, server and response behind each other.
+
+use tcptrace_path::{Place, Route, LEAST_BYTES};
+use trace_model::rows::Cause;
+
+use crate::partition::{Moment, Partition, Wait, ASSUMED, INFERRED, SEEN};
+use crate::stream::{Arrival, Stream};
+
+/// The handshake as far as it was seen.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Handshake {
+    pub begun: Option<Moment>,
+    /// The last SYN or SYN-ACK that was sent again.
+    pub resent: Option<Moment>,
+    pub done: Option<Moment>,
+}
+
+/// A message: its first and its last byte, and where it lies in its stream.
+#[derive(Clone, Copy, Debug)]
+pub struct Extent {
+    pub first: Moment,
+    pub last: Moment,
+    pub start: i64,
+    pub end: i64,
+}
+
+/// A transaction, as HTTP framed it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Exchange {
+    pub(crate) request: Option<Extent>,
+    pub(crate) response: Option<Extent>,
+    /// Of the transaction that opened the connection.
+    pub(crate) handshake: Option<Handshake>,
+    /// When the response before was there.
+    pub(crate) previous_end: Option<Moment>,
+    /// Bytes of a packet's headers.
+    pub(crate) header_bytes: u32,
+}
+
+/// The waits of a transaction.
+#[derive(Debug)]
+pub struct Explained {
+    pub waits: Vec<Wait>,
+    pub start: Moment,
+    pub end: Moment,
+    /// When its response was there.
+    pub had: Option<Moment>,
+}
+
+/// Explains a transaction; `routes` are those of requests and of responses.
+pub(crate) fn explain(
+    exchange: &Exchange,
+    (requests, responses): (&Stream, &Stream),
+    (up, down): (&Route, &Route),
+) -> Explained {
+    let had = exchange.response.map(|it| {
+        let arrival = responses.arrival_of(it.end.saturating_sub(1));
+        arrival.map_or(it.last, moment_of)
+    });
+    let first = exchange
+        .request
+        .or(exchange.response)
+        .map_or_else(Moment::default, |it| it.first);
+    let syn = exchange.handshake.and_then(|it| it.begun);
+    let syn = syn.filter(|syn| syn.time_ns <= first.time_ns);
+    let start = syn.unwrap_or(first);
+    let ends = [exchange.request.map(|it| it.last), had];
+    let end = ends.into_iter().flatten().fold(start, Moment::later);
+    let mut partition = Partition::new(start, end);
+    if let Some(handshake) = exchange.handshake.filter(|_| syn.is_some()) {
+        give_setup(&handshake, &mut partition);
+    }
+    if let Some(request) = exchange.request {
+        partition.until(request.first, Cause::ClientThink, SEEN);
+        give_spans(
+            requests,
+            request.last,
+            Cause::RequestSend,
+            &mut partition,
+            None,
+        );
+    }
+    if let (Some(response), Some(had)) = (exchange.response, had) {
+        let opening = responses.arrival_of(response.start);
+        let came = opening.map_or(response.first, moment_of);
+        let came = exchange.previous_end.map_or(came, |end| came.later(end));
+        let server = Server {
+            exchange,
+            opening,
+            came,
+            requests,
+            up,
+            down,
+        };
+        server.give(&mut partition);
+        let filled_ns = filled_by_next(responses, &response);
+        give_spans(
+            responses,
+            had,
+            Cause::SendLimitedBottleneck,
+            &mut partition,
+            filled_ns,
+        );
+    }
+    Explained {
+        waits: partition.finish(),
+        start,
+        end,
+        had,
+    }
+}
+
+/// When the segment came that had the end of a response and the beginning of the next one: Nagle's algorithm had held
+/// the end, and the next response filled the segment.
+fn filled_by_next(responses: &Stream, response: &Extent) -> Option<i64> {
+    let arrival = responses.arrival_of(response.end.saturating_sub(1))?;
+    let is_shared = arrival.after > response.end && arrival.before < response.end;
+    is_shared.then_some(arrival.time_ns)
+}
+
+fn moment_of(arrival: Arrival) -> Moment {
+    Moment {
+        time_ns: arrival.time_ns,
+        frame: arrival.frame,
+    }
+}
+
+fn give_setup(handshake: &Handshake, partition: &mut Partition) {
+    if let Some(resent) = handshake.resent {
+        partition.until(resent, Cause::SetupSynRetransmission, SEEN);
+    }
+    if let Some(done) = handshake.done {
+        partition.until(done, Cause::SetupHandshake, SEEN);
+    }
+}
+
+/// The time between the deliveries of a message up to its last byte.
+fn give_spans(
+    stream: &Stream,
+    last: Moment,
+    pace: Cause,
+    partition: &mut Partition,
+    filled_ns: Option<i64>,
+) {
+    for span in stream.between(partition.time_ns(), last.time_ns) {
+        let end = Moment {
+            time_ns: span.end_ns,
+            frame: span.frame,
+        };
+        let is_filled = filled_ns == Some(span.end_ns) && span.released_by.is_none();
+        let cause = match span.cause {
+            Cause::ServerDataUnavailable if is_filled => Cause::StallNagleHold,
+            cause => cause,
+        };
+        partition.released(end.earlier(last), cause, span.released_by, span.confidence);
+    }
+    partition.until(last, stream.unexplained(pace), ASSUMED);
+}
+
+/// The last segment of a request that did not leave at once is no longer.
+const LAST_BYTES_MAX: u32 = 1460;
+
+/// From the request's last byte to the response's first one.
+struct Server<'a> {
+    exchange: &'a Exchange,
+    opening: Option<Arrival>,
+    came: Moment,
+    requests: &'a Stream,
+    up: &'a Route,
+    down: &'a Route,
+}
+
+impl Server<'_> {
+    fn give(&self, partition: &mut Partition) {
+        let is_at_client = self.down.place == Place::Receiver;
+        let round_trip_ns = self.down.least_round_trip_ns();
+        self.give_repairs_up(partition);
+        let previous = self.exchange.previous_end;
+        let stands_in_line = previous.is_some_and(|end| end.time_ns > partition.time_ns());
+        let path_is_first = is_at_client || stands_in_line;
+        if path_is_first {
+            partition.at_most(
+                round_trip_ns,
+                self.came,
+                Cause::NetworkPropagation,
+                INFERRED,
+            );
+        }
+        if let Some(previous) = previous {
+            partition.until(previous, Cause::ClientHeadOfLine, SEEN);
+        }
+        let size_ns = self.size_ns(is_at_client);
+        let path_ns = if path_is_first { 0 } else { round_trip_ns };
+        let repaired = self.opening.and_then(|it| it.repaired);
+        let repair_ns = repaired.map_or(0, |(_, since_ns)| {
+            let since_ns = since_ns.max(partition.time_ns());
+            self.came.time_ns.saturating_sub(since_ns)
+        });
+        let before = |ns: i64| Moment {
+            time_ns: self.came.time_ns.saturating_sub(ns),
+            frame: self.came.frame,
+        };
+        let behind_ns = size_ns.saturating_add(repair_ns).saturating_add(path_ns);
+        let held = self.opening.and_then(|it| it.held);
+        match held {
+            Some((cause, by)) if cause != Cause::ServerDataUnavailable => {
+                partition.released(before(behind_ns), cause, Some(by), INFERRED);
+            }
+            _ if self.opening.is_some_and(|it| it.is_behind_others) && is_at_client => {
+                partition.until(before(behind_ns), Cause::NetworkQueueing, ASSUMED);
+            }
+            _ => partition.until(before(behind_ns), Cause::ServerThink, INFERRED),
+        }
+        let behind_path_ns = size_ns.saturating_add(repair_ns);
+        partition.until(before(behind_path_ns), Cause::NetworkPropagation, INFERRED);
+        if let Some((cause, _)) = repaired {
+            partition.until(before(size_ns), cause, INFERRED);
+        }
+        partition.until(self.came, Cause::SendLimitedBottleneck, INFERRED);
+    }
+
+    /// A request that was lost was sent again.
+    fn give_repairs_up(&self, partition: &mut Partition) {
+        let Some(request) = self.exchange.request else {
+            return;
+        };
+        let least_ns = self.down.round_trip_ns().saturating_mul(7) / 8;
+        let by_ns = self.came.time_ns.saturating_sub(least_ns);
+        let last = request.end.saturating_sub(1);
+        let previous_ns = self.exchange.previous_end.map_or(i64::MIN, |it| it.time_ns);
+        let copy = self.requests.copy_of(last, by_ns);
+        let copy = copy.filter(|copy| copy.time_ns > previous_ns);
+        if let Some(copy) = copy.filter(|copy| !self.is_acked_too_soon(last, copy.time_ns)) {
+            let at = Moment {
+                time_ns: copy.time_ns,
+                frame: copy.frame,
+            };
+            partition.until(at, copy.cause, SEEN);
+        }
+    }
+
+    /// Whether the byte at `offset` was acknowledged sooner than a copy of it that left at `copy_ns` could be.
+    fn is_acked_too_soon(&self, offset: i64, copy_ns: i64) -> bool {
+        let least_ns = self.up.to_receiver_ns.saturating_mul(7) / 8;
+        self.requests
+            .acked_ns(offset)
+            .is_some_and(|acked_ns| acked_ns < copy_ns.saturating_add(least_ns))
+    }
+
+    /// What request and response take longer on the slowest link than the handshake did.
+    fn size_ns(&self, is_at_client: bool) -> i64 {
+        let answer_bytes = self.opening.map_or(0, |it| it.packet_bytes);
+        let down_ns = self.down.link.longer_ns(answer_bytes, LEAST_BYTES);
+        let Some(request) = self.exchange.request.filter(|_| is_at_client) else {
+            return down_ns;
+        };
+        let bytes = request.end.saturating_sub(request.start);
+        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        let is_burst = request.last.time_ns == request.first.time_ns;
+        let bytes = if is_burst {
+            bytes
+        } else {
+            bytes.min(LAST_BYTES_MAX)
+        };
+        let packet_bytes = bytes.saturating_add(self.exchange.header_bytes);
+        let up_ns = self.up.link.longer_ns(packet_bytes, LEAST_BYTES);
+        down_ns.saturating_add(up_ns)
+    }
+}

@@ -1,0 +1,168 @@
+//! The serialization time of a path's slowest link, from packets that followed each other at once.
+//!
+//! Source: packet pairs (Keshav, SIGCOMM 1991); the least dispersion that recurs is the link's, for whatever comes
+//! between two packets makes it longer.
+
+/// Candidates that are kept: the least ones.
+const CANDIDATES: usize = 12;
+/// Candidates within this part of each other are the same.
+const SAME_SHARE: u64 = 24;
+/// Pairs that confirm a candidate.
+const CONFIRMED: u32 = 2;
+/// A packet that is smaller is mostly headers, and its gap mostly jitter.
+const PACKET_BYTES_MIN: u32 = 200;
+/// A candidate that recurs less often than this part of the most frequent one is chance.
+const FREQUENT_SHARE: u32 = 4;
+const PICOSECONDS: i64 = 1000;
+
+/// Serialization time per byte.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Serialization {
+    picoseconds_per_byte: u64,
+}
+
+impl Serialization {
+    /// The time that `bytes` take.
+    #[must_use]
+    pub fn time_ns(self, bytes: u32) -> i64 {
+        let picoseconds = self.picoseconds_per_byte.saturating_mul(u64::from(bytes));
+        i64::try_from(picoseconds).unwrap_or(i64::MAX) / PICOSECONDS
+    }
+
+    /// How much longer `bytes` take than `than_bytes`.
+    #[must_use]
+    pub fn longer_ns(self, bytes: u32, than_bytes: u32) -> i64 {
+        self.time_ns(bytes.saturating_sub(than_bytes))
+    }
+
+    /// At most this, if `bytes` took `time_ns` with whatever else.
+    #[must_use]
+    pub fn at_most(time_ns: i64, bytes: u32) -> Option<Self> {
+        let picoseconds = u64::try_from(time_ns).ok()?.checked_mul(1000)?;
+        let picoseconds_per_byte = picoseconds.checked_div(u64::from(bytes))?;
+        Some(Serialization {
+            picoseconds_per_byte,
+        })
+    }
+
+    /// So many picoseconds per byte.
+    #[must_use]
+    pub const fn of_picoseconds(picoseconds_per_byte: u64) -> Self {
+        Serialization {
+            picoseconds_per_byte,
+        }
+    }
+
+    #[must_use]
+    pub fn is_known(self) -> bool {
+        self.picoseconds_per_byte > 0
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Candidate {
+    picoseconds_per_byte: u64,
+    count: u32,
+}
+
+/// Learns the serialization time of one direction's slowest link.
+#[derive(Clone, Debug, Default)]
+pub struct Bottleneck {
+    /// Least first.
+    candidates: Vec<Candidate>,
+}
+
+impl Bottleneck {
+    /// Two packets followed each other, the second one of `bytes` after `gap_ns`.
+    pub fn on_pair(&mut self, gap_ns: i64, bytes: u32) {
+        if bytes < PACKET_BYTES_MIN {
+            return;
+        }
+        let Ok(gap_ns) = u64::try_from(gap_ns) else {
+            return;
+        };
+        let found = gap_ns
+            .saturating_mul(1000)
+            .checked_div(u64::from(bytes))
+            .unwrap_or(0);
+        let same = self.candidates.iter_mut().find(|it| {
+            it.picoseconds_per_byte.abs_diff(found) <= it.picoseconds_per_byte / SAME_SHARE
+        });
+        if let Some(same) = same {
+            same.count = same.count.saturating_add(1);
+            same.picoseconds_per_byte = same.picoseconds_per_byte.min(found);
+            return;
+        }
+        let at = self
+            .candidates
+            .partition_point(|it| it.picoseconds_per_byte < found);
+        if at >= CANDIDATES {
+            return;
+        }
+        if self.candidates.len() >= CANDIDATES {
+            // The greatest one that never recurred gives way.
+            let single = self.candidates.iter().rposition(|it| it.count < CONFIRMED);
+            let Some(single) = single.filter(|single| *single >= at) else {
+                return;
+            };
+            self.candidates.remove(single);
+        }
+        let candidate = Candidate {
+            picoseconds_per_byte: found,
+            count: 1,
+        };
+        self.candidates.insert(at, candidate);
+    }
+
+    /// The least dispersion that recurred.
+    #[must_use]
+    pub fn serialization(&self) -> Serialization {
+        let confirmed = self.candidates.iter().find(|it| it.count >= CONFIRMED);
+        Serialization {
+            picoseconds_per_byte: confirmed.map_or(0, |it| it.picoseconds_per_byte),
+        }
+    }
+
+    /// The least dispersion among those that recurred about as often as the most frequent one: a delayed
+    /// acknowledgment makes the next gap too short, but seldom by as much.
+    #[must_use]
+    pub fn frequent(&self) -> Serialization {
+        let most = self.candidates.iter().map(|it| it.count).max().unwrap_or(0);
+        let least = (most / FREQUENT_SHARE).saturating_add(CONFIRMED);
+        let frequent = self.candidates.iter().find(|it| it.count >= least);
+        Serialization {
+            picoseconds_per_byte: frequent.map_or(0, |it| it.picoseconds_per_byte),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OF_1500_BYTES_NS: i64 = 1_200_000;
+
+    #[test]
+    fn dispersion_that_recurs_is_the_links() {
+        let mut bottleneck = Bottleneck::default();
+        bottleneck.on_pair(90_000_000, 1500);
+        assert!(
+            !bottleneck.serialization().is_known(),
+            "one gap may be anything"
+        );
+        bottleneck.on_pair(OF_1500_BYTES_NS, 1500);
+        bottleneck.on_pair(OF_1500_BYTES_NS, 1500);
+        assert_eq!(bottleneck.serialization().time_ns(1500), OF_1500_BYTES_NS);
+    }
+
+    #[test]
+    fn rare_short_gaps_of_acknowledgments_are_chance() {
+        let mut bottleneck = Bottleneck::default();
+        for _ in 0..20 {
+            bottleneck.on_pair(OF_1500_BYTES_NS, 1500);
+        }
+        bottleneck.on_pair(OF_1500_BYTES_NS / 2, 1500);
+        bottleneck.on_pair(OF_1500_BYTES_NS / 2, 1500);
+        assert_eq!(bottleneck.frequent().time_ns(1500), OF_1500_BYTES_NS);
+    }
+}

@@ -1,0 +1,112 @@
+//! Nagle's algorithm: a short segment waits until what is outstanding is acknowledged.
+//!
+//! RFC 896 (RFC 1122, section 4.2.3.4): until all is. Minshall (Linux, tcp_minshall_check): until the last short
+//! segment is. A short segment that left earlier refutes a variant, for good.
+
+/// What a sender has shown of Nagle's algorithm, and which short segments are outstanding.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Nagle {
+    /// End of the last segment that was less than full.
+    last_short_end: i64,
+    /// It sent a short segment while another one was outstanding.
+    refutes_minshall: bool,
+    /// It sent a short segment while anything was outstanding.
+    refutes_rfc896: bool,
+}
+
+/// Which variant of the algorithm explains a hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hold {
+    No,
+    /// A short segment was outstanding: every variant holds.
+    BehindShort,
+    /// Full segments alone were outstanding: RFC 896 holds.
+    BehindAny,
+}
+
+/// A segment as Nagle's algorithm looks at it.
+#[derive(Clone, Copy, Debug)]
+pub struct Candidate {
+    pub end: i64,
+    pub is_short: bool,
+    /// Bytes sent before it.
+    pub snd_nxt: i64,
+    /// It carries a FIN, which is not held.
+    pub has_fin: bool,
+}
+
+impl Nagle {
+    /// A new segment left when all up to `snd_una` had been acknowledged, at the latest. BSD asks whether anything is
+    /// outstanding before it sends a write (tcp_output, `idle`): the short end of the first write of a run that began
+    /// idle tells nothing.
+    pub fn on_send(&mut self, segment: Candidate, snd_una: i64, run_began_idle: &mut bool) {
+        if !segment.is_short {
+            return;
+        }
+        let ends_first_write = std::mem::take(run_began_idle);
+        if !segment.has_fin && snd_una < segment.snd_nxt {
+            self.refutes_rfc896 |= !ends_first_write;
+            self.refutes_minshall |= self.last_short_end > snd_una;
+        }
+        self.last_short_end = segment.end;
+    }
+
+    /// How surely the algorithm held a short segment until the acknowledgment came that moved `snd_una` from `before`
+    /// to `after`.
+    #[must_use]
+    pub fn holds_until(&self, segment: Candidate, before: i64, after: i64) -> Hold {
+        if segment.has_fin || before >= segment.snd_nxt {
+            return Hold::No;
+        }
+        let minshall = self.last_short_end > before && self.last_short_end <= after;
+        if minshall && !self.refutes_minshall {
+            Hold::BehindShort
+        } else if after >= segment.snd_nxt && !self.refutes_rfc896 {
+            Hold::BehindAny
+        } else {
+            Hold::No
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn short(start: i64, bytes: i64) -> Candidate {
+        Candidate {
+            end: start + bytes,
+            is_short: true,
+            snd_nxt: start,
+            has_fin: false,
+        }
+    }
+
+    #[test]
+    fn second_short_segment_waits_for_the_first() {
+        let mut nagle = Nagle::default();
+        nagle.on_send(short(1, 200), 1, &mut true);
+        assert_eq!(
+            nagle.holds_until(short(201, 500), 1, 201),
+            Hold::BehindShort
+        );
+    }
+
+    #[test]
+    fn short_segment_that_does_not_wait_shows_that_the_algorithm_is_off() {
+        let mut nagle = Nagle::default();
+        nagle.on_send(short(1, 200), 1, &mut true);
+        nagle.on_send(short(201, 500), 1, &mut false);
+        assert_eq!(nagle.holds_until(short(701, 100), 201, 701), Hold::No);
+    }
+
+    #[test]
+    fn short_end_of_the_first_write_tells_nothing_of_rfc_896() {
+        let mut nagle = Nagle::default();
+        nagle.on_send(short(1461, 588), 1, &mut true);
+        assert_eq!(
+            nagle.holds_until(short(4969, 287), 3509, 4969),
+            Hold::BehindAny
+        );
+    }
+}

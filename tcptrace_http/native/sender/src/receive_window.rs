@@ -1,0 +1,36 @@
+//! The receive window (RFC 9293, section 3.8.6): a segment waits until the right edge reaches its end.
+
+/// The right edge that the peer has offered.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ReceiveWindow {
+    right_edge: i64,
+    is_zero: bool,
+    /// The last acknowledgment moved the edge and acknowledged nothing.
+    is_update: bool,
+}
+
+impl ReceiveWindow {
+    /// An acknowledgment of all up to `ack` offers `window` bytes more.
+    pub fn on_ack(&mut self, ack: i64, window: i64, is_new: bool) {
+        let edge = ack.saturating_add(window);
+        self.is_update = !is_new && edge > self.right_edge;
+        self.is_zero = window == 0;
+        self.right_edge = self.right_edge.max(edge);
+    }
+
+    #[must_use]
+    pub fn right_edge(&self) -> i64 {
+        self.right_edge
+    }
+
+    /// Whether the window is closed.
+    #[must_use]
+    pub fn is_zero(&self) -> bool {
+        self.is_zero
+    }
+
+    #[must_use]
+    pub fn is_update(&self) -> bool {
+        self.is_update
+    }
+}
