@@ -277,14 +277,7 @@ class Analysis:
         partition = self._native("waits")
         if self._selected is not None and "waits" in self._selected:
             return partition
-        return self._for_upstream(self._stalled_of(partition))
-
-    def _stalled_of(self, partition: pl.DataFrame) -> pl.DataFrame:
-        if not self.has_candidates:
-            return partition
-        from tcptrace_http.waits import with_stalls
-
-        return with_stalls(partition, self._shaping_findings, at_client=self._flows_at_client)
+        return self._for_upstream(partition)
 
     def _for_upstream(self, waits: pl.DataFrame) -> pl.DataFrame:
         if not self.may_have_hops or self.hops.is_empty():
@@ -445,7 +438,7 @@ class Analysis:
             return self.waits
         legs = (set(self.hops[name]) for name in ("flow", "upstream_flow") if self.may_have_hops)
         judged = self._judged_flows if self.has_candidates else set()
-        return self._stalled_of(self._part("waits", None, judged.union(*legs)))
+        return self._part("waits", None, judged.union(*legs))
 
     @cached_property
     def _finished_waits(self) -> pl.DataFrame:

@@ -18,6 +18,7 @@ __all__ = [
     "ANOMALY_KINDS",
     "CAUSES",
     "CLOSED_BY",
+    "CONSTRAINTS",
     "DIRECTIONS",
     "ENDINGS",
     "FLAWS",
@@ -37,6 +38,18 @@ __all__ = [
     "json_name",
     "polars_schema",
 ]
+
+#: What bound the time at which a segment of a message left: the constraint that was released last.
+CONSTRAINTS: Final = {
+    "application": "Its application had not written it",
+    "receive_window": "The window that its receiver offered (RFC 9293, 3.8.6)",
+    "congestion_window": "The sender's congestion window (RFC 5681)",
+    "nagle": "Nagle's algorithm, for less than a full segment (RFC 896; RFC 9293, 3.7.4)",
+    "cork": "A corked socket: less than a full segment waits 200 ms (TCP_CORK, MSG_MORE)",
+    "send_buffer": "The sender's socket buffer, which holds what is not acknowledged",
+    "link": "The slowest link, or a pacer: one serialization behind the segment before",
+    "loss": "The repair of a loss, or a segment that was overtaken",
+}
 
 #: Counts the JSON contract of ``analyze --format json``; it grows when a field changes its meaning.
 SCHEMA_VERSION: Final = 1
@@ -938,6 +951,14 @@ _WAITS: Final = Table(
         ("first_frame", "u64*", "Frame at its start"),
         ("last_frame", "u64*", "Frame at its end; the first again, if none marks it"),
         ("confidence", "f64", "0 to 1"),
+        ("direction", "enum:DIRECTIONS?", "Whose segment waited: the request's or the response's; null: none did"),
+        ("constraint", "enum:CONSTRAINTS?", "What bound the segment that ended it"),
+        ("released_by", "u64?", "Frame of the ACK that released that segment"),
+        ("offset", "u64?", "Where that segment starts in its message"),
+        ("bytes", "u32?", "Its payload"),
+        ("behind_frame", "u64?", "Latest short segment that was outstanding until then"),
+        ("behind_offset", "i64?", "Where that starts, from the start of the message"),
+        ("behind_bytes", "u32?", "Its payload"),
         ("upstream_flow", "u32?^", "Of server.upstream: flow of the proxy's request to its upstream server"),
         ("upstream_transaction", "u32?^", "Of server.upstream: number of that transaction on its flow"),
     ),

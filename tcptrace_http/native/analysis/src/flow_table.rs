@@ -104,7 +104,7 @@ pub struct FlowTable {
     next_number: u32,
     shared_windows: SharedWindows,
     /// Of the core that explains waits by one sender model, while it is compared with the one before.
-    pairs: Option<HostPairs>,
+    pairs: HostPairs,
 }
 
 impl Default for FlowTable {
@@ -129,7 +129,7 @@ impl FlowTable {
             partitions: (0..PARTITIONS).map(|_| Partition::default()).collect(),
             next_number: 0,
             shared_windows: SharedWindows::default(),
-            pairs: HostPairs::if_compared(),
+            pairs: HostPairs::default(),
         }
     }
 
@@ -197,9 +197,8 @@ impl FlowTable {
         let Some(Some(flow)) = self.flows.get_mut(place) else {
             return;
         };
-        if let Some(pairs) = self.pairs.as_mut() {
-            pairs.on_segment(flow, (&key, source_is_low), packet, segment);
-        }
+        self.pairs
+            .on_segment(flow, (&key, source_is_low), packet, segment);
         flow.shares(segment, sharing);
         flow.host_step = host_step;
         flow.counter_is_of_several = self.hosts.counter_is_of_several();

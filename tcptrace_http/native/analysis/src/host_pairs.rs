@@ -12,9 +12,6 @@ use crate::flow::Flow;
 const PAIRS_MAX: usize = 65_536;
 /// Bytes of an IPv4 header without options.
 pub const IP_BYTES: u32 = 20;
-/// The environment variable that chooses the core of one sender model, and its value: for the comparison with the one
-/// before, until that is gone.
-const SWITCH: (&str, &str) = ("TCPTRACE_HTTP_CORE", "new");
 
 /// What all connections between a flow's hosts have shown when its newest packet passed; first that of the flow's first
 /// side.
@@ -36,14 +33,6 @@ pub struct HostPairs {
 }
 
 impl HostPairs {
-    /// Host pairs, if the core that needs them is asked for.
-    #[must_use]
-    pub fn if_compared() -> Option<Self> {
-        let (name, value) = SWITCH;
-        let is_chosen = std::env::var(name).is_ok_and(|it| it == value);
-        is_chosen.then(HostPairs::default)
-    }
-
     /// A segment of `flow` passes, which is told what its hosts have shown. Of the lower host's packets the direction is
     /// the first.
     pub fn on_segment(

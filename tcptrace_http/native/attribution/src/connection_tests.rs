@@ -101,7 +101,7 @@ fn waits(
         (
             wait.cause,
             (length_ns + ROUND_NS) / 1_000_000,
-            wait.released_by,
+            wait.bound.and_then(|it| it.released_by),
         )
     };
     let rounded = explained.waits.iter().map(of);

@@ -8,6 +8,7 @@
 
 #![forbid(unsafe_code)]
 
+mod bound;
 mod causes;
 mod connection;
 #[cfg(test)]
@@ -24,6 +25,7 @@ mod spans;
 mod stream;
 mod transaction;
 
+pub use bound::{Bound, Short};
 pub use connection::{Connection, Facts};
 pub use log::{AckEvent, DataEvent};
 pub use partition::{Moment, Wait};

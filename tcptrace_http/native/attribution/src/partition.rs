@@ -2,6 +2,8 @@
 
 use trace_model::rows::Cause;
 
+use crate::bound::Bound;
+
 /// A moment of the capture and the frame that marks it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Moment {
@@ -42,8 +44,8 @@ pub struct Wait {
     pub cause: Cause,
     pub start: Moment,
     pub end: Moment,
-    /// The frame of the acknowledgment that released what was held.
-    pub released_by: Option<u64>,
+    /// What bound the segment that ended it.
+    pub bound: Option<Bound>,
     pub confidence: f64,
 }
 
@@ -71,15 +73,15 @@ impl Partition {
 
     /// Gives the time up to `moment`; nothing if that has passed.
     pub(crate) fn until(&mut self, moment: Moment, cause: Cause, confidence: f64) {
-        self.released(moment, cause, None, confidence);
+        self.bound(moment, cause, None, confidence);
     }
 
-    /// ... to what an acknowledgment released.
-    pub(crate) fn released(
+    /// ... to what bound a segment.
+    pub(crate) fn bound(
         &mut self,
         moment: Moment,
         cause: Cause,
-        by: Option<u64>,
+        bound: Option<Bound>,
         confidence: f64,
     ) {
         let time_ns = moment.time_ns.min(self.end.time_ns);
@@ -96,12 +98,13 @@ impl Partition {
             .filter(|last| last.cause == cause && cause == Cause::SendLimitedBottleneck);
         if let Some(last) = continued {
             last.end = end;
+            last.bound = bound.or(last.bound);
         } else {
             self.waits.push(Wait {
                 cause,
                 start: self.at,
                 end,
-                released_by: by,
+                bound,
                 confidence,
             });
         }

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use tcptrace_path::receiver::{is_acked_at_once, kind_of, AckKind};
 use tcptrace_path::Route;
 
+use crate::bound::Short;
 use crate::causes::Constraint;
 use crate::log::AckEvent;
 
@@ -31,6 +32,7 @@ pub(crate) struct Ack {
 /// A segment that is not acknowledged.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outstanding {
+    pub(crate) frame: u64,
     pub(crate) start: i64,
     pub(crate) end: i64,
     pub(crate) is_short: bool,
@@ -52,6 +54,8 @@ pub(crate) struct Release {
     pub(crate) waits_for_first: bool,
     /// Nagle's algorithm and the congestion window both explain it.
     pub(crate) is_tied: bool,
+    /// The latest short segment that was outstanding until then.
+    pub(crate) behind: Option<Short>,
 }
 
 /// Acknowledgments on their way to the sender, and segments on theirs.
@@ -205,6 +209,18 @@ impl Acks {
     /// Segments before `snd_nxt` that were not acknowledged by `ack`.
     pub(crate) fn in_flight(&self, ack: i64) -> impl Iterator<Item = &Outstanding> {
         self.outstanding.iter().filter(move |it| it.end > ack)
+    }
+
+    /// The latest short segment before `snd_nxt` that was not acknowledged by `ack`.
+    pub(crate) fn short_in_flight(&self, ack: i64) -> Option<Short> {
+        let short = self.outstanding.iter().rev();
+        let mut short = short.take_while(|it| it.end > ack);
+        let short = short.find(|it| it.is_short)?;
+        Some(Short {
+            frame: short.frame,
+            start: short.start,
+            end: short.end,
+        })
     }
 
     /// What a window that `ack` released waited for: a delayed acknowledgment behind a short segment is a stall of its own,

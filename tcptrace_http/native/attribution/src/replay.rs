@@ -200,6 +200,7 @@ impl<'a> Replay<'a> {
         };
         if data.end > self.state.sender.snd_nxt {
             self.state.sender.acks.on_send(Outstanding {
+                frame: data.frame,
                 start: data.start,
                 end: data.end,
                 is_short: data.end.saturating_sub(data.start) < data.full_bytes,

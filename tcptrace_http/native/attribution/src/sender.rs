@@ -159,6 +159,7 @@ impl Sender {
             is_restarted: false,
             waits_for_first: false,
             is_tied: false,
+            behind: self.acks.short_in_flight(acked_before),
         };
         let edge = self.edges.iter().rev().find(|it| it.frame == ack.frame);
         if let Some(edge) = edge {

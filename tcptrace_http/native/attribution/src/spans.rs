@@ -3,9 +3,10 @@
 use tcptrace_path::receiver::AckKind;
 use tcptrace_path::{Place, Route};
 use tcptrace_sender::congestion::{phase, Phase, Stop};
-use trace_model::rows::Cause;
+use trace_model::rows::{Cause, Constraint};
 
-use crate::causes::{cause, CauseWords};
+use crate::bound::Bound;
+use crate::causes::{cause, word, CauseWords};
 use crate::delivery::Delivered;
 use crate::partition::{ASSUMED, INFERRED, SEEN};
 use crate::recovery::cause_of;
@@ -62,6 +63,14 @@ impl Explainer<'_> {
         let until_ns = departure.there_ns;
         let mut lay = Lay {
             at_ns: since_ns,
+            unbound: Bound {
+                direction: self.words.direction,
+                constraint: Constraint::Application,
+                released_by: None,
+                start: departure.data.start,
+                end: departure.data.end,
+                behind: None,
+            },
             frame: departure.data.frame,
             spans,
         };
@@ -75,7 +84,7 @@ impl Explainer<'_> {
                 Some(repair) if !is_reordered => cause_of(repair),
                 _ => Cause::NetworkReordering,
             };
-            lay.until(until_ns, cause, None, SEEN);
+            lay.until(until_ns, cause, Constraint::Loss, SEEN);
             return (None, Some((cause, came_ns)));
         }
         if let Some(repair) = departure.repair {
@@ -85,8 +94,13 @@ impl Explainer<'_> {
             if held_ns > pace_ns {
                 self.plain(departure, held_ns.min(until_ns), &mut lay);
             }
-            lay.until(pace_ns.min(until_ns), self.words.pace, None, SEEN);
-            lay.until(until_ns, cause_of(repair), None, INFERRED);
+            lay.until(
+                pace_ns.min(until_ns),
+                self.words.pace,
+                Constraint::Link,
+                SEEN,
+            );
+            lay.until(until_ns, cause_of(repair), Constraint::Loss, INFERRED);
             return (None, Some((cause_of(repair), pace_ns)));
         }
         let held = self.plain(departure, until_ns, &mut lay);
@@ -108,19 +122,19 @@ impl Explainer<'_> {
             Place::Receiver => paced_ns.max(it.pass_before_ns.saturating_add(it.queued_ns)),
             Place::Sender => paced_ns.max(it.pass_before_ns.saturating_add(shift_ns)),
         };
-        lay.until(begun_ns.min(until_ns), words.pace, None, SEEN);
+        lay.until(begun_ns.min(until_ns), words.pace, Constraint::Link, SEEN);
         if !it.is_late {
-            lay.until(until_ns, words.pace, None, SEEN);
+            lay.until(until_ns, words.pace, Constraint::Link, SEEN);
             return None;
         }
         let Some(release) = it.release else {
             let is_paced = is_paced(it, self.departures);
-            let cause = if is_paced {
-                words.pace
+            let (cause, constraint) = if is_paced {
+                (words.pace, Constraint::Link)
             } else {
-                words.application
+                (words.application, Constraint::Application)
             };
-            lay.until(until_ns, cause, None, INFERRED);
+            lay.until(until_ns, cause, constraint, INFERRED);
             return None;
         };
         let phase = release.stop.map_or(Phase::SlowStart, |at| {
@@ -146,15 +160,25 @@ impl Explainer<'_> {
         } else {
             INFERRED
         };
-        let by = Some(release.by_frame);
+        let bound = Bound {
+            constraint: word(release.constraint, phase),
+            released_by: Some(release.by_frame),
+            behind: release.behind,
+            ..lay.unbound
+        };
         match release.kind {
             AckKind::Delayed { by_ns } if release.waits_for_first => {
-                lay.until(until_ns.saturating_sub(by_ns), told, by, confidence);
-                lay.until(until_ns, Cause::StallDelayedAckFirstSegment, by, confidence);
+                lay.bound(until_ns.saturating_sub(by_ns), told, bound, confidence);
+                lay.bound(
+                    until_ns,
+                    Cause::StallDelayedAckFirstSegment,
+                    bound,
+                    confidence,
+                );
             }
-            _ => lay.until(until_ns, told, by, confidence),
+            _ => lay.bound(until_ns, told, bound, confidence),
         }
-        Some((told, release.by_frame))
+        Some((told, bound))
     }
 }
 
@@ -186,11 +210,21 @@ fn is_paced(it: &Departure, departures: &[Departure]) -> bool {
 struct Lay<'a> {
     at_ns: i64,
     frame: u64,
+    /// The segment that they lead to.
+    unbound: Bound,
     spans: &'a mut Vec<Span>,
 }
 
 impl Lay<'_> {
-    fn until(&mut self, end_ns: i64, cause: Cause, released_by: Option<u64>, confidence: f64) {
+    fn until(&mut self, end_ns: i64, cause: Cause, constraint: Constraint, confidence: f64) {
+        let bound = Bound {
+            constraint,
+            ..self.unbound
+        };
+        self.bound(end_ns, cause, bound, confidence);
+    }
+
+    fn bound(&mut self, end_ns: i64, cause: Cause, bound: Bound, confidence: f64) {
         if end_ns <= self.at_ns {
             return;
         }
@@ -198,7 +232,7 @@ impl Lay<'_> {
             start_ns: self.at_ns,
             end_ns,
             cause,
-            released_by,
+            bound,
             frame: self.frame,
             confidence,
         });

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use tcptrace_path::Route;
 use trace_model::rows::Cause;
 
+use crate::bound::Bound;
 use crate::causes::{CauseWords, OF_REQUESTS, OF_RESPONSES};
 use crate::log::{AckEvent, DataEvent, Event};
 use crate::replay::{Replay, State};
@@ -36,14 +37,14 @@ pub(crate) struct Span {
     pub(crate) start_ns: i64,
     pub(crate) end_ns: i64,
     pub(crate) cause: Cause,
-    pub(crate) released_by: Option<u64>,
+    pub(crate) bound: Bound,
     /// The segment that came at the end of it.
     pub(crate) frame: u64,
     pub(crate) confidence: f64,
 }
 
-/// What an acknowledgment released: the cause, and the acknowledgment's frame.
-pub(crate) type Held = (Cause, u64);
+/// What an acknowledgment released: the cause, and what bound the segment.
+pub(crate) type Held = (Cause, Bound);
 /// What a loss held up: the cause, and since when.
 pub(crate) type Repaired = (Cause, i64);
 

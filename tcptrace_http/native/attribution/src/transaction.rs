@@ -147,12 +147,12 @@ fn give_spans(
             time_ns: span.end_ns,
             frame: span.frame,
         };
-        let is_filled = filled_ns == Some(span.end_ns) && span.released_by.is_none();
+        let is_filled = filled_ns == Some(span.end_ns) && span.bound.released_by.is_none();
         let cause = match span.cause {
             Cause::ServerDataUnavailable if is_filled => Cause::StallNagleHold,
             cause => cause,
         };
-        partition.released(end.earlier(last), cause, span.released_by, span.confidence);
+        partition.bound(end.earlier(last), cause, Some(span.bound), span.confidence);
     }
     partition.until(last, stream.unexplained(pace), ASSUMED);
 }
@@ -204,7 +204,7 @@ impl Server<'_> {
         let held = self.opening.and_then(|it| it.held);
         match held {
             Some((cause, by)) if cause != Cause::ServerDataUnavailable => {
-                partition.released(before(behind_ns), cause, Some(by), INFERRED);
+                partition.bound(before(behind_ns), cause, Some(by), INFERRED);
             }
             _ if self.opening.is_some_and(|it| it.is_behind_others) && is_at_client => {
                 partition.until(before(behind_ns), Cause::NetworkQueueing, ASSUMED);

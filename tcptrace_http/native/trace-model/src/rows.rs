@@ -257,6 +257,53 @@ impl ClosedBy {
 }
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
+pub enum Constraint {
+    /// Its application had not written it.
+    #[default]
+    Application,
+    /// The window that its receiver offered (RFC 9293, 3.8.6).
+    ReceiveWindow,
+    /// The sender's congestion window (RFC 5681).
+    CongestionWindow,
+    /// Nagle's algorithm, for less than a full segment (RFC 896; RFC 9293, 3.7.4).
+    Nagle,
+    /// A corked socket: less than a full segment waits 200 ms (TCP_CORK, MSG_MORE).
+    Cork,
+    /// The sender's socket buffer, which holds what is not acknowledged.
+    SendBuffer,
+    /// The slowest link, or a pacer: one serialization behind the segment before.
+    Link,
+    /// The repair of a loss, or a segment that was overtaken.
+    Loss,
+}
+impl Constraint {
+    pub const WORDS: &'static [&'static str] = &[
+        "application",
+        "receive_window",
+        "congestion_window",
+        "nagle",
+        "cork",
+        "send_buffer",
+        "link",
+        "loss",
+    ];
+    pub const ALL: &'static [Constraint] = &[
+        Constraint::Application,
+        Constraint::ReceiveWindow,
+        Constraint::CongestionWindow,
+        Constraint::Nagle,
+        Constraint::Cork,
+        Constraint::SendBuffer,
+        Constraint::Link,
+        Constraint::Loss,
+    ];
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        Self::WORDS.get(self as usize).copied().unwrap_or("")
+    }
+}
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
 pub enum Direction {
     #[default]
     ClientToServer,
@@ -7486,6 +7533,22 @@ pub struct WaitRow {
     pub last_frame: u64,
     /// 0 to 1.
     pub confidence: f64,
+    /// Whose segment waited: the request's or the response's; null: none did.
+    pub direction: Option<Direction>,
+    /// What bound the segment that ended it.
+    pub constraint: Option<Constraint>,
+    /// Frame of the ACK that released that segment.
+    pub released_by: Option<u64>,
+    /// Where that segment starts in its message.
+    pub offset: Option<u64>,
+    /// Its payload.
+    pub bytes: Option<u32>,
+    /// Latest short segment that was outstanding until then.
+    pub behind_frame: Option<u64>,
+    /// Where that starts, from the start of the message.
+    pub behind_offset: Option<i64>,
+    /// Its payload.
+    pub behind_bytes: Option<u32>,
 }
 /// Gathers [`WaitRow`]s by column.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -7499,6 +7562,22 @@ pub struct WaitsTable {
     first_frame: Vec<u64>,
     last_frame: Vec<u64>,
     confidence: Vec<f64>,
+    direction: Vec<u8>,
+    direction_validity: Vec<bool>,
+    constraint: Vec<u8>,
+    constraint_validity: Vec<bool>,
+    released_by: Vec<u64>,
+    released_by_validity: Vec<bool>,
+    offset: Vec<u64>,
+    offset_validity: Vec<bool>,
+    bytes: Vec<u32>,
+    bytes_validity: Vec<bool>,
+    behind_frame: Vec<u64>,
+    behind_frame_validity: Vec<bool>,
+    behind_offset: Vec<i64>,
+    behind_offset_validity: Vec<bool>,
+    behind_bytes: Vec<u32>,
+    behind_bytes_validity: Vec<bool>,
 }
 impl WaitsTable {
     #[must_use]
@@ -7519,6 +7598,25 @@ impl WaitsTable {
         self.first_frame.push(row.first_frame);
         self.last_frame.push(row.last_frame);
         self.confidence.push(row.confidence);
+        self.direction.push(row.direction.unwrap_or_default() as u8);
+        self.direction_validity.push(row.direction.is_some());
+        self.constraint
+            .push(row.constraint.unwrap_or_default() as u8);
+        self.constraint_validity.push(row.constraint.is_some());
+        self.released_by.push(row.released_by.unwrap_or_default());
+        self.released_by_validity.push(row.released_by.is_some());
+        self.offset.push(row.offset.unwrap_or_default());
+        self.offset_validity.push(row.offset.is_some());
+        self.bytes.push(row.bytes.unwrap_or_default());
+        self.bytes_validity.push(row.bytes.is_some());
+        self.behind_frame.push(row.behind_frame.unwrap_or_default());
+        self.behind_frame_validity.push(row.behind_frame.is_some());
+        self.behind_offset
+            .push(row.behind_offset.unwrap_or_default());
+        self.behind_offset_validity
+            .push(row.behind_offset.is_some());
+        self.behind_bytes.push(row.behind_bytes.unwrap_or_default());
+        self.behind_bytes_validity.push(row.behind_bytes.is_some());
     }
     #[must_use]
     pub fn into_columns(self) -> Columns {
@@ -7572,6 +7670,54 @@ impl WaitsTable {
                     json_name: None,
                     values: Values::F64(self.confidence),
                     validity: None,
+                },
+                Column {
+                    name: "direction",
+                    json_name: None,
+                    values: Values::Enum(self.direction, Direction::WORDS),
+                    validity: Some(self.direction_validity),
+                },
+                Column {
+                    name: "constraint",
+                    json_name: None,
+                    values: Values::Enum(self.constraint, Constraint::WORDS),
+                    validity: Some(self.constraint_validity),
+                },
+                Column {
+                    name: "released_by",
+                    json_name: None,
+                    values: Values::U64(self.released_by),
+                    validity: Some(self.released_by_validity),
+                },
+                Column {
+                    name: "offset",
+                    json_name: None,
+                    values: Values::U64(self.offset),
+                    validity: Some(self.offset_validity),
+                },
+                Column {
+                    name: "bytes",
+                    json_name: None,
+                    values: Values::U32(self.bytes),
+                    validity: Some(self.bytes_validity),
+                },
+                Column {
+                    name: "behind_frame",
+                    json_name: None,
+                    values: Values::U64(self.behind_frame),
+                    validity: Some(self.behind_frame_validity),
+                },
+                Column {
+                    name: "behind_offset",
+                    json_name: None,
+                    values: Values::I64(self.behind_offset),
+                    validity: Some(self.behind_offset_validity),
+                },
+                Column {
+                    name: "behind_bytes",
+                    json_name: None,
+                    values: Values::U32(self.behind_bytes),
+                    validity: Some(self.behind_bytes_validity),
                 },
             ],
         }

@@ -1,8 +1,10 @@
 //! What a flow tells the core of each segment, and what it is told of its transactions.
 
-use tcptrace_attribution::{AckEvent, Connection, DataEvent, Extent, Facts, Handshake, Moment};
+use tcptrace_attribution::{
+    AckEvent, Bound, Connection, DataEvent, Extent, Facts, Handshake, Moment,
+};
 use tcptrace_tcp::{Class, Side};
-use trace_model::rows::{TransactionRow, WaitRow};
+use trace_model::rows::{Direction, TransactionRow, WaitRow};
 use trace_model::{flags, Packet, Segment};
 
 use super::unacknowledged::Waiting;
@@ -196,6 +198,7 @@ impl Flow {
                     first_frame: wait.start.frame,
                     last_frame: wait.end.frame,
                     confidence: wait.confidence,
+                    ..bound_columns(wait.bound, &facts)
                 });
             }
         }
@@ -241,6 +244,30 @@ impl Flow {
             header_bytes: record.map_or(IP_BYTES, |it| it.header_bytes),
             probe_bytes: record.map_or(IP_BYTES, |it| it.probe_bytes),
         }
+    }
+}
+
+/// What bound the segment that ended a wait; the other columns are not set.
+fn bound_columns(bound: Option<Bound>, facts: &Facts) -> WaitRow {
+    let Some(bound) = bound else {
+        return WaitRow::default();
+    };
+    let message = match bound.direction {
+        Direction::ClientToServer => facts.request,
+        Direction::ServerToClient => facts.response,
+    };
+    let start = message.map_or(bound.start, |it| it.start);
+    let bytes_of = |start: i64, end: i64| u32::try_from(end.saturating_sub(start)).ok();
+    WaitRow {
+        direction: Some(bound.direction),
+        constraint: Some(bound.constraint),
+        released_by: bound.released_by,
+        offset: u64::try_from(bound.start.saturating_sub(start)).ok(),
+        bytes: bytes_of(bound.start, bound.end),
+        behind_frame: bound.behind.map(|it| it.frame),
+        behind_offset: bound.behind.map(|it| it.start.saturating_sub(start)),
+        behind_bytes: bound.behind.and_then(|it| bytes_of(it.start, it.end)),
+        ..WaitRow::default()
     }
 }
 

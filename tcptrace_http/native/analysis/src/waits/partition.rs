@@ -97,6 +97,7 @@ impl Partition {
                 first_frame: self.at.frame,
                 last_frame: frame,
                 confidence,
+                ..WaitRow::default()
             });
         }
         self.at.time_ns = time_ns;
