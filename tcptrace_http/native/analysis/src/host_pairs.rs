@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use tcptrace_path::{HostPair, LinkUse, Serialization};
+use tcptrace_path::{HostPair, LinkUse, RoundTrip, Serialization};
 use tcptrace_tcp::{Key, Side};
 use trace_model::{Packet, Segment};
 
@@ -23,7 +23,7 @@ pub struct PairView {
     /// ... and as acknowledgments do.
     pub links_by_acks: [Serialization; 2],
     /// Least round trips from the capture to each side.
-    pub round_trips_ns: [Option<i64>; 2],
+    pub round_trips: [Option<RoundTrip>; 2],
 }
 
 /// All host pairs, by their addresses.
@@ -51,22 +51,16 @@ impl HostPairs {
         let headers = IP_BYTES.saturating_add(u32::from(segment.header_bytes));
         let bytes = segment.payload_bytes.saturating_add(headers);
         let link = pair.on_packet(!source_is_low, packet.time_ns, bytes);
-        if let Some((gap_ns, bytes)) = flow.ack_pair(side, packet, segment) {
-            pair.on_ack_pair(source_is_low, gap_ns, bytes);
+        if let Some(acked) = flow.newly_acked(side, segment) {
+            pair.on_ack(source_is_low, packet.time_ns, acked, bytes);
         }
         let first_is_low = (side == Side::First) == source_is_low;
-        // The round trip of a side's data leads to the other side.
-        for (half, is_low) in [(&flow.first, first_is_low), (&flow.second, !first_is_low)] {
-            if let Some(rtt_ns) = half.path_rtt_ns {
-                pair.on_round_trip(!is_low, rtt_ns);
-            }
-        }
         let of_both = [first_is_low, !first_is_low];
         flow.pair = PairView {
             link,
             links: of_both.map(|is_low| pair.serialization(!is_low)),
             links_by_acks: of_both.map(|is_low| pair.serialization_by_acks(!is_low)),
-            round_trips_ns: of_both.map(|is_low| pair.round_trip_ns(is_low)),
+            round_trips: of_both.map(|is_low| pair.round_trip(is_low)),
         };
     }
 }

@@ -35,7 +35,7 @@ pub struct Facts {
     pub links_by_acks: [Serialization; 2],
     /// Bytes of a packet without payload.
     pub header_bytes: u32,
-    /// Bytes of the packets of the handshake.
+    /// Bytes of the packets on which the longer round trip was measured, there and back.
     pub probe_bytes: u32,
 }
 
@@ -88,10 +88,11 @@ impl Connection {
     pub fn explain(&mut self, facts: &Facts) -> Explained {
         self.bound_link(facts);
         let (up, down) = routes(facts, self.link_at_most);
+        let end = |message: Option<Extent>| message.map_or(i64::MAX, |it| it.end);
         self.side(facts.client_is_second)
-            .explain(&up, Words::Requests);
+            .explain(end(facts.request), &up, Words::Requests);
         self.side(!facts.client_is_second)
-            .explain(&down, Words::Responses);
+            .explain(end(facts.response), &down, Words::Responses);
         let exchange = Exchange {
             request: facts.request,
             response: facts.response,
@@ -147,6 +148,7 @@ fn routes(facts: &Facts, link_at_most: Option<Serialization>) -> (Route, Route) 
         link,
         link_at_most,
         probe_bytes: facts.probe_bytes,
+        ack_bytes: facts.header_bytes,
     };
     let down = Route {
         place: places.1,

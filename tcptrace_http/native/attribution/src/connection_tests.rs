@@ -93,7 +93,7 @@ fn waits(
         links: [FAST; 2],
         links_by_acks: Default::default(),
         header_bytes: 40,
-        probe_bytes: 40,
+        probe_bytes: 80,
     };
     let explained = connection.explain(&facts);
     let of = |wait: &crate::partition::Wait| {

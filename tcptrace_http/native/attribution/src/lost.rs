@@ -14,9 +14,11 @@ pub(crate) fn lost_originals(log: &[Event], route: &Route) -> Vec<usize> {
             snd_nxt = snd_nxt.max(copy.end);
             continue;
         }
-        let too_soon_ns = copy
-            .time_ns
-            .saturating_add(route.to_receiver_ns.saturating_mul(3) / 4);
+        let there_ns = route
+            .to_receiver_ns
+            .saturating_add(copy.link_queue_ns)
+            .saturating_add(route.link.longer_ns(copy.packet_bytes, route.ack_bytes));
+        let too_soon_ns = copy.time_ns.saturating_add(there_ns.saturating_mul(3) / 4);
         let later = log.iter().skip(place).filter_map(|event| match event {
             Event::Ack(ack) => Some(ack),
             Event::Data(_) => None,
@@ -27,7 +29,7 @@ pub(crate) fn lost_originals(log: &[Event], route: &Route) -> Vec<usize> {
         }
         let mut earlier = log.iter().enumerate().take(place).rev();
         let original = earlier.find(|(_, event)| {
-            matches!(event, Event::Data(data) if data.start < copy.end && data.end > copy.start && !data.is_probe)
+            matches!(event, Event::Data(data) if data.start <= copy.start && data.end > copy.start && !data.is_probe)
         });
         lost.extend(original.map(|(place, _)| place));
     }

@@ -1,5 +1,7 @@
 //! Replays a log: acknowledgments reach the sender, segments leave it and come to the receiver.
 
+use std::collections::VecDeque;
+
 use tcptrace_path::{Place, Route};
 use tcptrace_sender::timers::{Repair, PROBE_MIN_NS};
 
@@ -39,7 +41,8 @@ pub(crate) struct Departure {
     pub(crate) repair: Option<Repair>,
     /// Of a repair of data that the capture never saw before: when an acknowledgment had released that.
     pub(crate) held_until_ns: Option<i64>,
-    pub(crate) is_behind_others: bool,
+    /// Since when the link had been busy, behind whose packets it stood.
+    pub(crate) queued_since_ns: Option<i64>,
     /// How long it stood behind them.
     pub(crate) queued_ns: i64,
     pub(crate) delivered: Option<(i64, Delivered)>,
@@ -84,6 +87,15 @@ impl Timing {
         }
     }
 
+    /// Since when the link had been busy, if the segment followed other packets on it at once.
+    fn queued_since_ns(&self, data: &DataEvent, route: &Route) -> Option<i64> {
+        let is_behind = route.link.is_known() && self.late_ns <= route.tolerance_ns();
+        let since_ns = data.link_busy_since_ns;
+        is_behind
+            .then_some(since_ns)
+            .filter(|since_ns| *since_ns < data.time_ns)
+    }
+
     /// The acknowledgment that the segment answers.
     fn answered(&self, data: &DataEvent, sender: &Sender, route: &Route) -> Option<Answered> {
         let (pass_ns, bytes) = (data.time_ns, data.packet_bytes);
@@ -120,30 +132,41 @@ pub(crate) struct Replay<'a> {
     route: &'a Route,
     state: &'a mut State,
     words: Words,
+    /// Acknowledgments of something new: up to where, and when.
+    acked: &'a VecDeque<(i64, i64)>,
     departures: Vec<Departure>,
 }
 
 impl<'a> Replay<'a> {
-    pub(crate) fn new(route: &'a Route, state: &'a mut State, words: Words) -> Self {
+    pub(crate) fn new(
+        route: &'a Route,
+        state: &'a mut State,
+        words: Words,
+        acked: &'a VecDeque<(i64, i64)>,
+    ) -> Self {
         Replay {
             route,
             state,
             words,
+            acked,
             departures: Vec::new(),
         }
     }
 
-    /// Replays `log`, and explains it.
-    pub(crate) fn run(mut self, log: &[Event]) -> Explained {
+    /// Replays `log` up to its event `last`, and explains it; what follows tells what was lost.
+    pub(crate) fn run(mut self, log: &[Event], last: usize) -> Explained {
         let sees_losses = self.route.place == Place::Sender && !self.tells_departures();
         let lost = if sees_losses {
             lost_originals(log, self.route)
         } else {
             Vec::new()
         };
-        for (place, event) in log.iter().enumerate() {
+        for (place, event) in log.iter().enumerate().take(last.saturating_add(1)) {
             match event {
-                Event::Ack(ack) => self.state.sender.acks.on_event(ack, self.route),
+                Event::Ack(ack) => {
+                    self.state.sender.acks.on_event(ack, self.route);
+                    self.state.receiver.on_acked(ack.ack);
+                }
                 Event::Data(data) => {
                     self.take_acks(data.time_ns);
                     if data.is_probe {
@@ -231,7 +254,7 @@ impl<'a> Replay<'a> {
             release: waited.release,
             repair: waited.repair,
             held_until_ns: waited.held_until_ns,
-            is_behind_others: timing.is_queued,
+            queued_since_ns: timing.queued_since_ns(data, self.route),
             queued_ns,
             delivered,
             last_arrival_ns,
@@ -272,6 +295,7 @@ impl<'a> Replay<'a> {
         let sighting = Sighting {
             start: data.start,
             end: data.end,
+            packet_bytes: data.packet_bytes,
             pass_ns: data.time_ns,
             snd_nxt: snd_nxt.max(data.end),
             is_clocked,
@@ -283,20 +307,31 @@ impl<'a> Replay<'a> {
         waited
     }
 
+    /// When all before `end` was acknowledged: it was there by then.
+    fn acked_ns(&self, end: i64) -> i64 {
+        let at = self.acked.partition_point(|(acked, _)| *acked < end);
+        self.acked.get(at).map_or(i64::MAX, |(_, time_ns)| *time_ns)
+    }
+
     /// When a segment is at its receiver, as an acknowledgment tells that the capture sees.
     fn arrival_ns(&self, data: &DataEvent) -> i64 {
         let link = self.route.link;
         match self.route.place {
             Place::Receiver => data.time_ns,
-            Place::Sender => data
-                .time_ns
-                .saturating_add(self.route.to_receiver_ns)
-                .saturating_add(link.longer_ns(data.packet_bytes, self.route.probe_bytes))
-                .max(
-                    self.state
-                        .last_there_ns
-                        .saturating_add(link.time_ns(data.packet_bytes)),
-                ),
+            Place::Sender => self.acked_ns(data.end).min(
+                data.time_ns
+                    .saturating_add(data.link_queue_ns)
+                    .saturating_add(self.route.to_receiver_ns)
+                    .saturating_add(link.longer_ns(
+                        data.packet_bytes.saturating_add(self.route.ack_bytes),
+                        self.route.probe_bytes,
+                    ))
+                    .max(
+                        self.state
+                            .last_there_ns
+                            .saturating_add(link.time_ns(data.packet_bytes)),
+                    ),
+            ),
         }
     }
 

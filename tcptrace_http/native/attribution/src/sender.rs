@@ -45,6 +45,8 @@ pub(crate) struct Sender {
     new_acks: u32,
     epoch: u32,
     had_loss: bool,
+    /// Most bytes in flight, whatever was lost.
+    largest_bytes: i64,
     idle: Option<Idle>,
     /// An idle period ended that may have been a restart; the first stop behind it tells.
     pending_idle: Option<Idle>,
@@ -79,7 +81,7 @@ impl Sender {
             self.window.on_ack(bytes, i64::MAX);
             self.snd_una = ack.ack;
         } else if ack.payload_bytes == 0 && same_window && ack.ack < self.snd_nxt {
-            self.recovery.on_duplicate(ack.ack, ack.at_ns);
+            self.recovery.on_duplicate(ack.ack, ack.has_sack, ack.at_ns);
         }
         self.last_ack = Some(*ack);
     }
@@ -126,6 +128,7 @@ impl Sender {
         self.nagle
             .on_send(candidate, self.snd_una, &mut self.run_began_idle);
         let flight = data.end.saturating_sub(self.snd_una);
+        self.largest_bytes = self.largest_bytes.max(flight);
         let segments = self.acks.in_flight(self.snd_una).count().saturating_add(1);
         self.window
             .on_flight(flight, u32::try_from(segments).unwrap_or(u32::MAX));
@@ -234,6 +237,7 @@ impl Sender {
             acks: self.new_acks,
             epoch: self.epoch,
             had_loss: self.had_loss,
+            largest_bytes: self.largest_bytes,
         });
     }
 }

@@ -37,7 +37,7 @@ impl Explainer<'_> {
                     packet_bytes: departure.data.packet_bytes,
                     held,
                     repaired,
-                    is_behind_others: departure.is_behind_others,
+                    queued_since_ns: departure.queued_since_ns,
                 });
             } else if let Some(repair) = departure.repair {
                 explained.copies.push(Copy {
@@ -76,9 +76,17 @@ impl Explainer<'_> {
         };
         let behind = delivered
             .behind
-            .and_then(|(time_ns, number)| Some((time_ns, self.departures.get(number)?)));
+            .and_then(|(time_ns, number)| Some((time_ns, (number, self.departures.get(number)?))));
         if let Some((came_ns, first)) = behind.filter(|_| departure.repair.is_some()) {
-            self.plain(first, came_ns.min(until_ns), &mut lay);
+            // What the lost one had waited for ended with it.
+            let mut earlier = self.departures.iter().take(first.0).rev();
+            let original = earlier.find(|it| it.data.start <= departure.data.start);
+            let original =
+                original.filter(|it| it.delivered.is_none() && it.data.end > departure.data.start);
+            match original {
+                Some(it) => self.plain(it, it.there_ns.min(until_ns), &mut lay),
+                None => self.plain(first.1, came_ns.min(until_ns), &mut lay),
+            };
             let is_reordered = until_ns.saturating_sub(came_ns) < self.route.to_sender_ns / 2;
             let cause = match departure.repair {
                 Some(repair) if !is_reordered => cause_of(repair),

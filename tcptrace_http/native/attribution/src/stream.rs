@@ -60,8 +60,8 @@ pub(crate) struct Arrival {
     pub(crate) held: Option<Held>,
     /// A loss held it up since then.
     pub(crate) repaired: Option<Repaired>,
-    /// The link carried other packets right before it.
-    pub(crate) is_behind_others: bool,
+    /// Since when the link had been busy, behind whose packets it stood.
+    pub(crate) queued_since_ns: Option<i64>,
 }
 
 /// Data that was sent again.
@@ -128,13 +128,15 @@ impl Stream {
         }
     }
 
-    /// Replays the log, and keeps what it explains.
-    pub(crate) fn explain(&mut self, route: &Route, words: Words) {
-        if self.log.is_empty() {
+    /// Replays the log up to the last segment of a message that ends at `end`, and keeps what it explains.
+    pub(crate) fn explain(&mut self, end: i64, route: &Route, words: Words) {
+        let is_of_message = |event: &Event| matches!(event, Event::Data(data) if data.start < end);
+        let Some(last) = self.log.iter().rposition(is_of_message) else {
             return;
-        }
+        };
         let log = std::mem::take(&mut self.log);
-        let explained = Replay::new(route, &mut self.state, words).run(&log);
+        let replay = Replay::new(route, &mut self.state, words, &self.acked);
+        let explained = replay.run(&log, last);
         self.copies.extend(explained.copies);
         self.spans.extend(explained.spans);
         self.arrivals.extend(explained.arrivals);
@@ -145,7 +147,7 @@ impl Stream {
             self.arrivals.pop_front();
         }
         self.log = log;
-        self.log.clear();
+        self.log.drain(..=last);
     }
 
     /// The delivery of the byte at `offset`.

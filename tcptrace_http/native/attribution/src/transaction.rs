@@ -206,10 +206,20 @@ impl Server<'_> {
             Some((cause, by)) if cause != Cause::ServerDataUnavailable => {
                 partition.bound(before(behind_ns), cause, Some(by), INFERRED);
             }
-            _ if self.opening.is_some_and(|it| it.is_behind_others) && is_at_client => {
-                partition.until(before(behind_ns), Cause::NetworkQueueing, ASSUMED);
+            _ => {
+                // A link that was busy until then may have held the answer up, but no longer than it was busy.
+                let since_ns = self.opening.and_then(|it| it.queued_since_ns);
+                if let Some(since_ns) = since_ns.filter(|_| is_at_client) {
+                    let by_ns = since_ns.min(before(behind_ns).time_ns);
+                    let by = Moment {
+                        time_ns: by_ns,
+                        frame: self.came.frame,
+                    };
+                    partition.until(by, Cause::ServerThink, INFERRED);
+                    partition.until(before(behind_ns), Cause::NetworkQueueing, ASSUMED);
+                }
+                partition.until(before(behind_ns), Cause::ServerThink, INFERRED);
             }
-            _ => partition.until(before(behind_ns), Cause::ServerThink, INFERRED),
         }
         let behind_path_ns = size_ns.saturating_add(repair_ns);
         partition.until(before(behind_path_ns), Cause::NetworkPropagation, INFERRED);

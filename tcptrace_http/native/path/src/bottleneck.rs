@@ -54,6 +54,11 @@ impl Serialization {
     }
 
     #[must_use]
+    pub const fn picoseconds(self) -> u64 {
+        self.picoseconds_per_byte
+    }
+
+    #[must_use]
     pub fn is_known(self) -> bool {
         self.picoseconds_per_byte > 0
     }

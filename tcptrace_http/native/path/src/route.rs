@@ -27,8 +27,10 @@ pub struct Route {
     pub link: Serialization,
     /// ... at most, while it is not known.
     pub link_at_most: Option<Serialization>,
-    /// Bytes of the packets on which the round trips were measured: the handshake's.
+    /// Bytes of the packets on which the longer round trip was measured, there and back.
     pub probe_bytes: u32,
+    /// Bytes of a packet without payload.
+    pub ack_bytes: u32,
 }
 
 impl Route {
@@ -39,7 +41,7 @@ impl Route {
             Place::Sender => 0,
             Place::Receiver => {
                 let own_ns = self.link.time_ns(ack_bytes.saturating_add(packet_bytes));
-                own_ns.saturating_sub(self.link.time_ns(self.probe_bytes.saturating_mul(2)))
+                own_ns.saturating_sub(self.link.time_ns(self.probe_bytes))
             }
         };
         ack_ns
@@ -52,8 +54,7 @@ impl Route {
     pub fn least_round_trip_ns(&self) -> i64 {
         let more_ns = self
             .link
-            .longer_ns(self.probe_bytes, LEAST_BYTES)
-            .saturating_mul(2);
+            .longer_ns(self.probe_bytes, LEAST_BYTES.saturating_mul(2));
         self.round_trip_ns().saturating_sub(more_ns).max(0)
     }
 

@@ -1,8 +1,11 @@
 //! What a flow tells the core of each segment, and what it is told of its transactions.
 
+use std::collections::VecDeque;
+
 use tcptrace_attribution::{
     AckEvent, Bound, Connection, DataEvent, Extent, Facts, Handshake, Moment,
 };
+use tcptrace_path::Acknowledged;
 use tcptrace_tcp::{Class, Side};
 use trace_model::rows::{Direction, TransactionRow, WaitRow};
 use trace_model::{flags, Packet, Segment};
@@ -13,26 +16,31 @@ use crate::host_pairs::IP_BYTES;
 use crate::recoveries::Span;
 use crate::tables::Tables;
 
-/// A lone segment that is acknowledged later may have met the timer of delayed acknowledgments.
-const PROMPT_NS: i64 = 8_000_000;
+/// Segments of which is remembered what the link had carried by their end.
+const SENT_MAX: usize = 1024;
 
-/// The newest acknowledgment of something new.
-#[derive(Clone, Copy, Debug, Default)]
-struct LastAck {
-    time_ns: i64,
-    /// When the last segment that it acknowledged had passed.
-    sent_ns: i64,
+/// A segment that was not sent before, and where it ends in its stream.
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    end: i64,
+    packet: Acknowledged,
+}
+
+/// What a side has sent, and how far.
+#[derive(Debug, Default)]
+struct SentBefore {
+    outstanding: VecDeque<Sent>,
+    highest: i64,
 }
 
 /// The record of a flow's segments.
 #[derive(Debug, Default)]
 pub struct Record {
     connection: Connection,
-    /// Bytes of the handshake's packets, and of those without payload since.
-    probe_bytes: u32,
+    /// Bytes of packets without payload since the handshake.
     header_bytes: u32,
     /// Of the first side's data, and of the other's.
-    last_acks: [LastAck; 2],
+    sent: [SentBefore; 2],
 }
 
 impl Record {
@@ -41,11 +49,22 @@ impl Record {
         self.connection.held_bytes() as u64
     }
 
-    fn last_ack(&mut self, side: Side) -> &mut LastAck {
-        let [first, second] = &mut self.last_acks;
+    fn sent(&mut self, side: Side) -> &mut SentBefore {
+        let [first, second] = &mut self.sent;
         match side {
             Side::First => first,
             Side::Second => second,
+        }
+    }
+
+    /// What is sent again tells by its acknowledgment nothing of when it was there (Karn's algorithm, RFC 6298, 3).
+    fn on_sent(&mut self, side: Side, sent: Sent) {
+        let before = self.sent(side);
+        if sent.end <= before.highest || before.outstanding.len() >= SENT_MAX {
+            before.outstanding.clear();
+        } else {
+            before.highest = sent.end;
+            before.outstanding.push_back(sent);
         }
     }
 }
@@ -78,8 +97,16 @@ impl Flow {
         };
         let headers = u32::from(segment.header_bytes).saturating_add(IP_BYTES);
         let packet_bytes = segment.payload_bytes.saturating_add(headers);
-        if segment.has(flags::SYN) {
-            record.probe_bytes = record.probe_bytes.max(headers);
+        let has_syn = segment.has(flags::SYN);
+        if has_syn || segment.payload_bytes > 0 {
+            let first = start.saturating_add(i64::from(has_syn));
+            let packet = Acknowledged {
+                time_ns: packet.time_ns,
+                bytes: packet_bytes,
+                carried: link.carried,
+            };
+            let end = first.saturating_add(i64::from(segment.payload_bytes));
+            record.on_sent(side, Sent { end, packet });
         }
         if segment.payload_bytes > 0 {
             record.header_bytes = headers;
@@ -98,6 +125,7 @@ impl Flow {
                 packet_bytes,
                 link_before_ns: link.before_ns,
                 link_busy_since_ns: link.busy_since_ns,
+                link_queue_ns: link.queued_ns,
                 missing_before,
                 has_fin: segment.has(flags::FIN),
                 is_probe: class.is_window_probe || class.is_keep_alive,
@@ -119,61 +147,18 @@ impl Flow {
         }
     }
 
-    /// The distance of an acknowledgment from the one before it, and the bytes of the packets that it covers, if all of
-    /// these followed each other on the bottleneck.
-    pub fn ack_pair(
-        &mut self,
-        side: Side,
-        packet: &Packet<'_>,
-        segment: &Segment<'_>,
-    ) -> Option<(i64, u32)> {
-        if !segment.has(flags::ACK) {
-            return None;
-        }
+    /// The newest segment that an acknowledgment of `side` covers, if it covers it exactly.
+    pub fn newly_acked(&mut self, side: Side, segment: &Segment<'_>) -> Option<Acknowledged> {
         let (_, peer) = self.halves(side);
         let ack = peer.offset_of_ack(segment.ack);
-        if ack <= peer.acked || ack > peer.next {
-            return None;
-        }
-        let (mut count, mut end, mut latest_ns, mut first_ns) = (0_u32, 0, 0, i64::MAX);
-        for it in peer.outstanding.iter().take_while(|it| it.end <= ack) {
-            count = count.saturating_add(1);
-            end = it.end;
-            latest_ns = it.time_ns;
-            first_ns = first_ns.min(it.time_ns);
-        }
-        let next = peer.outstanding.iter().find(|it| it.end > ack);
-        let next_ns = next.map(|next| next.time_ns);
-        let (acked, rtt_ns) = (peer.acked, peer.path_rtt_ns);
         let record = self.record.as_mut()?;
-        let headers = record.header_bytes;
-        let this = LastAck {
-            time_ns: packet.time_ns,
-            sent_ns: latest_ns,
-        };
-        let before = std::mem::replace(record.last_ack(side.other()), this);
-        let is_pure = segment.payload_bytes == 0 && segment.options.sack.as_slice().is_empty();
-        if before.time_ns == 0 || end != ack || !is_pure || acked <= 1 {
-            return None;
+        let mut newest = None;
+        let sent = &mut record.sent(side.other()).outstanding;
+        while let Some(it) = sent.front().filter(|it| it.end <= ack) {
+            newest = (it.end == ack).then_some(it.packet);
+            sent.pop_front();
         }
-        let bytes = u32::try_from(ack.saturating_sub(acked)).ok()?;
-        let bytes = bytes.saturating_add(count.saturating_mul(headers));
-        let gap_ns = packet.time_ns.saturating_sub(before.time_ns);
-        let apart_ns = latest_ns.saturating_sub(before.sent_ns);
-        // The segment behind it was on its way as well: on a fast link that would have been acknowledged with it.
-        let has_next = next_ns.is_some_and(|next_ns| next_ns <= before.time_ns);
-        let is_prompt = count >= 2 || gap_ns < PROMPT_NS || has_next;
-        if latest_ns <= before.time_ns && apart_ns <= gap_ns / 2 && is_prompt {
-            return Some((gap_ns, bytes));
-        }
-        // Two segments that left at once onto an idle path are acknowledged at once.
-        let is_burst = count >= 2 && first_ns >= before.time_ns && latest_ns == first_ns;
-        let rtt_ns = rtt_ns.filter(|_| is_burst)?;
-        let link_ns = packet
-            .time_ns
-            .saturating_sub(first_ns)
-            .saturating_sub(rtt_ns);
-        Some((link_ns, bytes.saturating_sub(headers)))
+        newest.filter(|_| segment.has(flags::ACK))
     }
 
     /// Writes a transaction and its waits, as the core explains them.
@@ -207,17 +192,20 @@ impl Flow {
 
     /// What is known of a transaction that is over.
     fn facts(&self, row: &TransactionRow, request: Option<Span>, response: Option<Span>) -> Facts {
-        let path = self.quickest_path();
-        let [first_ns, second_ns] = self.pair.round_trips_ns;
+        let [first, second] = self.pair.round_trips.map(Option::unwrap_or_default);
         let by_role = |pair: [_; 2]| match (self.client, pair) {
             (Side::First, pair) => pair,
             (Side::Second, [first, second]) => [second, first],
         };
-        let (client_ns, server_ns) = match self.client {
-            Side::First => (first_ns, second_ns),
-            Side::Second => (second_ns, first_ns),
+        let (to_client, to_server) = match self.client {
+            Side::First => (first, second),
+            Side::Second => (second, first),
         };
-        let least = |one: Option<i64>, other: Option<i64>| one.into_iter().chain(other).min();
+        let longer = if to_server.time_ns < to_client.time_ns {
+            to_client
+        } else {
+            to_server
+        };
         let handshake = Handshake {
             begun: self.setup.begun().map(of_core),
             resent: self.setup.resent().map(of_core),
@@ -237,12 +225,14 @@ impl Flow {
                 response,
             ),
             handshake: (row.index == 0).then_some(handshake),
-            to_server_ns: least(path.to_server_ns, server_ns).unwrap_or(0),
-            to_client_ns: least(path.to_client_ns, client_ns).unwrap_or(0),
+            to_server_ns: self
+                .round_trip_behind_local_acks_ns()
+                .unwrap_or(to_server.time_ns),
+            to_client_ns: to_client.time_ns,
             links: by_role(self.pair.links),
             links_by_acks: by_role(self.pair.links_by_acks),
             header_bytes: record.map_or(IP_BYTES, |it| it.header_bytes),
-            probe_bytes: record.map_or(IP_BYTES, |it| it.probe_bytes),
+            probe_bytes: longer.bytes,
         }
     }
 }
