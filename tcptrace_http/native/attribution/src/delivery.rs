@@ -42,6 +42,12 @@ impl Receiver {
         self.behind.is_some_and(|(came_ns, _)| came_ns <= time_ns)
     }
 
+    /// Whether all from `start` to `end` has come.
+    pub(crate) fn has(&self, start: i64, end: i64) -> bool {
+        let mut beyond = self.beyond.iter();
+        end <= self.rcv_nxt || beyond.any(|(begins, ends)| *begins <= start && end <= *ends)
+    }
+
     /// Bytes from `start` to `end` come; `number` is remembered if a hole is before them.
     pub(crate) fn on_arrival(
         &mut self,

@@ -34,6 +34,8 @@ pub(crate) struct Sighting {
     pub(crate) is_queued: bool,
     /// Data behind it had come.
     pub(crate) has_hole: bool,
+    /// The receiver has all of it: a probe, or a copy that was not needed.
+    pub(crate) is_had: bool,
 }
 
 /// Duplicate acknowledgments as they reach the sender, and the recovery that is in progress.
@@ -106,7 +108,9 @@ impl Recovery {
         } else {
             Repair::TailLoss
         };
-        self.episode = Some((repair, it.snd_nxt));
+        if !it.is_had {
+            self.episode = Some((repair, it.snd_nxt));
+        }
         repair
     }
 }
@@ -144,6 +148,7 @@ mod tests {
             is_clocked: false,
             is_queued: false,
             has_hole: false,
+            is_had: false,
         }
     }
 

@@ -301,6 +301,7 @@ impl<'a> Replay<'a> {
             is_clocked,
             is_queued: timing.late_ns <= tolerance_ns,
             has_hole: self.state.receiver.has_hole(data.time_ns),
+            is_had: self.state.receiver.has(data.start, data.end),
         };
         waited.repair = Some(sender.recovery.on_repair(&sighting, route));
         sender.on_loss();

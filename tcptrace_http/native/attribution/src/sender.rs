@@ -105,6 +105,7 @@ impl Sender {
         is_late: bool,
         route: &Route,
     ) -> Option<Release> {
+        self.snd_una = self.snd_una.max(1);
         let length = data.end.saturating_sub(data.start);
         let candidate = Candidate {
             end: data.end,
@@ -123,7 +124,9 @@ impl Sender {
         let release =
             answered.and_then(|(ack, before)| self.release(data, candidate, &ack, before.as_ref()));
         if is_late || was_idle {
-            self.run_began_idle = was_idle;
+            // The acknowledgment of all that was outstanding leaves the sender idle as well.
+            let leaves_idle = answered.is_some_and(|(ack, _)| ack.ack >= self.snd_nxt);
+            self.run_began_idle = was_idle || leaves_idle;
         }
         self.nagle
             .on_send(candidate, self.snd_una, &mut self.run_began_idle);

@@ -11,8 +11,6 @@ const SAME_SHARE: u64 = 24;
 const CONFIRMED: u32 = 2;
 /// A packet that is smaller is mostly headers, and its gap mostly jitter.
 const PACKET_BYTES_MIN: u32 = 200;
-/// A candidate that recurs less often than this part of the most frequent one is chance.
-const FREQUENT_SHARE: u32 = 4;
 const PICOSECONDS: i64 = 1000;
 
 /// Serialization time per byte.
@@ -80,6 +78,16 @@ pub struct Bottleneck {
 impl Bottleneck {
     /// Two packets followed each other, the second one of `bytes` after `gap_ns`.
     pub fn on_pair(&mut self, gap_ns: i64, bytes: u32) {
+        self.on_sample(gap_ns, bytes, 1);
+    }
+
+    /// An acknowledgment shows that `bytes` took `took_ns` at most; if it may have been delayed, others must confirm it.
+    pub fn on_bound(&mut self, took_ns: i64, bytes: u32, may_be_delayed: bool) {
+        let weight = if may_be_delayed { 1 } else { CONFIRMED };
+        self.on_sample(took_ns, bytes, weight);
+    }
+
+    fn on_sample(&mut self, gap_ns: i64, bytes: u32, weight: u32) {
         if bytes < PACKET_BYTES_MIN {
             return;
         }
@@ -94,7 +102,7 @@ impl Bottleneck {
             it.picoseconds_per_byte.abs_diff(found) <= it.picoseconds_per_byte / SAME_SHARE
         });
         if let Some(same) = same {
-            same.count = same.count.saturating_add(1);
+            same.count = same.count.saturating_add(weight);
             same.picoseconds_per_byte = same.picoseconds_per_byte.min(found);
             return;
         }
@@ -114,7 +122,7 @@ impl Bottleneck {
         }
         let candidate = Candidate {
             picoseconds_per_byte: found,
-            count: 1,
+            count: weight,
         };
         self.candidates.insert(at, candidate);
     }
@@ -125,18 +133,6 @@ impl Bottleneck {
         let confirmed = self.candidates.iter().find(|it| it.count >= CONFIRMED);
         Serialization {
             picoseconds_per_byte: confirmed.map_or(0, |it| it.picoseconds_per_byte),
-        }
-    }
-
-    /// The least dispersion among those that recurred about as often as the most frequent one: a delayed
-    /// acknowledgment makes the next gap too short, but seldom by as much.
-    #[must_use]
-    pub fn frequent(&self) -> Serialization {
-        let most = self.candidates.iter().map(|it| it.count).max().unwrap_or(0);
-        let least = (most / FREQUENT_SHARE).saturating_add(CONFIRMED);
-        let frequent = self.candidates.iter().find(|it| it.count >= least);
-        Serialization {
-            picoseconds_per_byte: frequent.map_or(0, |it| it.picoseconds_per_byte),
         }
     }
 }
@@ -158,16 +154,5 @@ mod tests {
         bottleneck.on_pair(OF_1500_BYTES_NS, 1500);
         bottleneck.on_pair(OF_1500_BYTES_NS, 1500);
         assert_eq!(bottleneck.serialization().time_ns(1500), OF_1500_BYTES_NS);
-    }
-
-    #[test]
-    fn rare_short_gaps_of_acknowledgments_are_chance() {
-        let mut bottleneck = Bottleneck::default();
-        for _ in 0..20 {
-            bottleneck.on_pair(OF_1500_BYTES_NS, 1500);
-        }
-        bottleneck.on_pair(OF_1500_BYTES_NS / 2, 1500);
-        bottleneck.on_pair(OF_1500_BYTES_NS / 2, 1500);
-        assert_eq!(bottleneck.frequent().time_ns(1500), OF_1500_BYTES_NS);
     }
 }

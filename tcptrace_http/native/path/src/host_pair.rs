@@ -1,11 +1,15 @@
 //! What all connections between two hosts share: their path, and what a sender keeps per host (RFC 2140).
 
 use crate::bursts::Bursts;
+use crate::receiver::DELAY_MIN_NS;
 use crate::{Bottleneck, Serialization};
 
 /// Packets that are further apart than the link needs by such a part, and so much, leave it idle.
 const BUSY_SHARE: i64 = 8;
 const BUSY_SLACK_NS: i64 = 20_000;
+
+/// An acknowledgment of so much is none of one segment alone, which a receiver may delay (RFC 5681, section 4.2).
+const AT_ONCE_BYTES: u32 = 2_500;
 
 /// The link's use when a packet passes.
 #[derive(Clone, Copy, Debug, Default)]
@@ -125,7 +129,8 @@ impl HostPair {
             least.bytes,
         );
         if let Some((took_ns, bytes)) = bound {
-            direction.by_acks.on_pair(took_ns, bytes);
+            let may_be_delayed = bytes < AT_ONCE_BYTES && took_ns >= DELAY_MIN_NS;
+            direction.by_acks.on_bound(took_ns, bytes, may_be_delayed);
         }
     }
 
