@@ -27,11 +27,17 @@ pub(crate) fn lost_originals(log: &[Event], route: &Route) -> Vec<usize> {
         if later.any(|ack| ack.ack >= copy.end) {
             continue;
         }
-        let mut earlier = log.iter().enumerate().take(place).rev();
-        let original = earlier.find(|(_, event)| {
-            matches!(event, Event::Data(data) if data.start <= copy.start && data.end > copy.start && !data.is_probe)
+        let before = log.iter().enumerate().take(place).rev();
+        let mut before = before.filter_map(|(place, event)| match event {
+            Event::Data(data) if !data.is_probe => Some((place, data)),
+            _ => None,
         });
-        lost.extend(original.map(|(place, _)| place));
+        // What begins in a segment needed it; what ends with it may have.
+        let original = before
+            .clone()
+            .find(|(_, it)| it.start <= copy.start && it.end > copy.start);
+        let within = before.find(|(_, it)| it.start > copy.start && it.end == copy.end);
+        lost.extend(original.into_iter().chain(within).map(|(place, _)| place));
     }
     lost.sort_unstable();
     lost.dedup();

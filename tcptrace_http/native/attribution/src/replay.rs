@@ -41,6 +41,8 @@ pub(crate) struct Departure {
     pub(crate) repair: Option<Repair>,
     /// Of a repair of data that the capture never saw before: when an acknowledgment had released that.
     pub(crate) held_until_ns: Option<i64>,
+    /// Other connections' packets were right before it.
+    pub(crate) is_behind_others: bool,
     /// Since when the link had been busy, behind whose packets it stood.
     pub(crate) queued_since_ns: Option<i64>,
     /// How long it stood behind them.
@@ -254,6 +256,7 @@ impl<'a> Replay<'a> {
             release: waited.release,
             repair: waited.repair,
             held_until_ns: waited.held_until_ns,
+            is_behind_others: timing.is_queued,
             queued_since_ns: timing.queued_since_ns(data, self.route),
             queued_ns,
             delivered,

@@ -132,6 +132,16 @@ impl Explainer<'_> {
         };
         lay.until(begun_ns.min(until_ns), words.pace, Constraint::Link, SEEN);
         if !it.is_late {
+            // It stood behind others for as long as the link was busy, at most.
+            let since_ns = it.queued_since_ns.unwrap_or(until_ns).min(until_ns);
+            if it.is_behind_others {
+                lay.until(
+                    since_ns,
+                    words.application,
+                    Constraint::Application,
+                    ASSUMED,
+                );
+            }
             lay.until(until_ns, words.pace, Constraint::Link, SEEN);
             return None;
         }

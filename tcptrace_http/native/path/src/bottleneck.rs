@@ -81,9 +81,9 @@ impl Bottleneck {
         self.on_sample(gap_ns, bytes, 1);
     }
 
-    /// An acknowledgment shows that `bytes` took `took_ns` at most; if it may have been delayed, others must confirm it.
-    pub fn on_bound(&mut self, took_ns: i64, bytes: u32, may_be_delayed: bool) {
-        let weight = if may_be_delayed { 1 } else { CONFIRMED };
+    /// An acknowledgment shows that `bytes` took `took_ns` at most; if that may be loose, others must confirm it.
+    pub fn on_bound(&mut self, took_ns: i64, bytes: u32, is_tight: bool) {
+        let weight = if is_tight { CONFIRMED } else { 1 };
         self.on_sample(took_ns, bytes, weight);
     }
 

@@ -49,40 +49,51 @@ impl Bursts {
         sent_ns: i64,
         there_ns: i64,
         known_bytes: u32,
-    ) -> Option<(i64, u32)> {
-        let begun = self
-            .begun
-            .iter()
-            .filter(|(begun_ns, _)| *begun_ns <= sent_ns);
-        let bounds = begun.filter_map(|(begun_ns, before)| {
+    ) -> Option<Bound> {
+        let begun = self.begun.iter().rev();
+        let begun = begun.filter(|(begun_ns, _)| *begun_ns <= sent_ns);
+        let bounds = begun.enumerate().filter_map(|(place, (begun_ns, before))| {
             let bytes = carried
                 .checked_sub(*before)?
                 .checked_sub(known_bytes.into())?;
-            let bytes = u32::try_from(bytes).ok()?;
-            let took_ns = there_ns.saturating_sub(*begun_ns).max(0);
-            (bytes > 0).then_some((took_ns, bytes))
+            Some(Bound {
+                took_ns: there_ns.saturating_sub(*begun_ns).max(0),
+                bytes: u32::try_from(bytes).ok().filter(|bytes| *bytes > 0)?,
+                is_of_one_burst: place == 0,
+            })
         });
         // Fractions are compared crosswise.
-        let product = |took_ns: i64, bytes: u32| i128::from(took_ns).saturating_mul(bytes.into());
-        bounds.min_by(|(one_ns, one), (other_ns, other)| {
-            product(*one_ns, *other).cmp(&product(*other_ns, *one))
-        })
+        let product =
+            |of: &Bound, by: &Bound| i128::from(of.took_ns).saturating_mul(by.bytes.into());
+        bounds.min_by(|one, other| product(one, other).cmp(&product(other, one)))
     }
+}
+
+/// So many bytes took the link so long at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bound {
+    pub took_ns: i64,
+    pub bytes: u32,
+    /// They are the packet's own burst: the sender made no pause in between.
+    pub is_of_one_burst: bool,
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const BOUND: Bound = Bound {
+        took_ns: 2_400_000,
+        bytes: 3000,
+        is_of_one_burst: true,
+    };
+
     #[test]
     fn prompt_acknowledgment_of_a_burst_tells_the_links_time() {
         let mut bursts = Bursts::default();
         bursts.on_packet(0, 1500);
         let carried = bursts.on_packet(0, 1500);
-        assert_eq!(
-            bursts.at_most(carried, 0, 2_400_000, 0),
-            Some((2_400_000, 3000))
-        );
+        assert_eq!(bursts.at_most(carried, 0, 2_400_000, 0), Some(BOUND));
     }
 
     #[test]
@@ -90,9 +101,6 @@ mod tests {
         let mut bursts = Bursts::default();
         bursts.on_packet(0, 1500);
         let carried = bursts.on_packet(300_000, 1500);
-        assert_eq!(
-            bursts.at_most(carried, 300_000, 2_400_000, 0),
-            Some((2_400_000, 3000))
-        );
+        assert_eq!(bursts.at_most(carried, 300_000, 2_400_000, 0), Some(BOUND));
     }
 }

@@ -128,9 +128,12 @@ impl HostPair {
             there_ns,
             least.bytes,
         );
-        if let Some((took_ns, bytes)) = bound {
-            let may_be_delayed = bytes < AT_ONCE_BYTES && took_ns >= DELAY_MIN_NS;
-            direction.by_acks.on_bound(took_ns, bytes, may_be_delayed);
+        if let Some(bound) = bound {
+            let is_prompt = bound.bytes >= AT_ONCE_BYTES || bound.took_ns < DELAY_MIN_NS;
+            let is_tight = is_prompt && bound.is_of_one_burst;
+            direction
+                .by_acks
+                .on_bound(bound.took_ns, bound.bytes, is_tight);
         }
     }
 
