@@ -6,8 +6,8 @@ use tcptrace_http_messages::Output;
 use tcptrace_tcp::Segments;
 use trace_model::column::Columns;
 use trace_model::rows::{
-    EndingsTable, FlawsTable, FlightsTable, FlowStatisticsTable, FlowsTable, LinksTable,
-    PausesTable, QueuesTable, RecoveriesTable, SegmentationTable, TransactionsTable, WaitsTable,
+    EndingsTable, FlawsTable, FlowStatisticsTable, FlowsTable, LinksTable, QueuesTable,
+    RecoveriesTable, SegmentationTable, TransactionsTable, WaitsTable,
 };
 use trace_model::{Anomaly, AnomalyKind};
 
@@ -23,8 +23,6 @@ pub struct Tables {
     pub transactions: Bounded<TransactionsTable>,
     pub links: Bounded<LinksTable>,
     pub waits: Bounded<WaitsTable>,
-    pub pauses: Bounded<PausesTable>,
-    pub flights: Bounded<FlightsTable>,
     pub endings: Bounded<EndingsTable>,
     /// Their rows come with that of their flow.
     pub flaws: Bounded<FlawsTable>,
@@ -81,8 +79,6 @@ const OF_FLOWS: &[(&str, &str)] = &[
     ("transactions", "index"),
     ("links", "transaction"),
     ("waits", "transaction"),
-    ("pauses", "transaction"),
-    ("flights", "transaction"),
     ("endings", "transaction"),
     ("flaws", "flow"),
     ("segmentation", "transaction"),
@@ -91,7 +87,7 @@ const OF_FLOWS: &[(&str, &str)] = &[
 ];
 
 /// The tables whose rows may become findings about a transaction.
-const CANDIDATES: &[&str] = &["pauses", "flights", "segmentation", "recoveries", "queues"];
+const CANDIDATES: &[&str] = &["segmentation", "recoveries", "queues"];
 
 impl Tables {
     /// Empty tables; `segments` is the segments table, if it is asked for, `statistics` asks for those
@@ -121,8 +117,6 @@ impl Tables {
         self.transactions = Bounded::default();
         self.links = Bounded::default();
         self.waits = Bounded::default();
-        self.pauses = Bounded::default();
-        self.flights = Bounded::default();
         self.endings = Bounded::default();
         self.flaws = Bounded::default();
         self.segmentation = Bounded::default();
@@ -155,8 +149,6 @@ impl Tables {
             self.transactions.complaint(),
             self.links.complaint(),
             self.waits.complaint(),
-            self.pauses.complaint(),
-            self.flights.complaint(),
             self.endings.complaint(),
             self.flaws.complaint(),
             self.segmentation.complaint(),
@@ -190,8 +182,6 @@ impl Tables {
             self.transactions.bytes(),
             self.links.bytes(),
             self.waits.bytes(),
-            self.pauses.bytes(),
-            self.flights.bytes(),
             self.endings.bytes(),
             self.flaws.bytes(),
             self.segmentation.bytes(),
@@ -220,10 +210,6 @@ impl Tables {
             .copied()
             .collect();
         let is_finished = |flow: u32, _| finished.contains(&flow);
-        let pauses = self.pauses.take().into_columns();
-        let pauses = self.divided("pauses", pauses, is_finished);
-        let flights = self.flights.take().into_columns();
-        let flights = self.divided("flights", flights, is_finished);
         let segmentation = self.segmentation.take().into_columns();
         let segmentation = self.divided("segmentation", segmentation, is_finished);
         let recoveries = self.recoveries.take().into_columns();
@@ -246,13 +232,19 @@ impl Tables {
         self.forget_candidates();
         self.count_left_behind();
         let tables = BTreeMap::from([
+            (
+                "pauses",
+                trace_model::rows::PausesTable::default().into_columns(),
+            ),
+            (
+                "flights",
+                trace_model::rows::FlightsTable::default().into_columns(),
+            ),
             ("flows", flows),
             ("transactions", transactions),
             // They are judged with all of the capture.
             ("links", self.links.take().into_columns()),
             ("waits", waits),
-            ("pauses", pauses),
-            ("flights", flights),
             // Made with the row of its flow, and all that it tells is in it.
             ("endings", self.endings.take().into_columns()),
             ("flaws", self.flaws.take().into_columns()),
@@ -307,8 +299,6 @@ impl Tables {
         let rows_of = |name| self.left_behind.get(name).map_or(0, |rows| rows.rows);
         self.transactions.have_behind(rows_of("transactions"));
         self.waits.have_behind(rows_of("waits"));
-        self.pauses.have_behind(rows_of("pauses"));
-        self.flights.have_behind(rows_of("flights"));
         self.segmentation.have_behind(rows_of("segmentation"));
         self.recoveries.have_behind(rows_of("recoveries"));
         self.queues.have_behind(rows_of("queues"));

@@ -33,6 +33,8 @@ pub struct Facts {
     pub links: [Serialization; 2],
     /// ... as acknowledgments show it.
     pub links_by_acks: [Serialization; 2],
+    /// Acknowledgments of the client's data, and of the server's, were not captured.
+    pub lacks_acks: [bool; 2],
     /// Bytes of a packet without payload.
     pub header_bytes: u32,
     /// Bytes of the packets of the handshake.
@@ -68,6 +70,12 @@ impl Connection {
             .fold(size_of::<Self>(), usize::saturating_add)
     }
 
+    /// Gives up what is held of messages that are not complete: it is unobserved.
+    pub fn give_up(&mut self) {
+        self.first.give_up();
+        self.second.give_up();
+    }
+
     /// Request and response were on the link between them, with all that the server took.
     fn bound_link(&mut self, facts: &Facts) {
         let (Some(request), Some(response)) = (facts.request, facts.response) else {
@@ -88,10 +96,11 @@ impl Connection {
     pub fn explain(&mut self, facts: &Facts) -> Explained {
         self.bound_link(facts);
         let (up, down) = routes(facts, self.link_at_most);
+        let [lacks_up, lacks_down] = facts.lacks_acks;
         self.side(facts.client_is_second)
-            .explain(&up, Words::Requests);
+            .explain(&up, Words::Requests, lacks_up);
         self.side(!facts.client_is_second)
-            .explain(&down, Words::Responses);
+            .explain(&down, Words::Responses, lacks_down);
         let exchange = Exchange {
             request: facts.request,
             response: facts.response,

@@ -92,6 +92,7 @@ fn waits(
         to_client_ns: 0,
         links: [FAST; 2],
         links_by_acks: Default::default(),
+        lacks_acks: [false; 2],
         header_bytes: 40,
         probe_bytes: 40,
     };

@@ -120,15 +120,23 @@ pub(crate) struct Replay<'a> {
     route: &'a Route,
     state: &'a mut State,
     words: Words,
+    /// Acknowledgments were not captured.
+    lacks_acks: bool,
     departures: Vec<Departure>,
 }
 
 impl<'a> Replay<'a> {
-    pub(crate) fn new(route: &'a Route, state: &'a mut State, words: Words) -> Self {
+    pub(crate) fn new(
+        route: &'a Route,
+        state: &'a mut State,
+        words: Words,
+        lacks_acks: bool,
+    ) -> Self {
         Replay {
             route,
             state,
             words,
+            lacks_acks,
             departures: Vec::new(),
         }
     }
@@ -158,6 +166,7 @@ impl<'a> Replay<'a> {
             route: self.route,
             stops: &self.state.sender.stops,
             words: self.words.of_causes(),
+            lacks_acks: self.lacks_acks,
             departures: &self.departures,
         };
         let explained = explainer.explained();

@@ -111,6 +111,15 @@ impl Stream {
         self.push(Event::Ack(ack));
     }
 
+    /// Gives up what is held.
+    pub(crate) fn give_up(&mut self) {
+        *self = Stream {
+            state: std::mem::take(&mut self.state),
+            is_cut: true,
+            ..Stream::default()
+        };
+    }
+
     fn push(&mut self, event: Event) {
         if self.log.len() >= EVENTS_MAX {
             self.log.clear();
@@ -129,12 +138,12 @@ impl Stream {
     }
 
     /// Replays the log, and keeps what it explains.
-    pub(crate) fn explain(&mut self, route: &Route, words: Words) {
+    pub(crate) fn explain(&mut self, route: &Route, words: Words, lacks_acks: bool) {
         if self.log.is_empty() {
             return;
         }
         let log = std::mem::take(&mut self.log);
-        let explained = Replay::new(route, &mut self.state, words).run(&log);
+        let explained = Replay::new(route, &mut self.state, words, lacks_acks).run(&log);
         self.copies.extend(explained.copies);
         self.spans.extend(explained.spans);
         self.arrivals.extend(explained.arrivals);
@@ -209,6 +218,14 @@ impl Stream {
             .arrivals
             .capacity()
             .saturating_mul(size_of::<Arrival>());
-        log.saturating_add(spans).saturating_add(arrivals)
+        let copies = self.copies.capacity().saturating_mul(size_of::<Copy>());
+        let acked = self
+            .acked
+            .capacity()
+            .saturating_mul(size_of::<(i64, i64)>());
+        log.saturating_add(spans)
+            .saturating_add(arrivals)
+            .saturating_add(copies)
+            .saturating_add(acked)
     }
 }

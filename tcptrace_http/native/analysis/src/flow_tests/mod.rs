@@ -4,7 +4,6 @@ mod early_data;
 mod joined_late;
 mod repeats;
 mod resets;
-mod shares_late;
 
 use tcptrace_tcp::test_packets::{packet, segment};
 use trace_model::column::{Columns, Values};
