@@ -11,6 +11,8 @@ use crate::finished_message::FinishedMessage;
 use crate::tables::Tables;
 use crate::transaction_row::{link_rows, transaction_row};
 
+/// Headers of IP and TCP without options.
+const HEADER_BYTES: u32 = 40;
 /// A longer URL is not compared with others: the longest that browsers and caches agree on (it is what
 /// sitemaps.org allows), and copies of longer ones cost too much where nobody answers them.
 const URL_COMPARED_MAX: usize = 2048;
@@ -48,16 +50,20 @@ impl Flow {
         let request = framed(&transaction.request, Direction::ClientToServer);
         let response = framed(&transaction.response, Direction::ServerToClient);
         let rtt_ns = self.path_rtt_ns();
+        let client = self.client();
+        let full_bytes = self.segment_size.full().saturating_add(HEADER_BYTES);
+        let up_ns = self.service_ns(client, full_bytes);
+        let down_ns = self.service_ns(client.other(), full_bytes);
         let messages = self.messages();
         if let Some(request) = &request {
             messages
                 .requests
-                .message_ends(request, &mut tables.segmentation);
+                .message_ends(request, up_ns, &mut tables.segmentation);
         }
         if let Some(response) = response {
             messages
                 .responses
-                .message_ends(&response, &mut tables.segmentation);
+                .message_ends(&response, down_ns, &mut tables.segmentation);
             messages
                 .queues
                 .response_ends(response, rtt_ns, &mut tables.queues);

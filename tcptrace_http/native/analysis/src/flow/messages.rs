@@ -4,17 +4,16 @@ use tcptrace_tcp::{Class, Side};
 use trace_model::{flags, Packet, Segment};
 
 use super::Flow;
-use crate::host_pairs::packet_bytes;
 use crate::queues::Queues;
 use crate::segmentation::{SentData, Tracker};
-use crate::windows::{WindowData, Windows};
+use crate::windows::Windows;
 
 /// A SYN that nobody has answered has none of it: of such flows there may be very many at once.
 #[derive(Debug, Default)]
 pub(super) struct Messages {
     pub(super) requests: Tracker,
     pub(super) responses: Tracker,
-    windows: Windows,
+    pub(super) windows: Windows,
     pub(super) queues: Queues,
 }
 
@@ -46,7 +45,7 @@ impl Flow {
         self.messages.get_or_insert_default()
     }
 
-    /// Segments of the server's first flight, and the most of a round trip.
+    /// Segments of the server's first round trip, and the most of one.
     pub fn window_segments(&self) -> (Option<u32>, Option<u32>) {
         let windows = self.messages.as_deref().map(|it| it.windows);
         let windows = windows.unwrap_or_default();
@@ -102,17 +101,14 @@ impl Flow {
             .full_behind(segment.header_bytes, segment.payload_bytes);
         let side = self.client().other();
         let data = self.sent_data(side, packet, segment, (start, class), full_bytes);
-        let window = WindowData {
-            time_ns: packet.time_ns,
-            segments: self.segment_size.wire_segments(segment.payload_bytes),
-            rtt_ns: self.path_rtt_ns(),
-            service_ns: data.service_ns,
-        };
+        let segments = self.segment_size.wire_segments(segment.payload_bytes);
         let messages = self.messages();
         messages.responses.sent(data);
-        messages.windows.sent(window);
         if is_repair {
             messages.windows.had_loss();
+        } else {
+            let windows = &mut messages.windows;
+            windows.sent(data.start, segments, data.time_ns, data.sender_rtt_ns);
         }
     }
 
@@ -160,7 +156,6 @@ impl Flow {
             full_bytes,
             is_behind_gap: class.gap_before_bytes > 0,
             sender_rtt_ns: self.least_way_ns(side).unwrap_or(0),
-            service_ns: self.service_ns(side, packet_bytes(segment)),
         }
     }
 }

@@ -12,6 +12,9 @@ use crate::tables::Tables;
 
 /// Data that follows other data sooner was not sent by a timer, however little the path takes.
 const SILENCE_MIN_NS: i64 = 10_000_000;
+/// Data that comes so soon behind an ACK that tells of it was overtaken by that (as Wireshark's limit has it).
+const OVERTAKEN_MAX_NS: i64 = 3_000_000;
+
 impl Flow {
     /// Takes a segment that starts at offset `start`, acknowledges the other side up to `ack` and
     /// announces `window` bytes. Whether it is part of a recovery.
@@ -27,6 +30,7 @@ impl Flow {
         let is_late = self.number_packet(side, packet, segment);
         let queue_ns = self.note_lateness(side, packet, segment);
         let (start, ack, window) = place;
+        let was_told = self.was_told_of(side, packet.time_ns, segment, start);
         let sender = self.half(side);
         let is_silent = sender.skipped_identifications > 0 && {
             let last_ns = sender.last_data.map_or(i64::MIN, |(_, time_ns)| time_ns);
@@ -105,7 +109,8 @@ impl Flow {
         if segment.payload_bytes > 0 {
             sender.host_passed_over = passed_over;
             sender.last_data = Some((packet.frame, packet.time_ns));
-            sender.missing_before = std::mem::take(&mut sender.skipped_identifications);
+            let skipped = std::mem::take(&mut sender.skipped_identifications);
+            sender.missing_before = skipped.max(u32::from(was_told));
             sender.own_skipped_identifications = 0;
         } else if !is_late && sends_nothing_before(segment, start, sender.next) {
             sender.host_passed_over = passed_over;
@@ -113,6 +118,21 @@ impl Flow {
             sender.own_skipped_identifications = 0;
         }
         kind.is_some()
+    }
+
+    /// Whether an ACK before told that data had been sent. A segment without data has the number of what its sender
+    /// will send next (RFC 9293, section 3.10.7.4): what comes of it only later was lost on its way.
+    fn was_told_of(&mut self, side: Side, time_ns: i64, segment: &Segment<'_>, start: i64) -> bool {
+        let (sender, _) = self.halves(side);
+        let is_control = segment.flags & (flags::SYN | flags::FIN | flags::RST) != 0;
+        if segment.payload_bytes == 0 {
+            if sender.has_syn && segment.has(flags::ACK) && !is_control {
+                sender.told_next = sender.told_next.max(start);
+            }
+            return false;
+        }
+        let is_overtaken = time_ns.saturating_sub(sender.last_packet_ns) <= OVERTAKEN_MAX_NS;
+        (sender.next..sender.told_next).contains(&start) && !is_overtaken
     }
 
     /// Whether a segment is new data that follows other data at once and passes nothing over, while no recovery

@@ -7,7 +7,7 @@ mod resets;
 
 use tcptrace_tcp::test_packets::{packet, segment};
 use trace_model::column::{Columns, Values};
-use trace_model::{flags, IpAddress, PacketSink, Segment, SeqNumber, TcpOptions};
+use trace_model::{flags, IpAddress, PacketSink, Segment, TcpOptions};
 
 use crate::{Analyzer, Options, Segments, Tables};
 

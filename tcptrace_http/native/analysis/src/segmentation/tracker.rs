@@ -13,6 +13,9 @@ use crate::finished_message::FinishedMessage;
 const PAUSE_MIN_NS: i64 = 1_000_000;
 /// Distances of packets on a link differ by no more than such a share of the longer one.
 const EVEN_SHARE: i64 = 4;
+/// What is as long may leave whatever Nagle's algorithm says: Linux pushes half of the largest window that was offered
+/// (its `forced_push`). Where a segment carries 64 kB, as on loopback, that is a short one.
+const PUSHED_BYTES_MIN: u32 = 16_384;
 /// Responses that were opened and are not complete: as many as requests wait for theirs, and the
 /// interim responses of one of them.
 const OPENINGS_MAX: usize = 2048;
@@ -33,8 +36,6 @@ pub struct SentData {
     pub is_behind_gap: bool,
     /// From the observation point to its sender and back.
     pub sender_rtt_ns: i64,
-    /// What the slowest link takes for its packet, as far as that is known.
-    pub service_ns: i64,
 }
 
 impl SentData {
@@ -95,8 +96,9 @@ impl Tracker {
             self.recovery_end = data.end;
         }
         self.was_disturbed = false;
-        if is_short && !data.has_fin {
-            self.nagle.sent_short(data.end, data.time_ns);
+        if is_short && !data.has_fin && data.bytes < PUSHED_BYTES_MIN {
+            self.nagle
+                .sent_short(data.end, data.time_ns, data.sender_rtt_ns);
         }
         self.previous = Some(data);
     }
@@ -129,8 +131,14 @@ impl Tracker {
         });
     }
 
-    /// A message is complete: it becomes a row if that is notable.
-    pub fn message_ends(&mut self, message: &FinishedMessage, to: &mut Bounded<SegmentationTable>) {
+    /// A message is complete: it becomes a row if that is notable. The slowest link takes `full_ns` for a full segment, as
+    /// far as that is known.
+    pub fn message_ends(
+        &mut self,
+        message: &FinishedMessage,
+        full_ns: i64,
+        to: &mut Bounded<SegmentationTable>,
+    ) {
         let mut opening = None;
         while let Some(first) = self.openings.front().copied() {
             if first.message_start > message.start {
@@ -145,13 +153,16 @@ impl Tracker {
             Some(next) => next.counted,
             None => self.counted,
         };
+        let full_bytes = self.previous.map_or(0, |it| it.full_bytes);
         let found = Segmented {
             opening_frame: opening.frame,
             opening_time_ns: opening.time_ns,
             opening_bytes: opening.end.saturating_sub(opening.message_start),
             counted: counted.since(opening.counted),
-            lull: opening.lull,
-            segment_bytes: self.previous.map_or(0, |it| it.full_bytes),
+            lull: opening
+                .lull
+                .filter(|it| !is_of_link(it, full_bytes, full_ns)),
+            segment_bytes: full_bytes,
             fulls_by_end: counted.fulls(),
         };
         if found.is_notable(message) {
@@ -163,10 +174,7 @@ impl Tracker {
     fn note_lull(&mut self, previous: &SentData, data: &SentData) {
         let gap_ns = data.time_ns.saturating_sub(previous.time_ns);
         let is_recovering = self.acked.0 < self.recovery_end;
-        // Who writes more than a segment has the next one ready: it comes as soon as the link lets it.
-        let link_ns = data.service_ns.saturating_add(gap_ns / EVEN_SHARE);
-        let is_of_link = data.bytes == data.full_bytes && gap_ns <= link_ns;
-        if gap_ns < PAUSE_MIN_NS || self.was_disturbed || is_recovering || is_of_link {
+        if gap_ns < PAUSE_MIN_NS || self.was_disturbed || is_recovering {
             return;
         }
         let Some(opening) = self.openings.back_mut() else {
@@ -202,4 +210,10 @@ impl Tracker {
     pub fn held_bytes(&self) -> u64 {
         self.openings.len().saturating_mul(size_of::<Opening>()) as u64
     }
+}
+
+/// Whether the link takes as long for each full segment: who writes more than one has the next one ready.
+fn is_of_link(lull: &Lull, full_bytes: u32, full_ns: i64) -> bool {
+    let most_ns = full_ns.saturating_add(lull.length_ns / EVEN_SHARE);
+    lull.released_bytes == full_bytes && lull.length_ns <= most_ns
 }
