@@ -44,11 +44,16 @@ pub struct Tables {
     pub(crate) http_output: Output,
     /// What all flows hold for later.
     pub(crate) held: Held,
+    left_behind: LeftBehind,
+}
+
+/// Rows that were left behind because their flow was not finished, by table.
+#[derive(Debug, Default)]
+struct LeftBehind {
+    rows: BTreeMap<&'static str, Columns>,
     /// Candidates that were given up, and the texts of waiting transactions at which they are.
     unjudged: u64,
-    waiting_texts_max: usize,
-    /// Rows that were left behind because their flow was not finished.
-    left_behind: BTreeMap<&'static str, Columns>,
+    texts_max: usize,
 }
 
 /// Rows that have left the tables, by table.
@@ -102,9 +107,12 @@ impl Tables {
         Tables {
             segments,
             held: Held::of_one(shares),
-            waiting_texts_max: WAITING_TEXTS_MAX
-                .checked_div(shares)
-                .unwrap_or(WAITING_TEXTS_MAX),
+            left_behind: LeftBehind {
+                texts_max: WAITING_TEXTS_MAX
+                    .checked_div(shares)
+                    .unwrap_or(WAITING_TEXTS_MAX),
+                ..LeftBehind::default()
+            },
             exchanges: exchanges.then(Vec::new),
             flow_statistics: statistics.then(FlowStatisticsTable::default),
             ..Tables::default()
@@ -155,10 +163,10 @@ impl Tables {
             self.recoveries.complaint(),
             self.queues.complaint(),
             self.held.complaint(),
-            (self.unjudged > 0).then(|| {
+            (self.left_behind.unjudged > 0).then(|| {
                 format!(
                     "{} candidates of long flows were not judged: their transactions have too long texts",
-                    self.unjudged
+                    self.left_behind.unjudged
                 )
             }),
         ];
@@ -188,7 +196,7 @@ impl Tables {
             self.recoveries.bytes(),
             self.queues.bytes(),
         ];
-        let left_behind = self.left_behind.values().map(|rows| rows.rows);
+        let left_behind = self.left_behind.rows.values().map(|rows| rows.rows);
         let looked_through = left_behind.fold(0, usize::saturating_add) / LOOKED_THROUGH_AT_MOST;
         (bytes.into_iter().fold(0, usize::saturating_add) / ROW_BYTES)
             .saturating_sub(looked_through)
@@ -219,7 +227,7 @@ impl Tables {
         // A candidate is judged with its transaction, when the flow is finished.
         let candidates: Numbers<(u32, u32)> = CANDIDATES
             .iter()
-            .filter_map(|name| self.left_behind.get(*name))
+            .filter_map(|name| self.left_behind.rows.get(*name))
             .flat_map(|rows| places(rows, "transaction"))
             .collect();
         let is_judged = |flow: u32, index: u32| {
@@ -266,7 +274,7 @@ impl Tables {
         rows: Columns,
         is_ripe: impl Fn(u32, u32) -> bool,
     ) -> Columns {
-        let mut all = self.left_behind.remove(name).unwrap_or_default();
+        let mut all = self.left_behind.rows.remove(name).unwrap_or_default();
         all.append(rows);
         let number = OF_FLOWS
             .iter()
@@ -276,27 +284,27 @@ impl Tables {
             .map(|(flow, index)| is_ripe(flow, index))
             .collect();
         let (taken, left) = all.divided(|row| ripe.get(row) == Some(&true));
-        self.left_behind.insert(name, left);
+        self.left_behind.rows.insert(name, left);
         taken
     }
 
     /// Lets the transactions of live flows go, unjudged, if those that wait for the end of their flow have
     /// too long texts.
     fn forget_candidates(&mut self) {
-        let waiting = self.left_behind.get("transactions");
-        if waiting.map_or(0, Columns::text_bytes) <= self.waiting_texts_max {
+        let waiting = self.left_behind.rows.get("transactions");
+        if waiting.map_or(0, Columns::text_bytes) <= self.left_behind.texts_max {
             return;
         }
         for name in CANDIDATES {
-            let forgotten = self.left_behind.remove(*name);
+            let forgotten = self.left_behind.rows.remove(*name);
             let rows = forgotten.map_or(0, |rows| rows.rows) as u64;
-            self.unjudged = self.unjudged.saturating_add(rows);
+            self.left_behind.unjudged = self.left_behind.unjudged.saturating_add(rows);
         }
     }
 
     /// The limits of the tables hold for the rows that were left behind too.
     fn count_left_behind(&mut self) {
-        let rows_of = |name| self.left_behind.get(name).map_or(0, |rows| rows.rows);
+        let rows_of = |name| self.left_behind.rows.get(name).map_or(0, |rows| rows.rows);
         self.transactions.have_behind(rows_of("transactions"));
         self.waits.have_behind(rows_of("waits"));
         self.segmentation.have_behind(rows_of("segmentation"));

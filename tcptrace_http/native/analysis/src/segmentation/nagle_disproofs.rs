@@ -1,6 +1,8 @@
 //! Short segments that Nagle's algorithm would have held: proof that it was off.
 
-/// The acknowledgment must come this much too late to have released a segment. Packets of one host are captured out of
+use tcptrace_path::tolerance_ns;
+
+/// The acknowledgment must pass this much too late to have released a segment, or the path's jitter. Packets of one host are captured out of
 /// their true order by less.
 const MARGIN_NS: i64 = 500_000;
 
@@ -8,7 +10,7 @@ const MARGIN_NS: i64 = 500_000;
 #[derive(Clone, Copy, Debug)]
 struct Suspicion {
     end: u64,
-    /// By when its acknowledgment would have had to pass to release the first of them.
+    /// By when its acknowledgment would have had to pass to release the first of them, at the latest.
     by_ns: i64,
     count: u32,
 }
@@ -31,7 +33,10 @@ impl NagleDisproofs {
 
     /// A short segment is sent; `sender_rtt_ns` is the path to its sender and back.
     pub(super) fn sent_short(&mut self, end: u64, time_ns: i64, sender_rtt_ns: i64) {
-        let by_ns = time_ns.saturating_sub(sender_rtt_ns);
+        let slack_ns = MARGIN_NS.max(tolerance_ns(sender_rtt_ns));
+        let by_ns = time_ns
+            .saturating_sub(sender_rtt_ns)
+            .saturating_add(slack_ns);
         if self.last_end > self.acked {
             let suspicion = self.suspicion.get_or_insert(Suspicion {
                 end: self.last_end,
@@ -41,7 +46,7 @@ impl NagleDisproofs {
             suspicion.count = suspicion.count.saturating_add(1);
         } else if self.last_end > 0 {
             // The acknowledgment went by before, and cannot have come to the sender yet.
-            let is_too_late = is_too_late(self.last_acked_ns, by_ns);
+            let is_too_late = self.last_acked_ns > by_ns;
             self.count = self.count.saturating_add(u32::from(is_too_late));
         }
         self.last_end = end;
@@ -54,16 +59,11 @@ impl NagleDisproofs {
         }
         self.acked = acked;
         if let Some(found) = self.suspicion.take_if(|it| it.end <= acked) {
-            if is_too_late(time_ns, found.by_ns) {
+            if time_ns > found.by_ns {
                 self.count = self.count.saturating_add(found.count);
             }
         }
     }
-}
-
-/// Whether an acknowledgment passed too late to have released what one by `by_ns` could release.
-fn is_too_late(acked_ns: i64, by_ns: i64) -> bool {
-    acked_ns.saturating_sub(by_ns) > MARGIN_NS
 }
 
 #[cfg(test)]
