@@ -24,8 +24,8 @@ fn refused_row(flow: &Flow) -> Option<EndingRow> {
         && flow.client_half().unique_bytes == 0;
     is_refused.then(|| EndingRow {
         kind: Ending::Refused,
-        first_frame: flow.first_frame,
-        start: flow.start_ns,
+        first_frame: flow.begun.frame,
+        start: flow.begun.time_ns,
         ..row(flow, reset)
     })
 }
@@ -80,7 +80,7 @@ fn goes_on(flow: &Flow, let_down: &LetDown) -> bool {
 /// What a row of any kind has.
 fn row(flow: &Flow, close: Close) -> EndingRow {
     EndingRow {
-        flow: flow.number,
+        flow: flow.id.number,
         close_frame: close.mark.frame,
         close_time: close.mark.time_ns,
         reset_frame: flow.closing.reset.map(|it| it.mark.frame),

@@ -14,11 +14,10 @@ use trace_model::{AnomalyKind, Packet, Segment};
 
 use crate::ending_row::ending_row;
 use crate::flaws::flaws;
-use crate::flow::Flow;
+use crate::flow::{Flow, Identity};
 use crate::flow_row::flow_row;
 use crate::host_pairs::HostPairs;
 use crate::same_packet::SamePackets;
-use crate::shared_windows::SharedWindows;
 use crate::tables::Tables;
 
 /// A power of two, above the number of cores that a capture is worth sharing out to.
@@ -102,8 +101,6 @@ pub struct FlowTable {
     last: Option<(Key, usize, usize)>,
     partitions: Vec<Partition>,
     next_number: u32,
-    shared_windows: SharedWindows,
-    /// Of the core that explains waits by one sender model, while it is compared with the one before.
     pairs: HostPairs,
 }
 
@@ -128,7 +125,6 @@ impl FlowTable {
             last: None,
             partitions: (0..PARTITIONS).map(|_| Partition::default()).collect(),
             next_number: 0,
-            shared_windows: SharedWindows::default(),
             pairs: HostPairs::default(),
         }
     }
@@ -154,7 +150,6 @@ impl FlowTable {
             return;
         }
         let host_step = self.hosts.step(packet, segment);
-        let sharing = self.shared_windows.segment(packet, segment, host_step);
         let Some((place, partition)) = self.place_of(&key) else {
             return;
         };
@@ -171,24 +166,22 @@ impl FlowTable {
             if is_shared {
                 tables.flow_starts.push(packet.frame);
             }
-            let endpoints = [source, destination];
-            let mut flow = Box::new(Flow::new(
-                number,
+            let id = Identity {
                 key,
-                packet,
-                segment,
-                endpoints,
-                source_is_low,
-            ));
-            flow.statistics = tables.flow_statistics.as_ref().map(|_| Box::default());
+                number,
+                endpoints: [source, destination],
+                first_is_low: source_is_low,
+            };
+            let mut flow = Box::new(Flow::new(id, packet, segment));
+            flow.reports.statistics = tables.flow_statistics.as_ref().map(|_| Box::default());
             flow
         };
         let flow = slot.get_or_insert_with(&mut new_flow);
         let mut was_over = flow.is_over();
         if flow.is_reused_by(flow.side_of(source_is_low), segment) {
             let mut before = std::mem::replace(flow, new_flow());
-            flow.reuses_ports = true;
-            finish(&mut before, &self.shared_windows, tables);
+            flow.reports.reuses_ports = true;
+            finish(&mut before, tables);
             if !was_over {
                 self.close_one(partition);
             }
@@ -199,21 +192,16 @@ impl FlowTable {
         };
         self.pairs
             .on_segment(flow, (&key, source_is_low), packet, segment);
-        flow.shares(segment, sharing);
-        flow.host_step = host_step;
-        flow.counter_is_of_several = self.hosts.counter_is_of_several();
+        flow.losses.host_step = host_step;
+        flow.losses.counter_is_of_several = self.hosts.counter_is_of_several();
         flow.segment(flow.side_of(source_is_low), packet, segment, tables);
-        if let Some(joined_ns) = flow.joined_queue_ns(packet.time_ns) {
-            self.shared_windows.joined_at(joined_ns);
-        }
-        self.shared_windows.has_shown_sockets(flow.sockets());
         change.is_closed = flow.is_over() && !was_over;
         change.is_opened |= was_over && !flow.is_over();
         if change.is_opened || change.is_closed {
             change.is_queued = std::mem::replace(&mut flow.is_queued, true);
             let waiting = Waiting {
                 place,
-                number: flow.number,
+                number: flow.id.number,
                 end_ns: flow.end_ns,
             };
             self.changed(partition, waiting, change, tables);
@@ -225,10 +213,10 @@ impl FlowTable {
     pub fn finish(&mut self, tables: &mut Tables, rows: usize) -> bool {
         if !self.flows.is_empty() {
             self.ending = self.flows.drain(..).flatten().collect();
-            self.ending.sort_by_key(|flow| Reverse(flow.number));
+            self.ending.sort_by_key(|flow| Reverse(flow.id.number));
         }
         while let Some(mut flow) = self.ending.pop() {
-            finish(&mut flow, &self.shared_windows, tables);
+            finish(&mut flow, tables);
             if tables.rows() >= rows {
                 break;
             }
@@ -257,7 +245,7 @@ impl FlowTable {
         let flows = &self.flows;
         let is_its = |place: &usize| {
             let flow = flows.get(*place).and_then(Option::as_deref);
-            flow.is_some_and(|flow| flow.key == *key)
+            flow.is_some_and(|flow| flow.id.key == *key)
         };
         let place = *self.places.find(key.hash(), is_its)?;
         self.flows.get_mut(place)?.as_deref_mut()
@@ -278,7 +266,9 @@ impl FlowTable {
         }
         let flows = &mut self.flows;
         let key_at = |flows: &[Option<Box<Flow>>], place: usize| {
-            flows.get(place).and_then(|flow| Some(flow.as_ref()?.key))
+            flows
+                .get(place)
+                .and_then(|flow| Some(flow.as_ref()?.id.key))
         };
         let found = self
             .places
@@ -388,7 +378,7 @@ impl FlowTable {
 
     fn flow_at(&mut self, place: usize, number: u32) -> Option<&mut Flow> {
         let flow = self.flows.get_mut(place)?.as_deref_mut()?;
-        (flow.number == number).then_some(flow)
+        (flow.id.number == number).then_some(flow)
     }
 
     /// Finishes the flow at a place, and frees the place.
@@ -396,10 +386,10 @@ impl FlowTable {
         let Some(mut flow) = self.flows.get_mut(place).and_then(Option::take) else {
             return;
         };
-        finish(&mut flow, &self.shared_windows, tables);
+        finish(&mut flow, tables);
         let entry = self
             .places
-            .find_entry(flow.key.hash(), |candidate| *candidate == place);
+            .find_entry(flow.id.key.hash(), |candidate| *candidate == place);
         if let Ok(entry) = entry {
             entry.remove();
         }
@@ -408,10 +398,9 @@ impl FlowTable {
     }
 }
 
-fn finish(flow: &mut Flow, shared_windows: &SharedWindows, tables: &mut Tables) {
-    flow.learns_of_sharing(shared_windows);
+fn finish(flow: &mut Flow, tables: &mut Tables) {
     flow.finish(tables);
-    flow.copies.tell(flow.number, tables);
+    flow.properties.copies.tell(flow.id.number, tables);
     tables.flows.push(&flow_row(flow));
     if let Some(ending) = ending_row(flow) {
         tables.endings.push(&ending);
@@ -419,12 +408,13 @@ fn finish(flow: &mut Flow, shared_windows: &SharedWindows, tables: &mut Tables) 
     for flaw in flaws(flow) {
         tables.flaws.push(&flaw);
     }
-    if let (Some(table), Some(statistics)) = (&mut tables.flow_statistics, &flow.statistics) {
+    if let (Some(table), Some(statistics)) = (&mut tables.flow_statistics, &flow.reports.statistics)
+    {
         table.push(&statistics.row(&FlowFacts {
-            client: flow.client,
+            client: flow.client(),
             client_half: flow.client_half(),
             server_half: flow.server_half(),
-            start_ns: flow.start_ns,
+            start_ns: flow.begun.time_ns,
             end_ns: flow.end_ns,
         }));
     }

@@ -13,6 +13,13 @@ const PAIRS_MAX: usize = 65_536;
 /// Bytes of an IPv4 header without options.
 pub const IP_BYTES: u32 = 20;
 
+/// Bytes of a segment's packet.
+#[must_use]
+pub fn packet_bytes(segment: &Segment<'_>) -> u32 {
+    let headers = IP_BYTES.saturating_add(u32::from(segment.header_bytes));
+    segment.payload_bytes.saturating_add(headers)
+}
+
 /// What all connections between a flow's hosts have shown when its newest packet passed; first that of the flow's first
 /// side.
 #[derive(Clone, Copy, Debug, Default)]
@@ -45,22 +52,21 @@ impl HostPairs {
         if self.pairs.len() >= PAIRS_MAX {
             self.pairs.clear();
         }
-        flow.begin_record();
+        flow.begin_record(segment);
         let pair = self.pairs.entry(key.hosts()).or_default();
         let side = flow.side_of(source_is_low);
-        let headers = IP_BYTES.saturating_add(u32::from(segment.header_bytes));
-        let bytes = segment.payload_bytes.saturating_add(headers);
+        let bytes = packet_bytes(segment);
         let link = pair.on_packet(!source_is_low, packet.time_ns, bytes);
         if let Some(acked) = flow.newly_acked(side, segment) {
             pair.on_ack(source_is_low, packet.time_ns, acked, bytes);
         }
         let first_is_low = (side == Side::First) == source_is_low;
         let of_both = [first_is_low, !first_is_low];
-        flow.pair = PairView {
+        flow.see_pair(PairView {
             link,
             links: of_both.map(|is_low| pair.serialization(!is_low)),
             links_by_acks: of_both.map(|is_low| pair.serialization_by_acks(!is_low)),
             round_trips: of_both.map(|is_low| pair.round_trip(is_low)),
-        };
+        });
     }
 }

@@ -1,11 +1,12 @@
-//! The analyzer: packets in; flows, segments, HTTP transactions, pauses and flights out.
+//! The analyzer: packets in; flows, segments, HTTP transactions and what they waited for out.
 //!
 //! Theory of operation. Packets come one by one, in the order of the capture ([`Analyzer`] is a
 //! [`PacketSink`]). The [`flow_table`] finds the flow, which keeps a half for each direction, classifies
 //! the segment, moves acknowledgments and round trips on, puts the payload in order (all in
-//! [`tcptrace_tcp`]) and hands it to the reader of HTTP ([`tcptrace_http_messages`]). Trackers follow
-//! the data for what the detectors read: [`pauses`], [`segmentation`] and [`recoveries`] of both
-//! directions, and the server's [`flights`] and [`queues`]. Only when they are asked for are there
+//! [`tcptrace_tcp`]) and hands it to the reader of HTTP ([`tcptrace_http_messages`]). What each segment and each
+//! transaction waited for a flow's record tells ([`tcptrace_attribution`]), with what its [`host_pairs`] have shown of
+//! the path. Trackers follow the data for what the detectors read besides: [`segmentation`] and [`recoveries`] of both
+//! directions, and the server's [`windows`] and [`queues`]. Only when they are asked for are there
 //! statistics of flows, as tcptrace has them, and [`Segments`] with the verdicts of Wireshark.
 //!
 //! Finished transactions are handed on as [`exchange`]s, which [`objects`] judges over all flows.
@@ -17,44 +18,31 @@
 #![forbid(unsafe_code)]
 
 mod anomalies;
-mod arrivals;
-mod bottleneck;
 mod bounded;
 mod bundles;
-mod byte_time;
-mod echoes;
 mod ending_row;
 mod exchange;
 mod finished_message;
 mod flaws;
-mod flights;
 mod flow;
 mod flow_row;
 mod flow_table;
-mod grown_window;
 mod held;
 mod host_pairs;
-mod jitter;
-mod link_headers;
-mod link_margins;
 mod local_acks;
 mod long_waits;
 mod numbered;
 mod objects;
 mod observation;
 mod pages;
-mod pauses;
 mod pure_acks;
 mod queues;
 mod recoveries;
 mod same_packet;
 mod segmentation;
-mod serialization;
-mod shared_windows;
 mod tables;
 mod transaction_row;
-mod used_window;
-mod waits;
+mod windows;
 
 #[cfg(test)]
 mod flow_tests;

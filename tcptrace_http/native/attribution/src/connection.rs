@@ -33,6 +33,8 @@ pub struct Facts {
     pub links: [Serialization; 2],
     /// ... as acknowledgments show it.
     pub links_by_acks: [Serialization; 2],
+    /// Acknowledgments of the client's data, and of the server's, were not captured.
+    pub lacks_acks: [bool; 2],
     /// Bytes of a packet without payload.
     pub header_bytes: u32,
     /// Bytes of the packets on which the longer round trip was measured, there and back.
@@ -68,6 +70,12 @@ impl Connection {
             .fold(size_of::<Self>(), usize::saturating_add)
     }
 
+    /// Gives up what is held of messages that are not complete: it is unobserved.
+    pub fn give_up(&mut self) {
+        self.first.give_up();
+        self.second.give_up();
+    }
+
     /// Request and response were on the link between them, with all that the server took.
     fn bound_link(&mut self, facts: &Facts) {
         let (Some(request), Some(response)) = (facts.request, facts.response) else {
@@ -89,10 +97,11 @@ impl Connection {
         self.bound_link(facts);
         let (up, down) = routes(facts, self.link_at_most);
         let end = |message: Option<Extent>| message.map_or(i64::MAX, |it| it.end);
+        let [lacks_up, lacks_down] = facts.lacks_acks;
         self.side(facts.client_is_second)
-            .explain(end(facts.request), &up, Words::Requests);
+            .explain(end(facts.request), &up, Words::Requests, lacks_up);
         self.side(!facts.client_is_second)
-            .explain(end(facts.response), &down, Words::Responses);
+            .explain(end(facts.response), &down, Words::Responses, lacks_down);
         let exchange = Exchange {
             request: facts.request,
             response: facts.response,

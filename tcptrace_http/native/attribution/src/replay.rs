@@ -136,6 +136,8 @@ pub(crate) struct Replay<'a> {
     words: Words,
     /// Acknowledgments of something new: up to where, and when.
     acked: &'a VecDeque<(i64, i64)>,
+    /// Acknowledgments were not captured.
+    lacks_acks: bool,
     departures: Vec<Departure>,
 }
 
@@ -145,12 +147,14 @@ impl<'a> Replay<'a> {
         state: &'a mut State,
         words: Words,
         acked: &'a VecDeque<(i64, i64)>,
+        lacks_acks: bool,
     ) -> Self {
         Replay {
             route,
             state,
             words,
             acked,
+            lacks_acks,
             departures: Vec::new(),
         }
     }
@@ -183,6 +187,7 @@ impl<'a> Replay<'a> {
             route: self.route,
             stops: &self.state.sender.stops,
             words: self.words.of_causes(),
+            lacks_acks: self.lacks_acks,
             departures: &self.departures,
         };
         let explained = explainer.explained();

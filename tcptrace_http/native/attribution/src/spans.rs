@@ -18,6 +18,8 @@ pub(crate) struct Explainer<'a> {
     pub(crate) route: &'a Route,
     pub(crate) stops: &'a [Stop],
     pub(crate) words: CauseWords,
+    /// Acknowledgments were not captured: what rests on them is not told.
+    pub(crate) lacks_acks: bool,
     pub(crate) departures: &'a [Departure],
 }
 
@@ -145,8 +147,17 @@ impl Explainer<'_> {
             lay.until(until_ns, words.pace, Constraint::Link, SEEN);
             return None;
         }
+        let is_paced = it.release.is_none() && is_paced(it, self.departures);
+        if self.lacks_acks && !is_paced {
+            lay.until(
+                until_ns,
+                Cause::Unobserved,
+                Constraint::Application,
+                ASSUMED,
+            );
+            return None;
+        }
         let Some(release) = it.release else {
-            let is_paced = is_paced(it, self.departures);
             let (cause, constraint) = if is_paced {
                 (words.pace, Constraint::Link)
             } else {

@@ -111,6 +111,15 @@ impl Stream {
         self.push(Event::Ack(ack));
     }
 
+    /// Gives up what is held.
+    pub(crate) fn give_up(&mut self) {
+        *self = Stream {
+            state: std::mem::take(&mut self.state),
+            is_cut: true,
+            ..Stream::default()
+        };
+    }
+
     fn push(&mut self, event: Event) {
         if self.log.len() >= EVENTS_MAX {
             self.log.clear();
@@ -129,13 +138,13 @@ impl Stream {
     }
 
     /// Replays the log up to the last segment of a message that ends at `end`, and keeps what it explains.
-    pub(crate) fn explain(&mut self, end: i64, route: &Route, words: Words) {
+    pub(crate) fn explain(&mut self, end: i64, route: &Route, words: Words, lacks_acks: bool) {
         let is_of_message = |event: &Event| matches!(event, Event::Data(data) if data.start < end);
         let Some(last) = self.log.iter().rposition(is_of_message) else {
             return;
         };
         let log = std::mem::take(&mut self.log);
-        let replay = Replay::new(route, &mut self.state, words, &self.acked);
+        let replay = Replay::new(route, &mut self.state, words, &self.acked, lacks_acks);
         let explained = replay.run(&log, last);
         self.copies.extend(explained.copies);
         self.spans.extend(explained.spans);
@@ -211,6 +220,14 @@ impl Stream {
             .arrivals
             .capacity()
             .saturating_mul(size_of::<Arrival>());
-        log.saturating_add(spans).saturating_add(arrivals)
+        let copies = self.copies.capacity().saturating_mul(size_of::<Copy>());
+        let acked = self
+            .acked
+            .capacity()
+            .saturating_mul(size_of::<(i64, i64)>());
+        log.saturating_add(spans)
+            .saturating_add(arrivals)
+            .saturating_add(copies)
+            .saturating_add(acked)
     }
 }

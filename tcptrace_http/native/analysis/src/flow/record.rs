@@ -3,16 +3,16 @@
 use std::collections::VecDeque;
 
 use tcptrace_attribution::{
-    AckEvent, Bound, Connection, DataEvent, Extent, Facts, Handshake, Moment,
+    AckEvent, Connection, DataEvent, Extent, Facts, Moment, Wait,
 };
 use tcptrace_path::Acknowledged;
 use tcptrace_tcp::{Class, Side};
-use trace_model::rows::{Direction, TransactionRow, WaitRow};
+use trace_model::rows::{Cause, Direction, TransactionRow, WaitRow};
 use trace_model::{flags, Packet, Segment};
 
 use super::unacknowledged::Waiting;
 use super::Flow;
-use crate::host_pairs::IP_BYTES;
+use crate::host_pairs::{packet_bytes, PairView, IP_BYTES};
 use crate::recoveries::Span;
 use crate::tables::Tables;
 
@@ -37,6 +37,8 @@ struct SentBefore {
 #[derive(Debug, Default)]
 pub struct Record {
     connection: Connection,
+    /// What all connections between its hosts have shown of their path.
+    pub pair: PairView,
     /// Bytes of packets without payload since the handshake.
     header_bytes: u32,
     /// Of the first side's data, and of the other's.
@@ -47,6 +49,11 @@ impl Record {
     /// Memory that it takes.
     pub fn held_bytes(&self) -> u64 {
         self.connection.held_bytes() as u64
+    }
+
+    /// Gives back what is held of messages that are not complete.
+    pub fn give_up(&mut self) {
+        self.connection.give_up();
     }
 
     fn sent(&mut self, side: Side) -> &mut SentBefore {
@@ -70,10 +77,19 @@ impl Record {
 }
 
 impl Flow {
-    /// From now on segments are recorded, if the flow is not over.
-    pub fn begin_record(&mut self) {
-        if !self.is_over() {
+    /// From now on segments are recorded, if the flow is not over: of a SYN that nobody has answered there may be very
+    /// many.
+    pub fn begin_record(&mut self, segment: &Segment<'_>) {
+        let is_bare_syn = segment.has(flags::SYN) && !segment.has(flags::ACK);
+        if !is_bare_syn && !self.is_over() && !self.carried.is_opaque {
             self.record.get_or_insert_default();
+        }
+    }
+
+    /// Takes what all connections between its hosts have shown of their path.
+    pub fn see_pair(&mut self, pair: PairView) {
+        if let Some(record) = self.record.as_mut() {
+            record.pair = pair;
         }
     }
 
@@ -90,13 +106,13 @@ impl Flow {
             .segment_size
             .full_behind(segment.header_bytes, segment.payload_bytes);
         let missing_before = self.half(side).missing_before;
-        let link = self.pair.link;
         let is_second = side == Side::Second;
-        let Some(record) = self.record.as_mut().filter(|_| !self.is_opaque) else {
+        let Some(record) = self.record.as_mut().filter(|_| !self.carried.is_opaque) else {
             return;
         };
-        let headers = u32::from(segment.header_bytes).saturating_add(IP_BYTES);
-        let packet_bytes = segment.payload_bytes.saturating_add(headers);
+        let link = record.pair.link;
+        let packet_bytes = packet_bytes(segment);
+        let headers = packet_bytes.saturating_sub(segment.payload_bytes);
         let has_syn = segment.has(flags::SYN);
         if has_syn || segment.payload_bytes > 0 {
             let first = start.saturating_add(i64::from(has_syn));
@@ -162,7 +178,7 @@ impl Flow {
     }
 
     /// Writes a transaction and its waits, as the core explains them.
-    pub(super) fn write_explained(&mut self, transaction: Waiting, tables: &mut Tables) {
+    pub(super) fn write(&mut self, transaction: Waiting, tables: &mut Tables) {
         let Waiting {
             mut row,
             request,
@@ -183,7 +199,7 @@ impl Flow {
                     first_frame: wait.start.frame,
                     last_frame: wait.end.frame,
                     confidence: wait.confidence,
-                    ..bound_columns(wait.bound, &facts)
+                    ..bound_columns(wait, &facts)
                 });
             }
         }
@@ -192,28 +208,21 @@ impl Flow {
 
     /// What is known of a transaction that is over.
     fn facts(&self, row: &TransactionRow, request: Option<Span>, response: Option<Span>) -> Facts {
-        let [first, second] = self.pair.round_trips.map(Option::unwrap_or_default);
-        let by_role = |pair: [_; 2]| match (self.client, pair) {
-            (Side::First, pair) => pair,
-            (Side::Second, [first, second]) => [second, first],
-        };
-        let (to_client, to_server) = match self.client {
-            Side::First => (first, second),
-            Side::Second => (second, first),
-        };
+        let client = self.client();
+        let pair = self.pair();
+        let round_trips = pair.round_trips.map(Option::unwrap_or_default);
+        let [to_client, to_server] = by_role(client, round_trips);
         let longer = if to_server.time_ns < to_client.time_ns {
             to_client
         } else {
             to_server
         };
-        let handshake = Handshake {
-            begun: self.setup.begun().map(of_core),
-            resent: self.setup.resent().map(of_core),
-            done: self.setup.done_at().map(of_core),
-        };
+        // Whose ACKs are of something nearer is as far as its handshake tells.
+        let to_server_ns = self.round_trip_behind_local_acks_ns();
+        let (lacks_clients_acks, lacks_servers_acks) = self.lacks_pure_acks();
         let record = self.record.as_deref();
         Facts {
-            client_is_second: self.client == Side::Second,
+            client_is_second: client == Side::Second,
             request: extent(
                 (row.request_time, row.request_frame),
                 (row.request_last_time, row.request_last_frame),
@@ -224,22 +233,30 @@ impl Flow {
                 (row.response_last_time, row.response_last_frame),
                 response,
             ),
-            handshake: (row.index == 0).then_some(handshake),
-            to_server_ns: self
-                .round_trip_behind_local_acks_ns()
-                .unwrap_or(to_server.time_ns),
+            handshake: (row.index == 0).then(|| self.setup.handshake()),
+            to_server_ns: to_server_ns.unwrap_or(to_server.time_ns),
             to_client_ns: to_client.time_ns,
-            links: by_role(self.pair.links),
-            links_by_acks: by_role(self.pair.links_by_acks),
+            links: by_role(client, pair.links),
+            links_by_acks: by_role(client, pair.links_by_acks),
+            lacks_acks: [lacks_servers_acks, lacks_clients_acks],
             header_bytes: record.map_or(IP_BYTES, |it| it.header_bytes),
             probe_bytes: longer.bytes,
         }
     }
 }
 
+/// The client's of what both sides have, and the server's.
+fn by_role<T>(client: Side, [first, second]: [T; 2]) -> [T; 2] {
+    match client {
+        Side::First => [first, second],
+        Side::Second => [second, first],
+    }
+}
+
 /// What bound the segment that ended a wait; the other columns are not set.
-fn bound_columns(bound: Option<Bound>, facts: &Facts) -> WaitRow {
-    let Some(bound) = bound else {
+fn bound_columns(wait: &Wait, facts: &Facts) -> WaitRow {
+    let is_observed = wait.cause != Cause::Unobserved;
+    let Some(bound) = wait.bound.filter(|_| is_observed) else {
         return WaitRow::default();
     };
     let message = match bound.direction {
@@ -282,11 +299,4 @@ fn extent(
         start: span.start,
         end: span.end,
     })
-}
-
-fn of_core(moment: crate::waits::Moment) -> Moment {
-    Moment {
-        time_ns: moment.time_ns,
-        frame: moment.frame,
-    }
 }
