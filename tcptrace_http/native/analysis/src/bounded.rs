@@ -6,9 +6,10 @@
 use trace_model::column::Columns;
 use trace_model::rows::{
     BodiesTable, BodyRow, EndingRow, EndingsTable, ExpectationRow, ExpectationsTable, FlawRow,
-    FlawsTable, FlightRow, FlightsTable, FlowRow, FlowsTable, LinkRow, LinksTable, PauseRow,
-    PausesTable, QueueRow, QueuesTable, RecoveriesTable, RecoveryRow, RedirectRow, RedirectsTable,
-    SegmentationRow, SegmentationTable, TransactionRow, TransactionsTable, WaitRow, WaitsTable,
+    FlawsTable, FlowRow, FlowsTable, LinkRow, LinksTable, PauseRow, PausesTable, ProfileRow,
+    ProfilesTable, QueueRow, QueuesTable, RecoveriesTable, RecoveryRow, RedirectRow,
+    RedirectsTable, SegmentationRow, SegmentationTable, TransactionRow, TransactionsTable, WaitRow,
+    WaitsTable,
 };
 
 /// A table of some 1.5 million rows with short texts. While its longest column grows or is sorted,
@@ -101,14 +102,11 @@ rows!(
     |_| 0
 );
 rows!(
-    FlightsTable,
-    FlightRow,
-    "flights",
-    CANDIDATES_BYTES_MAX,
-    |row| {
-        // Four lists of as many entries, three of them of eight bytes.
-        row.flight_segments.len().saturating_mul(28)
-    }
+    ProfilesTable,
+    ProfileRow,
+    "profiles",
+    TABLE_BYTES_MAX,
+    |_| 0
 );
 rows!(
     EndingsTable,

@@ -17,6 +17,7 @@ use crate::flaws::flaws;
 use crate::flow::Flow;
 use crate::flow_row::flow_row;
 use crate::host_pairs::HostPairs;
+use crate::profile_row::profile_rows;
 use crate::same_packet::SamePackets;
 use crate::shared_windows::SharedWindows;
 use crate::tables::Tables;
@@ -413,6 +414,9 @@ fn finish(flow: &mut Flow, shared_windows: &SharedWindows, tables: &mut Tables) 
     flow.finish(tables);
     flow.copies.tell(flow.number, tables);
     tables.flows.push(&flow_row(flow));
+    for profile in profile_rows(flow) {
+        tables.profiles.push(&profile);
+    }
     if let Some(ending) = ending_row(flow) {
         tables.endings.push(&ending);
     }

@@ -1,11 +1,11 @@
-//! The analyzer: packets in; flows, segments, HTTP transactions, pauses and flights out.
+//! The analyzer: packets in; flows, segments, HTTP transactions and pauses out.
 //!
 //! Theory of operation. Packets come one by one, in the order of the capture ([`Analyzer`] is a
 //! [`PacketSink`]). The [`flow_table`] finds the flow, which keeps a half for each direction, classifies
 //! the segment, moves acknowledgments and round trips on, puts the payload in order (all in
 //! [`tcptrace_tcp`]) and hands it to the reader of HTTP ([`tcptrace_http_messages`]). Trackers follow
 //! the data for what the detectors read: [`pauses`], [`segmentation`] and [`recoveries`] of both
-//! directions, and the server's [`flights`] and [`queues`]. Only when they are asked for are there
+//! directions, and the server's [`queues`]. Only when they are asked for are there
 //! statistics of flows, as tcptrace has them, and [`Segments`] with the verdicts of Wireshark.
 //!
 //! Finished transactions are handed on as [`exchange`]s, which [`objects`] judges over all flows.
@@ -27,11 +27,9 @@ mod ending_row;
 mod exchange;
 mod finished_message;
 mod flaws;
-mod flights;
 mod flow;
 mod flow_row;
 mod flow_table;
-mod grown_window;
 mod held;
 mod host_pairs;
 mod jitter;
@@ -44,6 +42,7 @@ mod objects;
 mod observation;
 mod pages;
 mod pauses;
+mod profile_row;
 mod pure_acks;
 mod queues;
 mod recoveries;

@@ -6,8 +6,8 @@ use tcptrace_http_messages::Output;
 use tcptrace_tcp::Segments;
 use trace_model::column::Columns;
 use trace_model::rows::{
-    EndingsTable, FlawsTable, FlightsTable, FlowStatisticsTable, FlowsTable, LinksTable,
-    PausesTable, QueuesTable, RecoveriesTable, SegmentationTable, TransactionsTable, WaitsTable,
+    EndingsTable, FlawsTable, FlowStatisticsTable, FlowsTable, LinksTable, PausesTable,
+    ProfilesTable, QueuesTable, RecoveriesTable, SegmentationTable, TransactionsTable, WaitsTable,
 };
 use trace_model::{Anomaly, AnomalyKind};
 
@@ -24,7 +24,8 @@ pub struct Tables {
     pub links: Bounded<LinksTable>,
     pub waits: Bounded<WaitsTable>,
     pub pauses: Bounded<PausesTable>,
-    pub flights: Bounded<FlightsTable>,
+    /// Rows that come with that of their flow.
+    pub profiles: Bounded<ProfilesTable>,
     pub endings: Bounded<EndingsTable>,
     /// Their rows come with that of their flow.
     pub flaws: Bounded<FlawsTable>,
@@ -82,7 +83,7 @@ const OF_FLOWS: &[(&str, &str)] = &[
     ("links", "transaction"),
     ("waits", "transaction"),
     ("pauses", "transaction"),
-    ("flights", "transaction"),
+    ("profiles", "flow"),
     ("endings", "transaction"),
     ("flaws", "flow"),
     ("segmentation", "transaction"),
@@ -91,7 +92,7 @@ const OF_FLOWS: &[(&str, &str)] = &[
 ];
 
 /// The tables whose rows may become findings about a transaction.
-const CANDIDATES: &[&str] = &["pauses", "flights", "segmentation", "recoveries", "queues"];
+const CANDIDATES: &[&str] = &["pauses", "segmentation", "recoveries", "queues"];
 
 impl Tables {
     /// Empty tables; `segments` is the segments table, if it is asked for, `statistics` asks for those
@@ -122,7 +123,7 @@ impl Tables {
         self.links = Bounded::default();
         self.waits = Bounded::default();
         self.pauses = Bounded::default();
-        self.flights = Bounded::default();
+        self.profiles = Bounded::default();
         self.endings = Bounded::default();
         self.flaws = Bounded::default();
         self.segmentation = Bounded::default();
@@ -156,7 +157,7 @@ impl Tables {
             self.links.complaint(),
             self.waits.complaint(),
             self.pauses.complaint(),
-            self.flights.complaint(),
+            self.profiles.complaint(),
             self.endings.complaint(),
             self.flaws.complaint(),
             self.segmentation.complaint(),
@@ -191,7 +192,7 @@ impl Tables {
             self.links.bytes(),
             self.waits.bytes(),
             self.pauses.bytes(),
-            self.flights.bytes(),
+            self.profiles.bytes(),
             self.endings.bytes(),
             self.flaws.bytes(),
             self.segmentation.bytes(),
@@ -222,8 +223,6 @@ impl Tables {
         let is_finished = |flow: u32, _| finished.contains(&flow);
         let pauses = self.pauses.take().into_columns();
         let pauses = self.divided("pauses", pauses, is_finished);
-        let flights = self.flights.take().into_columns();
-        let flights = self.divided("flights", flights, is_finished);
         let segmentation = self.segmentation.take().into_columns();
         let segmentation = self.divided("segmentation", segmentation, is_finished);
         let recoveries = self.recoveries.take().into_columns();
@@ -252,7 +251,7 @@ impl Tables {
             ("links", self.links.take().into_columns()),
             ("waits", waits),
             ("pauses", pauses),
-            ("flights", flights),
+            ("profiles", self.profiles.take().into_columns()),
             // Made with the row of its flow, and all that it tells is in it.
             ("endings", self.endings.take().into_columns()),
             ("flaws", self.flaws.take().into_columns()),
@@ -308,7 +307,6 @@ impl Tables {
         self.transactions.have_behind(rows_of("transactions"));
         self.waits.have_behind(rows_of("waits"));
         self.pauses.have_behind(rows_of("pauses"));
-        self.flights.have_behind(rows_of("flights"));
         self.segmentation.have_behind(rows_of("segmentation"));
         self.recoveries.have_behind(rows_of("recoveries"));
         self.queues.have_behind(rows_of("queues"));

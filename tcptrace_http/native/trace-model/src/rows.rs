@@ -470,6 +470,32 @@ impl Membership {
 }
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
+pub enum NagleVariant {
+    /// The capture does not tell.
+    #[default]
+    Unknown,
+    /// A short segment left while a short one was outstanding (TCP_NODELAY).
+    Off,
+    /// A short segment waits for the ACK of the short one before it (Linux).
+    Minshall,
+    /// A short segment waits until all is acknowledged (RFC 896).
+    Rfc896,
+}
+impl NagleVariant {
+    pub const WORDS: &'static [&'static str] = &["unknown", "off", "minshall", "rfc896"];
+    pub const ALL: &'static [NagleVariant] = &[
+        NagleVariant::Unknown,
+        NagleVariant::Off,
+        NagleVariant::Minshall,
+        NagleVariant::Rfc896,
+    ];
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        Self::WORDS.get(self as usize).copied().unwrap_or("")
+    }
+}
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
 pub enum ObservationPoint {
     #[default]
     Unknown,
@@ -2051,7 +2077,7 @@ pub struct FlowRow {
     pub rtt_samples: u64,
     /// Where the capture was taken: near the end whose path_rtt is a small part of the other.
     pub observation_point: ObservationPoint,
-    /// Segments of the server's first flight.
+    /// Segments of the server's first flight: see profiles.
     pub initial_window_segments: Option<u32>,
     /// Packets larger than a segment may be: merged by offload.
     pub super_segments: u64,
@@ -2077,7 +2103,7 @@ pub struct FlowRow {
     pub close_time: Option<i64>,
     /// Frame of it.
     pub close_frame: Option<u64>,
-    /// Most segments that the server sent within a round trip, since it last sent any again.
+    /// Most segments of the server in flight, since it last sent any again: see profiles.
     pub largest_window_segments: Option<u32>,
     /// When data of the server was first seen missing, or sent again.
     pub server_loss_time: Option<i64>,
@@ -5237,100 +5263,107 @@ impl PausesTable {
         }
     }
 }
-/// One row a response that came in several flights and is the first on its flow or was sent after the server had been idle, or that came in flights that did not grow although nothing was lost.
+/// One row per flow and direction in which a message was captured: what was learnt of its sender and its path; null where the capture does not show it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct FlightRow {
+pub struct ProfileRow {
     /// Flow number.
     pub flow: u32,
-    /// Transaction of the response.
-    pub transaction: u32,
-    /// It is the first response on a flow that was seen from its SYN-ACK on.
-    pub begins_flow: bool,
-    /// Server's data before the response to the first of the response; 0: not idle.
-    pub idle: i64,
-    /// Time of the response's first segment.
-    pub start: i64,
-    /// Round trip of the whole path.
-    pub rtt: i64,
-    /// Segments of each flight.
-    pub flight_segments: Vec<u32>,
-    /// First frame of each flight.
-    pub flight_first_frames: Vec<u64>,
-    /// Payload of the first flight.
+    /// Whose data.
+    pub direction: Direction,
+    /// Payload of a full segment.
+    pub mss: Option<u32>,
+    /// Least round trip of the whole path.
+    pub round_trip: i64,
+    /// Least round trip from the capture to the sender.
+    pub round_trip_to_sender: i64,
+    /// Least round trip from the capture to the receiver.
+    pub round_trip_to_receiver: i64,
+    /// Rate of the slowest link, in bits per second.
+    pub link_rate: Option<u64>,
+    /// Sent before any of it was acknowledged.
     pub first_flight_bytes: u64,
-    /// The first flight ends with a full segment: more was to be sent.
-    pub first_flight_ends_full: bool,
-    /// Segments of the first flight that were sent again, or came late.
-    pub first_flight_resent: u32,
-    /// Payload of each flight's first segment.
-    pub flight_first_bytes: Vec<u32>,
-    /// Payload of each flight's last segment.
-    pub flight_last_bytes: Vec<u32>,
-    /// From when an ACK would have let each flight go, after its time on a slow link, to it; 2^64-1: no ACK.
-    pub flight_off_ack_ns: Vec<u64>,
-    /// Payload before each flight that its sender had no ACK of by then.
-    pub flight_behind_bytes: Vec<u64>,
-    /// Most payload of the server that had been seen and was not acknowledged, in each flight.
-    pub flight_outstanding_bytes: Vec<u64>,
-    /// The server's connections to the client were found to share their window.
-    pub shares_window: bool,
-    /// Payload of a full segment on this flow.
-    pub segment_bytes: u32,
-    /// Start of each flight, from the start of the response.
-    pub flight_start_ns: Vec<u64>,
-    /// Last segment of each flight, from the start of the response.
-    pub flight_end_ns: Vec<u64>,
-    /// Largest flight shown before the idle period, since the last loss.
-    pub earlier_flight_segments: u32,
-    /// Window before the idle period if each ACK opened it, since the last loss or idle period.
-    pub earlier_window_segments: u32,
-    /// First flight of the flow.
-    pub initial_window_segments: u32,
-    /// Least window the client offered, in segments.
-    pub receive_window_segments: u32,
-    /// ACKs of the client for new data, since the response before was complete.
+    /// Its segments.
+    pub first_flight_segments: u32,
+    /// The first flight, if more data waited behind it for an ACK (RFC 5681, section 3.1).
+    pub initial_window_bytes: Option<u64>,
+    /// Its segments.
+    pub initial_window_segments: Option<u32>,
+    /// ACK that ended it.
+    pub initial_window_frame: Option<u64>,
+    /// Nagle's algorithm of the sender.
+    pub nagle: NagleVariant,
+    /// Segments that it held.
+    pub nagle_holds: u32,
+    /// Most bytes in flight since the last loss.
+    pub largest_window_bytes: u64,
+    /// Their segments.
+    pub largest_window_segments: u32,
+    /// Least window that the receiver offered.
+    pub receive_window_min: Option<u64>,
+    /// Largest window that it offered.
+    pub receive_window_max: Option<u64>,
+    /// ACKs of new data.
     pub acks: u32,
-    /// Of these, ACKs for more than two full segments (RFC 2525, section 2.13).
+    /// Of these, ACKs of more than two full segments (RFC 2525, section 2.13).
     pub stretch_acks: u32,
-    /// Segments resent during the response.
+    /// ACKs that the receiver delayed (RFC 1122, section 4.2.3.2).
+    pub delayed_acks: u32,
+    /// Longest delay of them.
+    pub ack_delay: Option<i64>,
+    /// ACK with that delay.
+    pub ack_delay_frame: Option<u64>,
+    /// Idle periods that threw the congestion window away (RFC 5681, section 4.1).
+    pub restarts: u32,
+    /// Idle periods after which as much was sent at once as before.
+    pub kept_windows: u32,
+    /// Bytes in flight at stops that were constant without a loss.
+    pub send_buffer_bytes: Option<u64>,
+    /// Segments sent again.
     pub retransmissions: u32,
-    /// Segments resent on the flow before it.
-    pub earlier_retransmissions: u32,
 }
-/// Gathers [`FlightRow`]s by column.
+/// Gathers [`ProfileRow`]s by column.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct FlightsTable {
+pub struct ProfilesTable {
     rows: usize,
     flow: Vec<u32>,
-    transaction: Vec<u32>,
-    begins_flow: Vec<bool>,
-    idle: Vec<i64>,
-    start: Vec<i64>,
-    rtt: Vec<i64>,
-    flight_segments: Lists<u32>,
-    flight_first_frames: Lists<u64>,
+    direction: Vec<u8>,
+    mss: Vec<u32>,
+    mss_validity: Vec<bool>,
+    round_trip: Vec<i64>,
+    round_trip_to_sender: Vec<i64>,
+    round_trip_to_receiver: Vec<i64>,
+    link_rate: Vec<u64>,
+    link_rate_validity: Vec<bool>,
     first_flight_bytes: Vec<u64>,
-    first_flight_ends_full: Vec<bool>,
-    first_flight_resent: Vec<u32>,
-    flight_first_bytes: Lists<u32>,
-    flight_last_bytes: Lists<u32>,
-    flight_off_ack_ns: Lists<u64>,
-    flight_behind_bytes: Lists<u64>,
-    flight_outstanding_bytes: Lists<u64>,
-    shares_window: Vec<bool>,
-    segment_bytes: Vec<u32>,
-    flight_start_ns: Lists<u64>,
-    flight_end_ns: Lists<u64>,
-    earlier_flight_segments: Vec<u32>,
-    earlier_window_segments: Vec<u32>,
+    first_flight_segments: Vec<u32>,
+    initial_window_bytes: Vec<u64>,
+    initial_window_bytes_validity: Vec<bool>,
     initial_window_segments: Vec<u32>,
-    receive_window_segments: Vec<u32>,
+    initial_window_segments_validity: Vec<bool>,
+    initial_window_frame: Vec<u64>,
+    initial_window_frame_validity: Vec<bool>,
+    nagle: Vec<u8>,
+    nagle_holds: Vec<u32>,
+    largest_window_bytes: Vec<u64>,
+    largest_window_segments: Vec<u32>,
+    receive_window_min: Vec<u64>,
+    receive_window_min_validity: Vec<bool>,
+    receive_window_max: Vec<u64>,
+    receive_window_max_validity: Vec<bool>,
     acks: Vec<u32>,
     stretch_acks: Vec<u32>,
+    delayed_acks: Vec<u32>,
+    ack_delay: Vec<i64>,
+    ack_delay_validity: Vec<bool>,
+    ack_delay_frame: Vec<u64>,
+    ack_delay_frame_validity: Vec<bool>,
+    restarts: Vec<u32>,
+    kept_windows: Vec<u32>,
+    send_buffer_bytes: Vec<u64>,
+    send_buffer_bytes_validity: Vec<bool>,
     retransmissions: Vec<u32>,
-    earlier_retransmissions: Vec<u32>,
 }
-impl FlightsTable {
+impl ProfilesTable {
     #[must_use]
     pub fn len(&self) -> usize {
         self.rows
@@ -5339,42 +5372,60 @@ impl FlightsTable {
     pub fn is_empty(&self) -> bool {
         self.rows == 0
     }
-    pub fn push(&mut self, row: &FlightRow) {
+    pub fn push(&mut self, row: &ProfileRow) {
         self.rows = self.rows.saturating_add(1);
         self.flow.push(row.flow);
-        self.transaction.push(row.transaction);
-        self.begins_flow.push(row.begins_flow);
-        self.idle.push(row.idle);
-        self.start.push(row.start);
-        self.rtt.push(row.rtt);
-        self.flight_segments.push(&row.flight_segments);
-        self.flight_first_frames.push(&row.flight_first_frames);
+        self.direction.push(row.direction as u8);
+        self.mss.push(row.mss.unwrap_or_default());
+        self.mss_validity.push(row.mss.is_some());
+        self.round_trip.push(row.round_trip);
+        self.round_trip_to_sender.push(row.round_trip_to_sender);
+        self.round_trip_to_receiver.push(row.round_trip_to_receiver);
+        self.link_rate.push(row.link_rate.unwrap_or_default());
+        self.link_rate_validity.push(row.link_rate.is_some());
         self.first_flight_bytes.push(row.first_flight_bytes);
-        self.first_flight_ends_full.push(row.first_flight_ends_full);
-        self.first_flight_resent.push(row.first_flight_resent);
-        self.flight_first_bytes.push(&row.flight_first_bytes);
-        self.flight_last_bytes.push(&row.flight_last_bytes);
-        self.flight_off_ack_ns.push(&row.flight_off_ack_ns);
-        self.flight_behind_bytes.push(&row.flight_behind_bytes);
-        self.flight_outstanding_bytes
-            .push(&row.flight_outstanding_bytes);
-        self.shares_window.push(row.shares_window);
-        self.segment_bytes.push(row.segment_bytes);
-        self.flight_start_ns.push(&row.flight_start_ns);
-        self.flight_end_ns.push(&row.flight_end_ns);
-        self.earlier_flight_segments
-            .push(row.earlier_flight_segments);
-        self.earlier_window_segments
-            .push(row.earlier_window_segments);
+        self.first_flight_segments.push(row.first_flight_segments);
+        self.initial_window_bytes
+            .push(row.initial_window_bytes.unwrap_or_default());
+        self.initial_window_bytes_validity
+            .push(row.initial_window_bytes.is_some());
         self.initial_window_segments
-            .push(row.initial_window_segments);
-        self.receive_window_segments
-            .push(row.receive_window_segments);
+            .push(row.initial_window_segments.unwrap_or_default());
+        self.initial_window_segments_validity
+            .push(row.initial_window_segments.is_some());
+        self.initial_window_frame
+            .push(row.initial_window_frame.unwrap_or_default());
+        self.initial_window_frame_validity
+            .push(row.initial_window_frame.is_some());
+        self.nagle.push(row.nagle as u8);
+        self.nagle_holds.push(row.nagle_holds);
+        self.largest_window_bytes.push(row.largest_window_bytes);
+        self.largest_window_segments
+            .push(row.largest_window_segments);
+        self.receive_window_min
+            .push(row.receive_window_min.unwrap_or_default());
+        self.receive_window_min_validity
+            .push(row.receive_window_min.is_some());
+        self.receive_window_max
+            .push(row.receive_window_max.unwrap_or_default());
+        self.receive_window_max_validity
+            .push(row.receive_window_max.is_some());
         self.acks.push(row.acks);
         self.stretch_acks.push(row.stretch_acks);
+        self.delayed_acks.push(row.delayed_acks);
+        self.ack_delay.push(row.ack_delay.unwrap_or_default());
+        self.ack_delay_validity.push(row.ack_delay.is_some());
+        self.ack_delay_frame
+            .push(row.ack_delay_frame.unwrap_or_default());
+        self.ack_delay_frame_validity
+            .push(row.ack_delay_frame.is_some());
+        self.restarts.push(row.restarts);
+        self.kept_windows.push(row.kept_windows);
+        self.send_buffer_bytes
+            .push(row.send_buffer_bytes.unwrap_or_default());
+        self.send_buffer_bytes_validity
+            .push(row.send_buffer_bytes.is_some());
         self.retransmissions.push(row.retransmissions);
-        self.earlier_retransmissions
-            .push(row.earlier_retransmissions);
     }
     #[must_use]
     pub fn into_columns(self) -> Columns {
@@ -5383,51 +5434,45 @@ impl FlightsTable {
             columns: vec![
                 Column {
                     name: "flow",
-                    json_name: None,
+                    json_name: Some("flow"),
                     values: Values::U32(self.flow),
                     validity: None,
                 },
                 Column {
-                    name: "transaction",
-                    json_name: None,
-                    values: Values::U32(self.transaction),
+                    name: "direction",
+                    json_name: Some("direction"),
+                    values: Values::Enum(self.direction, Direction::WORDS),
                     validity: None,
                 },
                 Column {
-                    name: "begins_flow",
+                    name: "mss",
                     json_name: None,
-                    values: Values::Bool(self.begins_flow),
+                    values: Values::U32(self.mss),
+                    validity: Some(self.mss_validity),
+                },
+                Column {
+                    name: "round_trip",
+                    json_name: None,
+                    values: Values::Duration(self.round_trip),
                     validity: None,
                 },
                 Column {
-                    name: "idle",
+                    name: "round_trip_to_sender",
                     json_name: None,
-                    values: Values::Duration(self.idle),
+                    values: Values::Duration(self.round_trip_to_sender),
                     validity: None,
                 },
                 Column {
-                    name: "start",
+                    name: "round_trip_to_receiver",
                     json_name: None,
-                    values: Values::Time(self.start),
+                    values: Values::Duration(self.round_trip_to_receiver),
                     validity: None,
                 },
                 Column {
-                    name: "rtt",
+                    name: "link_rate",
                     json_name: None,
-                    values: Values::Duration(self.rtt),
-                    validity: None,
-                },
-                Column {
-                    name: "flight_segments",
-                    json_name: None,
-                    values: Values::ListU32(self.flight_segments),
-                    validity: None,
-                },
-                Column {
-                    name: "flight_first_frames",
-                    json_name: None,
-                    values: Values::ListU64(self.flight_first_frames),
-                    validity: None,
+                    values: Values::U64(self.link_rate),
+                    validity: Some(self.link_rate_validity),
                 },
                 Column {
                     name: "first_flight_bytes",
@@ -5436,94 +5481,64 @@ impl FlightsTable {
                     validity: None,
                 },
                 Column {
-                    name: "first_flight_ends_full",
+                    name: "first_flight_segments",
                     json_name: None,
-                    values: Values::Bool(self.first_flight_ends_full),
+                    values: Values::U32(self.first_flight_segments),
                     validity: None,
                 },
                 Column {
-                    name: "first_flight_resent",
+                    name: "initial_window_bytes",
                     json_name: None,
-                    values: Values::U32(self.first_flight_resent),
-                    validity: None,
-                },
-                Column {
-                    name: "flight_first_bytes",
-                    json_name: None,
-                    values: Values::ListU32(self.flight_first_bytes),
-                    validity: None,
-                },
-                Column {
-                    name: "flight_last_bytes",
-                    json_name: None,
-                    values: Values::ListU32(self.flight_last_bytes),
-                    validity: None,
-                },
-                Column {
-                    name: "flight_off_ack_ns",
-                    json_name: None,
-                    values: Values::ListU64(self.flight_off_ack_ns),
-                    validity: None,
-                },
-                Column {
-                    name: "flight_behind_bytes",
-                    json_name: None,
-                    values: Values::ListU64(self.flight_behind_bytes),
-                    validity: None,
-                },
-                Column {
-                    name: "flight_outstanding_bytes",
-                    json_name: None,
-                    values: Values::ListU64(self.flight_outstanding_bytes),
-                    validity: None,
-                },
-                Column {
-                    name: "shares_window",
-                    json_name: None,
-                    values: Values::Bool(self.shares_window),
-                    validity: None,
-                },
-                Column {
-                    name: "segment_bytes",
-                    json_name: None,
-                    values: Values::U32(self.segment_bytes),
-                    validity: None,
-                },
-                Column {
-                    name: "flight_start_ns",
-                    json_name: None,
-                    values: Values::ListU64(self.flight_start_ns),
-                    validity: None,
-                },
-                Column {
-                    name: "flight_end_ns",
-                    json_name: None,
-                    values: Values::ListU64(self.flight_end_ns),
-                    validity: None,
-                },
-                Column {
-                    name: "earlier_flight_segments",
-                    json_name: None,
-                    values: Values::U32(self.earlier_flight_segments),
-                    validity: None,
-                },
-                Column {
-                    name: "earlier_window_segments",
-                    json_name: None,
-                    values: Values::U32(self.earlier_window_segments),
-                    validity: None,
+                    values: Values::U64(self.initial_window_bytes),
+                    validity: Some(self.initial_window_bytes_validity),
                 },
                 Column {
                     name: "initial_window_segments",
                     json_name: None,
                     values: Values::U32(self.initial_window_segments),
+                    validity: Some(self.initial_window_segments_validity),
+                },
+                Column {
+                    name: "initial_window_frame",
+                    json_name: None,
+                    values: Values::U64(self.initial_window_frame),
+                    validity: Some(self.initial_window_frame_validity),
+                },
+                Column {
+                    name: "nagle",
+                    json_name: None,
+                    values: Values::Enum(self.nagle, NagleVariant::WORDS),
                     validity: None,
                 },
                 Column {
-                    name: "receive_window_segments",
+                    name: "nagle_holds",
                     json_name: None,
-                    values: Values::U32(self.receive_window_segments),
+                    values: Values::U32(self.nagle_holds),
                     validity: None,
+                },
+                Column {
+                    name: "largest_window_bytes",
+                    json_name: None,
+                    values: Values::U64(self.largest_window_bytes),
+                    validity: None,
+                },
+                Column {
+                    name: "largest_window_segments",
+                    json_name: None,
+                    values: Values::U32(self.largest_window_segments),
+                    validity: None,
+                },
+                Column {
+                    name: "receive_window_min",
+                    json_name: None,
+                    values: Values::U64(self.receive_window_min),
+                    validity: Some(self.receive_window_min_validity),
+                },
+                Column {
+                    name: "receive_window_max",
+                    json_name: None,
+                    values: Values::U64(self.receive_window_max),
+                    validity: Some(self.receive_window_max_validity),
                 },
                 Column {
                     name: "acks",
@@ -5538,15 +5553,45 @@ impl FlightsTable {
                     validity: None,
                 },
                 Column {
-                    name: "retransmissions",
+                    name: "delayed_acks",
                     json_name: None,
-                    values: Values::U32(self.retransmissions),
+                    values: Values::U32(self.delayed_acks),
                     validity: None,
                 },
                 Column {
-                    name: "earlier_retransmissions",
+                    name: "ack_delay",
                     json_name: None,
-                    values: Values::U32(self.earlier_retransmissions),
+                    values: Values::Duration(self.ack_delay),
+                    validity: Some(self.ack_delay_validity),
+                },
+                Column {
+                    name: "ack_delay_frame",
+                    json_name: None,
+                    values: Values::U64(self.ack_delay_frame),
+                    validity: Some(self.ack_delay_frame_validity),
+                },
+                Column {
+                    name: "restarts",
+                    json_name: None,
+                    values: Values::U32(self.restarts),
+                    validity: None,
+                },
+                Column {
+                    name: "kept_windows",
+                    json_name: None,
+                    values: Values::U32(self.kept_windows),
+                    validity: None,
+                },
+                Column {
+                    name: "send_buffer_bytes",
+                    json_name: None,
+                    values: Values::U64(self.send_buffer_bytes),
+                    validity: Some(self.send_buffer_bytes_validity),
+                },
+                Column {
+                    name: "retransmissions",
+                    json_name: None,
+                    values: Values::U32(self.retransmissions),
                     validity: None,
                 },
             ],

@@ -162,7 +162,7 @@ impl Flow {
         if self.unacknowledged.is_empty() {
             self.release_pauses();
             self.waits = None;
-            self.record = None;
+            self.end_record();
         }
         self.unacknowledged.shrink();
         self.first.outstanding = VecDeque::new();
@@ -173,7 +173,6 @@ impl Flow {
     pub(super) fn release_pauses(&mut self) {
         if let Some(followed) = self.followed.as_deref_mut() {
             followed.pauses.release();
-            followed.flights.release();
         }
         if let Some(pauses) = self.request_pauses.as_mut() {
             pauses.release();
@@ -214,7 +213,7 @@ impl Flow {
         self.flush_unacknowledged(tables);
         self.tell_queues(tables);
         self.waits = None;
-        self.record = None;
+        self.end_record();
         self.write_recoveries(self.end_ns, true, tables);
         self.recoveries = None;
         self.release_held(tables);

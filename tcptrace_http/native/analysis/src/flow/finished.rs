@@ -74,9 +74,6 @@ impl Flow {
                 waits.response_ends(response.start, response.end);
             }
             followed
-                .flights
-                .response_ends(response, rtt_ns, &mut tables.flights);
-            followed
                 .queues
                 .response_ends(response, rtt_ns, &mut tables.queues);
         }

@@ -5,7 +5,6 @@ use std::sync::LazyLock;
 use trace_model::{flags, Segment};
 
 use super::Flow;
-use crate::flights::FlightTracker;
 use crate::pauses::PauseTracker;
 use crate::queues::Queues;
 use crate::shared_windows::Sharing;
@@ -16,7 +15,6 @@ pub(super) struct Followed {
     /// What other connections between the same hosts have to do with the present segment.
     pub(super) sharing: Sharing,
     pub(super) pauses: PauseTracker,
-    pub(super) flights: FlightTracker,
     pub(super) queues: Queues,
 }
 
@@ -43,15 +41,6 @@ impl Flow {
         self.followed
             .as_deref()
             .map_or_else(|| &*NOTHING, |it| &it.sharing)
-    }
-
-    /// Segments of its first flight, and the most of a round trip.
-    pub fn window_segments(&self) -> (Option<u32>, Option<u32>) {
-        let flights = self.followed.as_deref().map(|it| &it.flights);
-        (
-            flights.and_then(FlightTracker::initial_window_segments),
-            flights.and_then(FlightTracker::largest_window_segments),
-        )
     }
 
     /// Whether the server has sent what is short although something was unacknowledged: no algorithm of Nagle's holds it.

@@ -27,7 +27,6 @@ impl Flow {
             self.followed.as_ref().map_or(0, |it| {
                 it.pauses
                     .held_bytes()
-                    .saturating_add(it.flights.held_bytes())
                     .saturating_add(it.queues.held_bytes())
             }),
             self.request_pauses

@@ -42,6 +42,7 @@ use crate::tables::Tables;
 use crate::waits::{Moment, Setup, Waits};
 use followed::Followed;
 use record::Record;
+use tcptrace_attribution::Profile;
 use unacknowledged::Unacknowledged;
 pub use usage::{Close, Closing, LetDown, Usage};
 
@@ -95,6 +96,8 @@ pub struct Flow {
     waits: Option<Box<Waits>>,
     /// What the core of one sender model explains, and what the flow's hosts have shown of their path.
     record: Option<Box<Record>>,
+    /// What the record had shown of each side when it was given back.
+    profiles: Option<Box<[Option<Profile>; 2]>>,
     pub pair: PairView,
     /// Its part of the sum that bounds the memory of all flows.
     held_bytes: u64,
@@ -174,6 +177,7 @@ impl Flow {
             server_had_heard: HeardOf::default(),
             waits: None,
             record: None,
+            profiles: None,
             pair: PairView::default(),
             held_bytes: 0,
             cut: Cut::default(),

@@ -1,7 +1,7 @@
 //! What a flow tells the core of each segment, and what it is told of its transactions.
 
 use tcptrace_attribution::{
-    AckEvent, Bound, Connection, DataEvent, Extent, Facts, Handshake, Moment,
+    AckEvent, Bound, Connection, DataEvent, Extent, Facts, Handshake, Moment, Profile,
 };
 use tcptrace_tcp::{Class, Side};
 use trace_model::rows::{Direction, TransactionRow, WaitRow};
@@ -174,6 +174,24 @@ impl Flow {
             .saturating_sub(first_ns)
             .saturating_sub(rtt_ns);
         Some((link_ns, bytes.saturating_sub(headers)))
+    }
+
+    /// Gives the record back, and keeps what it has shown.
+    pub(super) fn end_record(&mut self) {
+        if let Some(record) = self.record.take() {
+            let connection = &record.connection;
+            self.profiles = Some(Box::new([
+                connection.profile(false),
+                connection.profile(true),
+            ]));
+        }
+    }
+
+    /// What the record has shown of a direction, after it was given back.
+    pub fn profile(&self, direction: Direction) -> Option<&Profile> {
+        let [first, second] = self.profiles.as_deref()?;
+        let is_first = (direction == Direction::ClientToServer) == (self.client == Side::First);
+        if is_first { first } else { second }.as_ref()
     }
 
     /// Writes a transaction and its waits, as the core explains them.

@@ -3,7 +3,6 @@
 use tcptrace_tcp::{starts_like_http, Side, Spoken};
 
 use super::Flow;
-use crate::flights::FlightTracker;
 use crate::pauses::PauseTracker;
 
 impl Flow {
@@ -25,9 +24,7 @@ impl Flow {
             self.http = None;
             self.waits = None;
             self.request_pauses = None;
-            let followed = self.followed();
-            followed.pauses = PauseTracker::default();
-            followed.flights = FlightTracker::default();
+            self.followed().pauses = PauseTracker::default();
         }
     }
 }

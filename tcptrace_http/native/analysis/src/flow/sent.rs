@@ -5,7 +5,6 @@ use trace_model::{flags, Packet, Segment};
 
 use super::round_trips::Acked;
 use super::{moment, Flow};
-use crate::flights::FlightData;
 use crate::observation::PATH_MIN_NS;
 use crate::pauses::{AckSeen, Path, SentData};
 use crate::recoveries::RecoveryKind;
@@ -87,8 +86,6 @@ impl Flow {
             let newly_acked = u64::try_from(newly_acked).unwrap_or(0);
             let acked = u64::try_from(acknowledged.after.saturating_sub(1)).unwrap_or(0);
             let full = path.segment_bytes;
-            let flights = &mut self.followed().flights;
-            flights.acknowledged(newly_acked, acked, full, packet.time_ns);
             let acked = Acked {
                 until: acked,
                 bytes: newly_acked,
@@ -247,7 +244,6 @@ impl Flow {
         if !class.is_new && !self.is_first_on_syn(segment) {
             let (path, data) = (self.path(), sent_data(packet, segment, start));
             let followed = self.followed();
-            followed.flights.retransmission(data.start);
             followed.pauses.sent_again(data, &path);
             return;
         }
@@ -300,36 +296,9 @@ impl Flow {
         };
         let data = sent_data(packet, segment, start);
         let flight_bytes = self.server_half().flight_bytes();
-        let begins_whole = self.server_half().has_syn;
-        let segments = self.segment_size.wire_segments(segment.payload_bytes);
-        let rtt_ns = self.path_rtt_ns();
         let followed = self.followed();
-        let takes_ns = followed
-            .pauses
-            .takes_ns(segment.payload_bytes, &path)
-            .max(one_by_one);
-        let behind_ns = |bytes| followed.pauses.takes_ns(bytes, &path);
-        let longer_ns = behind_ns(segment.payload_bytes).saturating_sub(behind_ns(0));
         followed.pauses.sent(data, &path, flight_bytes);
-        let full = u64::from(path.segment_bytes.max(1));
-        followed.flights.server_data(FlightData {
-            frame: packet.frame,
-            time_ns: packet.time_ns,
-            offset: data.start,
-            bytes: segment.payload_bytes,
-            segment_bytes: path.segment_bytes,
-            begins_whole,
-            segments,
-            rtt_ns,
-            receive_window_segments: u32::try_from(path.receive_window / full).unwrap_or(u32::MAX),
-            server_rtt_ns: path.sender_rtt_ns,
-            takes_ns,
-            longer_ns: longer_ns.max(path.takes_ns),
-            outstanding_bytes: flight_bytes,
-            shares_window: followed.sharing.is_shared,
-        });
         if recovery.is_some() {
-            followed.flights.was_lost_unseen();
             followed.pauses.was_lost_unseen();
         }
         self.acks_of_requests_come_behind(packet.time_ns, segment.payload_bytes);

@@ -219,17 +219,6 @@ pub struct AckSeen {
 }
 
 impl PauseTracker {
-    /// How long the slowest link before the observation point takes for a segment of so many bytes: what is behind
-    /// it comes no sooner.
-    #[must_use]
-    pub fn takes_ns(&self, bytes: u32, path: &Path) -> i64 {
-        if path.is_nearer_to_sender() {
-            return 0;
-        }
-        let path_ns = path.sender_rtt_ns.unwrap_or(0);
-        self.behind.of_packet(bytes, path_ns)
-    }
-
     /// Whether data was sent before.
     pub fn has_data(&self) -> bool {
         self.previous.is_some()
