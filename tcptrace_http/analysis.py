@@ -35,15 +35,17 @@ __all__ = ["CANDIDATE_TABLES", "Analysis", "analyze", "analyze_in_batches", "in_
 
 #: The tables whose rows may become findings; and those that are looked up for them.
 CANDIDATE_TABLES: Final = (
-    *("pauses", "flights", "segmentation", "endings", "recoveries", "queues"),
+    *("pauses", "segmentation", "endings", "recoveries", "queues"),
     *("bodies", "redirects", "expectations"),
     "flaws",
 )
 #: Waits of a transaction that are candidates if they are so long together: less is no finding of ``slow-server``
-#: nor of ``receive-window-limit``, ``slow-start-restart``, ``small-send-buffer`` or ``nagle-hold``.
+#: nor of ``receive-window-limit``, ``slow-start-restart``, ``small-send-buffer`` or ``nagle-hold``, nor of those
+#: that judge slow start.
 CANDIDATE_WAITS_NS: Final = {
     "server.think": 20_000_000,
     "send_limited.receive_window": 20_000_000,
+    "send_limited.slow_start": 4_000_000,
     "stall.slow_start_restart": 4_000_000,
     "stall.nagle_hold": 2_000_000,
     "send_limited.send_buffer": 5_000_000,
@@ -70,6 +72,13 @@ JUDGED_COLUMNS: Final = {
             *("start_time", "end_time", "request_header_bytes", "request_body_bytes", "response_wire_bytes"),
         }
     ),
+    "profiles": frozenset(
+        {
+            *("flow", "direction", "mss", "round_trip", "acks", "stretch_acks", "retransmissions"),
+            *("first_flight_bytes", "first_flight_segments", "initial_window_bytes", "initial_window_segments"),
+            *("largest_window_bytes", "receive_window_max", "send_buffer_bytes", "restarts", "kept_windows"),
+        }
+    ),
 }
 #: The same of the detectors that look over several flows, which take them of all flows.
 GATHERED_COLUMNS: Final = {
@@ -88,7 +97,18 @@ GATHERED_COLUMNS: Final = {
             *("close_time", "close_frame", "largest_window_segments", "server_loss_time"),
         }
     ),
-    "transactions": frozenset({"flow", "index", "method", "target", "request_frame", "request_time"}),
+    "transactions": frozenset(
+        {
+            *("flow", "index", "method", "target", "request_frame", "request_time"),
+            *("response_first_time", "response_last_time", "response_wire_bytes"),
+        }
+    ),
+    "profiles": frozenset(
+        {
+            *("flow", "direction", "mss", "round_trip", "largest_window_bytes"),
+            *("first_flight_bytes", "first_flight_segments", "initial_window_bytes", "initial_window_segments"),
+        }
+    ),
 }
 #: The columns of which hops are told, and their waits.
 HOP_COLUMNS: Final = {
@@ -108,7 +128,7 @@ _KEYS: Final = {
     "transactions": ("flow", "index"),
     "links": ("flow", "transaction"),
     "pauses": ("flow", "transaction"),
-    "flights": ("flow", "transaction"),
+    "profiles": ("flow",),
     "bodies": ("flow", "transaction"),
     "redirects": ("flow", "transaction"),
     "expectations": ("flow", "transaction"),
@@ -181,9 +201,9 @@ class Analysis:
         return self._native("pauses")
 
     @cached_property
-    def flights(self) -> pl.DataFrame:
-        """One row a response that begins its flow, follows an idle period, or came in steady flights."""
-        return self._native("flights")
+    def profiles(self) -> pl.DataFrame:
+        """One row per flow and direction: what was learnt of its sender and its path."""
+        return self._native("profiles")
 
     @cached_property
     def endings(self) -> pl.DataFrame:

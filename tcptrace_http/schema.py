@@ -25,6 +25,7 @@ __all__ = [
     "FRAMINGS",
     "HTTP_VERSIONS",
     "MEMBERSHIPS",
+    "NAGLE_VARIANTS",
     "OBSERVATION_POINTS",
     "ON_REQUEST",
     "QUEUE_MEASURES",
@@ -49,6 +50,14 @@ CONSTRAINTS: Final = {
     "send_buffer": "The sender's socket buffer, which holds what is not acknowledged",
     "link": "The slowest link, or a pacer: one serialization behind the segment before",
     "loss": "The repair of a loss, or a segment that was overtaken",
+}
+
+#: What a sender has shown of Nagle's algorithm.
+NAGLE_VARIANTS: Final = {
+    "unknown": "The capture does not tell",
+    "off": "A short segment left while a short one was outstanding (TCP_NODELAY)",
+    "minshall": "A short segment waits for the ACK of the short one before it (Linux)",
+    "rfc896": "A short segment waits until all is acknowledged (RFC 896)",
 }
 
 #: Counts the JSON contract of ``analyze --format json``; it grows when a field changes its meaning.
@@ -495,10 +504,8 @@ _FLOWS: Final = Table(
             "enum:OBSERVATION_POINTS*",
             "Where the capture was taken: near the end whose path_rtt is a small part of the other",
         ),
-        ("initial_window_segments", "u32?", "Segments of the server's first flight"),
+        ("initial_window_segments", "u32?", "Segments of the server's first flight: see profiles"),
         ("super_segments", "u64", "Packets larger than a segment may be: merged by offload"),
-        ("nagle_disproofs", "u32", "Short segments the server sent while a short one was unacknowledged"),
-        ("client_nagle_disproofs", "u32", "Short segments the client sent while a short one was unacknowledged"),
         ("closed_by", "enum:CLOSED_BY*", "Who ended the flow first"),
         ("is_http", "bool", "HTTP/1.x was found on it"),
         ("transactions", "u32", "HTTP transactions on it"),
@@ -511,7 +518,7 @@ _FLOWS: Final = Table(
         (
             "largest_window_segments",
             "u32?",
-            "Most segments that the server sent within a round trip, since it last sent any again",
+            "Most segments of the server in flight, since it last sent any again: see profiles",
         ),
         ("server_loss_time", "time?", "When data of the server was first seen missing, or sent again"),
         ("completeness", "u8+", "What was seen, as tshark: SYN 1, SYN-ACK 2, ACK 4, data 8, FIN 16, RST 32"),
@@ -597,106 +604,42 @@ _LINKS: Final = Table(
     ),
 )
 
-_PAUSES: Final = Table(
-    "pauses",
-    "One row a pause inside a message that an ACK may have ended. Pauses while losses were repaired,"
-    " and those that no ACK ended, are not here.",
+_PROFILES: Final = Table(
+    "profiles",
+    "One row per flow and direction in which a message was captured: what was learnt of its sender and its path;"
+    " null where the capture does not show it.",
     _columns(
-        ("flow", "u32", "Flow number"),
-        ("transaction", "u32", "Transaction whose request or response paused"),
-        ("direction", "enum:DIRECTIONS", "Whose data paused: the client's request or the server's response"),
-        ("previous_frame", "u64", "Data segment before the pause"),
-        ("previous_time", "time", "Its time"),
-        ("previous_bytes", "u32", "Its payload"),
-        ("released_frame", "u64", "Data segment that ended the pause"),
-        ("released_time", "time", "Its time"),
-        ("released_bytes", "u32", "Its payload"),
-        ("released_offset", "u64", "Where in the message it starts"),
-        ("released_has_fin", "bool", "It carries the sender's FIN"),
-        ("ends_message", "bool", "It carries the message's last byte"),
-        ("ack_frame", "u64", "ACK that released it: the one whose distance is nearest to the path's"),
-        ("ack_time", "time", "Time of that ACK"),
-        ("ack_delay", "duration", "Last data it covers to the ACK, less the path to the receiver and back"),
-        ("ack_to_release", "duration", "ACK to the released segment, less the path to the sender and back"),
-        ("newly_acked_bytes", "u64", "Bytes that no ACK before it had acknowledged"),
-        ("ack_covers_all", "bool", "The ACK covers all that was outstanding"),
+        ("flow", "u32*", "Flow number"),
+        ("direction", "enum:DIRECTIONS*", "Whose data"),
+        ("mss", "u32?", "Payload of a full segment"),
+        ("round_trip", "duration", "Least round trip of the whole path"),
+        ("round_trip_to_sender", "duration", "Least round trip from the capture to the sender"),
+        ("round_trip_to_receiver", "duration", "Least round trip from the capture to the receiver"),
+        ("link_rate", "u64?", "Rate of the slowest link, in bits per second"),
+        ("first_flight_bytes", "u64", "Sent before any of it was acknowledged"),
+        ("first_flight_segments", "u32", "Its segments"),
         (
-            "could_send_time",
-            "time",
-            (
-                "When the released data could have left and not queued: in the pace of the data before, when the"
-                " path had drained of it, and when its application had written it, as far as its pauses show"
-            ),
+            "initial_window_bytes",
+            "u64?",
+            "The first flight, if more data waited behind it for an ACK (RFC 5681, section 3.1)",
         ),
-        ("segment_bytes", "u32", "Payload of a full segment on this flow"),
-        ("opening_bytes", "u32", "Payload of the message's first segment"),
-        ("head_bytes", "u64", "Start line and fields of the message"),
-        ("short_frame", "u64?", "Latest short segment that the ACK acknowledges"),
-        ("short_offset", "i64?", "Where it starts, from the start of the message"),
-        ("short_bytes", "u32?", "Its payload"),
-        ("short_segments", "u32", "Short segments of the message up to the released one"),
-        ("outstanding_segments", "u32", "Segments unacknowledged when the pause began"),
-        ("outstanding_bytes", "u64", "Bytes unacknowledged when the pause began"),
-        ("receive_window", "u64", "Window the receiver offered at the end of the pause"),
-        ("sender_permits_sack", "bool", "Its sender offered SACK on its SYN"),
-        (
-            "largest_flight_bytes",
-            "u64",
-            (
-                "Most bytes in flight before the pause, since it sent again or was idle; or what its window has"
-                " grown to since, by the ACKs that came"
-            ),
-        ),
-        ("server_path_rtt", "duration?", "As in flows, known at that time"),
-        ("client_path_rtt", "duration?", "As in flows, known at that time"),
-    ),
-)
-
-_FLIGHTS: Final = Table(
-    "flights",
-    "One row a response that came in several flights and is the first on its flow or was sent after the server"
-    " had been idle, or that came in flights that did not grow although nothing was lost.",
-    _columns(
-        ("flow", "u32", "Flow number"),
-        ("transaction", "u32", "Transaction of the response"),
-        ("begins_flow", "bool", "It is the first response on a flow that was seen from its SYN-ACK on"),
-        ("idle", "duration", "Server's data before the response to the first of the response; 0: not idle"),
-        ("start", "time", "Time of the response's first segment"),
-        ("rtt", "duration", "Round trip of the whole path"),
-        ("flight_segments", "list_u32", "Segments of each flight"),
-        ("flight_first_frames", "list_u64", "First frame of each flight"),
-        ("first_flight_bytes", "u64", "Payload of the first flight"),
-        ("first_flight_ends_full", "bool", "The first flight ends with a full segment: more was to be sent"),
-        ("first_flight_resent", "u32", "Segments of the first flight that were sent again, or came late"),
-        ("flight_first_bytes", "list_u32", "Payload of each flight's first segment"),
-        ("flight_last_bytes", "list_u32", "Payload of each flight's last segment"),
-        (
-            "flight_off_ack_ns",
-            "list_u64",
-            "From when an ACK would have let each flight go, after its time on a slow link, to it; 2^64-1: no ACK",
-        ),
-        ("flight_behind_bytes", "list_u64", "Payload before each flight that its sender had no ACK of by then"),
-        (
-            "flight_outstanding_bytes",
-            "list_u64",
-            "Most payload of the server that had been seen and was not acknowledged, in each flight",
-        ),
-        ("shares_window", "bool", "The server's connections to the client were found to share their window"),
-        ("segment_bytes", "u32", "Payload of a full segment on this flow"),
-        ("flight_start_ns", "list_u64", "Start of each flight, from the start of the response"),
-        ("flight_end_ns", "list_u64", "Last segment of each flight, from the start of the response"),
-        ("earlier_flight_segments", "u32", "Largest flight shown before the idle period, since the last loss"),
-        (
-            "earlier_window_segments",
-            "u32",
-            "Window before the idle period if each ACK opened it, since the last loss or idle period",
-        ),
-        ("initial_window_segments", "u32", "First flight of the flow"),
-        ("receive_window_segments", "u32", "Least window the client offered, in segments"),
-        ("acks", "u32", "ACKs of the client for new data, since the response before was complete"),
-        ("stretch_acks", "u32", "Of these, ACKs for more than two full segments (RFC 2525, section 2.13)"),
-        ("retransmissions", "u32", "Segments resent during the response"),
-        ("earlier_retransmissions", "u32", "Segments resent on the flow before it"),
+        ("initial_window_segments", "u32?", "Its segments"),
+        ("initial_window_frame", "u64?", "ACK that ended it"),
+        ("nagle", "enum:NAGLE_VARIANTS", "Nagle's algorithm of the sender"),
+        ("nagle_holds", "u32", "Segments that it held"),
+        ("largest_window_bytes", "u64", "Most bytes in flight since the last loss"),
+        ("largest_window_segments", "u32", "Their segments"),
+        ("receive_window_min", "u64?", "Least window that the receiver offered"),
+        ("receive_window_max", "u64?", "Largest window that it offered"),
+        ("acks", "u32", "ACKs of new data"),
+        ("stretch_acks", "u32", "Of these, ACKs of more than two full segments (RFC 2525, section 2.13)"),
+        ("delayed_acks", "u32", "ACKs that the receiver delayed (RFC 1122, section 4.2.3.2)"),
+        ("ack_delay", "duration?", "Longest delay of them"),
+        ("ack_delay_frame", "u64?", "ACK with that delay"),
+        ("restarts", "u32", "Idle periods that threw the congestion window away (RFC 5681, section 4.1)"),
+        ("kept_windows", "u32", "Idle periods after which as much was sent at once as before"),
+        ("send_buffer_bytes", "u64?", "Bytes in flight at stops that were constant without a loss"),
+        ("retransmissions", "u32", "Segments sent again"),
     ),
 )
 
@@ -1114,8 +1057,7 @@ TABLES: Final = {
         _FLOWS,
         _TRANSACTIONS,
         _LINKS,
-        _PAUSES,
-        _FLIGHTS,
+        _PROFILES,
         _BODIES,
         _REDIRECTS,
         _EXPECTATIONS,

@@ -8,11 +8,11 @@ import pytest
 from tcptrace_http import analysis, pages
 from tcptrace_http.detectors import (
     DETECTORS,
-    _buffer_waits,
     _host_pairs,
     receive_window_limit,
     request_lull,
     slow_server,
+    small_send_buffer,
 )
 from tcptrace_http.detectors._detector import as_findings
 from tcptrace_http.schema import TABLES, polars_schema
@@ -50,7 +50,7 @@ def test_waits_and_pages_are_candidates_where_a_detector_may_find_something():
     least = analysis.CANDIDATE_WAITS_NS
     assert least["server.think"] * 1e-9 <= slow_server.THINK_MIN.total_seconds()
     assert least["send_limited.receive_window"] * 1e-9 <= receive_window_limit.LOST_MIN.total_seconds()
-    assert least["send_limited.send_buffer"] <= _buffer_waits.WAITED_MIN_NS
+    assert least["send_limited.send_buffer"] * 1e-9 <= small_send_buffer.LOST_MIN.total_seconds()
     assert set(analysis.LOSS_WAITS) == set(_host_pairs.LOSS_WAITS)
     assert pages.CHAIN_LULLS_MIN <= request_lull.LULLS_MIN
     assert pages.CHAIN_RTT_MIN_NS <= request_lull.RTT_MIN_NS

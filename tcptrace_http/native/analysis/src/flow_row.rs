@@ -1,6 +1,6 @@
 //! The row of a flow in the flows table.
 
-use trace_model::rows::FlowRow;
+use trace_model::rows::{Direction, FlowRow};
 
 use crate::flow::Flow;
 use crate::observation::observation_point;
@@ -12,8 +12,9 @@ pub fn flow_row(flow: &Flow) -> FlowRow {
     let (client_end, server_end) = flow.client_and_server();
     let (to_server, to_client) = (client.path_rtt_ns, server.path_rtt_ns);
     let full = flow.segment_size.full();
-    let (initial_window_segments, largest_window_segments) = flow.window_segments();
-    let (client_nagle_disproofs, nagle_disproofs) = flow.nagle_disproofs();
+    let of_server = flow
+        .profile(Direction::ServerToClient)
+        .map(|it| *it.learnt());
     FlowRow {
         flow: flow.id.number,
         client: client_end.address.text(),
@@ -50,10 +51,8 @@ pub fn flow_row(flow: &Flow) -> FlowRow {
         client_path_rtt: to_client,
         rtt_samples: client.rtt_samples.saturating_add(server.rtt_samples),
         observation_point: observation_point(to_server, to_client),
-        initial_window_segments,
+        initial_window_segments: of_server.map(|it| it.first_flight.segments),
         super_segments: flow.segment_size.super_segments,
-        nagle_disproofs,
-        client_nagle_disproofs,
         closed_by: flow.closing.by,
         is_http: flow.carried.is_http,
         transactions: flow.usage.transactions,
@@ -64,6 +63,6 @@ pub fn flow_row(flow: &Flow) -> FlowRow {
         close_time: flow.closing.first.map(|close| close.mark.time_ns),
         close_frame: flow.closing.first.map(|close| close.mark.frame),
         server_loss_time: flow.usage.server_loss_ns,
-        largest_window_segments,
+        largest_window_segments: of_server.map(|it| it.largest.segments),
     }
 }

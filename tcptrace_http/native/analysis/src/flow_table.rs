@@ -17,6 +17,7 @@ use crate::flaws::flaws;
 use crate::flow::{Flow, Identity};
 use crate::flow_row::flow_row;
 use crate::host_pairs::HostPairs;
+use crate::profile_row::profile_rows;
 use crate::same_packet::SamePackets;
 use crate::tables::Tables;
 
@@ -402,6 +403,9 @@ fn finish(flow: &mut Flow, tables: &mut Tables) {
     flow.finish(tables);
     flow.properties.copies.tell(flow.id.number, tables);
     tables.flows.push(&flow_row(flow));
+    for profile in profile_rows(flow) {
+        tables.profiles.push(&profile);
+    }
     if let Some(ending) = ending_row(flow) {
         tables.endings.push(&ending);
     }

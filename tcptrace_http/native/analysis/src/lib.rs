@@ -35,6 +35,7 @@ mod numbered;
 mod objects;
 mod observation;
 mod pages;
+mod profile_row;
 mod pure_acks;
 mod queues;
 mod recoveries;
@@ -42,7 +43,6 @@ mod same_packet;
 mod segmentation;
 mod tables;
 mod transaction_row;
-mod windows;
 
 #[cfg(test)]
 mod flow_tests;

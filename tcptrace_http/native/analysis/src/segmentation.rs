@@ -4,7 +4,6 @@
 //! requests in several segments, and a short end that comes long after the full segments before it are
 //! what writes in pieces, forgotten corks and small windows leave behind.
 
-mod nagle_disproofs;
 mod tracker;
 
 use trace_model::rows::{Direction, SegmentationRow};

@@ -6,8 +6,8 @@ use tcptrace_http_messages::Output;
 use tcptrace_tcp::Segments;
 use trace_model::column::Columns;
 use trace_model::rows::{
-    EndingsTable, FlawsTable, FlowStatisticsTable, FlowsTable, LinksTable, QueuesTable,
-    RecoveriesTable, SegmentationTable, TransactionsTable, WaitsTable,
+    EndingsTable, FlawsTable, FlowStatisticsTable, FlowsTable, LinksTable, ProfilesTable,
+    QueuesTable, RecoveriesTable, SegmentationTable, TransactionsTable, WaitsTable,
 };
 use trace_model::{Anomaly, AnomalyKind};
 
@@ -23,6 +23,8 @@ pub struct Tables {
     pub transactions: Bounded<TransactionsTable>,
     pub links: Bounded<LinksTable>,
     pub waits: Bounded<WaitsTable>,
+    /// Rows that come with that of their flow.
+    pub profiles: Bounded<ProfilesTable>,
     pub endings: Bounded<EndingsTable>,
     /// Their rows come with that of their flow.
     pub flaws: Bounded<FlawsTable>,
@@ -84,6 +86,7 @@ const OF_FLOWS: &[(&str, &str)] = &[
     ("transactions", "index"),
     ("links", "transaction"),
     ("waits", "transaction"),
+    ("profiles", "flow"),
     ("endings", "transaction"),
     ("flaws", "flow"),
     ("segmentation", "transaction"),
@@ -125,6 +128,7 @@ impl Tables {
         self.transactions = Bounded::default();
         self.links = Bounded::default();
         self.waits = Bounded::default();
+        self.profiles = Bounded::default();
         self.endings = Bounded::default();
         self.flaws = Bounded::default();
         self.segmentation = Bounded::default();
@@ -157,6 +161,7 @@ impl Tables {
             self.transactions.complaint(),
             self.links.complaint(),
             self.waits.complaint(),
+            self.profiles.complaint(),
             self.endings.complaint(),
             self.flaws.complaint(),
             self.segmentation.complaint(),
@@ -190,6 +195,7 @@ impl Tables {
             self.transactions.bytes(),
             self.links.bytes(),
             self.waits.bytes(),
+            self.profiles.bytes(),
             self.endings.bytes(),
             self.flaws.bytes(),
             self.segmentation.bytes(),
@@ -240,19 +246,12 @@ impl Tables {
         self.forget_candidates();
         self.count_left_behind();
         let tables = BTreeMap::from([
-            (
-                "pauses",
-                trace_model::rows::PausesTable::default().into_columns(),
-            ),
-            (
-                "flights",
-                trace_model::rows::FlightsTable::default().into_columns(),
-            ),
             ("flows", flows),
             ("transactions", transactions),
             // They are judged with all of the capture.
             ("links", self.links.take().into_columns()),
             ("waits", waits),
+            ("profiles", self.profiles.take().into_columns()),
             // Made with the row of its flow, and all that it tells is in it.
             ("endings", self.endings.take().into_columns()),
             ("flaws", self.flaws.take().into_columns()),

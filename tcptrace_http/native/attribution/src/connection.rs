@@ -4,6 +4,7 @@ use tcptrace_path::{Place, Route, Serialization};
 
 use crate::log::{AckEvent, DataEvent};
 use crate::partition::Moment;
+use crate::profile::Profile;
 use crate::stream::{Stream, Words};
 use crate::transaction::{explain, Exchange, Explained, Extent, Handshake};
 
@@ -58,6 +59,16 @@ impl Connection {
     /// An acknowledgment of a side's data passes.
     pub fn on_ack(&mut self, is_second: bool, ack: AckEvent) {
         self.side(is_second).on_ack(ack);
+    }
+
+    /// What the sender of a direction and its path have shown; nothing, if none of its data was explained.
+    #[must_use]
+    pub fn profile(&self, is_second: bool) -> Option<Profile> {
+        if is_second {
+            self.second.profile()
+        } else {
+            self.first.profile()
+        }
     }
 
     /// Memory that it takes.

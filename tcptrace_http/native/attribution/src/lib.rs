@@ -14,9 +14,11 @@ mod connection;
 #[cfg(test)]
 mod connection_tests;
 mod delivery;
+mod learnt;
 mod log;
 mod lost;
 mod partition;
+mod profile;
 mod recovery;
 mod release;
 mod replay;
@@ -27,6 +29,8 @@ mod transaction;
 
 pub use bound::{Bound, Short};
 pub use connection::{Connection, Facts};
+pub use learnt::{Delays, Flight, Learnt};
 pub use log::{AckEvent, DataEvent};
 pub use partition::{Moment, Wait};
+pub use profile::Profile;
 pub use transaction::{Explained, Extent, Handshake};

@@ -7,6 +7,7 @@ use tcptrace_path::Route;
 
 use crate::bound::Short;
 use crate::causes::Constraint;
+use crate::learnt::Delays;
 use crate::log::AckEvent;
 
 /// Acknowledgments that a segment is compared with: those of a round trip before it.
@@ -69,6 +70,7 @@ pub(crate) struct Acks {
     outstanding: VecDeque<Outstanding>,
     /// All that was acknowledged by the acknowledgments that the capture has seen.
     seen_ack: i64,
+    pub(crate) delays: Delays,
 }
 
 impl Acks {
@@ -81,6 +83,12 @@ impl Acks {
         let there_ns = covered.map(|it| it.there_ns).max();
         self.seen_ack = self.seen_ack.max(event.ack);
         let waited_ns = there_ns.map_or(0, |there_ns| event.time_ns.saturating_sub(there_ns));
+        let kind = kind_of(waited_ns, event.payload_bytes > 0);
+        if let AckKind::Delayed { by_ns } = kind {
+            if event.payload_bytes == 0 {
+                self.delays.on_delayed(by_ns, event.frame);
+            }
+        }
         self.coming.push_back(Ack {
             at_ns: event.time_ns.saturating_add(route.to_sender_ns),
             time_ns: event.time_ns,
@@ -90,7 +98,7 @@ impl Acks {
             has_sack: event.has_sack,
             payload_bytes: event.payload_bytes,
             packet_bytes: event.packet_bytes,
-            kind: kind_of(waited_ns, event.payload_bytes > 0),
+            kind,
         });
     }
 

@@ -17,7 +17,7 @@ use crate::stream::{Explained, Words};
 /// Both ends of a stream as they are known between two messages.
 #[derive(Debug, Default)]
 pub(crate) struct State {
-    sender: Sender,
+    pub(crate) sender: Sender,
     receiver: Receiver,
     /// When the segment before passed, and when it was at its receiver.
     last_pass_ns: i64,
@@ -191,7 +191,7 @@ impl<'a> Replay<'a> {
             departures: &self.departures,
         };
         let explained = explainer.explained();
-        self.state.sender.forget_stops();
+        self.state.sender.forget_stops(self.route.round_trip_ns());
         explained
     }
 

@@ -7,6 +7,7 @@ use tcptrace_sender::receive_window::ReceiveWindow;
 use tcptrace_sender::restart::{may_restart, Idle};
 
 use crate::causes::Constraint;
+use crate::learnt::{Flight, Learnt};
 use crate::log::DataEvent;
 use crate::recovery::Recovery;
 use crate::release::{Ack, Acks, Delayed, Release};
@@ -35,7 +36,8 @@ pub(crate) struct Sender {
     pub(crate) acks: Acks,
     /// The last acknowledgment that reached the sender.
     last_ack: Option<Ack>,
-    nagle: Nagle,
+    pub(crate) nagle: Nagle,
+    pub(crate) learnt: Learnt,
     window: Window,
     receive_window: ReceiveWindow,
     /// Newest last.
@@ -56,7 +58,8 @@ pub(crate) struct Sender {
 
 impl Sender {
     /// Forgets stops of messages long ago.
-    pub(crate) fn forget_stops(&mut self) {
+    pub(crate) fn forget_stops(&mut self, round_trip_ns: i64) {
+        self.learnt.on_stops(&self.stops, round_trip_ns);
         let kept = self.stops.len().saturating_sub(STOPS_KEPT);
         self.stops.drain(..kept);
     }
@@ -74,10 +77,11 @@ impl Sender {
         });
         let same_window = self.last_ack.is_some_and(|last| last.window == ack.window);
         self.receive_window.on_ack(ack.ack, ack.window, is_new);
+        let bytes = ack.ack.saturating_sub(self.snd_una);
+        self.learnt.on_ack(bytes, ack.window);
         if is_new {
             self.new_acks = self.new_acks.saturating_add(1);
             self.recovery.on_ack(ack.ack, ack.has_sack, ack.at_ns);
-            let bytes = ack.ack.saturating_sub(self.snd_una);
             self.window.on_ack(bytes, i64::MAX);
             self.snd_una = ack.ack;
         } else if ack.payload_bytes == 0 && same_window && ack.ack < self.snd_nxt {
@@ -89,6 +93,7 @@ impl Sender {
     /// A loss lowers the window: what was shown before tells nothing any more.
     pub(crate) fn on_loss(&mut self) {
         self.had_loss = true;
+        self.learnt.on_loss();
         self.epoch = self.epoch.saturating_add(1);
         self.window.begin_epoch();
         self.pending_idle = None;
@@ -133,9 +138,29 @@ impl Sender {
         let flight = data.end.saturating_sub(self.snd_una);
         self.largest_bytes = self.largest_bytes.max(flight);
         let segments = self.acks.in_flight(self.snd_una).count().saturating_add(1);
-        self.window
-            .on_flight(flight, u32::try_from(segments).unwrap_or(u32::MAX));
+        let segments = u32::try_from(segments).unwrap_or(u32::MAX);
+        self.window.on_flight(flight, segments);
+        let is_first = self.snd_una <= 1;
+        let shown = Flight {
+            bytes: data.end.saturating_sub(self.snd_una.max(1)),
+            segments,
+            frame: data.frame,
+        };
+        self.learnt.on_flight(shown, data.full_bytes, is_first);
+        self.note_kept_window(flight);
         release
+    }
+
+    /// An idle period threw nothing away if as much is in flight as before it, and none of that is acknowledged.
+    fn note_kept_window(&mut self, flight: i64) {
+        let Some(idle) = self.pending_idle else {
+            return;
+        };
+        let was_larger = idle.shown_bytes > self.learnt.first_flight.bytes;
+        if was_larger && self.snd_una <= idle.start && flight >= idle.shown_bytes {
+            self.learnt.kept_windows = self.learnt.kept_windows.saturating_add(1);
+            self.pending_idle = None;
+        }
     }
 
     fn begin_idle(&mut self, start: i64) {
@@ -199,6 +224,11 @@ impl Sender {
         if is_nagle {
             found.constraint = Constraint::Nagle;
             found.is_tied = !has_room || !candidate.is_short;
+            let held = match hold {
+                Hold::BehindAny => &mut self.learnt.held_behind_full,
+                _ => &mut self.learnt.held_behind_short,
+            };
+            *held = held.saturating_add(1);
             return Some(found);
         }
         if has_room && ack.payload_bytes > 0 {
@@ -220,6 +250,7 @@ impl Sender {
         if let Some(idle) = self.pending_idle.take() {
             if flight.saturating_add(data.full_bytes) <= idle.shown_bytes {
                 self.idle = Some(idle);
+                self.learnt.restarts = self.learnt.restarts.saturating_add(1);
                 self.epoch = self.epoch.saturating_add(1);
                 self.window.begin_epoch();
             }
@@ -232,6 +263,16 @@ impl Sender {
             }
             Delayed::OfFirst => found.waits_for_first = true,
             Delayed::No => {}
+        }
+        // Nagle's algorithm holds what is short, and what comes behind it as well.
+        let is_full = data.end.saturating_sub(data.start) >= data.full_bytes;
+        if acked_before <= 1 && is_full && found.behind.is_none() {
+            let in_flight = self.acks.in_flight(acked_before.max(1));
+            self.learnt.on_first_stop(Flight {
+                bytes: self.snd_nxt.saturating_sub(1),
+                segments: u32::try_from(in_flight.count()).unwrap_or(u32::MAX),
+                frame: ack.frame,
+            });
         }
         found.stop = Some(self.stops.len());
         self.stops.push(Stop {

@@ -7,7 +7,9 @@ use trace_model::rows::Cause;
 
 use crate::bound::Bound;
 use crate::causes::{CauseWords, OF_REQUESTS, OF_RESPONSES};
+use crate::learnt::Learnt;
 use crate::log::{AckEvent, DataEvent, Event};
+use crate::profile::Profile;
 use crate::replay::{Replay, State};
 
 /// Events of one message that are kept: what falls out is unobserved.
@@ -95,6 +97,8 @@ pub(crate) struct Stream {
     acked: VecDeque<(i64, i64)>,
     /// Events fell out of the log.
     is_cut: bool,
+    /// The path as it was last known.
+    route: Option<Route>,
 }
 
 impl Stream {
@@ -157,6 +161,20 @@ impl Stream {
         }
         self.log = log;
         self.log.drain(..=last);
+    }
+
+    /// What the sender has shown, if any of its data was explained.
+    pub(crate) fn profile(&self) -> Option<Profile> {
+        let sender = &self.state.sender;
+        let learnt = Learnt {
+            delays: sender.acks.delays,
+            ..sender.learnt
+        };
+        (sender.snd_nxt > 0).then_some(Profile {
+            learnt,
+            nagle: sender.nagle,
+            route: self.route?,
+        })
     }
 
     /// The delivery of the byte at `offset`.

@@ -12,6 +12,8 @@ const CONFIRMED: u32 = 2;
 /// A packet that is smaller is mostly headers, and its gap mostly jitter.
 const PACKET_BYTES_MIN: u32 = 200;
 const PICOSECONDS: i64 = 1000;
+/// Bits of a byte and picoseconds of a second.
+const PICOBITS: u64 = 8_000_000_000_000;
 
 /// Serialization time per byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,6 +51,12 @@ impl Serialization {
         Serialization {
             picoseconds_per_byte,
         }
+    }
+
+    /// Bits per second, if it is known.
+    #[must_use]
+    pub fn bits_per_second(self) -> Option<u64> {
+        PICOBITS.checked_div(self.picoseconds_per_byte)
     }
 
     #[must_use]

@@ -14,6 +14,14 @@ pub struct Nagle {
     refutes_rfc896: bool,
 }
 
+/// The variants of the algorithm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Variant {
+    Off,
+    Minshall,
+    Rfc896,
+}
+
 /// Which variant of the algorithm explains a hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hold {
@@ -49,6 +57,16 @@ impl Nagle {
             self.refutes_minshall |= self.last_short_end > snd_una;
         }
         self.last_short_end = segment.end;
+    }
+
+    /// The variant that is left, if a sender has held segments behind short ones, or behind full ones alone.
+    #[must_use]
+    pub fn variant(&self, has_held_short: bool, has_held_full: bool) -> Option<Variant> {
+        match (self.refutes_minshall, self.refutes_rfc896) {
+            (true, _) => Some(Variant::Off),
+            (false, true) => has_held_short.then_some(Variant::Minshall),
+            (false, false) => has_held_full.then_some(Variant::Rfc896),
+        }
     }
 
     /// How surely the algorithm held a short segment until the acknowledgment came that moved `snd_una` from `before`

@@ -163,10 +163,11 @@ pub fn run(input: &[u8]) {
         assert_eq!(one.0, other.0);
         one.assert_columns_are_whole();
     }
-    let [flows, transactions, pauses, flights, endings, segmentation, flaws, anomalies] = &first;
+    let [flows, transactions, pauses, profiles, endings, segmentation, flaws, anomalies] = &first;
     check_flows(flows, whole.segments, &whole.provenance);
     check_transactions(transactions, flows, &whole.provenance);
-    check_candidates([pauses, flights, segmentation], transactions);
+    check_candidates([pauses, segmentation], transactions);
+    assert!(profiles.0.rows <= flows.0.rows.saturating_mul(2));
     check_pauses(pauses);
     check_flaws(flaws, flows);
     check_endings(endings, flows);
@@ -187,7 +188,7 @@ fn views(tables: &mut BTreeMap<&'static str, Columns>) -> [View; 8] {
         "flows",
         "transactions",
         "pauses",
-        "flights",
+        "profiles",
         "endings",
         "segmentation",
         "flaws",
@@ -262,7 +263,7 @@ fn check_transactions(transactions: &View, flows: &View, provenance: &Provenance
     }
 }
 
-fn check_candidates(candidates: [&View; 3], transactions: &View) {
+fn check_candidates(candidates: [&View; 2], transactions: &View) {
     let keys: std::collections::BTreeSet<(i128, i128)> = (0..transactions.0.rows)
         .map(|row| {
             (

@@ -41,9 +41,6 @@ impl Flow {
         if let Some(messages) = self.messages.as_mut() {
             let tracker = messages.tracker(!acknowledges_server);
             tracker.acknowledged(acked, packet.time_ns);
-            if acknowledges_server {
-                messages.windows.acknowledged(acked, packet.time_ns);
-            }
         }
         if !acknowledges_server {
             return;

@@ -16,7 +16,7 @@ impl Flow {
         packet: &Packet<'_>,
         segment: &Segment<'_>,
         start: i64,
-        (class, is_repair): (&Class, bool),
+        class: &Class,
         row: Option<usize>,
     ) {
         let length = segment.sequence_length();
@@ -44,7 +44,7 @@ impl Flow {
         if side == self.client() {
             self.client_data(packet, segment, start, class);
         } else {
-            self.server_data(packet, segment, start, (class, is_repair));
+            self.server_data(packet, segment, start, class);
         }
     }
 

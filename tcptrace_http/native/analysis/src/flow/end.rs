@@ -161,7 +161,7 @@ impl Flow {
             if let Some(messages) = self.messages.as_mut() {
                 messages.release();
             }
-            self.record = None;
+            self.end_record();
         }
         self.unacknowledged.shrink();
         self.first.outstanding = VecDeque::new();
@@ -201,7 +201,7 @@ impl Flow {
         self.carried.http = None;
         self.flush_unacknowledged(tables);
         self.tell_queues(tables);
-        self.record = None;
+        self.end_record();
         self.write_recoveries(self.end_ns, true, tables);
         self.losses.recoveries = None;
         self.release_held(tables);

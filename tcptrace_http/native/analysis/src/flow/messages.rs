@@ -6,14 +6,12 @@ use trace_model::{flags, Packet, Segment};
 use super::Flow;
 use crate::queues::Queues;
 use crate::segmentation::{SentData, Tracker};
-use crate::windows::Windows;
 
 /// A SYN that nobody has answered has none of it: of such flows there may be very many at once.
 #[derive(Debug, Default)]
 pub(super) struct Messages {
     pub(super) requests: Tracker,
     pub(super) responses: Tracker,
-    pub(super) windows: Windows,
     pub(super) queues: Queues,
 }
 
@@ -45,30 +43,13 @@ impl Flow {
         self.messages.get_or_insert_default()
     }
 
-    /// Segments of the server's first round trip, and the most of one.
-    pub fn window_segments(&self) -> (Option<u32>, Option<u32>) {
-        let windows = self.messages.as_deref().map(|it| it.windows);
-        let windows = windows.unwrap_or_default();
-        (windows.initial_segments(), windows.largest_segments())
-    }
-
-    /// Times that the client, and that the server, sent a short segment while another one was unacknowledged.
-    pub fn nagle_disproofs(&self) -> (u32, u32) {
-        self.messages.as_deref().map_or((0, 0), |it| {
-            (
-                it.requests.nagle_disproofs(),
-                it.responses.nagle_disproofs(),
-            )
-        })
-    }
-
     /// Follows the server's data.
     pub(super) fn server_data(
         &mut self,
         packet: &Packet<'_>,
         segment: &Segment<'_>,
         start: i64,
-        (class, is_repair): (&Class, bool),
+        class: &Class,
     ) {
         if !class.is_new || class.gap_before_bytes > 0 {
             self.usage.server_loss_ns.get_or_insert(packet.time_ns);
@@ -83,7 +64,6 @@ impl Flow {
         if !class.is_new && !is_first_on_syn {
             let next = stream_offset(self.server_half().next);
             self.messages().responses.sent_again(next);
-            self.messages().windows.had_loss();
             return;
         }
         self.segment_size.data(
@@ -101,15 +81,7 @@ impl Flow {
             .full_behind(segment.header_bytes, segment.payload_bytes);
         let side = self.client().other();
         let data = self.sent_data(side, packet, segment, (start, class), full_bytes);
-        let segments = self.segment_size.wire_segments(segment.payload_bytes);
-        let messages = self.messages();
-        messages.responses.sent(data);
-        if is_repair {
-            messages.windows.had_loss();
-        } else {
-            let windows = &mut messages.windows;
-            windows.sent(data.start, segments, data.time_ns, data.sender_rtt_ns);
-        }
+        self.messages().responses.sent(data);
     }
 
     /// Follows the client's data, from its first segment on: a request may be split before it can be told that it is one.
@@ -152,7 +124,6 @@ impl Flow {
             start,
             end: start.saturating_add(u64::from(segment.payload_bytes)),
             bytes: segment.payload_bytes,
-            has_fin: segment.has(flags::FIN),
             full_bytes,
             is_behind_gap: class.gap_before_bytes > 0,
             sender_rtt_ns: self.least_way_ns(side).unwrap_or(0),

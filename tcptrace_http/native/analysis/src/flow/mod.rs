@@ -26,7 +26,7 @@ mod setup;
 mod unacknowledged;
 mod usage;
 
-use tcptrace_attribution::Moment;
+use tcptrace_attribution::{Moment, Profile};
 use tcptrace_tcp::{classify, Half, SegmentSize, Side, ACK_AHEAD_MAX};
 use trace_model::rows::Direction;
 use trace_model::{flags, Mark, Packet, Segment};
@@ -66,6 +66,8 @@ pub struct Flow {
     /// Boxed, as is the record, to keep the flows small of which nothing is asked yet, or any more.
     messages: Option<Box<Messages>>,
     record: Option<Box<Record>>,
+    /// What the record had shown of each side when it was given back.
+    profiles: Option<Box<[Option<Profile>; 2]>>,
     /// Its part of the sum that bounds the memory of all flows.
     held_bytes: u64,
     pub losses: Losses,
@@ -95,6 +97,7 @@ impl Flow {
             unacknowledged: Unacknowledged::default(),
             messages: None,
             record: None,
+            profiles: None,
             held_bytes: 0,
             losses: Losses::default(),
             reports: Reports::default(),
@@ -191,7 +194,9 @@ impl Flow {
             let (sender, peer) = self.halves(side);
             classify(sender, peer, segment, time_ns, start, ack, initial_rtt)
         };
-        let is_repair = !is_early && self.recover(side, packet, segment, place, &class, tables);
+        if !is_early {
+            self.recover(side, packet, segment, place, &class, tables);
+        }
         self.record(side, packet, segment, place, &class);
         let report = self.report(side, packet, segment, (place, &class), tables);
         if let Some(ack) = ack {
@@ -203,7 +208,7 @@ impl Flow {
             self.keep_early(side, packet, segment, tables);
         } else {
             let row = report.as_ref().map(|report| report.number);
-            self.advance(side, packet, segment, start, (&class, is_repair), row);
+            self.advance(side, packet, segment, start, &class, row);
         }
         self.end_report(report, segment, tables);
         if is_early {

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use tcptrace_attribution::{
-    AckEvent, Connection, DataEvent, Extent, Facts, Moment, Wait,
+    AckEvent, Connection, DataEvent, Extent, Facts, Moment, Profile, Wait,
 };
 use tcptrace_path::Acknowledged;
 use tcptrace_tcp::{Class, Side};
@@ -82,8 +82,25 @@ impl Flow {
     pub fn begin_record(&mut self, segment: &Segment<'_>) {
         let is_bare_syn = segment.has(flags::SYN) && !segment.has(flags::ACK);
         if !is_bare_syn && !self.is_over() && !self.carried.is_opaque {
-            self.record.get_or_insert_default();
+            let syn = self.answered_syn();
+            let client = self.client();
+            let record = self.record.get_or_insert_with(Box::default);
+            if let Some(syn) = syn.filter(|_| segment.has(flags::SYN)) {
+                record.on_sent(client, syn);
+            }
         }
+    }
+
+    /// The client's SYN, which a SYN-ACK answers, if it was sent once.
+    fn answered_syn(&self) -> Option<Sent> {
+        let begun = self.setup.handshake().begun;
+        let begun = begun.filter(|_| !self.setup.was_resent())?;
+        let packet = Acknowledged {
+            time_ns: begun.time_ns,
+            bytes: self.setup.packet_bytes(),
+            carried: 0,
+        };
+        Some(Sent { end: 1, packet })
     }
 
     /// Takes what all connections between its hosts have shown of their path.
@@ -175,6 +192,24 @@ impl Flow {
             sent.pop_front();
         }
         newest.filter(|_| segment.has(flags::ACK))
+    }
+
+    /// Gives the record back, and keeps what it has shown.
+    pub(super) fn end_record(&mut self) {
+        if let Some(record) = self.record.take() {
+            let connection = &record.connection;
+            self.profiles = Some(Box::new([
+                connection.profile(false),
+                connection.profile(true),
+            ]));
+        }
+    }
+
+    /// What the record has shown of a direction, after it was given back.
+    pub fn profile(&self, direction: Direction) -> Option<&Profile> {
+        let [first, second] = self.profiles.as_deref()?;
+        let is_first = (direction == Direction::ClientToServer) == (self.client() == Side::First);
+        if is_first { first } else { second }.as_ref()
     }
 
     /// Writes a transaction and its waits, as the core explains them.

@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 
 use trace_model::rows::SegmentationTable;
 
-use super::nagle_disproofs::NagleDisproofs;
 use super::{Counted, Lull, Segmented};
 use crate::bounded::Bounded;
 use crate::finished_message::FinishedMessage;
@@ -13,9 +12,6 @@ use crate::finished_message::FinishedMessage;
 const PAUSE_MIN_NS: i64 = 1_000_000;
 /// Distances of packets on a link differ by no more than such a share of the longer one.
 const EVEN_SHARE: i64 = 4;
-/// What is as long may leave whatever Nagle's algorithm says: Linux pushes half of the largest window that was offered
-/// (its `forced_push`). Where a segment carries 64 kB, as on loopback, that is a short one.
-const PUSHED_BYTES_MIN: u32 = 16_384;
 /// Responses that were opened and are not complete: as many as requests wait for theirs, and the
 /// interim responses of one of them.
 const OPENINGS_MAX: usize = 2048;
@@ -29,7 +25,6 @@ pub struct SentData {
     pub start: u64,
     pub end: u64,
     pub bytes: u32,
-    pub has_fin: bool,
     /// Payload of a full segment; 0 if that is not known.
     pub full_bytes: u32,
     /// Something before it did not come by.
@@ -71,18 +66,12 @@ pub struct Tracker {
     acked: (u64, i64),
     counted: Counted,
     openings: VecDeque<Opening>,
-    nagle: NagleDisproofs,
 }
 
 impl Tracker {
     /// Whether data was sent before.
     pub fn has_data(&self) -> bool {
         self.previous.is_some()
-    }
-
-    /// Short segments that were sent while a short one was unacknowledged.
-    pub fn nagle_disproofs(&self) -> u32 {
-        self.nagle.count()
     }
 
     /// New data is sent.
@@ -96,10 +85,6 @@ impl Tracker {
             self.recovery_end = data.end;
         }
         self.was_disturbed = false;
-        if is_short && !data.has_fin && data.bytes < PUSHED_BYTES_MIN {
-            self.nagle
-                .sent_short(data.end, data.time_ns, data.sender_rtt_ns);
-        }
         self.previous = Some(data);
     }
 
@@ -112,7 +97,6 @@ impl Tracker {
     /// The receiver acknowledges all up to `acked`.
     pub fn acknowledged(&mut self, acked: u64, time_ns: i64) {
         self.acked = (acked, time_ns);
-        self.nagle.acknowledged(acked, time_ns);
     }
 
     /// A message was found to start at `message_start`, in the segment just seen.
