@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from tcptrace_http.detectors._holds import at_sender
 from tcptrace_http.detectors._recoveries import ms, ns
-from tcptrace_http.detectors._when_left import when_left
 from tcptrace_http.detectors._wording import counted, times
 
 if TYPE_CHECKING:
@@ -34,12 +34,12 @@ def waits_for_buffer(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
 
     length = pl.col("end") - pl.col("start")
     return (
-        when_left(tables["waits"].lazy().filter(pl.col("cause").cast(pl.String) == _CAUSE), tables)
+        at_sender(tables)
+        .filter(pl.col("cause") == _CAUSE)
         .group_by("flow", "transaction", maintain_order=True)
         .agg(
-            pl.col("first_frame").first(),
+            pl.col("start", "first_frame").first(),
             pl.col("last_frame").last(),
-            start=(pl.col("left") - length).first(),
             waited=length.sum(),
             waits=pl.len(),
         )

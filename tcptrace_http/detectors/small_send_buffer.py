@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["NEEDS", "READS", "find", "find_in_waits"]
+__all__ = ["NEEDS", "READS", "find"]
 
 READS: Final = ("flights", "waits")
 NEEDS: Final = ("both_directions", "no_gaps", "whole_payload", "pure_acks")
@@ -94,23 +94,21 @@ def find(
     """Responses that waited for a full send buffer, in flights of one size; see :class:`Detector`."""
     import polars as pl
 
-    waited = waits_for_buffer(tables).select(*_KEY, "waited")
-    return (
+    waited = waits_for_buffer(tables)
+    in_flights = (
         _in_flights(tables, steady_flights_min, window_factor_min)
-        .join(waited, on=_KEY, how="inner", maintain_order="left")
+        .join(waited.select(*_KEY, "waited"), on=_KEY, how="inner", maintain_order="left")
         .filter(pl.col("waited") >= WAITED_SHARE_MIN * pl.col("lost"))
         .drop("waited")
     )
-
-
-def find_in_waits(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
-    """Other responses that waited for a full send buffer, as what was outstanding shows."""
-    import polars as pl
-
-    by_acks = long_waits(tables, waits_for_buffer(tables)).join(find(tables), on=_KEY, how="anti")
-    return by_acks.with_columns(
-        confidence=pl.lit(CONFIDENCE), cause=pl.lit("send_limited.send_buffer"), remedy=pl.lit(REMEDY)
+    by_acks = (
+        long_waits(tables, waited)
+        .join(in_flights, on=_KEY, how="anti")
+        .with_columns(
+            confidence=pl.lit(CONFIDENCE), cause=pl.lit("send_limited.send_buffer"), remedy=pl.lit(REMEDY)
+        )
     )
+    return pl.concat([in_flights, by_acks], how="diagonal")
 
 
 def _in_flights(

@@ -98,7 +98,7 @@ def test_flights_of_one_size_are_no_finding_if_something_else_held_most_of_them(
     capture = tmp_path / "flights.pcap"
     capture.write_bytes(packet_script.pcap(flights_of_six(7)))
     analysis = tcptrace_http.analyze(capture)
-    tables = {name: getattr(analysis, name) for name in ("flows", "flights", "pauses", "waits")}
+    tables = {name: getattr(analysis, name) for name in ("flows", "flights", "queues", "waits")}
     assert find(tables).collect().height == 1
     is_later = pl.col("cause").cast(pl.String).eq("send_limited.send_buffer").cum_sum() > 1
     tables["waits"] = tables["waits"].filter(~is_later)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from tcptrace_http import analysis
+from tcptrace_http.candidates import CANDIDATE_TABLES
 from tcptrace_http.detectors import small_send_buffer
 from tcptrace_http.schema import TABLES, polars_schema
 
@@ -14,7 +14,7 @@ MS = 1_000_000
 
 def tables_with(round_trips_ms: list[int], waited_ms: int) -> dict[str, pl.DataFrame]:
     """Connections of two hosts, each with such a round trip, of which the last waited so long for its buffer."""
-    names = (*analysis.CANDIDATE_TABLES, "flows", "transactions", "waits")
+    names = (*CANDIDATE_TABLES, "flows", "transactions", "waits")
     tables = {name: pl.DataFrame(schema=polars_schema(TABLES[name], statistics=False)) for name in names}
     flows = [
         {
@@ -50,4 +50,4 @@ def tables_with(round_trips_ms: list[int], waited_ms: int) -> dict[str, pl.DataF
 )
 def test_round_trips_are_those_of_the_least_way_between_the_two_hosts(round_trips_ms, count):
     tables = tables_with(round_trips_ms, 100)
-    assert small_send_buffer.find_in_waits(tables).collect().height == count
+    assert small_send_buffer.find(tables).collect().height == count
