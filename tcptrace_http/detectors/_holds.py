@@ -85,7 +85,7 @@ def holds(tables: Mapping[str, pl.DataFrame], causes: tuple[str, ...], *, lost_m
             receiver=pl.when(is_request).then(pl.lit("server")).otherwise(pl.lit("client")),
             what=pl.when(is_request).then(pl.lit("request")).otherwise(pl.lit("response")),
             doubt=pl.when(pl.col("confidence") <= DOUBTFUL)
-            .then(pl.lit(" (or the application wrote the data only then)"))
+            .then(pl.lit(" (or the congestion window was full, or the application wrote the data only then)"))
             .otherwise(pl.lit("")),
         )
     )
@@ -141,11 +141,12 @@ def held_findings(tables: Mapping[str, pl.DataFrame], held: Held, *, lost_min: t
 def _transactions(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
     transactions = tables["transactions"].lazy()
     sizes = ("response_header_bytes", "response_wire_bytes")
-    return transactions.select("flow", *sizes, "server_software", transaction="index")
+    continued = ("expects_continue", "interim_responses")
+    return transactions.select("flow", *sizes, *continued, "server_software", transaction="index")
 
 
 def _owner() -> pl.Expr:
-    """The detector whose finding a hold is, by its place in the message."""
+    """The detector whose finding a hold is, by its place in the message; null for none."""
     import polars as pl
 
     is_response = pl.col("direction") != FROM_CLIENT
@@ -153,10 +154,14 @@ def _owner() -> pl.Expr:
     is_behind_opening = (pl.col("behind_offset") <= 0) & (behind_end > 0)
     is_behind_head = is_behind_opening & (behind_end <= pl.col("response_header_bytes"))
     is_last = pl.col("offset") + pl.col("bytes") >= pl.col("response_wire_bytes")
-    is_last_short = is_last & (pl.col("bytes") % pl.col("segment_bytes") != 0)
+    is_last_short = is_last & (pl.col("offset") > 0) & (pl.col("bytes") % pl.col("segment_bytes") != 0)
     is_known = (pl.col("cause") == DELAYED_ACK) | pl.col("behind_frame").is_not_null()
+    # A body that waits for 100 (Continue) is expect-continue-wait's (RFC 9110, section 10.1.1).
+    awaits_continue = ~is_response & (pl.col("expects_continue") | (pl.col("interim_responses") > 0))
     return (
-        pl.when(is_response & (is_behind_head | (is_behind_opening & ~is_last)))
+        pl.when(awaits_continue)
+        .then(None)
+        .when(is_response & (is_behind_head | (is_behind_opening & ~is_last)))
         .then(pl.lit("short-initial-segment"))
         .when(is_response & is_last_short & is_known)
         .then(pl.lit("odd-short-final-segment"))
