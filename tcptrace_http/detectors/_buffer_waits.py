@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tcptrace_http.detectors._holds import at_sender
 from tcptrace_http.detectors._recoveries import ms, ns
 from tcptrace_http.detectors._wording import counted, times
 
@@ -34,8 +33,9 @@ def waits_for_buffer(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
 
     length = pl.col("end") - pl.col("start")
     return (
-        at_sender(tables)
-        .filter(pl.col("cause") == _CAUSE)
+        tables["waits"]
+        .lazy()
+        .filter(pl.col("cause").cast(pl.String) == _CAUSE)
         .group_by("flow", "transaction", maintain_order=True)
         .agg(
             pl.col("start", "first_frame").first(),

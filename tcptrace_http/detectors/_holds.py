@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["DELAYED_ACK", "FROM_CLIENT", "HOLD", "LOST_MIN", "Held", "at_sender", "held_findings", "holds"]
+__all__ = ["DELAYED_ACK", "FROM_CLIENT", "HOLD", "LOST_MIN", "Held", "held_findings", "holds"]
 
 FROM_CLIENT: Final = "client_to_server"
 DELAYED_ACK: Final = "stall.nagle_delayed_ack"
@@ -41,31 +41,6 @@ class Held:
     remedy_of_requests: str = ""
 
 
-def at_sender(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
-    """The waits, with ``start`` when each began at the sender, and the ``segment_bytes`` of their flows.
-
-    Near the server the waits of a response end when the client has the segment, as its ACK shows. A finding is
-    about the sender.
-    """
-    import polars as pl
-
-    none = pl.duration(time_unit="ns")
-    to_client = pl.col("client_path_rtt").fill_null(none)
-    is_request = (pl.col("direction") == FROM_CLIENT).fill_null(value=False)
-    return (
-        tables["waits"]
-        .lazy()
-        .with_columns(pl.col("cause", "direction").cast(pl.String), lost=pl.col("end") - pl.col("start"))
-        .join(
-            tables["flows"].lazy().select("flow", "segment_bytes", "client_path_rtt"),
-            on="flow",
-            how="left",
-            maintain_order="left",
-        )
-        .with_columns(start=pl.col("start") - pl.when(~is_request).then(to_client).otherwise(none))
-    )
-
-
 def holds(tables: Mapping[str, pl.DataFrame], causes: tuple[str, ...], *, lost_min: timedelta) -> pl.LazyFrame:
     """The waits of ``causes`` that lost at least ``lost_min``, with the columns of findings but for the texts.
 
@@ -77,8 +52,13 @@ def holds(tables: Mapping[str, pl.DataFrame], causes: tuple[str, ...], *, lost_m
     is_request = pl.col("direction") == FROM_CLIENT
     before = pl.col("first_frame").min().over(_SEGMENT)
     return (
-        at_sender(tables)
-        .with_columns(first_frame=pl.coalesce("behind_frame", before))
+        tables["waits"]
+        .lazy()
+        .with_columns(
+            pl.col("cause", "direction").cast(pl.String),
+            first_frame=pl.coalesce("behind_frame", before),
+            lost=pl.col("end") - pl.col("start"),
+        )
         .filter(pl.col("cause").is_in(causes), pl.col("lost") >= lost_min)
         .with_columns(
             who=pl.when(is_request).then(pl.lit("client")).otherwise(pl.lit("server")),
@@ -154,7 +134,6 @@ def _owner() -> pl.Expr:
     is_behind_opening = (pl.col("behind_offset") <= 0) & (behind_end > 0)
     is_behind_head = is_behind_opening & (behind_end <= pl.col("response_header_bytes"))
     is_last = pl.col("offset") + pl.col("bytes") >= pl.col("response_wire_bytes")
-    is_last_short = is_last & (pl.col("offset") > 0) & (pl.col("bytes") % pl.col("segment_bytes") != 0)
     is_known = (pl.col("cause") == DELAYED_ACK) | pl.col("behind_frame").is_not_null()
     # A body that waits for 100 (Continue) is expect-continue-wait's (RFC 9110, section 10.1.1).
     awaits_continue = ~is_response & (pl.col("expects_continue") | (pl.col("interim_responses") > 0))
@@ -163,7 +142,7 @@ def _owner() -> pl.Expr:
         .then(None)
         .when(is_response & (is_behind_head | (is_behind_opening & ~is_last)))
         .then(pl.lit("short-initial-segment"))
-        .when(is_response & is_last_short & is_known)
+        .when(is_response & is_last & (pl.col("offset") > 0) & is_known)
         .then(pl.lit("odd-short-final-segment"))
         .when(pl.col("cause") == DELAYED_ACK)
         .then(pl.lit("nagle-delayed-ack"))

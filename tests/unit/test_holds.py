@@ -37,7 +37,6 @@ def told(*, expects_continue: bool = False, **wait: Any) -> list[dict[str, Any]]
     transaction = {"flow": 0, "index": 0, "response_header_bytes": 200, "response_wire_bytes": 1660}
     tables = {
         "waits": table("waits", place | BEHIND_HEAD | wait),
-        "flows": table("flows", {"flow": 0, "segment_bytes": 1460}),
         "transactions": table(
             "transactions", transaction | {"expects_continue": expects_continue, "interim_responses": 0}
         ),
