@@ -100,27 +100,28 @@ RULES: Final = {
         f"{_TRAT}: bandwidth limited",
     ),
     "stall.nagle_delayed_ack": Rule(
-        "The data followed, by no more than the path, the ACK of a short segment (or of a window's only ones), and"
-        " that ACK was late by a delayed-ACK timer; see explain short-initial-segment",
+        "The segment followed, by no more than the path, the ACK that Nagle's algorithm waits for (or that of a"
+        " window of less than two full segments), which its receiver had delayed; see explain"
+        " short-initial-segment",
         f"{_HEIDEMANN}, sections 2.2 and 2.3; RFC 896; RFC 1122, section 4.2.3.2",
     ),
     "stall.nagle_hold": Rule(
-        "The data is short and followed, by no more than the path, the ACK of a short segment before it, or of all"
-        " before it although a window that was used before had room, which took one ordinary round trip; see"
-        " explain nagle-hold",
+        "The segment is short and followed, by no more than the path, the ACK that Nagle's algorithm waits for: of"
+        " a short segment before it, or of all before it although the window had room. This ACK was not delayed;"
+        " or the next response filled the segment, and no ACK released it; see explain nagle-hold",
         "RFC 896; G. Minshall, draft-minshall-nagle-01",
     ),
     "stall.delayed_ack_first_segment": Rule(
-        "The first flight of a response is one segment, and what follows came after its delayed ACK",
+        "One full segment was in flight, and the segment behind it followed its delayed ACK; the delay alone",
         "RFC 1122, section 4.2.3.2; RFC 6928",
     ),
     "stall.cork_timeout": Rule(
-        "A short last segment that no ACK released came 200 ms after the data before it",
+        "A short segment that no ACK released came 200 ms after the data before it",
         "tcp(7), TCP_CORK",
     ),
     "stall.slow_start_restart": Rule(
-        "After an idle period, the round trips that the response needed more than the flights before it would"
-        " have; see explain slow-start-restart",
+        "After an idle period, the waits for ACKs that the window before it would not have needed; see explain"
+        " slow-start-restart",
         f"RFC 5681, section 4.1; {_HEIDEMANN}, section 2.4",
     ),
     "stall.retransmission_timeout": Rule(

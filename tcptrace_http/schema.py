@@ -1001,7 +1001,7 @@ _FINDINGS: Final = Table(
         ("transaction", "u32?*", "Transaction number on the flow; null where it is about the flow or several"),
         ("first_frame", "u64?*", "First frame of the evidence"),
         ("last_frame", "u64?*", "Last frame of the evidence"),
-        ("start", "time?*", "When the lost time began: for held data, when it could have been sent"),
+        ("start", "time?*", "When the lost time began: the start of its first wait"),
         ("lost", "duration*", "By how much the transaction would have been shorter; 0 for structure alone"),
         (
             "elapsed_without",

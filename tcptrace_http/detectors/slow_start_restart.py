@@ -2,8 +2,8 @@
 
 What it does
 ------------
-Finds responses that came after an idle period in the small, growing flights of slow start, on a flow
-that had shown a much larger flight before.
+Finds messages that came after an idle period in the small, growing flights of slow start, on a flow whose
+window had been larger before.
 
 Why it is bad
 -------------
@@ -13,8 +13,8 @@ cold connection: one round trip more for each doubling, although nothing was los
 
 Evidence
 --------
-The waits ``stall.slow_start_restart``: after an idle period less was in flight than before it when the sender
-stopped, and the window of that time would have let the data go. Lost is their sum.
+The waits ``stall.slow_start_restart``: segments that the window before the idle period had let go at once, and
+the ACKs that released them. Lost is the sum of these waits.
 
 Fix
 ---
@@ -32,45 +32,58 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from tcptrace_http.detectors._limited import limited
+from tcptrace_http.detectors._holds import holds
 from tcptrace_http.detectors._recoveries import ms
+from tcptrace_http.detectors._wording import times
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import polars as pl
 
-__all__ = ["NEEDS", "READS", "find"]
+__all__ = ["CAUSE", "LOST_MIN", "NEEDS", "READS", "find"]
 
 READS: Final = ("waits",)
 NEEDS: Final = ("both_directions", "handshake", "no_gaps", "whole_payload", "segments_as_sent", "pure_acks")
 
+CAUSE: Final = "stall.slow_start_restart"
 #: A round trip of less costs less than hosts lose by scheduling.
 LOST_MIN: Final = timedelta(milliseconds=4)
-REMEDY: Final = (
-    "Linux: net.ipv4.tcp_slow_start_after_idle=0 on the server, with fq pacing;"
-    " or a congestion control that does not restart (bbr)"
-)
 
 
 def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) -> pl.LazyFrame:
-    """Responses that were slow-started again after an idle period; see :class:`Detector`."""
+    """Messages that were slow-started again after an idle period; see :class:`Detector`."""
     import polars as pl
 
-    return limited(
-        tables,
-        "stall.slow_start_restart",
-        what="its window to grow again after an idle period",
-        lost_min=lost_min,
-        waits_min=1,
-    ).with_columns(
-        evidence=pl.format(
-            "frames {} to {}; round trip {} ms; {} of {} idle periods of the connection restarted the window",
-            "first_frame",
-            "last_frame",
-            ms("round_trip"),
-            "restarts",
-            pl.col("restarts") + pl.col("kept_windows"),
-        ),
-        remedy=pl.lit(REMEDY),
+    return (
+        holds(tables, (CAUSE,), lost_min=timedelta())
+        .group_by("flow", "transaction", "who", "what", "cause", maintain_order=True)
+        .agg(
+            pl.col("start", "first_frame").first(),
+            pl.col("last_frame").last(),
+            pl.col("lost").sum(),
+            pl.col("confidence").mean(),
+            pl.col("released_by"),
+            waits=pl.len(),
+        )
+        .filter(pl.col("lost") >= lost_min)
+        .with_columns(
+            summary=pl.format(
+                "after an idle period the {} waited {} for its window to grow again, {} ms in all",
+                "what",
+                times("waits"),
+                ms("lost"),
+            ),
+            evidence=pl.format(
+                "frames {} to {}; ACKs in frames {} released what the window before the idle period had let go",
+                "first_frame",
+                "last_frame",
+                pl.col("released_by").cast(pl.List(pl.String)).list.join(", "),
+            ),
+            remedy=pl.format(
+                "Linux: net.ipv4.tcp_slow_start_after_idle=0 on the {}, with fq pacing;"
+                " or a congestion control that does not restart (bbr)",
+                "who",
+            ),
+        )
     )

@@ -9,7 +9,7 @@ import polars as pl
 from captures import Record, pcap
 
 import tcptrace_http
-from tcptrace_http.analysis import CANDIDATE_TABLES
+from tcptrace_http.candidates import CANDIDATE_TABLES
 from tcptrace_http.schema import TABLES
 
 if TYPE_CHECKING:

@@ -24,14 +24,16 @@ PARTITIONS = st.lists(
 
 
 def waits(partitions):
+    schema = polars_schema(TABLES["waits"])
+    nulls = [None] * (len(schema) - 8)
     rows = []
     for transaction, partition in enumerate(partitions):
         start = START
         for cause, length in partition:
             end = start + length * MS
-            rows.append((7, transaction, cause, start, end, 1, 2, 0.9, None, None))
+            rows.append((7, transaction, cause, start, end, 1, 2, 0.9, *nulls))
             start = end
-    return pl.DataFrame(rows, schema=polars_schema(TABLES["waits"]), orient="row")
+    return pl.DataFrame(rows, schema=schema, orient="row")
 
 
 @given(partitions=PARTITIONS)
