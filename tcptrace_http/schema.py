@@ -597,109 +597,6 @@ _LINKS: Final = Table(
     ),
 )
 
-_PAUSES: Final = Table(
-    "pauses",
-    "One row a pause inside a message that an ACK may have ended. Pauses while losses were repaired,"
-    " and those that no ACK ended, are not here.",
-    _columns(
-        ("flow", "u32", "Flow number"),
-        ("transaction", "u32", "Transaction whose request or response paused"),
-        ("direction", "enum:DIRECTIONS", "Whose data paused: the client's request or the server's response"),
-        ("previous_frame", "u64", "Data segment before the pause"),
-        ("previous_time", "time", "Its time"),
-        ("previous_bytes", "u32", "Its payload"),
-        ("released_frame", "u64", "Data segment that ended the pause"),
-        ("released_time", "time", "Its time"),
-        ("released_bytes", "u32", "Its payload"),
-        ("released_offset", "u64", "Where in the message it starts"),
-        ("released_has_fin", "bool", "It carries the sender's FIN"),
-        ("ends_message", "bool", "It carries the message's last byte"),
-        ("ack_frame", "u64", "ACK that released it: the one whose distance is nearest to the path's"),
-        ("ack_time", "time", "Time of that ACK"),
-        ("ack_delay", "duration", "Last data it covers to the ACK, less the path to the receiver and back"),
-        ("ack_to_release", "duration", "ACK to the released segment, less the path to the sender and back"),
-        ("newly_acked_bytes", "u64", "Bytes that no ACK before it had acknowledged"),
-        ("ack_covers_all", "bool", "The ACK covers all that was outstanding"),
-        (
-            "could_send_time",
-            "time",
-            (
-                "When the released data could have left and not queued: in the pace of the data before, when the"
-                " path had drained of it, and when its application had written it, as far as its pauses show"
-            ),
-        ),
-        ("segment_bytes", "u32", "Payload of a full segment on this flow"),
-        ("opening_bytes", "u32", "Payload of the message's first segment"),
-        ("head_bytes", "u64", "Start line and fields of the message"),
-        ("short_frame", "u64?", "Latest short segment that the ACK acknowledges"),
-        ("short_offset", "i64?", "Where it starts, from the start of the message"),
-        ("short_bytes", "u32?", "Its payload"),
-        ("short_segments", "u32", "Short segments of the message up to the released one"),
-        ("outstanding_segments", "u32", "Segments unacknowledged when the pause began"),
-        ("outstanding_bytes", "u64", "Bytes unacknowledged when the pause began"),
-        ("receive_window", "u64", "Window the receiver offered at the end of the pause"),
-        ("sender_permits_sack", "bool", "Its sender offered SACK on its SYN"),
-        (
-            "largest_flight_bytes",
-            "u64",
-            (
-                "Most bytes in flight before the pause, since it sent again or was idle; or what its window has"
-                " grown to since, by the ACKs that came"
-            ),
-        ),
-        ("server_path_rtt", "duration?", "As in flows, known at that time"),
-        ("client_path_rtt", "duration?", "As in flows, known at that time"),
-    ),
-)
-
-_FLIGHTS: Final = Table(
-    "flights",
-    "One row a response that came in several flights and is the first on its flow or was sent after the server"
-    " had been idle, or that came in flights that did not grow although nothing was lost.",
-    _columns(
-        ("flow", "u32", "Flow number"),
-        ("transaction", "u32", "Transaction of the response"),
-        ("begins_flow", "bool", "It is the first response on a flow that was seen from its SYN-ACK on"),
-        ("idle", "duration", "Server's data before the response to the first of the response; 0: not idle"),
-        ("start", "time", "Time of the response's first segment"),
-        ("rtt", "duration", "Round trip of the whole path"),
-        ("flight_segments", "list_u32", "Segments of each flight"),
-        ("flight_first_frames", "list_u64", "First frame of each flight"),
-        ("first_flight_bytes", "u64", "Payload of the first flight"),
-        ("first_flight_ends_full", "bool", "The first flight ends with a full segment: more was to be sent"),
-        ("first_flight_resent", "u32", "Segments of the first flight that were sent again, or came late"),
-        ("flight_first_bytes", "list_u32", "Payload of each flight's first segment"),
-        ("flight_last_bytes", "list_u32", "Payload of each flight's last segment"),
-        (
-            "flight_off_ack_ns",
-            "list_u64",
-            "From when an ACK would have let each flight go, after its time on a slow link, to it; 2^64-1: no ACK",
-        ),
-        ("flight_behind_bytes", "list_u64", "Payload before each flight that its sender had no ACK of by then"),
-        (
-            "flight_outstanding_bytes",
-            "list_u64",
-            "Most payload of the server that had been seen and was not acknowledged, in each flight",
-        ),
-        ("shares_window", "bool", "The server's connections to the client were found to share their window"),
-        ("segment_bytes", "u32", "Payload of a full segment on this flow"),
-        ("flight_start_ns", "list_u64", "Start of each flight, from the start of the response"),
-        ("flight_end_ns", "list_u64", "Last segment of each flight, from the start of the response"),
-        ("earlier_flight_segments", "u32", "Largest flight shown before the idle period, since the last loss"),
-        (
-            "earlier_window_segments",
-            "u32",
-            "Window before the idle period if each ACK opened it, since the last loss or idle period",
-        ),
-        ("initial_window_segments", "u32", "First flight of the flow"),
-        ("receive_window_segments", "u32", "Least window the client offered, in segments"),
-        ("acks", "u32", "ACKs of the client for new data, since the response before was complete"),
-        ("stretch_acks", "u32", "Of these, ACKs for more than two full segments (RFC 2525, section 2.13)"),
-        ("retransmissions", "u32", "Segments resent during the response"),
-        ("earlier_retransmissions", "u32", "Segments resent on the flow before it"),
-    ),
-)
-
 _BODIES: Final = Table(
     "bodies",
     "One row a whole 200 response to GET whose body is over a segment, if there is something to judge: the"
@@ -1114,8 +1011,6 @@ TABLES: Final = {
         _FLOWS,
         _TRANSACTIONS,
         _LINKS,
-        _PAUSES,
-        _FLIGHTS,
         _BODIES,
         _REDIRECTS,
         _EXPECTATIONS,

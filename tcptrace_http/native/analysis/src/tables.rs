@@ -240,14 +240,6 @@ impl Tables {
         self.forget_candidates();
         self.count_left_behind();
         let tables = BTreeMap::from([
-            (
-                "pauses",
-                trace_model::rows::PausesTable::default().into_columns(),
-            ),
-            (
-                "flights",
-                trace_model::rows::FlightsTable::default().into_columns(),
-            ),
             ("flows", flows),
             ("transactions", transactions),
             // They are judged with all of the capture.

@@ -186,8 +186,6 @@ fn views(tables: &mut BTreeMap<&'static str, Columns>) -> [View; 8] {
     [
         "flows",
         "transactions",
-        "pauses",
-        "flights",
         "endings",
         "segmentation",
         "flaws",
