@@ -34,6 +34,8 @@ pub struct Facts {
     pub links: [Serialization; 2],
     /// ... as acknowledgments show it.
     pub links_by_acks: [Serialization; 2],
+    /// Only one side's packets were captured.
+    pub is_one_sided: bool,
     /// Acknowledgments of the client's data, and of the server's, were not captured.
     pub lacks_acks: [bool; 2],
     /// Bytes of a packet without payload.
@@ -109,15 +111,24 @@ impl Connection {
         let (up, down) = routes(facts, self.link_at_most);
         let end = |message: Option<Extent>| message.map_or(i64::MAX, |it| it.end);
         let [lacks_up, lacks_down] = facts.lacks_acks;
-        self.side(facts.client_is_second)
-            .explain(end(facts.request), &up, Words::Requests, lacks_up);
-        self.side(!facts.client_is_second)
-            .explain(end(facts.response), &down, Words::Responses, lacks_down);
+        self.side(facts.client_is_second).explain(
+            end(facts.request),
+            &up,
+            Words::Requests,
+            lacks_up,
+        );
+        self.side(!facts.client_is_second).explain(
+            end(facts.response),
+            &down,
+            Words::Responses,
+            lacks_down,
+        );
         let exchange = Exchange {
             request: facts.request,
             response: facts.response,
             handshake: facts.handshake,
             previous_end: self.previous_end,
+            is_one_sided: facts.is_one_sided,
             header_bytes: facts.header_bytes,
         };
         let streams = if facts.client_is_second {

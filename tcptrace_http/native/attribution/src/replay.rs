@@ -39,6 +39,8 @@ pub(crate) struct Departure {
     pub(crate) is_late: bool,
     pub(crate) release: Option<Release>,
     pub(crate) repair: Option<Repair>,
+    /// A cork's timer sent it.
+    pub(crate) is_corked: bool,
     /// Of a repair of data that the capture never saw before: when an acknowledgment had released that.
     pub(crate) held_until_ns: Option<i64>,
     /// Other connections' packets were right before it.
@@ -220,6 +222,13 @@ impl<'a> Replay<'a> {
         let timing = Timing::of(data, self.state, self.route);
         let answered = timing.answered(data, &self.state.sender, self.route);
         let waited = self.waited(data, &timing, answered);
+        let is_short = data.end.saturating_sub(data.start) < data.full_bytes;
+        let is_unreleased = waited.release.is_none() && waited.repair.is_none();
+        let is_corked = timing.is_late && is_short && is_unreleased && {
+            let waited_ns = data.time_ns.saturating_sub(timing.pass_before_ns);
+            let round_trip_ns = self.route.round_trip_ns();
+            self.state.sender.cork.on_hold(waited_ns, round_trip_ns)
+        };
         let last_arrival_ns = self.state.last_there_ns;
         let arrival_ns = self.arrival_ns(data);
         let tells_departures = self.tells_departures();
@@ -233,7 +242,7 @@ impl<'a> Replay<'a> {
                 frame: data.frame,
                 start: data.start,
                 end: data.end,
-                is_short: data.end.saturating_sub(data.start) < data.full_bytes,
+                is_short,
                 there_ns: arrival_ns,
             });
         }
@@ -260,6 +269,7 @@ impl<'a> Replay<'a> {
             is_late: timing.is_late && (!timing.is_queued || answered.is_some()),
             release: waited.release,
             repair: waited.repair,
+            is_corked,
             held_until_ns: waited.held_until_ns,
             is_behind_others: timing.is_queued,
             queued_since_ns: timing.queued_since_ns(data, self.route),
