@@ -2,9 +2,7 @@
 
 use std::collections::VecDeque;
 
-use tcptrace_attribution::{
-    AckEvent, Connection, DataEvent, Extent, Facts, Moment, Profile, Wait,
-};
+use tcptrace_attribution::{AckEvent, Connection, DataEvent, Extent, Facts, Moment, Profile, Wait};
 use tcptrace_path::Acknowledged;
 use tcptrace_tcp::{Class, Side};
 use trace_model::rows::{Cause, Direction, TransactionRow, WaitRow};
@@ -238,6 +236,9 @@ impl Flow {
                 });
             }
         }
+        row.acked_after = row
+            .last_ack_time
+            .map(|acked| acked.saturating_sub(row.end_time).max(0));
         tables.transactions.push(&row);
     }
 
