@@ -236,6 +236,9 @@ impl Flow {
                 });
             }
         }
+        row.acked_after = row
+            .last_ack_time
+            .map(|acked| acked.saturating_sub(row.end_time).max(0));
         tables.transactions.push(&row);
     }
 
