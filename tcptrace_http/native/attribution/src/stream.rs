@@ -143,6 +143,7 @@ impl Stream {
 
     /// Replays the log up to the last segment of a message that ends at `end`, and keeps what it explains.
     pub(crate) fn explain(&mut self, end: i64, route: &Route, words: Words, lacks_acks: bool) {
+        self.route = Some(*route);
         let is_of_message = |event: &Event| matches!(event, Event::Data(data) if data.start < end);
         let Some(last) = self.log.iter().rposition(is_of_message) else {
             return;
