@@ -31,14 +31,14 @@ struct EdgeBefore {
 /// A sender as it is known between two messages.
 #[derive(Debug, Default)]
 pub(crate) struct Sender {
-    snd_una: i64,
+    pub(crate) snd_una: i64,
     pub(crate) snd_nxt: i64,
     pub(crate) acks: Acks,
     /// The last acknowledgment that reached the sender.
     last_ack: Option<Ack>,
     pub(crate) nagle: Nagle,
     pub(crate) learnt: Learnt,
-    window: Window,
+    pub(crate) window: Window,
     receive_window: ReceiveWindow,
     /// Newest last.
     edges: Vec<EdgeBefore>,
@@ -62,6 +62,17 @@ impl Sender {
         self.learnt.on_stops(&self.stops, round_trip_ns);
         let kept = self.stops.len().saturating_sub(STOPS_KEPT);
         self.stops.drain(..kept);
+    }
+
+    /// Whether the receive window reaches `end`.
+    pub(crate) fn is_in_window(&self, end: i64) -> bool {
+        end <= self.receive_window.right_edge()
+    }
+
+    /// The frame of the acknowledgment that moved the right edge to `end`, if it is remembered.
+    pub(crate) fn edge_moved_by(&self, end: i64) -> Option<u64> {
+        let mut edges = self.edges.iter().rev();
+        edges.find(|it| it.right_edge < end).map(|it| it.frame)
     }
 
     /// An acknowledgment reaches the sender.

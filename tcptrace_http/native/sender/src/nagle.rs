@@ -69,6 +69,13 @@ impl Nagle {
         }
     }
 
+    /// The acknowledgment up to which a segment waits at least, by the variants that are left; none, if no variant holds it.
+    #[must_use]
+    pub fn releasing_ack(&self, segment: Candidate) -> Option<i64> {
+        let is_held = segment.is_short && !segment.has_fin && !self.refutes_minshall;
+        is_held.then_some(self.last_short_end)
+    }
+
     /// How surely the algorithm held a short segment until the acknowledgment came that moved `snd_una` from `before`
     /// to `after`.
     #[must_use]
