@@ -2,6 +2,7 @@
 
 use tcptrace_path::{Place, Route, Serialization};
 
+use crate::explained_segment::ExplainedSegment;
 use crate::log::{AckEvent, DataEvent};
 use crate::partition::Moment;
 use crate::profile::Profile;
@@ -61,6 +62,17 @@ impl Connection {
     /// An acknowledgment of a side's data passes.
     pub fn on_ack(&mut self, is_second: bool, ack: AckEvent) {
         self.side(is_second).on_ack(ack);
+    }
+
+    /// Asks for a segment of a side that passes in `frame`, to be explained in full.
+    pub fn ask(&mut self, is_second: bool, frame: u64) {
+        self.side(is_second).asked = Some(frame);
+    }
+
+    /// The segment that was asked for, once its message is explained.
+    pub fn take_asked(&mut self) -> Option<Box<ExplainedSegment>> {
+        let first = self.first.explained_segment.take();
+        first.or_else(|| self.second.explained_segment.take())
     }
 
     /// What the sender of a direction and its path have shown; nothing, if none of its data was explained.

@@ -7,6 +7,7 @@ use trace_model::rows::Cause;
 
 use crate::bound::Bound;
 use crate::causes::{CauseWords, OF_REQUESTS, OF_RESPONSES};
+use crate::explained_segment::ExplainedSegment;
 use crate::learnt::Learnt;
 use crate::log::{AckEvent, DataEvent, Event};
 use crate::profile::Profile;
@@ -82,6 +83,8 @@ pub(crate) struct Explained {
     pub(crate) spans: Vec<Span>,
     pub(crate) arrivals: Vec<Arrival>,
     pub(crate) copies: Vec<Copy>,
+    /// The segment that was asked for.
+    pub(crate) asked: Option<Box<ExplainedSegment>>,
 }
 
 /// One direction of a connection.
@@ -99,6 +102,9 @@ pub(crate) struct Stream {
     is_cut: bool,
     /// The path as it was last known.
     route: Option<Route>,
+    /// The frame of a segment that is to be explained in full, and the explanation until it is taken.
+    pub(crate) asked: Option<u64>,
+    pub(crate) explained_segment: Option<Box<ExplainedSegment>>,
 }
 
 impl Stream {
@@ -120,6 +126,8 @@ impl Stream {
         *self = Stream {
             state: std::mem::take(&mut self.state),
             is_cut: true,
+            route: self.route,
+            asked: self.asked,
             ..Stream::default()
         };
     }
@@ -150,7 +158,8 @@ impl Stream {
         };
         let log = std::mem::take(&mut self.log);
         let replay = Replay::new(route, &mut self.state, words, &self.acked, lacks_acks);
-        let explained = replay.run(&log, last);
+        let explained = replay.asking(self.asked).run(&log, last);
+        self.explained_segment = explained.asked.or(self.explained_segment.take());
         self.copies.extend(explained.copies);
         self.spans.extend(explained.spans);
         self.arrivals.extend(explained.arrivals);
