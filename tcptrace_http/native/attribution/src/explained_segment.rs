@@ -146,7 +146,7 @@ impl ExplainedSegment {
     /// The replay is over: the span that ends with the segment tells what bound it.
     pub(crate) fn bind(&mut self, spans: &[Span]) {
         let mut spans = spans.iter().rev();
-        let span = spans.find(|span| span.frame == self.data.frame);
+        let span = spans.find(|span| span.bound.end == self.data.end);
         // The time before all data of a stream is told by its transaction.
         if let Some(span) = span.filter(|span| span.start_ns > 0) {
             self.binding = Some(Binding {
