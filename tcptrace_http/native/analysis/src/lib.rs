@@ -18,6 +18,7 @@
 #![forbid(unsafe_code)]
 
 mod anomalies;
+mod asked;
 mod bounded;
 mod bundles;
 mod ending_row;
@@ -50,6 +51,7 @@ mod flow_tests;
 use trace_model::column::Columns;
 use trace_model::{Anomaly, Packet, PacketSink};
 
+pub use crate::asked::{Asked, Explained};
 pub use crate::bundles::has_bundle;
 pub use crate::exchange::Exchange;
 use crate::flow_table::FlowTable;
@@ -59,6 +61,7 @@ pub use crate::numbered::Numbers;
 pub use crate::objects::Objects;
 pub use crate::pages::{PageTables, Pages, Stalled};
 pub use crate::tables::{AnomaliesGiven, Batch, Tables};
+pub use tcptrace_attribution::{Allowance, Binding, ExplainedSegment};
 pub use tcptrace_tcp::Segments;
 
 /// What is asked for beyond the tables that are always made.
@@ -72,6 +75,8 @@ pub struct Options {
     pub exchanges: bool,
     /// Which of the flows are looked at; all other packets are passed over.
     pub share: Share,
+    /// The frame of a segment that is to be explained in full.
+    pub asked_frame: Option<u64>,
 }
 
 /// Analyzes packets as they come.
@@ -84,14 +89,16 @@ pub struct Analyzer {
 impl Analyzer {
     #[must_use]
     pub fn new(options: Options) -> Self {
+        let mut tables = Tables::new(
+            options.segments,
+            options.statistics,
+            options.exchanges,
+            options.share.count,
+        );
+        tables.asked = Asked::new(options.asked_frame);
         Analyzer {
             flow_table: FlowTable::new(options.share),
-            tables: Tables::new(
-                options.segments,
-                options.statistics,
-                options.exchanges,
-                options.share.count,
-            ),
+            tables,
         }
     }
 
@@ -128,6 +135,9 @@ impl PacketSink for Analyzer {
     #[inline]
     fn packet(&mut self, packet: &Packet<'_>) {
         self.tables.last_frame = packet.frame;
+        if self.tables.asked.is(packet.frame) {
+            self.tables.asked.on_packet(packet);
+        }
         if let Some(segment) = &packet.segment {
             self.flow_table.segment(packet, segment, &mut self.tables);
         }

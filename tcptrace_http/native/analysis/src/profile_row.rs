@@ -30,7 +30,7 @@ fn row(flow: &Flow, direction: Direction, profile: &Profile) -> ProfileRow {
         initial_window_bytes: window.and_then(|it| bytes(it.bytes)),
         initial_window_segments: window.map(|it| it.segments),
         initial_window_frame: window.map(|it| it.frame),
-        nagle: word(profile.nagle()),
+        nagle: nagle_word(profile.nagle()),
         nagle_holds: learnt
             .held_behind_short
             .saturating_add(learnt.held_behind_full),
@@ -54,7 +54,8 @@ fn bytes(count: i64) -> Option<u64> {
     u64::try_from(count).ok()
 }
 
-fn word(variant: Option<Variant>) -> NagleVariant {
+/// The word of the table for a variant of Nagle's algorithm.
+pub fn nagle_word(variant: Option<Variant>) -> NagleVariant {
     match variant {
         None => NagleVariant::Unknown,
         Some(Variant::Off) => NagleVariant::Off,

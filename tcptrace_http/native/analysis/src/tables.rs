@@ -12,6 +12,7 @@ use trace_model::rows::{
 use trace_model::{Anomaly, AnomalyKind};
 
 use crate::anomalies::{push_left_out, Anomalies};
+use crate::asked::Asked;
 use crate::bounded::Bounded;
 use crate::exchange::Exchange;
 use crate::held::Held;
@@ -37,6 +38,8 @@ pub struct Tables {
     /// Kept only on demand: a row for each of `flows`.
     pub flow_statistics: Option<FlowStatisticsTable>,
     pub last_frame: u64,
+    /// The segment that was asked for.
+    pub asked: Asked,
     /// Frame of the first packet of each flow that was opened since this was last taken. Kept only
     /// where the flows are shared out, to number them anew.
     pub flow_starts: Vec<u64>,

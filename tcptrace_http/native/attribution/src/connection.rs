@@ -2,6 +2,7 @@
 
 use tcptrace_path::{Place, Route, Serialization};
 
+use crate::explained_segment::ExplainedSegment;
 use crate::log::{AckEvent, DataEvent};
 use crate::partition::Moment;
 use crate::profile::Profile;
@@ -34,6 +35,8 @@ pub struct Facts {
     pub links: [Serialization; 2],
     /// ... as acknowledgments show it.
     pub links_by_acks: [Serialization; 2],
+    /// Only one side's packets were captured.
+    pub is_one_sided: bool,
     /// Acknowledgments of the client's data, and of the server's, were not captured.
     pub lacks_acks: [bool; 2],
     /// Bytes of a packet without payload.
@@ -59,6 +62,17 @@ impl Connection {
     /// An acknowledgment of a side's data passes.
     pub fn on_ack(&mut self, is_second: bool, ack: AckEvent) {
         self.side(is_second).on_ack(ack);
+    }
+
+    /// Asks for a segment of a side that passes in `frame`, to be explained in full.
+    pub fn ask(&mut self, is_second: bool, frame: u64) {
+        self.side(is_second).asked = Some(frame);
+    }
+
+    /// The segment that was asked for, once its message is explained.
+    pub fn take_asked(&mut self) -> Option<Box<ExplainedSegment>> {
+        let first = self.first.explained_segment.take();
+        first.or_else(|| self.second.explained_segment.take())
     }
 
     /// What the sender of a direction and its path have shown; nothing, if none of its data was explained.
@@ -109,15 +123,24 @@ impl Connection {
         let (up, down) = routes(facts, self.link_at_most);
         let end = |message: Option<Extent>| message.map_or(i64::MAX, |it| it.end);
         let [lacks_up, lacks_down] = facts.lacks_acks;
-        self.side(facts.client_is_second)
-            .explain(end(facts.request), &up, Words::Requests, lacks_up);
-        self.side(!facts.client_is_second)
-            .explain(end(facts.response), &down, Words::Responses, lacks_down);
+        self.side(facts.client_is_second).explain(
+            end(facts.request),
+            &up,
+            Words::Requests,
+            lacks_up,
+        );
+        self.side(!facts.client_is_second).explain(
+            end(facts.response),
+            &down,
+            Words::Responses,
+            lacks_down,
+        );
         let exchange = Exchange {
             request: facts.request,
             response: facts.response,
             handshake: facts.handshake,
             previous_end: self.previous_end,
+            is_one_sided: facts.is_one_sided,
             header_bytes: facts.header_bytes,
         };
         let streams = if facts.client_is_second {

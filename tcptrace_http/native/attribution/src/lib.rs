@@ -14,6 +14,7 @@ mod connection;
 #[cfg(test)]
 mod connection_tests;
 mod delivery;
+mod explained_segment;
 mod learnt;
 mod log;
 mod lost;
@@ -29,6 +30,7 @@ mod transaction;
 
 pub use bound::{Bound, Short};
 pub use connection::{Connection, Facts};
+pub use explained_segment::{Allowance, Binding, ExplainedSegment};
 pub use learnt::{Delays, Flight, Learnt};
 pub use log::{AckEvent, DataEvent};
 pub use partition::{Moment, Wait};

@@ -214,6 +214,19 @@ impl Acks {
         Some((*self.came.get(place)?, before.copied()))
     }
 
+    /// The acknowledgment in `frame`, if it is remembered.
+    pub(crate) fn by_frame(&self, frame: u64) -> Option<&Ack> {
+        let mut all = self.came.iter().chain(&self.repeated);
+        all.find(|it| it.frame == frame)
+    }
+
+    /// The first acknowledgment of all before `ack`, and whether an earlier one is remembered.
+    pub(crate) fn first_of(&self, ack: i64) -> Option<(&Ack, bool)> {
+        let place = self.came.iter().position(|it| it.ack >= ack)?;
+        let is_first = place > 0 || self.came.len() < ACKS_COMPARED;
+        Some((self.came.get(place)?, is_first))
+    }
+
     /// Segments before `snd_nxt` that were not acknowledged by `ack`.
     pub(crate) fn in_flight(&self, ack: i64) -> impl Iterator<Item = &Outstanding> {
         self.outstanding.iter().filter(move |it| it.end > ack)

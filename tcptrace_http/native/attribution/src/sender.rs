@@ -2,6 +2,7 @@
 
 use tcptrace_path::Route;
 use tcptrace_sender::congestion::{Stop, Window};
+use tcptrace_sender::cork::Cork;
 use tcptrace_sender::nagle::{Candidate, Hold, Nagle};
 use tcptrace_sender::receive_window::ReceiveWindow;
 use tcptrace_sender::restart::{may_restart, Idle};
@@ -31,14 +32,15 @@ struct EdgeBefore {
 /// A sender as it is known between two messages.
 #[derive(Debug, Default)]
 pub(crate) struct Sender {
-    snd_una: i64,
+    pub(crate) snd_una: i64,
     pub(crate) snd_nxt: i64,
     pub(crate) acks: Acks,
     /// The last acknowledgment that reached the sender.
     last_ack: Option<Ack>,
     pub(crate) nagle: Nagle,
+    pub(crate) cork: Cork,
     pub(crate) learnt: Learnt,
-    window: Window,
+    pub(crate) window: Window,
     receive_window: ReceiveWindow,
     /// Newest last.
     edges: Vec<EdgeBefore>,
@@ -62,6 +64,17 @@ impl Sender {
         self.learnt.on_stops(&self.stops, round_trip_ns);
         let kept = self.stops.len().saturating_sub(STOPS_KEPT);
         self.stops.drain(..kept);
+    }
+
+    /// Whether the receive window reaches `end`.
+    pub(crate) fn is_in_window(&self, end: i64) -> bool {
+        end <= self.receive_window.right_edge()
+    }
+
+    /// The frame of the acknowledgment that moved the right edge to `end`, if it is remembered.
+    pub(crate) fn edge_moved_by(&self, end: i64) -> Option<u64> {
+        let mut edges = self.edges.iter().rev();
+        edges.find(|it| it.right_edge < end).map(|it| it.frame)
     }
 
     /// An acknowledgment reaches the sender.
@@ -133,6 +146,7 @@ impl Sender {
             let leaves_idle = answered.is_some_and(|(ack, _)| ack.ack >= self.snd_nxt);
             self.run_began_idle = was_idle || leaves_idle;
         }
+        self.note_behind_short(candidate, release.as_ref(), is_late && answered.is_none());
         self.nagle
             .on_send(candidate, self.snd_una, &mut self.run_began_idle);
         let flight = data.end.saturating_sub(self.snd_una);
@@ -149,6 +163,21 @@ impl Sender {
         self.learnt.on_flight(shown, data.full_bytes, is_first);
         self.note_kept_window(flight);
         release
+    }
+
+    /// A short segment behind a short one shows whether it waited for the acknowledgment of that. What begins a message
+    /// behind the peer's data is none of them.
+    fn note_behind_short(
+        &mut self,
+        candidate: Candidate,
+        release: Option<&Release>,
+        is_written_later: bool,
+    ) {
+        let is_released = release.is_some_and(|it| it.constraint == Constraint::Nagle);
+        let follows_ack = self.last_ack.is_some_and(|it| it.payload_bytes == 0);
+        if candidate.is_short && (is_released || (is_written_later && follows_ack)) {
+            self.nagle.on_behind_short(is_released);
+        }
     }
 
     /// An idle period threw nothing away if as much is in flight as before it, and none of that is acknowledged.
@@ -223,7 +252,7 @@ impl Sender {
         };
         if is_nagle {
             found.constraint = Constraint::Nagle;
-            found.is_tied = !has_room || !candidate.is_short;
+            found.is_tied = !has_room || !candidate.is_short || self.nagle.follows_writes();
             let held = match hold {
                 Hold::BehindAny => &mut self.learnt.held_behind_full,
                 _ => &mut self.learnt.held_behind_short,

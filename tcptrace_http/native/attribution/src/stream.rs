@@ -7,6 +7,7 @@ use trace_model::rows::Cause;
 
 use crate::bound::Bound;
 use crate::causes::{CauseWords, OF_REQUESTS, OF_RESPONSES};
+use crate::explained_segment::ExplainedSegment;
 use crate::learnt::Learnt;
 use crate::log::{AckEvent, DataEvent, Event};
 use crate::profile::Profile;
@@ -40,8 +41,8 @@ pub(crate) struct Span {
     pub(crate) end_ns: i64,
     pub(crate) cause: Cause,
     pub(crate) bound: Bound,
-    /// The segment that came at the end of it.
-    pub(crate) frame: u64,
+    /// The segment that came at the end of it, if one did.
+    pub(crate) end_frame: Option<u64>,
     pub(crate) confidence: f64,
 }
 
@@ -82,6 +83,8 @@ pub(crate) struct Explained {
     pub(crate) spans: Vec<Span>,
     pub(crate) arrivals: Vec<Arrival>,
     pub(crate) copies: Vec<Copy>,
+    /// The segment that was asked for.
+    pub(crate) asked: Option<Box<ExplainedSegment>>,
 }
 
 /// One direction of a connection.
@@ -99,6 +102,9 @@ pub(crate) struct Stream {
     is_cut: bool,
     /// The path as it was last known.
     route: Option<Route>,
+    /// The frame of a segment that is to be explained in full, and the explanation until it is taken.
+    pub(crate) asked: Option<u64>,
+    pub(crate) explained_segment: Option<Box<ExplainedSegment>>,
 }
 
 impl Stream {
@@ -120,6 +126,8 @@ impl Stream {
         *self = Stream {
             state: std::mem::take(&mut self.state),
             is_cut: true,
+            route: self.route,
+            asked: self.asked,
             ..Stream::default()
         };
     }
@@ -143,13 +151,15 @@ impl Stream {
 
     /// Replays the log up to the last segment of a message that ends at `end`, and keeps what it explains.
     pub(crate) fn explain(&mut self, end: i64, route: &Route, words: Words, lacks_acks: bool) {
+        self.route = Some(*route);
         let is_of_message = |event: &Event| matches!(event, Event::Data(data) if data.start < end);
         let Some(last) = self.log.iter().rposition(is_of_message) else {
             return;
         };
         let log = std::mem::take(&mut self.log);
         let replay = Replay::new(route, &mut self.state, words, &self.acked, lacks_acks);
-        let explained = replay.run(&log, last);
+        let explained = replay.asking(self.asked).run(&log, last);
+        self.explained_segment = explained.asked.or(self.explained_segment.take());
         self.copies.extend(explained.copies);
         self.spans.extend(explained.spans);
         self.arrivals.extend(explained.arrivals);

@@ -17,6 +17,10 @@ const HEADER_BYTES: u32 = 40;
 /// sitemaps.org allows), and copies of longer ones cost too much where nobody answers them.
 const URL_COMPARED_MAX: usize = 2048;
 
+/// Transactions of which is told later what they waited for, as how slow their path is shows in the next ones: what the
+/// first exchanges of a connection ask for is short.
+const UNTOLD_MAX: usize = 4;
+
 impl Flow {
     /// Turns finished transactions into rows; they wait for the client's last ACK.
     pub(super) fn collect(&mut self, tables: &mut Tables) {
@@ -126,7 +130,10 @@ impl Flow {
         ack: i64,
         tables: &mut Tables,
     ) {
-        while let Some(transaction) = self.unacknowledged.pop_acknowledged(packet, ack) {
+        self.unacknowledged.acknowledged(packet, ack);
+        // A connection that is over shows nothing more.
+        let most = if self.is_over() { 0 } else { UNTOLD_MAX };
+        while let Some(transaction) = self.unacknowledged.pop_acknowledged(most) {
             self.write(transaction, tables);
         }
     }

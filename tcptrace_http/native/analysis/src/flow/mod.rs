@@ -198,6 +198,9 @@ impl Flow {
             self.recover(side, packet, segment, place, &class, tables);
         }
         self.record(side, packet, segment, place, &class);
+        if tables.asked.is(packet.frame) {
+            self.ask(side, packet.frame, &mut tables.asked);
+        }
         let report = self.report(side, packet, segment, (place, &class), tables);
         if let Some(ack) = ack {
             self.deliver_early(side.other(), ack, tables);

@@ -10,6 +10,7 @@ use trace_model::{flags, Packet, Segment};
 
 use super::unacknowledged::Waiting;
 use super::Flow;
+use crate::asked::{Asked, Explained};
 use crate::host_pairs::{packet_bytes, PairView, IP_BYTES};
 use crate::recoveries::Span;
 use crate::tables::Tables;
@@ -178,6 +179,14 @@ impl Flow {
         }
     }
 
+    /// The segment that passed last is asked for.
+    pub(super) fn ask(&mut self, side: Side, frame: u64, asked: &mut Asked) {
+        asked.flow = Some(self.id.number);
+        if let Some(record) = self.record.as_mut() {
+            record.connection.ask(side == Side::Second, frame);
+        }
+    }
+
     /// The newest segment that an acknowledgment of `side` covers, if it covers it exactly.
     pub fn newly_acked(&mut self, side: Side, segment: &Segment<'_>) -> Option<Acknowledged> {
         if !segment.has(flags::ACK) {
@@ -222,6 +231,18 @@ impl Flow {
         let facts = self.facts(&row, request, response);
         if let Some(record) = self.record.as_mut() {
             let explained = record.connection.explain(&facts);
+            if let Some(mut segment) = record.connection.take_asked() {
+                let start = message_of(segment.direction, &facts).map_or(0, |it| it.start);
+                let offset = segment.data.start.saturating_sub(start);
+                if offset == 0 {
+                    segment.bind_opening(&explained.waits);
+                }
+                tables.asked.explained = Some(Explained {
+                    transaction: row.index,
+                    offset,
+                    segment,
+                });
+            }
             row.start_time = explained.start.time_ns;
             row.end_time = explained.end.time_ns;
             for wait in &explained.waits {
@@ -276,6 +297,7 @@ impl Flow {
             to_client_ns: to_client.time_ns,
             links: by_role(client, pair.links),
             links_by_acks: by_role(client, pair.links_by_acks),
+            is_one_sided: self.first.counts.packets == 0 || self.second.counts.packets == 0,
             lacks_acks: [lacks_servers_acks, lacks_clients_acks],
             header_bytes: record.map_or(IP_BYTES, |it| it.header_bytes),
             probe_bytes: longer.bytes,
@@ -291,16 +313,21 @@ fn by_role<T>(client: Side, [first, second]: [T; 2]) -> [T; 2] {
     }
 }
 
+/// The transaction's message of a direction.
+fn message_of(direction: Direction, facts: &Facts) -> Option<Extent> {
+    match direction {
+        Direction::ClientToServer => facts.request,
+        Direction::ServerToClient => facts.response,
+    }
+}
+
 /// What bound the segment that ended a wait; the other columns are not set.
 fn bound_columns(wait: &Wait, facts: &Facts) -> WaitRow {
     let is_observed = wait.cause != Cause::Unobserved;
     let Some(bound) = wait.bound.filter(|_| is_observed) else {
         return WaitRow::default();
     };
-    let message = match bound.direction {
-        Direction::ClientToServer => facts.request,
-        Direction::ServerToClient => facts.response,
-    };
+    let message = message_of(bound.direction, facts);
     let start = message.map_or(bound.start, |it| it.start);
     let bytes_of = |start: i64, end: i64| u32::try_from(end.saturating_sub(start)).ok();
     WaitRow {

@@ -1,4 +1,5 @@
-//! Transactions that are complete, but whose last byte the client has not acknowledged yet.
+//! Transactions that are complete, but whose last byte the client has not acknowledged yet, or whose path is not
+//! known well enough to tell what they waited for.
 
 use std::collections::VecDeque;
 
@@ -22,6 +23,8 @@ pub(super) struct Waiting {
 #[derive(Debug, Default)]
 pub(super) struct Unacknowledged {
     queue: VecDeque<Waiting>,
+    /// Those before them, which are acknowledged and not told yet.
+    untold: VecDeque<Waiting>,
     held_bytes: u64,
 }
 
@@ -33,7 +36,7 @@ impl Unacknowledged {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.queue.is_empty()
+        self.queue.is_empty() && self.untold.is_empty()
     }
 
     /// Takes one more, and gives the oldest if there are too many.
@@ -56,18 +59,28 @@ impl Unacknowledged {
         }
     }
 
-    /// The oldest one, if `packet` acknowledges all of its response: the server's data up to `ack`.
-    pub(super) fn pop_acknowledged(&mut self, packet: &Packet<'_>, ack: i64) -> Option<Waiting> {
-        let oldest = self.queue.front()?;
-        if oldest.response.is_some_and(|it| it.end > ack) {
-            return None;
+    /// The server's data up to `ack` is acknowledged now.
+    pub(super) fn acknowledged(&mut self, packet: &Packet<'_>, ack: i64) {
+        let is_acknowledged = |waiting: &&Waiting| waiting.response.is_none_or(|it| it.end <= ack);
+        while self.queue.front().filter(is_acknowledged).is_some() {
+            let Some(mut waiting) = self.queue.pop_front() else {
+                return;
+            };
+            if waiting.response.is_some() {
+                waiting.row.last_ack_frame = Some(packet.frame);
+                waiting.row.last_ack_time = Some(packet.time_ns);
+            }
+            self.untold.push_back(waiting);
         }
-        let mut oldest = self.pop()?;
-        if oldest.response.is_some() {
-            oldest.row.last_ack_frame = Some(packet.frame);
-            oldest.row.last_ack_time = Some(packet.time_ns);
+    }
+
+    /// The oldest of those that are acknowledged, if there are more than `most`.
+    pub(super) fn pop_acknowledged(&mut self, most: usize) -> Option<Waiting> {
+        if self.untold.len() > most {
+            self.pop()
+        } else {
+            None
         }
-        Some(oldest)
     }
 
     /// The message that has the offset: a request, or else a response.
@@ -86,10 +99,12 @@ impl Unacknowledged {
     /// Gives the memory back.
     pub(super) fn shrink(&mut self) {
         self.queue.shrink_to_fit();
+        self.untold.shrink_to_fit();
     }
 
     pub(super) fn pop(&mut self) -> Option<Waiting> {
-        let oldest = self.queue.pop_front()?;
+        let oldest = self.untold.pop_front();
+        let oldest = oldest.or_else(|| self.queue.pop_front())?;
         self.held_bytes = self.held_bytes.saturating_sub(bytes_of(&oldest.row));
         Some(oldest)
     }
