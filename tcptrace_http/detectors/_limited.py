@@ -22,8 +22,7 @@ def limited(
 ) -> pl.LazyFrame:
     """One row per message with at least so many waits of this ``cause``, and the profile of its sender.
 
-    ``room`` names in the summary the window or buffer, by the columns of ``with_hosts``; ``lost`` is the sum of the
-    waits.
+    ``room`` names in the summary the window or buffer, by columns of ``with_hosts``; ``lost`` is the sum of waits.
     """
     import polars as pl
 
