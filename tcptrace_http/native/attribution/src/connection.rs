@@ -35,6 +35,8 @@ pub struct Facts {
     pub links: [Serialization; 2],
     /// ... as acknowledgments show it.
     pub links_by_acks: [Serialization; 2],
+    /// Only one side's packets were captured.
+    pub is_one_sided: bool,
     /// Acknowledgments of the client's data, and of the server's, were not captured.
     pub lacks_acks: [bool; 2],
     /// Bytes of a packet without payload.
@@ -138,6 +140,7 @@ impl Connection {
             response: facts.response,
             handshake: facts.handshake,
             previous_end: self.previous_end,
+            is_one_sided: facts.is_one_sided,
             header_bytes: facts.header_bytes,
         };
         let streams = if facts.client_is_second {

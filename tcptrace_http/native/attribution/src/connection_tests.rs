@@ -102,6 +102,7 @@ fn waits_of(
         to_client_ns: 0,
         links: [FAST; 2],
         links_by_acks: Default::default(),
+        is_one_sided: false,
         lacks_acks: [false, lacks_acks],
         header_bytes: 40,
         probe_bytes: 80,

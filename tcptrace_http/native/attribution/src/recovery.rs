@@ -1,7 +1,7 @@
 //! How a sender learnt of a loss: by duplicate acknowledgments, or by a timer (RFC 5681, 6298, 8985).
 
 use tcptrace_path::Route;
-use tcptrace_sender::timers::{Repair, DUPLICATE_ACKS};
+use tcptrace_sender::timers::{Repair, DUPLICATE_ACKS, RTO_MIN_NS};
 use trace_model::rows::Cause;
 
 /// Holes of which duplicate acknowledgments are remembered.
@@ -44,6 +44,8 @@ pub(crate) struct Recovery {
     told: Vec<Told>,
     /// The repair in progress, and up to where it goes.
     episode: Option<(Repair, i64)>,
+    /// When an acknowledgment of something new started the timer again.
+    restarted_ns: Option<i64>,
 }
 
 impl Recovery {
@@ -54,6 +56,7 @@ impl Recovery {
 
     /// One of something new, up to `ack`; it tells of a hole itself if it has a SACK.
     pub(crate) fn on_ack(&mut self, ack: i64, has_sack: bool, at_ns: i64) {
+        self.restarted_ns = Some(at_ns);
         if has_sack {
             self.note(ack, has_sack, at_ns);
         }
@@ -100,8 +103,12 @@ impl Recovery {
         let by_sack = told.and_then(|it| it.sacked_ns).is_some_and(|sacked_ns| {
             it.is_queued || it.pass_ns <= sacked_ns.saturating_add(window_ns)
         });
+        // No timer runs out so soon behind the acknowledgment that started it (RFC 6298, section 5.3).
+        let is_too_soon = self
+            .restarted_ns
+            .is_some_and(|restarted_ns| it.pass_ns.saturating_sub(restarted_ns) < RTO_MIN_NS);
         let was_told = told.is_some_and(|it| it.duplicates > 0) || it.has_hole;
-        let repair = if by_duplicates || by_sack || (it.is_clocked && was_told) {
+        let repair = if by_duplicates || by_sack || ((it.is_clocked || is_too_soon) && was_told) {
             Repair::FastRecovery
         } else if was_told {
             Repair::RetransmissionTimeout

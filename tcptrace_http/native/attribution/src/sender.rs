@@ -2,6 +2,7 @@
 
 use tcptrace_path::Route;
 use tcptrace_sender::congestion::{Stop, Window};
+use tcptrace_sender::cork::Cork;
 use tcptrace_sender::nagle::{Candidate, Hold, Nagle};
 use tcptrace_sender::receive_window::ReceiveWindow;
 use tcptrace_sender::restart::{may_restart, Idle};
@@ -37,6 +38,7 @@ pub(crate) struct Sender {
     /// The last acknowledgment that reached the sender.
     last_ack: Option<Ack>,
     pub(crate) nagle: Nagle,
+    pub(crate) cork: Cork,
     pub(crate) learnt: Learnt,
     pub(crate) window: Window,
     receive_window: ReceiveWindow,

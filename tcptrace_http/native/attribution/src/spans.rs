@@ -73,7 +73,6 @@ impl Explainer<'_> {
                 end: departure.data.end,
                 behind: None,
             },
-            frame: departure.data.frame,
             spans,
         };
         let behind = delivered
@@ -89,12 +88,14 @@ impl Explainer<'_> {
                 Some(it) => self.plain(it, it.there_ns.min(until_ns), &mut lay),
                 None => self.plain(first.1, came_ns.min(until_ns), &mut lay),
             };
+            lay.mark(came_ns, first.1.data.frame);
             let is_reordered = until_ns.saturating_sub(came_ns) < self.route.to_sender_ns / 2;
             let cause = match departure.repair {
                 Some(repair) if !is_reordered => cause_of(repair),
                 _ => Cause::NetworkReordering,
             };
             lay.until(until_ns, cause, Constraint::Loss, SEEN);
+            lay.mark(until_ns, departure.data.frame);
             return (None, Some((cause, came_ns)));
         }
         if let Some(repair) = departure.repair {
@@ -111,9 +112,11 @@ impl Explainer<'_> {
                 SEEN,
             );
             lay.until(until_ns, cause_of(repair), Constraint::Loss, INFERRED);
+            lay.mark(until_ns, departure.data.frame);
             return (None, Some((cause_of(repair), pace_ns)));
         }
         let held = self.plain(departure, until_ns, &mut lay);
+        lay.mark(until_ns, departure.data.frame);
         (held, None)
     }
 
@@ -156,6 +159,14 @@ impl Explainer<'_> {
                 ASSUMED,
             );
             return None;
+        }
+        if it.is_corked {
+            let bound = Bound {
+                constraint: Constraint::Cork,
+                ..lay.unbound
+            };
+            lay.bound(until_ns, Cause::StallCorkTimeout, bound, ASSUMED);
+            return Some((Cause::StallCorkTimeout, bound));
         }
         let Some(release) = it.release else {
             let (cause, constraint) = if is_paced {
@@ -238,7 +249,6 @@ fn is_paced(it: &Departure, departures: &[Departure]) -> bool {
 /// Lays spans behind each other.
 struct Lay<'a> {
     at_ns: i64,
-    frame: u64,
     /// The segment that they lead to.
     unbound: Bound,
     spans: &'a mut Vec<Span>,
@@ -253,6 +263,13 @@ impl Lay<'_> {
         self.bound(end_ns, cause, bound, confidence);
     }
 
+    /// The frame that came at `time_ns` marks the span that ends then.
+    fn mark(&mut self, time_ns: i64, frame: u64) {
+        if let Some(last) = self.spans.last_mut().filter(|it| it.end_ns == time_ns) {
+            last.end_frame = Some(frame);
+        }
+    }
+
     fn bound(&mut self, end_ns: i64, cause: Cause, bound: Bound, confidence: f64) {
         if end_ns <= self.at_ns {
             return;
@@ -262,7 +279,7 @@ impl Lay<'_> {
             end_ns,
             cause,
             bound,
-            frame: self.frame,
+            end_frame: None,
             confidence,
         });
         self.at_ns = end_ns;

@@ -41,8 +41,8 @@ pub(crate) struct Span {
     pub(crate) end_ns: i64,
     pub(crate) cause: Cause,
     pub(crate) bound: Bound,
-    /// The segment that came at the end of it.
-    pub(crate) frame: u64,
+    /// The segment that came at the end of it, if one did.
+    pub(crate) end_frame: Option<u64>,
     pub(crate) confidence: f64,
 }
 

@@ -31,6 +31,8 @@ pub(crate) struct Exchange {
     pub(crate) response: Option<Extent>,
     /// Of the transaction that opened the connection.
     pub(crate) handshake: Option<Handshake>,
+    /// Only one side's packets were captured.
+    pub(crate) is_one_sided: bool,
     /// When the response before was there.
     pub(crate) previous_end: Option<Moment>,
     /// Bytes of a packet's headers.
@@ -67,6 +69,9 @@ pub(crate) fn explain(
     let ends = [exchange.request.map(|it| it.last), had];
     let end = ends.into_iter().flatten().fold(start, Moment::later);
     let mut partition = Partition::new(start, end);
+    if exchange.is_one_sided {
+        partition.until(end, Cause::Unobserved, SEEN);
+    }
     if let Some(handshake) = exchange.handshake.filter(|_| syn.is_some()) {
         give_setup(&handshake, &mut partition);
     }
@@ -143,16 +148,22 @@ fn give_spans(
     filled_ns: Option<i64>,
 ) {
     for span in stream.between(partition.time_ns(), last.time_ns) {
-        let end = Moment {
-            time_ns: span.end_ns,
-            frame: span.frame,
-        };
         let is_filled = filled_ns == Some(span.end_ns) && span.bound.released_by.is_none();
         let cause = match span.cause {
             Cause::ServerDataUnavailable if is_filled => Cause::StallNagleHold,
             cause => cause,
         };
-        partition.bound(end.earlier(last), cause, Some(span.bound), span.confidence);
+        let bound = Some(span.bound);
+        match span.end_frame {
+            _ if span.end_ns >= last.time_ns => {
+                partition.bound(last, cause, bound, span.confidence);
+            }
+            Some(frame) => {
+                let time_ns = span.end_ns;
+                partition.bound(Moment { time_ns, frame }, cause, bound, span.confidence);
+            }
+            None => partition.within(span.end_ns, cause, bound, span.confidence),
+        }
     }
     partition.until(last, stream.unexplained(pace), ASSUMED);
 }
@@ -172,6 +183,7 @@ struct Server<'a> {
 
 impl Server<'_> {
     fn give(&self, partition: &mut Partition) {
+        let came = self.came;
         let is_at_client = self.down.place == Place::Receiver;
         let round_trip_ns = self.down.least_round_trip_ns();
         self.give_repairs_up(partition);
@@ -196,37 +208,38 @@ impl Server<'_> {
             let since_ns = since_ns.max(partition.time_ns());
             self.came.time_ns.saturating_sub(since_ns)
         });
-        let before = |ns: i64| Moment {
-            time_ns: self.came.time_ns.saturating_sub(ns),
-            frame: self.came.frame,
-        };
         let behind_ns = size_ns.saturating_add(repair_ns).saturating_add(path_ns);
         let held = self.opening.and_then(|it| it.held);
         match held {
             Some((cause, by)) if cause != Cause::ServerDataUnavailable => {
-                partition.bound(before(behind_ns), cause, Some(by), INFERRED);
+                partition.before((behind_ns, came), cause, Some(by), INFERRED);
             }
             _ => {
                 // A link that was busy until then may have held the answer up, but no longer than it was busy.
                 let since_ns = self.opening.and_then(|it| it.queued_since_ns);
                 if let Some(since_ns) = since_ns.filter(|_| is_at_client) {
-                    let by_ns = since_ns.min(before(behind_ns).time_ns);
-                    let by = Moment {
-                        time_ns: by_ns,
-                        frame: self.came.frame,
-                    };
-                    partition.until(by, Cause::ServerThink, INFERRED);
-                    partition.until(before(behind_ns), Cause::NetworkQueueing, ASSUMED);
+                    let longer_ns = came.time_ns.saturating_sub(since_ns).max(behind_ns);
+                    partition.before((longer_ns, came), Cause::ServerThink, None, INFERRED);
+                    partition.before((behind_ns, came), Cause::NetworkQueueing, None, ASSUMED);
                 }
-                partition.until(before(behind_ns), Cause::ServerThink, INFERRED);
+                partition.before((behind_ns, came), Cause::ServerThink, None, INFERRED);
             }
         }
-        let behind_path_ns = size_ns.saturating_add(repair_ns);
-        partition.until(before(behind_path_ns), Cause::NetworkPropagation, INFERRED);
-        if let Some((cause, _)) = repaired {
-            partition.until(before(size_ns), cause, INFERRED);
+        if !is_at_client {
+            // The opening passes there; what follows is its path.
+            partition.mark(came.frame);
         }
-        partition.until(self.came, Cause::SendLimitedBottleneck, INFERRED);
+        let behind_path_ns = size_ns.saturating_add(repair_ns);
+        partition.before(
+            (behind_path_ns, came),
+            Cause::NetworkPropagation,
+            None,
+            INFERRED,
+        );
+        if let Some((cause, _)) = repaired {
+            partition.before((size_ns, came), cause, None, INFERRED);
+        }
+        partition.until(came, Cause::SendLimitedBottleneck, INFERRED);
     }
 
     /// A request that was lost was sent again.

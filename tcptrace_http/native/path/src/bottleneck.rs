@@ -11,6 +11,8 @@ const SAME_SHARE: u64 = 24;
 const CONFIRMED: u32 = 2;
 /// A packet that is smaller is mostly headers, and its gap mostly jitter.
 const PACKET_BYTES_MIN: u32 = 200;
+/// Packets whose lengths differ by such a part show whether their time is in proportion.
+const LENGTHS_SHARE: u32 = 4;
 const PICOSECONDS: i64 = 1000;
 /// Bits of a byte and picoseconds of a second.
 const PICOBITS: u64 = 8_000_000_000_000;
@@ -74,6 +76,19 @@ impl Serialization {
 struct Candidate {
     picoseconds_per_byte: u64,
     count: u32,
+    /// The shortest and the longest packet that took so long for a byte.
+    bytes: (u32, u32),
+    /// A sample of it was no answer to an acknowledgment.
+    is_of_link: bool,
+}
+
+impl Candidate {
+    /// A link's time is in proportion to a packet's length, and that of an application, or of an acknowledgment, is not.
+    fn is_confirmed(&self) -> bool {
+        let (least, most) = self.bytes;
+        let is_in_proportion = most.saturating_sub(least) >= least / LENGTHS_SHARE;
+        self.count >= CONFIRMED && (self.is_of_link || is_in_proportion)
+    }
 }
 
 /// Learns the serialization time of one direction's slowest link.
@@ -84,18 +99,19 @@ pub struct Bottleneck {
 }
 
 impl Bottleneck {
-    /// Two packets followed each other, the second one of `bytes` after `gap_ns`.
-    pub fn on_pair(&mut self, gap_ns: i64, bytes: u32) {
-        self.on_sample(gap_ns, bytes, 1);
+    /// Two packets followed each other, the second one of `bytes` after `gap_ns`; it may have left when the first one was
+    /// acknowledged.
+    pub fn on_pair(&mut self, gap_ns: i64, bytes: u32, may_be_answer: bool) {
+        self.on_sample(gap_ns, bytes, 1, !may_be_answer);
     }
 
     /// An acknowledgment shows that `bytes` took `took_ns` at most; if that may be loose, others must confirm it.
     pub fn on_bound(&mut self, took_ns: i64, bytes: u32, is_tight: bool) {
         let weight = if is_tight { CONFIRMED } else { 1 };
-        self.on_sample(took_ns, bytes, weight);
+        self.on_sample(took_ns, bytes, weight, true);
     }
 
-    fn on_sample(&mut self, gap_ns: i64, bytes: u32, weight: u32) {
+    fn on_sample(&mut self, gap_ns: i64, bytes: u32, weight: u32, is_of_link: bool) {
         if bytes < PACKET_BYTES_MIN {
             return;
         }
@@ -110,6 +126,9 @@ impl Bottleneck {
             it.picoseconds_per_byte.abs_diff(found) <= it.picoseconds_per_byte / SAME_SHARE
         });
         if let Some(same) = same {
+            let (least, most) = same.bytes;
+            same.bytes = (least.min(bytes), most.max(bytes));
+            same.is_of_link |= is_of_link;
             same.count = same.count.saturating_add(weight);
             same.picoseconds_per_byte = same.picoseconds_per_byte.min(found);
             return;
@@ -131,6 +150,8 @@ impl Bottleneck {
         let candidate = Candidate {
             picoseconds_per_byte: found,
             count: weight,
+            bytes: (bytes, bytes),
+            is_of_link,
         };
         self.candidates.insert(at, candidate);
     }
@@ -138,7 +159,7 @@ impl Bottleneck {
     /// The least dispersion that recurred.
     #[must_use]
     pub fn serialization(&self) -> Serialization {
-        let confirmed = self.candidates.iter().find(|it| it.count >= CONFIRMED);
+        let confirmed = self.candidates.iter().find(|it| it.is_confirmed());
         Serialization {
             picoseconds_per_byte: confirmed.map_or(0, |it| it.picoseconds_per_byte),
         }
@@ -154,13 +175,24 @@ mod tests {
     #[test]
     fn dispersion_that_recurs_is_the_links() {
         let mut bottleneck = Bottleneck::default();
-        bottleneck.on_pair(90_000_000, 1500);
+        bottleneck.on_pair(90_000_000, 1500, false);
         assert!(
             !bottleneck.serialization().is_known(),
             "one gap may be anything"
         );
-        bottleneck.on_pair(OF_1500_BYTES_NS, 1500);
-        bottleneck.on_pair(OF_1500_BYTES_NS, 1500);
+        bottleneck.on_pair(OF_1500_BYTES_NS, 1500, false);
+        bottleneck.on_pair(OF_1500_BYTES_NS, 1500, false);
         assert_eq!(bottleneck.serialization().time_ns(1500), OF_1500_BYTES_NS);
+    }
+
+    #[test]
+    fn even_answers_are_of_a_link_only_in_proportion_to_their_lengths() {
+        let mut bottleneck = Bottleneck::default();
+        for _ in 0..3 {
+            bottleneck.on_pair(30_000_000, 1500, true);
+        }
+        assert!(!bottleneck.serialization().is_known());
+        bottleneck.on_pair(15_000_000, 750, true);
+        assert!(bottleneck.serialization().is_known());
     }
 }

@@ -11,6 +11,9 @@ const BUSY_SLACK_NS: i64 = 20_000;
 /// An acknowledgment of so much is none of one segment alone, which a receiver may delay (RFC 5681, section 4.2).
 const AT_ONCE_BYTES: u32 = 2_500;
 
+/// A packet that is shorter may be a write of its own.
+const FULL_BYTES_MIN: u32 = 1_000;
+
 /// The link's use when a packet passes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LinkUse {
@@ -83,6 +86,10 @@ impl HostPair {
 
     /// A packet of any connection passes.
     pub fn on_packet(&mut self, is_second: bool, time_ns: i64, packet_bytes: u32) -> LinkUse {
+        // A packet of the other direction's round trip leads to where this one's come from.
+        let other = self.direction(!is_second);
+        let answer_ns = other.round_trip.map_or(0, |it| it.time_ns);
+        let asked_ns = other.last_ns;
         let direction = self.direction_mut(is_second);
         let before_ns = direction.last_ns.replace(time_ns);
         let service_ns = direction.bottleneck.serialization().time_ns(packet_bytes);
@@ -93,8 +100,17 @@ impl HostPair {
         if gap_ns > busy_ns {
             direction.busy_since_ns = time_ns.saturating_sub(service_ns);
         }
-        if before_ns.is_some() {
-            direction.bottleneck.on_pair(gap_ns, packet_bytes);
+        if let Some(before) = before_ns {
+            // An application writes full packets by chance only; a link carries them one after the other.
+            let is_full = packet_bytes >= FULL_BYTES_MIN;
+            let may_be_answer = !is_full
+                && asked_ns.is_some_and(|asked_ns| {
+                    asked_ns >= before
+                        && time_ns.saturating_sub(asked_ns) >= answer_ns.saturating_mul(3) / 4
+                });
+            direction
+                .bottleneck
+                .on_pair(gap_ns, packet_bytes, may_be_answer);
         }
         let queued_ns = direction.free_ns.saturating_sub(time_ns).max(0);
         let behind_ns = direction.by_acks.serialization().time_ns(packet_bytes);

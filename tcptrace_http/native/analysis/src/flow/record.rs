@@ -292,6 +292,7 @@ impl Flow {
             to_client_ns: to_client.time_ns,
             links: by_role(client, pair.links),
             links_by_acks: by_role(client, pair.links_by_acks),
+            is_one_sided: self.first.counts.packets == 0 || self.second.counts.packets == 0,
             lacks_acks: [lacks_servers_acks, lacks_clients_acks],
             header_bytes: record.map_or(IP_BYTES, |it| it.header_bytes),
             probe_bytes: longer.bytes,
