@@ -45,7 +45,8 @@ OF_OBJECTS: Final = ("bodies", "redirects")
 JUDGED_COLUMNS: Final = {
     "flows": frozenset(
         {
-            *("flow", "client", "server", "server_port", "has_syn", "client_window_scale"),
+            *("flow", "client", "server", "server_port", "has_syn"),
+            *("client_window_scale", "server_window_scale"),
             *("initial_rtt", "server_path_rtt", "client_path_rtt", "observation_point", "is_http"),
         }
     ),

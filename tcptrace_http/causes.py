@@ -81,7 +81,7 @@ RULES: Final = {
         f"{_RFC4898}; {_TRAT}: congestion limited",
     ),
     "send_limited.receive_window": Rule(
-        "The data lay beyond the highest edge (ACK plus window) that the client had offered until the ACK that"
+        "The data lay beyond the highest edge (ACK plus window) that the receiver had offered until the ACK that"
         " let it go",
         f"{_RFC4898}; {_TRAT}: receiver window limited",
     ),

@@ -139,8 +139,8 @@ CAUSES: Final = {
     ),
     "send_limited.slow_start": "The congestion window was used up while it still grew (RFC 5681, section 3.1)",
     "send_limited.cwnd": "The congestion window was used up after slow start (RFC 4898, SndLimTransCwnd)",
-    "send_limited.receive_window": "The window that the client offered was used up (RFC 4898, SndLimTransRwin)",
-    "send_limited.zero_window": "The client offered no window at all (RFC 9293, section 3.8.6)",
+    "send_limited.receive_window": "The window that the receiver offered was used up (RFC 4898, SndLimTransRwin)",
+    "send_limited.zero_window": "The receiver offered no window at all (RFC 9293, section 3.8.6)",
     "send_limited.send_buffer": (
         "Flights of one size without loss, below the receive window: the sender kept no more in flight"
         " (RFC 4898, SndLimTransSnd)"

@@ -1,4 +1,4 @@
-"""The client did not read, and closed its receive window while the response waited.
+"""The receiver did not read, and closed its window while the response or the upload waited.
 
 What it does
 ------------
@@ -50,8 +50,13 @@ NEEDS: Final = ("both_directions", "handshake", "pure_acks")
 #: Shorter closings are those of an application that reads as fast as it can.
 LOST_MIN: Final = timedelta(milliseconds=10)
 REMEDY: Final = (
-    "let the application read sooner (a thread of its own, larger reads); do not set SO_RCVBUF, so that"
+    "let the client's application read sooner (a thread of its own, larger reads); do not set SO_RCVBUF, so that"
     " Linux tunes the buffer up to net.ipv4.tcp_rmem; proxies: larger proxy_buffers"
+)
+REMEDY_OF_REQUESTS: Final = (
+    "let the server's application read the request sooner (larger reads, a faster disk or upstream server); no"
+    " SO_RCVBUF on the server, so that Linux tunes the buffer up to net.ipv4.tcp_rmem; nginx: larger"
+    " client_body_buffer_size"
 )
 
 
@@ -95,6 +100,6 @@ def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) 
                 "last_frame",
                 counted("segments", "probe"),
             ),
-            remedy=pl.lit(REMEDY),
+            remedy=pl.when(pl.col("what") == "request").then(pl.lit(REMEDY_OF_REQUESTS)).otherwise(pl.lit(REMEDY)),
         )
     )

@@ -176,14 +176,21 @@ impl Stream {
     /// What the sender has shown, if any of its data was explained.
     pub(crate) fn profile(&self) -> Option<Profile> {
         let sender = &self.state.sender;
+        let route = self.route?;
+        // The last message's own acknowledgments came behind it, and were not replayed.
+        let mut acks = sender.acks.clone();
+        for event in &self.log {
+            let Event::Ack(ack) = event else { break };
+            acks.on_event(ack, &route);
+        }
         let learnt = Learnt {
-            delays: sender.acks.delays,
+            delays: acks.delays,
             ..sender.learnt
         };
         (sender.snd_nxt > 0).then_some(Profile {
             learnt,
             nagle: sender.nagle,
-            route: self.route?,
+            route,
         })
     }
 

@@ -119,9 +119,9 @@ pub enum Cause {
     SendLimitedSlowStart,
     /// The congestion window was used up after slow start (RFC 4898, SndLimTransCwnd).
     SendLimitedCwnd,
-    /// The window that the client offered was used up (RFC 4898, SndLimTransRwin).
+    /// The window that the receiver offered was used up (RFC 4898, SndLimTransRwin).
     SendLimitedReceiveWindow,
-    /// The client offered no window at all (RFC 9293, section 3.8.6).
+    /// The receiver offered no window at all (RFC 9293, section 3.8.6).
     SendLimitedZeroWindow,
     /// Flights of one size without loss, below the receive window: the sender kept no more in flight (RFC 4898, SndLimTransSnd).
     SendLimitedSendBuffer,
