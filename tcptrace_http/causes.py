@@ -66,11 +66,6 @@ RULES: Final = {
         "From the request, and the round trip of the path, to the end of the response before it on the connection",
         "RFC 9112, section 9.3.2",
     ),
-    "client.delayed_ack": Rule(
-        "From the response's last byte to the client's ACK of it; of a capture at the server, less the path to"
-        " the client and back",
-        "RFC 1122, section 4.2.3.2",
-    ),
     "send_limited.slow_start": Rule(
         "A flight that ended with a full segment, or in whose segments what came next has no room, went on when"
         " an ACK came, and is as large as any before it: the window was used up while it still grew",
@@ -157,10 +152,6 @@ RULES: Final = {
         "A hole was filled in less than nine tenths of a round trip: sooner than any sender could have learnt of"
         " a loss",
         "RFC 4737, section 3; RFC 8985, section 6.2",
-    ),
-    "close": Rule(
-        "The response is framed by the end of its connection: from its last byte to the FIN or RST",
-        "RFC 9112, section 6.3",
     ),
     "unexplained": Rule(
         "An ACK let the data go, but no window was used up: the flight before was smaller than another, or ended"

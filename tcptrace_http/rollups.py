@@ -45,7 +45,6 @@ ROLLUPS: Final = {
     "client.think": RollUp("blocked", _SND, "client idle"),
     "client.not_reading": RollUp("receive", _RWIN, "zero window"),
     "client.head_of_line": RollUp("wait", NONE, NONE),
-    "client.delayed_ack": RollUp("receive", NONE, NONE),
     "send_limited.slow_start": RollUp("receive", _CWND, NONE),
     "send_limited.cwnd": RollUp("receive", _CWND, NONE),
     "send_limited.receive_window": RollUp("receive", _RWIN, NONE),
@@ -64,7 +63,6 @@ ROLLUPS: Final = {
     "network.propagation": RollUp(BY_PLACE, NONE, NONE),
     "network.queueing": RollUp(BY_PLACE, NONE, "packet delay"),
     "network.reordering": RollUp(BY_PLACE, NONE, "packet delay"),
-    "close": RollUp("receive", NONE, NONE),
     "unexplained": RollUp(BY_PLACE, NONE, "undetermined"),
     "unobserved": RollUp(BY_PLACE, NONE, NONE),
 }

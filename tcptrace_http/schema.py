@@ -134,9 +134,6 @@ CAUSES: Final = {
     "client.think": "The connection was the client's to use, and it did not: before or within a request",
     "client.not_reading": "The client's receive buffer was full or nearly so: its application did not read",
     "client.head_of_line": "A pipelined request waited behind the response to an earlier one",
-    "client.delayed_ack": (
-        "The response was there whole; its last ACK was delayed (RFC 1122, 4.2.3.2), which costs the user nothing"
-    ),
     "send_limited.slow_start": "The congestion window was used up while it still grew (RFC 5681, section 3.1)",
     "send_limited.cwnd": "The congestion window was used up after slow start (RFC 4898, SndLimTransCwnd)",
     "send_limited.receive_window": "The window that the receiver offered was used up (RFC 4898, SndLimTransRwin)",
@@ -170,7 +167,6 @@ CAUSES: Final = {
     "network.propagation": "The least round trip of the path, where nothing else was going on",
     "network.queueing": "Round trip over the least of the path: packets stood in a queue",
     "network.reordering": "Data came late because it was overtaken on the path",
-    "close": "The response ends with its connection: its last byte to the FIN or RST",
     "unexplained": "Time that the rules give no cause: please report it",
     "unobserved": "Time about which this capture can show nothing: a direction, the path or bytes are missing",
 }

@@ -113,8 +113,6 @@ pub enum Cause {
     ClientNotReading,
     /// A pipelined request waited behind the response to an earlier one.
     ClientHeadOfLine,
-    /// The response was there whole; its last ACK was delayed (RFC 1122, 4.2.3.2), which costs the user nothing.
-    ClientDelayedAck,
     /// The congestion window was used up while it still grew (RFC 5681, section 3.1).
     SendLimitedSlowStart,
     /// The congestion window was used up after slow start (RFC 4898, SndLimTransCwnd).
@@ -151,8 +149,6 @@ pub enum Cause {
     NetworkQueueing,
     /// Data came late because it was overtaken on the path.
     NetworkReordering,
-    /// The response ends with its connection: its last byte to the FIN or RST.
-    Close,
     /// Time that the rules give no cause: please report it.
     Unexplained,
     /// Time about which this capture can show nothing: a direction, the path or bytes are missing.
@@ -169,7 +165,6 @@ impl Cause {
         "client.think",
         "client.not_reading",
         "client.head_of_line",
-        "client.delayed_ack",
         "send_limited.slow_start",
         "send_limited.cwnd",
         "send_limited.receive_window",
@@ -188,7 +183,6 @@ impl Cause {
         "network.propagation",
         "network.queueing",
         "network.reordering",
-        "close",
         "unexplained",
         "unobserved",
     ];
@@ -202,7 +196,6 @@ impl Cause {
         Cause::ClientThink,
         Cause::ClientNotReading,
         Cause::ClientHeadOfLine,
-        Cause::ClientDelayedAck,
         Cause::SendLimitedSlowStart,
         Cause::SendLimitedCwnd,
         Cause::SendLimitedReceiveWindow,
@@ -221,7 +214,6 @@ impl Cause {
         Cause::NetworkPropagation,
         Cause::NetworkQueueing,
         Cause::NetworkReordering,
-        Cause::Close,
         Cause::Unexplained,
         Cause::Unobserved,
     ];
