@@ -14,7 +14,6 @@ import pytest
 
 import tcptrace_http
 from tcptrace_http.detectors import DETECTORS
-
 from tests.shortfalls import marked
 
 from . import packet_script
