@@ -60,6 +60,7 @@ _GROUP_OF: Final = {
     "request": "request",
     "client": "client",
     "close": "close",
+    "unfinished": "stall",
     "unexplained": "unexplained",
     "unobserved": "unexplained",
 }

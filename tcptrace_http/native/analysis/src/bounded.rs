@@ -6,10 +6,9 @@
 use trace_model::column::Columns;
 use trace_model::rows::{
     BodiesTable, BodyRow, EndingRow, EndingsTable, ExpectationRow, ExpectationsTable, FlawRow,
-    FlawsTable, FlowRow, FlowsTable, LinkRow, LinksTable,   ProfileRow,
-    ProfilesTable, QueueRow, QueuesTable, RecoveriesTable, RecoveryRow, RedirectRow,
-    RedirectsTable, SegmentationRow, SegmentationTable, TransactionRow, TransactionsTable, WaitRow,
-    WaitsTable,
+    FlawsTable, FlowRow, FlowsTable, LinkRow, LinksTable, ProfileRow, ProfilesTable, QueueRow,
+    QueuesTable, RecoveriesTable, RecoveryRow, RedirectRow, RedirectsTable, SegmentationRow,
+    SegmentationTable, TransactionRow, TransactionsTable, WaitRow, WaitsTable,
 };
 
 /// A table of some 1.5 million rows with short texts. While its longest column grows or is sorted,

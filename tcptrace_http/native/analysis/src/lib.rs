@@ -128,6 +128,7 @@ impl PacketSink for Analyzer {
     #[inline]
     fn packet(&mut self, packet: &Packet<'_>) {
         self.tables.last_frame = packet.frame;
+        self.tables.last_ns = packet.time_ns;
         if let Some(segment) = &packet.segment {
             self.flow_table.segment(packet, segment, &mut self.tables);
         }

@@ -37,6 +37,8 @@ pub struct Tables {
     /// Kept only on demand: a row for each of `flows`.
     pub flow_statistics: Option<FlowStatisticsTable>,
     pub last_frame: u64,
+    /// Time of that packet.
+    pub last_ns: i64,
     /// Frame of the first packet of each flow that was opened since this was last taken. Kept only
     /// where the flows are shared out, to number them anew.
     pub flow_starts: Vec<u64>,

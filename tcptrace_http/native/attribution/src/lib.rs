@@ -24,8 +24,12 @@ mod release;
 mod replay;
 mod sender;
 mod spans;
+mod standstill;
 mod stream;
 mod transaction;
+mod unfinished;
+#[cfg(test)]
+mod unfinished_tests;
 
 pub use bound::{Bound, Short};
 pub use connection::{Connection, Facts};
@@ -34,3 +38,4 @@ pub use log::{AckEvent, DataEvent};
 pub use partition::{Moment, Wait};
 pub use profile::Profile;
 pub use transaction::{Explained, Extent, Handshake};
+pub use unfinished::{Ended, Unfinished};

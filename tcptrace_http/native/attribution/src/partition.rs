@@ -88,10 +88,13 @@ impl Partition {
         if time_ns <= self.at.time_ns {
             return;
         }
-        let end = Moment {
-            time_ns,
-            frame: moment.frame,
+        // No packet marks the end of a capture.
+        let frame = if moment.frame == 0 {
+            self.at.frame
+        } else {
+            moment.frame
         };
+        let end = Moment { time_ns, frame };
         let continued = self
             .waits
             .last_mut()
