@@ -38,6 +38,7 @@ class RollUp:
 ROLLUPS: Final = {
     "setup.handshake": RollUp("connect", NONE, NONE),
     "setup.syn_retransmission": RollUp("connect", NONE, NONE),
+    "setup.unanswered": RollUp("connect", NONE, NONE),
     "request.send": RollUp("send", _SND, "client idle"),
     "server.think": RollUp("wait", _SND, "data unavailable"),
     "server.data_unavailable": RollUp("receive", _SND, "resource constraint"),
@@ -63,6 +64,9 @@ ROLLUPS: Final = {
     "network.propagation": RollUp(BY_PLACE, NONE, NONE),
     "network.queueing": RollUp(BY_PLACE, NONE, "packet delay"),
     "network.reordering": RollUp(BY_PLACE, NONE, "packet delay"),
+    "unfinished.unanswered": RollUp("wait", _SND, "data unavailable"),
+    "unfinished.undelivered": RollUp(BY_PLACE, _CWND, "timeout retransmission"),
+    "unfinished.stopped": RollUp(BY_PLACE, _SND, "resource constraint"),
     "unexplained": RollUp(BY_PLACE, NONE, "undetermined"),
     "unobserved": RollUp(BY_PLACE, NONE, NONE),
 }

@@ -58,6 +58,7 @@ _GROUP_OF: Final = {
     "setup": "setup",
     "request": "request",
     "client": "client",
+    "unfinished": "stall",
     "unexplained": "unexplained",
     "unobserved": "unexplained",
 }

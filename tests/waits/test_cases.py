@@ -53,7 +53,7 @@ def test_a_case_gives_the_waits_it_names(trace: str, waits: str, tmp_path: Path)
 
 
 #: What the detectors have cases of, and what takes two connections.
-WITHOUT_A_CASE = {"stall.cork_timeout", "server.upstream"}
+WITHOUT_A_CASE = {"stall.cork_timeout", "server.upstream", "setup.unanswered"}
 
 
 def test_every_cause_that_the_core_gives_has_a_case() -> None:
