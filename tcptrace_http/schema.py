@@ -554,7 +554,11 @@ _TRANSACTIONS: Final = Table(
             "Start: the SYN for what opened the connection, else the request's first byte, else the response's",
         ),
         ("end_time", "time*", "End: the last byte that was seen; near the server, when the client has it"),
-        ("acked_after", "duration?", "From the end to the client's ACK of the response: time of no user, in no wait"),
+        (
+            "acked_after",
+            "duration?",
+            "From the end to the client's ACK of the response, which costs the user nothing",
+        ),
         ("request_header_bytes", "u64?", "Start line and fields of the request"),
         ("request_body_bytes", "u64?", "Body of the request, framing removed"),
         ("response_header_bytes", "u64?*", "Start line and fields of the response"),

@@ -4185,7 +4185,7 @@ pub struct TransactionRow {
     pub start_time: i64,
     /// End: the last byte that was seen; near the server, when the client has it.
     pub end_time: i64,
-    /// From the end to the client's ACK of the response: time of no user, in no wait.
+    /// From the end to the client's ACK of the response, which costs the user nothing.
     pub acked_after: Option<i64>,
     /// Start line and fields of the request.
     pub request_header_bytes: Option<u64>,
