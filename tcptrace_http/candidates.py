@@ -37,6 +37,8 @@ CANDIDATE_WAITS_NS: Final = {
     "stall.cork_timeout": 2_000_000,
     "stall.slow_start_restart": 4_000_000,
     **dict.fromkeys(LOSS_WAITS, 0),
+    "send_limited.zero_window": 10_000_000,
+    **dict.fromkeys(("unfinished.unanswered", "unfinished.undelivered", "unfinished.stopped"), 1_000_000_000),
 }
 #: Candidates whose findings read no waits of their flows, and which most flows of a capture may have.
 OF_OBJECTS: Final = ("bodies", "redirects")
@@ -45,8 +47,10 @@ OF_OBJECTS: Final = ("bodies", "redirects")
 JUDGED_COLUMNS: Final = {
     "flows": frozenset(
         {
-            *("flow", "client", "server", "server_port", "has_syn", "client_window_scale"),
+            *("flow", "client", "server", "server_port", "has_syn"),
+            *("client_window_scale", "server_window_scale"),
             *("initial_rtt", "server_path_rtt", "client_path_rtt", "observation_point", "is_http"),
+            *("closed_by", "close_time", "close_frame"),
         }
     ),
     "transactions": frozenset(
@@ -63,6 +67,7 @@ JUDGED_COLUMNS: Final = {
             *("flow", "direction", "mss", "round_trip", "acks", "stretch_acks", "retransmissions"),
             *("first_flight_bytes", "first_flight_segments", "initial_window_bytes", "initial_window_segments"),
             *("largest_window_bytes", "receive_window_max", "send_buffer_bytes", "restarts", "kept_windows"),
+            *("segment_max", "acked_segment_max"),
         }
     ),
 }

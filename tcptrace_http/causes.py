@@ -32,6 +32,11 @@ RULES: Final = {
         "From the first SYN to the last SYN or SYN-ACK that was sent again before the handshake was done",
         "RFC 6298, section 5.7",
     ),
+    "setup.unanswered": Rule(
+        "From the last SYN or SYN-ACK to the end of the connection or of the capture, where no handshake followed;"
+        " most such connections have no transaction: see explain unanswered-connection",
+        "RFC 6298, section 5.7; RFC 9293, section 3.10.7",
+    ),
     "request.send": Rule(
         "First to last byte of the request, less the waits inside it that have another cause",
         f"HAR 1.2, send; {_TCPEVAL}",
@@ -66,11 +71,6 @@ RULES: Final = {
         "From the request, and the round trip of the path, to the end of the response before it on the connection",
         "RFC 9112, section 9.3.2",
     ),
-    "client.delayed_ack": Rule(
-        "From the response's last byte to the client's ACK of it; of a capture at the server, less the path to"
-        " the client and back",
-        "RFC 1122, section 4.2.3.2",
-    ),
     "send_limited.slow_start": Rule(
         "A flight that ended with a full segment, or in whose segments what came next has no room, went on when"
         " an ACK came, and is as large as any before it: the window was used up while it still grew",
@@ -81,7 +81,7 @@ RULES: Final = {
         f"{_RFC4898}; {_TRAT}: congestion limited",
     ),
     "send_limited.receive_window": Rule(
-        "The data lay beyond the highest edge (ACK plus window) that the client had offered until the ACK that"
+        "The data lay beyond the highest edge (ACK plus window) that the receiver had offered until the ACK that"
         " let it go",
         f"{_RFC4898}; {_TRAT}: receiver window limited",
     ),
@@ -158,9 +158,20 @@ RULES: Final = {
         " a loss",
         "RFC 4737, section 3; RFC 8985, section 6.2",
     ),
-    "close": Rule(
-        "The response is framed by the end of its connection: from its last byte to the FIN or RST",
-        "RFC 9112, section 6.3",
+    "unfinished.unanswered": Rule(
+        "The request's last byte was acknowledged, and no byte of a response sent or acknowledged: from the"
+        " request, and the path to the server and back, to the close of the connection or the end of the capture",
+        f"{_TAPO}: data unavailable",
+    ),
+    "unfinished.undelivered": Rule(
+        "Data was sent again, or a SACK told of data behind it, and no ACK covered it: from the last byte that was"
+        " acknowledged until the client gave up or the capture ended",
+        "RFC 2923, section 2.1; RFC 6298, section 5",
+    ),
+    "unfinished.stopped": Rule(
+        "All that was sent of a message was acknowledged, its framing says that more follows, and the window is"
+        " open: from its last byte to the close of the connection or the end of the capture",
+        "RFC 9112, section 8",
     ),
     "unexplained": Rule(
         "An ACK let the data go, but no window was used up: the flight before was smaller than another, or ended"

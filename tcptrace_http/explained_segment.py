@@ -26,12 +26,12 @@ DECIDED_IN: Final = {
     "congestion_window": "sender/src/congestion.rs",
     "send_buffer": "sender/src/congestion.rs",
     "nagle": "sender/src/nagle.rs",
+    "cork": "sender/src/cork.rs",
     "link": "path/src/bottleneck.rs",
     "loss": "attribution/src/recovery.rs",
     # Of the first segment of a message, the application's time is told by the transaction.
     "opening": "attribution/src/transaction.rs",
 }
-_TABLE_OF_CAUSES: Final = "attribution/src/causes.rs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class ExplainedSegment:
     def decided_in(self, constraint: str) -> str:
         """The file that decides a constraint of this segment."""
         is_opening = constraint == "application" and self.segment["offset"] == 0
-        return DECIDED_IN.get("opening" if is_opening else constraint, _TABLE_OF_CAUSES)
+        return DECIDED_IN["opening" if is_opening else constraint]
 
 
 def explain_frame(

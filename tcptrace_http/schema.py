@@ -68,6 +68,7 @@ OBSERVATION_POINTS: Final = ("unknown", "client", "server", "middle")
 CLOSED_BY: Final = ("open", "client", "server", "client_reset", "server_reset")
 #: How a connection let its client down, and what that means.
 ENDINGS: Final = {
+    "unconnected": "A SYN or SYN-ACK was sent again and never answered (RFC 6298, section 5.7)",
     "refused": "The SYN was answered by a RST: nobody listens there, or a firewall says so (RFC 9293, 3.10.7.1)",
     "unanswered": "The server closed or reset the connection before it had answered all requests on it",
     "reset_in_response": "An RST came before the response was complete",
@@ -124,6 +125,7 @@ FLAWS: Final = {
 CAUSES: Final = {
     "setup.handshake": "The three-way handshake: SYN to the client's ACK (RFC 9293, section 3.5)",
     "setup.syn_retransmission": "A SYN or SYN-ACK was lost or not answered, and its timer ran (RFC 6298, 5)",
+    "setup.unanswered": "A SYN or SYN-ACK that nobody answered until the end (RFC 9293, section 3.10.7)",
     "request.send": "First to last byte of the request on its way: the client was sending",
     "server.think": "The request was there, the path's round trip is taken off: the server worked on it",
     "server.data_unavailable": (
@@ -134,13 +136,10 @@ CAUSES: Final = {
     "client.think": "The connection was the client's to use, and it did not: before or within a request",
     "client.not_reading": "The client's receive buffer was full or nearly so: its application did not read",
     "client.head_of_line": "A pipelined request waited behind the response to an earlier one",
-    "client.delayed_ack": (
-        "The response was there whole; its last ACK was delayed (RFC 1122, 4.2.3.2), which costs the user nothing"
-    ),
     "send_limited.slow_start": "The congestion window was used up while it still grew (RFC 5681, section 3.1)",
     "send_limited.cwnd": "The congestion window was used up after slow start (RFC 4898, SndLimTransCwnd)",
-    "send_limited.receive_window": "The window that the client offered was used up (RFC 4898, SndLimTransRwin)",
-    "send_limited.zero_window": "The client offered no window at all (RFC 9293, section 3.8.6)",
+    "send_limited.receive_window": "The window that the receiver offered was used up (RFC 4898, SndLimTransRwin)",
+    "send_limited.zero_window": "The receiver offered no window at all (RFC 9293, section 3.8.6)",
     "send_limited.send_buffer": (
         "Flights of one size without loss, below the receive window: the sender kept no more in flight"
         " (RFC 4898, SndLimTransSnd)"
@@ -170,7 +169,11 @@ CAUSES: Final = {
     "network.propagation": "The least round trip of the path, where nothing else was going on",
     "network.queueing": "Round trip over the least of the path: packets stood in a queue",
     "network.reordering": "Data came late because it was overtaken on the path",
-    "close": "The response ends with its connection: its last byte to the FIN or RST",
+    "unfinished.unanswered": "The server acknowledged the request and sent no response until the end",
+    "unfinished.undelivered": (
+        "Data was sent again and again and never acknowledged, until the end: a black hole (RFC 2923, section 2.1)"
+    ),
+    "unfinished.stopped": "A message stopped before its end, and its sender sent nothing more until the end",
     "unexplained": "Time that the rules give no cause: please report it",
     "unobserved": "Time about which this capture can show nothing: a direction, the path or bytes are missing",
 }
@@ -553,12 +556,15 @@ _TRANSACTIONS: Final = Table(
             "time*",
             "Start: the SYN for what opened the connection, else the request's first byte, else the response's",
         ),
-        ("end_time", "time*", "End: the last byte that was seen; near the server, when the client has it"),
         (
-            "acked_after",
-            "duration?",
-            "From the end to the client's ACK of the response, which costs the user nothing",
+            "end_time",
+            "time*",
+            (
+                "End: the response's last byte at the client; of an unfinished transaction, the end of its"
+                " connection or of the capture"
+            ),
         ),
+        ("acked_after", "duration?", "From the end to the client's ACK of the response: in no wait"),
         ("request_header_bytes", "u64?", "Start line and fields of the request"),
         ("request_body_bytes", "u64?", "Body of the request, framing removed"),
         ("response_header_bytes", "u64?*", "Start line and fields of the response"),
@@ -645,6 +651,8 @@ _PROFILES: Final = Table(
         ("kept_windows", "u32", "Idle periods after which as much was sent at once as before"),
         ("send_buffer_bytes", "u64?", "Bytes in flight at stops that were constant without a loss"),
         ("retransmissions", "u32", "Segments sent again"),
+        ("segment_max", "u32", "Largest payload of a segment"),
+        ("acked_segment_max", "u32", "Largest payload of a segment that was acknowledged"),
     ),
 )
 
@@ -750,18 +758,18 @@ _EXPECTATIONS: Final = Table(
 
 _ENDINGS: Final = Table(
     "endings",
-    "One row a flow that let its client down: refused, closed before all requests were answered, or cut off"
-    " inside a response.",
+    "One row a flow that let its client down: never set up, refused, closed before all requests were answered, or"
+    " cut off inside a response.",
     _columns(
         ("flow", "u32", "Flow number"),
         ("transaction", "u32", "Transaction that was let down, the first if several; 0 where there was none"),
         ("kind", "enum:ENDINGS", "How"),
         ("method", "str?", "Method of the request"),
         ("target", "str?", "Target of the request"),
-        ("first_frame", "u64", "Frame of the request's first byte, else of the response's; of the SYN if refused"),
+        ("first_frame", "u64", "Frame of the request's first byte, else of the response's; of the first SYN"),
         ("start", "time", "Time of that frame"),
         ("response_first_frame", "u64?", "First byte of the response that broke off"),
-        ("close_frame", "u64", "FIN or RST that ended it"),
+        ("close_frame", "u64", "FIN or RST that ended it; the last SYN or SYN-ACK of one never set up"),
         ("close_time", "time", "Time of that"),
         ("reset_frame", "u64?", "First RST on the flow"),
         ("by_client", "bool", "It was the client that did it"),

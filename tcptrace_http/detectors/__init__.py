@@ -47,8 +47,11 @@ from tcptrace_http.detectors import (
     tail_loss,
     truncated_payload,
     truncated_response,
+    unanswered_connection,
+    unanswered_request,
     uncompressed_text,
     unconditional_repeat,
+    undelivered_data,
     unfilled_segments,
     zero_window,
 )
@@ -109,6 +112,7 @@ DETECTORS: Final = {
             idle_timeout_race,
             lost_pipelined_requests,
             refused_connection,
+            unanswered_connection,
             reset_in_response,
             truncated_response,
             # Those that judge pages and what is on them.
@@ -128,6 +132,8 @@ DETECTORS: Final = {
             reordering,
             syn_retransmission,
             zero_window,
+            unanswered_request,
+            undelivered_data,
             receive_window_limit,
             queueing_delay,
             slow_server,

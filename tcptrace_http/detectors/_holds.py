@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["DELAYED_ACK", "FROM_CLIENT", "HOLD", "LOST_MIN", "Held", "held_findings", "holds"]
+__all__ = ["DELAYED_ACK", "FROM_CLIENT", "HOLD", "LOST_MIN", "Held", "held_findings", "holds", "with_hosts"]
 
 FROM_CLIENT: Final = "client_to_server"
 DELAYED_ACK: Final = "stall.nagle_delayed_ack"
@@ -49,7 +49,6 @@ def holds(tables: Mapping[str, pl.DataFrame], causes: tuple[str, ...], *, lost_m
     """
     import polars as pl
 
-    is_request = pl.col("direction") == FROM_CLIENT
     before = pl.col("first_frame").min().over(_SEGMENT)
     return (
         tables["waits"]
@@ -60,14 +59,24 @@ def holds(tables: Mapping[str, pl.DataFrame], causes: tuple[str, ...], *, lost_m
             lost=pl.col("end") - pl.col("start"),
         )
         .filter(pl.col("cause").is_in(causes), pl.col("lost") >= lost_min)
+        .pipe(with_hosts)
         .with_columns(
-            who=pl.when(is_request).then(pl.lit("client")).otherwise(pl.lit("server")),
-            receiver=pl.when(is_request).then(pl.lit("server")).otherwise(pl.lit("client")),
-            what=pl.when(is_request).then(pl.lit("request")).otherwise(pl.lit("response")),
             doubt=pl.when(pl.col("confidence") <= DOUBTFUL)
             .then(pl.lit(" (or the congestion window was full, or the application wrote the data only then)"))
             .otherwise(pl.lit("")),
         )
+    )
+
+
+def with_hosts(rows: pl.LazyFrame) -> pl.LazyFrame:
+    """``rows`` that have ``direction``, with ``who`` sent, the ``receiver``, and ``what`` names the message."""
+    import polars as pl
+
+    is_request = pl.col("direction").cast(pl.String) == FROM_CLIENT
+    return rows.with_columns(
+        who=pl.when(is_request).then(pl.lit("client")).otherwise(pl.lit("server")),
+        receiver=pl.when(is_request).then(pl.lit("server")).otherwise(pl.lit("client")),
+        what=pl.when(is_request).then(pl.lit("request")).otherwise(pl.lit("response")),
     )
 
 

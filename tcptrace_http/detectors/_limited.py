@@ -1,9 +1,10 @@
-"""Responses that waited again and again for one window or buffer, as the waits tell."""
+"""Messages that waited again and again for one window or buffer, as the waits tell."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tcptrace_http.detectors._holds import with_hosts
 from tcptrace_http.detectors._recoveries import ms
 from tcptrace_http.detectors._wording import times
 
@@ -17,21 +18,19 @@ __all__ = ["limited"]
 
 
 def limited(
-    tables: Mapping[str, pl.DataFrame], cause: str, *, what: str, lost_min: timedelta, waits_min: int
+    tables: Mapping[str, pl.DataFrame], cause: str, *, room: pl.Expr, lost_min: timedelta, waits_min: int
 ) -> pl.LazyFrame:
-    """One row per transaction with at least so many waits of this ``cause``, and the profile of its server.
+    """One row per message with at least so many waits of this ``cause``, and the profile of its sender.
 
-    ``what`` names in the summary what the response waited for; ``lost`` is the sum of the waits.
+    ``room`` names in the summary the window or buffer, by columns of ``with_hosts``; ``lost`` is the sum of waits.
     """
     import polars as pl
 
-    is_of_server = pl.col("direction").cast(pl.String) == "server_to_client"
-    profiles = tables["profiles"].lazy().filter(is_of_server).drop("direction")
     return (
         tables["waits"]
         .lazy()
         .filter(pl.col("cause").cast(pl.String) == cause)
-        .group_by("flow", "transaction", maintain_order=True)
+        .group_by("flow", "transaction", "direction", maintain_order=True)
         .agg(
             pl.col("start", "first_frame").first(),
             pl.col("last_frame").last(),
@@ -40,11 +39,10 @@ def limited(
             waits=pl.len(),
         )
         .filter(pl.col("waits") >= waits_min, pl.col("lost") >= lost_min)
-        .join(profiles, on="flow", how="left", maintain_order="left")
+        .join(tables["profiles"].lazy(), on=["flow", "direction"], how="left", maintain_order="left")
+        .pipe(with_hosts)
         .with_columns(
             cause=pl.lit(cause),
-            summary=pl.format(
-                "the response waited {} for {}, {} ms in all", times("waits"), pl.lit(what), ms("lost")
-            ),
+            summary=pl.format("the {} waited {} for {}, {} ms in all", "what", times("waits"), room, ms("lost")),
         )
     )

@@ -2,9 +2,9 @@
 
 What it does
 ------------
-Finds responses that waited for several round trips with less outstanding than their window must have grown
-to by the ACKs that came, although nothing was lost and the client's window had room: the sender's socket
-buffer was full of unacknowledged data.
+Finds responses and uploads that waited for several round trips with less outstanding than their window must
+have grown to by the ACKs that came, although nothing was lost and the receiver's window had room: the sender's
+socket buffer was full of unacknowledged data.
 
 Why it is bad
 -------------
@@ -55,29 +55,34 @@ REMEDY: Final = (
     "Leave the send buffer to the kernel: no SO_SNDBUF (nginx: no sndbuf= in listen; Apache httpd:"
     " SendBufferSize 0), and let net.ipv4.tcp_wmem allow twice the bandwidth-delay product"
 )
+REMEDY_OF_REQUESTS: Final = (
+    "Leave the client's send buffer to its kernel: no SO_SNDBUF, and let net.ipv4.tcp_wmem on the client allow"
+    " twice the bandwidth-delay product"
+)
 
 
 def find(
     tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN, waits_min: int = WAITS_MIN
 ) -> pl.LazyFrame:
-    """Responses that waited for a full send buffer; see :class:`Detector`."""
+    """Messages that waited for a full send buffer; see :class:`Detector`."""
     import polars as pl
 
     held = pl.coalesce("send_buffer_bytes", "largest_window_bytes")
     return limited(
         tables,
         "send_limited.send_buffer",
-        what="room in its sender's buffer",
+        room=pl.format("room in the {}'s send buffer", "who"),
         lost_min=lost_min,
         waits_min=waits_min,
     ).with_columns(
         evidence=pl.format(
-            "frames {} to {}: {} bytes in flight at most; the client offered {}; round trip {} ms",
+            "frames {} to {}: {} bytes in flight at most; the {} offered {}; round trip {} ms",
             "first_frame",
             "last_frame",
             held,
+            "receiver",
             pl.coalesce(pl.col("receive_window_max").cast(pl.String), pl.lit("an unknown window")),
             ms("round_trip"),
         ),
-        remedy=pl.lit(REMEDY),
+        remedy=pl.when(pl.col("what") == "request").then(pl.lit(REMEDY_OF_REQUESTS)).otherwise(pl.lit(REMEDY)),
     )

@@ -36,6 +36,8 @@ _STATES: Final = {
     "exempt": "does not hold this segment",
     "unknown": "not seen in a capture",
 }
+#: What releases by no frame that is known.
+_WITHOUT_A_FRAME: Final = {"loss": "a timer or duplicate ACKs", "cork": "the timer of a corked socket"}
 _BITS_IN_A_MEGABIT: Final = 1_000_000
 
 
@@ -112,7 +114,7 @@ def _released_by(release: native.ReleaseFields) -> str:
         return _STATES[release["state"]]
     frame, delay_ns = release["released_by"], release["ack_delay_ns"]
     if frame is None:
-        return "a timer or duplicate ACKs" if release["constraint"] == "loss" else "the packet before on the link"
+        return _WITHOUT_A_FRAME.get(release["constraint"], "the packet before on the link")
     if delay_ns is None:
         return f"frame {frame}, which passed before"
     return f"ACK in frame {frame}, {f'delayed by {duration(delay_ns)}' if delay_ns else 'prompt'}"

@@ -149,6 +149,10 @@ def test_text_marks_the_binding_constraint_and_names_the_file_that_decides_it(cl
     assert "MSS 1,460 bytes" in text
 
 
+def test_every_constraint_has_a_file_that_decides_it():
+    assert set(CONSTRAINTS) <= set(DECIDED_IN)
+
+
 @pytest.mark.parametrize("source", sorted({*DECIDED_IN.values()}))
 def test_files_that_decide_are_there(source):
     assert (NATIVE / source).is_file()

@@ -14,6 +14,7 @@ import pytest
 
 import tcptrace_http
 from tcptrace_http.detectors import DETECTORS
+from tests.shortfalls import marked
 
 from . import packet_script
 
@@ -25,11 +26,12 @@ CASE = re.compile(
 
 
 def cases() -> list[object]:
-    return [
-        pytest.param(found["trace"], found["findings"], id=f"{page.stem}: {found['title']}")
+    found = (
+        (f"{page.stem}: {found['title']}", (found["trace"], found["findings"]))
         for page in sorted(CASES.glob("*.md"))
         for found in CASE.finditer(page.read_text())
-    ]
+    )
+    return marked("detectors", found)
 
 
 LOST = re.compile(r" lost=(?P<ms>[0-9.]+)ms")

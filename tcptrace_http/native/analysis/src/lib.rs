@@ -138,6 +138,7 @@ impl PacketSink for Analyzer {
         if self.tables.asked.is(packet.frame) {
             self.tables.asked.on_packet(packet);
         }
+        self.tables.last_ns = packet.time_ns;
         if let Some(segment) = &packet.segment {
             self.flow_table.segment(packet, segment, &mut self.tables);
         }

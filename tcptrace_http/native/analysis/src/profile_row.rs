@@ -47,6 +47,8 @@ fn row(flow: &Flow, direction: Direction, profile: &Profile) -> ProfileRow {
         kept_windows: learnt.kept_windows,
         send_buffer_bytes: learnt.send_buffer_bytes.and_then(bytes),
         retransmissions: learnt.retransmissions,
+        segment_max: u32::try_from(learnt.segment_max).unwrap_or(0),
+        acked_segment_max: u32::try_from(learnt.acked_segment_max).unwrap_or(0),
     }
 }
 

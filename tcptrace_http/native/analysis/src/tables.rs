@@ -40,6 +40,8 @@ pub struct Tables {
     pub last_frame: u64,
     /// The segment that was asked for.
     pub asked: Asked,
+    /// Time of that packet.
+    pub last_ns: i64,
     /// Frame of the first packet of each flow that was opened since this was last taken. Kept only
     /// where the flows are shared out, to number them anew.
     pub flow_starts: Vec<u64>,

@@ -23,17 +23,21 @@ pub(crate) struct CauseWords {
     pub(crate) direction: Direction,
     pub(crate) application: Cause,
     pub(crate) pace: Cause,
+    /// The receiver's application did not read.
+    pub(crate) reader: Cause,
 }
 
 pub(crate) const OF_REQUESTS: CauseWords = CauseWords {
     direction: Direction::ClientToServer,
     application: Cause::ClientThink,
     pace: Cause::RequestSend,
+    reader: Cause::SendLimitedReceiveWindow,
 };
 pub(crate) const OF_RESPONSES: CauseWords = CauseWords {
     direction: Direction::ServerToClient,
     application: Cause::ServerDataUnavailable,
     pace: Cause::SendLimitedBottleneck,
+    reader: Cause::ClientNotReading,
 };
 
 /// The word of the table for `constraint`.
@@ -61,7 +65,7 @@ pub(crate) fn cause(
         Constraint::Application => words.application,
         Constraint::ReceiveWindow => Cause::SendLimitedReceiveWindow,
         Constraint::ZeroWindow => Cause::SendLimitedZeroWindow,
-        Constraint::Reader => Cause::ClientNotReading,
+        Constraint::Reader => words.reader,
         Constraint::Nagle if is_delayed_ack => Cause::StallNagleDelayedAck,
         Constraint::Nagle => Cause::StallNagleHold,
         Constraint::CongestionWindow if is_restarted => Cause::StallSlowStartRestart,

@@ -8,6 +8,7 @@ use crate::partition::Moment;
 use crate::profile::Profile;
 use crate::stream::{Stream, Words};
 use crate::transaction::{explain, Exchange, Explained, Extent, Handshake};
+use crate::unfinished::{Scene, Unfinished};
 
 /// The record of a connection: one stream for each side, in the order in which they began.
 #[derive(Debug, Default)]
@@ -15,6 +16,8 @@ pub struct Connection {
     first: Stream,
     second: Stream,
     previous_end: Option<Moment>,
+    /// Where the responses so far ended in their stream.
+    answered_to: i64,
     /// The bottleneck's serialization time is no longer: exchanges have been as quick as that.
     link_at_most: Option<Serialization>,
 }
@@ -43,6 +46,8 @@ pub struct Facts {
     pub header_bytes: u32,
     /// Bytes of the packets on which the longer round trip was measured, there and back.
     pub probe_bytes: u32,
+    /// Of a connection that is over: the client has not got all of the response.
+    pub unfinished: Option<Unfinished>,
 }
 
 impl Connection {
@@ -121,7 +126,11 @@ impl Connection {
     pub fn explain(&mut self, facts: &Facts) -> Explained {
         self.bound_link(facts);
         let (up, down) = routes(facts, self.link_at_most);
-        let end = |message: Option<Extent>| message.map_or(i64::MAX, |it| it.end);
+        let is_over = facts.unfinished.is_some();
+        let end = |message: Option<Extent>| {
+            let message = message.filter(|_| !is_over);
+            message.map_or(i64::MAX, |it| it.end)
+        };
         let [lacks_up, lacks_down] = facts.lacks_acks;
         self.side(facts.client_is_second).explain(
             end(facts.request),
@@ -142,18 +151,29 @@ impl Connection {
             previous_end: self.previous_end,
             is_one_sided: facts.is_one_sided,
             header_bytes: facts.header_bytes,
+            unfinished: facts.unfinished,
         };
         let streams = if facts.client_is_second {
             (&self.second, &self.first)
         } else {
             (&self.first, &self.second)
         };
-        let explained = explain(&exchange, streams, (&up, &down));
+        let scene = Scene {
+            exchange: &exchange,
+            requests: streams.0,
+            responses: streams.1,
+            lacks_acks: facts.lacks_acks,
+            answered_to: self.answered_to.max(1),
+        };
+        let explained = explain(&scene, (&up, &down));
+        self.answered_to = facts
+            .response
+            .map_or(self.answered_to, |it| it.end.max(self.answered_to));
         self.previous_end = explained.had.or(self.previous_end);
         for (is_client, message) in [(true, facts.request), (false, facts.response)] {
             if let Some(message) = message {
                 let stream = self.side(is_client == facts.client_is_second);
-                stream.forget_before(explained.end.time_ns, message.end);
+                stream.forget_before(explained.last.time_ns, message.end);
             }
         }
         explained

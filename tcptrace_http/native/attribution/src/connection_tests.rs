@@ -106,6 +106,7 @@ fn waits_of(
         lacks_acks: [false, lacks_acks],
         header_bytes: 40,
         probe_bytes: 80,
+        unfinished: None,
     };
     let explained = connection.explain(&facts);
     let of = |wait: &crate::partition::Wait| {

@@ -91,12 +91,65 @@ pub struct ExplainedSegment {
     by_found_ack: Option<Allowance>,
 }
 
-impl ExplainedSegment {
-    /// Notes what is known of a segment before its sender's state changes; `before` is the segment before.
+/// The frame that a replay is asked for, and its segment once that has passed.
+#[derive(Debug, Default)]
+pub(crate) struct Asked {
+    frame: Option<u64>,
+    segment: Option<Box<ExplainedSegment>>,
+}
+
+impl Asked {
+    pub(crate) fn new(frame: Option<u64>) -> Self {
+        Asked {
+            frame,
+            segment: None,
+        }
+    }
+
+    /// A segment passes, and has not changed its sender's state yet; `before` is the segment before.
     pub(crate) fn note(
+        &mut self,
         data: &DataEvent,
-        sender: &Sender,
         timing: &Timing,
+        sender: &Sender,
+        before: Option<&DataEvent>,
+        of: (Direction, &Route),
+    ) {
+        if self.frame == Some(data.frame) {
+            let noted = ExplainedSegment::note(data, timing, sender, before, of);
+            self.segment = Some(Box::new(noted));
+        }
+    }
+
+    /// The replay found what released the segment in `frame`.
+    pub(crate) fn release(
+        &mut self,
+        frame: u64,
+        release: Option<Release>,
+        sender: &Sender,
+        route: &Route,
+    ) {
+        let segment = self.segment.as_mut();
+        let segment = segment.filter(|it| it.data.frame == frame);
+        if let Some((segment, release)) = segment.zip(release) {
+            segment.release(&release, sender, route);
+        }
+    }
+
+    /// The replay is over, and explained by `spans`.
+    pub(crate) fn explained(self, spans: &[Span]) -> Option<Box<ExplainedSegment>> {
+        let mut segment = self.segment?;
+        segment.bind(spans);
+        Some(segment)
+    }
+}
+
+impl ExplainedSegment {
+    /// Notes what is known of a segment before its sender's state changes.
+    fn note(
+        data: &DataEvent,
+        timing: &Timing,
+        sender: &Sender,
         before: Option<&DataEvent>,
         (direction, route): (Direction, &Route),
     ) -> Self {
@@ -123,6 +176,7 @@ impl ExplainedSegment {
                     ),
                 ),
                 (Constraint::Nagle, nagle(data, sender, route)),
+                (Constraint::Cork, Allowance::Exempt),
                 (Constraint::Loss, Allowance::Exempt),
             ],
             binding: None,
@@ -138,15 +192,15 @@ impl ExplainedSegment {
     }
 
     /// The replay found that an acknowledgment released the segment.
-    pub(crate) fn release(&mut self, release: &Release, sender: &Sender, route: &Route) {
+    fn release(&mut self, release: &Release, sender: &Sender, route: &Route) {
         let ack = sender.acks.by_frame(release.by_frame);
         self.by_found_ack = ack.map(|ack| Allowance::by_ack(ack, self.data.packet_bytes, route));
     }
 
     /// The replay is over: the span that ends with the segment tells what bound it.
-    pub(crate) fn bind(&mut self, spans: &[Span]) {
+    fn bind(&mut self, spans: &[Span]) {
         let mut spans = spans.iter().rev();
-        let span = spans.find(|span| span.bound.end == self.data.end);
+        let span = spans.find(|span| span.end_frame == Some(self.data.frame));
         // The time before all data of a stream is told by its transaction.
         if let Some(span) = span.filter(|span| span.start_ns > 0) {
             self.binding = Some(Binding {
@@ -191,7 +245,8 @@ impl ExplainedSegment {
                 constraint => constraint,
             };
             let by_ack = self.by_found_ack.filter(|_| binding.released_by.is_some());
-            let at_its_end = (listed == Constraint::Loss).then_some(Allowance::At {
+            let is_timed = matches!(listed, Constraint::Loss | Constraint::Cork);
+            let at_its_end = is_timed.then_some(Allowance::At {
                 time_ns: self.data.time_ns,
                 by_frame: None,
                 ack_delay_ns: None,

@@ -66,6 +66,9 @@ pub struct Learnt {
     pub restarts: u32,
     pub kept_windows: u32,
     pub retransmissions: u32,
+    /// Payload of the largest segment that was sent, and of the largest one that was acknowledged.
+    pub segment_max: i64,
+    pub acked_segment_max: i64,
     /// It stopped with the same flight again and again, without a loss.
     pub send_buffer_bytes: Option<i64>,
 }

@@ -25,8 +25,12 @@ mod release;
 mod replay;
 mod sender;
 mod spans;
+mod standstill;
 mod stream;
 mod transaction;
+mod unfinished;
+#[cfg(test)]
+mod unfinished_tests;
 
 pub use bound::{Bound, Short};
 pub use connection::{Connection, Facts};
@@ -36,3 +40,4 @@ pub use log::{AckEvent, DataEvent};
 pub use partition::{Moment, Wait};
 pub use profile::Profile;
 pub use transaction::{Explained, Extent, Handshake};
+pub use unfinished::{Ended, Unfinished};

@@ -140,7 +140,13 @@ impl Partition {
         if time_ns <= self.at.time_ns {
             return false;
         }
-        let end = Moment { time_ns, ..moment };
+        // No packet marks the end of a capture.
+        let frame = if moment.frame == 0 {
+            self.at.frame
+        } else {
+            moment.frame
+        };
+        let end = Moment { time_ns, frame };
         let is_pace = [Cause::SendLimitedBottleneck, Cause::RequestSend].contains(&cause);
         let continued = self
             .waits

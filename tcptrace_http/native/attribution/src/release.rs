@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use tcptrace_path::receiver::{is_acked_at_once, kind_of, AckKind};
-use tcptrace_path::Route;
+use tcptrace_path::{Route, TOLERANCE_MIN_NS};
 
 use crate::bound::Short;
 use crate::causes::Constraint;
@@ -71,6 +71,8 @@ pub(crate) struct Acks {
     /// All that was acknowledged by the acknowledgments that the capture has seen.
     seen_ack: i64,
     pub(crate) delays: Delays,
+    /// Payload of the largest segment that was acknowledged, or that a SACK must have reported.
+    pub(crate) acked_segment_max: i64,
 }
 
 impl Acks {
@@ -81,6 +83,7 @@ impl Acks {
             .iter()
             .filter(|it| it.end > self.seen_ack && it.end <= event.ack);
         let there_ns = covered.map(|it| it.there_ns).max();
+        self.note_acked_segments(event);
         self.seen_ack = self.seen_ack.max(event.ack);
         let waited_ns = there_ns.map_or(0, |there_ns| event.time_ns.saturating_sub(there_ns));
         let kind = kind_of(waited_ns, event.payload_bytes > 0);
@@ -100,6 +103,18 @@ impl Acks {
             packet_bytes: event.packet_bytes,
             kind,
         });
+    }
+
+    /// Notes which segments have come to the receiver. A SACK reports at least the smallest one behind the hole.
+    fn note_acked_segments(&mut self, event: &AckEvent) {
+        let size = |it: &Outstanding| it.end.saturating_sub(it.start);
+        let outstanding = self.outstanding.iter();
+        let acked = outstanding.filter(|it| it.end > self.seen_ack && it.end <= event.ack);
+        let behind = self.outstanding.iter();
+        let behind = behind.filter(|it| event.has_sack && it.start > event.ack);
+        let sizes = [acked.map(size).max(), behind.map(size).min()];
+        let largest = sizes.into_iter().flatten().max().unwrap_or(0);
+        self.acked_segment_max = self.acked_segment_max.max(largest);
     }
 
     /// The next acknowledgment that has reached the sender by `time_ns`.
@@ -133,11 +148,12 @@ impl Acks {
         self.outstanding.push_back(segment);
     }
 
-    /// The acknowledgment whose answer is nearest to `pass_ns`, within the tolerance, and that before it.
+    /// The acknowledgment whose answer is nearest to `pass_ns`, within the tolerance, and that before it. Of several that came
+    /// together the first one released what had stopped.
     pub(crate) fn answered(
         &self,
         pass_ns: i64,
-        floor_ns: i64,
+        (since_ns, floor_ns): (i64, i64),
         packet_bytes: u32,
         route: &Route,
     ) -> Option<(Ack, Option<Ack>)> {
@@ -157,7 +173,14 @@ impl Acks {
                 best = Some((off_ns, place));
             }
         }
-        let (_, place) = best?;
+        let (_, nearest) = best?;
+        let nearest_ns = self.came.get(nearest)?.time_ns;
+        let together = self.came.iter().take(nearest).rev();
+        let together = together.take_while(|it| {
+            let answer_ns = route.answer_ns(it.time_ns, it.packet_bytes, packet_bytes);
+            nearest_ns.saturating_sub(it.time_ns) <= TOLERANCE_MIN_NS && answer_ns > since_ns
+        });
+        let place = nearest.saturating_sub(together.count());
         let ack = *self.came.get(place)?;
         let before = place.checked_sub(1).and_then(|at| self.came.get(at));
         Some((ack, before.copied()))

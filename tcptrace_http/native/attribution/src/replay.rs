@@ -6,7 +6,7 @@ use tcptrace_path::{Place, Route};
 use tcptrace_sender::timers::{Repair, PROBE_MIN_NS};
 
 use crate::delivery::{Delivered, Receiver};
-use crate::explained_segment::ExplainedSegment;
+use crate::explained_segment::Asked;
 use crate::log::{DataEvent, Event};
 use crate::lost::lost_originals;
 use crate::recovery::Sighting;
@@ -106,7 +106,12 @@ impl Timing {
         let (pass_ns, bytes) = (data.time_ns, data.packet_bytes);
         match (self.is_late, self.is_queued) {
             (false, _) => None,
-            (true, false) => sender.acks.answered(pass_ns, self.floor_ns, bytes, route),
+            (true, false) => {
+                let since_ns = self.pass_before_ns;
+                sender
+                    .acks
+                    .answered(pass_ns, (since_ns, self.floor_ns), bytes, route)
+            }
             (true, true) => {
                 let since_ns = data.link_busy_since_ns.max(self.pass_before_ns);
                 sender.acks.answered_since(since_ns, pass_ns, bytes, route)
@@ -142,9 +147,7 @@ pub(crate) struct Replay<'a> {
     /// Acknowledgments were not captured.
     lacks_acks: bool,
     departures: Vec<Departure>,
-    /// The frame of a segment that is to be explained in full.
-    asked: Option<u64>,
-    explained_segment: Option<Box<ExplainedSegment>>,
+    asked: Asked,
 }
 
 impl<'a> Replay<'a> {
@@ -162,15 +165,14 @@ impl<'a> Replay<'a> {
             acked,
             lacks_acks,
             departures: Vec::new(),
-            asked: None,
-            explained_segment: None,
+            asked: Asked::default(),
         }
     }
 
     /// Asks for the segment in `frame`.
     pub(crate) fn asking(self, frame: Option<u64>) -> Self {
         Replay {
-            asked: frame,
+            asked: Asked::new(frame),
             ..self
         }
     }
@@ -207,10 +209,7 @@ impl<'a> Replay<'a> {
             departures: &self.departures,
         };
         let mut explained = explainer.explained();
-        if let Some(mut segment) = self.explained_segment.take() {
-            segment.bind(&explained.spans);
-            explained.asked = Some(segment);
-        }
+        explained.asked = self.asked.explained(&explained.spans);
         self.state.sender.forget_stops(self.route.round_trip_ns());
         explained
     }
@@ -239,22 +238,22 @@ impl<'a> Replay<'a> {
         }
         let timing = Timing::of(data, self.state, self.route);
         let answered = timing.answered(data, &self.state.sender, self.route);
-        if self.asked == Some(data.frame) {
-            self.note_asked(data, &timing);
-        }
+        let before = self.departures.last().map(|it| &it.data);
+        let (sender, direction) = (&self.state.sender, self.words.of_causes().direction);
+        self.asked
+            .note(data, &timing, sender, before, (direction, self.route));
         let waited = self.waited(data, &timing, answered);
+        self.asked
+            .release(data.frame, waited.release, &self.state.sender, self.route);
         let is_short = data.end.saturating_sub(data.start) < data.full_bytes;
         let is_unreleased = waited.release.is_none() && waited.repair.is_none();
-        let is_corked = timing.is_late && is_short && is_unreleased && {
+        // Behind the peer's data, or a short segment, nothing was held to be filled.
+        let may_be_corked = self.state.sender.may_be_corked(data);
+        let is_corked = timing.is_late && is_short && is_unreleased && may_be_corked && {
             let waited_ns = data.time_ns.saturating_sub(timing.pass_before_ns);
             let round_trip_ns = self.route.round_trip_ns();
             self.state.sender.cork.on_hold(waited_ns, round_trip_ns)
         };
-        if let Some((segment, release)) = self.explained_segment.as_mut().zip(waited.release) {
-            if segment.data.frame == data.frame {
-                segment.release(&release, &self.state.sender, self.route);
-            }
-        }
         let last_arrival_ns = self.state.last_there_ns;
         let arrival_ns = self.arrival_ns(data);
         let tells_departures = self.tells_departures();
@@ -306,20 +305,6 @@ impl<'a> Replay<'a> {
         self.state.last_pass_ns = data.time_ns;
         let snd_nxt = &mut self.state.sender.snd_nxt;
         *snd_nxt = (*snd_nxt).max(data.end);
-    }
-
-    /// Notes when each constraint allowed the segment that was asked for.
-    fn note_asked(&mut self, data: &DataEvent, timing: &Timing) {
-        let before = self.departures.last().map(|it| &it.data);
-        let direction = self.words.of_causes().direction;
-        let noted = ExplainedSegment::note(
-            data,
-            &self.state.sender,
-            timing,
-            before,
-            (direction, self.route),
-        );
-        self.explained_segment = Some(Box::new(noted));
     }
 
     /// What a segment waited for: a repair, or what an acknowledgment released.

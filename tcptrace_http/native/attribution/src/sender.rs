@@ -165,6 +165,13 @@ impl Sender {
         release
     }
 
+    /// Whether a cork may hold a segment: it is behind a full one, and the peer has only acknowledged since.
+    pub(crate) fn may_be_corked(&self, data: &DataEvent) -> bool {
+        let is_behind_short = self.nagle.last_short_end() >= data.start;
+        let follows_ack = self.last_ack.is_some_and(|it| it.payload_bytes == 0);
+        follows_ack && !is_behind_short
+    }
+
     /// A short segment behind a short one shows whether it waited for the acknowledgment of that. What begins a message
     /// behind the peer's data is none of them.
     fn note_behind_short(

@@ -12,6 +12,7 @@ use crate::learnt::Learnt;
 use crate::log::{AckEvent, DataEvent, Event};
 use crate::profile::Profile;
 use crate::replay::{Replay, State};
+use crate::standstill::Standstill;
 
 /// Events of one message that are kept: what falls out is unobserved.
 const EVENTS_MAX: usize = 1 << 16;
@@ -105,16 +106,19 @@ pub(crate) struct Stream {
     /// The frame of a segment that is to be explained in full, and the explanation until it is taken.
     pub(crate) asked: Option<u64>,
     pub(crate) explained_segment: Option<Box<ExplainedSegment>>,
+    pub(crate) standstill: Standstill,
 }
 
 impl Stream {
     /// A segment with payload passes.
     pub(crate) fn on_data(&mut self, data: DataEvent) {
+        self.standstill.on_data(&data);
         self.push(Event::Data(data));
     }
 
     /// An acknowledgment of this direction's data passes.
     pub(crate) fn on_ack(&mut self, ack: AckEvent) {
+        self.standstill.on_ack(&ack);
         if self.acked.back().is_none_or(|(acked, _)| *acked < ack.ack) {
             self.acked.push_back((ack.ack, ack.time_ns));
         }
@@ -125,6 +129,7 @@ impl Stream {
     pub(crate) fn give_up(&mut self) {
         *self = Stream {
             state: std::mem::take(&mut self.state),
+            standstill: std::mem::take(&mut self.standstill),
             is_cut: true,
             route: self.route,
             asked: self.asked,
@@ -156,6 +161,7 @@ impl Stream {
         let Some(last) = self.log.iter().rposition(is_of_message) else {
             return;
         };
+        self.route = Some(*route);
         let log = std::mem::take(&mut self.log);
         let replay = Replay::new(route, &mut self.state, words, &self.acked, lacks_acks);
         let explained = replay.asking(self.asked).run(&log, last);
@@ -176,14 +182,23 @@ impl Stream {
     /// What the sender has shown, if any of its data was explained.
     pub(crate) fn profile(&self) -> Option<Profile> {
         let sender = &self.state.sender;
+        let route = self.route?;
+        // The last message's own acknowledgments came behind it, and were not replayed.
+        let mut acks = sender.acks.clone();
+        for event in &self.log {
+            let Event::Ack(ack) = event else { break };
+            acks.on_event(ack, &route);
+        }
         let learnt = Learnt {
-            delays: sender.acks.delays,
+            delays: acks.delays,
+            segment_max: self.standstill.segment_max(),
+            acked_segment_max: acks.acked_segment_max,
             ..sender.learnt
         };
         (sender.snd_nxt > 0).then_some(Profile {
             learnt,
             nagle: sender.nagle,
-            route: self.route?,
+            route,
         })
     }
 

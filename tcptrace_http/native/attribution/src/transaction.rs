@@ -5,6 +5,7 @@ use trace_model::rows::Cause;
 
 use crate::partition::{Moment, Partition, Wait, ASSUMED, INFERRED, SEEN};
 use crate::stream::{Arrival, Stream};
+use crate::unfinished::{Scene, Unfinished};
 
 /// The handshake as far as it was seen.
 #[derive(Clone, Copy, Debug, Default)]
@@ -37,6 +38,8 @@ pub(crate) struct Exchange {
     pub(crate) previous_end: Option<Moment>,
     /// Bytes of a packet's headers.
     pub(crate) header_bytes: u32,
+    /// Its client has not got all of the response.
+    pub(crate) unfinished: Option<Unfinished>,
 }
 
 /// The waits of a transaction.
@@ -47,14 +50,18 @@ pub struct Explained {
     pub end: Moment,
     /// When its response was there.
     pub had: Option<Moment>,
+    /// The last byte of its messages.
+    pub(crate) last: Moment,
 }
 
 /// Explains a transaction; `routes` are those of requests and of responses.
-pub(crate) fn explain(
-    exchange: &Exchange,
-    (requests, responses): (&Stream, &Stream),
-    (up, down): (&Route, &Route),
-) -> Explained {
+pub(crate) fn explain(scene: &Scene<'_>, (up, down): (&Route, &Route)) -> Explained {
+    let (requests, responses) = (scene.requests, scene.responses);
+    let tail = scene.tail();
+    let exchange = &Exchange {
+        response: tail.map_or(scene.exchange.response, |tail| tail.delivered),
+        ..*scene.exchange
+    };
     let had = exchange.response.map(|it| {
         let arrival = responses.arrival_of(it.end.saturating_sub(1));
         arrival.map_or(it.last, moment_of)
@@ -67,7 +74,8 @@ pub(crate) fn explain(
     let syn = syn.filter(|syn| syn.time_ns <= first.time_ns);
     let start = syn.unwrap_or(first);
     let ends = [exchange.request.map(|it| it.last), had];
-    let end = ends.into_iter().flatten().fold(start, Moment::later);
+    let last = ends.into_iter().flatten().fold(start, Moment::later);
+    let end = tail.map_or(last, |tail| tail.end.later(last));
     let mut partition = Partition::new(start, end);
     if exchange.is_one_sided {
         partition.until(end, Cause::Unobserved, SEEN);
@@ -107,11 +115,15 @@ pub(crate) fn explain(
             filled_ns,
         );
     }
+    if let Some(tail) = tail {
+        tail.give(scene, down, &mut partition);
+    }
     Explained {
         waits: partition.finish(),
         start,
         end,
         had,
+        last,
     }
 }
 
@@ -209,7 +221,10 @@ impl Server<'_> {
             self.came.time_ns.saturating_sub(since_ns)
         });
         let behind_ns = size_ns.saturating_add(repair_ns).saturating_add(path_ns);
+        // An answer waits for its question last; what an earlier acknowledgment released was there before.
+        let asked = self.exchange.request.map_or(0, |it| it.last.frame);
         let held = self.opening.and_then(|it| it.held);
+        let held = held.filter(|(_, by)| by.released_by.is_none_or(|frame| frame >= asked));
         match held {
             Some((cause, by)) if cause != Cause::ServerDataUnavailable => {
                 partition.before((behind_ns, came), cause, Some(by), INFERRED);

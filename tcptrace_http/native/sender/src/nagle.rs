@@ -79,6 +79,12 @@ impl Nagle {
         is_held.then_some(self.last_short_end)
     }
 
+    /// End of the last segment that was less than full.
+    #[must_use]
+    pub fn last_short_end(&self) -> i64 {
+        self.last_short_end
+    }
+
     /// A short segment behind a short one left, as soon as that was acknowledged or later.
     pub fn on_behind_short(&mut self, is_released: bool) {
         let count = if is_released {

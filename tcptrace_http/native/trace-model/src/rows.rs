@@ -99,6 +99,8 @@ pub enum Cause {
     SetupHandshake,
     /// A SYN or SYN-ACK was lost or not answered, and its timer ran (RFC 6298, 5).
     SetupSynRetransmission,
+    /// A SYN or SYN-ACK that nobody answered until the end (RFC 9293, section 3.10.7).
+    SetupUnanswered,
     /// First to last byte of the request on its way: the client was sending.
     RequestSend,
     /// The request was there, the path's round trip is taken off: the server worked on it.
@@ -113,15 +115,13 @@ pub enum Cause {
     ClientNotReading,
     /// A pipelined request waited behind the response to an earlier one.
     ClientHeadOfLine,
-    /// The response was there whole; its last ACK was delayed (RFC 1122, 4.2.3.2), which costs the user nothing.
-    ClientDelayedAck,
     /// The congestion window was used up while it still grew (RFC 5681, section 3.1).
     SendLimitedSlowStart,
     /// The congestion window was used up after slow start (RFC 4898, SndLimTransCwnd).
     SendLimitedCwnd,
-    /// The window that the client offered was used up (RFC 4898, SndLimTransRwin).
+    /// The window that the receiver offered was used up (RFC 4898, SndLimTransRwin).
     SendLimitedReceiveWindow,
-    /// The client offered no window at all (RFC 9293, section 3.8.6).
+    /// The receiver offered no window at all (RFC 9293, section 3.8.6).
     SendLimitedZeroWindow,
     /// Flights of one size without loss, below the receive window: the sender kept no more in flight (RFC 4898, SndLimTransSnd).
     SendLimitedSendBuffer,
@@ -151,8 +151,12 @@ pub enum Cause {
     NetworkQueueing,
     /// Data came late because it was overtaken on the path.
     NetworkReordering,
-    /// The response ends with its connection: its last byte to the FIN or RST.
-    Close,
+    /// The server acknowledged the request and sent no response until the end.
+    UnfinishedUnanswered,
+    /// Data was sent again and again and never acknowledged, until the end: a black hole (RFC 2923, section 2.1).
+    UnfinishedUndelivered,
+    /// A message stopped before its end, and its sender sent nothing more until the end.
+    UnfinishedStopped,
     /// Time that the rules give no cause: please report it.
     Unexplained,
     /// Time about which this capture can show nothing: a direction, the path or bytes are missing.
@@ -162,6 +166,7 @@ impl Cause {
     pub const WORDS: &'static [&'static str] = &[
         "setup.handshake",
         "setup.syn_retransmission",
+        "setup.unanswered",
         "request.send",
         "server.think",
         "server.data_unavailable",
@@ -169,7 +174,6 @@ impl Cause {
         "client.think",
         "client.not_reading",
         "client.head_of_line",
-        "client.delayed_ack",
         "send_limited.slow_start",
         "send_limited.cwnd",
         "send_limited.receive_window",
@@ -188,13 +192,16 @@ impl Cause {
         "network.propagation",
         "network.queueing",
         "network.reordering",
-        "close",
+        "unfinished.unanswered",
+        "unfinished.undelivered",
+        "unfinished.stopped",
         "unexplained",
         "unobserved",
     ];
     pub const ALL: &'static [Cause] = &[
         Cause::SetupHandshake,
         Cause::SetupSynRetransmission,
+        Cause::SetupUnanswered,
         Cause::RequestSend,
         Cause::ServerThink,
         Cause::ServerDataUnavailable,
@@ -202,7 +209,6 @@ impl Cause {
         Cause::ClientThink,
         Cause::ClientNotReading,
         Cause::ClientHeadOfLine,
-        Cause::ClientDelayedAck,
         Cause::SendLimitedSlowStart,
         Cause::SendLimitedCwnd,
         Cause::SendLimitedReceiveWindow,
@@ -221,7 +227,9 @@ impl Cause {
         Cause::NetworkPropagation,
         Cause::NetworkQueueing,
         Cause::NetworkReordering,
-        Cause::Close,
+        Cause::UnfinishedUnanswered,
+        Cause::UnfinishedUndelivered,
+        Cause::UnfinishedStopped,
         Cause::Unexplained,
         Cause::Unobserved,
     ];
@@ -320,8 +328,10 @@ impl Direction {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Ending {
-    /// The SYN was answered by a RST: nobody listens there, or a firewall says so (RFC 9293, 3.10.7.1).
+    /// A SYN or SYN-ACK was sent again and never answered (RFC 6298, section 5.7).
     #[default]
+    Unconnected,
+    /// The SYN was answered by a RST: nobody listens there, or a firewall says so (RFC 9293, 3.10.7.1).
     Refused,
     /// The server closed or reset the connection before it had answered all requests on it.
     Unanswered,
@@ -332,12 +342,14 @@ pub enum Ending {
 }
 impl Ending {
     pub const WORDS: &'static [&'static str] = &[
+        "unconnected",
         "refused",
         "unanswered",
         "reset_in_response",
         "truncated_response",
     ];
     pub const ALL: &'static [Ending] = &[
+        Ending::Unconnected,
         Ending::Refused,
         Ending::Unanswered,
         Ending::ResetInResponse,
@@ -4183,9 +4195,9 @@ pub struct TransactionRow {
     pub last_ack_time: Option<i64>,
     /// Start: the SYN for what opened the connection, else the request's first byte, else the response's.
     pub start_time: i64,
-    /// End: the last byte that was seen; near the server, when the client has it.
+    /// End: the response's last byte at the client; of an unfinished transaction, the end of its connection or of the capture.
     pub end_time: i64,
-    /// From the end to the client's ACK of the response, which costs the user nothing.
+    /// From the end to the client's ACK of the response: in no wait.
     pub acked_after: Option<i64>,
     /// Start line and fields of the request.
     pub request_header_bytes: Option<u64>,
@@ -4938,6 +4950,10 @@ pub struct ProfileRow {
     pub send_buffer_bytes: Option<u64>,
     /// Segments sent again.
     pub retransmissions: u32,
+    /// Largest payload of a segment.
+    pub segment_max: u32,
+    /// Largest payload of a segment that was acknowledged.
+    pub acked_segment_max: u32,
 }
 /// Gathers [`ProfileRow`]s by column.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -4980,6 +4996,8 @@ pub struct ProfilesTable {
     send_buffer_bytes: Vec<u64>,
     send_buffer_bytes_validity: Vec<bool>,
     retransmissions: Vec<u32>,
+    segment_max: Vec<u32>,
+    acked_segment_max: Vec<u32>,
 }
 impl ProfilesTable {
     #[must_use]
@@ -5044,6 +5062,8 @@ impl ProfilesTable {
         self.send_buffer_bytes_validity
             .push(row.send_buffer_bytes.is_some());
         self.retransmissions.push(row.retransmissions);
+        self.segment_max.push(row.segment_max);
+        self.acked_segment_max.push(row.acked_segment_max);
     }
     #[must_use]
     pub fn into_columns(self) -> Columns {
@@ -5210,6 +5230,18 @@ impl ProfilesTable {
                     name: "retransmissions",
                     json_name: None,
                     values: Values::U32(self.retransmissions),
+                    validity: None,
+                },
+                Column {
+                    name: "segment_max",
+                    json_name: None,
+                    values: Values::U32(self.segment_max),
+                    validity: None,
+                },
+                Column {
+                    name: "acked_segment_max",
+                    json_name: None,
+                    values: Values::U32(self.acked_segment_max),
                     validity: None,
                 },
             ],
@@ -6108,7 +6140,7 @@ impl ExpectationsTable {
         }
     }
 }
-/// One row a flow that let its client down: refused, closed before all requests were answered, or cut off inside a response.
+/// One row a flow that let its client down: never set up, refused, closed before all requests were answered, or cut off inside a response.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EndingRow {
     /// Flow number.
@@ -6121,13 +6153,13 @@ pub struct EndingRow {
     pub method: Option<String>,
     /// Target of the request.
     pub target: Option<String>,
-    /// Frame of the request's first byte, else of the response's; of the SYN if refused.
+    /// Frame of the request's first byte, else of the response's; of the first SYN.
     pub first_frame: u64,
     /// Time of that frame.
     pub start: i64,
     /// First byte of the response that broke off.
     pub response_first_frame: Option<u64>,
-    /// FIN or RST that ended it.
+    /// FIN or RST that ended it; the last SYN or SYN-ACK of one never set up.
     pub close_frame: u64,
     /// Time of that.
     pub close_time: i64,

@@ -182,7 +182,7 @@ pub fn run(input: &[u8]) {
     }
 }
 
-fn views(tables: &mut BTreeMap<&'static str, Columns>) -> [View; 6] {
+fn views(tables: &mut BTreeMap<&'static str, Columns>) -> [View; 7] {
     [
         "flows",
         "transactions",

@@ -18,6 +18,7 @@ pub struct Close {
 pub struct Closing {
     pub by: ClosedBy,
     pub first: Option<Close>,
+    pub client: Option<Close>,
     pub server: Option<Close>,
     pub reset: Option<Close>,
     /// Time of the RST that ended it.
@@ -27,7 +28,9 @@ pub struct Closing {
 impl Closing {
     pub fn note(&mut self, close: Close) {
         self.first.get_or_insert(close);
-        if !close.by_client {
+        if close.by_client {
+            self.client.get_or_insert(close);
+        } else {
             self.server.get_or_insert(close);
         }
         if close.is_reset {

@@ -5,6 +5,7 @@ use trace_model::rows::{Direction, TransactionRow};
 use trace_model::Packet;
 
 use super::recover::span_of;
+use super::unacknowledged::Whole;
 use super::Flow;
 use crate::exchange::{is_notable, Details, Exchange, Noted};
 use crate::finished_message::FinishedMessage;
@@ -85,11 +86,17 @@ impl Flow {
                 tables.links.push(&row);
             }
         }
+        let is_whole =
+            |message: &Option<Box<Message>>| message.as_ref().is_some_and(|it| it.complete);
+        let whole = Whole {
+            request: is_whole(&transaction.request),
+            response: is_whole(&transaction.response),
+        };
         let row = transaction_row(self.id.number, index, transaction);
         if let Some((exchanges, noted)) = tables.exchanges.as_mut().zip(noted) {
             exchanges.extend(self.exchange(tables.last_frame, &row, noted));
         }
-        if let Some(oldest) = self.unacknowledged.push(row, request, response) {
+        if let Some(oldest) = self.unacknowledged.push((row, whole), request, response) {
             self.write(oldest, tables);
         }
     }

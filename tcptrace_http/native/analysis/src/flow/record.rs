@@ -2,13 +2,16 @@
 
 use std::collections::VecDeque;
 
-use tcptrace_attribution::{AckEvent, Connection, DataEvent, Extent, Facts, Moment, Profile, Wait};
+use tcptrace_attribution::{
+    AckEvent, Connection, DataEvent, Ended, Extent, Facts, Moment, Profile, Unfinished, Wait,
+};
 use tcptrace_path::Acknowledged;
 use tcptrace_tcp::{Class, Side};
-use trace_model::rows::{Cause, Direction, TransactionRow, WaitRow};
+use trace_model::rows::{Cause, Direction, Framing, TransactionRow, WaitRow};
 use trace_model::{flags, Packet, Segment};
 
-use super::unacknowledged::Waiting;
+use super::closing::Close;
+use super::unacknowledged::{Waiting, Whole};
 use super::Flow;
 use crate::asked::{Asked, Explained};
 use crate::host_pairs::{packet_bytes, PairView, IP_BYTES};
@@ -123,7 +126,9 @@ impl Flow {
             .full_behind(segment.header_bytes, segment.payload_bytes);
         let missing_before = self.half(side).missing_before;
         let is_second = side == Side::Second;
-        let Some(record) = self.record.as_mut().filter(|_| !self.carried.is_opaque) else {
+        // What is sent again behind a FIN shows what was not delivered.
+        let is_wanted = !self.carried.is_opaque || !self.unacknowledged.is_empty();
+        let Some(record) = self.record.as_mut().filter(|_| is_wanted) else {
             return;
         };
         let link = record.pair.link;
@@ -164,7 +169,8 @@ impl Flow {
             };
             record.connection.on_data(is_second, data);
         }
-        if let Some(ack) = ack {
+        // The window of a RST means nothing (RFC 9293, section 3.10.7.4).
+        if let Some(ack) = ack.filter(|_| !segment.has(flags::RST)) {
             let mut blocks = segment.options.sack.as_slice().iter();
             let ack = AckEvent {
                 time_ns: packet.time_ns,
@@ -225,10 +231,12 @@ impl Flow {
     pub(super) fn write(&mut self, transaction: Waiting, tables: &mut Tables) {
         let Waiting {
             mut row,
+            whole,
             request,
             response,
         } = transaction;
-        let facts = self.facts(&row, request, response);
+        let mut facts = self.facts(&row, request, response);
+        facts.unfinished = self.unfinished(&row, whole, &facts, tables.last_ns);
         if let Some(record) = self.record.as_mut() {
             let explained = record.connection.explain(&facts);
             if let Some(mut segment) = record.connection.take_asked() {
@@ -301,7 +309,47 @@ impl Flow {
             lacks_acks: [lacks_servers_acks, lacks_clients_acks],
             header_bytes: record.map_or(IP_BYTES, |it| it.header_bytes),
             probe_bytes: longer.bytes,
+            unfinished: None,
         }
+    }
+
+    /// A transaction whose client has not got all of the response, if the connection or the capture is over.
+    fn unfinished(
+        &self,
+        row: &TransactionRow,
+        whole: Whole,
+        facts: &Facts,
+        last_ns: i64,
+    ) -> Option<Unfinished> {
+        let is_had = whole.response && row.last_ack_time.is_some();
+        let is_over = self.server_half().has_ended;
+        if is_had || !is_over || row.response_framing == Some(Framing::Tunnel) {
+            return None;
+        }
+        let moment = |close: Close| Moment {
+            time_ns: close.mark.time_ns,
+            frame: close.mark.frame,
+        };
+        // A FIN that comes with the request only says that there are no more.
+        let round_trip_ns = facts.to_server_ns.saturating_add(facts.to_client_ns);
+        let asked_ns = facts.request.map_or(i64::MIN, |it| it.last.time_ns);
+        let gives_up = |close: &Close| {
+            close.is_reset || close.mark.time_ns > asked_ns.saturating_add(round_trip_ns)
+        };
+        let given_up = [self.closing.client.filter(gives_up), self.closing.reset];
+        let given_up = given_up.into_iter().flatten().map(moment);
+        let content_type = row.content_type.as_deref().unwrap_or_default();
+        Some(Unfinished {
+            request_is_whole: whole.request,
+            response_is_whole: whole.response,
+            has_interim: row.interim_responses > 0,
+            is_event_stream: content_type.starts_with("text/event-stream"),
+            ended: Ended {
+                by_server: self.closing.server.map(moment),
+                given_up: given_up.reduce(Moment::earlier),
+                capture_ns: last_ns.max(self.end_ns),
+            },
+        })
     }
 }
 
