@@ -57,7 +57,7 @@ JUDGED_COLUMNS: Final = {
         {
             *("flow", "index", "method", "target", "status", "server_software", "expects_continue", "pipelined"),
             *("request_frame", "request_last_frame", "response_first_frame", "interim_responses"),
-            *("request_time", "request_last_time", "response_first_time", "response_last_time", "last_ack_time"),
+            *("request_time", "request_last_time", "response_first_time", "response_last_time"),
             *("start_time", "end_time", "request_header_bytes", "request_body_bytes"),
             *("response_header_bytes", "response_wire_bytes"),
         }

@@ -150,8 +150,8 @@ def _with_elapsed(found: pl.LazyFrame, tables: Mapping[str, pl.DataFrame]) -> pl
     """The findings, and how long their transactions took; a detector of the whole capture says that itself."""
     import polars as pl
 
-    elapsed = pl.coalesce("last_ack_time", "response_last_time") - pl.coalesce(
-        "request_time", "response_first_time"
+    elapsed = pl.when(pl.col("response_last_time").is_not_null()).then(
+        pl.col("end_time") - pl.coalesce("request_time", "response_first_time")
     )
     transactions = (
         tables["transactions"]
