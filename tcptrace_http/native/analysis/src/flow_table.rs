@@ -1,9 +1,10 @@
 //! Finds the flow of a segment, and numbers flows as tshark numbers tcp.stream.
 //!
-//! Theory of operation. Flows live in 64 partitions by the hash of their endpoints, and each
-//! partition keeps its own limits: how many flows may be open, and how many that are over are still
-//! remembered. What one partition does never depends on another, so that a capture whose partitions
-//! are shared out to several threads gives the very rows that one thread gives.
+//! Theory of operation. There are limits: how many flows may be open, and how many that are over are
+//! still remembered. A capture is shared out to several threads by its host pairs, for what a flow waited
+//! for depends on what the pair's others have shown of the path, and on nothing else of another flow. So
+//! the rows are the very ones that one thread gives; as each share has its part of the limits, only what
+//! is given up or forgotten depends on their number.
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -16,22 +17,20 @@ use crate::ending_row::ending_row;
 use crate::flaws::flaws;
 use crate::flow::{Flow, Identity};
 use crate::flow_row::flow_row;
-use crate::host_pairs::HostPairs;
+use crate::host_pairs::{HostPairs, PAIRS_MAX};
 use crate::profile_row::profile_rows;
 use crate::same_packet::SamePackets;
 use crate::tables::Tables;
 
-/// A power of two, above the number of cores that a capture is worth sharing out to.
-const PARTITIONS: usize = 64;
 /// Flows that are over and still remembered, for what comes late: a FIN or RST sent again. A server
 /// that ends ten thousand connections a second has most of a second for that.
-const CLOSED_MAX: usize = 8192 / PARTITIONS;
+const CLOSED_MAX: usize = 8192;
 /// Flows that may be open. A server with more connections is rare; a flood of SYNs is not.
-const OPEN_MAX: usize = 131_072 / PARTITIONS;
+const OPEN_MAX: usize = 131_072;
 /// A queue of open flows that is shorter is not looked through for those that are over.
 const QUEUE_MIN: usize = 64;
 
-/// Which partitions are looked at: those whose number is `index` modulo `count`.
+/// Which flows are looked at: those of the host pairs whose hash is `index` modulo `count`.
 #[derive(Clone, Copy, Debug)]
 pub struct Share {
     pub index: usize,
@@ -45,13 +44,22 @@ impl Default for Share {
 }
 
 impl Share {
-    /// All partitions.
+    /// All flows.
     pub const WHOLE: Share = Share { index: 0, count: 1 };
-    /// A partition is not divided.
-    pub const COUNT_MAX: usize = PARTITIONS;
+    /// Above the number of cores that a capture is worth sharing out to.
+    pub const COUNT_MAX: usize = 64;
 
-    fn has(self, partition: usize) -> bool {
-        partition.checked_rem(self.count).unwrap_or(0) == self.index
+    fn has(self, key: &Key) -> bool {
+        if self.count == 1 {
+            return true;
+        }
+        let hash = usize::try_from(key.hosts_hash() >> 32).unwrap_or(0);
+        hash.checked_rem(self.count).unwrap_or(0) == self.index
+    }
+
+    /// This share's part of a limit.
+    fn part_of(self, most: usize) -> usize {
+        most.checked_div(self.count).unwrap_or(most)
     }
 }
 
@@ -64,8 +72,9 @@ struct Waiting {
     end_ns: i64,
 }
 
+/// The flows by what may yet be done with them.
 #[derive(Debug, Default)]
-struct Partition {
+struct Books {
     /// Oldest first. One that is over, or not at that place any more, is passed over.
     open: VecDeque<Waiting>,
     open_count: usize,
@@ -99,8 +108,8 @@ pub struct FlowTable {
     hosts: Hosts,
     free_places: Vec<usize>,
     /// Where the packet before went: packets come in trains.
-    last: Option<(Key, usize, usize)>,
-    partitions: Vec<Partition>,
+    last: Option<(Key, usize)>,
+    books: Books,
     next_number: u32,
     pairs: HostPairs,
 }
@@ -124,9 +133,9 @@ impl FlowTable {
             ending: Vec::new(),
             free_places: Vec::new(),
             last: None,
-            partitions: (0..PARTITIONS).map(|_| Partition::default()).collect(),
+            books: Books::default(),
             next_number: 0,
-            pairs: HostPairs::default(),
+            pairs: HostPairs::new(share.part_of(PAIRS_MAX)),
         }
     }
 
@@ -151,7 +160,7 @@ impl FlowTable {
             return;
         }
         let host_step = self.hosts.step(packet, segment);
-        let Some((place, partition)) = self.place_of(&key) else {
+        let Some(place) = self.place_of(&key) else {
             return;
         };
         let Some(slot) = self.flows.get_mut(place) else {
@@ -184,7 +193,7 @@ impl FlowTable {
             flow.reports.reuses_ports = true;
             finish(&mut before, tables);
             if !was_over {
-                self.close_one(partition);
+                self.close_one();
             }
             was_over = false;
         }
@@ -205,7 +214,7 @@ impl FlowTable {
                 number: flow.id.number,
                 end_ns: flow.end_ns,
             };
-            self.changed(partition, waiting, change, tables);
+            self.changed(waiting, change, tables);
         }
     }
 
@@ -252,19 +261,18 @@ impl FlowTable {
         self.flows.get_mut(place)?.as_deref_mut()
     }
 
-    /// The place and partition of the flow with that key, the place empty if there is no such flow
-    /// yet; None if the flow belongs to another share.
-    fn place_of(&mut self, key: &Key) -> Option<(usize, usize)> {
-        if let Some((last, place, partition)) = &self.last {
+    /// The place of the flow with that key, which is empty if there is no such flow yet; None if the flow
+    /// belongs to another share.
+    fn place_of(&mut self, key: &Key) -> Option<usize> {
+        if let Some((last, place)) = &self.last {
             if last == key {
-                return Some((*place, *partition));
+                return Some(*place);
             }
         }
-        let hash = key.hash();
-        let partition = usize::try_from(hash >> 32).unwrap_or(0) % PARTITIONS;
-        if !self.share.has(partition) {
+        if !self.share.has(key) {
             return None;
         }
+        let hash = key.hash();
         let flows = &mut self.flows;
         let key_at = |flows: &[Option<Box<Flow>>], place: usize| {
             flows
@@ -288,44 +296,34 @@ impl FlowTable {
                 place
             }
         };
-        self.last = Some((*key, place, partition));
-        Some((place, partition))
+        self.last = Some((*key, place));
+        Some(place)
     }
 
-    /// Keeps the partition's books after a flow was opened, ended, or both.
-    fn changed(&mut self, partition: usize, flow: Waiting, change: Change, tables: &mut Tables) {
-        let Some(books) = self.partitions.get_mut(partition) else {
-            return;
-        };
+    /// Keeps the books after a flow was opened, ended, or both.
+    fn changed(&mut self, flow: Waiting, change: Change, tables: &mut Tables) {
         if change.is_opened {
-            books.open_count = books.open_count.saturating_add(1);
+            self.books.open_count = self.books.open_count.saturating_add(1);
             if !change.is_queued {
-                books.open.push_back(flow);
+                self.books.open.push_back(flow);
             }
-            self.evict(partition, tables);
+            self.evict(tables);
         }
         if change.is_closed {
-            self.close_one(partition);
-            if let Some(books) = self.partitions.get_mut(partition) {
-                books.closed.push_back((flow.place, flow.number));
-            }
-            self.forget_closed(partition, tables);
+            self.close_one();
+            self.books.closed.push_back((flow.place, flow.number));
+            self.forget_closed(tables);
         }
     }
 
-    fn close_one(&mut self, partition: usize) {
-        if let Some(books) = self.partitions.get_mut(partition) {
-            books.open_count = books.open_count.saturating_sub(1);
-        }
+    fn close_one(&mut self) {
+        self.books.open_count = self.books.open_count.saturating_sub(1);
     }
 
     /// Forgets the flows that have been over the longest, beyond those that are remembered.
-    fn forget_closed(&mut self, partition: usize, tables: &mut Tables) {
-        while let Some(books) = self.partitions.get_mut(partition) {
-            if books.closed.len() <= CLOSED_MAX {
-                return;
-            }
-            let Some((place, number)) = books.closed.pop_front() else {
+    fn forget_closed(&mut self, tables: &mut Tables) {
+        while self.books.closed.len() > self.share.part_of(CLOSED_MAX) {
+            let Some((place, number)) = self.books.closed.pop_front() else {
                 return;
             };
             // One that was opened again, or whose ports were used again, is not over.
@@ -340,9 +338,10 @@ impl FlowTable {
 
     /// Ends open flows that have been idle, beyond those that may be open: second chance, in the
     /// order in which they came.
-    fn evict(&mut self, partition: usize, tables: &mut Tables) {
-        while let Some(books) = self.partitions.get_mut(partition) {
-            let is_full = books.open_count > OPEN_MAX;
+    fn evict(&mut self, tables: &mut Tables) {
+        loop {
+            let books = &mut self.books;
+            let is_full = books.open_count > self.share.part_of(OPEN_MAX);
             let entries_max = books.open_count.saturating_mul(2).max(QUEUE_MIN);
             if !is_full && books.open.len() <= entries_max {
                 return;
@@ -356,24 +355,23 @@ impl FlowTable {
             if flow.is_over() {
                 flow.is_queued = false;
             } else if is_full && flow.end_ns == oldest.end_ns {
-                self.evict_one(partition, oldest, tables);
+                self.evict_one(oldest, tables);
             } else {
                 let end_ns = flow.end_ns;
                 let entry = Waiting { end_ns, ..oldest };
-                if let Some(books) = self.partitions.get_mut(partition) {
-                    books.open.push_back(entry);
-                }
+                self.books.open.push_back(entry);
             }
         }
     }
 
-    fn evict_one(&mut self, partition: usize, flow: Waiting, tables: &mut Tables) {
+    fn evict_one(&mut self, flow: Waiting, tables: &mut Tables) {
+        let most = self.share.part_of(OPEN_MAX);
         let detail = format!(
-            "the flow was idle while more than {OPEN_MAX} flows of its partition were open, and was \
-             given up: what comes later on its ports counts as another flow"
+            "the flow was idle while more than {most} flows were open, and was given up: what comes \
+             later on its ports counts as another flow"
         );
         tables.anomaly(AnomalyKind::LimitReached, None, flow.number, detail);
-        self.close_one(partition);
+        self.close_one();
         self.remove(flow.place, tables);
     }
 

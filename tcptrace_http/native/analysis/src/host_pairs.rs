@@ -9,7 +9,7 @@ use trace_model::{Packet, Segment};
 use crate::flow::Flow;
 
 /// Pairs that are remembered; a scan of a network must not cost memory.
-const PAIRS_MAX: usize = 65_536;
+pub const PAIRS_MAX: usize = 65_536;
 /// Bytes of an IPv4 header without options.
 pub const IP_BYTES: u32 = 20;
 
@@ -34,12 +34,22 @@ pub struct PairView {
 }
 
 /// All host pairs, by their addresses.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct HostPairs {
     pairs: HashMap<(u128, u128), HostPair>,
+    most: usize,
 }
 
 impl HostPairs {
+    /// So many are remembered at most.
+    #[must_use]
+    pub fn new(most: usize) -> Self {
+        HostPairs {
+            pairs: HashMap::new(),
+            most,
+        }
+    }
+
     /// A segment of `flow` passes, which is told what its hosts have shown. Of the lower host's packets the direction is
     /// the first.
     pub fn on_segment(
@@ -49,7 +59,7 @@ impl HostPairs {
         packet: &Packet<'_>,
         segment: &Segment<'_>,
     ) {
-        if self.pairs.len() >= PAIRS_MAX {
+        if self.pairs.len() >= self.most {
             self.pairs.clear();
         }
         flow.begin_record(segment);

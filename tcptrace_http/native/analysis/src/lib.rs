@@ -12,8 +12,8 @@
 //! Finished transactions are handed on as [`exchange`]s, which [`objects`] judges over all flows.
 //!
 //! Rows leave through [`tables`] as soon as they are final. What flows keep for later is bounded
-//! together ([`held`]), and so are the rows ([`bounded`]); the flow table is in partitions that several
-//! analyzers can share ([`Share`]).
+//! together ([`held`]), and so are the rows ([`bounded`]); several analyzers can share the host pairs of a
+//! capture ([`Share`]).
 
 #![forbid(unsafe_code)]
 

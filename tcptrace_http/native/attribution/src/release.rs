@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use tcptrace_path::receiver::{is_acked_at_once, kind_of, AckKind};
-use tcptrace_path::Route;
+use tcptrace_path::{Route, TOLERANCE_MIN_NS};
 
 use crate::bound::Short;
 use crate::causes::Constraint;
@@ -133,11 +133,12 @@ impl Acks {
         self.outstanding.push_back(segment);
     }
 
-    /// The acknowledgment whose answer is nearest to `pass_ns`, within the tolerance, and that before it.
+    /// The acknowledgment whose answer is nearest to `pass_ns`, within the tolerance, and that before it. Of several that came
+    /// together the first one released what had stopped.
     pub(crate) fn answered(
         &self,
         pass_ns: i64,
-        floor_ns: i64,
+        (since_ns, floor_ns): (i64, i64),
         packet_bytes: u32,
         route: &Route,
     ) -> Option<(Ack, Option<Ack>)> {
@@ -157,7 +158,14 @@ impl Acks {
                 best = Some((off_ns, place));
             }
         }
-        let (_, place) = best?;
+        let (_, nearest) = best?;
+        let nearest_ns = self.came.get(nearest)?.time_ns;
+        let together = self.came.iter().take(nearest).rev();
+        let together = together.take_while(|it| {
+            let answer_ns = route.answer_ns(it.time_ns, it.packet_bytes, packet_bytes);
+            nearest_ns.saturating_sub(it.time_ns) <= TOLERANCE_MIN_NS && answer_ns > since_ns
+        });
+        let place = nearest.saturating_sub(together.count());
         let ack = *self.came.get(place)?;
         let before = place.checked_sub(1).and_then(|at| self.came.get(at));
         Some((ack, before.copied()))

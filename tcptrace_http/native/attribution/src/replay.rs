@@ -106,7 +106,12 @@ impl Timing {
         let (pass_ns, bytes) = (data.time_ns, data.packet_bytes);
         match (self.is_late, self.is_queued) {
             (false, _) => None,
-            (true, false) => sender.acks.answered(pass_ns, self.floor_ns, bytes, route),
+            (true, false) => {
+                let since_ns = self.pass_before_ns;
+                sender
+                    .acks
+                    .answered(pass_ns, (since_ns, self.floor_ns), bytes, route)
+            }
             (true, true) => {
                 let since_ns = data.link_busy_since_ns.max(self.pass_before_ns);
                 sender.acks.answered_since(since_ns, pass_ns, bytes, route)
@@ -242,7 +247,9 @@ impl<'a> Replay<'a> {
             .release(data.frame, waited.release, &self.state.sender, self.route);
         let is_short = data.end.saturating_sub(data.start) < data.full_bytes;
         let is_unreleased = waited.release.is_none() && waited.repair.is_none();
-        let is_corked = timing.is_late && is_short && is_unreleased && {
+        // Behind the peer's data, or a short segment, nothing was held to be filled.
+        let may_be_corked = self.state.sender.may_be_corked(data);
+        let is_corked = timing.is_late && is_short && is_unreleased && may_be_corked && {
             let waited_ns = data.time_ns.saturating_sub(timing.pass_before_ns);
             let round_trip_ns = self.route.round_trip_ns();
             self.state.sender.cork.on_hold(waited_ns, round_trip_ns)

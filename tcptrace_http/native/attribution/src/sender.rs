@@ -146,6 +146,7 @@ impl Sender {
             let leaves_idle = answered.is_some_and(|(ack, _)| ack.ack >= self.snd_nxt);
             self.run_began_idle = was_idle || leaves_idle;
         }
+        self.note_behind_short(candidate, release.as_ref(), is_late && answered.is_none());
         self.nagle
             .on_send(candidate, self.snd_una, &mut self.run_began_idle);
         let flight = data.end.saturating_sub(self.snd_una);
@@ -162,6 +163,28 @@ impl Sender {
         self.learnt.on_flight(shown, data.full_bytes, is_first);
         self.note_kept_window(flight);
         release
+    }
+
+    /// Whether a cork may hold a segment: it is behind a full one, and the peer has only acknowledged since.
+    pub(crate) fn may_be_corked(&self, data: &DataEvent) -> bool {
+        let is_behind_short = self.nagle.last_short_end() >= data.start;
+        let follows_ack = self.last_ack.is_some_and(|it| it.payload_bytes == 0);
+        follows_ack && !is_behind_short
+    }
+
+    /// A short segment behind a short one shows whether it waited for the acknowledgment of that. What begins a message
+    /// behind the peer's data is none of them.
+    fn note_behind_short(
+        &mut self,
+        candidate: Candidate,
+        release: Option<&Release>,
+        is_written_later: bool,
+    ) {
+        let is_released = release.is_some_and(|it| it.constraint == Constraint::Nagle);
+        let follows_ack = self.last_ack.is_some_and(|it| it.payload_bytes == 0);
+        if candidate.is_short && (is_released || (is_written_later && follows_ack)) {
+            self.nagle.on_behind_short(is_released);
+        }
     }
 
     /// An idle period threw nothing away if as much is in flight as before it, and none of that is acknowledged.
@@ -236,7 +259,7 @@ impl Sender {
         };
         if is_nagle {
             found.constraint = Constraint::Nagle;
-            found.is_tied = !has_room || !candidate.is_short;
+            found.is_tied = !has_room || !candidate.is_short || self.nagle.follows_writes();
             let held = match hold {
                 Hold::BehindAny => &mut self.learnt.held_behind_full,
                 _ => &mut self.learnt.held_behind_short,

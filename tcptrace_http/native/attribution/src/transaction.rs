@@ -209,7 +209,10 @@ impl Server<'_> {
             self.came.time_ns.saturating_sub(since_ns)
         });
         let behind_ns = size_ns.saturating_add(repair_ns).saturating_add(path_ns);
+        // An answer waits for its question last; what an earlier acknowledgment released was there before.
+        let asked = self.exchange.request.map_or(0, |it| it.last.frame);
         let held = self.opening.and_then(|it| it.held);
+        let held = held.filter(|(_, by)| by.released_by.is_none_or(|frame| frame >= asked));
         match held {
             Some((cause, by)) if cause != Cause::ServerDataUnavailable => {
                 partition.before((behind_ns, came), cause, Some(by), INFERRED);

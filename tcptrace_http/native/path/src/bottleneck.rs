@@ -10,7 +10,7 @@ const SAME_SHARE: u64 = 24;
 /// Pairs that confirm a candidate.
 const CONFIRMED: u32 = 2;
 /// A packet that is smaller is mostly headers, and its gap mostly jitter.
-const PACKET_BYTES_MIN: u32 = 200;
+pub(crate) const PACKET_BYTES_MIN: u32 = 200;
 /// Packets whose lengths differ by such a part show whether their time is in proportion.
 const LENGTHS_SHARE: u32 = 4;
 const PICOSECONDS: i64 = 1000;

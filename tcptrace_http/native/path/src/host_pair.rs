@@ -1,5 +1,6 @@
 //! What all connections between two hosts share: their path, and what a sender keeps per host (RFC 2140).
 
+use crate::bottleneck::PACKET_BYTES_MIN;
 use crate::bursts::Bursts;
 use crate::receiver::DELAY_MIN_NS;
 use crate::{Bottleneck, Serialization};
@@ -51,6 +52,7 @@ struct Direction {
     bursts: Bursts,
     /// The packet before: when it passed.
     last_ns: Option<i64>,
+    last_bytes: u32,
     /// Since when packets have followed each other as fast as the link allows.
     busy_since_ns: i64,
     /// When the link behind the capture has carried all that passed.
@@ -100,7 +102,10 @@ impl HostPair {
         if gap_ns > busy_ns {
             direction.busy_since_ns = time_ns.saturating_sub(service_ns);
         }
-        if let Some(before) = before_ns {
+        // What follows a bare acknowledgment is an answer of its own.
+        let was_data =
+            std::mem::replace(&mut direction.last_bytes, packet_bytes) >= PACKET_BYTES_MIN;
+        if let Some(before) = before_ns.filter(|_| was_data) {
             // An application writes full packets by chance only; a link carries them one after the other.
             let is_full = packet_bytes >= FULL_BYTES_MIN;
             let may_be_answer = !is_full

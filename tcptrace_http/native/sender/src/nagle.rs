@@ -12,6 +12,9 @@ pub struct Nagle {
     refutes_minshall: bool,
     /// It sent a short segment while anything was outstanding.
     refutes_rfc896: bool,
+    /// Short segments that left when an acknowledgment released them, and those that came later than theirs.
+    released: u32,
+    written_later: u32,
 }
 
 /// The variants of the algorithm.
@@ -74,6 +77,29 @@ impl Nagle {
     pub fn releasing_ack(&self, segment: Candidate) -> Option<i64> {
         let is_held = segment.is_short && !segment.has_fin && !self.refutes_minshall;
         is_held.then_some(self.last_short_end)
+    }
+
+    /// End of the last segment that was less than full.
+    #[must_use]
+    pub fn last_short_end(&self) -> i64 {
+        self.last_short_end
+    }
+
+    /// A short segment behind a short one left, as soon as that was acknowledged or later.
+    pub fn on_behind_short(&mut self, is_released: bool) {
+        let count = if is_released {
+            &mut self.released
+        } else {
+            &mut self.written_later
+        };
+        *count = count.saturating_add(1);
+    }
+
+    /// Whether the sender's segments follow its writes more often than acknowledgments: one that follows an acknowledgment
+    /// then does so by chance, as likely as not.
+    #[must_use]
+    pub fn follows_writes(&self) -> bool {
+        self.written_later > self.released
     }
 
     /// How surely the algorithm held a short segment until the acknowledgment came that moved `snd_una` from `before`

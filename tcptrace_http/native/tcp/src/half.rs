@@ -129,6 +129,12 @@ impl Half {
         ack.unwrapped(initial, self.next.max(self.acked))
     }
 
+    /// The same, if the initial number is known, without fixing it.
+    #[must_use]
+    pub fn known_offset_of_ack(&self, ack: SeqNumber) -> Option<i64> {
+        Some(ack.unwrapped(self.initial?, self.next.max(self.acked)))
+    }
+
     /// Offsets of the edges of SACK blocks for this direction's data; 0 for those before the initial number.
     pub fn offsets_of_sack(&self, blocks: &SackBlocks) -> Vec<u64> {
         let Some(initial) = self.initial else {

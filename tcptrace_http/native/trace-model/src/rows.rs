@@ -4183,8 +4183,10 @@ pub struct TransactionRow {
     pub last_ack_time: Option<i64>,
     /// Start: the SYN for what opened the connection, else the request's first byte, else the response's.
     pub start_time: i64,
-    /// End: the last ACK of the response, else the last byte that was seen.
+    /// End: the last byte that was seen; near the server, when the client has it.
     pub end_time: i64,
+    /// From the end to the client's ACK of the response: time of no user, in no wait.
+    pub acked_after: Option<i64>,
     /// Start line and fields of the request.
     pub request_header_bytes: Option<u64>,
     /// Body of the request, framing removed.
@@ -4283,6 +4285,8 @@ pub struct TransactionsTable {
     last_ack_time_validity: Vec<bool>,
     start_time: Vec<i64>,
     end_time: Vec<i64>,
+    acked_after: Vec<i64>,
+    acked_after_validity: Vec<bool>,
     request_header_bytes: Vec<u64>,
     request_header_bytes_validity: Vec<bool>,
     request_body_bytes: Vec<u64>,
@@ -4398,6 +4402,8 @@ impl TransactionsTable {
             .push(row.last_ack_time.is_some());
         self.start_time.push(row.start_time);
         self.end_time.push(row.end_time);
+        self.acked_after.push(row.acked_after.unwrap_or_default());
+        self.acked_after_validity.push(row.acked_after.is_some());
         self.request_header_bytes
             .push(row.request_header_bytes.unwrap_or_default());
         self.request_header_bytes_validity
@@ -4598,6 +4604,12 @@ impl TransactionsTable {
                     json_name: Some("end_time_ns"),
                     values: Values::Time(self.end_time),
                     validity: None,
+                },
+                Column {
+                    name: "acked_after",
+                    json_name: None,
+                    values: Values::Duration(self.acked_after),
+                    validity: Some(self.acked_after_validity),
                 },
                 Column {
                     name: "request_header_bytes",

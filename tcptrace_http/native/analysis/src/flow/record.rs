@@ -189,8 +189,10 @@ impl Flow {
 
     /// The newest segment that an acknowledgment of `side` covers, if it covers it exactly.
     pub fn newly_acked(&mut self, side: Side, segment: &Segment<'_>) -> Option<Acknowledged> {
-        let (_, peer) = self.halves(side);
-        let ack = peer.offset_of_ack(segment.ack);
+        if !segment.has(flags::ACK) {
+            return None;
+        }
+        let ack = self.half(side.other()).known_offset_of_ack(segment.ack)?;
         let record = self.record.as_mut()?;
         let mut newest = None;
         let sent = &mut record.sent(side.other()).outstanding;
@@ -198,7 +200,7 @@ impl Flow {
             newest = (it.end == ack).then_some(it.packet);
             sent.pop_front();
         }
-        newest.filter(|_| segment.has(flags::ACK))
+        newest
     }
 
     /// Gives the record back, and keeps what it has shown.
@@ -257,6 +259,9 @@ impl Flow {
                 });
             }
         }
+        row.acked_after = row
+            .last_ack_time
+            .map(|acked| acked.saturating_sub(row.end_time).max(0));
         tables.transactions.push(&row);
     }
 
