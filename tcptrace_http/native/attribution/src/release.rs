@@ -155,9 +155,8 @@ impl Acks {
         pass_ns: i64,
         (since_ns, floor_ns): (i64, i64),
         packet_bytes: u32,
-        route: &Route,
+        (route, tolerance_ns): (&Route, i64),
     ) -> Option<(Ack, Option<Ack>)> {
-        let tolerance_ns = route.tolerance_ns();
         let unknown_ns = route.unknown_ns(packet_bytes);
         let mut best: Option<(i64, usize)> = None;
         for (place, ack) in self.came.iter().enumerate().rev() {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use tcptrace_path::{Place, Route};
+use tcptrace_path::{Place, Route, TOLERANCE_MAX_NS};
 use tcptrace_sender::timers::{Repair, PROBE_MIN_NS};
 
 use crate::delivery::{Delivered, Receiver};
@@ -107,10 +107,17 @@ impl Timing {
         match (self.is_late, self.is_queued) {
             (false, _) => None,
             (true, false) => {
-                let since_ns = self.pass_before_ns;
-                sender
-                    .acks
-                    .answered(pass_ns, (since_ns, self.floor_ns), bytes, route)
+                let since_ns = (self.pass_before_ns, self.floor_ns);
+                let within = |tolerance_ns| {
+                    sender
+                        .acks
+                        .answered(pass_ns, since_ns, bytes, (route, tolerance_ns))
+                };
+                // Of a sender that is known to hold what is short, a host's scheduling makes some answers later.
+                let may_be_later = sender.nagle.is_known_to_hold()
+                    && data.end.saturating_sub(data.start) < data.full_bytes;
+                within(route.tolerance_ns())
+                    .or_else(|| within(TOLERANCE_MAX_NS).filter(|_| may_be_later))
             }
             (true, true) => {
                 let since_ns = data.link_busy_since_ns.max(self.pass_before_ns);

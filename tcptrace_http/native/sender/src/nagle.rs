@@ -3,6 +3,9 @@
 //! RFC 896 (RFC 1122, section 4.2.3.4): until all is. Minshall (Linux, tcp_minshall_check): until the last short
 //! segment is. A short segment that left earlier refutes a variant, for good.
 
+/// So many holds are no chance.
+const HOLDS_MIN: u32 = 3;
+
 /// What a sender has shown of Nagle's algorithm, and which short segments are outstanding.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Nagle {
@@ -93,6 +96,12 @@ impl Nagle {
             &mut self.written_later
         };
         *count = count.saturating_add(1);
+    }
+
+    /// Whether acknowledgments have released its short segments often, and it wrote none later than they did.
+    #[must_use]
+    pub fn is_known_to_hold(&self) -> bool {
+        self.released >= HOLDS_MIN && !self.follows_writes()
     }
 
     /// Whether the sender's segments follow its writes more often than acknowledgments: one that follows an acknowledgment
