@@ -80,7 +80,7 @@ def find(tables: Mapping[str, pl.DataFrame], *, silence_min: timedelta = SILENCE
             )
         )
         .when(is_full & (through == 0))
-        .then(pl.format("all copies are full segments of {} bytes, and no smaller one was tried", "bytes"))
+        .then(pl.format("all copies are full segments of {} bytes, and nothing was ever acknowledged", "bytes"))
         .when(pl.col("bytes") > 0)
         .then(pl.format("the smallest copy has {} bytes", "bytes"))
         .otherwise(pl.lit("its receiver reported the hole and it was never filled"))
