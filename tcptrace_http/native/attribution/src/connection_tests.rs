@@ -27,6 +27,7 @@ fn data(time_ms: i64, frame: u64, (start, end): (i64, i64)) -> DataEvent {
         end,
         full_bytes: FULL,
         packet_bytes: u32::try_from(end - start + 40).unwrap(),
+        link_busy_since_ns: ms(time_ms),
         ..DataEvent::default()
     }
 }
