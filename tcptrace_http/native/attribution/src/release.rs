@@ -167,7 +167,9 @@ impl Acks {
             if late_ns > tolerance_ns.saturating_add(unknown_ns) {
                 break;
             }
-            let off_ns = late_ns.saturating_sub(unknown_ns).max(-late_ns).max(0);
+            // The least round trip that was seen still holds what a host took to answer it.
+            let early_ns = (-late_ns).saturating_sub(route.host_ns());
+            let off_ns = late_ns.saturating_sub(unknown_ns).max(early_ns).max(0);
             if off_ns <= tolerance_ns && best.is_none_or(|(least_ns, _)| off_ns < least_ns) {
                 best = Some((off_ns, place));
             }

@@ -229,6 +229,7 @@ impl<'a> Replay<'a> {
     /// Acknowledgments reach the sender in time for a segment that passes at `time_ns`.
     fn take_acks(&mut self, time_ns: i64) {
         let slack_ns = self.route.tolerance_ns() / 4;
+        let slack_ns = slack_ns.max(self.route.host_ns());
         let by_ns = time_ns.saturating_add(slack_ns);
         let sender = &mut self.state.sender;
         while let Some(ack) = sender.acks.next_by(by_ns) {

@@ -2,6 +2,9 @@
 
 use crate::{tolerance_ns, Serialization};
 
+/// A host's time to answer that a round trip may hold.
+const HOST_MAX_NS: i64 = 400_000;
+
 /// A packet without options and payload.
 pub const LEAST_BYTES: u32 = 40;
 
@@ -80,6 +83,13 @@ impl Route {
             (Place::Receiver, Some(most)) if !self.link.is_known() => most.time_ns(packet_bytes),
             _ => 0,
         }
+    }
+
+    /// What hosts may have taken of the round trip to the sender to answer: half of it, and no more than they are seen to
+    /// (research: real-kernel, a SYN or a request is answered later than an ACK).
+    #[must_use]
+    pub fn host_ns(&self) -> i64 {
+        (self.to_sender_ns.saturating_mul(3) / 4).min(HOST_MAX_NS)
     }
 
     /// How far an answer may be from its prediction.
