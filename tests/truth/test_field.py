@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,6 @@ from truth.wire import Flow, Packet, read_flows
 if TYPE_CHECKING:
     from pathlib import Path
 
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces and TAP devices need root")
 SCENARIOS = {scenario.name: scenario for scenario in all_scenarios()}
 FEW = Client(transactions=4)
 IMPATIENT = Client(transactions=3, timeout_seconds=1.5)
@@ -38,7 +36,6 @@ def sent(flows: list[Flow]) -> list[Packet]:
     return [packet for flow in flows for packet in flow.data(by_client=False)]
 
 
-@needs_root
 def test_a_pause_of_a_server_with_tcp_nodelay_is_on_the_wire_and_nothing_is_held(tmp_path):
     sidecar, flows = made("sleeping_nodelay_38", tmp_path, client=FEW)["server"]
     head, body = sent(flows)[:2]
@@ -48,7 +45,6 @@ def test_a_pause_of_a_server_with_tcp_nodelay_is_on_the_wire_and_nothing_is_held
     assert {"tail-loss", "zero-window", "unanswered-request"} <= set(sidecar["never"])
 
 
-@needs_root
 def test_what_nagles_algorithm_holds_leaves_with_the_ack_long_after_its_write(tmp_path):
     server = Server(plans=((Write(220), Write(900, 5)),), nodelay=False)
     sidecar, flows = made("sleeping_nagle_5", tmp_path, client=FEW, server=server)["server"]
@@ -66,7 +62,6 @@ def test_what_nagles_algorithm_holds_leaves_with_the_ack_long_after_its_write(tm
     assert any(set(place["any_of"]) == set(NAGLE) for place in sidecar["must"])
 
 
-@needs_root
 def test_full_segments_are_sent_again_and_again_into_a_black_hole(tmp_path):
     server = Server(plans=((Write(700),), (Write(3220),)))
     captures = made("black_hole_path_mtu_3220_closed", tmp_path, client=IMPATIENT, server=server)
@@ -78,7 +73,6 @@ def test_full_segments_are_sent_again_and_again_into_a_black_hole(tmp_path):
     assert [place["any_of"] for place in sidecar["must"]] == [["undelivered-data"]]
 
 
-@needs_root
 def test_a_silent_server_acknowledges_the_request_and_sends_nothing(tmp_path):
     server = Server(stops_at=(1, 0))
     sidecar, (flow,) = made("hang_silent_2", tmp_path, client=IMPATIENT, server=server)["client"]
@@ -89,7 +83,6 @@ def test_a_silent_server_acknowledges_the_request_and_sends_nothing(tmp_path):
     assert [place["any_of"] for place in sidecar["must"]] == [["unanswered-request"]]
 
 
-@needs_root
 def test_a_router_sees_every_packet_twice(tmp_path):
     sidecar, (flow,) = made("routed_split_nagle_far_client", tmp_path, client=FEW)["any"]
     copies = Counter((p.from_client, p.seq, p.ack, p.flags, p.payload_bytes, p.window) for p in flow.packets)
@@ -98,7 +91,6 @@ def test_a_router_sees_every_packet_twice(tmp_path):
     assert "spurious-retransmission" in sidecar["never"]
 
 
-@needs_root
 @pytest.mark.parametrize("proxy", ["nginx_off_on", "haproxy_no_delay"])
 def test_both_legs_of_a_proxy_are_in_one_capture_and_only_its_upstream_is_held(proxy, tmp_path):
     captures = made(f"proxied_{proxy}_split", tmp_path, client=FEW)
@@ -110,7 +102,6 @@ def test_both_legs_of_a_proxy_are_in_one_capture_and_only_its_upstream_is_held(p
     assert captures["client"][0]["holds"] == []
 
 
-@needs_root
 def test_an_upload_through_a_small_send_buffer_is_limited_by_it(tmp_path):
     client = dataclasses.replace(SCENARIOS["upload_send_buffer_8192_100k"].client, transactions=2)
     sidecar, (flow,) = made("upload_send_buffer_8192_100k", tmp_path, client=client)["client"]
