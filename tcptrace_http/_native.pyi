@@ -23,6 +23,54 @@ class ProvenanceFields(TypedDict):
     link_types: list[str]
     bytes_read: int
 
+# A segment that was asked for; times are nanoseconds since the epoch.
+@type_check_only
+class ReleaseFields(TypedDict):
+    constraint: str
+    state: Literal["open", "released", "not_shown", "exempt", "unknown"]
+    time_ns: int | None
+    released_by: int | None
+    ack_delay_ns: int | None
+
+@type_check_only
+class BindingFields(TypedDict):
+    constraint: str
+    cause: str
+    start_ns: int
+    end_ns: int
+    released_by: int | None
+    confidence: float
+
+@type_check_only
+class SenderFields(TypedDict):
+    mss: int
+    round_trip_ns: int
+    round_trip_to_sender_ns: int
+    round_trip_to_receiver_ns: int
+    tolerance_ns: int
+    link_rate: int | None
+    nagle: str
+    flight_bytes: int
+    shown_window_bytes: int
+
+@type_check_only
+class SegmentFields(TypedDict):
+    transaction: int
+    direction: Literal["client_to_server", "server_to_client"]
+    time_ns: int
+    offset: int
+    bytes: int
+    releases: list[ReleaseFields]
+    binding: BindingFields | None
+    profile: SenderFields
+
+@type_check_only
+class AskedFields(TypedDict):
+    is_captured: bool
+    payload_bytes: int | None
+    flow: int | None
+    explained: SegmentFields | None
+
 @final
 class ArrowTable:
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
@@ -74,10 +122,13 @@ class Analyzer:
         others: bool = True,
         block_rows: int = ...,
         threads: int = 1,
+        asked_frame: int | None = None,
+        follows: bool = False,
     ) -> Self: ...
     def feed(self, chunk: bytes | bytearray | memoryview) -> None: ...
     def finish(self, rows: int | None = None) -> bool: ...
     def pending_rows(self) -> int: ...
     def take(self) -> Rows: ...
     def take_block(self, name: str) -> ArrowTable | None: ...
+    def asked(self) -> AskedFields | None: ...
     def provenance(self) -> ProvenanceFields: ...

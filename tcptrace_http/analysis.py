@@ -11,8 +11,16 @@ from __future__ import annotations
 import sys
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from tcptrace_http.candidates import (
+    CANDIDATE_TABLES,
+    CANDIDATE_WAITS_NS,
+    GATHERED_COLUMNS,
+    HOP_COLUMNS,
+    JUDGED_COLUMNS,
+    OF_OBJECTS,
+)
 from tcptrace_http.capture import ROWS_IN_A_BATCH, anomalies_of, batches, decode
 from tcptrace_http.schema import ON_REQUEST, TABLES
 from tcptrace_http.trace import empty_frame, frame_of
@@ -31,98 +39,7 @@ if TYPE_CHECKING:
     from tcptrace_http.trace import Provenance
     from tcptrace_http.views import FlowView, TransactionView
 
-__all__ = ["CANDIDATE_TABLES", "Analysis", "analyze", "analyze_in_batches", "in_parts"]
-
-#: The tables whose rows may become findings; and those that are looked up for them.
-CANDIDATE_TABLES: Final = (
-    *("pauses", "flights", "segmentation", "endings", "recoveries", "queues"),
-    *("bodies", "redirects", "expectations"),
-    "flaws",
-)
-#: Waits of a transaction that are candidates if they are so long together: less is no finding of ``slow-server``
-#: nor of ``receive-window-limit``, ``slow-start-restart``, ``small-send-buffer`` or ``nagle-hold``.
-CANDIDATE_WAITS_NS: Final = {
-    "server.think": 20_000_000,
-    "send_limited.receive_window": 20_000_000,
-    "stall.slow_start_restart": 4_000_000,
-    "stall.nagle_hold": 2_000_000,
-    "send_limited.send_buffer": 5_000_000,
-}
-#: Of these the detectors that look over several flows want all.
-LOSS_WAITS: Final = ("stall.retransmission_timeout", "stall.tail_loss", "stall.fast_recovery")
-#: Candidates whose findings read no waits of their flows, and which most flows of a capture may have.
-_OF_OBJECTS: Final = ("bodies", "redirects")
-#: The columns of the tables of facts that detectors of flows read of flows with candidates: most flows have none,
-#: and most columns are for people.
-JUDGED_COLUMNS: Final = {
-    "flows": frozenset(
-        {
-            *("flow", "client", "server", "server_port", "has_syn", "segment_bytes", "client_window_scale"),
-            *("initial_rtt", "server_path_rtt", "client_path_rtt", "observation_point", "is_http"),
-            *("nagle_disproofs", "client_nagle_disproofs"),
-        }
-    ),
-    "transactions": frozenset(
-        {
-            *("flow", "index", "method", "target", "status", "server_software", "expects_continue", "pipelined"),
-            *("request_frame", "request_last_frame", "response_first_frame", "interim_responses"),
-            *("request_time", "request_last_time", "response_first_time", "response_last_time", "last_ack_time"),
-            *("start_time", "end_time", "request_header_bytes", "request_body_bytes", "response_wire_bytes"),
-        }
-    ),
-}
-#: The same of the detectors that look over several flows, which take them of all flows.
-GATHERED_COLUMNS: Final = {
-    "flows": frozenset(
-        {
-            *("flow", "client", "server", "server_port", "first_frame", "start", "end", "client_packets"),
-            *(
-                "server_packets",
-                "server_retransmissions",
-                "server_gap_bytes",
-                "has_syn",
-                "initial_rtt",
-                "closed_by",
-            ),
-            *("transactions", "first_request_time", "last_response_time", "request_persists", "response_persists"),
-            *("close_time", "close_frame", "largest_window_segments", "server_loss_time"),
-        }
-    ),
-    "transactions": frozenset({"flow", "index", "method", "target", "request_frame", "request_time"}),
-}
-#: The columns of which hops are told, and their waits.
-HOP_COLUMNS: Final = {
-    "flows": frozenset({"flow", "client", "server", "server_port", "observation_point"}),
-    "transactions": frozenset(
-        {
-            *("flow", "index", "method", "target", "host", "request_body_bytes", "response_body_bytes"),
-            *("request_time", "request_last_time", "response_first_time", "response_last_time", "end_time"),
-            "body_digest",
-        }
-    ),
-}
-#: By which columns a row of a table belongs to a transaction; only to a flow where it has one name.
-_KEYS: Final = {
-    "flows": ("flow",),
-    "segments": ("flow",),
-    "transactions": ("flow", "index"),
-    "links": ("flow", "transaction"),
-    "pauses": ("flow", "transaction"),
-    "flights": ("flow", "transaction"),
-    "bodies": ("flow", "transaction"),
-    "redirects": ("flow", "transaction"),
-    "expectations": ("flow", "transaction"),
-    "endings": ("flow", "transaction"),
-    "flaws": ("flow",),
-    "segmentation": ("flow", "transaction"),
-    "recoveries": ("flow", "transaction"),
-    "queues": ("flow", "transaction"),
-    "waits": ("flow", "transaction"),
-    "hops": ("flow", "transaction"),
-    "retrieval_transactions": ("flow", "transaction"),
-    "critical_path": ("flow", "transaction"),
-    "findings": ("flow", "transaction"),
-}
+__all__ = ["Analysis", "analyze", "analyze_in_batches", "in_parts"]
 
 
 class Analysis:
@@ -176,14 +93,9 @@ class Analysis:
         return self._native("links")
 
     @cached_property
-    def pauses(self) -> pl.DataFrame:
-        """One row a pause inside a message."""
-        return self._native("pauses")
-
-    @cached_property
-    def flights(self) -> pl.DataFrame:
-        """One row a response that begins its flow, follows an idle period, or came in steady flights."""
-        return self._native("flights")
+    def profiles(self) -> pl.DataFrame:
+        """One row per flow and direction: what was learnt of its sender and its path."""
+        return self._native("profiles")
 
     @cached_property
     def endings(self) -> pl.DataFrame:
@@ -241,8 +153,7 @@ class Analysis:
     def _waiting_flows(self) -> set[int]:
         """The flows whose waits may be findings by themselves, or the time in a pipeline."""
         rows = self._decoded.rows
-        waited = rows.flows_that_waited(CANDIDATE_WAITS_NS | dict.fromkeys(LOSS_WAITS, 0))
-        return waited | rows.flows_of("transactions", "pipelined")
+        return rows.flows_that_waited(CANDIDATE_WAITS_NS) | rows.flows_of("transactions", "pipelined")
 
     @cached_property
     def findings(self) -> pl.DataFrame:
@@ -273,20 +184,12 @@ class Analysis:
 
     @cached_property
     def waits(self) -> pl.DataFrame:
-        """One row an interval of a transaction with one cause; they sum to its elapsed time."""
-        partition = self._native("waits")
-        if self._selected is not None and "waits" in self._selected:
-            return partition
-        return self._for_upstream(self._stalled_of(partition))
-
-    def _stalled_of(self, partition: pl.DataFrame) -> pl.DataFrame:
-        if not self.has_candidates:
-            return partition
-        from tcptrace_http.waits import with_stalls
-
-        return with_stalls(partition, self._shaping_findings, at_client=self._flows_at_client)
+        """One row per interval of a transaction with one cause; they sum to its elapsed time."""
+        waits = self._native("waits")
+        return waits if "waits" in (self._selected or ()) else self._for_upstream(waits)
 
     def _for_upstream(self, waits: pl.DataFrame) -> pl.DataFrame:
+        """The waits with those for upstream in their place."""
         if not self.may_have_hops or self.hops.is_empty():
             return waits
         from tcptrace_http.upstream_waits import with_upstream
@@ -294,18 +197,21 @@ class Analysis:
         return with_upstream(waits, self.hops, self._part("transactions", HOP_COLUMNS["transactions"]))
 
     @cached_property
-    def changed_waits(self) -> pl.DataFrame:
-        """The waits of those transactions that have others than the core has: stalls which detectors judge, or
-        waits for upstream.
-        """
-        key = ["flow", "transaction"]
-        changed = [self._shaping_findings.select(key).drop_nulls()] if self.has_candidates else []
-        changed += [self.hops.select(key)] if self.may_have_hops else []
-        if not changed:
-            return empty_frame(TABLES["waits"])
-        import polars as pl
+    def _finished_waits(self) -> pl.DataFrame:
+        """The waits of the flows that are judged and of the legs of hops."""
+        if self._selected is not None:
+            return self.waits
+        legs = (set(self.hops[name]) for name in ("flow", "upstream_flow") if self.may_have_hops)
+        judged = self._judged_flows if self.has_candidates else set()
+        return self._for_upstream(self._part("waits", None, judged.union(*legs)))
 
-        return self._finished_waits.join(pl.concat(changed), on=key, how="semi", maintain_order="left")
+    @cached_property
+    def changed_waits(self) -> pl.DataFrame:
+        """The waits of those transactions that have others than the core has: those that waited for upstream."""
+        if not self.may_have_hops:
+            return empty_frame(TABLES["waits"])
+        key = ["flow", "transaction"]
+        return self._finished_waits.join(self.hops, on=key, how="semi", maintain_order="left")
 
     @cached_property
     def retrievals(self) -> pl.DataFrame:
@@ -323,12 +229,6 @@ class Analysis:
         return self._chosen("critical_path", lambda: self.pages.table("critical_path"))
 
     @property
-    def _flows_at_client(self) -> set[int]:
-        """Of the flows that are judged those that were captured at their client."""
-        flows = self._judged_tables["flows"].select("flow", "observation_point")
-        return {flow for flow, point in flows.rows() if point == "client"}
-
-    @property
     def may_have_findings(self) -> bool:
         """Whether there is any row or page that a detector could judge."""
         return self.has_candidates or self.pages.has_candidates
@@ -344,12 +244,7 @@ class Analysis:
 
     def gather_pages(self, pages: Pages) -> None:
         """Add what there is of pages in these rows."""
-        pages.add(self._decoded.rows, self._changed() if self.has_changed_waits else ())
-
-    @property
-    def has_changed_waits(self) -> bool:
-        """Whether any transaction may have other waits than the core has."""
-        return self.has_candidates or self.may_have_hops
+        pages.add(self._decoded.rows, self._changed() if self.may_have_hops else ())
 
     def _changed(self) -> list[tuple[int, int, str, int, int]]:
         import polars as pl
@@ -358,29 +253,15 @@ class Analysis:
         return self.changed_waits.select(*columns).rows()
 
     @cached_property
-    def _shaping_findings(self) -> pl.DataFrame:
-        """The findings that the waits take their stalls from."""
-        from tcptrace_http.detectors import shaping_findings
-
-        return shaping_findings(self._judged_tables)
-
-    @cached_property
     def findings_of_flows(self) -> pl.DataFrame:
         """Those of the findings that are about neither pages nor the capture, which need all of it."""
         if not self.has_candidates:
             return empty_frame(TABLES["findings"])
         from tcptrace_http.counterfactual import with_counterfactual
-        from tcptrace_http.detectors import findings_of_waits, findings_over_flows, in_order
-        from tcptrace_http.waits import that_cost_time
+        from tcptrace_http.detectors import findings_of_flows, findings_over_flows, in_order
 
-        tables = self._judged_tables | {"waits": self._judged_waits}
-        shaping = that_cost_time(self._shaping_findings, self._judged_waits)
-        if self.may_have_hops:
-            from tcptrace_http.upstream_waits import still_told
-
-            shaping = still_told(shaping, self._stalled_waits, self._finished_waits)
-        of_flows = in_order([shaping, findings_of_waits(tables)])
-        found = [with_counterfactual(of_flows, tables["waits"], tables["transactions"])]
+        tables = self._judged_tables
+        found = [with_counterfactual(findings_of_flows(tables), tables["waits"], tables["transactions"])]
         if self._decoded.is_last:
             # Their transactions may have left with an earlier part of the capture.
             found.append(findings_over_flows(self._gathered()))
@@ -398,7 +279,7 @@ class Analysis:
     def gather_in(self, gathered: Gathered) -> None:
         """Adds what the detectors of the whole capture keep of these rows."""
         facts = {name: self._part(name, GATHERED_COLUMNS[name]) for name in GATHERED_COLUMNS}
-        gathered.add(self._judged_tables | facts | {"waits": self._judged_waits})
+        gathered.add(self._judged_tables | facts)
 
     def _judge(self) -> pl.DataFrame:
         if not self.may_have_findings:
@@ -416,41 +297,21 @@ class Analysis:
 
     @cached_property
     def _judged_tables(self) -> dict[str, pl.DataFrame]:
-        """What detectors of flows are given, but the waits: of facts the part that they may read."""
-        rows = self._decoded.rows
-        flows = self._waiting_flows.union(*map(rows.flows_of, CANDIDATE_TABLES))
-        facts = {name: self._part(name, columns, flows) for name, columns in JUDGED_COLUMNS.items()}
-        return {name: self.table(name) for name in CANDIDATE_TABLES} | facts
-
-    @cached_property
-    def _judged_waits(self) -> pl.DataFrame:
-        """The finished waits of the flows that may have findings which read them, or that have findings."""
-        if self._selected is not None:
-            return self.waits
+        """What detectors of flows are given: of facts the part that they may read, and the waits of
+        ``_judged_flows``.
+        """
         import polars as pl
 
-        return self._finished_waits.filter(pl.col("flow").is_in(self._judged_flows))
+        flows = self._judged_flows.union(*map(self._decoded.rows.flows_of, OF_OBJECTS))
+        facts = {name: self._part(name, columns, flows) for name, columns in JUDGED_COLUMNS.items()}
+        waits = self._finished_waits.filter(pl.col("flow").is_in(self._judged_flows))
+        return {name: self.table(name) for name in CANDIDATE_TABLES} | facts | {"waits": waits}
 
     @cached_property
     def _judged_flows(self) -> set[int]:
-        rows = self._decoded.rows
-        held = (rows.flows_of(name) for name in CANDIDATE_TABLES if name not in _OF_OBJECTS)
-        found = set(self._shaping_findings["flow"].drop_nulls())
-        return self._waiting_flows.union(*held, found)
-
-    @cached_property
-    def _stalled_waits(self) -> pl.DataFrame:
-        """The waits with stalls in their place, of the flows that are judged and of the legs of hops."""
-        if self._selected is not None:
-            return self.waits
-        legs = (set(self.hops[name]) for name in ("flow", "upstream_flow") if self.may_have_hops)
-        judged = self._judged_flows if self.has_candidates else set()
-        return self._stalled_of(self._part("waits", None, judged.union(*legs)))
-
-    @cached_property
-    def _finished_waits(self) -> pl.DataFrame:
-        """The same, with those for upstream in their place."""
-        return self._for_upstream(self._stalled_waits) if self._selected is None else self.waits
+        """The flows that may have findings which read waits."""
+        names = (name for name in CANDIDATE_TABLES if name not in OF_OBJECTS)
+        return self._waiting_flows.union(*map(self._decoded.rows.flows_of, names))
 
     def _part(
         self, name: str, only: AbstractSet[str] | None, flows: AbstractSet[int] | None = None
@@ -560,32 +421,16 @@ class Analysis:
 
         :raises FilterError: the expression does not fit the table.
         """
-        from tcptrace_http.where import rows_where
+        from tcptrace_http.selection import selected
 
-        chosen = rows_where(self.table(table), expression, table)
-        if table == "retrievals":
-            of_pages = self.retrieval_transactions
-            table, chosen = (
-                "retrieval_transactions",
-                of_pages.join(chosen, on="retrieval", how="semi", maintain_order="left"),
-            )
-        selected = {table: chosen}
-        key = _KEYS.get(table, ())
-        for other, other_key in _KEYS.items():
-            if not key or other == table or other in ON_REQUEST - self._decoded.on_request:
-                continue
-            width = min(len(key), len(other_key))
-            keys = chosen.select(key[:width]).unique()
-            selected[other] = self.table(other).join(
-                keys, left_on=other_key[:width], right_on=key[:width], how="semi", maintain_order="left"
-            )
-        if key:
-            selected["retrievals"] = self.retrievals.join(
-                selected["retrieval_transactions"], on="retrieval", how="semi", maintain_order="left"
-            )
-        if key and self.has_candidates:
-            selected |= self._about_more_than_a_transaction(table, selected)
-        return Analysis(self._decoded, selected)
+        made = selected(
+            self,
+            expression,
+            table,
+            absent=ON_REQUEST - self._decoded.on_request,
+            findings_of_flows=self.findings_of_flows if self.has_candidates else None,
+        )
+        return Analysis(self._decoded, made)
 
     def redacted(self) -> Analysis:
         """The same without query values, Referer, Location and users of URLs in any text.
@@ -599,25 +444,6 @@ class Analysis:
 
         names = TABLES.keys() - (ON_REQUEST - self._decoded.on_request)
         return Analysis(self._decoded, {name: redacted_frame(self.table(name)) for name in names})
-
-    def _about_more_than_a_transaction(
-        self, table: str, selected: Mapping[str, pl.DataFrame]
-    ) -> dict[str, pl.DataFrame]:
-        """What was inconclusive in the flows of the rows selected from ``table``; and unless it is findings,
-        those of the transactions, with those about these flows, about several flows and the capture.
-        """
-        import polars as pl
-
-        from tcptrace_http.detectors import DETECTORS, findings_of_capture, in_order, inconclusive
-
-        made = {"inconclusive": inconclusive(DETECTORS.values(), selected["flaws"], self.findings)}
-        if table != "findings":
-            flows = selected[table]["flow"].unique().implode()
-            is_theirs = pl.col("flow").is_null() | pl.col("flow").is_in(flows)
-            broader = self.findings_of_flows.filter(pl.col("transaction").is_null(), is_theirs)
-            own = selected["findings"].filter(pl.col("transaction").is_not_null())
-            made["findings"] = in_order([own, broader, findings_of_capture(selected["flaws"])])
-        return made
 
 
 def analyze(
@@ -659,6 +485,7 @@ def analyze_in_batches(
     jobs: int | None = None,
     progress: Callable[[CaptureStream], None] | None = None,
     rows_in_a_batch: int = ROWS_IN_A_BATCH,
+    follows: bool = False,
 ) -> Iterator[Analysis]:
     """Analyse a capture of any length in bounded memory: each analysis has the flows that were finished
     since the one before, with their findings, and the transactions of which nothing more is to be
@@ -666,9 +493,12 @@ def analyze_in_batches(
     So are ``bodies``, ``redirects`` and ``expectations``, though the flows they are about may have left before.
     Of ``hops``, and of the waits for upstream, there are those whose legs and flows are in one analysis.
 
-    A small capture comes in one piece, as :func:`analyze` gives it.
+    A small capture comes in one piece, as :func:`analyze` gives it. With ``follows`` the first
+    transactions of a connection come as soon as they are acknowledged; what they waited for is then told
+    by what was seen so far, where else it is told by what the next ones show of their path, too.
     """
-    return in_parts(batches(source, jobs=jobs, progress=progress, rows_in_a_batch=rows_in_a_batch))
+    parts = batches(source, jobs=jobs, progress=progress, rows_in_a_batch=rows_in_a_batch, follows=follows)
+    return in_parts(parts)
 
 
 def in_parts(parts: Iterable[Decoded]) -> Iterator[Analysis]:

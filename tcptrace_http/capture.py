@@ -61,6 +61,8 @@ class Decoded:
     strangeness: tuple[Strangeness, ...]
     #: Whether no more rows of the capture come.
     is_last: bool = True
+    #: What there is of the frame that was asked for.
+    asked: native.AskedFields | None = None
 
 
 def is_glob(path: str) -> bool:
@@ -100,7 +102,7 @@ def decode(
     return last
 
 
-def batches(
+def batches(  # noqa: PLR0913 -- what there is to ask for
     source: Source,
     *,
     on_request: frozenset[str] = frozenset(),
@@ -108,27 +110,35 @@ def batches(
     jobs: int | None = None,
     progress: Callable[[CaptureStream], None] | None = None,
     rows_in_a_batch: int | None = ROWS_IN_A_BATCH,
+    asked_frame: int | None = None,
+    follows: bool = False,
 ) -> Iterator[Decoded]:
     """The rows of a capture, those that are final whenever there are many; at the end the rest.
 
+    ``asked_frame`` is that of a segment which is explained in full: :attr:`Decoded.asked`. With
+    ``follows`` a transaction comes as soon as it is acknowledged, though more of its connection may show.
     Memory is bounded by what is read between two batches, and by the flows that are open.
     """
     with CaptureStream(source) as stream:
-        jobs = 1 if on_request else _jobs(stream, jobs)
+        jobs = 1 if on_request or asked_frame is not None else _jobs(stream, jobs)
         core = native.Analyzer(
             packets="packets" in on_request,
             segments="segments" in on_request,
             statistics=statistics,
             threads=max(1, jobs - 1),
+            asked_frame=asked_frame,
+            follows=follows,
         )
         for _ in _fed(core, stream, ahead=jobs > 1, rows=rows_in_a_batch):
             if progress is not None:
                 progress(stream)
             if rows_in_a_batch is not None and core.pending_rows() >= rows_in_a_batch:
-                provenance = _provenance(stream, core)
-                yield Decoded(source, core.take(), on_request, statistics, provenance, (), is_last=False)
-        provenance = _provenance(stream, core)
-        yield Decoded(source, core.take(), on_request, statistics, provenance, tuple(stream.strangeness))
+                provenance, asked = _provenance(stream, core), core.asked()
+                rows = core.take()
+                yield Decoded(source, rows, on_request, statistics, provenance, (), is_last=False, asked=asked)
+        provenance, asked = _provenance(stream, core), core.asked()
+        strangeness = tuple(stream.strangeness)
+        yield Decoded(source, core.take(), on_request, statistics, provenance, strangeness, asked=asked)
 
 
 def _jobs(stream: CaptureStream, jobs: int | None) -> int:

@@ -32,6 +32,11 @@ RULES: Final = {
         "From the first SYN to the last SYN or SYN-ACK that was sent again before the handshake was done",
         "RFC 6298, section 5.7",
     ),
+    "setup.unanswered": Rule(
+        "From the last SYN or SYN-ACK to the end of the connection or of the capture, where no handshake followed;"
+        " most such connections have no transaction: see explain unanswered-connection",
+        "RFC 6298, section 5.7; RFC 9293, section 3.10.7",
+    ),
     "request.send": Rule(
         "First to last byte of the request, less the waits inside it that have another cause",
         f"HAR 1.2, send; {_TCPEVAL}",
@@ -66,11 +71,6 @@ RULES: Final = {
         "From the request, and the round trip of the path, to the end of the response before it on the connection",
         "RFC 9112, section 9.3.2",
     ),
-    "client.delayed_ack": Rule(
-        "From the response's last byte to the client's ACK of it; of a capture at the server, less the path to"
-        " the client and back",
-        "RFC 1122, section 4.2.3.2",
-    ),
     "send_limited.slow_start": Rule(
         "A flight that ended with a full segment, or in whose segments what came next has no room, went on when"
         " an ACK came, and is as large as any before it: the window was used up while it still grew",
@@ -81,7 +81,7 @@ RULES: Final = {
         f"{_RFC4898}; {_TRAT}: congestion limited",
     ),
     "send_limited.receive_window": Rule(
-        "The data lay beyond the highest edge (ACK plus window) that the client had offered until the ACK that"
+        "The data lay beyond the highest edge (ACK plus window) that the receiver had offered until the ACK that"
         " let it go",
         f"{_RFC4898}; {_TRAT}: receiver window limited",
     ),
@@ -100,27 +100,28 @@ RULES: Final = {
         f"{_TRAT}: bandwidth limited",
     ),
     "stall.nagle_delayed_ack": Rule(
-        "The data followed, by no more than the path, the ACK of a short segment (or of a window's only ones), and"
-        " that ACK was late by a delayed-ACK timer; see explain short-initial-segment",
+        "The segment followed, by no more than the path, the ACK that Nagle's algorithm waits for (or that of a"
+        " window of less than two full segments), which its receiver had delayed; see explain"
+        " short-initial-segment",
         f"{_HEIDEMANN}, sections 2.2 and 2.3; RFC 896; RFC 1122, section 4.2.3.2",
     ),
     "stall.nagle_hold": Rule(
-        "The data is short and followed, by no more than the path, the ACK of a short segment before it, or of all"
-        " before it although a window that was used before had room, which took one ordinary round trip; see"
-        " explain nagle-hold",
+        "The segment is short and followed, by no more than the path, the ACK that Nagle's algorithm waits for: of"
+        " a short segment before it, or of all before it although the window had room. This ACK was not delayed;"
+        " or the next response filled the segment, and no ACK released it; see explain nagle-hold",
         "RFC 896; G. Minshall, draft-minshall-nagle-01",
     ),
     "stall.delayed_ack_first_segment": Rule(
-        "The first flight of a response is one segment, and what follows came after its delayed ACK",
+        "One full segment was in flight, and the segment behind it followed its delayed ACK; the delay alone",
         "RFC 1122, section 4.2.3.2; RFC 6928",
     ),
     "stall.cork_timeout": Rule(
-        "A short last segment that no ACK released came 200 ms after the data before it",
+        "A short segment that no ACK released came 200 ms after the data before it",
         "tcp(7), TCP_CORK",
     ),
     "stall.slow_start_restart": Rule(
-        "After an idle period, the round trips that the response needed more than the flights before it would"
-        " have; see explain slow-start-restart",
+        "After an idle period, the waits for ACKs that the window before it would not have needed; see explain"
+        " slow-start-restart",
         f"RFC 5681, section 4.1; {_HEIDEMANN}, section 2.4",
     ),
     "stall.retransmission_timeout": Rule(
@@ -157,9 +158,20 @@ RULES: Final = {
         " a loss",
         "RFC 4737, section 3; RFC 8985, section 6.2",
     ),
-    "close": Rule(
-        "The response is framed by the end of its connection: from its last byte to the FIN or RST",
-        "RFC 9112, section 6.3",
+    "unfinished.unanswered": Rule(
+        "The request's last byte was acknowledged, and no byte of a response sent or acknowledged: from the"
+        " request, and the path to the server and back, to the close of the connection or the end of the capture",
+        f"{_TAPO}: data unavailable",
+    ),
+    "unfinished.undelivered": Rule(
+        "Data was sent again, or a SACK told of data behind it, and no ACK covered it: from the last byte that was"
+        " acknowledged until the client gave up or the capture ended",
+        "RFC 2923, section 2.1; RFC 6298, section 5",
+    ),
+    "unfinished.stopped": Rule(
+        "All that was sent of a message was acknowledged, its framing says that more follows, and the window is"
+        " open: from its last byte to the close of the connection or the end of the capture",
+        "RFC 9112, section 8",
     ),
     "unexplained": Rule(
         "An ACK let the data go, but no window was used up: the flight before was smaller than another, or ended"

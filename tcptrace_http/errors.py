@@ -14,6 +14,7 @@
     ├── NothingToDraw             a chart of what the analysis does not have
     ├── MissingExtra              a library that a feature needs is not installed
     ├── UnknownName               a name that `explain` or `scan` does not know
+    ├── UnknownSegment            a frame without a segment that `explain --frame` can explain
     └── StaleNativeCore           the compiled core is missing, or is not of this version
 
 Strange traffic is no error but a row in the table ``anomalies``; slow traffic is a finding.
@@ -34,6 +35,7 @@ __all__ = [
     "TcptraceError",
     "UnknownFormat",
     "UnknownName",
+    "UnknownSegment",
     "UnsupportedLinkType",
 ]
 
@@ -119,6 +121,10 @@ def _scenario_error(what: str, field: str, path: str) -> ScenarioError:
 
 class UnknownName(TcptraceError):
     """A name that is no detector, cause, table, column or anomaly, nor a part of a simulation."""
+
+
+class UnknownSegment(TcptraceError):
+    """A frame that is not in the capture, or has no data of an HTTP message."""
 
 
 class NothingToDraw(TcptraceError):

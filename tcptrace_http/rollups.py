@@ -38,6 +38,7 @@ class RollUp:
 ROLLUPS: Final = {
     "setup.handshake": RollUp("connect", NONE, NONE),
     "setup.syn_retransmission": RollUp("connect", NONE, NONE),
+    "setup.unanswered": RollUp("connect", NONE, NONE),
     "request.send": RollUp("send", _SND, "client idle"),
     "server.think": RollUp("wait", _SND, "data unavailable"),
     "server.data_unavailable": RollUp("receive", _SND, "resource constraint"),
@@ -45,7 +46,6 @@ ROLLUPS: Final = {
     "client.think": RollUp("blocked", _SND, "client idle"),
     "client.not_reading": RollUp("receive", _RWIN, "zero window"),
     "client.head_of_line": RollUp("wait", NONE, NONE),
-    "client.delayed_ack": RollUp("receive", NONE, NONE),
     "send_limited.slow_start": RollUp("receive", _CWND, NONE),
     "send_limited.cwnd": RollUp("receive", _CWND, NONE),
     "send_limited.receive_window": RollUp("receive", _RWIN, NONE),
@@ -64,7 +64,9 @@ ROLLUPS: Final = {
     "network.propagation": RollUp(BY_PLACE, NONE, NONE),
     "network.queueing": RollUp(BY_PLACE, NONE, "packet delay"),
     "network.reordering": RollUp(BY_PLACE, NONE, "packet delay"),
-    "close": RollUp("receive", NONE, NONE),
+    "unfinished.unanswered": RollUp("wait", _SND, "data unavailable"),
+    "unfinished.undelivered": RollUp(BY_PLACE, _CWND, "timeout retransmission"),
+    "unfinished.stopped": RollUp(BY_PLACE, _SND, "resource constraint"),
     "unexplained": RollUp(BY_PLACE, NONE, "undetermined"),
     "unobserved": RollUp(BY_PLACE, NONE, NONE),
 }
@@ -74,7 +76,8 @@ def har_timings(waits: pl.DataFrame) -> pl.DataFrame:
     """The HAR timings of each transaction: a row with ``flow``, ``transaction`` and the six as durations.
 
     ``waits`` has the columns of ``schema.TABLES["waits"]``. ``dns`` is null (HAR writes -1). Time by place,
-    such as that of a lost segment, is ``receive`` behind a wait that is, and ``wait`` before.
+    such as that of a lost segment, is ``receive`` behind a wait that is, and ``wait`` before. For segments of
+    the request it is ``send``.
 
     >>> import tcptrace_http
     >>> analysis = tcptrace_http.analyze("sample_traces/lan_hdrsep_small.pcap")
@@ -83,7 +86,9 @@ def har_timings(waits: pl.DataFrame) -> pl.DataFrame:
     """
     import polars as pl
 
-    phase = pl.col("cause").cast(pl.String).replace_strict({name: up.har for name, up in ROLLUPS.items()})
+    rolled_up = pl.col("cause").cast(pl.String).replace_strict({name: up.har for name, up in ROLLUPS.items()})
+    sends = _is_of_request() & rolled_up.is_in(["receive", BY_PLACE])
+    phase = pl.when(sends).then(pl.lit("send")).otherwise(rolled_up)
     key = ["flow", "transaction"]
     receives = (pl.col("phase") == "receive").cum_max().over(key, order_by="start")
     by_place = pl.when(receives).then(pl.lit("receive")).otherwise(pl.lit("wait"))
@@ -113,7 +118,10 @@ def by_rfc4898(waits: pl.DataFrame) -> pl.DataFrame:
     >>> tcptrace_http.by_rfc4898(analysis.waits).columns
     ['flow', 'transaction', 'state', 'time']
     """
-    return _summed(waits, "state", {name: up.rfc4898 for name, up in ROLLUPS.items()})
+    import polars as pl
+
+    of_response = waits.with_columns(cause=pl.when(~_is_of_request()).then(pl.col("cause").cast(pl.String)))
+    return _summed(of_response, "state", {name: up.rfc4898 for name, up in ROLLUPS.items()})
 
 
 def by_tapo(waits: pl.DataFrame) -> pl.DataFrame:
@@ -129,13 +137,20 @@ def by_tapo(waits: pl.DataFrame) -> pl.DataFrame:
     return _summed(waits, "stall", {name: up.tapo for name, up in ROLLUPS.items()})
 
 
+def _is_of_request() -> pl.Expr:
+    """Whether a segment of the request waited."""
+    import polars as pl
+
+    return (pl.col("direction").cast(pl.String) == "client_to_server").fill_null(value=False)
+
+
 def _summed(waits: pl.DataFrame, column: str, names: dict[str, str]) -> pl.DataFrame:
     import polars as pl
 
     key = ["flow", "transaction", column]
     return (
         waits.lazy()
-        .with_columns(pl.col("cause").cast(pl.String).replace_strict(names).alias(column))
+        .with_columns(pl.col("cause").cast(pl.String).replace_strict(names).fill_null(NONE).alias(column))
         .group_by(key)
         .agg(time=(pl.col("end") - pl.col("start")).sum())
         .sort(key)

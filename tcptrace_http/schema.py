@@ -18,12 +18,14 @@ __all__ = [
     "ANOMALY_KINDS",
     "CAUSES",
     "CLOSED_BY",
+    "CONSTRAINTS",
     "DIRECTIONS",
     "ENDINGS",
     "FLAWS",
     "FRAMINGS",
     "HTTP_VERSIONS",
     "MEMBERSHIPS",
+    "NAGLE_VARIANTS",
     "OBSERVATION_POINTS",
     "ON_REQUEST",
     "QUEUE_MEASURES",
@@ -38,6 +40,26 @@ __all__ = [
     "polars_schema",
 ]
 
+#: What bound the time at which a segment of a message left: the constraint that was released last.
+CONSTRAINTS: Final = {
+    "application": "Its application had not written it",
+    "receive_window": "The window that its receiver offered (RFC 9293, 3.8.6)",
+    "congestion_window": "The sender's congestion window (RFC 5681)",
+    "nagle": "Nagle's algorithm, for less than a full segment (RFC 896; RFC 9293, 3.7.4)",
+    "cork": "A corked socket: less than a full segment waits 200 ms (TCP_CORK, MSG_MORE)",
+    "send_buffer": "The sender's socket buffer, which holds what is not acknowledged",
+    "link": "The slowest link, or a pacer: one serialization behind the segment before",
+    "loss": "The repair of a loss, or a segment that was overtaken",
+}
+
+#: What a sender has shown of Nagle's algorithm.
+NAGLE_VARIANTS: Final = {
+    "unknown": "The capture does not tell",
+    "off": "A short segment left while a short one was outstanding (TCP_NODELAY)",
+    "minshall": "A short segment waits for the ACK of the short one before it (Linux)",
+    "rfc896": "A short segment waits until all is acknowledged (RFC 896)",
+}
+
 #: Counts the JSON contract of ``analyze --format json``; it grows when a field changes its meaning.
 SCHEMA_VERSION: Final = 1
 
@@ -46,6 +68,7 @@ OBSERVATION_POINTS: Final = ("unknown", "client", "server", "middle")
 CLOSED_BY: Final = ("open", "client", "server", "client_reset", "server_reset")
 #: How a connection let its client down, and what that means.
 ENDINGS: Final = {
+    "unconnected": "A SYN or SYN-ACK was sent again and never answered (RFC 6298, section 5.7)",
     "refused": "The SYN was answered by a RST: nobody listens there, or a firewall says so (RFC 9293, 3.10.7.1)",
     "unanswered": "The server closed or reset the connection before it had answered all requests on it",
     "reset_in_response": "An RST came before the response was complete",
@@ -102,6 +125,7 @@ FLAWS: Final = {
 CAUSES: Final = {
     "setup.handshake": "The three-way handshake: SYN to the client's ACK (RFC 9293, section 3.5)",
     "setup.syn_retransmission": "A SYN or SYN-ACK was lost or not answered, and its timer ran (RFC 6298, 5)",
+    "setup.unanswered": "A SYN or SYN-ACK that nobody answered until the end (RFC 9293, section 3.10.7)",
     "request.send": "First to last byte of the request on its way: the client was sending",
     "server.think": "The request was there, the path's round trip is taken off: the server worked on it",
     "server.data_unavailable": (
@@ -112,13 +136,10 @@ CAUSES: Final = {
     "client.think": "The connection was the client's to use, and it did not: before or within a request",
     "client.not_reading": "The client's receive buffer was full or nearly so: its application did not read",
     "client.head_of_line": "A pipelined request waited behind the response to an earlier one",
-    "client.delayed_ack": (
-        "The response was there whole; its last ACK was delayed (RFC 1122, 4.2.3.2), which costs the user nothing"
-    ),
     "send_limited.slow_start": "The congestion window was used up while it still grew (RFC 5681, section 3.1)",
     "send_limited.cwnd": "The congestion window was used up after slow start (RFC 4898, SndLimTransCwnd)",
-    "send_limited.receive_window": "The window that the client offered was used up (RFC 4898, SndLimTransRwin)",
-    "send_limited.zero_window": "The client offered no window at all (RFC 9293, section 3.8.6)",
+    "send_limited.receive_window": "The window that the receiver offered was used up (RFC 4898, SndLimTransRwin)",
+    "send_limited.zero_window": "The receiver offered no window at all (RFC 9293, section 3.8.6)",
     "send_limited.send_buffer": (
         "Flights of one size without loss, below the receive window: the sender kept no more in flight"
         " (RFC 4898, SndLimTransSnd)"
@@ -148,7 +169,11 @@ CAUSES: Final = {
     "network.propagation": "The least round trip of the path, where nothing else was going on",
     "network.queueing": "Round trip over the least of the path: packets stood in a queue",
     "network.reordering": "Data came late because it was overtaken on the path",
-    "close": "The response ends with its connection: its last byte to the FIN or RST",
+    "unfinished.unanswered": "The server acknowledged the request and sent no response until the end",
+    "unfinished.undelivered": (
+        "Data was sent again and again and never acknowledged, until the end: a black hole (RFC 2923, section 2.1)"
+    ),
+    "unfinished.stopped": "A message stopped before its end, and its sender sent nothing more until the end",
     "unexplained": "Time that the rules give no cause: please report it",
     "unobserved": "Time about which this capture can show nothing: a direction, the path or bytes are missing",
 }
@@ -482,10 +507,8 @@ _FLOWS: Final = Table(
             "enum:OBSERVATION_POINTS*",
             "Where the capture was taken: near the end whose path_rtt is a small part of the other",
         ),
-        ("initial_window_segments", "u32?", "Segments of the server's first flight"),
+        ("initial_window_segments", "u32?", "Segments of the server's first flight: see profiles"),
         ("super_segments", "u64", "Packets larger than a segment may be: merged by offload"),
-        ("nagle_disproofs", "u32", "Short segments the server sent while a short one was unacknowledged"),
-        ("client_nagle_disproofs", "u32", "Short segments the client sent while a short one was unacknowledged"),
         ("closed_by", "enum:CLOSED_BY*", "Who ended the flow first"),
         ("is_http", "bool", "HTTP/1.x was found on it"),
         ("transactions", "u32", "HTTP transactions on it"),
@@ -498,7 +521,7 @@ _FLOWS: Final = Table(
         (
             "largest_window_segments",
             "u32?",
-            "Most segments that the server sent within a round trip, since it last sent any again",
+            "Most segments of the server in flight, since it last sent any again: see profiles",
         ),
         ("server_loss_time", "time?", "When data of the server was first seen missing, or sent again"),
         ("completeness", "u8+", "What was seen, as tshark: SYN 1, SYN-ACK 2, ACK 4, data 8, FIN 16, RST 32"),
@@ -533,7 +556,15 @@ _TRANSACTIONS: Final = Table(
             "time*",
             "Start: the SYN for what opened the connection, else the request's first byte, else the response's",
         ),
-        ("end_time", "time*", "End: the last ACK of the response, else the last byte that was seen"),
+        (
+            "end_time",
+            "time*",
+            (
+                "End: the response's last byte at the client; of an unfinished transaction, the end of its"
+                " connection or of the capture"
+            ),
+        ),
+        ("acked_after", "duration?", "From the end to the client's ACK of the response: in no wait"),
         ("request_header_bytes", "u64?", "Start line and fields of the request"),
         ("request_body_bytes", "u64?", "Body of the request, framing removed"),
         ("response_header_bytes", "u64?*", "Start line and fields of the response"),
@@ -584,106 +615,44 @@ _LINKS: Final = Table(
     ),
 )
 
-_PAUSES: Final = Table(
-    "pauses",
-    "One row a pause inside a message that an ACK may have ended. Pauses while losses were repaired,"
-    " and those that no ACK ended, are not here.",
+_PROFILES: Final = Table(
+    "profiles",
+    "One row per flow and direction in which a message was captured: what was learnt of its sender and its path;"
+    " null where the capture does not show it.",
     _columns(
-        ("flow", "u32", "Flow number"),
-        ("transaction", "u32", "Transaction whose request or response paused"),
-        ("direction", "enum:DIRECTIONS", "Whose data paused: the client's request or the server's response"),
-        ("previous_frame", "u64", "Data segment before the pause"),
-        ("previous_time", "time", "Its time"),
-        ("previous_bytes", "u32", "Its payload"),
-        ("released_frame", "u64", "Data segment that ended the pause"),
-        ("released_time", "time", "Its time"),
-        ("released_bytes", "u32", "Its payload"),
-        ("released_offset", "u64", "Where in the message it starts"),
-        ("released_has_fin", "bool", "It carries the sender's FIN"),
-        ("ends_message", "bool", "It carries the message's last byte"),
-        ("ack_frame", "u64", "ACK that released it: the one whose distance is nearest to the path's"),
-        ("ack_time", "time", "Time of that ACK"),
-        ("ack_delay", "duration", "Last data it covers to the ACK, less the path to the receiver and back"),
-        ("ack_to_release", "duration", "ACK to the released segment, less the path to the sender and back"),
-        ("newly_acked_bytes", "u64", "Bytes that no ACK before it had acknowledged"),
-        ("ack_covers_all", "bool", "The ACK covers all that was outstanding"),
+        ("flow", "u32*", "Flow number"),
+        ("direction", "enum:DIRECTIONS*", "Whose data"),
+        ("mss", "u32?", "Payload of a full segment"),
+        ("round_trip", "duration", "Least round trip of the whole path"),
+        ("round_trip_to_sender", "duration", "Least round trip from the capture to the sender"),
+        ("round_trip_to_receiver", "duration", "Least round trip from the capture to the receiver"),
+        ("link_rate", "u64?", "Rate of the slowest link, in bits per second"),
+        ("first_flight_bytes", "u64", "Sent before any of it was acknowledged"),
+        ("first_flight_segments", "u32", "Its segments"),
         (
-            "could_send_time",
-            "time",
-            (
-                "When the released data could have left and not queued: in the pace of the data before, when the"
-                " path had drained of it, and when its application had written it, as far as its pauses show"
-            ),
+            "initial_window_bytes",
+            "u64?",
+            "The first flight, if more data waited behind it for an ACK (RFC 5681, section 3.1)",
         ),
-        ("segment_bytes", "u32", "Payload of a full segment on this flow"),
-        ("opening_bytes", "u32", "Payload of the message's first segment"),
-        ("head_bytes", "u64", "Start line and fields of the message"),
-        ("short_frame", "u64?", "Latest short segment that the ACK acknowledges"),
-        ("short_offset", "i64?", "Where it starts, from the start of the message"),
-        ("short_bytes", "u32?", "Its payload"),
-        ("short_segments", "u32", "Short segments of the message up to the released one"),
-        ("outstanding_segments", "u32", "Segments unacknowledged when the pause began"),
-        ("outstanding_bytes", "u64", "Bytes unacknowledged when the pause began"),
-        ("receive_window", "u64", "Window the receiver offered at the end of the pause"),
-        ("sender_permits_sack", "bool", "Its sender offered SACK on its SYN"),
-        (
-            "largest_flight_bytes",
-            "u64",
-            (
-                "Most bytes in flight before the pause, since it sent again or was idle; or what its window has"
-                " grown to since, by the ACKs that came"
-            ),
-        ),
-        ("server_path_rtt", "duration?", "As in flows, known at that time"),
-        ("client_path_rtt", "duration?", "As in flows, known at that time"),
-    ),
-)
-
-_FLIGHTS: Final = Table(
-    "flights",
-    "One row a response that came in several flights and is the first on its flow or was sent after the server"
-    " had been idle, or that came in flights that did not grow although nothing was lost.",
-    _columns(
-        ("flow", "u32", "Flow number"),
-        ("transaction", "u32", "Transaction of the response"),
-        ("begins_flow", "bool", "It is the first response on a flow that was seen from its SYN-ACK on"),
-        ("idle", "duration", "Server's data before the response to the first of the response; 0: not idle"),
-        ("start", "time", "Time of the response's first segment"),
-        ("rtt", "duration", "Round trip of the whole path"),
-        ("flight_segments", "list_u32", "Segments of each flight"),
-        ("flight_first_frames", "list_u64", "First frame of each flight"),
-        ("first_flight_bytes", "u64", "Payload of the first flight"),
-        ("first_flight_ends_full", "bool", "The first flight ends with a full segment: more was to be sent"),
-        ("first_flight_resent", "u32", "Segments of the first flight that were sent again, or came late"),
-        ("flight_first_bytes", "list_u32", "Payload of each flight's first segment"),
-        ("flight_last_bytes", "list_u32", "Payload of each flight's last segment"),
-        (
-            "flight_off_ack_ns",
-            "list_u64",
-            "From when an ACK would have let each flight go, after its time on a slow link, to it; 2^64-1: no ACK",
-        ),
-        ("flight_behind_bytes", "list_u64", "Payload before each flight that its sender had no ACK of by then"),
-        (
-            "flight_outstanding_bytes",
-            "list_u64",
-            "Most payload of the server that had been seen and was not acknowledged, in each flight",
-        ),
-        ("shares_window", "bool", "The server's connections to the client were found to share their window"),
-        ("segment_bytes", "u32", "Payload of a full segment on this flow"),
-        ("flight_start_ns", "list_u64", "Start of each flight, from the start of the response"),
-        ("flight_end_ns", "list_u64", "Last segment of each flight, from the start of the response"),
-        ("earlier_flight_segments", "u32", "Largest flight shown before the idle period, since the last loss"),
-        (
-            "earlier_window_segments",
-            "u32",
-            "Window before the idle period if each ACK opened it, since the last loss or idle period",
-        ),
-        ("initial_window_segments", "u32", "First flight of the flow"),
-        ("receive_window_segments", "u32", "Least window the client offered, in segments"),
-        ("acks", "u32", "ACKs of the client for new data, since the response before was complete"),
-        ("stretch_acks", "u32", "Of these, ACKs for more than two full segments (RFC 2525, section 2.13)"),
-        ("retransmissions", "u32", "Segments resent during the response"),
-        ("earlier_retransmissions", "u32", "Segments resent on the flow before it"),
+        ("initial_window_segments", "u32?", "Its segments"),
+        ("initial_window_frame", "u64?", "ACK that ended it"),
+        ("nagle", "enum:NAGLE_VARIANTS", "Nagle's algorithm of the sender"),
+        ("nagle_holds", "u32", "Segments that it held"),
+        ("largest_window_bytes", "u64", "Most bytes in flight since the last loss"),
+        ("largest_window_segments", "u32", "Their segments"),
+        ("receive_window_min", "u64?", "Least window that the receiver offered"),
+        ("receive_window_max", "u64?", "Largest window that it offered"),
+        ("acks", "u32", "ACKs of new data"),
+        ("stretch_acks", "u32", "Of these, ACKs of more than two full segments (RFC 2525, section 2.13)"),
+        ("delayed_acks", "u32", "ACKs that the receiver delayed (RFC 1122, section 4.2.3.2)"),
+        ("ack_delay", "duration?", "Longest delay of them"),
+        ("ack_delay_frame", "u64?", "ACK with that delay"),
+        ("restarts", "u32", "Idle periods that threw the congestion window away (RFC 5681, section 4.1)"),
+        ("kept_windows", "u32", "Idle periods after which as much was sent at once as before"),
+        ("send_buffer_bytes", "u64?", "Bytes in flight at stops that were constant without a loss"),
+        ("retransmissions", "u32", "Segments sent again"),
+        ("segment_max", "u32", "Largest payload of a segment"),
+        ("acked_segment_max", "u32", "Largest payload of a segment that was acknowledged"),
     ),
 )
 
@@ -789,18 +758,18 @@ _EXPECTATIONS: Final = Table(
 
 _ENDINGS: Final = Table(
     "endings",
-    "One row a flow that let its client down: refused, closed before all requests were answered, or cut off"
-    " inside a response.",
+    "One row a flow that let its client down: never set up, refused, closed before all requests were answered, or"
+    " cut off inside a response.",
     _columns(
         ("flow", "u32", "Flow number"),
         ("transaction", "u32", "Transaction that was let down, the first if several; 0 where there was none"),
         ("kind", "enum:ENDINGS", "How"),
         ("method", "str?", "Method of the request"),
         ("target", "str?", "Target of the request"),
-        ("first_frame", "u64", "Frame of the request's first byte, else of the response's; of the SYN if refused"),
+        ("first_frame", "u64", "Frame of the request's first byte, else of the response's; of the first SYN"),
         ("start", "time", "Time of that frame"),
         ("response_first_frame", "u64?", "First byte of the response that broke off"),
-        ("close_frame", "u64", "FIN or RST that ended it"),
+        ("close_frame", "u64", "FIN or RST that ended it; the last SYN or SYN-ACK of one never set up"),
         ("close_time", "time", "Time of that"),
         ("reset_frame", "u64?", "First RST on the flow"),
         ("by_client", "bool", "It was the client that did it"),
@@ -938,6 +907,14 @@ _WAITS: Final = Table(
         ("first_frame", "u64*", "Frame at its start"),
         ("last_frame", "u64*", "Frame at its end; the first again, if none marks it"),
         ("confidence", "f64", "0 to 1"),
+        ("direction", "enum:DIRECTIONS?", "Whose segment waited: the request's or the response's; null: none did"),
+        ("constraint", "enum:CONSTRAINTS?", "What bound the segment that ended it"),
+        ("released_by", "u64?", "Frame of the ACK that released that segment"),
+        ("offset", "u64?", "Where that segment starts in its message"),
+        ("bytes", "u32?", "Its payload"),
+        ("behind_frame", "u64?", "Latest short segment that was outstanding until then"),
+        ("behind_offset", "i64?", "Where that starts, from the start of the message"),
+        ("behind_bytes", "u32?", "Its payload"),
         ("upstream_flow", "u32?^", "Of server.upstream: flow of the proxy's request to its upstream server"),
         ("upstream_transaction", "u32?^", "Of server.upstream: number of that transaction on its flow"),
     ),
@@ -1037,7 +1014,7 @@ _FINDINGS: Final = Table(
         ("transaction", "u32?*", "Transaction number on the flow; null where it is about the flow or several"),
         ("first_frame", "u64?*", "First frame of the evidence"),
         ("last_frame", "u64?*", "Last frame of the evidence"),
-        ("start", "time?*", "When the lost time began: for held data, when it could have been sent"),
+        ("start", "time?*", "When the lost time began: the start of its first wait"),
         ("lost", "duration*", "By how much the transaction would have been shorter; 0 for structure alone"),
         (
             "elapsed_without",
@@ -1093,8 +1070,7 @@ TABLES: Final = {
         _FLOWS,
         _TRANSACTIONS,
         _LINKS,
-        _PAUSES,
-        _FLIGHTS,
+        _PROFILES,
         _BODIES,
         _REDIRECTS,
         _EXPECTATIONS,

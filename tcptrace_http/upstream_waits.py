@@ -16,7 +16,7 @@ from tcptrace_http.schema import TABLES, polars_schema
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["still_told", "with_upstream"]
+__all__ = ["with_upstream"]
 
 UPSTREAM: Final = "server.upstream"
 _UNAVAILABLE: Final = "server.data_unavailable"
@@ -41,6 +41,11 @@ _PRESSED: Final = (
 _PASSED_ON: Final = timedelta(milliseconds=2)
 _KEY: Final = ("flow", "transaction")
 _OF_UPSTREAM: Final = ("upstream_flow", "upstream_transaction")
+#: What bound the segment that ended a wait: that of a wait for upstream is the application's.
+_BOUND: Final = (
+    *("direction", "constraint", "released_by", "offset", "bytes"),
+    *("behind_frame", "behind_offset", "behind_bytes"),
+)
 
 
 def with_upstream(waits: pl.DataFrame, hops: pl.DataFrame, transactions: pl.DataFrame) -> pl.DataFrame:
@@ -53,47 +58,22 @@ def with_upstream(waits: pl.DataFrame, hops: pl.DataFrame, transactions: pl.Data
 
     if hops.is_empty():
         return waits
-    rows = waits.with_row_index("row").with_columns(pl.col("cause").cast(pl.String))
+    rows = waits.with_row_index("row").with_columns(pl.col("cause", "constraint").cast(pl.String))
     legs = _legs(hops, transactions, rows)
     of_fronts = rows.drop(_OF_UPSTREAM, "confidence").join(legs, on=_KEY)
     taken = _taken(of_fronts.join(_arrivals(of_fronts, rows), on=["row", *_OF_UPSTREAM], how="left"))
     if taken.is_empty():
         return waits
     left = _left(rows.join(taken.select("row", "since", "until"), on="row", how="left"))
-    given = rows.drop(_OF_UPSTREAM, "confidence", "start", "end").join(
+    given = rows.drop(_OF_UPSTREAM, _BOUND, "confidence", "start", "end").join(
         taken.select("row", *_OF_UPSTREAM, "confidence", start="since", end="until"), on="row"
     )
     declared = polars_schema(TABLES["waits"])
-    parts = [part.select(*declared) for part in (left, given.with_columns(cause=pl.lit(UPSTREAM)))]
     return (
-        pl.concat(parts, how="vertical_relaxed")
+        pl.concat([left, given.with_columns(cause=pl.lit(UPSTREAM))], how="diagonal_relaxed")
         .select(pl.col(name).cast(dtype) for name, dtype in declared.items())
         .sort(*_KEY, "start")
     )
-
-
-def still_told(findings: pl.DataFrame, before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
-    """``findings`` without those of front legs whose time was of their cause ``before``, and is for upstream
-    ``after``: the finding is that of the upstream leg.
-    """
-    import polars as pl
-
-    key = [*_KEY, "cause"]
-    upstream = after.filter(pl.col("cause") == UPSTREAM).select(_KEY).unique()
-    if upstream.is_empty() or findings.is_empty():
-        return findings
-    numbered = findings.with_row_index("finding")
-    places = numbered.select("finding", *key, begun="first_frame", ended="last_frame")
-
-    def with_waits(waits: pl.DataFrame) -> pl.Series:
-        theirs = waits.join(upstream, on=_KEY, how="semi").select(*key, "first_frame", "last_frame")
-        met = places.join(theirs, on=key).filter(
-            pl.col("last_frame") >= pl.col("begun"), pl.col("first_frame") <= pl.col("ended")
-        )
-        return met["finding"].unique()
-
-    gone = set(with_waits(before)) - set(with_waits(after))
-    return numbered.filter(~pl.col("finding").is_in(gone)).drop("finding")
 
 
 def _legs(hops: pl.DataFrame, transactions: pl.DataFrame, waits: pl.DataFrame) -> pl.DataFrame:
@@ -184,6 +164,11 @@ def _left(rows: pl.DataFrame) -> pl.DataFrame:
     behind = rows.filter(pl.col("until").is_not_null()).unique("row", keep="last", maintain_order=True)
     # A proxy took that to pass on what had come, whatever the wait was before.
     is_passing = pl.col("cause").is_in(_HELD) & (pl.col("end") - pl.col("until") <= _PASSED_ON)
-    cause = pl.when(is_passing).then(pl.lit(_UNAVAILABLE)).otherwise("cause")
-    parts = [before, behind.with_columns(start="until", cause=cause)]
-    return pl.concat(parts).filter(pl.col("start") < pl.col("end"))
+    released = ("released_by", "behind_frame", "behind_offset", "behind_bytes")
+    passed_on = behind.with_columns(
+        *(pl.when(~is_passing).then(pl.col(name)).alias(name) for name in released),
+        start="until",
+        cause=pl.when(is_passing).then(pl.lit(_UNAVAILABLE)).otherwise("cause"),
+        constraint=pl.when(is_passing).then(pl.lit("application")).otherwise("constraint"),
+    )
+    return pl.concat([before, passed_on]).filter(pl.col("start") < pl.col("end"))

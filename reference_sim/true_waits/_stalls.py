@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from reference_sim.true_waits._partition import Partition
@@ -47,8 +47,7 @@ class Stall:
 
     name: str
     cause: str
-    #: When it cost something: starts and ends, in order. A hold at the server is when its sender held the data,
-    #: which came a way later.
+    #: When it cost something, in the time of the waits: starts and ends, in order.
     spans: tuple[tuple[int, int], ...]
     #: Those of them of which packets show nothing: a window was thrown away that had never been used, or, at the
     #: server, an ACK of two full segments was delayed all the same.
@@ -95,7 +94,7 @@ def stalls_of(transaction: Transaction, times: Times, waits: list[Wait], observe
 
 
 def _holds(gaps: Iterator[Gap], observer: Observer) -> Iterator[tuple[Packet, Wait]]:
-    """What held the segments of a message, each when the observer sees it: at its sender, as it left.
+    """What held the segments of a message.
 
     At its receiver a segment that was lost shows nothing of what had held it, nor does one that came with data
     that was sent again: the timer that sent this ended the hold.
@@ -107,9 +106,8 @@ def _holds(gaps: Iterator[Gap], observer: Observer) -> Iterator[tuple[Packet, Wa
             continue
         partition = Partition(gap.start, gap.came)
         partition.pieces(gap.pieces)
-        way = gap.came - packet.sent if is_at_sender else 0
         for wait in partition.waits:
-            yield packet, replace(wait, start=wait.start - way, end=wait.end - way)
+            yield packet, wait
 
 
 def _is_unseen(cause: str, packet: Packet, observer: Observer) -> bool:

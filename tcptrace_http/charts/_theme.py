@@ -42,7 +42,6 @@ GROUP_COLOURS: Final = {
     "setup": "#e69f00",
     "request": "#f0e442",
     "client": "#cc79a7",
-    "close": "#999999",
     "unexplained": "#555555",
 }
 GROUPS: Final = tuple(GROUP_COLOURS)
@@ -59,7 +58,7 @@ _GROUP_OF: Final = {
     "setup": "setup",
     "request": "request",
     "client": "client",
-    "close": "close",
+    "unfinished": "stall",
     "unexplained": "unexplained",
     "unobserved": "unexplained",
 }

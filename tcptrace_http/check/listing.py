@@ -91,9 +91,12 @@ def policy_template() -> str:
         "[rules]",
     ]
     for name, meaning in meanings.items():
-        level = rules.get(name, OFF).level
+        rule = rules.get(name, OFF)
         mark = "# " if name not in rules else ""
-        lines.append(f'{mark}{name} = "{level}"{" " * (width - len(name))}  # {meaning}')
+        level = f'"{rule.level}"'
+        if rule.max_lost.ns:
+            level = f"[{level}, {{ max-ms = {rule.max_lost.ns / 1e6:g} }}]"
+        lines.append(f"{mark}{name} = {level}{' ' * (width - len(name))}  # {meaning}")
     lines += ["", "# Aggregates: avg count max med min p(N). A second word is the level.", "[thresholds]"]
     lines += [f'# {name} = ["p(95)<..."]  # {metric.doc} ({metric.unit})' for name, metric in METRICS.items()]
     lines += [

@@ -127,7 +127,7 @@ _ALL: Final = (
     Metric(
         "elapsed",
         Unit.NANOSECONDS,
-        "how long a transaction took in all, with the handshake it waited for and its last ACK",
+        "how long a transaction took in all, with the handshake it waited for",
         "transactions",
         _between("start_time", "end_time"),
     ),

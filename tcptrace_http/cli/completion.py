@@ -40,8 +40,9 @@ def sides(context: click.Context, parameter: click.Parameter, incomplete: str) -
 
 
 def names_to_explain(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Detectors, causes, tables and columns, fixes, and what simulations are made of."""
-    del context, parameter
+    """Detectors, causes, tables and columns, fixes, and what simulations are made of; with --frame a file."""
+    if context.params.get("frame") is not None:
+        return files(context, parameter, incomplete)
     from reference_sim import catalogue
     from tcptrace_http import glossary
     from tcptrace_http.what_if import FIXES

@@ -1,4 +1,4 @@
-"""``tcptrace-http explain``: what a name in a report means."""
+"""``tcptrace-http explain``: what a name in a report means, and what one segment waited for."""
 
 from __future__ import annotations
 
@@ -14,9 +14,22 @@ __all__ = ["explain"]
 
 
 @click.command()
-@click.argument("name", required=False, shell_complete=names_to_explain)
+@click.argument("name", required=False, metavar="[NAME|CAPTURE]", shell_complete=names_to_explain)
 @click.option("--peer", type=click.Choice(PEERS), help="Show which columns hold the fields of this tool.")
-def explain(name: str | None, peer: str | None) -> None:
+@click.option(
+    "--frame",
+    type=click.IntRange(min=1),
+    is_eager=True,
+    metavar="N",
+    help="Explain the segment in frame N of CAPTURE: when each constraint allowed it, and which one bound it.",
+)
+@click.option(
+    "--format",
+    "format_name",
+    type=click.Choice(("text", "json")),
+    help="Format of --frame. Default: text.",
+)
+def explain(name: str | None, peer: str | None, frame: int | None, format_name: str | None) -> None:
     r"""Say what NAME means: a detector, a cause, a table, a column, a need, a kind of anomaly or of flaw,
     a metric or a preset of policies; a fix of a what-if; or what a simulation is made of: a strategy, a page, a
     network, a TCP stack.
@@ -24,15 +37,25 @@ def explain(name: str | None, peer: str | None) -> None:
     Without NAME, list all names. With --peer, list the fields of that tool (only NAME's, where it is
     given), the columns that hold the same, and what differs.
 
+    With --frame, explain one segment of a capture: the releases of its constraints in the order of time,
+    the binding one, and the file of the core that decides each.
+
     \b
     Examples:
       tcptrace-http explain short-initial-segment
       tcptrace-http explain transactions
       tcptrace-http explain --peer tcptrace
+      tcptrace-http explain --frame 12 slow.pcapng
     """
     from tcptrace_http import glossary
 
-    if peer is not None:
+    if frame is not None:
+        if name is None or peer is not None:
+            raise click.UsageError("--frame takes one capture and no --peer: explain --frame 12 slow.pcapng")
+        click.echo(_segment(name, frame, format_name))
+    elif format_name is not None:
+        raise click.UsageError("--format belongs to --frame: explain --frame 12 --format json slow.pcapng")
+    elif peer is not None:
         click.echo(glossary.explain_peer(peer, name))
     elif name is None:
         from tcptrace_http.check import listing
@@ -43,6 +66,15 @@ def explain(name: str | None, peer: str | None) -> None:
         click.echo("\n\n".join(of_each))
     else:
         click.echo(_meaning(name))
+
+
+def _segment(capture: str, frame: int, format_name: str | None) -> str:
+    """What the segment in that frame waited for."""
+    from tcptrace_http.explained_segment import explain_frame
+    from tcptrace_http.report.explained_segment import as_json, as_text
+
+    explained = explain_frame(capture, frame)
+    return as_json(explained) if format_name == "json" else as_text(explained)
 
 
 def _meaning(name: str) -> str:

@@ -32,7 +32,7 @@ def follow(paths: Sequence[str], table: str, format_name: str, *, redact: bool, 
 
     is_first = True
     with interruptible(follows=True) as interruption:
-        for part in analyze_in_batches(paths[0], jobs=1, rows_in_a_batch=1):
+        for part in analyze_in_batches(paths[0], jobs=1, rows_in_a_batch=1, follows=True):
             rows = part.table(table)
             if is_first or rows.height:
                 frame = redacted_frame(rows) if redact else rows

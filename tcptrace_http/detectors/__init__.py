@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.detectors import (
@@ -48,8 +47,11 @@ from tcptrace_http.detectors import (
     tail_loss,
     truncated_payload,
     truncated_response,
+    unanswered_connection,
+    unanswered_request,
     uncompressed_text,
     unconditional_repeat,
+    undelivered_data,
     unfilled_segments,
     zero_window,
 )
@@ -69,14 +71,13 @@ __all__ = [
     "Detector",
     "Gathered",
     "findings_of_capture",
+    "findings_of_flows",
     "findings_of_pages",
-    "findings_of_waits",
     "findings_over_flows",
     "grouped",
     "in_order",
     "inconclusive",
     "inconclusive_together",
-    "shaping_findings",
 ]
 
 DETECTORS: Final = {
@@ -111,6 +112,7 @@ DETECTORS: Final = {
             idle_timeout_race,
             lost_pipelined_requests,
             refused_connection,
+            unanswered_connection,
             reset_in_response,
             truncated_response,
             # Those that judge pages and what is on them.
@@ -130,6 +132,8 @@ DETECTORS: Final = {
             reordering,
             syn_retransmission,
             zero_window,
+            unanswered_request,
+            undelivered_data,
             receive_window_limit,
             queueing_delay,
             slow_server,
@@ -137,35 +141,27 @@ DETECTORS: Final = {
     )
 }
 
-_OF_FLOWS: Final = tuple(each for each in DETECTORS.values() if not each.spans_flows)
 #: What the detectors of the whole capture gather; several may gather the same.
 _GATHERS: Final = tuple({gather.name: gather for each in DETECTORS.values() for gather in each.gathers}.values())
 
 
-def shaping_findings(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-    """What those detectors find that judge from the native tables; the waits take their stalls from it.
+def findings_of_flows(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+    """What those detectors find that judge each flow by itself.
 
     ``tables`` holds ``flows``, ``transactions``, ``flaws`` and what the detectors read. A detector is passed
     over where all that it reads is empty. The result has the columns of ``schema.TABLES["findings"]``.
     """
-    chosen = (each for each in _OF_FLOWS if not (each.reads_waits or each.reads_pages or each.reads_flaws))
+    chosen = (it for it in DETECTORS.values() if not (it.spans_flows or it.reads_pages or it.reads_flaws))
     return _findings(tables, chosen)
 
 
-def findings_of_waits(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-    """What those detectors find that read the finished ``waits``; else as :func:`shaping_findings`."""
-    of_waits = [each for each in _OF_FLOWS if each.reads_waits and not each.reads_pages]
-    more = (replace(each, find=each.find_in_waits, reads=("waits",)) for each in _OF_FLOWS if each.find_in_waits)
-    return _findings(tables, (*of_waits, *more))
-
-
 def findings_over_flows(gathered: Gathered) -> pl.DataFrame:
-    """What those detectors find that look over all flows of a capture; else as :func:`shaping_findings`."""
+    """What those detectors find that look over all flows of a capture; else as :func:`findings_of_flows`."""
     return _findings(gathered.tables, (each for each in DETECTORS.values() if each.spans_flows))
 
 
 def findings_of_pages(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-    """What those detectors find that read the tables of pages; else as :func:`shaping_findings`."""
+    """What those detectors find that read the tables of pages; else as :func:`findings_of_flows`."""
     return _findings(tables, (each for each in DETECTORS.values() if each.reads_pages))
 
 
@@ -179,7 +175,7 @@ class Gathered:
         self.tables: dict[str, pl.DataFrame] = {}
 
     def add(self, tables: Mapping[str, pl.DataFrame]) -> None:
-        """Takes the next part of the capture, given as to :func:`shaping_findings`."""
+        """Takes the next part of the capture, given as to :func:`findings_of_flows`."""
         import polars as pl
 
         parts = pl.collect_all([each.rows(tables) for each in _GATHERS])

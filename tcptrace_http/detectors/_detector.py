@@ -77,16 +77,13 @@ class Detector:
     name: str
     find: Find
     doc: str
-    #: The tables whose rows may become findings: it is not run where all of them are empty. One that
-    #: reads ``waits`` runs after those that do not, whose findings give the waits their stalls.
+    #: The tables whose rows may become findings: it is not run where all of them are empty.
     reads: tuple[str, ...]
     #: Words of ``NEEDS``: what it needs of the capture of a flow, all of it.
     needs: tuple[str, ...] = ()
     #: Of a detector that looks over all flows of a capture (``SCOPE = "capture"``): ``find`` is given
     #: what these gather from all parts of it, by name, and nothing else. ``reads`` names some of them.
     gathers: tuple[Gather, ...] = ()
-    #: What else it finds in the finished waits, of one whose other findings shape them.
-    find_in_waits: Find | None = None
 
     @property
     def reads_flaws(self) -> bool:
@@ -97,11 +94,6 @@ class Detector:
     def spans_flows(self) -> bool:
         """Whether it looks over all flows of a capture, at its end."""
         return bool(self.gathers)
-
-    @property
-    def reads_waits(self) -> bool:
-        """Whether it needs the finished waits, and so cannot be one that shapes them."""
-        return "waits" in self.reads
 
     @property
     def reads_pages(self) -> bool:
@@ -120,8 +112,7 @@ def detector(module: ModuleType) -> Detector:
     name = module.__name__.rpartition(".")[2].replace("_", "-")
     gathers = module.GATHERS if getattr(module, "SCOPE", "flow") == "capture" else ()
     needs = tuple(getattr(module, "NEEDS", ()))
-    in_waits = getattr(module, "find_in_waits", None)
-    return Detector(name, module.find, inspect.getdoc(module) or "", module.READS, needs, gathers, in_waits)
+    return Detector(name, module.find, inspect.getdoc(module) or "", module.READS, needs, gathers)
 
 
 def flaws_that_spoil(needs: Iterable[str]) -> tuple[str, ...]:
@@ -159,8 +150,8 @@ def _with_elapsed(found: pl.LazyFrame, tables: Mapping[str, pl.DataFrame]) -> pl
     """The findings, and how long their transactions took; a detector of the whole capture says that itself."""
     import polars as pl
 
-    elapsed = pl.coalesce("last_ack_time", "response_last_time") - pl.coalesce(
-        "request_time", "response_first_time"
+    elapsed = pl.when(pl.col("response_last_time").is_not_null()).then(
+        pl.col("end_time") - pl.coalesce("request_time", "response_first_time")
     )
     transactions = (
         tables["transactions"]

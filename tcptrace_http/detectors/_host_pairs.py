@@ -15,7 +15,17 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["CONNECTIONS", "ENDINGS", "FIRST_REQUESTS", "LOSS_WAITS", "OPENINGS", "PAIR", "RECOVERIES", "SERVICE"]
+__all__ = [
+    "CONNECTIONS",
+    "ENDINGS",
+    "FIRST_REQUESTS",
+    "LOSS_WAITS",
+    "OPENINGS",
+    "PAIR",
+    "PROFILES",
+    "RECOVERIES",
+    "SERVICE",
+]
 
 #: What is shared by the flows of two hosts; and of a client and a server's port.
 PAIR: Final = ("client", "server")
@@ -25,7 +35,7 @@ SERVICE: Final = ("client", "server", "server_port")
 FLOWS_MAX: Final = 1 << 17
 #: A pathology of two hosts shows in far fewer connections.
 FLOWS_OF_A_PAIR_MAX: Final = 1024
-#: Rows with lists of flights, or of what went wrong: larger, and rarer.
+#: Rows with lists of waits, or of what went wrong: larger, and rarer.
 NOTABLE_MAX: Final = 1 << 15
 
 #: Waits that are there because data was lost.
@@ -54,6 +64,13 @@ _OF_A_CONNECTION: Final = (
 )
 
 
+#: How a connection's server began, and how far it came.
+_OF_A_WINDOW: Final = (
+    *("first_flight_bytes", "first_flight_segments", "initial_window_bytes", "initial_window_segments"),
+    "largest_window_bytes",
+)
+
+
 def _connections(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
     import polars as pl
 
@@ -78,8 +95,49 @@ def _first_requests(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
 
 
 def _openings(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
+    import polars as pl
 
-    return tables["flights"].lazy().filter("begins_flow")
+    length = (pl.col("end") - pl.col("start")).dt.total_nanoseconds()
+    is_of_window = pl.col("cause").cast(pl.String) == "send_limited.slow_start"
+    is_of_response = pl.col("direction").cast(pl.String) == "server_to_client"
+    is_loss = pl.col("cause").is_in(LOSS_WAITS)
+    transactions = (
+        tables["transactions"]
+        .lazy()
+        .filter(pl.col("index") == 0)
+        .select(
+            "flow",
+            begin="response_first_time",
+            finish="response_last_time",
+            response_bytes=pl.col("response_wire_bytes").fill_null(0),
+        )
+    )
+    return (
+        tables["waits"]
+        .lazy()
+        .filter(pl.col("transaction") == 0, is_of_response, is_of_window | is_loss, pl.col("offset").is_not_null())
+        .group_by("flow", maintain_order=True)
+        .agg(
+            offsets=pl.col("offset").filter(is_of_window).cast(pl.Int64),
+            waits_ns=length.filter(is_of_window),
+            lost_offsets=pl.col("offset").filter(is_loss).cast(pl.Int64),
+            first_frame=pl.col("first_frame").first(),
+            last_frame=pl.col("last_frame").last(),
+        )
+        .join(transactions, on="flow", maintain_order="left")
+        .with_columns(transaction=pl.lit(0, pl.UInt32))
+    )
+
+
+def _profiles(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
+    import polars as pl
+
+    return (
+        tables["profiles"]
+        .lazy()
+        .filter(pl.col("direction").cast(pl.String) == "server_to_client")
+        .select("flow", "mss", "round_trip", *_OF_A_WINDOW)
+    )
 
 
 def _endings(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
@@ -119,8 +177,10 @@ def _first(limit: int) -> Callable[[pl.LazyFrame], pl.LazyFrame]:
 CONNECTIONS: Final = Gather("connections", _connections, _first_of_each_pair)
 #: The first request on each of them, and what it asked for as a number to compare.
 FIRST_REQUESTS: Final = Gather("first_requests", _first_requests, _first(FLOWS_MAX))
-#: The first response on each that needed several flights.
+#: The first response on each that waited for its congestion window, or lost data.
 OPENINGS: Final = Gather("openings", _openings, _first(NOTABLE_MAX))
+#: What was learnt of the server of each of these.
+PROFILES: Final = Gather("profiles", _profiles, _first(NOTABLE_MAX))
 #: How long the transactions of each connection waited for lost data.
 RECOVERIES: Final = Gather("recoveries", _recoveries, _summed)
 #: Connections that let their client down.

@@ -13,10 +13,11 @@ more than the share of one connection from everybody else, and overshoot togethe
 
 Evidence
 --------
-First responses that came in several flights and began while the first response on another connection
-of the two hosts was still coming. Lost is what half of the largest flight seen by then, the share of
-one of two in an ensemble, would have saved in waits: the shortest, less the pace of the data. Where they
-began at the same time nothing shows that they cost anything, and the finding is for information.
+First responses that waited for their congestion window and began while the first response on another connection
+of the two hosts was still coming. Lost is the sum of the waits ``send_limited.slow_start`` of data that half of
+that one's window by then, the share of one of two in an ensemble, would have let go at once: its first flight,
+doubled each round trip, and no more than it has shown. Where they began at the same time nothing shows that they
+cost anything, and the finding is for information.
 
 Fix
 ---
@@ -33,8 +34,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tcptrace_http.detectors._host_pairs import CONNECTIONS, OPENINGS, PAIR
-from tcptrace_http.detectors._rounds import is_limited_by_its_window, rounds_saved, time_of_rounds
+from tcptrace_http.detectors._host_pairs import CONNECTIONS, OPENINGS, PAIR, PROFILES
+from tcptrace_http.detectors._slow_start import openings, with_lost
 from tcptrace_http.detectors._wording import by_number, counted
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ __all__ = ["GATHERS", "NEEDS", "READS", "SCOPE", "find"]
 SCOPE: Final = "capture"
 READS: Final = ("openings",)
 NEEDS: Final = ("both_directions", "handshake", "no_gaps")
-GATHERS: Final = (OPENINGS, CONNECTIONS)
+GATHERS: Final = (OPENINGS, PROFILES, CONNECTIONS)
 
 #: Of an ensemble of two each has half of the window.
 SHARE: Final = 0.5
@@ -61,50 +62,34 @@ def find(tables: Mapping[str, pl.DataFrame], *, share: float = SHARE) -> pl.Lazy
     """Pairs of hosts with connections in slow start at the same time; see :class:`Detector`."""
     import polars as pl
 
-    flights = pl.col("flight_segments")
-    last = pl.col("flight_end_ns").list.last().cast(pl.Int64)
-    openings = (
-        tables["openings"]
-        .lazy()
+    before = pl.col("begin").shift(1)
+    rounds = ((pl.col("begin") - before) / pl.col("round_trip").clip(lower_bound=1)).floor().clip(0, 32)
+    grown = pl.col("initial_window_bytes").shift(1) * pl.lit(2.0).pow(rounds)
+    by_then = pl.min_horizontal(grown, pl.col("largest_window_bytes").shift(1))
+    is_busy = pl.col("finish").shift(1) > pl.col("begin")
+    window = pl.when(is_busy).then((by_then * share).cast(pl.Int64)).otherwise(0)
+    began = (
+        openings(tables)
+        .filter(pl.col("initial_window_bytes").is_not_null())
         .join(tables["connections"].lazy().select("flow", *PAIR), on="flow")
-        .filter(is_limited_by_its_window())
-        .with_columns(finish=pl.col("start") + pl.duration(nanoseconds=last))
-        .sort("start", "flow")
+        .sort("begin", "flow")
+        .with_columns(window=window.over(PAIR), busy_until=pl.col("finish").cum_max().shift(1).over(PAIR))
+        .filter(pl.col("busy_until") > pl.col("begin"))
+        .with_columns(elapsed=pl.col("finish") - pl.col("begin") + pl.col("round_trip"))
     )
-    shown = (
-        openings.select(*PAIR, "start", "finish", "flight_segments", "flight_end_ns")
-        .explode("flight_segments", "flight_end_ns")
-        .select(
-            *PAIR,
-            sent=pl.col("start") + pl.duration(nanoseconds=pl.col("flight_end_ns").cast(pl.Int64)),
-            shown_until="finish",
-            shown="flight_segments",
-        )
-        .sort("sent")
-    )
-    busy_until = pl.col("finish").cum_max().shift(1).over(PAIR)
-    is_shown = (pl.col("shown_until") > pl.col("start")).fill_null(value=False)
-    window = pl.when(is_shown).then((pl.col("shown") * share).floor())
-    saved = rounds_saved(pl.col("window"))
-    lost = pl.when(pl.col("window") > flights.list.first()).then(time_of_rounds(saved)).otherwise(0)
+    spared = with_lost(began.filter(pl.col("window") > pl.col("initial_window_bytes"))).select("flow", "lost")
     return (
-        openings.with_columns(busy_until=busy_until)
-        .filter(pl.col("busy_until") > pl.col("start"))
-        .join_asof(shown, left_on="start", right_on="sent", by=list(PAIR), check_sortedness=False)
-        .with_columns(window=window)
-        .with_columns(
-            lost=pl.duration(nanoseconds=lost.fill_null(0)),
-            elapsed=pl.duration(nanoseconds=last + pl.col("rtt").dt.total_nanoseconds()),
-        )
+        began.join(spared, on="flow", how="left", maintain_order="left")
+        .with_columns(pl.col("lost").fill_null(pl.duration()))
         .sort("flow")
         .group_by(PAIR, maintain_order=True)
         .agg(
             times=pl.len(),
             flow=pl.when(pl.len() == 1).then(pl.col("flow").first()),
             transaction=pl.when(pl.len() == 1).then(pl.col("transaction").first()),
-            start=pl.col("start").min(),
-            first_frame=pl.col("flight_first_frames").list.first().min(),
-            last_frame=pl.col("flight_first_frames").list.last().max(),
+            start=pl.col("begin").min(),
+            first_frame=pl.col("first_frame").min(),
+            last_frame=pl.col("last_frame").max(),
             lost=pl.col("lost").sum(),
             elapsed=pl.col("elapsed").sum(),
             flows_shown=pl.col("flow").head(8).cast(pl.String).str.join(", "),

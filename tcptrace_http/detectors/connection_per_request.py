@@ -38,10 +38,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tcptrace_http.detectors._host_pairs import CONNECTIONS, OPENINGS, PAIR, SERVICE
+from tcptrace_http.detectors._host_pairs import CONNECTIONS, OPENINGS, PAIR, PROFILES, SERVICE
 from tcptrace_http.detectors._reuse import NEEDLESS_MIN, SINGLE_SHARE_MIN, needless
-from tcptrace_http.detectors._rounds import is_limited_by_its_window, rounds_saved, time_of_rounds
 from tcptrace_http.detectors._shown_windows import with_shown_window
+from tcptrace_http.detectors._slow_start import openings, with_lost
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,7 +53,7 @@ __all__ = ["GATHERS", "NEEDS", "READS", "SCOPE", "find"]
 SCOPE: Final = "capture"
 READS: Final = ("connections",)
 NEEDS: Final = ("both_directions", "handshake", "whole_payload")
-GATHERS: Final = (CONNECTIONS, OPENINGS)
+GATHERS: Final = (CONNECTIONS, OPENINGS, PROFILES)
 
 #: Who closes most of the connections is to change.
 MOST: Final = 0.5
@@ -141,12 +141,12 @@ def _rounds_saved(flows: pl.LazyFrame, tables: Mapping[str, pl.DataFrame]) -> pl
     """Time of the round trips that the largest window of connections before would have saved, by flow."""
     import polars as pl
 
-    openings = (
-        tables["openings"]
-        .lazy()
-        .filter(is_limited_by_its_window())
+    began = (
+        openings(tables)
+        .filter(pl.col("initial_window_bytes").is_not_null())
         .join(flows.select("flow", *PAIR, opened="start"), on="flow")
     )
-    return with_shown_window(openings, tables["connections"].lazy(), at="opened").select(
-        "flow", rounds=pl.duration(nanoseconds=time_of_rounds(rounds_saved(pl.col("window"))))
+    shown = with_shown_window(began, tables["connections"].lazy(), at="opened")
+    return with_lost(shown.with_columns(window=(pl.col("window") * pl.col("mss")).cast(pl.Int64))).select(
+        "flow", rounds="lost"
     )

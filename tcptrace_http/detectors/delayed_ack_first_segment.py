@@ -14,10 +14,9 @@ pause that has nothing to do with the path. Windows of two segments and more do 
 
 Evidence
 --------
-One full segment alone in flight, its ACK later than the path takes, and the next data no later behind
-that ACK than the path takes. Nagle's algorithm is told apart: it never holds a full segment, and on a flow
-that has shown a larger flight the window is not what holds a short one. Lost is the delay of the ACK alone:
-its round trip is the window's due.
+The wait ``stall.delayed_ack_first_segment``: one full segment alone in flight, its ACK later than the path
+takes, and the data that this ACK released. Lost is the delay of the ACK alone: its round trip is the window's
+due.
 
 Fix
 ---
@@ -35,10 +34,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tcptrace_http.detectors._held import DELAYED_ACK_MIN, LOST_MIN, held
-from tcptrace_http.detectors._hold_owner import FROM_CLIENT
+from tcptrace_http.detectors._holds import LOST_MIN, holds
 from tcptrace_http.detectors._recoveries import ms
-from tcptrace_http.detectors._when_left import when_left
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,89 +43,38 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["CAUSE", "NEEDS", "READS", "find", "find_in_waits"]
 
-READS: Final = ("pauses",)
+__all__ = ["CAUSE", "NEEDS", "READS", "find"]
+
+READS: Final = ("waits",)
 NEEDS: Final = ("both_directions", "no_gaps", "segments_as_sent", "whole_payload", "pure_acks")
 
 CAUSE: Final = "stall.delayed_ack_first_segment"
 
-REMEDY: Final = (
-    "Let the sender begin with at least two segments, today ten (RFC 6928; Linux: ip route change ..."
-    " initcwnd 10), and keep its window when idle (net.ipv4.tcp_slow_start_after_idle=0)"
-)
-#: A short segment behind the only full one is held by an old Nagle's algorithm as well as by a window of one.
-CONFIDENCE_OF_FULL: Final = 0.9
-CONFIDENCE_OF_SHORT: Final = 0.6
 
-
-def find(
-    tables: Mapping[str, pl.DataFrame],
-    *,
-    delayed_ack_min: timedelta = DELAYED_ACK_MIN,
-    lost_min: timedelta = LOST_MIN,
-) -> pl.LazyFrame:
-    """First flights of one segment whose ACK was delayed; see :class:`Detector`."""
+def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) -> pl.LazyFrame:
+    """Windows of one segment whose ACK was delayed; see :class:`Detector`."""
     import polars as pl
 
-    is_full = pl.col("released_bytes") % pl.col("segment_bytes") == 0
-    who = pl.when(pl.col("direction") == FROM_CLIENT).then(pl.lit("server")).otherwise(pl.lit("client"))
-    return (
-        held(tables, delayed_ack_min=delayed_ack_min, lost_min=lost_min)
-        .filter(pl.col("owner") == "delayed-ack-first-segment")
-        .with_columns(
-            cause=pl.lit(CAUSE),
-            start=pl.col("released_time") - pl.col("ack_delay"),
-            lost=pl.col("ack_delay"),
-            confidence=pl.when(is_full).then(CONFIDENCE_OF_FULL).otherwise(CONFIDENCE_OF_SHORT),
-            summary=pl.format(
-                "a window of one segment ({} bytes, frame {}) waited for its ACK, which the {} delayed by {} ms",
-                "previous_bytes",
-                "previous_frame",
-                who,
-                ms("ack_delay"),
-            ),
-            evidence=pl.format(
-                "frame {} ({} bytes) alone in flight, ACK in frame {}, then frame {} ({} bytes)",
-                "previous_frame",
-                "previous_bytes",
-                "ack_frame",
-                "released_frame",
-                "released_bytes",
-            ),
-            remedy=pl.lit(REMEDY),
-        )
-    )
-
-
-def find_in_waits(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
-    """Other windows of one segment, as the waits tell: of a restart, or behind what a timer had sent again."""
-    import polars as pl
-
-    waits = (
-        tables["waits"]
-        .lazy()
-        .filter(pl.col("cause").cast(pl.String) == CAUSE)
-        .with_columns(lost=pl.col("end") - pl.col("start"))
-        .filter(pl.col("lost") >= LOST_MIN)
-    )
-    return (
-        when_left(waits, tables)
-        .join(find(tables), on=["flow", "transaction", "last_frame"], how="anti", maintain_order="left")
-        .with_columns(
-            cause=pl.lit(CAUSE),
-            start=pl.col("left") - pl.col("lost"),
-            summary=pl.format(
-                "a window of one segment (frame {}) waited for its ACK, which was delayed by {} ms",
-                "first_frame",
-                ms("lost"),
-            ),
-            evidence=pl.format(
-                "nothing else was in flight behind frame {}; its ACK ({}) let frame {} go",
-                "first_frame",
-                pl.coalesce(pl.format("frame {}", "ack_frame"), pl.lit("behind data that was sent again")),
-                "last_frame",
-            ),
-            remedy=pl.lit(REMEDY),
-        )
+    return holds(tables, (CAUSE,), lost_min=lost_min).with_columns(
+        summary=pl.format(
+            "a window of one segment of the {} (frame {}) waited for its ACK, which the {} delayed by {} ms{}",
+            "what",
+            "first_frame",
+            "receiver",
+            ms("lost"),
+            "doubt",
+        ),
+        evidence=pl.format(
+            "frame {} was alone in flight; the ACK in frame {} released frame {} ({} bytes)",
+            "first_frame",
+            "released_by",
+            "last_frame",
+            "bytes",
+        ),
+        remedy=pl.format(
+            "Let the {} begin with at least two segments, today ten (RFC 6928; Linux: ip route change ..."
+            " initcwnd 10), and keep its window when idle (net.ipv4.tcp_slow_start_after_idle=0)",
+            "who",
+        ),
     )

@@ -14,10 +14,9 @@ tell of the loss.
 
 Evidence
 --------
-The flights of the first response on each connection. A small one is the initial window only if it ends
-with a full segment, the next is larger, the receive window was larger still, and nothing was lost;
-responses that fit in it show nothing, nor do paths of less than a few milliseconds. Lost are the waits
-between flights that the allowed window would have saved: the shortest ones, less the pace of the data.
+The first flight of the server on each connection, if more data waited behind it for an ACK: responses that fit
+in it show nothing. Lost is the sum of the waits ``send_limited.slow_start`` of data that the allowed window would
+have let go at once. Of a window that is too large the segments that were sent again are told; nothing is lost.
 
 Fix
 ---
@@ -34,8 +33,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tcptrace_http.detectors._host_pairs import CONNECTIONS, OPENINGS, SERVICE
-from tcptrace_http.detectors._rounds import is_limited_by_its_window, rounds_saved, time_of_rounds
+from tcptrace_http.detectors._host_pairs import CONNECTIONS, OPENINGS, PROFILES, SERVICE
+from tcptrace_http.detectors._recoveries import ms
+from tcptrace_http.detectors._slow_start import openings, with_lost
 from tcptrace_http.detectors._wording import counted
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ __all__ = ["GATHERS", "NEEDS", "READS", "SCOPE", "find"]
 SCOPE: Final = "capture"
 READS: Final = ("openings",)
 NEEDS: Final = ("both_directions", "handshake", "no_gaps")
-GATHERS: Final = (OPENINGS, CONNECTIONS)
+GATHERS: Final = (OPENINGS, PROFILES, CONNECTIONS)
 
 #: RFC 6928, section 2.
 SEGMENTS_ALLOWED: Final = 10
@@ -67,34 +67,28 @@ def find(tables: Mapping[str, pl.DataFrame], *, segments_allowed: int = SEGMENTS
     """Servers whose initial window is not the one allowed; see :class:`Detector`."""
     import polars as pl
 
-    full = pl.col("segment_bytes").cast(pl.Int64)
+    full = pl.col("mss").cast(pl.Int64)
     allowed = pl.min_horizontal(full * segments_allowed, pl.max_horizontal(full * 2, pl.lit(BYTES_ALLOWED)))
-    flights = pl.col("flight_segments")
-    first = flights.list.first()
-    window = (allowed / full.clip(1)).floor().cast(pl.Int64)
     setup = (pl.col("first_request_time") - pl.col("opened")).dt.total_nanoseconds()
-    saved = rounds_saved(window)
-    is_small = is_limited_by_its_window() & (first < window) & (setup < SETUP_MAX_NS) & (saved > 0)
-    # What goes on for longer than a round trip is let go by ACKs: no window shows in it.
-    is_one_window = pl.col("flight_end_ns").list.first().cast(pl.Int64) <= pl.col("rtt").dt.total_nanoseconds()
-    # What is lost at its end may be the window of loss recovery already.
-    is_large = is_one_window & (pl.col("first_flight_bytes") > allowed) & (pl.col("first_flight_resent") > 0)
     connections = tables["connections"].lazy().select("flow", *SERVICE, "first_request_time", opened="start")
-    lost = pl.when(is_small).then(time_of_rounds(saved)).otherwise(0)
-    elapsed = pl.col("flight_end_ns").list.last().cast(pl.Int64) + pl.col("rtt").dt.total_nanoseconds()
-    return (
-        tables["openings"]
-        .lazy()
+    rows = (
+        openings(tables)
         .join(connections, on="flow", maintain_order="left")
-        .filter(is_small | is_large)
-        .with_columns(
-            is_small=is_small,
-            window=window,
-            lost=pl.duration(nanoseconds=lost),
-            elapsed=pl.duration(nanoseconds=elapsed),
-            first=first,
-            flights_shown=flights.cast(pl.List(pl.String)).list.join(", "),
-        )
+        .with_columns(window=allowed, elapsed=pl.col("finish") - pl.col("begin") + pl.col("round_trip"))
+    )
+    is_small = (pl.col("initial_window_bytes") + full <= pl.col("window")) & (setup < SETUP_MAX_NS)
+    small = with_lost(rows.filter(is_small)).with_columns(is_small=True, resent=0, first="initial_window_segments")
+    large = (
+        rows.filter(pl.col("first_flight_bytes") > pl.col("window"))
+        .explode("lost_offsets")
+        .filter(pl.col("lost_offsets") < pl.col("first_flight_bytes"))
+        .group_by("flow", maintain_order=True)
+        .agg(pl.all().exclude("lost_offsets").first(), resent=pl.len())
+        .with_columns(is_small=False, lost=pl.duration(), first="first_flight_segments")
+    )
+    return (
+        pl.concat([small, large], how="diagonal_relaxed")
+        .with_columns(window=(pl.col("window") // full))
         .group_by(*SERVICE, "is_small", maintain_order=True)
         .agg(
             times=pl.len(),
@@ -102,14 +96,14 @@ def find(tables: Mapping[str, pl.DataFrame], *, segments_allowed: int = SEGMENTS
             window=pl.col("window").max(),
             lost=pl.col("lost").sum(),
             elapsed=pl.col("elapsed").sum(),
-            resent=pl.col("first_flight_resent").sum(),
+            resent=pl.col("resent").sum(),
             flow=pl.when(pl.len() == 1).then(pl.col("flow").first()),
             transaction=pl.when(pl.len() == 1).then(pl.col("transaction").first()),
-            start=pl.col("start").min(),
-            first_frame=pl.col("flight_first_frames").list.first().min(),
-            last_frame=pl.col("flight_first_frames").list.last().max(),
-            flights_shown=pl.col("flights_shown").first(),
-            rtt_ms=(pl.col("rtt").min().dt.total_nanoseconds() / 1e6).round(1),
+            start=pl.col("begin").min(),
+            first_frame=pl.col("first_frame").min(),
+            last_frame=pl.col("last_frame").max(),
+            first_bytes=pl.col("first_flight_bytes").max(),
+            round_trip=pl.col("round_trip").min(),
         )
         .select(
             "flow",
@@ -144,10 +138,11 @@ def find(tables: Mapping[str, pl.DataFrame], *, segments_allowed: int = SEGMENTS
                 )
             ),
             evidence=pl.format(
-                "the first response came in flights of {} segments, from frame {} on; round trip {} ms",
-                "flights_shown",
+                "the server sent {} bytes before any ACK of them; frames {} to {}; round trip {} ms",
+                "first_bytes",
                 "first_frame",
-                "rtt_ms",
+                "last_frame",
+                ms("round_trip"),
             ),
             remedy=pl.when("is_small").then(pl.lit(REMEDY_SMALL)).otherwise(pl.lit(REMEDY_LARGE)),
         )

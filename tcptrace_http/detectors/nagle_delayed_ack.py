@@ -5,8 +5,8 @@ What it does
 Finds data that Nagle's algorithm held back until a delayed ACK came, in either direction: in the middle
 of a response whose server writes in pieces, or in a request whose client sends its head and its body, or
 two parts of its head, in two writes; or data that a window of a short segment and less than two full ones had
-no room for, until the delayed ACK of these came. (Where the response opens with the head alone, this is
-short-initial-segment; where its last, short segment is held, odd-short-final-segment.)
+no room for, until the delayed ACK of these came. (If the response opens with the head alone, this is
+short-initial-segment; if its last, short segment is held, odd-short-final-segment.)
 
 Why it is bad
 -------------
@@ -16,9 +16,8 @@ for the other. A request that is split so costs it before the server has even be
 
 Evidence
 --------
-The short segment, the delayed ACK of it, and the data that followed that ACK by no more than the path
-takes. Think time is told apart by that: it does not follow the ACK. Lost is the time from when the data
-could have left, in the pace of what was sent before, to when it left.
+The wait ``stall.nagle_delayed_ack``: the short segment, the delayed ACK of it, and the data that this ACK
+released. Lost is that wait. Its confidence is at most 0.5 if the application may have written the data then.
 
 Fix
 ---
@@ -36,8 +35,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tcptrace_http.detectors._held import DELAYED_ACK_MIN, LOST_MIN, held
-from tcptrace_http.detectors._held_findings import held_findings
+from tcptrace_http.detectors._holds import LOST_MIN, Held, held_findings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,9 +43,10 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["READS", "REMEDY", "REMEDY_OF_REQUESTS", "find"]
 
-READS: Final = ("pauses",)
+__all__ = ["NEEDS", "READS", "REMEDY", "REMEDY_OF_REQUESTS", "find"]
+
+READS: Final = ("waits",)
 NEEDS: Final = ("both_directions", "no_gaps", "segments_as_sent", "whole_payload", "pure_acks")
 
 REMEDY: Final = (
@@ -58,24 +57,14 @@ REMEDY_OF_REQUESTS: Final = (
     "Send head and body of the request in one write (writev, MSG_MORE or TCP_CORK), or set TCP_NODELAY"
     " on the client's socket"
 )
+HELD: Final = Held(
+    detector="nagle-delayed-ack",
+    what="data of the {} waited behind {}",
+    remedy=REMEDY,
+    remedy_of_requests=REMEDY_OF_REQUESTS,
+)
 
 
-def find(
-    tables: Mapping[str, pl.DataFrame],
-    *,
-    delayed_ack_min: timedelta = DELAYED_ACK_MIN,
-    lost_min: timedelta = LOST_MIN,
-) -> pl.LazyFrame:
+def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) -> pl.LazyFrame:
     """Data held until a delayed ACK came; see :class:`Detector`."""
-    import polars as pl
-
-    return (
-        held(tables, delayed_ack_min=delayed_ack_min, lost_min=lost_min)
-        .filter(pl.col("owner") == "nagle-delayed-ack")
-        .pipe(
-            held_findings,
-            what="data waited behind a {} (frame {}),",
-            remedy=REMEDY,
-            remedy_of_requests=REMEDY_OF_REQUESTS,
-        )
-    )
+    return held_findings(tables, HELD, lost_min=lost_min)

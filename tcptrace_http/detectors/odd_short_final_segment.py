@@ -16,8 +16,9 @@ ones alone it does so, too, with the original algorithm: that is nagle-hold.)
 
 Evidence
 --------
-The segment before the pause, the ACK of it, and the last segment, which followed that ACK by no more
-than the path takes. Server think time is told apart by that: it does not follow the ACK.
+The waits ``stall.nagle_delayed_ack`` and ``stall.nagle_hold`` of the last segment: the segment that it waited
+for, the ACK of that, and the last segment, which this ACK released. Lost is that wait. Its confidence is at most
+0.5 if the application may have written the data then.
 
 Fix
 ---
@@ -35,8 +36,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tcptrace_http.detectors._held import DELAYED_ACK_MIN, LOST_MIN, held
-from tcptrace_http.detectors._held_findings import held_findings
+from tcptrace_http.detectors._holds import LOST_MIN, Held, held_findings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,38 +44,29 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+
 __all__ = ["NEEDS", "READS", "find"]
 
-READS: Final = ("pauses",)
+READS: Final = ("waits",)
 NEEDS: Final = ("both_directions", "handshake", "no_gaps", "whole_payload", "segments_as_sent", "pure_acks")
 
-REMEDY = (
+REMEDY: Final = (
     "Set TCP_NODELAY on persistent connections, or write the whole response in one call"
     " (in nginx: tcp_nodelay on, and tcp_nopush on with sendfile on)"
 )
 #: What to change in servers that name themselves in the Server field.
-REMEDIES = {
+REMEDIES: Final = {
     "nginx": "nginx: larger output_buffers",
     "Apache": "Apache httpd: leave TCP_NODELAY on (it is the default), write larger buckets",
 }
+HELD: Final = Held(
+    detector="odd-short-final-segment",
+    what="the last, short segment of the {} waited behind {}",
+    remedy=REMEDY,
+    remedies=REMEDIES,
+)
 
 
-def find(
-    tables: Mapping[str, pl.DataFrame],
-    *,
-    delayed_ack_min: timedelta = DELAYED_ACK_MIN,
-    lost_min: timedelta = LOST_MIN,
-) -> pl.LazyFrame:
+def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) -> pl.LazyFrame:
     """Responses whose last short segment was held; see :class:`Detector`."""
-    import polars as pl
-
-    return (
-        held(tables, delayed_ack_min=delayed_ack_min, lost_min=lost_min)
-        .filter(pl.col("owner") == "odd-short-final-segment")
-        .pipe(
-            held_findings,
-            what="the last, short segment waited behind a {} (frame {}),",
-            remedy=REMEDY,
-            remedies=REMEDIES,
-        )
-    )
+    return held_findings(tables, HELD, lost_min=lost_min)

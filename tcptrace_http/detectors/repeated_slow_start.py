@@ -13,10 +13,10 @@ save them.
 
 Evidence
 --------
-The flights of the first response on the later connection, and the most that any earlier one, whose last
-response was complete by then, had sent within a round trip since it last lost anything. Lost are the
-waits between flights that a first one of that size would have saved: the shortest, less the pace of the
-data. Connections that connection-per-request counts are not counted again.
+The first flight on the later connection, behind which more data waited, and the most that any earlier one, whose
+last response was complete by then, had in flight since it last lost anything. Lost is the sum of the waits
+``send_limited.slow_start`` of data that a first flight of that size would have let go at once. Connections that
+connection-per-request counts are not counted again.
 
 Fix
 ---
@@ -33,10 +33,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tcptrace_http.detectors._host_pairs import CONNECTIONS, OPENINGS, PAIR
+from tcptrace_http.detectors._host_pairs import CONNECTIONS, OPENINGS, PAIR, PROFILES
 from tcptrace_http.detectors._reuse import needless
-from tcptrace_http.detectors._rounds import is_limited_by_its_window, rounds_saved, time_of_rounds
 from tcptrace_http.detectors._shown_windows import RECENT_SECONDS, with_shown_window
+from tcptrace_http.detectors._slow_start import openings, with_lost
 from tcptrace_http.detectors._wording import counted
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ __all__ = ["GATHERS", "NEEDS", "READS", "SCOPE", "find"]
 SCOPE: Final = "capture"
 READS: Final = ("openings",)
 NEEDS: Final = ("both_directions", "handshake", "no_gaps")
-GATHERS: Final = (OPENINGS, CONNECTIONS)
+GATHERS: Final = (OPENINGS, PROFILES, CONNECTIONS)
 
 #: The earlier flight is larger by this factor: less saves no round trip.
 LARGER_MIN: Final = 1.4
@@ -69,38 +69,32 @@ def find(
     import polars as pl
 
     connections = tables["connections"].lazy()
-    flights = pl.col("flight_segments")
-    first = flights.list.first()
-    saved = rounds_saved(pl.col("window"))
-    lost = pl.duration(nanoseconds=time_of_rounds(saved))
-    elapsed = pl.col("flight_end_ns").list.last().cast(pl.Int64) + pl.col("rtt").dt.total_nanoseconds()
-    openings = (
-        tables["openings"]
-        .lazy()
+    first = pl.col("initial_window_segments")
+    began = (
+        openings(tables)
+        .filter(first.is_not_null())
         .join(connections.select("flow", *PAIR), on="flow")
         .join(needless(tables["connections"]).select("flow"), on="flow", how="anti")
-        .filter(is_limited_by_its_window())
+    )
+    shown = (
+        with_shown_window(began, connections, at="begin", recent_seconds=recent_seconds)
+        .filter(pl.col("window") >= first * larger_min)
+        .with_columns(shown="window", window=(pl.col("window") * pl.col("mss")).cast(pl.Int64))
     )
     return (
-        with_shown_window(openings, connections, at="start", recent_seconds=recent_seconds)
-        .filter(pl.col("window") >= first * larger_min, saved > 0)
-        .with_columns(
-            lost=lost,
-            elapsed=pl.duration(nanoseconds=elapsed),
-            first=first,
-            flights_shown=flights.cast(pl.List(pl.String)).list.join(", "),
-        )
+        with_lost(shown)
+        .with_columns(elapsed=pl.col("finish") - pl.col("begin") + pl.col("round_trip"))
         .sort("flow")
         .group_by(PAIR, maintain_order=True)
         .agg(
-            pl.col("window", "earlier_flow", "flights_shown").first(),
+            pl.col("shown", "earlier_flow", "initial_window_segments").first(),
             shown_flow=pl.col("flow").first(),
             flow=pl.when(pl.len() == 1).then(pl.col("flow").first()),
             times=pl.len(),
             transaction=pl.when(pl.len() == 1).then(pl.col("transaction").first()),
-            start=pl.col("start").min(),
-            first_frame=pl.col("flight_first_frames").list.first().min(),
-            last_frame=pl.col("flight_first_frames").list.last().max(),
+            start=pl.col("begin").min(),
+            first_frame=pl.col("first_frame").min(),
+            last_frame=pl.col("last_frame").max(),
             lost=pl.col("lost").sum(),
             elapsed=pl.col("elapsed").sum(),
         )
@@ -115,16 +109,16 @@ def find(
             confidence=pl.lit(0.85),
             cause=pl.lit("send_limited.slow_start"),
             summary=pl.format(
-                "{} of {} to {} began in slow start again, where an earlier one had shown {} in a round trip",
+                "{} of {} to {} began in slow start again, where an earlier one had shown {} in flight",
                 counted("times", "connection"),
                 "client",
                 "server",
-                counted("window", "segment"),
+                counted("shown", "segment"),
             ),
             evidence=pl.format(
-                "flow {} came in flights of {} segments, from frame {} on; flow {} had been faster",
+                "flow {} began with {}, and waited from frame {} on; flow {} had been faster",
                 "shown_flow",
-                "flights_shown",
+                counted("initial_window_segments", "segment"),
                 "first_frame",
                 "earlier_flow",
             ),

@@ -2,10 +2,10 @@
 
 What it does
 ------------
-Finds responses whose first segment is short, carries the head alone, and whose later data was held
-until the ACK of that segment came: by Nagle's algorithm (a short segment waits while a short one is
-unacknowledged), or because a window of one short and one full segment is not enough for the
-receiver to acknowledge at once.
+Finds responses whose first segment is short, and whose later data was held until the ACK of that segment
+came: by Nagle's algorithm (a short segment waits while a short one is unacknowledged), or because a window
+of one short and one full segment is not enough for the receiver to acknowledge at once. (If that segment
+has more than the head and the last segment alone was held, this is odd-short-final-segment.)
 
 Why it is bad
 -------------
@@ -15,8 +15,9 @@ connection pays that. Where the ACK is not delayed, it still costs one round tri
 
 Evidence
 --------
-The short first segment, the ACK of it, and the data that followed that ACK by no more than the path
-takes. Server think time is told apart by that: it does not follow the ACK.
+The waits ``stall.nagle_delayed_ack`` and ``stall.nagle_hold`` behind the first segment of the response: that
+segment, the ACK of it, and the data that this ACK released. Lost is that wait. Its confidence is at most 0.5 if
+the application may have written the data then.
 
 Fix
 ---
@@ -35,8 +36,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tcptrace_http.detectors._held import DELAYED_ACK_MIN, LOST_MIN, held
-from tcptrace_http.detectors._held_findings import held_findings
+from tcptrace_http.detectors._holds import LOST_MIN, Held, held_findings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,39 +44,30 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+
 __all__ = ["NEEDS", "READS", "find"]
 
-READS: Final = ("pauses",)
+READS: Final = ("waits",)
 NEEDS: Final = ("both_directions", "handshake", "no_gaps", "whole_payload", "segments_as_sent", "pure_acks")
 
-REMEDY = (
+REMEDY: Final = (
     "Send the head and the body in one write (writev, MSG_MORE or TCP_CORK), or set TCP_NODELAY"
     " (in nginx: tcp_nodelay on, and tcp_nopush on with sendfile on)"
 )
 #: What to change in servers that name themselves in the Server field.
-REMEDIES = {
+REMEDIES: Final = {
     "nginx": "nginx: no postpone_output 0",
     "BaseHTTP|SimpleHTTP|Python": ("Python http.server: set wbufsize = 65536 or disable_nagle_algorithm = True"),
     "Apache": "Apache httpd: do not flush the head alone; leave TCP_NODELAY on",
 }
+HELD: Final = Held(
+    detector="short-initial-segment",
+    what="the {} opened with {}",
+    remedy=REMEDY,
+    remedies=REMEDIES,
+)
 
 
-def find(
-    tables: Mapping[str, pl.DataFrame],
-    *,
-    delayed_ack_min: timedelta = DELAYED_ACK_MIN,
-    lost_min: timedelta = LOST_MIN,
-) -> pl.LazyFrame:
+def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) -> pl.LazyFrame:
     """Responses held behind the short segment that opened them; see :class:`Detector`."""
-    import polars as pl
-
-    return (
-        held(tables, delayed_ack_min=delayed_ack_min, lost_min=lost_min)
-        .filter(pl.col("owner") == "short-initial-segment")
-        .pipe(
-            held_findings,
-            what="the response opened with a {} (frame {}),",
-            remedy=REMEDY,
-            remedies=REMEDIES,
-        )
-    )
+    return held_findings(tables, HELD, lost_min=lost_min)

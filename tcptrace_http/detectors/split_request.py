@@ -33,8 +33,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tcptrace_http.detectors._held import LOST_MIN
-from tcptrace_http.detectors._hold_owner import FROM_CLIENT
+from tcptrace_http.detectors._holds import FROM_CLIENT, LOST_MIN
 from tcptrace_http.detectors._wording import counted
 
 if TYPE_CHECKING:

@@ -2,8 +2,8 @@
 
 What it does
 ------------
-Finds responses whose flights grew by little more than one segment for each ACK, while most of the client's
-ACKs were for more than two full segments.
+Finds responses in slow start that waited for more round trips than an ACK for each second segment needs, while
+most of the client's ACKs were for more than two full segments.
 
 Why it is bad
 -------------
@@ -13,10 +13,10 @@ response that would take five round trips takes ten.
 
 Evidence
 --------
-The number of ACKs and how many were for more than two segments; the flights, each a round trip after the
-one before, that grew by less than half. ACKs that come together because the data did, as behind a burst or an
-offload engine, do no harm to a sender that counts bytes (Linux), and are not told: the flights must show the
-cost. Lost is the rounds beyond those that an ACK for each second segment needs.
+The waits ``send_limited.slow_start`` of the response, and how many ACKs of the connection were for more than two
+segments. ACKs that come together because the data did, as behind a burst or an offload engine, do no harm to a
+sender that counts bytes (Linux): it needs no more round trips, and there is no finding. Lost is the sum of the
+waits beyond those round trips.
 
 Fix
 ---
@@ -34,6 +34,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from tcptrace_http.detectors._recoveries import ms
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -41,20 +43,16 @@ if TYPE_CHECKING:
 
 __all__ = ["NEEDS", "READS", "find"]
 
-READS: Final = ("flights",)
+READS: Final = ("waits",)
 NEEDS: Final = ("both_directions", "no_gaps", "segments_as_sent", "whole_payload", "pure_acks")
 
 #: Of the ACKs this share is for more than two segments: systematic, not a burst now and then.
 STRETCH_SHARE_MIN: Final = 0.5
 STRETCH_ACKS_MIN: Final = 4
-#: A flight grows by about this many segments for each ACK at most: one, or two with RFC 3465.
-GROWTH_PER_ACK_MAX: Final = 2.0
-#: Rounds in which the window opened, however slowly: flights of one size have another limit.
-GROWING_ROUNDS_MIN: Final = 3
-#: With an ACK for each second segment slow start grows by this factor a round trip.
+#: With an ACK for each second segment slow start grows by this factor per round trip.
 DELAYED_ACK_GROWTH: Final = 1.5
-#: Each flight starts one round trip after the one before.
-ROUND_SHARES: Final = (0.85, 1.5)
+#: A wait of less than this share of a round trip is one for another ACK of the same flight.
+ROUND_SHARE_MIN: Final = 0.5
 #: Below this round trip a round costs less than can be measured.
 RTT_MIN_NS: Final = 4_000_000
 
@@ -65,62 +63,66 @@ REMEDY: Final = (
 CONFIDENCE: Final = 0.75
 
 
-def find(
-    tables: Mapping[str, pl.DataFrame],
-    *,
-    stretch_share_min: float = STRETCH_SHARE_MIN,
-    growing_rounds_min: int = GROWING_ROUNDS_MIN,
-) -> pl.LazyFrame:
+def find(tables: Mapping[str, pl.DataFrame], *, stretch_share_min: float = STRETCH_SHARE_MIN) -> pl.LazyFrame:
     """Responses whose slow start was slowed by stretch ACKs; see :class:`Detector`."""
     import polars as pl
 
-    flights = pl.col("flight_segments").list.head(pl.col("flight_segments").list.len() - 1).cast(pl.List(pl.Int64))
-    growth = flights.list.diff().list.drop_nulls()
-    starts = pl.col("flight_start_ns").cast(pl.List(pl.Int64))
-    rtt = pl.col("rtt").dt.total_nanoseconds()
-    segments = pl.col("flight_segments").list.sum()
-    rounds = pl.col("flight_segments").list.len()
-    factor = DELAYED_ACK_GROWTH
-    needed = (segments * (factor - 1) / pl.col("flight_segments").list.first() + 1).log(factor).ceil().clip(1)
-    surplus = (rounds - needed).cast(pl.Int64)
-    return (
-        tables["flights"]
+    key = ["flow", "transaction"]
+    length = pl.col("end") - pl.col("start")
+    rtt = pl.col("round_trip").dt.total_nanoseconds()
+    profiles = (
+        tables["profiles"]
         .lazy()
-        .with_columns(
-            round=starts.list.diff().list.drop_nulls().list.median(),
-            growing_rounds=growth.list.eval((pl.element() > 0).cast(pl.Int64)).list.sum(),
-            growth=growth.list.sum(),
-        )
         .filter(
+            pl.col("direction").cast(pl.String) == "server_to_client",
             pl.col("stretch_acks") >= STRETCH_ACKS_MIN,
             pl.col("stretch_acks") >= stretch_share_min * pl.col("acks"),
-            pl.col("growing_rounds") >= growing_rounds_min,
-            pl.col("growth") <= GROWTH_PER_ACK_MAX * pl.col("acks"),
-            pl.col("retransmissions") + pl.col("earlier_retransmissions") == 0,
-            (pl.col("round") / rtt).is_between(*ROUND_SHARES),
+            pl.col("retransmissions") == 0,
             rtt >= RTT_MIN_NS,
-            surplus > 0,
         )
+        .select("flow", "round_trip", "acks", "stretch_acks", "first_flight_bytes")
+    )
+    transactions = tables["transactions"].lazy().select("flow", "response_wire_bytes", transaction=pl.col("index"))
+    factor = DELAYED_ACK_GROWTH
+    flights = pl.col("response_wire_bytes") * (factor - 1) / pl.col("first_flight_bytes") + 1
+    # The first flight waits for nothing.
+    needed = (flights.log(factor).ceil() - 1).clip(0).cast(pl.UInt32)
+    return (
+        tables["waits"]
+        .lazy()
+        .filter(pl.col("cause").cast(pl.String) == "send_limited.slow_start")
+        .join(profiles, on="flow", maintain_order="left")
+        .filter(length >= pl.col("round_trip") * ROUND_SHARE_MIN)
+        .group_by(*key, "round_trip", "acks", "stretch_acks", "first_flight_bytes", maintain_order=True)
+        .agg(
+            pl.col("start", "first_frame").first(),
+            pl.col("last_frame").last(),
+            rounds=pl.len(),
+            waited=length,
+        )
+        .join(transactions, on=key, maintain_order="left")
+        .with_columns(needed=needed)
+        .filter(pl.col("rounds") > pl.col("needed"))
         .with_columns(
-            lost=(surplus * pl.col("round")).cast(pl.Int64).cast(pl.Duration("ns")),
-            first_frame=pl.col("flight_first_frames").list.first(),
-            last_frame=pl.col("flight_first_frames").list.last(),
+            lost=pl.col("waited").list.slice(pl.col("needed")).list.sum(),
             confidence=pl.lit(CONFIDENCE),
             cause=pl.lit("send_limited.slow_start"),
             summary=pl.format(
-                "{} of the client's {} ACKs were for more than two segments, and slow start took {} round trips"
-                " where {} would have done",
+                "{} of the client's {} ACKs were for more than two segments, and slow start waited for {} round"
+                " trips where {} would have done",
                 "stretch_acks",
                 "acks",
-                rounds,
-                needed.cast(pl.Int64),
+                "rounds",
+                "needed",
             ),
             evidence=pl.format(
-                "flights of {} segments start in frames {}; round trip {} ms",
-                pl.col("flight_segments").cast(pl.List(pl.String)).list.join(", "),
-                pl.col("flight_first_frames").cast(pl.List(pl.String)).list.join(", "),
-                (rtt / 1e6).round(1),
+                "frames {} to {}; first flight {} bytes; round trip {} ms",
+                "first_frame",
+                "last_frame",
+                "first_flight_bytes",
+                ms("round_trip"),
             ),
             remedy=pl.lit(REMEDY),
         )
+        .drop("waited")
     )

@@ -1,4 +1,4 @@
-"""The client did not read, and closed its receive window while the response waited.
+"""The receiver did not read, and closed its window while the response or the upload waited.
 
 What it does
 ------------
@@ -44,14 +44,19 @@ if TYPE_CHECKING:
 
 __all__ = ["NEEDS", "READS", "find"]
 
-READS: Final = ("recoveries", "waits")
+READS: Final = ("waits",)
 NEEDS: Final = ("both_directions", "handshake", "pure_acks")
 
 #: Shorter closings are those of an application that reads as fast as it can.
 LOST_MIN: Final = timedelta(milliseconds=10)
 REMEDY: Final = (
-    "let the application read sooner (a thread of its own, larger reads); do not set SO_RCVBUF, so that"
+    "let the client's application read sooner (a thread of its own, larger reads); do not set SO_RCVBUF, so that"
     " Linux tunes the buffer up to net.ipv4.tcp_rmem; proxies: larger proxy_buffers"
+)
+REMEDY_OF_REQUESTS: Final = (
+    "let the server's application read the request sooner (larger reads, a faster disk or upstream server); no"
+    " SO_RCVBUF on the server, so that Linux tunes the buffer up to net.ipv4.tcp_rmem; nginx: larger"
+    " client_body_buffer_size"
 )
 
 
@@ -60,12 +65,8 @@ def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) 
     import polars as pl
 
     is_persist = pl.col("kind").cast(pl.String) == "persist"
-    rows = (
-        tables["recoveries"]
-        .lazy()
-        .filter((pl.col("kind").cast(pl.String) == "zero_window") | is_persist)
-        .with_columns(lost=pl.col("silence"))
-    )
+    reopened = tables["recoveries"].lazy().filter((pl.col("kind").cast(pl.String) == "zero_window") | is_persist)
+    rows = pl.concat([reopened, _to_the_end(tables)], how="diagonal_relaxed").with_columns(lost=pl.col("silence"))
     unheard = (
         rows.filter(is_persist)
         .group_by("flow", "transaction", "direction")
@@ -76,6 +77,7 @@ def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) 
         by_transaction(rows, lost_min=lost_min)
         .join(unheard, on=["flow", "transaction", "direction"], how="left", maintain_order="left")
         .with_columns(
+            severity=pl.when("is_to_the_end").then(pl.lit("error")),
             first_frame="earliest",
             last_frame="latest",
             cause=pl.when(is_persist).then(pl.lit("stall.persist")).otherwise(pl.lit("send_limited.zero_window")),
@@ -84,17 +86,38 @@ def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) 
                 receiver,
                 ms("lost"),
                 "what",
-                pl.when(pl.col("unheard").is_null())
+                pl.when("is_to_the_end")
+                .then(pl.lit(" until the connection or the capture ended"))
+                .when(pl.col("unheard").is_null())
                 .then(pl.lit(""))
                 .otherwise(pl.format(", {} ms of it because its opening was not heard of", ms("unheard"))),
             ),
             evidence=pl.format(
-                "{}; first closed in frame {}, last open in frame {}; {}",
+                "{}; first closed in frame {}, {} frame {}; {}",
                 times("times"),
                 "first_frame",
+                pl.when("is_to_the_end").then(pl.lit("at the end still, in")).otherwise(pl.lit("last open in")),
                 "last_frame",
                 counted("segments", "probe"),
             ),
-            remedy=pl.lit(REMEDY),
+            remedy=pl.when(pl.col("what") == "request").then(pl.lit(REMEDY_OF_REQUESTS)).otherwise(pl.lit(REMEDY)),
+        )
+    )
+
+
+def _to_the_end(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
+    """Windows that stayed closed, as rows of ``recoveries``: no segment ended the wait, and it has no bytes."""
+    import polars as pl
+
+    return (
+        tables["waits"]
+        .lazy()
+        .filter(pl.col("cause").cast(pl.String) == "send_limited.zero_window", pl.col("bytes") == 0)
+        .select(
+            *("flow", "transaction", "direction", "first_frame", "last_frame", "start", "end", "confidence"),
+            kind=pl.lit("zero_window"),
+            silence=pl.col("end") - pl.col("start"),
+            resent_segments=pl.lit(0, pl.UInt32),
+            is_to_the_end=pl.lit(value=True),
         )
     )

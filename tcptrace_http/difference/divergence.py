@@ -47,6 +47,8 @@ _KIND_OF_CAUSE: Final = (
     ("network.reordering", "order"),
     ("network.", "path"),
     ("setup.", "path"),
+    ("unfinished.undelivered", "loss"),
+    ("unfinished.unanswered", "server"),
     ("server.", "server"),
     ("client.", "client"),
     ("request.", "client"),

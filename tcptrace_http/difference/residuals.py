@@ -35,10 +35,8 @@ RESIDUALS: Final = {
 #: A round trip is long against a segment, as the models want it, from so many segments on: then what they leave
 #: out of a flight's own time is below a fifth.
 _LONG_ROUND_TRIP_SEGMENTS: Final = 5
-#: The pace of full segments is that of the faster ones: waits only ever lengthen the others. Not of the fastest,
-#: which queues on the way back may have pushed together.
-_PACE_QUANTILE: Final = 0.25
-_PACES_MIN: Final = 4
+#: Of IPv4 and TCP without options.
+_HEADER_BYTES: Final = 40
 #: Delayed ACKs: fewer than this for each data segment. One for every second is 0.5, one for each is 1.
 _ACKS_OF_EACH: Final = 0.75
 _BITS: Final = 8
@@ -64,7 +62,7 @@ _NO_LOSS: Final = "something was lost or reordered"
 _NO_HANDSHAKE: Final = "a connection was not opened for it"
 _NO_WINDOW: Final = "the first response did not use its window up: that is not known"
 _NO_BOTTLENECK: Final = "the bottleneck takes longer than a round trip for it: the model knows none"
-_NO_RATE: Final = "too few full segments follow each other: no rate is known"
+_NO_RATE: Final = "no packets followed each other at once again and again: no rate is known"
 _SHORT_ROUND_TRIP: Final = "the round trip is short against a segment: the model leaves out the hosts' time"
 
 
@@ -168,9 +166,10 @@ class _Facts:
         for row in members.sort("request_time").iter_rows(named=True):
             self._members[row["retrieval"]].append(row)
         self._flows = {row["flow"]: row for row in _flow_facts(analysis).iter_rows(named=True)}
-        self._paces = dict(_paces(analysis).rows())
-        begun = analysis.flights.filter("begins_flow")
-        self._windows: dict[int, int] = dict(begun.select("flow", "initial_window_segments").rows())
+        of_servers = analysis.profiles.filter(pl.col("direction") == "server_to_client")
+        self._paces = dict(_paces(of_servers).rows())
+        windows = of_servers.filter(pl.col("initial_window_segments").is_not_null())
+        self._windows: dict[int, int] = dict(windows.select("flow", "initial_window_segments").rows())
         self._disturbed = set(analysis.recoveries["flow"].to_list())
 
     def page(self, number: int) -> _Page | str:
@@ -237,23 +236,7 @@ def _flow_facts(analysis: Analysis) -> pl.DataFrame:
     )
 
 
-def _paces(analysis: Analysis) -> pl.DataFrame:
-    """Nanoseconds from full segment to full segment of the server on each flow that has enough of them."""
-    full = analysis.flows.select("flow", "segment_bytes")
-    sent = analysis.segments.filter(pl.col("direction") == "server_to_client", pl.col("payload_bytes") > 0)
-    follows = (
-        (pl.col("payload_bytes") == pl.col("segment_bytes"))
-        & (pl.col("payload_bytes").shift() == pl.col("segment_bytes"))
-        & (pl.col("seq").shift() + pl.col("payload_bytes") == pl.col("seq"))
-    )
-    return (
-        sent.join(full, on="flow")
-        .sort("flow", "frame")
-        .select("flow", gap=pl.when(follows.over("flow")).then(pl.col("time").to_physical().diff().over("flow")))
-        .drop_nulls()
-        .filter(pl.col("gap") > 0)
-        .group_by("flow")
-        .agg(pl.col("gap").quantile(_PACE_QUANTILE), pl.len().alias("count"))
-        .filter(pl.col("count") >= _PACES_MIN)
-        .select("flow", "gap")
-    )
+def _paces(profiles: pl.DataFrame) -> pl.DataFrame:
+    """Nanoseconds that the slowest link takes for a full segment of the server, by flow."""
+    bits = (pl.col("mss") + _HEADER_BYTES).cast(pl.Float64) * _BITS
+    return profiles.filter(pl.col("link_rate") > 0).select("flow", gap=bits * _NANOSECONDS / pl.col("link_rate"))

@@ -55,21 +55,21 @@ _LEAST: Final = 3_000_000
 _MOST: Final = 500_000_000
 
 
-def ack_delay(observed: Observed, seen_at: dict[int, int]) -> Figure:
-    """The longest that an ACK of the client waited; ``seen_at``: when it could have come, by frames of data."""
-    found = _delayed(observed, seen_at)
-    if not found:
+def ack_delay(observed: Observed) -> Figure:
+    """The longest that an ACK of the client was delayed, as the core learnt it."""
+    rows = [row for row in observed.profiles.values() if row["ack_delay"] is not None]
+    if not rows:
         return assumed(_NAME, None, unit="ns", reason="no ACK of the client was delayed: as the preset")
-    delays = sorted(held.delay for held in found)
+    rows.sort(key=lambda row: -int(row["ack_delay"]))
+    count = sum(row["delayed_acks"] for row in rows)
     return seen(
         _NAME,
-        delays[-1],
-        low=delays[0],
-        high=delays[-1],
+        rows[0]["ack_delay"],
+        high=rows[0]["ack_delay"],
         unit="ns",
-        confidence=len(found) / (len(found) + 1),
-        frames=[held.frame for held in found],
-        how=f"{len(found)} ACKs that came later than their data made them come",
+        confidence=count / (count + 1),
+        frames=[row["ack_delay_frame"] for row in rows],
+        how=f"{count} ACKs that came later than their data made them come",
     )
 
 

@@ -102,7 +102,7 @@ def _infer(what: Observed) -> Inference:
         queue=Unlimited(),
         rate=bits,
         propagation=delay,
-        window=initial_window(what, bits),
+        window=initial_window(what),
         most_requests=max_requests(what),
         of_server=options(what, of_client=False),
         of_client=options(what, of_client=True),
@@ -119,7 +119,7 @@ def _infer(what: Observed) -> Inference:
     figures = (
         *(round_trip(what), way, round_trip_spread(what), rate, queue, loss_rate(what, lost, of_runs=of_runs)),
         *(*chosen, _window_of(parts.window, server), *knobs, parts.most_requests, *of_ends),
-        ack_delay(what, parts.reactions()),
+        ack_delay(what),
         *(parts.parse(choice.strategy), split_figure(what, parts.splits), *parts.times),
     )
     changed = {

@@ -115,6 +115,8 @@ class Observed:
     visits: tuple[Visited, ...]
     #: Rows of the flows table, by flow.
     flows: dict[int, dict[str, Any]]
+    #: Rows of the profiles table of the server's data, by flow.
+    profiles: dict[int, dict[str, Any]]
     server_software: str
 
     @cached_property
@@ -198,8 +200,18 @@ def observed(analysis: Analysis, *, retrieval: int | None = None, session: bool 
         packets=tuple(_packets(analysis, flows["flow"].to_list(), origin)),
         visits=tuple(_visits(analysis, members, flows["flow"].to_list(), origin)),
         flows={row["flow"]: row for row in _physical(flows).to_dicts()},
+        profiles=_profiles(analysis, flows),
         server_software=_software(analysis, flows["flow"].to_list()),
     )
+
+
+def _profiles(analysis: Analysis, flows: pl.DataFrame) -> dict[int, dict[str, Any]]:
+    """What was learnt of the server's data on each flow."""
+    import polars as pl
+
+    is_of_server = pl.col("direction").cast(pl.String) == "server_to_client"
+    rows = analysis.profiles.filter(is_of_server).join(flows, on="flow", how="semi", maintain_order="left")
+    return {row["flow"]: row for row in _physical(rows).to_dicts()}
 
 
 def _pages(analysis: Analysis, retrieval: int, *, session: bool) -> list[list[int]]:

@@ -237,7 +237,7 @@ def _transactions(analysis: Analysis, decoded: Decoded) -> Iterator[bytes]:
 
 def _encoded_waits(analysis: Analysis) -> dict[tuple[int, int], bytes]:
     """The waits of transactions that the core does not have as they are."""
-    waits = _by_transaction(analysis.changed_waits) if analysis.has_changed_waits else {}
+    waits = _by_transaction(analysis.changed_waits) if analysis.may_have_hops else {}
     return {key: _encoded(rows) for key, rows in waits.items()}
 
 

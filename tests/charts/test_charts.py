@@ -87,8 +87,8 @@ def test_comparison_of_one_capture_is_none(samples):
 @pytest.mark.parametrize(
     ("sample", "label"),
     [
-        ("heidemann_1996_figure2.pcap", "short-initial-segment: 184 ms"),
-        ("heidemann_1996_figure4.pcap", "odd-short-final-segment: 166 ms"),
+        ("heidemann_1996_figure2.pcap", "short-initial-segment: 186 ms"),
+        ("heidemann_1996_figure4.pcap", "odd-short-final-segment: 167 ms"),
     ],
 )
 def test_stalls_of_1996_are_shaded_and_labelled(sample_traces, sample, label):

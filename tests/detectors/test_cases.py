@@ -2,7 +2,7 @@
 
 A finding is a line ``DETECTOR [flow=N] transaction=N cause=NAME lost=N.Nms frames=FIRST-LAST``. What is
 null is ``-``: a finding about a flow has ``transaction=-``, one about several flows ``flow=- transaction=-``.
-The flow is named only where the trace has several connections.
+The flow is named only where the trace has several connections. What was lost is compared to half a millisecond.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import pytest
 
 import tcptrace_http
 from tcptrace_http.detectors import DETECTORS
+from tests.shortfalls import marked
 
 from . import packet_script
 
@@ -25,11 +26,26 @@ CASE = re.compile(
 
 
 def cases() -> list[object]:
-    return [
-        pytest.param(found["trace"], found["findings"], id=f"{page.stem}: {found['title']}")
+    found = (
+        (f"{page.stem}: {found['title']}", (found["trace"], found["findings"]))
         for page in sorted(CASES.glob("*.md"))
         for found in CASE.finditer(page.read_text())
-    ]
+    )
+    return marked("detectors", found)
+
+
+LOST = re.compile(r" lost=(?P<ms>[0-9.]+)ms")
+LOST_OFF_MAX_MS = 0.5
+
+
+def without_lost(line: str) -> str:
+    return LOST.sub("", line)
+
+
+def lost_ms(line: str) -> float:
+    found = LOST.search(line)
+    assert found, line
+    return float(found["ms"])
 
 
 def told(finding: dict[str, object], *, names_flow: bool) -> str:
@@ -49,7 +65,10 @@ def test_a_case_gives_the_findings_it_names(trace: str, findings: str, tmp_path:
     capture.write_bytes(packet_script.pcap(trace))
     found = tcptrace_http.analyze(capture).findings.iter_rows(named=True)
     names_flow = packet_script.connections(trace) > 1
-    assert sorted(told(each, names_flow=names_flow) for each in found) == sorted(findings.splitlines())
+    got = sorted((told(each, names_flow=names_flow) for each in found), key=without_lost)
+    expected = sorted(findings.splitlines(), key=without_lost)
+    assert list(map(without_lost, got)) == list(map(without_lost, expected)), (got, expected)
+    assert list(map(lost_ms, got)) == pytest.approx(list(map(lost_ms, expected)), abs=LOST_OFF_MAX_MS)
 
 
 @pytest.mark.parametrize("name", DETECTORS)

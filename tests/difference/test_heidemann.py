@@ -40,7 +40,7 @@ def test_measured_p_http_is_slower_than_the_modelled_fixed_server_by_its_two_sta
     # 601 ms a retrieval, as against 605 ms in Table 1; the modelled server takes 12 ms.
     assert difference.left_ns / RETRIEVALS == pytest.approx(601e6, rel=0.01)
     assert difference.difference_ns / RETRIEVALS == pytest.approx(589e6, rel=0.01)
-    assert share_of_stalls(difference) == pytest.approx(0.993, abs=0.003)
+    assert share_of_stalls(difference) == pytest.approx(0.996, abs=0.003)
     # The paper: the first and the third document begin short, the first one ends oddly.
     assert found(difference) == {"short-initial-segment": (12, 0), "odd-short-final-segment": (6, 0)}
 
@@ -69,7 +69,7 @@ def test_headline_says_how_much_the_stalls_are(measured_against_modelled):
     text = " ".join(measured_against_modelled.text().split())
     times = measured_against_modelled.left_ns / 1e9, measured_against_modelled.right_ns / 1e6
     assert f"6 aligned retrievals took {times[0]:.2f} s on the left, {times[1]:.1f} ms on the right" in text
-    assert f"3.51 s of the 3.53 s are {STALL} (12 short-initial-segment, 6 odd-short-final-segment)." in text
+    assert f"3.52 s of the 3.53 s are {STALL} (12 short-initial-segment, 6 odd-short-final-segment)." in text
 
 
 def test_simulated_p_http_differs_from_the_simulated_fixed_server_by_the_stalls():
@@ -92,7 +92,12 @@ def test_measured_broken_and_fixed_servers_differ_by_the_gaps_that_were_measured
     stalls = nanoseconds(difference.causes.filter(cause=STALL)["left"])
     assert stalls == pytest.approx(held, rel=0.01)
     assert share_of_stalls(difference) == pytest.approx(1, abs=0.005)
-    assert found(difference) == {"short-initial-segment": (12, 0), "odd-short-final-segment": (6, 0)}
+    assert found(difference) == {
+        "short-initial-segment": (12, 0),
+        "odd-short-final-segment": (6, 0),
+        # Its window of two segments, which the held head alone hides on the left.
+        "initial-window": (0, 1),
+    }
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 PACKAGE = Path(__file__).resolve().parents[2] / "tcptrace_http"
 TARGET = PACKAGE / "CATALOGUE.md"
-HELD = "tcptrace_http.detectors._held"
+HOLDS = "tcptrace_http.detectors._holds"
 HEAD = """\
 # Catalogue
 
@@ -57,7 +57,7 @@ def causes_of(detector: Detector) -> list[str]:
     """The causes that the source of a detector has as texts; those of held data have theirs in common."""
     own = Path(inspect.getfile(detector.find))
     imported = {node.module for node in ast.walk(ast.parse(own.read_text())) if isinstance(node, ast.ImportFrom)}
-    shared = [PACKAGE / "detectors" / "_held.py"] if HELD in imported else []
+    shared = [PACKAGE / "detectors" / "_holds.py"] if HOLDS in imported else []
     return causes_in([own]) or causes_in(shared)
 
 

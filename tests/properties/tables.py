@@ -9,7 +9,7 @@ import polars as pl
 from captures import Record, pcap
 
 import tcptrace_http
-from tcptrace_http.analysis import CANDIDATE_TABLES
+from tcptrace_http.candidates import CANDIDATE_TABLES
 from tcptrace_http.schema import TABLES
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def _changed(
 ) -> Any:
     if value is None:
         return None
-    if frames and "frame" in name:
+    if frames and ("frame" in name or name == "released_by"):
         return [frames[one] for one in value] if isinstance(value, list) else frames[value]
     if flows and name == "flow":
         return flows[value]

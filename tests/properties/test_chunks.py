@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from properties.flows import flows, render
 
-from tcptrace_http.analysis import CANDIDATE_TABLES
+from tcptrace_http.candidates import CANDIDATE_TABLES
 from tcptrace_http.trace import native
 
 TABLES_IN_JSON = ("flows", "transactions", "anomalies")

@@ -10,7 +10,8 @@ from captures import Connection, pcap
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tcptrace_http.analysis import CANDIDATE_TABLES, analyze, in_parts
+from tcptrace_http.analysis import analyze, in_parts
+from tcptrace_http.candidates import CANDIDATE_TABLES
 from tcptrace_http.capture import batches
 from tcptrace_http.report import json
 from tcptrace_http.trace import native

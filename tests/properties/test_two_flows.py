@@ -25,6 +25,14 @@ ABOUT_THE_CAPTURE = {
 OF_FLOWS = [table for table in COMPARED if table not in OVER_FLOWS]
 
 
+#: The last packet of every capture, which belongs to no flow: what is unfinished lasts until then.
+LLDP = bytes(12) + b"\x88\xcc" + bytes(46)
+
+
+def until(end, records):
+    return [*records, (end, LLDP)]
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("two")
@@ -32,12 +40,13 @@ def folder(tmp_path_factory):
 
 def assert_is_the_union(folder, merged, parts):
     """``merged`` has (part, number in the part, record)."""
-    both = analysed(folder / "both.pcap", [record for _, _, record in merged])
+    end = max((record[0] for _, _, record in merged), default=START)
+    both = analysed(folder / "both.pcap", until(end, [record for _, _, record in merged]))
     found = {table: rows(both, table, keep=_is_of_a_flow) for table in OF_FLOWS}
     order = list(dict.fromkeys(part for part, _, _ in merged))
     expected = {table: [] for table in OF_FLOWS}
     for part, records in enumerate(parts):
-        alone = analysed(folder / "alone.pcap", records)
+        alone = analysed(folder / "alone.pcap", until(end, records))
         frames = {number + 1: frame for frame, (of, number, _) in enumerate(merged, start=1) if of == part}
         # Notice of the end of the capture stands at its last frame, or at none.
         for table in OF_FLOWS:

@@ -138,10 +138,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--confusion", type=int, default=0, metavar="N", help="so many pairs of each stratum")
     parser.add_argument("--only", type=int, metavar="N", help="one scenario of --seed, with all its transactions")
     parser.add_argument("--jobs", type=int)
-    parser.add_argument("--core", metavar="NAME", help="what TCPTRACE_HTTP_CORE is for the analysis")
     options = parser.parse_args(arguments)
-    if options.core:
-        os.environ["TCPTRACE_HTTP_CORE"] = options.core  # The workers import the analysis after this.
     ends = _ENDS if options.at == "both" else (options.at,)
     if options.only is not None:
         if options.seed is None:

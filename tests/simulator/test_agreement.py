@@ -18,7 +18,7 @@ SHARE_FLOOR = 0.990
 #: ... of captures at the server.
 SERVER_SHARE_FLOOR = 0.986
 #: The same of the few: single scenarios weigh more.
-EVERYDAY_FLOOR = 0.95
+EVERYDAY_FLOOR = 0.90
 DETECTOR_FLOORS = {
     "short-initial-segment": (0.99, 0.99),
     "odd-short-final-segment": (0.99, 0.99),

@@ -10,10 +10,8 @@ import pytest
 
 from reference_sim.topology import PacketQueue
 
-from .comparison import Run, compared
 from .held_out import FLOORS, main, measured
 from .random_scenarios import STRATA, held_out_scenario, stratum_of
-from .runs import run_of
 from .together import simulated_together
 
 if TYPE_CHECKING:
@@ -39,17 +37,6 @@ def _small(seed: int, number: int, *, limit: int) -> RandomScenario:
 def test_a_queue_without_room_is_loss_as_well(limit: int, has_loss: bool) -> None:
     members = simulated_together(5, range(10), draw=lambda *of: _small(*of, limit=limit))
     assert any(member.has_loss for member in members) == has_loss
-
-
-def test_what_is_told_of_the_time_after_the_last_byte_is_not_judged() -> None:
-    run = run_of(held_out_scenario(5, 0).scenario, at="client")
-    longer = {
-        key: [*waits, ("server.think", waits[-1][2], waits[-1][2] + 10**9)]
-        for key, waits in run.told.waits.items()
-    }
-    judged = compared(Run(run.tables, run.document, replace(run.told, waits=longer), run.at))
-    assert judged.confusion == compared(run).confusion
-    assert judged.total_ns > 0
 
 
 def test_each_end_and_stratum_is_summed() -> None:

@@ -14,9 +14,6 @@ path
     ``network.propagation``, ``network.queueing`` and ``send_limited.bottleneck`` are compared as one sum. The
     client sees data come in the pace of the slowest link; the server sees it leave in bursts, and its ACKs
     late: the same time has the name of the queue at one end and that of the link at the other.
-short ACK delays
-    ``client.delayed_ack`` under 10 ms in a transaction counts as path, too: no stack delays an ACK for less on
-    purpose, and how long a busy client took cannot be told from the path at the server.
 lost with nothing behind it
     A dropped response segment behind which none arrived leaves no hole at the client: the data comes late, as
     if the server had none. In such a transaction ``stall.tail_loss``, ``stall.retransmission_timeout``,
@@ -62,9 +59,6 @@ __all__ = ["Disagreement", "Pair", "main", "pairs_of"]
 TOLERANCE_MS: Final = 2.0
 _PATH: Final = "path"
 _OF_PATH: Final = frozenset({"network.propagation", "network.queueing", "send_limited.bottleneck"})
-_DELAYED_ACK: Final = "client.delayed_ack"
-#: The least delayed ACK of a tuned stack.
-_DELAYED_ACK_MIN_MS: Final = 10.0
 _LATE: Final = "late data"
 _OF_TAIL: Final = frozenset(
     {"stall.tail_loss", "stall.retransmission_timeout", "server.think", "server.data_unavailable"}
@@ -173,8 +167,6 @@ def _sums(parts: list[Part], *, is_tail: bool) -> dict[str, float]:
     total: dict[str, float] = defaultdict(float)
     for part in parts:
         total[_compared_as(part.cause, is_tail=is_tail)] += part.ms
-    if total.get(_DELAYED_ACK, _DELAYED_ACK_MIN_MS) < _DELAYED_ACK_MIN_MS:
-        total[_PATH] += total.pop(_DELAYED_ACK)
     return total
 
 

@@ -38,11 +38,6 @@ def test_queue_at_one_end_is_the_links_pace_at_the_other():
     assert not causes(pair({"send_limited.bottleneck": 30.0}, {"network.queueing": 30.0}))
 
 
-def test_short_ack_delay_is_path_and_a_real_one_is_not():
-    assert not causes(pair({"client.delayed_ack": 8.0}, {"network.propagation": 8.0}))
-    assert causes(pair({"client.delayed_ack": 40.0}, {"network.propagation": 40.0}))
-
-
 def test_what_one_end_could_not_observe_may_be_anything():
     assert not causes(pair({"unobserved": 30.0}, {"server.think": 30.0}))
     assert causes(pair({"unobserved": 30.0}, {"server.think": 33.0}))

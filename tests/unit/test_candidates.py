@@ -5,14 +5,18 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from tcptrace_http import analysis, pages
+from tcptrace_http import candidates, pages
 from tcptrace_http.detectors import (
     DETECTORS,
-    _buffer_waits,
+    _holds,
     _host_pairs,
+    cork_timeout,
+    delayed_ack_first_segment,
     receive_window_limit,
     request_lull,
     slow_server,
+    slow_start_restart,
+    small_send_buffer,
 )
 from tcptrace_http.detectors._detector import as_findings
 from tcptrace_http.schema import TABLES, polars_schema
@@ -23,7 +27,7 @@ OF_FLOWS = [each for each in DETECTORS.values() if not (each.spans_flows or each
 
 def empty(only: dict[str, frozenset[str]]) -> dict[str, pl.DataFrame]:
     """The native tables without rows; of those that ``only`` names these columns."""
-    names = (*analysis.CANDIDATE_TABLES, *only, "waits")
+    names = (*candidates.CANDIDATE_TABLES, *only, "waits")
     schemas = {name: polars_schema(TABLES[name], statistics=False) for name in names}
     return {
         name: pl.DataFrame(
@@ -35,23 +39,26 @@ def empty(only: dict[str, frozenset[str]]) -> dict[str, pl.DataFrame]:
 
 @pytest.mark.parametrize("detector", OF_FLOWS, ids=lambda it: it.name)
 def test_a_detector_of_flows_reads_no_other_columns_than_those_that_it_is_given(detector):
-    tables = empty(analysis.JUDGED_COLUMNS)
+    tables = empty(candidates.JUDGED_COLUMNS)
     found = detector.find(tables).collect()
     assert as_findings(detector, found, tables).collect().is_empty()
 
 
 def test_what_is_gathered_of_all_flows_reads_no_other_columns_than_those_given():
-    tables = empty(analysis.GATHERED_COLUMNS)
+    tables = empty(candidates.GATHERED_COLUMNS)
     gathers = {gather.name: gather for each in DETECTORS.values() for gather in each.gathers}
     assert all(each.rows(tables).collect().is_empty() for each in gathers.values())
 
 
 def test_waits_and_pages_are_candidates_where_a_detector_may_find_something():
-    least = analysis.CANDIDATE_WAITS_NS
+    least = candidates.CANDIDATE_WAITS_NS
     assert least["server.think"] * 1e-9 <= slow_server.THINK_MIN.total_seconds()
     assert least["send_limited.receive_window"] * 1e-9 <= receive_window_limit.LOST_MIN.total_seconds()
-    assert least["send_limited.send_buffer"] <= _buffer_waits.WAITED_MIN_NS
-    assert set(analysis.LOSS_WAITS) == set(_host_pairs.LOSS_WAITS)
+    assert least["send_limited.send_buffer"] * 1e-9 <= small_send_buffer.LOST_MIN.total_seconds()
+    assert least[slow_start_restart.CAUSE] * 1e-9 <= slow_start_restart.LOST_MIN.total_seconds()
+    for cause in (_holds.DELAYED_ACK, _holds.HOLD, delayed_ack_first_segment.CAUSE, cork_timeout.CAUSE):
+        assert least[cause] * 1e-9 <= _holds.LOST_MIN.total_seconds()
+    assert set(candidates.LOSS_WAITS) == set(_host_pairs.LOSS_WAITS)
     assert pages.CHAIN_LULLS_MIN <= request_lull.LULLS_MIN
     assert pages.CHAIN_RTT_MIN_NS <= request_lull.RTT_MIN_NS
 

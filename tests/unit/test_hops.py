@@ -358,3 +358,15 @@ def test_waits_of_both_legs_partition_their_time(exchanges):
     assert spent == pytest.approx(
         sum(think + gap for think, gap, _, _ in exchanges), abs=len(exchanges) * MILLISECOND
     )
+
+
+def test_no_segment_bound_a_wait_for_upstream():
+    waits = analysed(*slow_upstream()).waits
+    bound = ("direction", "constraint", "released_by", "offset", "bytes")
+    bound += ("behind_frame", "behind_offset", "behind_bytes")
+    upstream = waits.filter(pl.col("cause") == "server.upstream").select(bound)
+    assert upstream.height > 0
+    assert upstream.null_count().row(0) == (upstream.height,) * len(bound)
+    passed_on = waits.filter(pl.col("cause") == "server.data_unavailable", flow=0)
+    assert passed_on.drop_nulls("constraint")["constraint"].unique().to_list() == ["application"]
+    assert passed_on["released_by"].is_null().all()

@@ -36,15 +36,18 @@ ALLOWED = {
     "output_file": set(),
     "capture_stream": {"errors", "filled", "interruption"},
     "capture": {"capture_stream", "errors", "schema", "trace"},
-    "waits": {"schema"},
+    "explained_segment": {"capture", "capture_stream", "errors", "schema", "trace"},
     "hops": {"schema"},
     "upstream_waits": {"schema"},
     "pages": {"detectors", "schema", "trace"},
     "counterfactual": {"schema"},
     "rollups": set(),
     "causes": set(),
-    "detectors": {"schema", "waits"},
+    "detectors": {"schema"},
+    "candidates": set(),
+    "selection": {"analysed", "detectors", "where"},
     "analysis": {
+        "candidates",
         "capture",
         "capture_stream",
         "charts",
@@ -55,11 +58,10 @@ ALLOWED = {
         "pages",
         "redaction",
         "schema",
+        "selection",
         "trace",
         "upstream_waits",
         "views",
-        "waits",
-        "where",
     },
     "quantity": set(),
     "where": {"errors", "schema"},
@@ -74,6 +76,7 @@ ALLOWED = {
         "analysis",
         "capture",
         "detectors",
+        "explained_segment",
         "errors",
         "html_page",
         "output_file",
@@ -104,6 +107,7 @@ ALLOWED = {
         "probe",
         "charts",
         "errors",
+        "explained_segment",
         "glossary",
         "inference",
         "interruption",
@@ -189,7 +193,7 @@ def test_module_imports_what_is_slow_only_where_it_is_used(path):
         # They are imported where they are used, and are about scenarios of the simulator.
         theirs = ("tcptrace_http.inference", "tcptrace_http.what_if", "tcptrace_http.report", "reference_sim")
         slow -= {name for name in slow if name.startswith(theirs)}
-    if part_of(path) in {"detectors", "waits", "counterfactual", "charts", "difference"}:
+    if part_of(path) in {"detectors", "counterfactual", "charts", "difference"}:
         slow -= {"polars"}
     assert not slow
 

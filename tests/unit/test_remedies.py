@@ -15,7 +15,7 @@ from tcptrace_http.remedies import remedies, settings_for, with_software
 WITHOUT_A_SETTING = {
     *("stretch-ack", "split-request", "delta-eligible-repeat", "redirect-chain", "expect-continue-wait"),
     *("parallel-connection-burst", "competing-bundle", "lost-pipelined-requests", "refused-connection"),
-    *("request-lull", "head-of-line-blocking", "slow-server"),
+    *("request-lull", "head-of-line-blocking", "slow-server", "unanswered-request", "unanswered-connection"),
     *("tail-loss", "retransmission-timeout", "spurious-retransmission", "reordering", "syn-retransmission"),
     *("queueing-delay", "one-sided-capture", "mid-stream-start", "capture-gap", "truncated-payload"),
     *("segmentation-offload", "no-pure-acks", "local-acks"),

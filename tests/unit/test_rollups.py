@@ -24,14 +24,16 @@ PARTITIONS = st.lists(
 
 
 def waits(partitions):
+    schema = polars_schema(TABLES["waits"])
+    nulls = [None] * (len(schema) - 8)
     rows = []
     for transaction, partition in enumerate(partitions):
         start = START
         for cause, length in partition:
             end = start + length * MS
-            rows.append((7, transaction, cause, start, end, 1, 2, 0.9, None, None))
+            rows.append((7, transaction, cause, start, end, 1, 2, 0.9, *nulls))
             start = end
-    return pl.DataFrame(rows, schema=polars_schema(TABLES["waits"]), orient="row")
+    return pl.DataFrame(rows, schema=schema, orient="row")
 
 
 @given(partitions=PARTITIONS)
@@ -104,3 +106,15 @@ def test_every_cause_has_its_rule_and_its_roll_ups():
 def test_a_roll_up_is_a_word_of_its_tool(name):
     assert ROLLUPS[name].har in {*HAR_TIMINGS, BY_PLACE} - {"dns"}
     assert ROLLUPS[name].rfc4898 in {"SndLimTimeCwnd", "SndLimTimeRwin", "SndLimTimeSnd", "none"}
+
+
+def test_what_an_upload_waited_for_is_time_to_send_and_none_of_the_servers_sender():
+    partition = [("request.send", 1), ("send_limited.receive_window", 10), ("network.propagation", 5)]
+    table = waits([partition]).with_columns(
+        direction=pl.Series(
+            ["client_to_server", "client_to_server", None], dtype=polars_schema(TABLES["waits"])["direction"]
+        )
+    )
+    (timings,) = tcptrace_http.har_timings(table).iter_rows(named=True)
+    assert (timings["send"], timings["wait"], timings["receive"]) == (11 * MS, 5 * MS, 0 * MS)
+    assert dict(tcptrace_http.by_rfc4898(table).select("state", "time").rows()) == {"none": 16 * MS}

@@ -15,6 +15,7 @@ import pytest
 import tcptrace_http
 from tcptrace_http.schema import CAUSES
 from tests.detectors import packet_script
+from tests.shortfalls import marked
 
 CASES = Path(__file__).parent / "cases"
 CASE = re.compile(
@@ -25,11 +26,12 @@ SHOWN_MIN_MS = 0.1
 
 
 def cases() -> list[object]:
-    return [
-        pytest.param(found["trace"], found["waits"], id=f"{page.stem}: {found['title']}")
+    found = (
+        (f"{page.stem}: {found['title']}", (found["trace"], found["waits"]))
         for page in sorted(CASES.glob("*.md"))
         for found in CASE.finditer(page.read_text())
-    ]
+    )
+    return marked("waits", found)
 
 
 def told(trace: str, folder: Path) -> list[str]:
@@ -51,7 +53,7 @@ def test_a_case_gives_the_waits_it_names(trace: str, waits: str, tmp_path: Path)
 
 
 #: What the detectors have cases of, and what takes two connections.
-WITHOUT_A_CASE = {"stall.cork_timeout", "server.upstream"}
+WITHOUT_A_CASE = {"stall.cork_timeout", "server.upstream", "setup.unanswered"}
 
 
 def test_every_cause_that_the_core_gives_has_a_case() -> None:

@@ -6,9 +6,9 @@
 use trace_model::column::Columns;
 use trace_model::rows::{
     BodiesTable, BodyRow, EndingRow, EndingsTable, ExpectationRow, ExpectationsTable, FlawRow,
-    FlawsTable, FlightRow, FlightsTable, FlowRow, FlowsTable, LinkRow, LinksTable, PauseRow,
-    PausesTable, QueueRow, QueuesTable, RecoveriesTable, RecoveryRow, RedirectRow, RedirectsTable,
-    SegmentationRow, SegmentationTable, TransactionRow, TransactionsTable, WaitRow, WaitsTable,
+    FlawsTable, FlowRow, FlowsTable, LinkRow, LinksTable, ProfileRow, ProfilesTable, QueueRow,
+    QueuesTable, RecoveriesTable, RecoveryRow, RedirectRow, RedirectsTable, SegmentationRow,
+    SegmentationTable, TransactionRow, TransactionsTable, WaitRow, WaitsTable,
 };
 
 /// A table of some 1.5 million rows with short texts. While its longest column grows or is sorted,
@@ -85,7 +85,6 @@ rows!(LinksTable, LinkRow, "links", LINKS_BYTES_MAX, |row| {
 });
 rows!(WaitsTable, WaitRow, "waits", TABLE_BYTES_MAX, |_| 0);
 rows!(QueuesTable, QueueRow, "queues", CANDIDATES_BYTES_MAX, |_| 0);
-rows!(PausesTable, PauseRow, "pauses", CANDIDATES_BYTES_MAX, |_| 0);
 rows!(
     SegmentationTable,
     SegmentationRow,
@@ -101,14 +100,11 @@ rows!(
     |_| 0
 );
 rows!(
-    FlightsTable,
-    FlightRow,
-    "flights",
-    CANDIDATES_BYTES_MAX,
-    |row| {
-        // Four lists of as many entries, three of them of eight bytes.
-        row.flight_segments.len().saturating_mul(28)
-    }
+    ProfilesTable,
+    ProfileRow,
+    "profiles",
+    TABLE_BYTES_MAX,
+    |_| 0
 );
 rows!(
     EndingsTable,
@@ -233,19 +229,19 @@ mod tests {
 
     #[test]
     fn rows_beyond_the_limit_are_counted_and_those_kept_elsewhere_count() {
-        let limit = PausesTable::BYTES_MAX / size_of::<PauseRow>();
-        let mut pauses = Bounded::<PausesTable>::default();
-        pauses.have_behind(limit - 10);
+        let limit = QueuesTable::BYTES_MAX / size_of::<QueueRow>();
+        let mut queues = Bounded::<QueuesTable>::default();
+        queues.have_behind(limit - 10);
         for _ in 0..30 {
-            pauses.push(&PauseRow::default());
+            queues.push(&QueueRow::default());
         }
-        let said = pauses.complaint().unwrap_or_default();
-        let kept = pauses.take().len();
+        let said = queues.complaint().unwrap_or_default();
+        let kept = queues.take().len();
         assert!(kept < 30);
         let left_out = 30 - kept;
-        assert!(said.starts_with(&format!("{left_out} more rows of pauses are not kept")));
-        pauses.have_behind(0);
-        pauses.push(&PauseRow::default());
-        assert_eq!(pauses.take().len(), 1);
+        assert!(said.starts_with(&format!("{left_out} more rows of queues are not kept")));
+        queues.have_behind(0);
+        queues.push(&QueueRow::default());
+        assert_eq!(queues.take().len(), 1);
     }
 }

@@ -1,6 +1,7 @@
 //! The row of a flow in the endings table: how it let its client down.
 
 use trace_model::rows::{Ending, EndingRow};
+use trace_model::Mark;
 
 use crate::flow::{Close, Flow, LetDown};
 
@@ -9,8 +10,32 @@ use crate::flow::{Close, Flow, LetDown};
 pub fn ending_row(flow: &Flow) -> Option<EndingRow> {
     match flow.usage.let_down.as_deref() {
         Some(let_down) => let_down_row(flow, let_down),
-        None => refused_row(flow),
+        None => refused_row(flow).or_else(|| unconnected_row(flow)),
     }
+}
+
+/// A connection that was tried more than once and never set up.
+fn unconnected_row(flow: &Flow) -> Option<EndingRow> {
+    let handshake = flow.setup.handshake();
+    let (begun, resent) = (handshake.begun?, handshake.resent?);
+    let is_silent = flow.client_half().unique_bytes == 0 && flow.server_half().unique_bytes == 0;
+    let mark = Mark {
+        frame: resent.frame,
+        time_ns: resent.time_ns,
+    };
+    let last = Close {
+        mark,
+        by_client: false,
+        is_reset: false,
+        client_acked: 0,
+    };
+    let is_unconnected = handshake.done.is_none() && is_silent && flow.closing.first.is_none();
+    is_unconnected.then(|| EndingRow {
+        kind: Ending::Unconnected,
+        first_frame: begun.frame,
+        start: begun.time_ns,
+        ..row(flow, last)
+    })
 }
 
 fn refused_row(flow: &Flow) -> Option<EndingRow> {
@@ -24,8 +49,8 @@ fn refused_row(flow: &Flow) -> Option<EndingRow> {
         && flow.client_half().unique_bytes == 0;
     is_refused.then(|| EndingRow {
         kind: Ending::Refused,
-        first_frame: flow.first_frame,
-        start: flow.start_ns,
+        first_frame: flow.begun.frame,
+        start: flow.begun.time_ns,
         ..row(flow, reset)
     })
 }
@@ -80,7 +105,7 @@ fn goes_on(flow: &Flow, let_down: &LetDown) -> bool {
 /// What a row of any kind has.
 fn row(flow: &Flow, close: Close) -> EndingRow {
     EndingRow {
-        flow: flow.number,
+        flow: flow.id.number,
         close_frame: close.mark.frame,
         close_time: close.mark.time_ns,
         reset_frame: flow.closing.reset.map(|it| it.mark.frame),

@@ -10,14 +10,14 @@ const NUMBER_OF_FIN: u64 = 1;
 
 /// The flaws of a flow that is finished. Where no HTTP was found only the one that may be the reason.
 pub fn flaws(flow: &Flow) -> impl Iterator<Item = FlawRow> {
-    let truncated = (flow.cut.segments > 0).then(|| FlawRow {
+    let truncated = (flow.properties.cut.segments > 0).then(|| FlawRow {
         flaw: Flaw::TruncatedPayload,
-        frame: flow.cut.first_frame,
-        count: flow.cut.segments,
-        bytes: flow.cut.bytes,
+        frame: flow.properties.cut.first_frame,
+        count: flow.properties.cut.segments,
+        bytes: flow.properties.cut.bytes,
         ..row(flow)
     });
-    let of_http = flow.is_http.then(|| {
+    let of_http = flow.carried.is_http.then(|| {
         [
             one_sided(flow),
             mid_stream(flow),
@@ -32,8 +32,8 @@ pub fn flaws(flow: &Flow) -> impl Iterator<Item = FlawRow> {
 
 fn row(flow: &Flow) -> FlawRow {
     FlawRow {
-        flow: flow.number,
-        is_http: flow.is_http,
+        flow: flow.id.number,
+        is_http: flow.carried.is_http,
         server_port: flow.client_and_server().1.port,
         ..FlawRow::default()
     }
@@ -55,7 +55,7 @@ fn one_sided(flow: &Flow) -> Option<FlawRow> {
     Some(FlawRow {
         flaw: Flaw::OneSidedCapture,
         direction: Some(seen),
-        frame: Some(flow.start_frame),
+        frame: Some(flow.begun.frame),
         ..row(flow)
     })
 }
@@ -63,7 +63,7 @@ fn one_sided(flow: &Flow) -> Option<FlawRow> {
 fn mid_stream(flow: &Flow) -> Option<FlawRow> {
     (!flow.first.has_syn && !flow.second.has_syn).then(|| FlawRow {
         flaw: Flaw::MidStreamStart,
-        frame: Some(flow.start_frame),
+        frame: Some(flow.begun.frame),
         ..row(flow)
     })
 }
@@ -114,7 +114,7 @@ fn no_pure_acks(flow: &Flow) -> Option<FlawRow> {
     Some(FlawRow {
         flaw: Flaw::NoPureAcks,
         direction,
-        frame: Some(flow.start_frame),
+        frame: Some(flow.begun.frame),
         ..row(flow)
     })
 }
@@ -123,7 +123,7 @@ fn local_acks(flow: &Flow) -> Option<FlawRow> {
     flow.round_trip_behind_local_acks_ns().map(|_| FlawRow {
         flaw: Flaw::LocalAcks,
         direction: Some(Direction::ServerToClient),
-        frame: Some(flow.start_frame),
+        frame: Some(flow.begun.frame),
         ..row(flow)
     })
 }

@@ -1,6 +1,6 @@
 //! The row of a flow in the flows table.
 
-use trace_model::rows::FlowRow;
+use trace_model::rows::{Direction, FlowRow};
 
 use crate::flow::Flow;
 use crate::observation::observation_point;
@@ -12,15 +12,17 @@ pub fn flow_row(flow: &Flow) -> FlowRow {
     let (client_end, server_end) = flow.client_and_server();
     let (to_server, to_client) = (client.path_rtt_ns, server.path_rtt_ns);
     let full = flow.segment_size.full();
-    let (initial_window_segments, largest_window_segments) = flow.window_segments();
+    let of_server = flow
+        .profile(Direction::ServerToClient)
+        .map(|it| *it.learnt());
     FlowRow {
-        flow: flow.number,
+        flow: flow.id.number,
         client: client_end.address.text(),
         client_port: client_end.port,
         server: server_end.address.text(),
         server_port: server_end.port,
-        first_frame: flow.first_frame,
-        start: flow.start_ns,
+        first_frame: flow.begun.frame,
+        start: flow.begun.time_ns,
         end: flow.end_ns,
         packets: client.counts.packets.saturating_add(server.counts.packets),
         client_packets: client.counts.packets,
@@ -44,20 +46,15 @@ pub fn flow_row(flow: &Flow) -> FlowRow {
         segment_bytes: (full > 0).then_some(full),
         client_window_scale: client.window_scale,
         server_window_scale: server.window_scale,
-        initial_rtt: flow.initial_rtt_ns,
+        initial_rtt: flow.setup.initial_rtt_ns,
         server_path_rtt: to_server,
         client_path_rtt: to_client,
         rtt_samples: client.rtt_samples.saturating_add(server.rtt_samples),
         observation_point: observation_point(to_server, to_client),
-        initial_window_segments,
+        initial_window_segments: of_server.map(|it| it.first_flight.segments),
         super_segments: flow.segment_size.super_segments,
-        nagle_disproofs: flow.nagle_disproofs(),
-        client_nagle_disproofs: flow
-            .request_pauses
-            .as_ref()
-            .map_or(0, |pauses| pauses.nagle_disproofs),
-        closed_by: flow.closed_by,
-        is_http: flow.is_http,
+        closed_by: flow.closing.by,
+        is_http: flow.carried.is_http,
         transactions: flow.usage.transactions,
         first_request_time: flow.usage.first_request_ns,
         last_response_time: flow.usage.last_response_ns,
@@ -66,6 +63,6 @@ pub fn flow_row(flow: &Flow) -> FlowRow {
         close_time: flow.closing.first.map(|close| close.mark.time_ns),
         close_frame: flow.closing.first.map(|close| close.mark.frame),
         server_loss_time: flow.usage.server_loss_ns,
-        largest_window_segments,
+        largest_window_segments: of_server.map(|it| it.largest.segments),
     }
 }

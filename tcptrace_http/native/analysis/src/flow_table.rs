@@ -1,9 +1,10 @@
 //! Finds the flow of a segment, and numbers flows as tshark numbers tcp.stream.
 //!
-//! Theory of operation. Flows live in 64 partitions by the hash of their endpoints, and each
-//! partition keeps its own limits: how many flows may be open, and how many that are over are still
-//! remembered. What one partition does never depends on another, so that a capture whose partitions
-//! are shared out to several threads gives the very rows that one thread gives.
+//! Theory of operation. There are limits: how many flows may be open, and how many that are over are
+//! still remembered. A capture is shared out to several threads by its host pairs, for what a flow waited
+//! for depends on what the pair's others have shown of the path, and on nothing else of another flow. So
+//! the rows are the very ones that one thread gives; as each share has its part of the limits, only what
+//! is given up or forgotten depends on their number.
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -14,24 +15,22 @@ use trace_model::{AnomalyKind, Packet, Segment};
 
 use crate::ending_row::ending_row;
 use crate::flaws::flaws;
-use crate::flow::Flow;
+use crate::flow::{Flow, Identity};
 use crate::flow_row::flow_row;
-use crate::host_pairs::HostPairs;
+use crate::host_pairs::{HostPairs, PAIRS_MAX};
+use crate::profile_row::profile_rows;
 use crate::same_packet::SamePackets;
-use crate::shared_windows::SharedWindows;
 use crate::tables::Tables;
 
-/// A power of two, above the number of cores that a capture is worth sharing out to.
-const PARTITIONS: usize = 64;
 /// Flows that are over and still remembered, for what comes late: a FIN or RST sent again. A server
 /// that ends ten thousand connections a second has most of a second for that.
-const CLOSED_MAX: usize = 8192 / PARTITIONS;
+const CLOSED_MAX: usize = 8192;
 /// Flows that may be open. A server with more connections is rare; a flood of SYNs is not.
-const OPEN_MAX: usize = 131_072 / PARTITIONS;
+const OPEN_MAX: usize = 131_072;
 /// A queue of open flows that is shorter is not looked through for those that are over.
 const QUEUE_MIN: usize = 64;
 
-/// Which partitions are looked at: those whose number is `index` modulo `count`.
+/// Which flows are looked at: those of the host pairs whose hash is `index` modulo `count`.
 #[derive(Clone, Copy, Debug)]
 pub struct Share {
     pub index: usize,
@@ -45,13 +44,22 @@ impl Default for Share {
 }
 
 impl Share {
-    /// All partitions.
+    /// All flows.
     pub const WHOLE: Share = Share { index: 0, count: 1 };
-    /// A partition is not divided.
-    pub const COUNT_MAX: usize = PARTITIONS;
+    /// Above the number of cores that a capture is worth sharing out to.
+    pub const COUNT_MAX: usize = 64;
 
-    fn has(self, partition: usize) -> bool {
-        partition.checked_rem(self.count).unwrap_or(0) == self.index
+    fn has(self, key: &Key) -> bool {
+        if self.count == 1 {
+            return true;
+        }
+        let hash = usize::try_from(key.hosts_hash() >> 32).unwrap_or(0);
+        hash.checked_rem(self.count).unwrap_or(0) == self.index
+    }
+
+    /// This share's part of a limit.
+    fn part_of(self, most: usize) -> usize {
+        most.checked_div(self.count).unwrap_or(most)
     }
 }
 
@@ -64,8 +72,9 @@ struct Waiting {
     end_ns: i64,
 }
 
+/// The flows by what may yet be done with them.
 #[derive(Debug, Default)]
-struct Partition {
+struct Books {
     /// Oldest first. One that is over, or not at that place any more, is passed over.
     open: VecDeque<Waiting>,
     open_count: usize,
@@ -99,12 +108,10 @@ pub struct FlowTable {
     hosts: Hosts,
     free_places: Vec<usize>,
     /// Where the packet before went: packets come in trains.
-    last: Option<(Key, usize, usize)>,
-    partitions: Vec<Partition>,
+    last: Option<(Key, usize)>,
+    books: Books,
     next_number: u32,
-    shared_windows: SharedWindows,
-    /// Of the core that explains waits by one sender model, while it is compared with the one before.
-    pairs: Option<HostPairs>,
+    pairs: HostPairs,
 }
 
 impl Default for FlowTable {
@@ -126,10 +133,9 @@ impl FlowTable {
             ending: Vec::new(),
             free_places: Vec::new(),
             last: None,
-            partitions: (0..PARTITIONS).map(|_| Partition::default()).collect(),
+            books: Books::default(),
             next_number: 0,
-            shared_windows: SharedWindows::default(),
-            pairs: HostPairs::if_compared(),
+            pairs: HostPairs::new(share.part_of(PAIRS_MAX)),
         }
     }
 
@@ -154,8 +160,7 @@ impl FlowTable {
             return;
         }
         let host_step = self.hosts.step(packet, segment);
-        let sharing = self.shared_windows.segment(packet, segment, host_step);
-        let Some((place, partition)) = self.place_of(&key) else {
+        let Some(place) = self.place_of(&key) else {
             return;
         };
         let Some(slot) = self.flows.get_mut(place) else {
@@ -171,53 +176,45 @@ impl FlowTable {
             if is_shared {
                 tables.flow_starts.push(packet.frame);
             }
-            let endpoints = [source, destination];
-            let mut flow = Box::new(Flow::new(
-                number,
+            let id = Identity {
                 key,
-                packet,
-                segment,
-                endpoints,
-                source_is_low,
-            ));
-            flow.statistics = tables.flow_statistics.as_ref().map(|_| Box::default());
+                number,
+                endpoints: [source, destination],
+                first_is_low: source_is_low,
+            };
+            let mut flow = Box::new(Flow::new(id, packet, segment));
+            flow.reports.statistics = tables.flow_statistics.as_ref().map(|_| Box::default());
             flow
         };
         let flow = slot.get_or_insert_with(&mut new_flow);
         let mut was_over = flow.is_over();
         if flow.is_reused_by(flow.side_of(source_is_low), segment) {
             let mut before = std::mem::replace(flow, new_flow());
-            flow.reuses_ports = true;
-            finish(&mut before, &self.shared_windows, tables);
+            flow.reports.reuses_ports = true;
+            finish(&mut before, tables);
             if !was_over {
-                self.close_one(partition);
+                self.close_one();
             }
             was_over = false;
         }
         let Some(Some(flow)) = self.flows.get_mut(place) else {
             return;
         };
-        if let Some(pairs) = self.pairs.as_mut() {
-            pairs.on_segment(flow, (&key, source_is_low), packet, segment);
-        }
-        flow.shares(segment, sharing);
-        flow.host_step = host_step;
-        flow.counter_is_of_several = self.hosts.counter_is_of_several();
+        self.pairs
+            .on_segment(flow, (&key, source_is_low), packet, segment);
+        flow.losses.host_step = host_step;
+        flow.losses.counter_is_of_several = self.hosts.counter_is_of_several();
         flow.segment(flow.side_of(source_is_low), packet, segment, tables);
-        if let Some(joined_ns) = flow.joined_queue_ns(packet.time_ns) {
-            self.shared_windows.joined_at(joined_ns);
-        }
-        self.shared_windows.has_shown_sockets(flow.sockets());
         change.is_closed = flow.is_over() && !was_over;
         change.is_opened |= was_over && !flow.is_over();
         if change.is_opened || change.is_closed {
             change.is_queued = std::mem::replace(&mut flow.is_queued, true);
             let waiting = Waiting {
                 place,
-                number: flow.number,
+                number: flow.id.number,
                 end_ns: flow.end_ns,
             };
-            self.changed(partition, waiting, change, tables);
+            self.changed(waiting, change, tables);
         }
     }
 
@@ -226,10 +223,10 @@ impl FlowTable {
     pub fn finish(&mut self, tables: &mut Tables, rows: usize) -> bool {
         if !self.flows.is_empty() {
             self.ending = self.flows.drain(..).flatten().collect();
-            self.ending.sort_by_key(|flow| Reverse(flow.number));
+            self.ending.sort_by_key(|flow| Reverse(flow.id.number));
         }
         while let Some(mut flow) = self.ending.pop() {
-            finish(&mut flow, &self.shared_windows, tables);
+            finish(&mut flow, tables);
             if tables.rows() >= rows {
                 break;
             }
@@ -258,28 +255,29 @@ impl FlowTable {
         let flows = &self.flows;
         let is_its = |place: &usize| {
             let flow = flows.get(*place).and_then(Option::as_deref);
-            flow.is_some_and(|flow| flow.key == *key)
+            flow.is_some_and(|flow| flow.id.key == *key)
         };
         let place = *self.places.find(key.hash(), is_its)?;
         self.flows.get_mut(place)?.as_deref_mut()
     }
 
-    /// The place and partition of the flow with that key, the place empty if there is no such flow
-    /// yet; None if the flow belongs to another share.
-    fn place_of(&mut self, key: &Key) -> Option<(usize, usize)> {
-        if let Some((last, place, partition)) = &self.last {
+    /// The place of the flow with that key, which is empty if there is no such flow yet; None if the flow
+    /// belongs to another share.
+    fn place_of(&mut self, key: &Key) -> Option<usize> {
+        if let Some((last, place)) = &self.last {
             if last == key {
-                return Some((*place, *partition));
+                return Some(*place);
             }
         }
-        let hash = key.hash();
-        let partition = usize::try_from(hash >> 32).unwrap_or(0) % PARTITIONS;
-        if !self.share.has(partition) {
+        if !self.share.has(key) {
             return None;
         }
+        let hash = key.hash();
         let flows = &mut self.flows;
         let key_at = |flows: &[Option<Box<Flow>>], place: usize| {
-            flows.get(place).and_then(|flow| Some(flow.as_ref()?.key))
+            flows
+                .get(place)
+                .and_then(|flow| Some(flow.as_ref()?.id.key))
         };
         let found = self
             .places
@@ -298,44 +296,34 @@ impl FlowTable {
                 place
             }
         };
-        self.last = Some((*key, place, partition));
-        Some((place, partition))
+        self.last = Some((*key, place));
+        Some(place)
     }
 
-    /// Keeps the partition's books after a flow was opened, ended, or both.
-    fn changed(&mut self, partition: usize, flow: Waiting, change: Change, tables: &mut Tables) {
-        let Some(books) = self.partitions.get_mut(partition) else {
-            return;
-        };
+    /// Keeps the books after a flow was opened, ended, or both.
+    fn changed(&mut self, flow: Waiting, change: Change, tables: &mut Tables) {
         if change.is_opened {
-            books.open_count = books.open_count.saturating_add(1);
+            self.books.open_count = self.books.open_count.saturating_add(1);
             if !change.is_queued {
-                books.open.push_back(flow);
+                self.books.open.push_back(flow);
             }
-            self.evict(partition, tables);
+            self.evict(tables);
         }
         if change.is_closed {
-            self.close_one(partition);
-            if let Some(books) = self.partitions.get_mut(partition) {
-                books.closed.push_back((flow.place, flow.number));
-            }
-            self.forget_closed(partition, tables);
+            self.close_one();
+            self.books.closed.push_back((flow.place, flow.number));
+            self.forget_closed(tables);
         }
     }
 
-    fn close_one(&mut self, partition: usize) {
-        if let Some(books) = self.partitions.get_mut(partition) {
-            books.open_count = books.open_count.saturating_sub(1);
-        }
+    fn close_one(&mut self) {
+        self.books.open_count = self.books.open_count.saturating_sub(1);
     }
 
     /// Forgets the flows that have been over the longest, beyond those that are remembered.
-    fn forget_closed(&mut self, partition: usize, tables: &mut Tables) {
-        while let Some(books) = self.partitions.get_mut(partition) {
-            if books.closed.len() <= CLOSED_MAX {
-                return;
-            }
-            let Some((place, number)) = books.closed.pop_front() else {
+    fn forget_closed(&mut self, tables: &mut Tables) {
+        while self.books.closed.len() > self.share.part_of(CLOSED_MAX) {
+            let Some((place, number)) = self.books.closed.pop_front() else {
                 return;
             };
             // One that was opened again, or whose ports were used again, is not over.
@@ -350,9 +338,10 @@ impl FlowTable {
 
     /// Ends open flows that have been idle, beyond those that may be open: second chance, in the
     /// order in which they came.
-    fn evict(&mut self, partition: usize, tables: &mut Tables) {
-        while let Some(books) = self.partitions.get_mut(partition) {
-            let is_full = books.open_count > OPEN_MAX;
+    fn evict(&mut self, tables: &mut Tables) {
+        loop {
+            let books = &mut self.books;
+            let is_full = books.open_count > self.share.part_of(OPEN_MAX);
             let entries_max = books.open_count.saturating_mul(2).max(QUEUE_MIN);
             if !is_full && books.open.len() <= entries_max {
                 return;
@@ -366,30 +355,29 @@ impl FlowTable {
             if flow.is_over() {
                 flow.is_queued = false;
             } else if is_full && flow.end_ns == oldest.end_ns {
-                self.evict_one(partition, oldest, tables);
+                self.evict_one(oldest, tables);
             } else {
                 let end_ns = flow.end_ns;
                 let entry = Waiting { end_ns, ..oldest };
-                if let Some(books) = self.partitions.get_mut(partition) {
-                    books.open.push_back(entry);
-                }
+                self.books.open.push_back(entry);
             }
         }
     }
 
-    fn evict_one(&mut self, partition: usize, flow: Waiting, tables: &mut Tables) {
+    fn evict_one(&mut self, flow: Waiting, tables: &mut Tables) {
+        let most = self.share.part_of(OPEN_MAX);
         let detail = format!(
-            "the flow was idle while more than {OPEN_MAX} flows of its partition were open, and was \
-             given up: what comes later on its ports counts as another flow"
+            "the flow was idle while more than {most} flows were open, and was given up: what comes \
+             later on its ports counts as another flow"
         );
         tables.anomaly(AnomalyKind::LimitReached, None, flow.number, detail);
-        self.close_one(partition);
+        self.close_one();
         self.remove(flow.place, tables);
     }
 
     fn flow_at(&mut self, place: usize, number: u32) -> Option<&mut Flow> {
         let flow = self.flows.get_mut(place)?.as_deref_mut()?;
-        (flow.number == number).then_some(flow)
+        (flow.id.number == number).then_some(flow)
     }
 
     /// Finishes the flow at a place, and frees the place.
@@ -397,10 +385,10 @@ impl FlowTable {
         let Some(mut flow) = self.flows.get_mut(place).and_then(Option::take) else {
             return;
         };
-        finish(&mut flow, &self.shared_windows, tables);
+        finish(&mut flow, tables);
         let entry = self
             .places
-            .find_entry(flow.key.hash(), |candidate| *candidate == place);
+            .find_entry(flow.id.key.hash(), |candidate| *candidate == place);
         if let Ok(entry) = entry {
             entry.remove();
         }
@@ -409,23 +397,26 @@ impl FlowTable {
     }
 }
 
-fn finish(flow: &mut Flow, shared_windows: &SharedWindows, tables: &mut Tables) {
-    flow.learns_of_sharing(shared_windows);
+fn finish(flow: &mut Flow, tables: &mut Tables) {
     flow.finish(tables);
-    flow.copies.tell(flow.number, tables);
+    flow.properties.copies.tell(flow.id.number, tables);
     tables.flows.push(&flow_row(flow));
+    for profile in profile_rows(flow) {
+        tables.profiles.push(&profile);
+    }
     if let Some(ending) = ending_row(flow) {
         tables.endings.push(&ending);
     }
     for flaw in flaws(flow) {
         tables.flaws.push(&flaw);
     }
-    if let (Some(table), Some(statistics)) = (&mut tables.flow_statistics, &flow.statistics) {
+    if let (Some(table), Some(statistics)) = (&mut tables.flow_statistics, &flow.reports.statistics)
+    {
         table.push(&statistics.row(&FlowFacts {
-            client: flow.client,
+            client: flow.client(),
             client_half: flow.client_half(),
             server_half: flow.server_half(),
-            start_ns: flow.start_ns,
+            start_ns: flow.begun.time_ns,
             end_ns: flow.end_ns,
         }));
     }

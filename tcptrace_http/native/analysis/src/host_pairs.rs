@@ -2,19 +2,23 @@
 
 use std::collections::HashMap;
 
-use tcptrace_path::{HostPair, LinkUse, Serialization};
+use tcptrace_path::{HostPair, LinkUse, RoundTrip, Serialization};
 use tcptrace_tcp::{Key, Side};
 use trace_model::{Packet, Segment};
 
 use crate::flow::Flow;
 
 /// Pairs that are remembered; a scan of a network must not cost memory.
-const PAIRS_MAX: usize = 65_536;
+pub const PAIRS_MAX: usize = 65_536;
 /// Bytes of an IPv4 header without options.
 pub const IP_BYTES: u32 = 20;
-/// The environment variable that chooses the core of one sender model, and its value: for the comparison with the one
-/// before, until that is gone.
-const SWITCH: (&str, &str) = ("TCPTRACE_HTTP_CORE", "new");
+
+/// Bytes of a segment's packet.
+#[must_use]
+pub fn packet_bytes(segment: &Segment<'_>) -> u32 {
+    let headers = IP_BYTES.saturating_add(u32::from(segment.header_bytes));
+    segment.payload_bytes.saturating_add(headers)
+}
 
 /// What all connections between a flow's hosts have shown when its newest packet passed; first that of the flow's first
 /// side.
@@ -26,22 +30,26 @@ pub struct PairView {
     /// ... and as acknowledgments do.
     pub links_by_acks: [Serialization; 2],
     /// Least round trips from the capture to each side.
-    pub round_trips_ns: [Option<i64>; 2],
+    pub round_trips: [Option<RoundTrip>; 2],
+    /// Both have one address: no link is between them.
+    pub is_one_host: bool,
 }
 
 /// All host pairs, by their addresses.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct HostPairs {
     pairs: HashMap<(u128, u128), HostPair>,
+    most: usize,
 }
 
 impl HostPairs {
-    /// Host pairs, if the core that needs them is asked for.
+    /// So many are remembered at most.
     #[must_use]
-    pub fn if_compared() -> Option<Self> {
-        let (name, value) = SWITCH;
-        let is_chosen = std::env::var(name).is_ok_and(|it| it == value);
-        is_chosen.then(HostPairs::default)
+    pub fn new(most: usize) -> Self {
+        HostPairs {
+            pairs: HashMap::new(),
+            most,
+        }
     }
 
     /// A segment of `flow` passes, which is told what its hosts have shown. Of the lower host's packets the direction is
@@ -53,31 +61,26 @@ impl HostPairs {
         packet: &Packet<'_>,
         segment: &Segment<'_>,
     ) {
-        if self.pairs.len() >= PAIRS_MAX {
+        if self.pairs.len() >= self.most {
             self.pairs.clear();
         }
-        flow.begin_record();
-        let pair = self.pairs.entry(key.hosts()).or_default();
+        flow.begin_record(segment);
+        let (low, high) = key.hosts();
+        let pair = self.pairs.entry((low, high)).or_default();
         let side = flow.side_of(source_is_low);
-        let headers = IP_BYTES.saturating_add(u32::from(segment.header_bytes));
-        let bytes = segment.payload_bytes.saturating_add(headers);
+        let bytes = packet_bytes(segment);
         let link = pair.on_packet(!source_is_low, packet.time_ns, bytes);
-        if let Some((gap_ns, bytes)) = flow.ack_pair(side, packet, segment) {
-            pair.on_ack_pair(source_is_low, gap_ns, bytes);
+        if let Some(acked) = flow.newly_acked(side, segment) {
+            pair.on_ack(source_is_low, packet.time_ns, acked, bytes);
         }
         let first_is_low = (side == Side::First) == source_is_low;
-        // The round trip of a side's data leads to the other side.
-        for (half, is_low) in [(&flow.first, first_is_low), (&flow.second, !first_is_low)] {
-            if let Some(rtt_ns) = half.path_rtt_ns {
-                pair.on_round_trip(!is_low, rtt_ns);
-            }
-        }
         let of_both = [first_is_low, !first_is_low];
-        flow.pair = PairView {
+        flow.see_pair(PairView {
             link,
             links: of_both.map(|is_low| pair.serialization(!is_low)),
             links_by_acks: of_both.map(|is_low| pair.serialization_by_acks(!is_low)),
-            round_trips_ns: of_both.map(|is_low| pair.round_trip_ns(is_low)),
-        };
+            round_trips: of_both.map(|is_low| pair.round_trip(is_low)),
+            is_one_host: low == high,
+        });
     }
 }

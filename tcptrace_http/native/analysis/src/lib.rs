@@ -1,60 +1,49 @@
-//! The analyzer: packets in; flows, segments, HTTP transactions, pauses and flights out.
+//! The analyzer: packets in; flows, segments, HTTP transactions and what they waited for out.
 //!
 //! Theory of operation. Packets come one by one, in the order of the capture ([`Analyzer`] is a
 //! [`PacketSink`]). The [`flow_table`] finds the flow, which keeps a half for each direction, classifies
 //! the segment, moves acknowledgments and round trips on, puts the payload in order (all in
-//! [`tcptrace_tcp`]) and hands it to the reader of HTTP ([`tcptrace_http_messages`]). Trackers follow
-//! the data for what the detectors read: [`pauses`], [`segmentation`] and [`recoveries`] of both
-//! directions, and the server's [`flights`] and [`queues`]. Only when they are asked for are there
+//! [`tcptrace_tcp`]) and hands it to the reader of HTTP ([`tcptrace_http_messages`]). What each segment and each
+//! transaction waited for a flow's record tells ([`tcptrace_attribution`]), with what its [`host_pairs`] have shown of
+//! the path. Trackers follow the data for what the detectors read besides: [`segmentation`] and [`recoveries`] of both
+//! directions, and the server's [`windows`] and [`queues`]. Only when they are asked for are there
 //! statistics of flows, as tcptrace has them, and [`Segments`] with the verdicts of Wireshark.
 //!
 //! Finished transactions are handed on as [`exchange`]s, which [`objects`] judges over all flows.
 //!
 //! Rows leave through [`tables`] as soon as they are final. What flows keep for later is bounded
-//! together ([`held`]), and so are the rows ([`bounded`]); the flow table is in partitions that several
-//! analyzers can share ([`Share`]).
+//! together ([`held`]), and so are the rows ([`bounded`]); several analyzers can share the host pairs of a
+//! capture ([`Share`]).
 
 #![forbid(unsafe_code)]
 
 mod anomalies;
-mod arrivals;
-mod bottleneck;
+mod asked;
 mod bounded;
 mod bundles;
-mod byte_time;
-mod echoes;
 mod ending_row;
 mod exchange;
 mod finished_message;
 mod flaws;
-mod flights;
 mod flow;
 mod flow_row;
 mod flow_table;
-mod grown_window;
 mod held;
 mod host_pairs;
-mod jitter;
-mod link_headers;
-mod link_margins;
 mod local_acks;
 mod long_waits;
 mod numbered;
 mod objects;
 mod observation;
 mod pages;
-mod pauses;
+mod profile_row;
 mod pure_acks;
 mod queues;
 mod recoveries;
 mod same_packet;
 mod segmentation;
-mod serialization;
-mod shared_windows;
 mod tables;
 mod transaction_row;
-mod used_window;
-mod waits;
 
 #[cfg(test)]
 mod flow_tests;
@@ -62,6 +51,7 @@ mod flow_tests;
 use trace_model::column::Columns;
 use trace_model::{Anomaly, Packet, PacketSink};
 
+pub use crate::asked::{Asked, Explained};
 pub use crate::bundles::has_bundle;
 pub use crate::exchange::Exchange;
 use crate::flow_table::FlowTable;
@@ -71,6 +61,7 @@ pub use crate::numbered::Numbers;
 pub use crate::objects::Objects;
 pub use crate::pages::{PageTables, Pages, Stalled};
 pub use crate::tables::{AnomaliesGiven, Batch, Tables};
+pub use tcptrace_attribution::{Allowance, Binding, ExplainedSegment};
 pub use tcptrace_tcp::Segments;
 
 /// What is asked for beyond the tables that are always made.
@@ -84,6 +75,10 @@ pub struct Options {
     pub exchanges: bool,
     /// Which of the flows are looked at; all other packets are passed over.
     pub share: Share,
+    /// The frame of a segment that is to be explained in full.
+    pub asked_frame: Option<u64>,
+    /// A transaction's row comes as soon as it is acknowledged: somebody reads on as the capture grows.
+    pub follows: bool,
 }
 
 /// Analyzes packets as they come.
@@ -96,14 +91,17 @@ pub struct Analyzer {
 impl Analyzer {
     #[must_use]
     pub fn new(options: Options) -> Self {
+        let mut tables = Tables::new(
+            options.segments,
+            options.statistics,
+            options.exchanges,
+            options.share.count,
+        );
+        tables.asked = Asked::new(options.asked_frame);
+        tables.follows = options.follows;
         Analyzer {
             flow_table: FlowTable::new(options.share),
-            tables: Tables::new(
-                options.segments,
-                options.statistics,
-                options.exchanges,
-                options.share.count,
-            ),
+            tables,
         }
     }
 
@@ -140,6 +138,10 @@ impl PacketSink for Analyzer {
     #[inline]
     fn packet(&mut self, packet: &Packet<'_>) {
         self.tables.last_frame = packet.frame;
+        if self.tables.asked.is(packet.frame) {
+            self.tables.asked.on_packet(packet);
+        }
+        self.tables.last_ns = packet.time_ns;
         if let Some(segment) = &packet.segment {
             self.flow_table.segment(packet, segment, &mut self.tables);
         }

@@ -4,8 +4,11 @@
 //! requests in several segments, and a short end that comes long after the full segments before it are
 //! what writes in pieces, forgotten corks and small windows leave behind.
 
+mod tracker;
+
 use trace_model::rows::{Direction, SegmentationRow};
 
+pub use self::tracker::{SentData, Tracker};
 use crate::finished_message::FinishedMessage;
 
 /// Segments of a response before its last that are not full: one is a head that was sent alone, which
@@ -19,9 +22,9 @@ const CORK_MAX_NS: i64 = 1_000_000_000;
 
 /// Segments of a direction, so far.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Counted {
-    pub segments: u32,
-    pub shorts: u32,
+struct Counted {
+    segments: u32,
+    shorts: u32,
     /// Segments of the latest packet, of which offload may show several as one; and whether it ends in
     /// a short one.
     last_segments: u32,
@@ -29,7 +32,7 @@ pub struct Counted {
 }
 
 impl Counted {
-    pub fn add(&mut self, bytes: u32, segment_bytes: u32, is_short: bool) {
+    fn add(&mut self, bytes: u32, segment_bytes: u32, is_short: bool) {
         self.last_segments = match bytes.checked_div(segment_bytes) {
             Some(full) => full.saturating_add(u32::from(is_short)),
             None => 1,
@@ -40,8 +43,7 @@ impl Counted {
     }
 
     /// Without the latest packet.
-    #[must_use]
-    pub fn before_last(self) -> Self {
+    fn before_last(self) -> Self {
         Counted {
             segments: self.segments.saturating_sub(self.last_segments),
             shorts: self.shorts.saturating_sub(u32::from(self.last_is_short)),
@@ -49,13 +51,11 @@ impl Counted {
         }
     }
 
-    #[must_use]
-    pub fn fulls(self) -> u32 {
+    fn fulls(self) -> u32 {
         self.segments.saturating_sub(self.shorts)
     }
 
-    #[must_use]
-    pub fn since(self, earlier: Counted) -> Self {
+    fn since(self, earlier: Counted) -> Self {
         Counted {
             segments: self.segments.saturating_sub(earlier.segments),
             shorts: self.shorts.saturating_sub(earlier.shorts),
@@ -66,30 +66,30 @@ impl Counted {
 
 /// A pause inside a message.
 #[derive(Clone, Copy, Debug)]
-pub struct Lull {
-    pub start_ns: i64,
-    pub length_ns: i64,
-    pub previous_frame: u64,
-    pub released_frame: u64,
-    pub released_bytes: u32,
+struct Lull {
+    start_ns: i64,
+    length_ns: i64,
+    previous_frame: u64,
+    released_frame: u64,
+    released_bytes: u32,
     /// Stream offset.
-    pub released_start: u64,
+    released_start: u64,
     /// From the ACK of all that had been sent, less the path; none if something was outstanding.
-    pub since_ack_ns: Option<i64>,
-    pub segments_before: u32,
+    since_ack_ns: Option<i64>,
+    segments_before: u32,
 }
 
 /// A message as it was cut into segments.
 #[derive(Clone, Copy, Debug)]
-pub struct Segmented {
-    pub opening_frame: u64,
-    pub opening_time_ns: i64,
-    pub opening_bytes: u64,
-    pub counted: Counted,
-    pub lull: Option<Lull>,
-    pub segment_bytes: u32,
+struct Segmented {
+    opening_frame: u64,
+    opening_time_ns: i64,
+    opening_bytes: u64,
+    counted: Counted,
+    lull: Option<Lull>,
+    segment_bytes: u32,
     /// Full ones of its direction by its end.
-    pub fulls_by_end: u32,
+    fulls_by_end: u32,
 }
 
 impl Segmented {
@@ -99,8 +99,7 @@ impl Segmented {
         self.counted.shorts.saturating_sub(last)
     }
 
-    #[must_use]
-    pub fn is_notable(&self, message: &FinishedMessage) -> bool {
+    fn is_notable(&self, message: &FinishedMessage) -> bool {
         match message.direction {
             Direction::ClientToServer => self.unfilled() > 0 || self.lull.is_some(),
             Direction::ServerToClient => {
@@ -120,8 +119,7 @@ impl Segmented {
         })
     }
 
-    #[must_use]
-    pub fn row(&self, message: &FinishedMessage) -> SegmentationRow {
+    fn row(&self, message: &FinishedMessage) -> SegmentationRow {
         let lull = self.lull.filter(|lull| {
             (message.start.saturating_add(1)..message.end).contains(&lull.released_start)
         });

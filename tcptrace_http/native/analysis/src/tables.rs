@@ -6,12 +6,13 @@ use tcptrace_http_messages::Output;
 use tcptrace_tcp::Segments;
 use trace_model::column::Columns;
 use trace_model::rows::{
-    EndingsTable, FlawsTable, FlightsTable, FlowStatisticsTable, FlowsTable, LinksTable,
-    PausesTable, QueuesTable, RecoveriesTable, SegmentationTable, TransactionsTable, WaitsTable,
+    EndingsTable, FlawsTable, FlowStatisticsTable, FlowsTable, LinksTable, ProfilesTable,
+    QueuesTable, RecoveriesTable, SegmentationTable, TransactionsTable, WaitsTable,
 };
 use trace_model::{Anomaly, AnomalyKind};
 
 use crate::anomalies::{push_left_out, Anomalies};
+use crate::asked::Asked;
 use crate::bounded::Bounded;
 use crate::exchange::Exchange;
 use crate::held::Held;
@@ -23,8 +24,8 @@ pub struct Tables {
     pub transactions: Bounded<TransactionsTable>,
     pub links: Bounded<LinksTable>,
     pub waits: Bounded<WaitsTable>,
-    pub pauses: Bounded<PausesTable>,
-    pub flights: Bounded<FlightsTable>,
+    /// Rows that come with that of their flow.
+    pub profiles: Bounded<ProfilesTable>,
     pub endings: Bounded<EndingsTable>,
     /// Their rows come with that of their flow.
     pub flaws: Bounded<FlawsTable>,
@@ -37,6 +38,12 @@ pub struct Tables {
     /// Kept only on demand: a row for each of `flows`.
     pub flow_statistics: Option<FlowStatisticsTable>,
     pub last_frame: u64,
+    /// Rows come as soon as they can be told.
+    pub follows: bool,
+    /// The segment that was asked for.
+    pub asked: Asked,
+    /// Time of that packet.
+    pub last_ns: i64,
     /// Frame of the first packet of each flow that was opened since this was last taken. Kept only
     /// where the flows are shared out, to number them anew.
     pub flow_starts: Vec<u64>,
@@ -46,11 +53,16 @@ pub struct Tables {
     pub(crate) http_output: Output,
     /// What all flows hold for later.
     pub(crate) held: Held,
+    left_behind: LeftBehind,
+}
+
+/// Rows that were left behind because their flow was not finished, by table.
+#[derive(Debug, Default)]
+struct LeftBehind {
+    rows: BTreeMap<&'static str, Columns>,
     /// Candidates that were given up, and the texts of waiting transactions at which they are.
     unjudged: u64,
-    waiting_texts_max: usize,
-    /// Rows that were left behind because their flow was not finished.
-    left_behind: BTreeMap<&'static str, Columns>,
+    texts_max: usize,
 }
 
 /// Rows that have left the tables, by table.
@@ -81,8 +93,7 @@ const OF_FLOWS: &[(&str, &str)] = &[
     ("transactions", "index"),
     ("links", "transaction"),
     ("waits", "transaction"),
-    ("pauses", "transaction"),
-    ("flights", "transaction"),
+    ("profiles", "flow"),
     ("endings", "transaction"),
     ("flaws", "flow"),
     ("segmentation", "transaction"),
@@ -91,7 +102,7 @@ const OF_FLOWS: &[(&str, &str)] = &[
 ];
 
 /// The tables whose rows may become findings about a transaction.
-const CANDIDATES: &[&str] = &["pauses", "flights", "segmentation", "recoveries", "queues"];
+const CANDIDATES: &[&str] = &["segmentation", "recoveries", "queues"];
 
 impl Tables {
     /// Empty tables; `segments` is the segments table, if it is asked for, `statistics` asks for those
@@ -106,9 +117,12 @@ impl Tables {
         Tables {
             segments,
             held: Held::of_one(shares),
-            waiting_texts_max: WAITING_TEXTS_MAX
-                .checked_div(shares)
-                .unwrap_or(WAITING_TEXTS_MAX),
+            left_behind: LeftBehind {
+                texts_max: WAITING_TEXTS_MAX
+                    .checked_div(shares)
+                    .unwrap_or(WAITING_TEXTS_MAX),
+                ..LeftBehind::default()
+            },
             exchanges: exchanges.then(Vec::new),
             flow_statistics: statistics.then(FlowStatisticsTable::default),
             ..Tables::default()
@@ -121,8 +135,7 @@ impl Tables {
         self.transactions = Bounded::default();
         self.links = Bounded::default();
         self.waits = Bounded::default();
-        self.pauses = Bounded::default();
-        self.flights = Bounded::default();
+        self.profiles = Bounded::default();
         self.endings = Bounded::default();
         self.flaws = Bounded::default();
         self.segmentation = Bounded::default();
@@ -155,18 +168,17 @@ impl Tables {
             self.transactions.complaint(),
             self.links.complaint(),
             self.waits.complaint(),
-            self.pauses.complaint(),
-            self.flights.complaint(),
+            self.profiles.complaint(),
             self.endings.complaint(),
             self.flaws.complaint(),
             self.segmentation.complaint(),
             self.recoveries.complaint(),
             self.queues.complaint(),
             self.held.complaint(),
-            (self.unjudged > 0).then(|| {
+            (self.left_behind.unjudged > 0).then(|| {
                 format!(
                     "{} candidates of long flows were not judged: their transactions have too long texts",
-                    self.unjudged
+                    self.left_behind.unjudged
                 )
             }),
         ];
@@ -190,15 +202,14 @@ impl Tables {
             self.transactions.bytes(),
             self.links.bytes(),
             self.waits.bytes(),
-            self.pauses.bytes(),
-            self.flights.bytes(),
+            self.profiles.bytes(),
             self.endings.bytes(),
             self.flaws.bytes(),
             self.segmentation.bytes(),
             self.recoveries.bytes(),
             self.queues.bytes(),
         ];
-        let left_behind = self.left_behind.values().map(|rows| rows.rows);
+        let left_behind = self.left_behind.rows.values().map(|rows| rows.rows);
         let looked_through = left_behind.fold(0, usize::saturating_add) / LOOKED_THROUGH_AT_MOST;
         (bytes.into_iter().fold(0, usize::saturating_add) / ROW_BYTES)
             .saturating_sub(looked_through)
@@ -220,10 +231,6 @@ impl Tables {
             .copied()
             .collect();
         let is_finished = |flow: u32, _| finished.contains(&flow);
-        let pauses = self.pauses.take().into_columns();
-        let pauses = self.divided("pauses", pauses, is_finished);
-        let flights = self.flights.take().into_columns();
-        let flights = self.divided("flights", flights, is_finished);
         let segmentation = self.segmentation.take().into_columns();
         let segmentation = self.divided("segmentation", segmentation, is_finished);
         let recoveries = self.recoveries.take().into_columns();
@@ -233,7 +240,7 @@ impl Tables {
         // A candidate is judged with its transaction, when the flow is finished.
         let candidates: Numbers<(u32, u32)> = CANDIDATES
             .iter()
-            .filter_map(|name| self.left_behind.get(*name))
+            .filter_map(|name| self.left_behind.rows.get(*name))
             .flat_map(|rows| places(rows, "transaction"))
             .collect();
         let is_judged = |flow: u32, index: u32| {
@@ -251,8 +258,7 @@ impl Tables {
             // They are judged with all of the capture.
             ("links", self.links.take().into_columns()),
             ("waits", waits),
-            ("pauses", pauses),
-            ("flights", flights),
+            ("profiles", self.profiles.take().into_columns()),
             // Made with the row of its flow, and all that it tells is in it.
             ("endings", self.endings.take().into_columns()),
             ("flaws", self.flaws.take().into_columns()),
@@ -274,7 +280,7 @@ impl Tables {
         rows: Columns,
         is_ripe: impl Fn(u32, u32) -> bool,
     ) -> Columns {
-        let mut all = self.left_behind.remove(name).unwrap_or_default();
+        let mut all = self.left_behind.rows.remove(name).unwrap_or_default();
         all.append(rows);
         let number = OF_FLOWS
             .iter()
@@ -284,31 +290,29 @@ impl Tables {
             .map(|(flow, index)| is_ripe(flow, index))
             .collect();
         let (taken, left) = all.divided(|row| ripe.get(row) == Some(&true));
-        self.left_behind.insert(name, left);
+        self.left_behind.rows.insert(name, left);
         taken
     }
 
     /// Lets the transactions of live flows go, unjudged, if those that wait for the end of their flow have
     /// too long texts.
     fn forget_candidates(&mut self) {
-        let waiting = self.left_behind.get("transactions");
-        if waiting.map_or(0, Columns::text_bytes) <= self.waiting_texts_max {
+        let waiting = self.left_behind.rows.get("transactions");
+        if waiting.map_or(0, Columns::text_bytes) <= self.left_behind.texts_max {
             return;
         }
         for name in CANDIDATES {
-            let forgotten = self.left_behind.remove(*name);
+            let forgotten = self.left_behind.rows.remove(*name);
             let rows = forgotten.map_or(0, |rows| rows.rows) as u64;
-            self.unjudged = self.unjudged.saturating_add(rows);
+            self.left_behind.unjudged = self.left_behind.unjudged.saturating_add(rows);
         }
     }
 
     /// The limits of the tables hold for the rows that were left behind too.
     fn count_left_behind(&mut self) {
-        let rows_of = |name| self.left_behind.get(name).map_or(0, |rows| rows.rows);
+        let rows_of = |name| self.left_behind.rows.get(name).map_or(0, |rows| rows.rows);
         self.transactions.have_behind(rows_of("transactions"));
         self.waits.have_behind(rows_of("waits"));
-        self.pauses.have_behind(rows_of("pauses"));
-        self.flights.have_behind(rows_of("flights"));
         self.segmentation.have_behind(rows_of("segmentation"));
         self.recoveries.have_behind(rows_of("recoveries"));
         self.queues.have_behind(rows_of("queues"));

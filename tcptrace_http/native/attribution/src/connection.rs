@@ -2,10 +2,13 @@
 
 use tcptrace_path::{Place, Route, Serialization};
 
+use crate::explained_segment::ExplainedSegment;
 use crate::log::{AckEvent, DataEvent};
 use crate::partition::Moment;
+use crate::profile::Profile;
 use crate::stream::{Stream, Words};
 use crate::transaction::{explain, Exchange, Explained, Extent, Handshake};
+use crate::unfinished::{Scene, Unfinished};
 
 /// The record of a connection: one stream for each side, in the order in which they began.
 #[derive(Debug, Default)]
@@ -13,6 +16,8 @@ pub struct Connection {
     first: Stream,
     second: Stream,
     previous_end: Option<Moment>,
+    /// Where the responses so far ended in their stream.
+    answered_to: i64,
     /// The bottleneck's serialization time is no longer: exchanges have been as quick as that.
     link_at_most: Option<Serialization>,
 }
@@ -33,10 +38,18 @@ pub struct Facts {
     pub links: [Serialization; 2],
     /// ... as acknowledgments show it.
     pub links_by_acks: [Serialization; 2],
+    /// Client and server are one host: no link is between them.
+    pub is_one_host: bool,
+    /// Only one side's packets were captured.
+    pub is_one_sided: bool,
+    /// Acknowledgments of the client's data, and of the server's, were not captured.
+    pub lacks_acks: [bool; 2],
     /// Bytes of a packet without payload.
     pub header_bytes: u32,
-    /// Bytes of the packets of the handshake.
+    /// Bytes of the packets on which the longer round trip was measured, there and back.
     pub probe_bytes: u32,
+    /// Of a connection that is over: the client has not got all of the response.
+    pub unfinished: Option<Unfinished>,
 }
 
 impl Connection {
@@ -58,6 +71,27 @@ impl Connection {
         self.side(is_second).on_ack(ack);
     }
 
+    /// Asks for a segment of a side that passes in `frame`, to be explained in full.
+    pub fn ask(&mut self, is_second: bool, frame: u64) {
+        self.side(is_second).asked = Some(frame);
+    }
+
+    /// The segment that was asked for, once its message is explained.
+    pub fn take_asked(&mut self) -> Option<Box<ExplainedSegment>> {
+        let first = self.first.explained_segment.take();
+        first.or_else(|| self.second.explained_segment.take())
+    }
+
+    /// What the sender of a direction and its path have shown; nothing, if none of its data was explained.
+    #[must_use]
+    pub fn profile(&self, is_second: bool) -> Option<Profile> {
+        if is_second {
+            self.second.profile()
+        } else {
+            self.first.profile()
+        }
+    }
+
     /// Memory that it takes.
     #[must_use]
     pub fn held_bytes(&self) -> usize {
@@ -66,6 +100,12 @@ impl Connection {
             .iter()
             .map(|it| it.held_bytes())
             .fold(size_of::<Self>(), usize::saturating_add)
+    }
+
+    /// Gives up what is held of messages that are not complete: it is unobserved.
+    pub fn give_up(&mut self) {
+        self.first.give_up();
+        self.second.give_up();
     }
 
     /// Request and response were on the link between them, with all that the server took.
@@ -79,8 +119,11 @@ impl Connection {
         let bytes = bytes.saturating_add(ANSWER_BYTES_MIN);
         let link_ns = elapsed_ns.saturating_sub(round_trip_ns);
         if let Some(most) = Serialization::at_most(link_ns, bytes) {
-            let least = self.link_at_most.map_or(most, |known| known.min(most));
-            self.link_at_most = Some(least);
+            // The packet that came back on the least round trip took no longer than that.
+            let probe_ns = facts.to_server_ns.max(facts.to_client_ns);
+            let probe = Serialization::at_most(probe_ns, facts.probe_bytes / 2);
+            let bounds = [Some(most), probe, self.link_at_most];
+            self.link_at_most = bounds.into_iter().flatten().min();
         }
     }
 
@@ -88,28 +131,54 @@ impl Connection {
     pub fn explain(&mut self, facts: &Facts) -> Explained {
         self.bound_link(facts);
         let (up, down) = routes(facts, self.link_at_most);
-        self.side(facts.client_is_second)
-            .explain(&up, Words::Requests);
-        self.side(!facts.client_is_second)
-            .explain(&down, Words::Responses);
+        let is_over = facts.unfinished.is_some();
+        let end = |message: Option<Extent>| {
+            let message = message.filter(|_| !is_over);
+            message.map_or(i64::MAX, |it| it.end)
+        };
+        let [lacks_up, lacks_down] = facts.lacks_acks;
+        self.side(facts.client_is_second).explain(
+            end(facts.request),
+            &up,
+            Words::Requests,
+            lacks_up,
+        );
+        self.side(!facts.client_is_second).explain(
+            end(facts.response),
+            &down,
+            Words::Responses,
+            lacks_down,
+        );
         let exchange = Exchange {
             request: facts.request,
             response: facts.response,
             handshake: facts.handshake,
             previous_end: self.previous_end,
+            is_one_sided: facts.is_one_sided,
             header_bytes: facts.header_bytes,
+            unfinished: facts.unfinished,
         };
         let streams = if facts.client_is_second {
             (&self.second, &self.first)
         } else {
             (&self.first, &self.second)
         };
-        let explained = explain(&exchange, streams, (&up, &down));
+        let scene = Scene {
+            exchange: &exchange,
+            requests: streams.0,
+            responses: streams.1,
+            lacks_acks: facts.lacks_acks,
+            answered_to: self.answered_to.max(1),
+        };
+        let explained = explain(&scene, (&up, &down));
+        self.answered_to = facts
+            .response
+            .map_or(self.answered_to, |it| it.end.max(self.answered_to));
         self.previous_end = explained.had.or(self.previous_end);
         for (is_client, message) in [(true, facts.request), (false, facts.response)] {
             if let Some(message) = message {
                 let stream = self.side(is_client == facts.client_is_second);
-                stream.forget_before(explained.end.time_ns, message.end);
+                stream.forget_before(explained.last.time_ns, message.end);
             }
         }
         explained
@@ -122,10 +191,13 @@ const ANSWER_BYTES_MIN: u32 = 100;
 /// The routes of requests and of responses.
 fn routes(facts: &Facts, link_at_most: Option<Serialization>) -> (Route, Route) {
     let [up_link, down_link] = facts.links;
+    let is_one_host = facts.is_one_host;
     let is_at_server = facts.to_server_ns < facts.to_client_ns;
     // The link that is seen tells of the other direction as well, as long as that was not seen to differ.
     let [_, down_by_acks] = facts.links_by_acks;
-    let link = if is_at_server {
+    let link = if is_one_host {
+        Serialization::default()
+    } else if is_at_server {
         let known = [down_by_acks, up_link]
             .into_iter()
             .filter(|it| it.is_known());
@@ -145,8 +217,9 @@ fn routes(facts: &Facts, link_at_most: Option<Serialization>) -> (Route, Route) 
         to_sender_ns: facts.to_client_ns,
         to_receiver_ns: facts.to_server_ns,
         link,
-        link_at_most,
+        link_at_most: link_at_most.filter(|_| !is_one_host),
         probe_bytes: facts.probe_bytes,
+        ack_bytes: facts.header_bytes,
     };
     let down = Route {
         place: places.1,

@@ -27,6 +27,7 @@ fn data(time_ms: i64, frame: u64, (start, end): (i64, i64)) -> DataEvent {
         end,
         full_bytes: FULL,
         packet_bytes: u32::try_from(end - start + 40).unwrap(),
+        link_busy_since_ns: ms(time_ms),
         ..DataEvent::default()
     }
 }
@@ -47,7 +48,17 @@ fn ack(time_ms: i64, frame: u64, ack: i64) -> AckEvent {
 fn waits(
     segments: &[DataEvent],
     acks: &[AckEvent],
+    place: (i64, i64, i64),
+) -> Vec<(Cause, i64, Option<u64>)> {
+    waits_of(segments, acks, place, false)
+}
+
+/// ... if acknowledgments of the response were captured, or `lacks_acks`.
+fn waits_of(
+    segments: &[DataEvent],
+    acks: &[AckEvent],
     (first_ms, last_ms, end): (i64, i64, i64),
+    lacks_acks: bool,
 ) -> Vec<(Cause, i64, Option<u64>)> {
     let mut connection = Connection::default();
     connection.on_data(false, data(0, 1, (1, 101)));
@@ -92,8 +103,12 @@ fn waits(
         to_client_ns: 0,
         links: [FAST; 2],
         links_by_acks: Default::default(),
+        is_one_sided: false,
+        lacks_acks: [false, lacks_acks],
         header_bytes: 40,
-        probe_bytes: 40,
+        probe_bytes: 80,
+        unfinished: None,
+        is_one_host: false,
     };
     let explained = connection.explain(&facts);
     let of = |wait: &crate::partition::Wait| {
@@ -101,7 +116,7 @@ fn waits(
         (
             wait.cause,
             (length_ns + ROUND_NS) / 1_000_000,
-            wait.released_by,
+            wait.bound.and_then(|it| it.released_by),
         )
     };
     let rounded = explained.waits.iter().map(of);
@@ -121,6 +136,17 @@ fn body_behind_a_short_head_waits_for_a_delayed_acknowledgment() {
         (Cause::StallNagleDelayedAck, 90, Some(3)),
     ];
     assert_eq!(found, expected);
+}
+
+#[test]
+fn what_a_body_waited_for_is_unobserved_where_acknowledgments_were_not_captured() {
+    let found = waits_of(
+        &[data(60, 2, (1, 201)), data(150, 4, (201, 701))],
+        &[],
+        (60, 150, 701),
+        true,
+    );
+    assert_eq!(found.last(), Some(&(Cause::Unobserved, 90, None)));
 }
 
 #[test]

@@ -28,9 +28,24 @@ impl Receiver {
         }
     }
 
+    /// The receiver acknowledged all before `ack`: it has that, however it came.
+    pub(crate) fn on_acked(&mut self, ack: i64) {
+        if ack > self.rcv_nxt && self.rcv_nxt > 0 {
+            self.rcv_nxt = ack;
+            self.beyond.retain(|(_, ends)| *ends > ack);
+            self.behind = self.behind.filter(|_| !self.beyond.is_empty());
+        }
+    }
+
     /// Whether data behind a hole had come by `time_ns`.
     pub(crate) fn has_hole(&self, time_ns: i64) -> bool {
         self.behind.is_some_and(|(came_ns, _)| came_ns <= time_ns)
+    }
+
+    /// Whether all from `start` to `end` has come.
+    pub(crate) fn has(&self, start: i64, end: i64) -> bool {
+        let mut beyond = self.beyond.iter();
+        end <= self.rcv_nxt || beyond.any(|(begins, ends)| *begins <= start && end <= *ends)
     }
 
     /// Bytes from `start` to `end` come; `number` is remembered if a hole is before them.

@@ -8,23 +8,36 @@
 
 #![forbid(unsafe_code)]
 
+mod bound;
 mod causes;
 mod connection;
 #[cfg(test)]
 mod connection_tests;
 mod delivery;
+mod explained_segment;
+mod learnt;
 mod log;
 mod lost;
 mod partition;
+mod profile;
 mod recovery;
 mod release;
 mod replay;
 mod sender;
 mod spans;
+mod standstill;
 mod stream;
 mod transaction;
+mod unfinished;
+#[cfg(test)]
+mod unfinished_tests;
 
+pub use bound::{Bound, Short};
 pub use connection::{Connection, Facts};
+pub use explained_segment::{Allowance, Binding, ExplainedSegment};
+pub use learnt::{Delays, Flight, Learnt};
 pub use log::{AckEvent, DataEvent};
 pub use partition::{Moment, Wait};
+pub use profile::Profile;
 pub use transaction::{Explained, Extent, Handshake};
+pub use unfinished::{Ended, Unfinished};

@@ -16,6 +16,8 @@ pub struct DataEvent {
     pub link_before_ns: Option<i64>,
     /// Since when that link has been busy.
     pub link_busy_since_ns: i64,
+    /// How long it stands in the queue of a link behind the capture.
+    pub link_queue_ns: i64,
     /// Packets of its sender that were numbered before it and never passed.
     pub missing_before: u32,
     pub has_fin: bool,

@@ -14,9 +14,11 @@ pub(crate) fn lost_originals(log: &[Event], route: &Route) -> Vec<usize> {
             snd_nxt = snd_nxt.max(copy.end);
             continue;
         }
-        let too_soon_ns = copy
-            .time_ns
-            .saturating_add(route.to_receiver_ns.saturating_mul(3) / 4);
+        let there_ns = route
+            .to_receiver_ns
+            .saturating_add(copy.link_queue_ns)
+            .saturating_add(route.link.longer_ns(copy.packet_bytes, route.ack_bytes));
+        let too_soon_ns = copy.time_ns.saturating_add(there_ns.saturating_mul(3) / 4);
         let later = log.iter().skip(place).filter_map(|event| match event {
             Event::Ack(ack) => Some(ack),
             Event::Data(_) => None,
@@ -25,11 +27,17 @@ pub(crate) fn lost_originals(log: &[Event], route: &Route) -> Vec<usize> {
         if later.any(|ack| ack.ack >= copy.end) {
             continue;
         }
-        let mut earlier = log.iter().enumerate().take(place).rev();
-        let original = earlier.find(|(_, event)| {
-            matches!(event, Event::Data(data) if data.start < copy.end && data.end > copy.start && !data.is_probe)
+        let before = log.iter().enumerate().take(place).rev();
+        let mut before = before.filter_map(|(place, event)| match event {
+            Event::Data(data) if !data.is_probe => Some((place, data)),
+            _ => None,
         });
-        lost.extend(original.map(|(place, _)| place));
+        // What begins in a segment needed it; what ends with it may have.
+        let original = before
+            .clone()
+            .find(|(_, it)| it.start <= copy.start && it.end > copy.start);
+        let within = before.find(|(_, it)| it.start > copy.start && it.end == copy.end);
+        lost.extend(original.into_iter().chain(within).map(|(place, _)| place));
     }
     lost.sort_unstable();
     lost.dedup();

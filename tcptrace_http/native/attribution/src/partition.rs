@@ -2,6 +2,8 @@
 
 use trace_model::rows::Cause;
 
+use crate::bound::Bound;
+
 /// A moment of the capture and the frame that marks it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Moment {
@@ -42,8 +44,8 @@ pub struct Wait {
     pub cause: Cause,
     pub start: Moment,
     pub end: Moment,
-    /// The frame of the acknowledgment that released what was held.
-    pub released_by: Option<u64>,
+    /// What bound the segment that ended it.
+    pub bound: Option<Bound>,
     pub confidence: f64,
 }
 
@@ -71,51 +73,99 @@ impl Partition {
 
     /// Gives the time up to `moment`; nothing if that has passed.
     pub(crate) fn until(&mut self, moment: Moment, cause: Cause, confidence: f64) {
-        self.released(moment, cause, None, confidence);
+        self.bound(moment, cause, None, confidence);
     }
 
-    /// ... to what an acknowledgment released.
-    pub(crate) fn released(
+    /// ... to what bound a segment.
+    pub(crate) fn bound(
         &mut self,
         moment: Moment,
         cause: Cause,
-        by: Option<u64>,
+        bound: Option<Bound>,
         confidence: f64,
     ) {
+        if self.give(moment, cause, bound, confidence) {
+            self.at.frame = moment.frame;
+        }
+    }
+
+    /// Gives the time up to a moment that no frame marks.
+    pub(crate) fn within(
+        &mut self,
+        time_ns: i64,
+        cause: Cause,
+        bound: Option<Bound>,
+        confidence: f64,
+    ) {
+        let frame = self.at.frame;
+        self.give(Moment { time_ns, frame }, cause, bound, confidence);
+    }
+
+    /// Gives the time up to `ns` before `moment`, whose frame ends it.
+    pub(crate) fn before(
+        &mut self,
+        (ns, moment): (i64, Moment),
+        cause: Cause,
+        bound: Option<Bound>,
+        confidence: f64,
+    ) {
+        let time_ns = moment.time_ns.saturating_sub(ns.max(0));
+        let end = Moment { time_ns, ..moment };
+        if self.give(end, cause, bound, confidence) && time_ns == moment.time_ns {
+            self.at.frame = moment.frame;
+        }
+    }
+
+    /// A frame passes where the time is given away to.
+    pub(crate) fn mark(&mut self, frame: u64) {
+        self.at.frame = frame;
+    }
+
+    /// Gives at most `most_ns` more, up to `moment` at the latest.
+    pub(crate) fn at_most(&mut self, most_ns: i64, moment: Moment, cause: Cause, confidence: f64) {
+        let left_ns = moment.time_ns.saturating_sub(self.at.time_ns);
+        let before_ns = left_ns.saturating_sub(most_ns.max(0));
+        self.before((before_ns, moment), cause, None, confidence);
+    }
+
+    /// Gives the time up to `moment`, if it has not passed.
+    fn give(
+        &mut self,
+        moment: Moment,
+        cause: Cause,
+        bound: Option<Bound>,
+        confidence: f64,
+    ) -> bool {
         let time_ns = moment.time_ns.min(self.end.time_ns);
         if time_ns <= self.at.time_ns {
-            return;
+            return false;
         }
-        let end = Moment {
-            time_ns,
-            frame: moment.frame,
+        // No packet marks the end of a capture.
+        let frame = if moment.frame == 0 {
+            self.at.frame
+        } else {
+            moment.frame
         };
+        let end = Moment { time_ns, frame };
+        let is_pace = [Cause::SendLimitedBottleneck, Cause::RequestSend].contains(&cause);
         let continued = self
             .waits
             .last_mut()
-            .filter(|last| last.cause == cause && cause == Cause::SendLimitedBottleneck);
+            .filter(|last| last.cause == cause && is_pace);
         if let Some(last) = continued {
             last.end = end;
+            last.bound = bound.or(last.bound);
         } else {
             self.waits.push(Wait {
                 cause,
                 start: self.at,
                 end,
-                released_by: by,
+                bound,
                 confidence,
             });
         }
-        self.at = end;
-    }
-
-    /// Gives at most `most_ns` more, up to `moment` at the latest.
-    pub(crate) fn at_most(&mut self, most_ns: i64, moment: Moment, cause: Cause, confidence: f64) {
-        let time_ns = self.at.time_ns.saturating_add(most_ns.max(0));
-        let until = Moment {
-            time_ns: time_ns.min(moment.time_ns),
-            frame: moment.frame,
-        };
-        self.until(until, cause, confidence);
+        self.at.time_ns = time_ns;
+        true
     }
 
     /// Ends it: time that nobody asked for is unexplained.

@@ -1,7 +1,7 @@
 //! How a sender learnt of a loss: by duplicate acknowledgments, or by a timer (RFC 5681, 6298, 8985).
 
 use tcptrace_path::Route;
-use tcptrace_sender::timers::{Repair, DUPLICATE_ACKS};
+use tcptrace_sender::timers::{Repair, DUPLICATE_ACKS, RTO_MIN_NS};
 use trace_model::rows::Cause;
 
 /// Holes of which duplicate acknowledgments are remembered.
@@ -13,6 +13,8 @@ struct Told {
     /// Where the hole begins: the number that is acknowledged again and again.
     ack: i64,
     duplicates: u32,
+    /// When the first one with a SACK could be answered.
+    sacked_ns: Option<i64>,
     /// When the third one could be answered.
     third_ns: Option<i64>,
 }
@@ -22,6 +24,7 @@ struct Told {
 pub(crate) struct Sighting {
     pub(crate) start: i64,
     pub(crate) end: i64,
+    pub(crate) packet_bytes: u32,
     pub(crate) pass_ns: i64,
     /// All that the sender has sent.
     pub(crate) snd_nxt: i64,
@@ -31,6 +34,8 @@ pub(crate) struct Sighting {
     pub(crate) is_queued: bool,
     /// Data behind it had come.
     pub(crate) has_hole: bool,
+    /// The receiver has all of it: a probe, or a copy that was not needed.
+    pub(crate) is_had: bool,
 }
 
 /// Duplicate acknowledgments as they reach the sender, and the recovery that is in progress.
@@ -39,18 +44,21 @@ pub(crate) struct Recovery {
     told: Vec<Told>,
     /// The repair in progress, and up to where it goes.
     episode: Option<(Repair, i64)>,
+    /// When an acknowledgment of something new started the timer again.
+    restarted_ns: Option<i64>,
 }
 
 impl Recovery {
     /// An acknowledgment that acknowledges nothing new reaches the sender at `at_ns`.
-    pub(crate) fn on_duplicate(&mut self, ack: i64, at_ns: i64) {
-        self.note(ack, at_ns);
+    pub(crate) fn on_duplicate(&mut self, ack: i64, has_sack: bool, at_ns: i64) {
+        self.note(ack, has_sack, at_ns);
     }
 
     /// One of something new, up to `ack`; it tells of a hole itself if it has a SACK.
     pub(crate) fn on_ack(&mut self, ack: i64, has_sack: bool, at_ns: i64) {
+        self.restarted_ns = Some(at_ns);
         if has_sack {
-            self.on_duplicate(ack, at_ns);
+            self.note(ack, has_sack, at_ns);
         }
         if self.episode.is_some_and(|(_, until)| ack >= until) {
             self.episode = None;
@@ -58,15 +66,17 @@ impl Recovery {
     }
 
     /// Notes one more acknowledgment that tells of the hole at `ack`.
-    fn note(&mut self, ack: i64, at_ns: i64) {
+    fn note(&mut self, ack: i64, has_sack: bool, at_ns: i64) {
         let known = self.told.iter().position(|it| it.ack == ack);
         let before = known.map(|place| self.told.remove(place));
         let duplicates = before.map_or(0, |it| it.duplicates).saturating_add(1);
         let third_ns = before.and_then(|it| it.third_ns);
+        let sacked_ns = before.and_then(|it| it.sacked_ns);
         self.told.truncate(HOLES);
         let told = Told {
             ack,
             duplicates,
+            sacked_ns: sacked_ns.or(has_sack.then_some(at_ns)),
             third_ns: third_ns.or((duplicates == DUPLICATE_ACKS).then_some(at_ns)),
         };
         self.told.insert(0, told);
@@ -88,15 +98,26 @@ impl Recovery {
         let by_duplicates = told.and_then(|it| it.third_ns).is_some_and(|third_ns| {
             it.is_queued || it.pass_ns <= third_ns.saturating_add(slack_ns)
         });
+        // The reordering window of RACK-TLP is a quarter of the least round trip (RFC 8985, section 6.2).
+        let window_ns = slack_ns.saturating_add(route.link.time_ns(it.packet_bytes) / 4);
+        let by_sack = told.and_then(|it| it.sacked_ns).is_some_and(|sacked_ns| {
+            it.is_queued || it.pass_ns <= sacked_ns.saturating_add(window_ns)
+        });
+        // No timer runs out so soon behind the acknowledgment that started it (RFC 6298, section 5.3).
+        let is_too_soon = self
+            .restarted_ns
+            .is_some_and(|restarted_ns| it.pass_ns.saturating_sub(restarted_ns) < RTO_MIN_NS);
         let was_told = told.is_some_and(|it| it.duplicates > 0) || it.has_hole;
-        let repair = if by_duplicates || (it.is_clocked && was_told) {
+        let repair = if by_duplicates || by_sack || ((it.is_clocked || is_too_soon) && was_told) {
             Repair::FastRecovery
         } else if was_told {
             Repair::RetransmissionTimeout
         } else {
             Repair::TailLoss
         };
-        self.episode = Some((repair, it.snd_nxt));
+        if !it.is_had {
+            self.episode = Some((repair, it.snd_nxt));
+        }
         repair
     }
 }
@@ -120,18 +141,21 @@ mod tests {
         to_receiver_ns: 0,
         link: tcptrace_path::Serialization::of_picoseconds(0),
         link_at_most: None,
-        probe_bytes: 60,
+        probe_bytes: 120,
+        ack_bytes: 52,
     };
 
     fn copy_of_first(pass_ms: i64) -> Sighting {
         Sighting {
             start: 1,
             end: 1461,
+            packet_bytes: 1500,
             pass_ns: pass_ms * 1_000_000,
             snd_nxt: 10_000,
             is_clocked: false,
             is_queued: false,
             has_hole: false,
+            is_had: false,
         }
     }
 
@@ -139,7 +163,7 @@ mod tests {
     fn third_duplicate_acknowledgment_starts_a_fast_retransmit() {
         let mut recovery = Recovery::default();
         for at_ms in [101, 102, 103] {
-            recovery.on_duplicate(1, at_ms * 1_000_000);
+            recovery.on_duplicate(1, false, at_ms * 1_000_000);
         }
         let repair = recovery.on_repair(&copy_of_first(103), &PATH);
         assert_eq!(repair, Repair::FastRecovery);
@@ -148,8 +172,8 @@ mod tests {
     #[test]
     fn timer_after_two_duplicates_is_a_retransmission_timeout() {
         let mut recovery = Recovery::default();
-        recovery.on_duplicate(1, 101_000_000);
-        recovery.on_duplicate(1, 102_000_000);
+        recovery.on_duplicate(1, false, 101_000_000);
+        recovery.on_duplicate(1, false, 102_000_000);
         let repair = recovery.on_repair(&copy_of_first(500), &PATH);
         assert_eq!(repair, Repair::RetransmissionTimeout);
     }

@@ -3,9 +3,11 @@
 use std::collections::VecDeque;
 
 use tcptrace_path::receiver::{is_acked_at_once, kind_of, AckKind};
-use tcptrace_path::Route;
+use tcptrace_path::{Route, TOLERANCE_MIN_NS};
 
+use crate::bound::Short;
 use crate::causes::Constraint;
+use crate::learnt::Delays;
 use crate::log::AckEvent;
 
 /// Acknowledgments that a segment is compared with: those of a round trip before it.
@@ -31,6 +33,7 @@ pub(crate) struct Ack {
 /// A segment that is not acknowledged.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outstanding {
+    pub(crate) frame: u64,
     pub(crate) start: i64,
     pub(crate) end: i64,
     pub(crate) is_short: bool,
@@ -52,6 +55,8 @@ pub(crate) struct Release {
     pub(crate) waits_for_first: bool,
     /// Nagle's algorithm and the congestion window both explain it.
     pub(crate) is_tied: bool,
+    /// The latest short segment that was outstanding until then.
+    pub(crate) behind: Option<Short>,
 }
 
 /// Acknowledgments on their way to the sender, and segments on theirs.
@@ -65,6 +70,9 @@ pub(crate) struct Acks {
     outstanding: VecDeque<Outstanding>,
     /// All that was acknowledged by the acknowledgments that the capture has seen.
     seen_ack: i64,
+    pub(crate) delays: Delays,
+    /// Payload of the largest segment that was acknowledged, or that a SACK must have reported.
+    pub(crate) acked_segment_max: i64,
 }
 
 impl Acks {
@@ -75,8 +83,15 @@ impl Acks {
             .iter()
             .filter(|it| it.end > self.seen_ack && it.end <= event.ack);
         let there_ns = covered.map(|it| it.there_ns).max();
+        self.note_acked_segments(event);
         self.seen_ack = self.seen_ack.max(event.ack);
         let waited_ns = there_ns.map_or(0, |there_ns| event.time_ns.saturating_sub(there_ns));
+        let kind = kind_of(waited_ns, event.payload_bytes > 0);
+        if let AckKind::Delayed { by_ns } = kind {
+            if event.payload_bytes == 0 {
+                self.delays.on_delayed(by_ns, event.frame);
+            }
+        }
         self.coming.push_back(Ack {
             at_ns: event.time_ns.saturating_add(route.to_sender_ns),
             time_ns: event.time_ns,
@@ -86,8 +101,20 @@ impl Acks {
             has_sack: event.has_sack,
             payload_bytes: event.payload_bytes,
             packet_bytes: event.packet_bytes,
-            kind: kind_of(waited_ns, event.payload_bytes > 0),
+            kind,
         });
+    }
+
+    /// Notes which segments have come to the receiver. A SACK reports at least the smallest one behind the hole.
+    fn note_acked_segments(&mut self, event: &AckEvent) {
+        let size = |it: &Outstanding| it.end.saturating_sub(it.start);
+        let outstanding = self.outstanding.iter();
+        let acked = outstanding.filter(|it| it.end > self.seen_ack && it.end <= event.ack);
+        let behind = self.outstanding.iter();
+        let behind = behind.filter(|it| event.has_sack && it.start > event.ack);
+        let sizes = [acked.map(size).max(), behind.map(size).min()];
+        let largest = sizes.into_iter().flatten().max().unwrap_or(0);
+        self.acked_segment_max = self.acked_segment_max.max(largest);
     }
 
     /// The next acknowledgment that has reached the sender by `time_ns`.
@@ -121,15 +148,15 @@ impl Acks {
         self.outstanding.push_back(segment);
     }
 
-    /// The acknowledgment whose answer is nearest to `pass_ns`, within the tolerance, and that before it.
+    /// The acknowledgment whose answer is nearest to `pass_ns`, within the tolerance, and that before it. Of several that came
+    /// together the first one released what had stopped.
     pub(crate) fn answered(
         &self,
         pass_ns: i64,
-        floor_ns: i64,
+        (since_ns, floor_ns): (i64, i64),
         packet_bytes: u32,
-        route: &Route,
+        (route, tolerance_ns): (&Route, i64),
     ) -> Option<(Ack, Option<Ack>)> {
-        let tolerance_ns = route.tolerance_ns();
         let unknown_ns = route.unknown_ns(packet_bytes);
         let mut best: Option<(i64, usize)> = None;
         for (place, ack) in self.came.iter().enumerate().rev() {
@@ -140,12 +167,22 @@ impl Acks {
             if late_ns > tolerance_ns.saturating_add(unknown_ns) {
                 break;
             }
+            // The least round trip that was seen still holds what a host took to answer it.
+            let early_ns = (-late_ns).saturating_sub(route.host_ns());
             let off_ns = late_ns.saturating_sub(unknown_ns).max(-late_ns).max(0);
-            if off_ns <= tolerance_ns && best.is_none_or(|(least_ns, _)| off_ns < least_ns) {
+            let is_near = early_ns <= tolerance_ns;
+            if is_near && best.is_none_or(|(least_ns, _)| off_ns < least_ns) {
                 best = Some((off_ns, place));
             }
         }
-        let (_, place) = best?;
+        let (_, nearest) = best?;
+        let nearest_ns = self.came.get(nearest)?.time_ns;
+        let together = self.came.iter().take(nearest).rev();
+        let together = together.take_while(|it| {
+            let answer_ns = route.answer_ns(it.time_ns, it.packet_bytes, packet_bytes);
+            nearest_ns.saturating_sub(it.time_ns) <= TOLERANCE_MIN_NS && answer_ns > since_ns
+        });
+        let place = nearest.saturating_sub(together.count());
         let ack = *self.came.get(place)?;
         let before = place.checked_sub(1).and_then(|at| self.came.get(at));
         Some((ack, before.copied()))
@@ -202,9 +239,41 @@ impl Acks {
         Some((*self.came.get(place)?, before.copied()))
     }
 
+    /// The acknowledgment in `frame`, if it is remembered.
+    pub(crate) fn by_frame(&self, frame: u64) -> Option<&Ack> {
+        let mut all = self.came.iter().chain(&self.repeated);
+        all.find(|it| it.frame == frame)
+    }
+
+    /// The acknowledgment in `frame`, and that before it.
+    pub(crate) fn answer(&self, frame: u64) -> Option<(Ack, Option<Ack>)> {
+        let place = self.came.iter().rposition(|it| it.frame == frame)?;
+        let before = place.checked_sub(1).and_then(|at| self.came.get(at));
+        Some((*self.came.get(place)?, before.copied()))
+    }
+
+    /// The first acknowledgment of all before `ack`, and whether an earlier one is remembered.
+    pub(crate) fn first_of(&self, ack: i64) -> Option<(&Ack, bool)> {
+        let place = self.came.iter().position(|it| it.ack >= ack)?;
+        let is_first = place > 0 || self.came.len() < ACKS_COMPARED;
+        Some((self.came.get(place)?, is_first))
+    }
+
     /// Segments before `snd_nxt` that were not acknowledged by `ack`.
     pub(crate) fn in_flight(&self, ack: i64) -> impl Iterator<Item = &Outstanding> {
         self.outstanding.iter().filter(move |it| it.end > ack)
+    }
+
+    /// The latest short segment before `snd_nxt` that was not acknowledged by `ack`.
+    pub(crate) fn short_in_flight(&self, ack: i64) -> Option<Short> {
+        let short = self.outstanding.iter().rev();
+        let mut short = short.take_while(|it| it.end > ack);
+        let short = short.find(|it| it.is_short)?;
+        Some(Short {
+            frame: short.frame,
+            start: short.start,
+            end: short.end,
+        })
     }
 
     /// What a window that `ack` released waited for: a delayed acknowledgment behind a short segment is a stall of its own,

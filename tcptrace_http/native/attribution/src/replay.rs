@@ -1,9 +1,12 @@
 //! Replays a log: acknowledgments reach the sender, segments leave it and come to the receiver.
 
-use tcptrace_path::{Place, Route};
+use std::collections::VecDeque;
+
+use tcptrace_path::{Place, Route, TOLERANCE_MAX_NS};
 use tcptrace_sender::timers::{Repair, PROBE_MIN_NS};
 
 use crate::delivery::{Delivered, Receiver};
+use crate::explained_segment::Asked;
 use crate::log::{DataEvent, Event};
 use crate::lost::lost_originals;
 use crate::recovery::Sighting;
@@ -15,7 +18,7 @@ use crate::stream::{Explained, Words};
 /// Both ends of a stream as they are known between two messages.
 #[derive(Debug, Default)]
 pub(crate) struct State {
-    sender: Sender,
+    pub(crate) sender: Sender,
     receiver: Receiver,
     /// When the segment before passed, and when it was at its receiver.
     last_pass_ns: i64,
@@ -37,9 +40,14 @@ pub(crate) struct Departure {
     pub(crate) is_late: bool,
     pub(crate) release: Option<Release>,
     pub(crate) repair: Option<Repair>,
+    /// A cork's timer sent it.
+    pub(crate) is_corked: bool,
     /// Of a repair of data that the capture never saw before: when an acknowledgment had released that.
     pub(crate) held_until_ns: Option<i64>,
+    /// Other connections' packets were right before it.
     pub(crate) is_behind_others: bool,
+    /// Since when the link had been busy, behind whose packets it stood.
+    pub(crate) queued_since_ns: Option<i64>,
     /// How long it stood behind them.
     pub(crate) queued_ns: i64,
     pub(crate) delivered: Option<(i64, Delivered)>,
@@ -48,9 +56,9 @@ pub(crate) struct Departure {
 
 /// When a segment passes, against the earliest time that the segment before allows.
 #[derive(Clone, Copy, Debug)]
-struct Timing {
-    pass_before_ns: i64,
-    floor_ns: i64,
+pub(crate) struct Timing {
+    pub(crate) pass_before_ns: i64,
+    pub(crate) floor_ns: i64,
     /// Later than the packet before on the link allows, of whatever connection.
     late_ns: i64,
     /// Its own connection's segment before would have let it pass sooner.
@@ -84,12 +92,33 @@ impl Timing {
         }
     }
 
+    /// Since when the link had been busy, if the segment followed other packets on it at once.
+    fn queued_since_ns(&self, data: &DataEvent, route: &Route) -> Option<i64> {
+        let is_behind = route.link.is_known() && self.late_ns <= route.tolerance_ns();
+        let since_ns = data.link_busy_since_ns;
+        is_behind
+            .then_some(since_ns)
+            .filter(|since_ns| *since_ns < data.time_ns)
+    }
+
     /// The acknowledgment that the segment answers.
     fn answered(&self, data: &DataEvent, sender: &Sender, route: &Route) -> Option<Answered> {
         let (pass_ns, bytes) = (data.time_ns, data.packet_bytes);
         match (self.is_late, self.is_queued) {
             (false, _) => None,
-            (true, false) => sender.acks.answered(pass_ns, self.floor_ns, bytes, route),
+            (true, false) => {
+                let since_ns = (self.pass_before_ns, self.floor_ns);
+                let within = |tolerance_ns| {
+                    sender
+                        .acks
+                        .answered(pass_ns, since_ns, bytes, (route, tolerance_ns))
+                };
+                // Of a sender that is known to hold what is short, a host's scheduling makes some answers later.
+                let may_be_later = sender.nagle.is_known_to_hold()
+                    && data.end.saturating_sub(data.start) < data.full_bytes;
+                within(route.tolerance_ns())
+                    .or_else(|| within(TOLERANCE_MAX_NS).filter(|_| may_be_later))
+            }
             (true, true) => {
                 let since_ns = data.link_busy_since_ns.max(self.pass_before_ns);
                 sender.acks.answered_since(since_ns, pass_ns, bytes, route)
@@ -120,30 +149,55 @@ pub(crate) struct Replay<'a> {
     route: &'a Route,
     state: &'a mut State,
     words: Words,
+    /// Acknowledgments of something new: up to where, and when.
+    acked: &'a VecDeque<(i64, i64)>,
+    /// Acknowledgments were not captured.
+    lacks_acks: bool,
     departures: Vec<Departure>,
+    asked: Asked,
 }
 
 impl<'a> Replay<'a> {
-    pub(crate) fn new(route: &'a Route, state: &'a mut State, words: Words) -> Self {
+    pub(crate) fn new(
+        route: &'a Route,
+        state: &'a mut State,
+        words: Words,
+        acked: &'a VecDeque<(i64, i64)>,
+        lacks_acks: bool,
+    ) -> Self {
         Replay {
             route,
             state,
             words,
+            acked,
+            lacks_acks,
             departures: Vec::new(),
+            asked: Asked::default(),
         }
     }
 
-    /// Replays `log`, and explains it.
-    pub(crate) fn run(mut self, log: &[Event]) -> Explained {
+    /// Asks for the segment in `frame`.
+    pub(crate) fn asking(self, frame: Option<u64>) -> Self {
+        Replay {
+            asked: Asked::new(frame),
+            ..self
+        }
+    }
+
+    /// Replays `log` up to its event `last`, and explains it; what follows tells what was lost.
+    pub(crate) fn run(mut self, log: &[Event], last: usize) -> Explained {
         let sees_losses = self.route.place == Place::Sender && !self.tells_departures();
         let lost = if sees_losses {
             lost_originals(log, self.route)
         } else {
             Vec::new()
         };
-        for (place, event) in log.iter().enumerate() {
+        for (place, event) in log.iter().enumerate().take(last.saturating_add(1)) {
             match event {
-                Event::Ack(ack) => self.state.sender.acks.on_event(ack, self.route),
+                Event::Ack(ack) => {
+                    self.state.sender.acks.on_event(ack, self.route);
+                    self.state.receiver.on_acked(ack.ack);
+                }
                 Event::Data(data) => {
                     self.take_acks(data.time_ns);
                     if data.is_probe {
@@ -158,10 +212,12 @@ impl<'a> Replay<'a> {
             route: self.route,
             stops: &self.state.sender.stops,
             words: self.words.of_causes(),
+            lacks_acks: self.lacks_acks,
             departures: &self.departures,
         };
-        let explained = explainer.explained();
-        self.state.sender.forget_stops();
+        let mut explained = explainer.explained();
+        explained.asked = self.asked.explained(&explained.spans);
+        self.state.sender.forget_stops(self.route.round_trip_ns());
         explained
     }
 
@@ -173,6 +229,7 @@ impl<'a> Replay<'a> {
     /// Acknowledgments reach the sender in time for a segment that passes at `time_ns`.
     fn take_acks(&mut self, time_ns: i64) {
         let slack_ns = self.route.tolerance_ns() / 4;
+        let slack_ns = slack_ns.max(self.route.host_ns());
         let by_ns = time_ns.saturating_add(slack_ns);
         let sender = &mut self.state.sender;
         while let Some(ack) = sender.acks.next_by(by_ns) {
@@ -189,7 +246,22 @@ impl<'a> Replay<'a> {
         }
         let timing = Timing::of(data, self.state, self.route);
         let answered = timing.answered(data, &self.state.sender, self.route);
+        let before = self.departures.last().map(|it| &it.data);
+        let (sender, direction) = (&self.state.sender, self.words.of_causes().direction);
+        self.asked
+            .note(data, &timing, sender, before, (direction, self.route));
         let waited = self.waited(data, &timing, answered);
+        self.asked
+            .release(data.frame, waited.release, &self.state.sender, self.route);
+        let is_short = data.end.saturating_sub(data.start) < data.full_bytes;
+        let is_unreleased = waited.release.is_none() && waited.repair.is_none();
+        // Behind the peer's data, or a short segment, nothing was held to be filled.
+        let may_be_corked = self.state.sender.may_be_corked(data);
+        let is_corked = timing.is_late && is_short && is_unreleased && may_be_corked && {
+            let waited_ns = data.time_ns.saturating_sub(timing.pass_before_ns);
+            let round_trip_ns = self.route.round_trip_ns();
+            self.state.sender.cork.on_hold(waited_ns, round_trip_ns)
+        };
         let last_arrival_ns = self.state.last_there_ns;
         let arrival_ns = self.arrival_ns(data);
         let tells_departures = self.tells_departures();
@@ -200,9 +272,10 @@ impl<'a> Replay<'a> {
         };
         if data.end > self.state.sender.snd_nxt {
             self.state.sender.acks.on_send(Outstanding {
+                frame: data.frame,
                 start: data.start,
                 end: data.end,
-                is_short: data.end.saturating_sub(data.start) < data.full_bytes,
+                is_short,
                 there_ns: arrival_ns,
             });
         }
@@ -229,8 +302,10 @@ impl<'a> Replay<'a> {
             is_late: timing.is_late && (!timing.is_queued || answered.is_some()),
             release: waited.release,
             repair: waited.repair,
+            is_corked,
             held_until_ns: waited.held_until_ns,
             is_behind_others: timing.is_queued,
+            queued_since_ns: timing.queued_since_ns(data, self.route),
             queued_ns,
             delivered,
             last_arrival_ns,
@@ -271,15 +346,23 @@ impl<'a> Replay<'a> {
         let sighting = Sighting {
             start: data.start,
             end: data.end,
+            packet_bytes: data.packet_bytes,
             pass_ns: data.time_ns,
             snd_nxt: snd_nxt.max(data.end),
             is_clocked,
             is_queued: timing.late_ns <= tolerance_ns,
             has_hole: self.state.receiver.has_hole(data.time_ns),
+            is_had: self.state.receiver.has(data.start, data.end),
         };
         waited.repair = Some(sender.recovery.on_repair(&sighting, route));
         sender.on_loss();
         waited
+    }
+
+    /// When all before `end` was acknowledged: it was there by then.
+    fn acked_ns(&self, end: i64) -> i64 {
+        let at = self.acked.partition_point(|(acked, _)| *acked < end);
+        self.acked.get(at).map_or(i64::MAX, |(_, time_ns)| *time_ns)
     }
 
     /// When a segment is at its receiver, as an acknowledgment tells that the capture sees.
@@ -287,15 +370,20 @@ impl<'a> Replay<'a> {
         let link = self.route.link;
         match self.route.place {
             Place::Receiver => data.time_ns,
-            Place::Sender => data
-                .time_ns
-                .saturating_add(self.route.to_receiver_ns)
-                .saturating_add(link.longer_ns(data.packet_bytes, self.route.probe_bytes))
-                .max(
-                    self.state
-                        .last_there_ns
-                        .saturating_add(link.time_ns(data.packet_bytes)),
-                ),
+            Place::Sender => self.acked_ns(data.end).min(
+                data.time_ns
+                    .saturating_add(data.link_queue_ns)
+                    .saturating_add(self.route.to_receiver_ns)
+                    .saturating_add(link.longer_ns(
+                        data.packet_bytes.saturating_add(self.route.ack_bytes),
+                        self.route.probe_bytes,
+                    ))
+                    .max(
+                        self.state
+                            .last_there_ns
+                            .saturating_add(link.time_ns(data.packet_bytes)),
+                    ),
+            ),
         }
     }
 

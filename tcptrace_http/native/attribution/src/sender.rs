@@ -2,11 +2,13 @@
 
 use tcptrace_path::Route;
 use tcptrace_sender::congestion::{Stop, Window};
+use tcptrace_sender::cork::Cork;
 use tcptrace_sender::nagle::{Candidate, Hold, Nagle};
 use tcptrace_sender::receive_window::ReceiveWindow;
 use tcptrace_sender::restart::{may_restart, Idle};
 
 use crate::causes::Constraint;
+use crate::learnt::{Flight, Learnt};
 use crate::log::DataEvent;
 use crate::recovery::Recovery;
 use crate::release::{Ack, Acks, Delayed, Release};
@@ -30,13 +32,15 @@ struct EdgeBefore {
 /// A sender as it is known between two messages.
 #[derive(Debug, Default)]
 pub(crate) struct Sender {
-    snd_una: i64,
+    pub(crate) snd_una: i64,
     pub(crate) snd_nxt: i64,
     pub(crate) acks: Acks,
     /// The last acknowledgment that reached the sender.
     last_ack: Option<Ack>,
-    nagle: Nagle,
-    window: Window,
+    pub(crate) nagle: Nagle,
+    pub(crate) cork: Cork,
+    pub(crate) learnt: Learnt,
+    pub(crate) window: Window,
     receive_window: ReceiveWindow,
     /// Newest last.
     edges: Vec<EdgeBefore>,
@@ -45,6 +49,8 @@ pub(crate) struct Sender {
     new_acks: u32,
     epoch: u32,
     had_loss: bool,
+    /// Most bytes in flight, whatever was lost.
+    largest_bytes: i64,
     idle: Option<Idle>,
     /// An idle period ended that may have been a restart; the first stop behind it tells.
     pending_idle: Option<Idle>,
@@ -54,9 +60,21 @@ pub(crate) struct Sender {
 
 impl Sender {
     /// Forgets stops of messages long ago.
-    pub(crate) fn forget_stops(&mut self) {
+    pub(crate) fn forget_stops(&mut self, round_trip_ns: i64) {
+        self.learnt.on_stops(&self.stops, round_trip_ns);
         let kept = self.stops.len().saturating_sub(STOPS_KEPT);
         self.stops.drain(..kept);
+    }
+
+    /// Whether the receive window reaches `end`.
+    pub(crate) fn is_in_window(&self, end: i64) -> bool {
+        end <= self.receive_window.right_edge()
+    }
+
+    /// The frame of the acknowledgment that moved the right edge to `end`, if it is remembered.
+    pub(crate) fn edge_moved_by(&self, end: i64) -> Option<u64> {
+        let mut edges = self.edges.iter().rev();
+        edges.find(|it| it.right_edge < end).map(|it| it.frame)
     }
 
     /// An acknowledgment reaches the sender.
@@ -72,14 +90,15 @@ impl Sender {
         });
         let same_window = self.last_ack.is_some_and(|last| last.window == ack.window);
         self.receive_window.on_ack(ack.ack, ack.window, is_new);
+        let bytes = ack.ack.saturating_sub(self.snd_una);
+        self.learnt.on_ack(bytes, ack.window);
         if is_new {
             self.new_acks = self.new_acks.saturating_add(1);
             self.recovery.on_ack(ack.ack, ack.has_sack, ack.at_ns);
-            let bytes = ack.ack.saturating_sub(self.snd_una);
             self.window.on_ack(bytes, i64::MAX);
             self.snd_una = ack.ack;
         } else if ack.payload_bytes == 0 && same_window && ack.ack < self.snd_nxt {
-            self.recovery.on_duplicate(ack.ack, ack.at_ns);
+            self.recovery.on_duplicate(ack.ack, ack.has_sack, ack.at_ns);
         }
         self.last_ack = Some(*ack);
     }
@@ -87,6 +106,7 @@ impl Sender {
     /// A loss lowers the window: what was shown before tells nothing any more.
     pub(crate) fn on_loss(&mut self) {
         self.had_loss = true;
+        self.learnt.on_loss();
         self.epoch = self.epoch.saturating_add(1);
         self.window.begin_epoch();
         self.pending_idle = None;
@@ -103,12 +123,18 @@ impl Sender {
         is_late: bool,
         route: &Route,
     ) -> Option<Release> {
+        self.snd_una = self.snd_una.max(1);
         let length = data.end.saturating_sub(data.start);
         let candidate = Candidate {
             end: data.end,
             is_short: length < data.full_bytes,
             snd_nxt: self.snd_nxt,
             has_fin: data.has_fin,
+        };
+        let answered = if is_late {
+            self.window_answer(data, route).or(answered)
+        } else {
+            answered
         };
         let was_idle = match answered {
             Some((_, before)) => before.map_or(0, |it| it.ack) >= self.snd_nxt,
@@ -121,15 +147,70 @@ impl Sender {
         let release =
             answered.and_then(|(ack, before)| self.release(data, candidate, &ack, before.as_ref()));
         if is_late || was_idle {
-            self.run_began_idle = was_idle;
+            // The acknowledgment of all that was outstanding leaves the sender idle as well.
+            let leaves_idle = answered.is_some_and(|(ack, _)| ack.ack >= self.snd_nxt);
+            self.run_began_idle = was_idle || leaves_idle;
         }
+        self.note_behind_short(candidate, release.as_ref(), is_late && answered.is_none());
         self.nagle
             .on_send(candidate, self.snd_una, &mut self.run_began_idle);
         let flight = data.end.saturating_sub(self.snd_una);
+        self.largest_bytes = self.largest_bytes.max(flight);
         let segments = self.acks.in_flight(self.snd_una).count().saturating_add(1);
-        self.window
-            .on_flight(flight, u32::try_from(segments).unwrap_or(u32::MAX));
+        let segments = u32::try_from(segments).unwrap_or(u32::MAX);
+        self.window.on_flight(flight, segments);
+        let is_first = self.snd_una <= 1;
+        let shown = Flight {
+            bytes: data.end.saturating_sub(self.snd_una.max(1)),
+            segments,
+            frame: data.frame,
+        };
+        self.learnt.on_flight(shown, data.full_bytes, is_first);
+        self.note_kept_window(flight);
         release
+    }
+
+    /// The acknowledgment that opened the receive window for a segment which left then. Of several that it may have
+    /// followed this is the one that it must have waited for (RFC 9293, section 3.8.6).
+    fn window_answer(&self, data: &DataEvent, route: &Route) -> Option<Answered> {
+        let (ack, before) = self.acks.answer(self.edge_moved_by(data.end)?)?;
+        let answer_ns = route.answer_ns(ack.time_ns, ack.packet_bytes, data.packet_bytes);
+        let off_ns = data.time_ns.saturating_sub(answer_ns).abs();
+        (off_ns <= route.tolerance_ns()).then_some((ack, before))
+    }
+
+    /// Whether a cork may hold a segment: it is behind a full one, and the peer has only acknowledged since.
+    pub(crate) fn may_be_corked(&self, data: &DataEvent) -> bool {
+        let is_behind_short = self.nagle.last_short_end() >= data.start;
+        let follows_ack = self.last_ack.is_some_and(|it| it.payload_bytes == 0);
+        follows_ack && !is_behind_short
+    }
+
+    /// A short segment behind a short one shows whether it waited for the acknowledgment of that. What begins a message
+    /// behind the peer's data is none of them.
+    fn note_behind_short(
+        &mut self,
+        candidate: Candidate,
+        release: Option<&Release>,
+        is_written_later: bool,
+    ) {
+        let is_released = release.is_some_and(|it| it.constraint == Constraint::Nagle);
+        let follows_ack = self.last_ack.is_some_and(|it| it.payload_bytes == 0);
+        if candidate.is_short && follows_ack && (is_released || is_written_later) {
+            self.nagle.on_behind_short(is_released);
+        }
+    }
+
+    /// An idle period threw nothing away if as much is in flight as before it, and none of that is acknowledged.
+    fn note_kept_window(&mut self, flight: i64) {
+        let Some(idle) = self.pending_idle else {
+            return;
+        };
+        let was_larger = idle.shown_bytes > self.learnt.first_flight.bytes;
+        if was_larger && self.snd_una <= idle.start && flight >= idle.shown_bytes {
+            self.learnt.kept_windows = self.learnt.kept_windows.saturating_add(1);
+            self.pending_idle = None;
+        }
     }
 
     fn begin_idle(&mut self, start: i64) {
@@ -159,6 +240,7 @@ impl Sender {
             is_restarted: false,
             waits_for_first: false,
             is_tied: false,
+            behind: self.acks.short_in_flight(acked_before),
         };
         let edge = self.edges.iter().rev().find(|it| it.frame == ack.frame);
         if let Some(edge) = edge {
@@ -191,7 +273,12 @@ impl Sender {
         };
         if is_nagle {
             found.constraint = Constraint::Nagle;
-            found.is_tied = !has_room || !candidate.is_short;
+            found.is_tied = !has_room || !candidate.is_short || self.nagle.follows_writes();
+            let held = match hold {
+                Hold::BehindAny => &mut self.learnt.held_behind_full,
+                _ => &mut self.learnt.held_behind_short,
+            };
+            *held = held.saturating_add(1);
             return Some(found);
         }
         if has_room && ack.payload_bytes > 0 {
@@ -213,6 +300,7 @@ impl Sender {
         if let Some(idle) = self.pending_idle.take() {
             if flight.saturating_add(data.full_bytes) <= idle.shown_bytes {
                 self.idle = Some(idle);
+                self.learnt.restarts = self.learnt.restarts.saturating_add(1);
                 self.epoch = self.epoch.saturating_add(1);
                 self.window.begin_epoch();
             }
@@ -226,6 +314,16 @@ impl Sender {
             Delayed::OfFirst => found.waits_for_first = true,
             Delayed::No => {}
         }
+        // Nagle's algorithm holds what is short, and what comes behind it as well.
+        let is_full = data.end.saturating_sub(data.start) >= data.full_bytes;
+        if acked_before <= 1 && is_full && found.behind.is_none() {
+            let in_flight = self.acks.in_flight(acked_before.max(1));
+            self.learnt.on_first_stop(Flight {
+                bytes: self.snd_nxt.saturating_sub(1),
+                segments: u32::try_from(in_flight.count()).unwrap_or(u32::MAX),
+                frame: ack.frame,
+            });
+        }
         found.stop = Some(self.stops.len());
         self.stops.push(Stop {
             at_ns: ack.at_ns,
@@ -233,6 +331,7 @@ impl Sender {
             acks: self.new_acks,
             epoch: self.epoch,
             had_loss: self.had_loss,
+            largest_bytes: self.largest_bytes,
         });
     }
 }

@@ -3,9 +3,10 @@
 use tcptrace_path::receiver::AckKind;
 use tcptrace_path::{Place, Route};
 use tcptrace_sender::congestion::{phase, Phase, Stop};
-use trace_model::rows::Cause;
+use trace_model::rows::{Cause, Constraint};
 
-use crate::causes::{cause, CauseWords};
+use crate::bound::Bound;
+use crate::causes::{cause, word, CauseWords};
 use crate::delivery::Delivered;
 use crate::partition::{ASSUMED, INFERRED, SEEN};
 use crate::recovery::cause_of;
@@ -17,6 +18,8 @@ pub(crate) struct Explainer<'a> {
     pub(crate) route: &'a Route,
     pub(crate) stops: &'a [Stop],
     pub(crate) words: CauseWords,
+    /// Acknowledgments were not captured: what rests on them is not told.
+    pub(crate) lacks_acks: bool,
     pub(crate) departures: &'a [Departure],
 }
 
@@ -36,7 +39,7 @@ impl Explainer<'_> {
                     packet_bytes: departure.data.packet_bytes,
                     held,
                     repaired,
-                    is_behind_others: departure.is_behind_others,
+                    queued_since_ns: departure.queued_since_ns,
                 });
             } else if let Some(repair) = departure.repair {
                 explained.copies.push(Copy {
@@ -62,20 +65,37 @@ impl Explainer<'_> {
         let until_ns = departure.there_ns;
         let mut lay = Lay {
             at_ns: since_ns,
-            frame: departure.data.frame,
+            unbound: Bound {
+                direction: self.words.direction,
+                constraint: Constraint::Application,
+                released_by: None,
+                start: departure.data.start,
+                end: departure.data.end,
+                behind: None,
+            },
             spans,
         };
         let behind = delivered
             .behind
-            .and_then(|(time_ns, number)| Some((time_ns, self.departures.get(number)?)));
+            .and_then(|(time_ns, number)| Some((time_ns, (number, self.departures.get(number)?))));
         if let Some((came_ns, first)) = behind.filter(|_| departure.repair.is_some()) {
-            self.plain(first, came_ns.min(until_ns), &mut lay);
+            // What the lost one had waited for ended with it.
+            let mut earlier = self.departures.iter().take(first.0).rev();
+            let original = earlier.find(|it| it.data.start <= departure.data.start);
+            let original =
+                original.filter(|it| it.delivered.is_none() && it.data.end > departure.data.start);
+            match original {
+                Some(it) => self.plain(it, it.there_ns.min(until_ns), &mut lay),
+                None => self.plain(first.1, came_ns.min(until_ns), &mut lay),
+            };
+            lay.mark(came_ns, first.1.data.frame);
             let is_reordered = until_ns.saturating_sub(came_ns) < self.route.to_sender_ns / 2;
             let cause = match departure.repair {
                 Some(repair) if !is_reordered => cause_of(repair),
                 _ => Cause::NetworkReordering,
             };
-            lay.until(until_ns, cause, None, SEEN);
+            lay.until(until_ns, cause, Constraint::Loss, SEEN);
+            lay.mark(until_ns, departure.data.frame);
             return (None, Some((cause, came_ns)));
         }
         if let Some(repair) = departure.repair {
@@ -85,11 +105,18 @@ impl Explainer<'_> {
             if held_ns > pace_ns {
                 self.plain(departure, held_ns.min(until_ns), &mut lay);
             }
-            lay.until(pace_ns.min(until_ns), self.words.pace, None, SEEN);
-            lay.until(until_ns, cause_of(repair), None, INFERRED);
+            lay.until(
+                pace_ns.min(until_ns),
+                self.words.pace,
+                Constraint::Link,
+                SEEN,
+            );
+            lay.until(until_ns, cause_of(repair), Constraint::Loss, INFERRED);
+            lay.mark(until_ns, departure.data.frame);
             return (None, Some((cause_of(repair), pace_ns)));
         }
         let held = self.plain(departure, until_ns, &mut lay);
+        lay.mark(until_ns, departure.data.frame);
         (held, None)
     }
 
@@ -108,19 +135,46 @@ impl Explainer<'_> {
             Place::Receiver => paced_ns.max(it.pass_before_ns.saturating_add(it.queued_ns)),
             Place::Sender => paced_ns.max(it.pass_before_ns.saturating_add(shift_ns)),
         };
-        lay.until(begun_ns.min(until_ns), words.pace, None, SEEN);
+        lay.until(begun_ns.min(until_ns), words.pace, Constraint::Link, SEEN);
         if !it.is_late {
-            lay.until(until_ns, words.pace, None, SEEN);
+            // It stood behind others for as long as the link was busy, at most.
+            let since_ns = it.queued_since_ns.unwrap_or(until_ns).min(until_ns);
+            if it.is_behind_others {
+                lay.until(
+                    since_ns,
+                    words.application,
+                    Constraint::Application,
+                    ASSUMED,
+                );
+            }
+            lay.until(until_ns, words.pace, Constraint::Link, SEEN);
             return None;
         }
-        let Some(release) = it.release else {
-            let is_paced = is_paced(it, self.departures);
-            let cause = if is_paced {
-                words.pace
-            } else {
-                words.application
+        let is_paced = it.release.is_none() && is_paced(it, self.departures);
+        if self.lacks_acks && !is_paced {
+            lay.until(
+                until_ns,
+                Cause::Unobserved,
+                Constraint::Application,
+                ASSUMED,
+            );
+            return None;
+        }
+        if it.is_corked {
+            let bound = Bound {
+                constraint: Constraint::Cork,
+                ..lay.unbound
             };
-            lay.until(until_ns, cause, None, INFERRED);
+            lay.bound(until_ns, Cause::StallCorkTimeout, bound, ASSUMED);
+            return Some((Cause::StallCorkTimeout, bound));
+        }
+        let Some(release) = it.release else {
+            let (cause, constraint) = if is_paced {
+                (words.pace, Constraint::Link)
+            } else {
+                (words.application, Constraint::Application)
+            };
+            lay.until(until_ns, cause, constraint, INFERRED);
             return None;
         };
         let phase = release.stop.map_or(Phase::SlowStart, |at| {
@@ -146,15 +200,25 @@ impl Explainer<'_> {
         } else {
             INFERRED
         };
-        let by = Some(release.by_frame);
+        let bound = Bound {
+            constraint: word(release.constraint, phase),
+            released_by: Some(release.by_frame),
+            behind: release.behind,
+            ..lay.unbound
+        };
         match release.kind {
             AckKind::Delayed { by_ns } if release.waits_for_first => {
-                lay.until(until_ns.saturating_sub(by_ns), told, by, confidence);
-                lay.until(until_ns, Cause::StallDelayedAckFirstSegment, by, confidence);
+                lay.bound(until_ns.saturating_sub(by_ns), told, bound, confidence);
+                lay.bound(
+                    until_ns,
+                    Cause::StallDelayedAckFirstSegment,
+                    bound,
+                    confidence,
+                );
             }
-            _ => lay.until(until_ns, told, by, confidence),
+            _ => lay.bound(until_ns, told, bound, confidence),
         }
-        Some((told, release.by_frame))
+        Some((told, bound))
     }
 }
 
@@ -185,12 +249,28 @@ fn is_paced(it: &Departure, departures: &[Departure]) -> bool {
 /// Lays spans behind each other.
 struct Lay<'a> {
     at_ns: i64,
-    frame: u64,
+    /// The segment that they lead to.
+    unbound: Bound,
     spans: &'a mut Vec<Span>,
 }
 
 impl Lay<'_> {
-    fn until(&mut self, end_ns: i64, cause: Cause, released_by: Option<u64>, confidence: f64) {
+    fn until(&mut self, end_ns: i64, cause: Cause, constraint: Constraint, confidence: f64) {
+        let bound = Bound {
+            constraint,
+            ..self.unbound
+        };
+        self.bound(end_ns, cause, bound, confidence);
+    }
+
+    /// The frame that came at `time_ns` marks the span that ends then.
+    fn mark(&mut self, time_ns: i64, frame: u64) {
+        if let Some(last) = self.spans.last_mut().filter(|it| it.end_ns == time_ns) {
+            last.end_frame = Some(frame);
+        }
+    }
+
+    fn bound(&mut self, end_ns: i64, cause: Cause, bound: Bound, confidence: f64) {
         if end_ns <= self.at_ns {
             return;
         }
@@ -198,8 +278,8 @@ impl Lay<'_> {
             start_ns: self.at_ns,
             end_ns,
             cause,
-            released_by,
-            frame: self.frame,
+            bound,
+            end_frame: None,
             confidence,
         });
         self.at_ns = end_ns;

@@ -5,9 +5,14 @@ use std::collections::VecDeque;
 use tcptrace_path::Route;
 use trace_model::rows::Cause;
 
+use crate::bound::Bound;
 use crate::causes::{CauseWords, OF_REQUESTS, OF_RESPONSES};
+use crate::explained_segment::ExplainedSegment;
+use crate::learnt::Learnt;
 use crate::log::{AckEvent, DataEvent, Event};
+use crate::profile::Profile;
 use crate::replay::{Replay, State};
+use crate::standstill::Standstill;
 
 /// Events of one message that are kept: what falls out is unobserved.
 const EVENTS_MAX: usize = 1 << 16;
@@ -36,14 +41,14 @@ pub(crate) struct Span {
     pub(crate) start_ns: i64,
     pub(crate) end_ns: i64,
     pub(crate) cause: Cause,
-    pub(crate) released_by: Option<u64>,
-    /// The segment that came at the end of it.
-    pub(crate) frame: u64,
+    pub(crate) bound: Bound,
+    /// The segment that came at the end of it, if one did.
+    pub(crate) end_frame: Option<u64>,
     pub(crate) confidence: f64,
 }
 
-/// What an acknowledgment released: the cause, and the acknowledgment's frame.
-pub(crate) type Held = (Cause, u64);
+/// What an acknowledgment released: the cause, and what bound the segment.
+pub(crate) type Held = (Cause, Bound);
 /// What a loss held up: the cause, and since when.
 pub(crate) type Repaired = (Cause, i64);
 
@@ -59,8 +64,8 @@ pub(crate) struct Arrival {
     pub(crate) held: Option<Held>,
     /// A loss held it up since then.
     pub(crate) repaired: Option<Repaired>,
-    /// The link carried other packets right before it.
-    pub(crate) is_behind_others: bool,
+    /// Since when the link had been busy, behind whose packets it stood.
+    pub(crate) queued_since_ns: Option<i64>,
 }
 
 /// Data that was sent again.
@@ -79,6 +84,8 @@ pub(crate) struct Explained {
     pub(crate) spans: Vec<Span>,
     pub(crate) arrivals: Vec<Arrival>,
     pub(crate) copies: Vec<Copy>,
+    /// The segment that was asked for.
+    pub(crate) asked: Option<Box<ExplainedSegment>>,
 }
 
 /// One direction of a connection.
@@ -94,20 +101,40 @@ pub(crate) struct Stream {
     acked: VecDeque<(i64, i64)>,
     /// Events fell out of the log.
     is_cut: bool,
+    /// The path as it was last known.
+    route: Option<Route>,
+    /// The frame of a segment that is to be explained in full, and the explanation until it is taken.
+    pub(crate) asked: Option<u64>,
+    pub(crate) explained_segment: Option<Box<ExplainedSegment>>,
+    pub(crate) standstill: Standstill,
 }
 
 impl Stream {
     /// A segment with payload passes.
     pub(crate) fn on_data(&mut self, data: DataEvent) {
+        self.standstill.on_data(&data);
         self.push(Event::Data(data));
     }
 
     /// An acknowledgment of this direction's data passes.
     pub(crate) fn on_ack(&mut self, ack: AckEvent) {
+        self.standstill.on_ack(&ack);
         if self.acked.back().is_none_or(|(acked, _)| *acked < ack.ack) {
             self.acked.push_back((ack.ack, ack.time_ns));
         }
         self.push(Event::Ack(ack));
+    }
+
+    /// Gives up what is held.
+    pub(crate) fn give_up(&mut self) {
+        *self = Stream {
+            state: std::mem::take(&mut self.state),
+            standstill: std::mem::take(&mut self.standstill),
+            is_cut: true,
+            route: self.route,
+            asked: self.asked,
+            ..Stream::default()
+        };
     }
 
     fn push(&mut self, event: Event) {
@@ -127,13 +154,18 @@ impl Stream {
         }
     }
 
-    /// Replays the log, and keeps what it explains.
-    pub(crate) fn explain(&mut self, route: &Route, words: Words) {
-        if self.log.is_empty() {
+    /// Replays the log up to the last segment of a message that ends at `end`, and keeps what it explains.
+    pub(crate) fn explain(&mut self, end: i64, route: &Route, words: Words, lacks_acks: bool) {
+        self.route = Some(*route);
+        let is_of_message = |event: &Event| matches!(event, Event::Data(data) if data.start < end);
+        let Some(last) = self.log.iter().rposition(is_of_message) else {
             return;
-        }
+        };
+        self.route = Some(*route);
         let log = std::mem::take(&mut self.log);
-        let explained = Replay::new(route, &mut self.state, words).run(&log);
+        let replay = Replay::new(route, &mut self.state, words, &self.acked, lacks_acks);
+        let explained = replay.asking(self.asked).run(&log, last);
+        self.explained_segment = explained.asked.or(self.explained_segment.take());
         self.copies.extend(explained.copies);
         self.spans.extend(explained.spans);
         self.arrivals.extend(explained.arrivals);
@@ -144,7 +176,30 @@ impl Stream {
             self.arrivals.pop_front();
         }
         self.log = log;
-        self.log.clear();
+        self.log.drain(..=last);
+    }
+
+    /// What the sender has shown, if any of its data was explained.
+    pub(crate) fn profile(&self) -> Option<Profile> {
+        let sender = &self.state.sender;
+        let route = self.route?;
+        // The last message's own acknowledgments came behind it, and were not replayed.
+        let mut acks = sender.acks.clone();
+        for event in &self.log {
+            let Event::Ack(ack) = event else { break };
+            acks.on_event(ack, &route);
+        }
+        let learnt = Learnt {
+            delays: acks.delays,
+            segment_max: self.standstill.segment_max(),
+            acked_segment_max: acks.acked_segment_max,
+            ..sender.learnt
+        };
+        (sender.snd_nxt > 0).then_some(Profile {
+            learnt,
+            nagle: sender.nagle,
+            route,
+        })
     }
 
     /// The delivery of the byte at `offset`.
@@ -208,6 +263,14 @@ impl Stream {
             .arrivals
             .capacity()
             .saturating_mul(size_of::<Arrival>());
-        log.saturating_add(spans).saturating_add(arrivals)
+        let copies = self.copies.capacity().saturating_mul(size_of::<Copy>());
+        let acked = self
+            .acked
+            .capacity()
+            .saturating_mul(size_of::<(i64, i64)>());
+        log.saturating_add(spans)
+            .saturating_add(arrivals)
+            .saturating_add(copies)
+            .saturating_add(acked)
     }
 }

@@ -5,6 +5,7 @@ use trace_model::rows::Cause;
 
 use crate::partition::{Moment, Partition, Wait, ASSUMED, INFERRED, SEEN};
 use crate::stream::{Arrival, Stream};
+use crate::unfinished::{Scene, Unfinished};
 
 /// The handshake as far as it was seen.
 #[derive(Clone, Copy, Debug, Default)]
@@ -31,10 +32,14 @@ pub(crate) struct Exchange {
     pub(crate) response: Option<Extent>,
     /// Of the transaction that opened the connection.
     pub(crate) handshake: Option<Handshake>,
+    /// Only one side's packets were captured.
+    pub(crate) is_one_sided: bool,
     /// When the response before was there.
     pub(crate) previous_end: Option<Moment>,
     /// Bytes of a packet's headers.
     pub(crate) header_bytes: u32,
+    /// Its client has not got all of the response.
+    pub(crate) unfinished: Option<Unfinished>,
 }
 
 /// The waits of a transaction.
@@ -45,14 +50,18 @@ pub struct Explained {
     pub end: Moment,
     /// When its response was there.
     pub had: Option<Moment>,
+    /// The last byte of its messages.
+    pub(crate) last: Moment,
 }
 
 /// Explains a transaction; `routes` are those of requests and of responses.
-pub(crate) fn explain(
-    exchange: &Exchange,
-    (requests, responses): (&Stream, &Stream),
-    (up, down): (&Route, &Route),
-) -> Explained {
+pub(crate) fn explain(scene: &Scene<'_>, (up, down): (&Route, &Route)) -> Explained {
+    let (requests, responses) = (scene.requests, scene.responses);
+    let tail = scene.tail();
+    let exchange = &Exchange {
+        response: tail.map_or(scene.exchange.response, |tail| tail.delivered),
+        ..*scene.exchange
+    };
     let had = exchange.response.map(|it| {
         let arrival = responses.arrival_of(it.end.saturating_sub(1));
         arrival.map_or(it.last, moment_of)
@@ -65,8 +74,12 @@ pub(crate) fn explain(
     let syn = syn.filter(|syn| syn.time_ns <= first.time_ns);
     let start = syn.unwrap_or(first);
     let ends = [exchange.request.map(|it| it.last), had];
-    let end = ends.into_iter().flatten().fold(start, Moment::later);
+    let last = ends.into_iter().flatten().fold(start, Moment::later);
+    let end = tail.map_or(last, |tail| tail.end.later(last));
     let mut partition = Partition::new(start, end);
+    if exchange.is_one_sided {
+        partition.until(end, Cause::Unobserved, SEEN);
+    }
     if let Some(handshake) = exchange.handshake.filter(|_| syn.is_some()) {
         give_setup(&handshake, &mut partition);
     }
@@ -102,11 +115,15 @@ pub(crate) fn explain(
             filled_ns,
         );
     }
+    if let Some(tail) = tail {
+        tail.give(scene, down, &mut partition);
+    }
     Explained {
         waits: partition.finish(),
         start,
         end,
         had,
+        last,
     }
 }
 
@@ -143,16 +160,22 @@ fn give_spans(
     filled_ns: Option<i64>,
 ) {
     for span in stream.between(partition.time_ns(), last.time_ns) {
-        let end = Moment {
-            time_ns: span.end_ns,
-            frame: span.frame,
-        };
-        let is_filled = filled_ns == Some(span.end_ns) && span.released_by.is_none();
+        let is_filled = filled_ns == Some(span.end_ns) && span.bound.released_by.is_none();
         let cause = match span.cause {
             Cause::ServerDataUnavailable if is_filled => Cause::StallNagleHold,
             cause => cause,
         };
-        partition.released(end.earlier(last), cause, span.released_by, span.confidence);
+        let bound = Some(span.bound);
+        match span.end_frame {
+            _ if span.end_ns >= last.time_ns => {
+                partition.bound(last, cause, bound, span.confidence);
+            }
+            Some(frame) => {
+                let time_ns = span.end_ns;
+                partition.bound(Moment { time_ns, frame }, cause, bound, span.confidence);
+            }
+            None => partition.within(span.end_ns, cause, bound, span.confidence),
+        }
     }
     partition.until(last, stream.unexplained(pace), ASSUMED);
 }
@@ -172,6 +195,7 @@ struct Server<'a> {
 
 impl Server<'_> {
     fn give(&self, partition: &mut Partition) {
+        let came = self.came;
         let is_at_client = self.down.place == Place::Receiver;
         let round_trip_ns = self.down.least_round_trip_ns();
         self.give_repairs_up(partition);
@@ -196,27 +220,41 @@ impl Server<'_> {
             let since_ns = since_ns.max(partition.time_ns());
             self.came.time_ns.saturating_sub(since_ns)
         });
-        let before = |ns: i64| Moment {
-            time_ns: self.came.time_ns.saturating_sub(ns),
-            frame: self.came.frame,
-        };
         let behind_ns = size_ns.saturating_add(repair_ns).saturating_add(path_ns);
+        // An answer waits for its question last; what an earlier acknowledgment released was there before.
+        let asked = self.exchange.request.map_or(0, |it| it.last.frame);
         let held = self.opening.and_then(|it| it.held);
+        let held = held.filter(|(_, by)| by.released_by.is_none_or(|frame| frame > asked));
         match held {
             Some((cause, by)) if cause != Cause::ServerDataUnavailable => {
-                partition.released(before(behind_ns), cause, Some(by), INFERRED);
+                partition.before((behind_ns, came), cause, Some(by), INFERRED);
             }
-            _ if self.opening.is_some_and(|it| it.is_behind_others) && is_at_client => {
-                partition.until(before(behind_ns), Cause::NetworkQueueing, ASSUMED);
+            _ => {
+                // A link that was busy until then may have held the answer up, but no longer than it was busy.
+                let since_ns = self.opening.and_then(|it| it.queued_since_ns);
+                if let Some(since_ns) = since_ns.filter(|_| is_at_client) {
+                    let longer_ns = came.time_ns.saturating_sub(since_ns).max(behind_ns);
+                    partition.before((longer_ns, came), Cause::ServerThink, None, INFERRED);
+                    partition.before((behind_ns, came), Cause::NetworkQueueing, None, ASSUMED);
+                }
+                partition.before((behind_ns, came), Cause::ServerThink, None, INFERRED);
             }
-            _ => partition.until(before(behind_ns), Cause::ServerThink, INFERRED),
+        }
+        if !is_at_client {
+            // The opening passes there; what follows is its path.
+            partition.mark(came.frame);
         }
         let behind_path_ns = size_ns.saturating_add(repair_ns);
-        partition.until(before(behind_path_ns), Cause::NetworkPropagation, INFERRED);
+        partition.before(
+            (behind_path_ns, came),
+            Cause::NetworkPropagation,
+            None,
+            INFERRED,
+        );
         if let Some((cause, _)) = repaired {
-            partition.until(before(size_ns), cause, INFERRED);
+            partition.before((size_ns, came), cause, None, INFERRED);
         }
-        partition.until(self.came, Cause::SendLimitedBottleneck, INFERRED);
+        partition.until(came, Cause::SendLimitedBottleneck, INFERRED);
     }
 
     /// A request that was lost was sent again.

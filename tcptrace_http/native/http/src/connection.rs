@@ -143,12 +143,6 @@ impl Connection {
         self.is_http
     }
 
-    /// Whether the head of a request has begun that is not complete yet, as far as its bytes tell.
-    #[must_use]
-    pub fn has_begun_request(&self) -> bool {
-        matches!(self.requests.state, State::Head)
-    }
-
     /// Whether the bytes show that the requests come from server to client: a flow that was joined
     /// after its handshake, whose client was guessed wrong. All else here is by content.
     #[must_use]

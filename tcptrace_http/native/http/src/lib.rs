@@ -23,7 +23,6 @@
 
 #![forbid(unsafe_code)]
 
-mod asked;
 mod begin;
 mod body;
 mod chunked;

@@ -10,10 +10,12 @@ const SAME_SHARE: u64 = 24;
 /// Pairs that confirm a candidate.
 const CONFIRMED: u32 = 2;
 /// A packet that is smaller is mostly headers, and its gap mostly jitter.
-const PACKET_BYTES_MIN: u32 = 200;
-/// A candidate that recurs less often than this part of the most frequent one is chance.
-const FREQUENT_SHARE: u32 = 4;
+pub(crate) const PACKET_BYTES_MIN: u32 = 200;
+/// Packets whose lengths differ by such a part show whether their time is in proportion.
+const LENGTHS_SHARE: u32 = 4;
 const PICOSECONDS: i64 = 1000;
+/// Bits of a byte and picoseconds of a second.
+const PICOBITS: u64 = 8_000_000_000_000;
 
 /// Serialization time per byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,6 +55,17 @@ impl Serialization {
         }
     }
 
+    /// Bits per second, if it is known.
+    #[must_use]
+    pub fn bits_per_second(self) -> Option<u64> {
+        PICOBITS.checked_div(self.picoseconds_per_byte)
+    }
+
+    #[must_use]
+    pub const fn picoseconds(self) -> u64 {
+        self.picoseconds_per_byte
+    }
+
     #[must_use]
     pub fn is_known(self) -> bool {
         self.picoseconds_per_byte > 0
@@ -63,6 +76,19 @@ impl Serialization {
 struct Candidate {
     picoseconds_per_byte: u64,
     count: u32,
+    /// The shortest and the longest packet that took so long for a byte.
+    bytes: (u32, u32),
+    /// A sample of it was no answer to an acknowledgment.
+    is_of_link: bool,
+}
+
+impl Candidate {
+    /// A link's time is in proportion to a packet's length, and that of an application, or of an acknowledgment, is not.
+    fn is_confirmed(&self) -> bool {
+        let (least, most) = self.bytes;
+        let is_in_proportion = most.saturating_sub(least) >= least / LENGTHS_SHARE;
+        self.count >= CONFIRMED && (self.is_of_link || is_in_proportion)
+    }
 }
 
 /// Learns the serialization time of one direction's slowest link.
@@ -73,8 +99,19 @@ pub struct Bottleneck {
 }
 
 impl Bottleneck {
-    /// Two packets followed each other, the second one of `bytes` after `gap_ns`.
-    pub fn on_pair(&mut self, gap_ns: i64, bytes: u32) {
+    /// Two packets followed each other, the second one of `bytes` after `gap_ns`; it may have left when the first one was
+    /// acknowledged.
+    pub fn on_pair(&mut self, gap_ns: i64, bytes: u32, may_be_answer: bool) {
+        self.on_sample(gap_ns, bytes, 1, !may_be_answer);
+    }
+
+    /// An acknowledgment shows that `bytes` took `took_ns` at most; if that may be loose, others must confirm it.
+    pub fn on_bound(&mut self, took_ns: i64, bytes: u32, is_tight: bool) {
+        let weight = if is_tight { CONFIRMED } else { 1 };
+        self.on_sample(took_ns, bytes, weight, true);
+    }
+
+    fn on_sample(&mut self, gap_ns: i64, bytes: u32, weight: u32, is_of_link: bool) {
         if bytes < PACKET_BYTES_MIN {
             return;
         }
@@ -89,7 +126,10 @@ impl Bottleneck {
             it.picoseconds_per_byte.abs_diff(found) <= it.picoseconds_per_byte / SAME_SHARE
         });
         if let Some(same) = same {
-            same.count = same.count.saturating_add(1);
+            let (least, most) = same.bytes;
+            same.bytes = (least.min(bytes), most.max(bytes));
+            same.is_of_link |= is_of_link;
+            same.count = same.count.saturating_add(weight);
             same.picoseconds_per_byte = same.picoseconds_per_byte.min(found);
             return;
         }
@@ -109,7 +149,9 @@ impl Bottleneck {
         }
         let candidate = Candidate {
             picoseconds_per_byte: found,
-            count: 1,
+            count: weight,
+            bytes: (bytes, bytes),
+            is_of_link,
         };
         self.candidates.insert(at, candidate);
     }
@@ -117,21 +159,9 @@ impl Bottleneck {
     /// The least dispersion that recurred.
     #[must_use]
     pub fn serialization(&self) -> Serialization {
-        let confirmed = self.candidates.iter().find(|it| it.count >= CONFIRMED);
+        let confirmed = self.candidates.iter().find(|it| it.is_confirmed());
         Serialization {
             picoseconds_per_byte: confirmed.map_or(0, |it| it.picoseconds_per_byte),
-        }
-    }
-
-    /// The least dispersion among those that recurred about as often as the most frequent one: a delayed
-    /// acknowledgment makes the next gap too short, but seldom by as much.
-    #[must_use]
-    pub fn frequent(&self) -> Serialization {
-        let most = self.candidates.iter().map(|it| it.count).max().unwrap_or(0);
-        let least = (most / FREQUENT_SHARE).saturating_add(CONFIRMED);
-        let frequent = self.candidates.iter().find(|it| it.count >= least);
-        Serialization {
-            picoseconds_per_byte: frequent.map_or(0, |it| it.picoseconds_per_byte),
         }
     }
 }
@@ -145,24 +175,24 @@ mod tests {
     #[test]
     fn dispersion_that_recurs_is_the_links() {
         let mut bottleneck = Bottleneck::default();
-        bottleneck.on_pair(90_000_000, 1500);
+        bottleneck.on_pair(90_000_000, 1500, false);
         assert!(
             !bottleneck.serialization().is_known(),
             "one gap may be anything"
         );
-        bottleneck.on_pair(OF_1500_BYTES_NS, 1500);
-        bottleneck.on_pair(OF_1500_BYTES_NS, 1500);
+        bottleneck.on_pair(OF_1500_BYTES_NS, 1500, false);
+        bottleneck.on_pair(OF_1500_BYTES_NS, 1500, false);
         assert_eq!(bottleneck.serialization().time_ns(1500), OF_1500_BYTES_NS);
     }
 
     #[test]
-    fn rare_short_gaps_of_acknowledgments_are_chance() {
+    fn even_answers_are_of_a_link_only_in_proportion_to_their_lengths() {
         let mut bottleneck = Bottleneck::default();
-        for _ in 0..20 {
-            bottleneck.on_pair(OF_1500_BYTES_NS, 1500);
+        for _ in 0..3 {
+            bottleneck.on_pair(30_000_000, 1500, true);
         }
-        bottleneck.on_pair(OF_1500_BYTES_NS / 2, 1500);
-        bottleneck.on_pair(OF_1500_BYTES_NS / 2, 1500);
-        assert_eq!(bottleneck.frequent().time_ns(1500), OF_1500_BYTES_NS);
+        assert!(!bottleneck.serialization().is_known());
+        bottleneck.on_pair(15_000_000, 750, true);
+        assert!(bottleneck.serialization().is_known());
     }
 }

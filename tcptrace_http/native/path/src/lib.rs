@@ -8,12 +8,13 @@
 #![forbid(unsafe_code)]
 
 mod bottleneck;
+mod bursts;
 mod host_pair;
 pub mod receiver;
 mod route;
 
 pub use bottleneck::{Bottleneck, Serialization};
-pub use host_pair::{HostPair, LinkUse};
+pub use host_pair::{Acknowledged, HostPair, LinkUse, RoundTrip};
 pub use route::{Place, Route, LEAST_BYTES};
 
 /// Two moments closer than this are one, for a kernel answers in some 50 microseconds and a capture's clock

@@ -1,7 +1,7 @@
 //! Whether a receiver delayed an acknowledgment (RFC 1122, section 4.2.3.2; RFC 5681, section 4.2).
 
 /// A timer that sends an acknowledgment sooner delays it by no more than a host's scheduling does.
-const DELAY_MIN_NS: i64 = 8_000_000;
+pub const DELAY_MIN_NS: i64 = 8_000_000;
 /// An acknowledgment that rode on data had waited for that data, if it waited so long.
 const RIDE_MIN_NS: i64 = 5_000_000;
 /// Segments' bytes that a receiver acknowledges at once.

@@ -2,6 +2,9 @@
 
 use crate::{tolerance_ns, Serialization};
 
+/// A host's time to answer that a round trip may hold.
+const HOST_MAX_NS: i64 = 800_000;
+
 /// A packet without options and payload.
 pub const LEAST_BYTES: u32 = 40;
 
@@ -27,8 +30,10 @@ pub struct Route {
     pub link: Serialization,
     /// ... at most, while it is not known.
     pub link_at_most: Option<Serialization>,
-    /// Bytes of the packets on which the round trips were measured: the handshake's.
+    /// Bytes of the packets on which the longer round trip was measured, there and back.
     pub probe_bytes: u32,
+    /// Bytes of a packet without payload.
+    pub ack_bytes: u32,
 }
 
 impl Route {
@@ -39,7 +44,7 @@ impl Route {
             Place::Sender => 0,
             Place::Receiver => {
                 let own_ns = self.link.time_ns(ack_bytes.saturating_add(packet_bytes));
-                own_ns.saturating_sub(self.link.time_ns(self.probe_bytes.saturating_mul(2)))
+                own_ns.saturating_sub(self.link.time_ns(self.probe_bytes))
             }
         };
         ack_ns
@@ -52,8 +57,7 @@ impl Route {
     pub fn least_round_trip_ns(&self) -> i64 {
         let more_ns = self
             .link
-            .longer_ns(self.probe_bytes, LEAST_BYTES)
-            .saturating_mul(2);
+            .longer_ns(self.probe_bytes, LEAST_BYTES.saturating_mul(2));
         self.round_trip_ns().saturating_sub(more_ns).max(0)
     }
 
@@ -79,6 +83,13 @@ impl Route {
             (Place::Receiver, Some(most)) if !self.link.is_known() => most.time_ns(packet_bytes),
             _ => 0,
         }
+    }
+
+    /// What hosts may have taken of the round trip to the sender to answer: half of it, and no more than they are seen to
+    /// (research: real-kernel, a SYN or a request is answered later than an ACK).
+    #[must_use]
+    pub fn host_ns(&self) -> i64 {
+        (self.to_sender_ns.saturating_mul(3) / 4).min(HOST_MAX_NS)
     }
 
     /// How far an answer may be from its prediction.

@@ -2,6 +2,7 @@
 
 mod allocator;
 mod arrow;
+mod asked;
 mod by_hand;
 mod hops;
 mod json;
@@ -65,9 +66,10 @@ struct Analyzer {
 impl Analyzer {
     /// `packets` and `segments`: True for all columns of the table, or the names of some. Without
     /// `others` no other table is made, and what is not needed is not done. With `block_rows` the
-    /// two come in blocks of so many rows.
+    /// two come in blocks of so many rows. `asked_frame` is that of a segment for `asked`, with one thread.
+    /// With `follows` a transaction's row comes as soon as the transaction is acknowledged.
     #[new]
-    #[pyo3(signature = (*, packets = Request::All(false), segments = Request::All(false), statistics = false, others = true, block_rows = usize::MAX, threads = 1))]
+    #[pyo3(signature = (*, packets = Request::All(false), segments = Request::All(false), statistics = false, others = true, block_rows = usize::MAX, threads = 1, asked_frame = None, follows = false))]
     fn new(
         packets: Request,
         segments: Request,
@@ -75,6 +77,8 @@ impl Analyzer {
         others: bool,
         block_rows: usize,
         threads: usize,
+        asked_frame: Option<u64>,
+        follows: bool,
     ) -> PyResult<Self> {
         let wanted = Wanted {
             packets: packets
@@ -85,6 +89,8 @@ impl Analyzer {
                 .map(|wanted| Segments::new(wanted, block_rows)),
             statistics,
             others,
+            asked_frame,
+            follows,
         };
         Ok(Analyzer {
             shares: Shares::new(wanted, threads)?,
@@ -147,6 +153,12 @@ impl Analyzer {
         let is_finished = self.is_finished;
         let taken = py.detach(|| shares.take_block(name, is_finished));
         taken.map(ArrowTable::new).transpose()
+    }
+
+    /// What the capture has of the frame that was asked for, by the packets so far.
+    fn asked<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let asked = self.shares.asked();
+        asked.map(|asked| asked::fields(py, asked)).transpose()
     }
 
     /// What is known of the capture itself.

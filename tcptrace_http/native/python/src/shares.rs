@@ -11,7 +11,9 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::PyResult;
 use rayon::prelude::{IntoParallelRefMutIterator, ParallelIterator};
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use tcptrace_analysis::{Analyzer, AnomaliesGiven, Batch, Objects, Options, Segments, Share};
+use tcptrace_analysis::{
+    Analyzer, AnomaliesGiven, Asked, Batch, Objects, Options, Segments, Share,
+};
 use tcptrace_capture::{CaptureError, Decoder, Provenance};
 use trace_model::blocks::Blocks;
 use trace_model::column::Columns;
@@ -28,6 +30,9 @@ pub struct Wanted {
     pub statistics: bool,
     /// All others.
     pub others: bool,
+    /// The frame of a segment that is to be explained in full: where one thread does it all.
+    pub asked_frame: Option<u64>,
+    pub follows: bool,
 }
 
 /// Where the decoder's packets go.
@@ -81,6 +86,8 @@ impl Worker {
                         statistics: wanted.statistics,
                         exchanges: wanted.others,
                         share,
+                        asked_frame: wanted.asked_frame,
+                        follows: wanted.follows,
                     })
                 }),
                 packets: wanted.packets,
@@ -148,13 +155,15 @@ impl Shares {
             .then(|| ThreadPoolBuilder::new().num_threads(count).build())
             .transpose()
             .map_err(|error| PyRuntimeError::new_err(format!("no threads to be had: {error}")))?;
-        let statistics = wanted.statistics;
+        let (statistics, follows) = (wanted.statistics, wanted.follows);
         let of_another = |index| {
             let wanted = Wanted {
                 packets: None,
                 segments: None,
                 statistics,
                 others: true,
+                asked_frame: None,
+                follows,
             };
             Worker::new(wanted, Share { index, count })
         };
@@ -192,6 +201,12 @@ impl Shares {
 
     pub fn provenance(&self) -> Provenance {
         self.first.decoder.provenance()
+    }
+
+    /// The segment that was asked for.
+    pub fn asked(&self) -> Option<&Asked> {
+        let analyzer = self.first.sink.analyzer.as_ref()?;
+        Some(&analyzer.tables.asked)
     }
 
     pub fn rows(&self) -> usize {

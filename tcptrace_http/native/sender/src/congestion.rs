@@ -25,6 +25,8 @@ pub struct Stop {
     pub epoch: u32,
     /// A loss has lowered the window before.
     pub had_loss: bool,
+    /// Most bytes in flight that the connection has shown: its send buffer holds as many.
+    pub largest_bytes: i64,
 }
 
 /// A growth per acknowledgment from this part of a segment on is slow start's: delayed acknowledgments, and stops that
@@ -66,6 +68,7 @@ pub fn phase(stops: &[Stop], at: usize, full_bytes: i64, round_trip_ns: i64) -> 
     if growth.saturating_mul(of) >= full_bytes.saturating_mul(acks).saturating_mul(part) {
         Phase::SlowStart
     } else if growth.saturating_mul(2) >= full_bytes
+        || (here.had_loss && here.flight_bytes.saturating_add(full_bytes) <= here.largest_bytes)
         || (here.had_loss
             && last.at_ns.saturating_sub(first.at_ns) <= round_trip_ns.saturating_mul(5) / 2)
     {
@@ -134,6 +137,7 @@ mod tests {
             acks: *acks,
             epoch: 0,
             had_loss,
+            largest_bytes: 0,
         };
         at.zip(flights).map(stop).collect()
     }

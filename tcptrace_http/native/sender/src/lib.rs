@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 pub mod congestion;
+pub mod cork;
 pub mod nagle;
 pub mod receive_window;
 pub mod restart;

@@ -3,6 +3,9 @@
 //! RFC 896 (RFC 1122, section 4.2.3.4): until all is. Minshall (Linux, tcp_minshall_check): until the last short
 //! segment is. A short segment that left earlier refutes a variant, for good.
 
+/// So many holds are no chance.
+const HOLDS_MIN: u32 = 3;
+
 /// What a sender has shown of Nagle's algorithm, and which short segments are outstanding.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Nagle {
@@ -12,6 +15,17 @@ pub struct Nagle {
     refutes_minshall: bool,
     /// It sent a short segment while anything was outstanding.
     refutes_rfc896: bool,
+    /// Short segments that left when an acknowledgment released them, and those that came later than theirs.
+    released: u32,
+    written_later: u32,
+}
+
+/// The variants of the algorithm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Variant {
+    Off,
+    Minshall,
+    Rfc896,
 }
 
 /// Which variant of the algorithm explains a hold.
@@ -49,6 +63,52 @@ impl Nagle {
             self.refutes_minshall |= self.last_short_end > snd_una;
         }
         self.last_short_end = segment.end;
+    }
+
+    /// The variant that is left, if a sender has held segments behind short ones, or behind full ones alone.
+    #[must_use]
+    pub fn variant(&self, has_held_short: bool, has_held_full: bool) -> Option<Variant> {
+        match (self.refutes_minshall, self.refutes_rfc896) {
+            (true, _) => Some(Variant::Off),
+            (false, true) => has_held_short.then_some(Variant::Minshall),
+            (false, false) => has_held_full.then_some(Variant::Rfc896),
+        }
+    }
+
+    /// The acknowledgment up to which a segment waits at least, by the variants that are left; none, if no variant holds it.
+    #[must_use]
+    pub fn releasing_ack(&self, segment: Candidate) -> Option<i64> {
+        let is_held = segment.is_short && !segment.has_fin && !self.refutes_minshall;
+        is_held.then_some(self.last_short_end)
+    }
+
+    /// End of the last segment that was less than full.
+    #[must_use]
+    pub fn last_short_end(&self) -> i64 {
+        self.last_short_end
+    }
+
+    /// A short segment behind a short one left, as soon as that was acknowledged or later.
+    pub fn on_behind_short(&mut self, is_released: bool) {
+        let count = if is_released {
+            &mut self.released
+        } else {
+            &mut self.written_later
+        };
+        *count = count.saturating_add(1);
+    }
+
+    /// Whether acknowledgments have released its short segments often, and it wrote none later than they did.
+    #[must_use]
+    pub fn is_known_to_hold(&self) -> bool {
+        self.released >= HOLDS_MIN && !self.follows_writes()
+    }
+
+    /// Whether the sender's segments follow its writes more often than acknowledgments: one that follows an acknowledgment
+    /// then does so by chance, as likely as not.
+    #[must_use]
+    pub fn follows_writes(&self) -> bool {
+        self.written_later > self.released
     }
 
     /// How surely the algorithm held a short segment until the acknowledgment came that moved `snd_una` from `before`

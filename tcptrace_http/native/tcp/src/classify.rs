@@ -3,7 +3,6 @@
 //! The classes and their order are those of Wireshark's TCP analysis, so that its users find what
 //! they know; where a capture shows too little, the class is left out rather than guessed.
 
-use crate::duplicate_acks::DUPLICATE_ACKS;
 use trace_model::{flags, Segment};
 
 use crate::half::{Counts, Half};
@@ -27,14 +26,6 @@ pub struct Class {
     /// It tells nothing new though nothing is on its way of which it might: what came before has come again.
     pub repeats_ack_of_all: bool,
     pub gap_before_bytes: u32,
-}
-
-impl Class {
-    /// Whether all of it was sent before: data behind a probe that was refused repeats the probe's byte, and is new.
-    #[must_use]
-    pub fn is_sent_again(&self) -> bool {
-        self.is_retransmission || self.is_out_of_order
-    }
 }
 
 /// Classifies and counts a segment of `sender` that starts at offset `start`, and notes its ACK and
@@ -100,16 +91,10 @@ pub fn classify(
         if tells_nothing && peer.next > ack {
             sender.duplicate_acks_in_a_row = sender.duplicate_acks_in_a_row.saturating_add(1);
             class.duplicate_ack_count = sender.duplicate_acks_in_a_row;
-            if class.duplicate_ack_count == DUPLICATE_ACKS {
-                sender.third_duplicate_ns = Some(time_ns);
-            }
         } else if sender.last_ack != Some(ack) || length > 0 {
             sender.duplicate_acks_in_a_row = 0;
-            sender.third_duplicate_ns = None;
         }
         sender.last_ack = Some(ack);
-        let blocks = segment.options.sack.as_slice();
-        sender.tells_of_hole = blocks.iter().any(|(left, _)| left.is_after(segment.ack));
     }
     sender.last_window = segment.window;
     count(&mut sender.counts, class);

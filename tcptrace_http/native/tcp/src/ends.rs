@@ -64,9 +64,15 @@ impl Key {
         (self.low, self.high)
     }
 
-    /// Always the same: the partitions decide what is forgotten.
     #[must_use]
     pub fn hash(&self) -> u64 {
         FixedState::default().hash_one(self)
+    }
+
+    /// One for all connections of the two hosts; always the same, for it decides which share of a capture they are in.
+    #[must_use]
+    pub fn hosts_hash(&self) -> u64 {
+        let (one, other) = self.hosts();
+        FixedState::default().hash_one((one.min(other), one.max(other)))
     }
 }

@@ -63,8 +63,6 @@ pub struct Half {
     pub fin_end: Option<i64>,
     pub mss_option: Option<u16>,
     pub window_scale: Option<u8>,
-    /// The window of its SYN, which is never scaled.
-    pub syn_window: Option<u16>,
     pub uses_timestamps: bool,
     pub sack_permitted: bool,
     /// Last acknowledgment this direction sent, as an offset of the peer.
@@ -73,10 +71,6 @@ pub struct Half {
     pub duplicate_acks_in_a_row: u32,
     /// Its newest data asked for an ACK only.
     pub has_probed: bool,
-    /// When the one of them went by that tells of a loss.
-    pub third_duplicate_ns: Option<i64>,
-    /// A SACK of its newest ACK tells of what came behind something that is missing (RFC 2018, section 3).
-    pub tells_of_hole: bool,
     /// Time the furthest byte was sent.
     pub advanced_ns: i64,
     /// Time of the last packet of any kind; frame and time of the last one with payload.
@@ -118,25 +112,6 @@ pub struct Half {
     pub has_ended: bool,
 }
 
-/// What a direction has told its peer last.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct LastHeard {
-    pub time_ns: i64,
-    /// Since the last ACK of something new.
-    pub duplicate_acks: u32,
-    /// When the one of them went by that tells of a loss.
-    pub third_duplicate_ns: Option<i64>,
-    /// A SACK of the newest ACK tells of what came behind something that is missing, as a duplicate ACK does.
-    pub has_hole: bool,
-}
-
-/// An acknowledgment as it moved the state of the data's direction.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Acknowledged {
-    pub before: i64,
-    pub after: i64,
-}
-
 impl Half {
     /// Offset of `seq`, fixing the initial number at the first segment seen: the SYN's own number,
     /// else the one before the first byte.
@@ -152,6 +127,12 @@ impl Half {
     pub fn offset_of_ack(&mut self, ack: SeqNumber) -> i64 {
         let initial = self.initial_or_before(ack);
         ack.unwrapped(initial, self.next.max(self.acked))
+    }
+
+    /// The same, if the initial number is known, without fixing it.
+    #[must_use]
+    pub fn known_offset_of_ack(&self, ack: SeqNumber) -> Option<i64> {
+        Some(ack.unwrapped(self.initial?, self.next.max(self.acked)))
     }
 
     /// Offsets of the edges of SACK blocks for this direction's data; 0 for those before the initial number.
@@ -221,7 +202,6 @@ impl Half {
     /// Takes the options of this direction's SYN.
     pub fn handshake(&mut self, segment: &Segment<'_>) {
         self.has_syn = true;
-        self.syn_window = Some(segment.window);
         self.mss_option = segment.options.mss.or(self.mss_option);
         self.window_scale = segment
             .options
@@ -278,30 +258,15 @@ impl Half {
             .saturating_add(refused)
     }
 
-    /// What this direction has told its peer last.
-    #[must_use]
-    pub fn last_heard(&self) -> LastHeard {
-        LastHeard {
-            time_ns: self.last_packet_ns,
-            duplicate_acks: self.duplicate_acks_in_a_row,
-            third_duplicate_ns: self.third_duplicate_ns,
-            has_hole: self.tells_of_hole,
-        }
-    }
-
     /// The peer acknowledged up to `ack`. Calls `acked` for each segment that is now complete.
     pub fn acknowledge(
         &mut self,
         ack: i64,
         time_ns: i64,
         mut acked: impl FnMut(&Outstanding, Option<i64>),
-    ) -> Acknowledged {
-        let before = self.acked;
-        if ack <= before {
-            return Acknowledged {
-                before,
-                after: before,
-            };
+    ) {
+        if ack <= self.acked {
+            return;
         }
         self.acked = ack;
         while let Some(sent) = self.outstanding.front().copied() {
@@ -319,6 +284,5 @@ impl Half {
             }
             acked(&sent, sample);
         }
-        Acknowledged { before, after: ack }
     }
 }

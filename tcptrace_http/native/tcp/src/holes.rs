@@ -89,12 +89,6 @@ impl Holes {
         filled
     }
 
-    /// Where the first of them begins.
-    #[must_use]
-    pub fn first_start(&self) -> Option<i64> {
-        self.open.first().map(|hole| hole.start)
-    }
-
     /// Bytes that are still missing.
     #[must_use]
     pub fn missing_bytes(&self) -> u64 {

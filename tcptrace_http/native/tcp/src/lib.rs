@@ -35,19 +35,16 @@ pub use cut::Cut;
 pub use duplicate_acks::DUPLICATE_ACKS;
 pub use early::{Early, EarlyPiece};
 pub use ends::{Endpoint, Key, Side};
-pub use half::{Acknowledged, Counts, Half, LastHeard, Outstanding, ACK_AHEAD_MAX};
+pub use half::{Counts, Half, Outstanding, ACK_AHEAD_MAX};
 pub use holes::{Hole, Holes};
 pub use hosts::{HostStep, Hosts};
 pub use into_closed_window::IntoClosedWindow;
 pub use numbering::{Numbering, Step};
 pub use orientation::{starts_like_http, Spoken};
 pub use reassembly::{Delivery, Piece, Reassembler, WAITING_BYTES_MAX, WAITING_PIECES_MAX};
-pub use segment_size::{SegmentSize, FULL_SEGMENT_BYTES, OPTIONS_BYTES};
+pub use segment_size::{SegmentSize, FULL_SEGMENT_BYTES};
 pub use segments::Segments;
-pub use sender_clock::{counted_ns, SenderClock, SKEW_MAX_SHARE};
+pub use sender_clock::SenderClock;
 pub use statistics::{selective_acks, FlowFacts, Statistics};
 pub use tcp_analysis::TcpAnalysis;
-pub use timeouts::{
-    probe_after_ns, DELAYED_ACK_MAX_NS, DELAYED_ACK_MIN_NS, DELAYED_ACK_SEGMENTS, TIMED_OUT_MIN_NS,
-    TIMEOUT_MIN_NS, TIMER_ASKED_FOR_NS,
-};
+pub use timeouts::{probe_after_ns, TIMED_OUT_MIN_NS};

@@ -7,8 +7,6 @@ pub const FULL_SEGMENT_BYTES: u32 = 1460;
 const TIMESTAMPS_BYTES: u32 = 12;
 /// A TCP header without options (RFC 9293, section 3.1).
 const HEADER_BYTES: u32 = 20;
-/// All that a header has room for (RFC 9293, section 3.1).
-pub const OPTIONS_BYTES: u32 = 40;
 /// Equal segments in a row, each sent before the one before was acknowledged, that show a limit of
 /// the path below the announced MSS. A sender without Nagle may send two of one size by chance.
 const EQUAL_RUN_MIN: u32 = 3;
@@ -39,8 +37,6 @@ pub struct SegmentSize {
     /// The client's largest payload that does not end a write (no PSH flag): who has more to send fills its
     /// segments, and two hosts without an MSS fill as much.
     client_full: u32,
-    /// The largest payload of the server on other connections to this client.
-    of_others: u32,
     /// Size at which a run of unacknowledged, equal segments showed a smaller limit on the path.
     path_limit: Option<u32>,
     previous: u32,
@@ -131,17 +127,6 @@ impl SegmentSize {
         }
     }
 
-    /// The server's segments to this client carry so much, on whichever connection.
-    pub fn others_carry(&mut self, payload_bytes: u32) {
-        self.of_others = self.of_others.max(payload_bytes);
-    }
-
-    /// Whether any data segment of the client did not end a write.
-    #[must_use]
-    pub fn client_had_more(&self) -> bool {
-        self.client_full > 0
-    }
-
     /// Largest payload of a packet of the server.
     #[must_use]
     pub fn largest(&self) -> u32 {
@@ -152,14 +137,7 @@ impl SegmentSize {
     #[must_use]
     pub fn full(&self) -> u32 {
         let without = if self.had_handshake {
-            let own = self.largest.max(self.client_full).max(DEFAULT_PAYLOAD);
-            // Others may have less options.
-            let is_less = own.saturating_add(OPTIONS_BYTES) < self.of_others;
-            if is_less {
-                self.of_others
-            } else {
-                own
-            }
+            self.largest.max(self.client_full).max(DEFAULT_PAYLOAD)
         } else {
             self.largest
         };
@@ -289,18 +267,6 @@ mod tests {
         assert_eq!(size.full(), DEFAULT_PAYLOAD, "it may be all there was");
         size.client_data(504, false);
         assert_eq!(size.full(), 504);
-    }
-
-    #[test]
-    fn where_no_mss_was_offered_what_other_connections_carry_is_a_full_segment_whatever_their_options(
-    ) {
-        for (of_others, full) in [(1460, 1460), (1064, 1024), (1065, 1065)] {
-            let mut size = SegmentSize::default();
-            size.negotiated(None, None, false);
-            size.others_carry(of_others);
-            size.data(1, 1024, true, 1, 1);
-            assert_eq!(size.full(), full);
-        }
     }
 
     #[test]

@@ -11,7 +11,7 @@ const CLOCK_SLOW_MAX: i64 = 3;
 const CLOCK_OFF_SHARE: i64 = 2;
 /// The clocks of two hosts differ in their rates by less than such a part: crystals are exact to some ten parts in a
 /// million (RFC 6817, appendix A.2, has what that does to the least delay).
-pub const SKEW_MAX_SHARE: i64 = 10_000;
+const SKEW_MAX_SHARE: i64 = 10_000;
 
 /// The clock of a sender, as its timestamps show it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -52,15 +52,6 @@ impl SenderClock {
         offset.saturating_sub(least_ns.min(offset))
     }
 
-    /// How much later a packet came than the first one, if it counts milliseconds.
-    #[must_use]
-    pub fn later_than_first_ns(&self, time_ns: i64, timestamp: u32) -> i64 {
-        self.first.map_or(0, |(first_ns, first)| {
-            let elapsed = time_ns.saturating_sub(first_ns);
-            elapsed.saturating_sub(counted_ns(first, timestamp))
-        })
-    }
-
     /// Whether it is known to count milliseconds, and no multiple of them.
     #[must_use]
     pub fn counts_ms(&self) -> bool {
@@ -69,7 +60,7 @@ impl SenderClock {
 }
 
 /// What a clock of milliseconds has counted from one timestamp to another.
-pub fn counted_ns(first: u32, timestamp: u32) -> i64 {
+fn counted_ns(first: u32, timestamp: u32) -> i64 {
     i64::from(timestamp.wrapping_sub(first) as i32).saturating_mul(TICK_NS)
 }
 

@@ -3,14 +3,6 @@
 /// The least retransmission timeout, before which nothing is sent again and no idle sender restarts: Linux and the
 /// BSDs wait 200 ms (`TCP_RTO_MIN`), Windows 300 ms; RFC 6298, section 2.4, asks for 1 s.
 pub const TIMEOUT_MIN_NS: i64 = 200_000_000;
-/// What a timer waits at least (RFC 6298, section 2.4), if no other of its host has shown.
-pub const TIMER_ASKED_FOR_NS: i64 = 1_000_000_000;
-/// An ACK later than this was delayed: 10 ms is the least in use.
-pub const DELAYED_ACK_MIN_NS: i64 = 8_000_000;
-/// No receiver delays an ACK for longer (RFC 1122, section 4.2.3.2).
-pub const DELAYED_ACK_MAX_NS: i64 = 500_000_000;
-/// A receiver acknowledges so many full segments at once (RFC 1122, section 4.2.3.2).
-pub const DELAYED_ACK_SEGMENTS: u32 = 2;
 /// A wait this long was for the retransmission timer: a tenth of the least timeout is for how round trips vary.
 pub const TIMED_OUT_MIN_NS: i64 = TIMEOUT_MIN_NS / 10 * 9;
 /// A tail-loss probe leaves two round trips after the last data (RFC 8985, section 7.2), never sooner

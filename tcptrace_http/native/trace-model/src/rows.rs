@@ -99,6 +99,8 @@ pub enum Cause {
     SetupHandshake,
     /// A SYN or SYN-ACK was lost or not answered, and its timer ran (RFC 6298, 5).
     SetupSynRetransmission,
+    /// A SYN or SYN-ACK that nobody answered until the end (RFC 9293, section 3.10.7).
+    SetupUnanswered,
     /// First to last byte of the request on its way: the client was sending.
     RequestSend,
     /// The request was there, the path's round trip is taken off: the server worked on it.
@@ -113,15 +115,13 @@ pub enum Cause {
     ClientNotReading,
     /// A pipelined request waited behind the response to an earlier one.
     ClientHeadOfLine,
-    /// The response was there whole; its last ACK was delayed (RFC 1122, 4.2.3.2), which costs the user nothing.
-    ClientDelayedAck,
     /// The congestion window was used up while it still grew (RFC 5681, section 3.1).
     SendLimitedSlowStart,
     /// The congestion window was used up after slow start (RFC 4898, SndLimTransCwnd).
     SendLimitedCwnd,
-    /// The window that the client offered was used up (RFC 4898, SndLimTransRwin).
+    /// The window that the receiver offered was used up (RFC 4898, SndLimTransRwin).
     SendLimitedReceiveWindow,
-    /// The client offered no window at all (RFC 9293, section 3.8.6).
+    /// The receiver offered no window at all (RFC 9293, section 3.8.6).
     SendLimitedZeroWindow,
     /// Flights of one size without loss, below the receive window: the sender kept no more in flight (RFC 4898, SndLimTransSnd).
     SendLimitedSendBuffer,
@@ -151,8 +151,12 @@ pub enum Cause {
     NetworkQueueing,
     /// Data came late because it was overtaken on the path.
     NetworkReordering,
-    /// The response ends with its connection: its last byte to the FIN or RST.
-    Close,
+    /// The server acknowledged the request and sent no response until the end.
+    UnfinishedUnanswered,
+    /// Data was sent again and again and never acknowledged, until the end: a black hole (RFC 2923, section 2.1).
+    UnfinishedUndelivered,
+    /// A message stopped before its end, and its sender sent nothing more until the end.
+    UnfinishedStopped,
     /// Time that the rules give no cause: please report it.
     Unexplained,
     /// Time about which this capture can show nothing: a direction, the path or bytes are missing.
@@ -162,6 +166,7 @@ impl Cause {
     pub const WORDS: &'static [&'static str] = &[
         "setup.handshake",
         "setup.syn_retransmission",
+        "setup.unanswered",
         "request.send",
         "server.think",
         "server.data_unavailable",
@@ -169,7 +174,6 @@ impl Cause {
         "client.think",
         "client.not_reading",
         "client.head_of_line",
-        "client.delayed_ack",
         "send_limited.slow_start",
         "send_limited.cwnd",
         "send_limited.receive_window",
@@ -188,13 +192,16 @@ impl Cause {
         "network.propagation",
         "network.queueing",
         "network.reordering",
-        "close",
+        "unfinished.unanswered",
+        "unfinished.undelivered",
+        "unfinished.stopped",
         "unexplained",
         "unobserved",
     ];
     pub const ALL: &'static [Cause] = &[
         Cause::SetupHandshake,
         Cause::SetupSynRetransmission,
+        Cause::SetupUnanswered,
         Cause::RequestSend,
         Cause::ServerThink,
         Cause::ServerDataUnavailable,
@@ -202,7 +209,6 @@ impl Cause {
         Cause::ClientThink,
         Cause::ClientNotReading,
         Cause::ClientHeadOfLine,
-        Cause::ClientDelayedAck,
         Cause::SendLimitedSlowStart,
         Cause::SendLimitedCwnd,
         Cause::SendLimitedReceiveWindow,
@@ -221,7 +227,9 @@ impl Cause {
         Cause::NetworkPropagation,
         Cause::NetworkQueueing,
         Cause::NetworkReordering,
-        Cause::Close,
+        Cause::UnfinishedUnanswered,
+        Cause::UnfinishedUndelivered,
+        Cause::UnfinishedStopped,
         Cause::Unexplained,
         Cause::Unobserved,
     ];
@@ -257,6 +265,53 @@ impl ClosedBy {
 }
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
+pub enum Constraint {
+    /// Its application had not written it.
+    #[default]
+    Application,
+    /// The window that its receiver offered (RFC 9293, 3.8.6).
+    ReceiveWindow,
+    /// The sender's congestion window (RFC 5681).
+    CongestionWindow,
+    /// Nagle's algorithm, for less than a full segment (RFC 896; RFC 9293, 3.7.4).
+    Nagle,
+    /// A corked socket: less than a full segment waits 200 ms (TCP_CORK, MSG_MORE).
+    Cork,
+    /// The sender's socket buffer, which holds what is not acknowledged.
+    SendBuffer,
+    /// The slowest link, or a pacer: one serialization behind the segment before.
+    Link,
+    /// The repair of a loss, or a segment that was overtaken.
+    Loss,
+}
+impl Constraint {
+    pub const WORDS: &'static [&'static str] = &[
+        "application",
+        "receive_window",
+        "congestion_window",
+        "nagle",
+        "cork",
+        "send_buffer",
+        "link",
+        "loss",
+    ];
+    pub const ALL: &'static [Constraint] = &[
+        Constraint::Application,
+        Constraint::ReceiveWindow,
+        Constraint::CongestionWindow,
+        Constraint::Nagle,
+        Constraint::Cork,
+        Constraint::SendBuffer,
+        Constraint::Link,
+        Constraint::Loss,
+    ];
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        Self::WORDS.get(self as usize).copied().unwrap_or("")
+    }
+}
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
 pub enum Direction {
     #[default]
     ClientToServer,
@@ -273,8 +328,10 @@ impl Direction {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Ending {
-    /// The SYN was answered by a RST: nobody listens there, or a firewall says so (RFC 9293, 3.10.7.1).
+    /// A SYN or SYN-ACK was sent again and never answered (RFC 6298, section 5.7).
     #[default]
+    Unconnected,
+    /// The SYN was answered by a RST: nobody listens there, or a firewall says so (RFC 9293, 3.10.7.1).
     Refused,
     /// The server closed or reset the connection before it had answered all requests on it.
     Unanswered,
@@ -285,12 +342,14 @@ pub enum Ending {
 }
 impl Ending {
     pub const WORDS: &'static [&'static str] = &[
+        "unconnected",
         "refused",
         "unanswered",
         "reset_in_response",
         "truncated_response",
     ];
     pub const ALL: &'static [Ending] = &[
+        Ending::Unconnected,
         Ending::Refused,
         Ending::Unanswered,
         Ending::ResetInResponse,
@@ -415,6 +474,32 @@ impl Membership {
         Membership::Referer,
         Membership::Link,
         Membership::Time,
+    ];
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        Self::WORDS.get(self as usize).copied().unwrap_or("")
+    }
+}
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum NagleVariant {
+    /// The capture does not tell.
+    #[default]
+    Unknown,
+    /// A short segment left while a short one was outstanding (TCP_NODELAY).
+    Off,
+    /// A short segment waits for the ACK of the short one before it (Linux).
+    Minshall,
+    /// A short segment waits until all is acknowledged (RFC 896).
+    Rfc896,
+}
+impl NagleVariant {
+    pub const WORDS: &'static [&'static str] = &["unknown", "off", "minshall", "rfc896"];
+    pub const ALL: &'static [NagleVariant] = &[
+        NagleVariant::Unknown,
+        NagleVariant::Off,
+        NagleVariant::Minshall,
+        NagleVariant::Rfc896,
     ];
     #[must_use]
     pub fn word(self) -> &'static str {
@@ -2004,14 +2089,10 @@ pub struct FlowRow {
     pub rtt_samples: u64,
     /// Where the capture was taken: near the end whose path_rtt is a small part of the other.
     pub observation_point: ObservationPoint,
-    /// Segments of the server's first flight.
+    /// Segments of the server's first flight: see profiles.
     pub initial_window_segments: Option<u32>,
     /// Packets larger than a segment may be: merged by offload.
     pub super_segments: u64,
-    /// Short segments the server sent while a short one was unacknowledged.
-    pub nagle_disproofs: u32,
-    /// Short segments the client sent while a short one was unacknowledged.
-    pub client_nagle_disproofs: u32,
     /// Who ended the flow first.
     pub closed_by: ClosedBy,
     /// HTTP/1.x was found on it.
@@ -2030,7 +2111,7 @@ pub struct FlowRow {
     pub close_time: Option<i64>,
     /// Frame of it.
     pub close_frame: Option<u64>,
-    /// Most segments that the server sent within a round trip, since it last sent any again.
+    /// Most segments of the server in flight, since it last sent any again: see profiles.
     pub largest_window_segments: Option<u32>,
     /// When data of the server was first seen missing, or sent again.
     pub server_loss_time: Option<i64>,
@@ -2085,8 +2166,6 @@ pub struct FlowsTable {
     initial_window_segments: Vec<u32>,
     initial_window_segments_validity: Vec<bool>,
     super_segments: Vec<u64>,
-    nagle_disproofs: Vec<u32>,
-    client_nagle_disproofs: Vec<u32>,
     closed_by: Vec<u8>,
     is_http: Vec<bool>,
     transactions: Vec<u32>,
@@ -2176,8 +2255,6 @@ impl FlowsTable {
         self.initial_window_segments_validity
             .push(row.initial_window_segments.is_some());
         self.super_segments.push(row.super_segments);
-        self.nagle_disproofs.push(row.nagle_disproofs);
-        self.client_nagle_disproofs.push(row.client_nagle_disproofs);
         self.closed_by.push(row.closed_by as u8);
         self.is_http.push(row.is_http);
         self.transactions.push(row.transactions);
@@ -2435,18 +2512,6 @@ impl FlowsTable {
                     name: "super_segments",
                     json_name: None,
                     values: Values::U64(self.super_segments),
-                    validity: None,
-                },
-                Column {
-                    name: "nagle_disproofs",
-                    json_name: None,
-                    values: Values::U32(self.nagle_disproofs),
-                    validity: None,
-                },
-                Column {
-                    name: "client_nagle_disproofs",
-                    json_name: None,
-                    values: Values::U32(self.client_nagle_disproofs),
                     validity: None,
                 },
                 Column {
@@ -4130,8 +4195,10 @@ pub struct TransactionRow {
     pub last_ack_time: Option<i64>,
     /// Start: the SYN for what opened the connection, else the request's first byte, else the response's.
     pub start_time: i64,
-    /// End: the last ACK of the response, else the last byte that was seen.
+    /// End: the response's last byte at the client; of an unfinished transaction, the end of its connection or of the capture.
     pub end_time: i64,
+    /// From the end to the client's ACK of the response: in no wait.
+    pub acked_after: Option<i64>,
     /// Start line and fields of the request.
     pub request_header_bytes: Option<u64>,
     /// Body of the request, framing removed.
@@ -4230,6 +4297,8 @@ pub struct TransactionsTable {
     last_ack_time_validity: Vec<bool>,
     start_time: Vec<i64>,
     end_time: Vec<i64>,
+    acked_after: Vec<i64>,
+    acked_after_validity: Vec<bool>,
     request_header_bytes: Vec<u64>,
     request_header_bytes_validity: Vec<bool>,
     request_body_bytes: Vec<u64>,
@@ -4345,6 +4414,8 @@ impl TransactionsTable {
             .push(row.last_ack_time.is_some());
         self.start_time.push(row.start_time);
         self.end_time.push(row.end_time);
+        self.acked_after.push(row.acked_after.unwrap_or_default());
+        self.acked_after_validity.push(row.acked_after.is_some());
         self.request_header_bytes
             .push(row.request_header_bytes.unwrap_or_default());
         self.request_header_bytes_validity
@@ -4545,6 +4616,12 @@ impl TransactionsTable {
                     json_name: Some("end_time_ns"),
                     values: Values::Time(self.end_time),
                     validity: None,
+                },
+                Column {
+                    name: "acked_after",
+                    json_name: None,
+                    values: Values::Duration(self.acked_after),
+                    validity: Some(self.acked_after_validity),
                 },
                 Column {
                     name: "request_header_bytes",
@@ -4816,120 +4893,113 @@ impl LinksTable {
         }
     }
 }
-/// One row a pause inside a message that an ACK may have ended. Pauses while losses were repaired, and those that no ACK ended, are not here.
+/// One row per flow and direction in which a message was captured: what was learnt of its sender and its path; null where the capture does not show it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct PauseRow {
+pub struct ProfileRow {
     /// Flow number.
     pub flow: u32,
-    /// Transaction whose request or response paused.
-    pub transaction: u32,
-    /// Whose data paused: the client's request or the server's response.
+    /// Whose data.
     pub direction: Direction,
-    /// Data segment before the pause.
-    pub previous_frame: u64,
-    /// Its time.
-    pub previous_time: i64,
-    /// Its payload.
-    pub previous_bytes: u32,
-    /// Data segment that ended the pause.
-    pub released_frame: u64,
-    /// Its time.
-    pub released_time: i64,
-    /// Its payload.
-    pub released_bytes: u32,
-    /// Where in the message it starts.
-    pub released_offset: u64,
-    /// It carries the sender's FIN.
-    pub released_has_fin: bool,
-    /// It carries the message's last byte.
-    pub ends_message: bool,
-    /// ACK that released it: the one whose distance is nearest to the path's.
-    pub ack_frame: u64,
-    /// Time of that ACK.
-    pub ack_time: i64,
-    /// Last data it covers to the ACK, less the path to the receiver and back.
-    pub ack_delay: i64,
-    /// ACK to the released segment, less the path to the sender and back.
-    pub ack_to_release: i64,
-    /// Bytes that no ACK before it had acknowledged.
-    pub newly_acked_bytes: u64,
-    /// The ACK covers all that was outstanding.
-    pub ack_covers_all: bool,
-    /// When the released data could have left and not queued: in the pace of the data before, when the path had drained of it, and when its application had written it, as far as its pauses show.
-    pub could_send_time: i64,
-    /// Payload of a full segment on this flow.
-    pub segment_bytes: u32,
-    /// Payload of the message's first segment.
-    pub opening_bytes: u32,
-    /// Start line and fields of the message.
-    pub head_bytes: u64,
-    /// Latest short segment that the ACK acknowledges.
-    pub short_frame: Option<u64>,
-    /// Where it starts, from the start of the message.
-    pub short_offset: Option<i64>,
-    /// Its payload.
-    pub short_bytes: Option<u32>,
-    /// Short segments of the message up to the released one.
-    pub short_segments: u32,
-    /// Segments unacknowledged when the pause began.
-    pub outstanding_segments: u32,
-    /// Bytes unacknowledged when the pause began.
-    pub outstanding_bytes: u64,
-    /// Window the receiver offered at the end of the pause.
-    pub receive_window: u64,
-    /// Its sender offered SACK on its SYN.
-    pub sender_permits_sack: bool,
-    /// Most bytes in flight before the pause, since it sent again or was idle; or what its window has grown to since, by the ACKs that came.
-    pub largest_flight_bytes: u64,
-    /// As in flows, known at that time.
-    pub server_path_rtt: Option<i64>,
-    /// As in flows, known at that time.
-    pub client_path_rtt: Option<i64>,
+    /// Payload of a full segment.
+    pub mss: Option<u32>,
+    /// Least round trip of the whole path.
+    pub round_trip: i64,
+    /// Least round trip from the capture to the sender.
+    pub round_trip_to_sender: i64,
+    /// Least round trip from the capture to the receiver.
+    pub round_trip_to_receiver: i64,
+    /// Rate of the slowest link, in bits per second.
+    pub link_rate: Option<u64>,
+    /// Sent before any of it was acknowledged.
+    pub first_flight_bytes: u64,
+    /// Its segments.
+    pub first_flight_segments: u32,
+    /// The first flight, if more data waited behind it for an ACK (RFC 5681, section 3.1).
+    pub initial_window_bytes: Option<u64>,
+    /// Its segments.
+    pub initial_window_segments: Option<u32>,
+    /// ACK that ended it.
+    pub initial_window_frame: Option<u64>,
+    /// Nagle's algorithm of the sender.
+    pub nagle: NagleVariant,
+    /// Segments that it held.
+    pub nagle_holds: u32,
+    /// Most bytes in flight since the last loss.
+    pub largest_window_bytes: u64,
+    /// Their segments.
+    pub largest_window_segments: u32,
+    /// Least window that the receiver offered.
+    pub receive_window_min: Option<u64>,
+    /// Largest window that it offered.
+    pub receive_window_max: Option<u64>,
+    /// ACKs of new data.
+    pub acks: u32,
+    /// Of these, ACKs of more than two full segments (RFC 2525, section 2.13).
+    pub stretch_acks: u32,
+    /// ACKs that the receiver delayed (RFC 1122, section 4.2.3.2).
+    pub delayed_acks: u32,
+    /// Longest delay of them.
+    pub ack_delay: Option<i64>,
+    /// ACK with that delay.
+    pub ack_delay_frame: Option<u64>,
+    /// Idle periods that threw the congestion window away (RFC 5681, section 4.1).
+    pub restarts: u32,
+    /// Idle periods after which as much was sent at once as before.
+    pub kept_windows: u32,
+    /// Bytes in flight at stops that were constant without a loss.
+    pub send_buffer_bytes: Option<u64>,
+    /// Segments sent again.
+    pub retransmissions: u32,
+    /// Largest payload of a segment.
+    pub segment_max: u32,
+    /// Largest payload of a segment that was acknowledged.
+    pub acked_segment_max: u32,
 }
-/// Gathers [`PauseRow`]s by column.
+/// Gathers [`ProfileRow`]s by column.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct PausesTable {
+pub struct ProfilesTable {
     rows: usize,
     flow: Vec<u32>,
-    transaction: Vec<u32>,
     direction: Vec<u8>,
-    previous_frame: Vec<u64>,
-    previous_time: Vec<i64>,
-    previous_bytes: Vec<u32>,
-    released_frame: Vec<u64>,
-    released_time: Vec<i64>,
-    released_bytes: Vec<u32>,
-    released_offset: Vec<u64>,
-    released_has_fin: Vec<bool>,
-    ends_message: Vec<bool>,
-    ack_frame: Vec<u64>,
-    ack_time: Vec<i64>,
+    mss: Vec<u32>,
+    mss_validity: Vec<bool>,
+    round_trip: Vec<i64>,
+    round_trip_to_sender: Vec<i64>,
+    round_trip_to_receiver: Vec<i64>,
+    link_rate: Vec<u64>,
+    link_rate_validity: Vec<bool>,
+    first_flight_bytes: Vec<u64>,
+    first_flight_segments: Vec<u32>,
+    initial_window_bytes: Vec<u64>,
+    initial_window_bytes_validity: Vec<bool>,
+    initial_window_segments: Vec<u32>,
+    initial_window_segments_validity: Vec<bool>,
+    initial_window_frame: Vec<u64>,
+    initial_window_frame_validity: Vec<bool>,
+    nagle: Vec<u8>,
+    nagle_holds: Vec<u32>,
+    largest_window_bytes: Vec<u64>,
+    largest_window_segments: Vec<u32>,
+    receive_window_min: Vec<u64>,
+    receive_window_min_validity: Vec<bool>,
+    receive_window_max: Vec<u64>,
+    receive_window_max_validity: Vec<bool>,
+    acks: Vec<u32>,
+    stretch_acks: Vec<u32>,
+    delayed_acks: Vec<u32>,
     ack_delay: Vec<i64>,
-    ack_to_release: Vec<i64>,
-    newly_acked_bytes: Vec<u64>,
-    ack_covers_all: Vec<bool>,
-    could_send_time: Vec<i64>,
-    segment_bytes: Vec<u32>,
-    opening_bytes: Vec<u32>,
-    head_bytes: Vec<u64>,
-    short_frame: Vec<u64>,
-    short_frame_validity: Vec<bool>,
-    short_offset: Vec<i64>,
-    short_offset_validity: Vec<bool>,
-    short_bytes: Vec<u32>,
-    short_bytes_validity: Vec<bool>,
-    short_segments: Vec<u32>,
-    outstanding_segments: Vec<u32>,
-    outstanding_bytes: Vec<u64>,
-    receive_window: Vec<u64>,
-    sender_permits_sack: Vec<bool>,
-    largest_flight_bytes: Vec<u64>,
-    server_path_rtt: Vec<i64>,
-    server_path_rtt_validity: Vec<bool>,
-    client_path_rtt: Vec<i64>,
-    client_path_rtt_validity: Vec<bool>,
+    ack_delay_validity: Vec<bool>,
+    ack_delay_frame: Vec<u64>,
+    ack_delay_frame_validity: Vec<bool>,
+    restarts: Vec<u32>,
+    kept_windows: Vec<u32>,
+    send_buffer_bytes: Vec<u64>,
+    send_buffer_bytes_validity: Vec<bool>,
+    retransmissions: Vec<u32>,
+    segment_max: Vec<u32>,
+    acked_segment_max: Vec<u32>,
 }
-impl PausesTable {
+impl ProfilesTable {
     #[must_use]
     pub fn len(&self) -> usize {
         self.rows
@@ -4938,50 +5008,62 @@ impl PausesTable {
     pub fn is_empty(&self) -> bool {
         self.rows == 0
     }
-    pub fn push(&mut self, row: &PauseRow) {
+    pub fn push(&mut self, row: &ProfileRow) {
         self.rows = self.rows.saturating_add(1);
         self.flow.push(row.flow);
-        self.transaction.push(row.transaction);
         self.direction.push(row.direction as u8);
-        self.previous_frame.push(row.previous_frame);
-        self.previous_time.push(row.previous_time);
-        self.previous_bytes.push(row.previous_bytes);
-        self.released_frame.push(row.released_frame);
-        self.released_time.push(row.released_time);
-        self.released_bytes.push(row.released_bytes);
-        self.released_offset.push(row.released_offset);
-        self.released_has_fin.push(row.released_has_fin);
-        self.ends_message.push(row.ends_message);
-        self.ack_frame.push(row.ack_frame);
-        self.ack_time.push(row.ack_time);
-        self.ack_delay.push(row.ack_delay);
-        self.ack_to_release.push(row.ack_to_release);
-        self.newly_acked_bytes.push(row.newly_acked_bytes);
-        self.ack_covers_all.push(row.ack_covers_all);
-        self.could_send_time.push(row.could_send_time);
-        self.segment_bytes.push(row.segment_bytes);
-        self.opening_bytes.push(row.opening_bytes);
-        self.head_bytes.push(row.head_bytes);
-        self.short_frame.push(row.short_frame.unwrap_or_default());
-        self.short_frame_validity.push(row.short_frame.is_some());
-        self.short_offset.push(row.short_offset.unwrap_or_default());
-        self.short_offset_validity.push(row.short_offset.is_some());
-        self.short_bytes.push(row.short_bytes.unwrap_or_default());
-        self.short_bytes_validity.push(row.short_bytes.is_some());
-        self.short_segments.push(row.short_segments);
-        self.outstanding_segments.push(row.outstanding_segments);
-        self.outstanding_bytes.push(row.outstanding_bytes);
-        self.receive_window.push(row.receive_window);
-        self.sender_permits_sack.push(row.sender_permits_sack);
-        self.largest_flight_bytes.push(row.largest_flight_bytes);
-        self.server_path_rtt
-            .push(row.server_path_rtt.unwrap_or_default());
-        self.server_path_rtt_validity
-            .push(row.server_path_rtt.is_some());
-        self.client_path_rtt
-            .push(row.client_path_rtt.unwrap_or_default());
-        self.client_path_rtt_validity
-            .push(row.client_path_rtt.is_some());
+        self.mss.push(row.mss.unwrap_or_default());
+        self.mss_validity.push(row.mss.is_some());
+        self.round_trip.push(row.round_trip);
+        self.round_trip_to_sender.push(row.round_trip_to_sender);
+        self.round_trip_to_receiver.push(row.round_trip_to_receiver);
+        self.link_rate.push(row.link_rate.unwrap_or_default());
+        self.link_rate_validity.push(row.link_rate.is_some());
+        self.first_flight_bytes.push(row.first_flight_bytes);
+        self.first_flight_segments.push(row.first_flight_segments);
+        self.initial_window_bytes
+            .push(row.initial_window_bytes.unwrap_or_default());
+        self.initial_window_bytes_validity
+            .push(row.initial_window_bytes.is_some());
+        self.initial_window_segments
+            .push(row.initial_window_segments.unwrap_or_default());
+        self.initial_window_segments_validity
+            .push(row.initial_window_segments.is_some());
+        self.initial_window_frame
+            .push(row.initial_window_frame.unwrap_or_default());
+        self.initial_window_frame_validity
+            .push(row.initial_window_frame.is_some());
+        self.nagle.push(row.nagle as u8);
+        self.nagle_holds.push(row.nagle_holds);
+        self.largest_window_bytes.push(row.largest_window_bytes);
+        self.largest_window_segments
+            .push(row.largest_window_segments);
+        self.receive_window_min
+            .push(row.receive_window_min.unwrap_or_default());
+        self.receive_window_min_validity
+            .push(row.receive_window_min.is_some());
+        self.receive_window_max
+            .push(row.receive_window_max.unwrap_or_default());
+        self.receive_window_max_validity
+            .push(row.receive_window_max.is_some());
+        self.acks.push(row.acks);
+        self.stretch_acks.push(row.stretch_acks);
+        self.delayed_acks.push(row.delayed_acks);
+        self.ack_delay.push(row.ack_delay.unwrap_or_default());
+        self.ack_delay_validity.push(row.ack_delay.is_some());
+        self.ack_delay_frame
+            .push(row.ack_delay_frame.unwrap_or_default());
+        self.ack_delay_frame_validity
+            .push(row.ack_delay_frame.is_some());
+        self.restarts.push(row.restarts);
+        self.kept_windows.push(row.kept_windows);
+        self.send_buffer_bytes
+            .push(row.send_buffer_bytes.unwrap_or_default());
+        self.send_buffer_bytes_validity
+            .push(row.send_buffer_bytes.is_some());
+        self.retransmissions.push(row.retransmissions);
+        self.segment_max.push(row.segment_max);
+        self.acked_segment_max.push(row.acked_segment_max);
     }
     #[must_use]
     pub fn into_columns(self) -> Columns {
@@ -4990,397 +5072,45 @@ impl PausesTable {
             columns: vec![
                 Column {
                     name: "flow",
-                    json_name: None,
+                    json_name: Some("flow"),
                     values: Values::U32(self.flow),
-                    validity: None,
-                },
-                Column {
-                    name: "transaction",
-                    json_name: None,
-                    values: Values::U32(self.transaction),
                     validity: None,
                 },
                 Column {
                     name: "direction",
-                    json_name: None,
+                    json_name: Some("direction"),
                     values: Values::Enum(self.direction, Direction::WORDS),
                     validity: None,
                 },
                 Column {
-                    name: "previous_frame",
+                    name: "mss",
                     json_name: None,
-                    values: Values::U64(self.previous_frame),
+                    values: Values::U32(self.mss),
+                    validity: Some(self.mss_validity),
+                },
+                Column {
+                    name: "round_trip",
+                    json_name: None,
+                    values: Values::Duration(self.round_trip),
                     validity: None,
                 },
                 Column {
-                    name: "previous_time",
+                    name: "round_trip_to_sender",
                     json_name: None,
-                    values: Values::Time(self.previous_time),
+                    values: Values::Duration(self.round_trip_to_sender),
                     validity: None,
                 },
                 Column {
-                    name: "previous_bytes",
+                    name: "round_trip_to_receiver",
                     json_name: None,
-                    values: Values::U32(self.previous_bytes),
+                    values: Values::Duration(self.round_trip_to_receiver),
                     validity: None,
                 },
                 Column {
-                    name: "released_frame",
+                    name: "link_rate",
                     json_name: None,
-                    values: Values::U64(self.released_frame),
-                    validity: None,
-                },
-                Column {
-                    name: "released_time",
-                    json_name: None,
-                    values: Values::Time(self.released_time),
-                    validity: None,
-                },
-                Column {
-                    name: "released_bytes",
-                    json_name: None,
-                    values: Values::U32(self.released_bytes),
-                    validity: None,
-                },
-                Column {
-                    name: "released_offset",
-                    json_name: None,
-                    values: Values::U64(self.released_offset),
-                    validity: None,
-                },
-                Column {
-                    name: "released_has_fin",
-                    json_name: None,
-                    values: Values::Bool(self.released_has_fin),
-                    validity: None,
-                },
-                Column {
-                    name: "ends_message",
-                    json_name: None,
-                    values: Values::Bool(self.ends_message),
-                    validity: None,
-                },
-                Column {
-                    name: "ack_frame",
-                    json_name: None,
-                    values: Values::U64(self.ack_frame),
-                    validity: None,
-                },
-                Column {
-                    name: "ack_time",
-                    json_name: None,
-                    values: Values::Time(self.ack_time),
-                    validity: None,
-                },
-                Column {
-                    name: "ack_delay",
-                    json_name: None,
-                    values: Values::Duration(self.ack_delay),
-                    validity: None,
-                },
-                Column {
-                    name: "ack_to_release",
-                    json_name: None,
-                    values: Values::Duration(self.ack_to_release),
-                    validity: None,
-                },
-                Column {
-                    name: "newly_acked_bytes",
-                    json_name: None,
-                    values: Values::U64(self.newly_acked_bytes),
-                    validity: None,
-                },
-                Column {
-                    name: "ack_covers_all",
-                    json_name: None,
-                    values: Values::Bool(self.ack_covers_all),
-                    validity: None,
-                },
-                Column {
-                    name: "could_send_time",
-                    json_name: None,
-                    values: Values::Time(self.could_send_time),
-                    validity: None,
-                },
-                Column {
-                    name: "segment_bytes",
-                    json_name: None,
-                    values: Values::U32(self.segment_bytes),
-                    validity: None,
-                },
-                Column {
-                    name: "opening_bytes",
-                    json_name: None,
-                    values: Values::U32(self.opening_bytes),
-                    validity: None,
-                },
-                Column {
-                    name: "head_bytes",
-                    json_name: None,
-                    values: Values::U64(self.head_bytes),
-                    validity: None,
-                },
-                Column {
-                    name: "short_frame",
-                    json_name: None,
-                    values: Values::U64(self.short_frame),
-                    validity: Some(self.short_frame_validity),
-                },
-                Column {
-                    name: "short_offset",
-                    json_name: None,
-                    values: Values::I64(self.short_offset),
-                    validity: Some(self.short_offset_validity),
-                },
-                Column {
-                    name: "short_bytes",
-                    json_name: None,
-                    values: Values::U32(self.short_bytes),
-                    validity: Some(self.short_bytes_validity),
-                },
-                Column {
-                    name: "short_segments",
-                    json_name: None,
-                    values: Values::U32(self.short_segments),
-                    validity: None,
-                },
-                Column {
-                    name: "outstanding_segments",
-                    json_name: None,
-                    values: Values::U32(self.outstanding_segments),
-                    validity: None,
-                },
-                Column {
-                    name: "outstanding_bytes",
-                    json_name: None,
-                    values: Values::U64(self.outstanding_bytes),
-                    validity: None,
-                },
-                Column {
-                    name: "receive_window",
-                    json_name: None,
-                    values: Values::U64(self.receive_window),
-                    validity: None,
-                },
-                Column {
-                    name: "sender_permits_sack",
-                    json_name: None,
-                    values: Values::Bool(self.sender_permits_sack),
-                    validity: None,
-                },
-                Column {
-                    name: "largest_flight_bytes",
-                    json_name: None,
-                    values: Values::U64(self.largest_flight_bytes),
-                    validity: None,
-                },
-                Column {
-                    name: "server_path_rtt",
-                    json_name: None,
-                    values: Values::Duration(self.server_path_rtt),
-                    validity: Some(self.server_path_rtt_validity),
-                },
-                Column {
-                    name: "client_path_rtt",
-                    json_name: None,
-                    values: Values::Duration(self.client_path_rtt),
-                    validity: Some(self.client_path_rtt_validity),
-                },
-            ],
-        }
-    }
-}
-/// One row a response that came in several flights and is the first on its flow or was sent after the server had been idle, or that came in flights that did not grow although nothing was lost.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct FlightRow {
-    /// Flow number.
-    pub flow: u32,
-    /// Transaction of the response.
-    pub transaction: u32,
-    /// It is the first response on a flow that was seen from its SYN-ACK on.
-    pub begins_flow: bool,
-    /// Server's data before the response to the first of the response; 0: not idle.
-    pub idle: i64,
-    /// Time of the response's first segment.
-    pub start: i64,
-    /// Round trip of the whole path.
-    pub rtt: i64,
-    /// Segments of each flight.
-    pub flight_segments: Vec<u32>,
-    /// First frame of each flight.
-    pub flight_first_frames: Vec<u64>,
-    /// Payload of the first flight.
-    pub first_flight_bytes: u64,
-    /// The first flight ends with a full segment: more was to be sent.
-    pub first_flight_ends_full: bool,
-    /// Segments of the first flight that were sent again, or came late.
-    pub first_flight_resent: u32,
-    /// Payload of each flight's first segment.
-    pub flight_first_bytes: Vec<u32>,
-    /// Payload of each flight's last segment.
-    pub flight_last_bytes: Vec<u32>,
-    /// From when an ACK would have let each flight go, after its time on a slow link, to it; 2^64-1: no ACK.
-    pub flight_off_ack_ns: Vec<u64>,
-    /// Payload before each flight that its sender had no ACK of by then.
-    pub flight_behind_bytes: Vec<u64>,
-    /// Most payload of the server that had been seen and was not acknowledged, in each flight.
-    pub flight_outstanding_bytes: Vec<u64>,
-    /// The server's connections to the client were found to share their window.
-    pub shares_window: bool,
-    /// Payload of a full segment on this flow.
-    pub segment_bytes: u32,
-    /// Start of each flight, from the start of the response.
-    pub flight_start_ns: Vec<u64>,
-    /// Last segment of each flight, from the start of the response.
-    pub flight_end_ns: Vec<u64>,
-    /// Largest flight shown before the idle period, since the last loss.
-    pub earlier_flight_segments: u32,
-    /// Window before the idle period if each ACK opened it, since the last loss or idle period.
-    pub earlier_window_segments: u32,
-    /// First flight of the flow.
-    pub initial_window_segments: u32,
-    /// Least window the client offered, in segments.
-    pub receive_window_segments: u32,
-    /// ACKs of the client for new data, since the response before was complete.
-    pub acks: u32,
-    /// Of these, ACKs for more than two full segments (RFC 2525, section 2.13).
-    pub stretch_acks: u32,
-    /// Segments resent during the response.
-    pub retransmissions: u32,
-    /// Segments resent on the flow before it.
-    pub earlier_retransmissions: u32,
-}
-/// Gathers [`FlightRow`]s by column.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct FlightsTable {
-    rows: usize,
-    flow: Vec<u32>,
-    transaction: Vec<u32>,
-    begins_flow: Vec<bool>,
-    idle: Vec<i64>,
-    start: Vec<i64>,
-    rtt: Vec<i64>,
-    flight_segments: Lists<u32>,
-    flight_first_frames: Lists<u64>,
-    first_flight_bytes: Vec<u64>,
-    first_flight_ends_full: Vec<bool>,
-    first_flight_resent: Vec<u32>,
-    flight_first_bytes: Lists<u32>,
-    flight_last_bytes: Lists<u32>,
-    flight_off_ack_ns: Lists<u64>,
-    flight_behind_bytes: Lists<u64>,
-    flight_outstanding_bytes: Lists<u64>,
-    shares_window: Vec<bool>,
-    segment_bytes: Vec<u32>,
-    flight_start_ns: Lists<u64>,
-    flight_end_ns: Lists<u64>,
-    earlier_flight_segments: Vec<u32>,
-    earlier_window_segments: Vec<u32>,
-    initial_window_segments: Vec<u32>,
-    receive_window_segments: Vec<u32>,
-    acks: Vec<u32>,
-    stretch_acks: Vec<u32>,
-    retransmissions: Vec<u32>,
-    earlier_retransmissions: Vec<u32>,
-}
-impl FlightsTable {
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.rows
-    }
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.rows == 0
-    }
-    pub fn push(&mut self, row: &FlightRow) {
-        self.rows = self.rows.saturating_add(1);
-        self.flow.push(row.flow);
-        self.transaction.push(row.transaction);
-        self.begins_flow.push(row.begins_flow);
-        self.idle.push(row.idle);
-        self.start.push(row.start);
-        self.rtt.push(row.rtt);
-        self.flight_segments.push(&row.flight_segments);
-        self.flight_first_frames.push(&row.flight_first_frames);
-        self.first_flight_bytes.push(row.first_flight_bytes);
-        self.first_flight_ends_full.push(row.first_flight_ends_full);
-        self.first_flight_resent.push(row.first_flight_resent);
-        self.flight_first_bytes.push(&row.flight_first_bytes);
-        self.flight_last_bytes.push(&row.flight_last_bytes);
-        self.flight_off_ack_ns.push(&row.flight_off_ack_ns);
-        self.flight_behind_bytes.push(&row.flight_behind_bytes);
-        self.flight_outstanding_bytes
-            .push(&row.flight_outstanding_bytes);
-        self.shares_window.push(row.shares_window);
-        self.segment_bytes.push(row.segment_bytes);
-        self.flight_start_ns.push(&row.flight_start_ns);
-        self.flight_end_ns.push(&row.flight_end_ns);
-        self.earlier_flight_segments
-            .push(row.earlier_flight_segments);
-        self.earlier_window_segments
-            .push(row.earlier_window_segments);
-        self.initial_window_segments
-            .push(row.initial_window_segments);
-        self.receive_window_segments
-            .push(row.receive_window_segments);
-        self.acks.push(row.acks);
-        self.stretch_acks.push(row.stretch_acks);
-        self.retransmissions.push(row.retransmissions);
-        self.earlier_retransmissions
-            .push(row.earlier_retransmissions);
-    }
-    #[must_use]
-    pub fn into_columns(self) -> Columns {
-        Columns {
-            rows: self.rows,
-            columns: vec![
-                Column {
-                    name: "flow",
-                    json_name: None,
-                    values: Values::U32(self.flow),
-                    validity: None,
-                },
-                Column {
-                    name: "transaction",
-                    json_name: None,
-                    values: Values::U32(self.transaction),
-                    validity: None,
-                },
-                Column {
-                    name: "begins_flow",
-                    json_name: None,
-                    values: Values::Bool(self.begins_flow),
-                    validity: None,
-                },
-                Column {
-                    name: "idle",
-                    json_name: None,
-                    values: Values::Duration(self.idle),
-                    validity: None,
-                },
-                Column {
-                    name: "start",
-                    json_name: None,
-                    values: Values::Time(self.start),
-                    validity: None,
-                },
-                Column {
-                    name: "rtt",
-                    json_name: None,
-                    values: Values::Duration(self.rtt),
-                    validity: None,
-                },
-                Column {
-                    name: "flight_segments",
-                    json_name: None,
-                    values: Values::ListU32(self.flight_segments),
-                    validity: None,
-                },
-                Column {
-                    name: "flight_first_frames",
-                    json_name: None,
-                    values: Values::ListU64(self.flight_first_frames),
-                    validity: None,
+                    values: Values::U64(self.link_rate),
+                    validity: Some(self.link_rate_validity),
                 },
                 Column {
                     name: "first_flight_bytes",
@@ -5389,94 +5119,64 @@ impl FlightsTable {
                     validity: None,
                 },
                 Column {
-                    name: "first_flight_ends_full",
+                    name: "first_flight_segments",
                     json_name: None,
-                    values: Values::Bool(self.first_flight_ends_full),
+                    values: Values::U32(self.first_flight_segments),
                     validity: None,
                 },
                 Column {
-                    name: "first_flight_resent",
+                    name: "initial_window_bytes",
                     json_name: None,
-                    values: Values::U32(self.first_flight_resent),
-                    validity: None,
-                },
-                Column {
-                    name: "flight_first_bytes",
-                    json_name: None,
-                    values: Values::ListU32(self.flight_first_bytes),
-                    validity: None,
-                },
-                Column {
-                    name: "flight_last_bytes",
-                    json_name: None,
-                    values: Values::ListU32(self.flight_last_bytes),
-                    validity: None,
-                },
-                Column {
-                    name: "flight_off_ack_ns",
-                    json_name: None,
-                    values: Values::ListU64(self.flight_off_ack_ns),
-                    validity: None,
-                },
-                Column {
-                    name: "flight_behind_bytes",
-                    json_name: None,
-                    values: Values::ListU64(self.flight_behind_bytes),
-                    validity: None,
-                },
-                Column {
-                    name: "flight_outstanding_bytes",
-                    json_name: None,
-                    values: Values::ListU64(self.flight_outstanding_bytes),
-                    validity: None,
-                },
-                Column {
-                    name: "shares_window",
-                    json_name: None,
-                    values: Values::Bool(self.shares_window),
-                    validity: None,
-                },
-                Column {
-                    name: "segment_bytes",
-                    json_name: None,
-                    values: Values::U32(self.segment_bytes),
-                    validity: None,
-                },
-                Column {
-                    name: "flight_start_ns",
-                    json_name: None,
-                    values: Values::ListU64(self.flight_start_ns),
-                    validity: None,
-                },
-                Column {
-                    name: "flight_end_ns",
-                    json_name: None,
-                    values: Values::ListU64(self.flight_end_ns),
-                    validity: None,
-                },
-                Column {
-                    name: "earlier_flight_segments",
-                    json_name: None,
-                    values: Values::U32(self.earlier_flight_segments),
-                    validity: None,
-                },
-                Column {
-                    name: "earlier_window_segments",
-                    json_name: None,
-                    values: Values::U32(self.earlier_window_segments),
-                    validity: None,
+                    values: Values::U64(self.initial_window_bytes),
+                    validity: Some(self.initial_window_bytes_validity),
                 },
                 Column {
                     name: "initial_window_segments",
                     json_name: None,
                     values: Values::U32(self.initial_window_segments),
+                    validity: Some(self.initial_window_segments_validity),
+                },
+                Column {
+                    name: "initial_window_frame",
+                    json_name: None,
+                    values: Values::U64(self.initial_window_frame),
+                    validity: Some(self.initial_window_frame_validity),
+                },
+                Column {
+                    name: "nagle",
+                    json_name: None,
+                    values: Values::Enum(self.nagle, NagleVariant::WORDS),
                     validity: None,
                 },
                 Column {
-                    name: "receive_window_segments",
+                    name: "nagle_holds",
                     json_name: None,
-                    values: Values::U32(self.receive_window_segments),
+                    values: Values::U32(self.nagle_holds),
                     validity: None,
+                },
+                Column {
+                    name: "largest_window_bytes",
+                    json_name: None,
+                    values: Values::U64(self.largest_window_bytes),
+                    validity: None,
+                },
+                Column {
+                    name: "largest_window_segments",
+                    json_name: None,
+                    values: Values::U32(self.largest_window_segments),
+                    validity: None,
+                },
+                Column {
+                    name: "receive_window_min",
+                    json_name: None,
+                    values: Values::U64(self.receive_window_min),
+                    validity: Some(self.receive_window_min_validity),
+                },
+                Column {
+                    name: "receive_window_max",
+                    json_name: None,
+                    values: Values::U64(self.receive_window_max),
+                    validity: Some(self.receive_window_max_validity),
                 },
                 Column {
                     name: "acks",
@@ -5491,15 +5191,57 @@ impl FlightsTable {
                     validity: None,
                 },
                 Column {
+                    name: "delayed_acks",
+                    json_name: None,
+                    values: Values::U32(self.delayed_acks),
+                    validity: None,
+                },
+                Column {
+                    name: "ack_delay",
+                    json_name: None,
+                    values: Values::Duration(self.ack_delay),
+                    validity: Some(self.ack_delay_validity),
+                },
+                Column {
+                    name: "ack_delay_frame",
+                    json_name: None,
+                    values: Values::U64(self.ack_delay_frame),
+                    validity: Some(self.ack_delay_frame_validity),
+                },
+                Column {
+                    name: "restarts",
+                    json_name: None,
+                    values: Values::U32(self.restarts),
+                    validity: None,
+                },
+                Column {
+                    name: "kept_windows",
+                    json_name: None,
+                    values: Values::U32(self.kept_windows),
+                    validity: None,
+                },
+                Column {
+                    name: "send_buffer_bytes",
+                    json_name: None,
+                    values: Values::U64(self.send_buffer_bytes),
+                    validity: Some(self.send_buffer_bytes_validity),
+                },
+                Column {
                     name: "retransmissions",
                     json_name: None,
                     values: Values::U32(self.retransmissions),
                     validity: None,
                 },
                 Column {
-                    name: "earlier_retransmissions",
+                    name: "segment_max",
                     json_name: None,
-                    values: Values::U32(self.earlier_retransmissions),
+                    values: Values::U32(self.segment_max),
+                    validity: None,
+                },
+                Column {
+                    name: "acked_segment_max",
+                    json_name: None,
+                    values: Values::U32(self.acked_segment_max),
                     validity: None,
                 },
             ],
@@ -6398,7 +6140,7 @@ impl ExpectationsTable {
         }
     }
 }
-/// One row a flow that let its client down: refused, closed before all requests were answered, or cut off inside a response.
+/// One row a flow that let its client down: never set up, refused, closed before all requests were answered, or cut off inside a response.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EndingRow {
     /// Flow number.
@@ -6411,13 +6153,13 @@ pub struct EndingRow {
     pub method: Option<String>,
     /// Target of the request.
     pub target: Option<String>,
-    /// Frame of the request's first byte, else of the response's; of the SYN if refused.
+    /// Frame of the request's first byte, else of the response's; of the first SYN.
     pub first_frame: u64,
     /// Time of that frame.
     pub start: i64,
     /// First byte of the response that broke off.
     pub response_first_frame: Option<u64>,
-    /// FIN or RST that ended it.
+    /// FIN or RST that ended it; the last SYN or SYN-ACK of one never set up.
     pub close_frame: u64,
     /// Time of that.
     pub close_time: i64,
@@ -7486,6 +7228,22 @@ pub struct WaitRow {
     pub last_frame: u64,
     /// 0 to 1.
     pub confidence: f64,
+    /// Whose segment waited: the request's or the response's; null: none did.
+    pub direction: Option<Direction>,
+    /// What bound the segment that ended it.
+    pub constraint: Option<Constraint>,
+    /// Frame of the ACK that released that segment.
+    pub released_by: Option<u64>,
+    /// Where that segment starts in its message.
+    pub offset: Option<u64>,
+    /// Its payload.
+    pub bytes: Option<u32>,
+    /// Latest short segment that was outstanding until then.
+    pub behind_frame: Option<u64>,
+    /// Where that starts, from the start of the message.
+    pub behind_offset: Option<i64>,
+    /// Its payload.
+    pub behind_bytes: Option<u32>,
 }
 /// Gathers [`WaitRow`]s by column.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -7499,6 +7257,22 @@ pub struct WaitsTable {
     first_frame: Vec<u64>,
     last_frame: Vec<u64>,
     confidence: Vec<f64>,
+    direction: Vec<u8>,
+    direction_validity: Vec<bool>,
+    constraint: Vec<u8>,
+    constraint_validity: Vec<bool>,
+    released_by: Vec<u64>,
+    released_by_validity: Vec<bool>,
+    offset: Vec<u64>,
+    offset_validity: Vec<bool>,
+    bytes: Vec<u32>,
+    bytes_validity: Vec<bool>,
+    behind_frame: Vec<u64>,
+    behind_frame_validity: Vec<bool>,
+    behind_offset: Vec<i64>,
+    behind_offset_validity: Vec<bool>,
+    behind_bytes: Vec<u32>,
+    behind_bytes_validity: Vec<bool>,
 }
 impl WaitsTable {
     #[must_use]
@@ -7519,6 +7293,25 @@ impl WaitsTable {
         self.first_frame.push(row.first_frame);
         self.last_frame.push(row.last_frame);
         self.confidence.push(row.confidence);
+        self.direction.push(row.direction.unwrap_or_default() as u8);
+        self.direction_validity.push(row.direction.is_some());
+        self.constraint
+            .push(row.constraint.unwrap_or_default() as u8);
+        self.constraint_validity.push(row.constraint.is_some());
+        self.released_by.push(row.released_by.unwrap_or_default());
+        self.released_by_validity.push(row.released_by.is_some());
+        self.offset.push(row.offset.unwrap_or_default());
+        self.offset_validity.push(row.offset.is_some());
+        self.bytes.push(row.bytes.unwrap_or_default());
+        self.bytes_validity.push(row.bytes.is_some());
+        self.behind_frame.push(row.behind_frame.unwrap_or_default());
+        self.behind_frame_validity.push(row.behind_frame.is_some());
+        self.behind_offset
+            .push(row.behind_offset.unwrap_or_default());
+        self.behind_offset_validity
+            .push(row.behind_offset.is_some());
+        self.behind_bytes.push(row.behind_bytes.unwrap_or_default());
+        self.behind_bytes_validity.push(row.behind_bytes.is_some());
     }
     #[must_use]
     pub fn into_columns(self) -> Columns {
@@ -7572,6 +7365,54 @@ impl WaitsTable {
                     json_name: None,
                     values: Values::F64(self.confidence),
                     validity: None,
+                },
+                Column {
+                    name: "direction",
+                    json_name: None,
+                    values: Values::Enum(self.direction, Direction::WORDS),
+                    validity: Some(self.direction_validity),
+                },
+                Column {
+                    name: "constraint",
+                    json_name: None,
+                    values: Values::Enum(self.constraint, Constraint::WORDS),
+                    validity: Some(self.constraint_validity),
+                },
+                Column {
+                    name: "released_by",
+                    json_name: None,
+                    values: Values::U64(self.released_by),
+                    validity: Some(self.released_by_validity),
+                },
+                Column {
+                    name: "offset",
+                    json_name: None,
+                    values: Values::U64(self.offset),
+                    validity: Some(self.offset_validity),
+                },
+                Column {
+                    name: "bytes",
+                    json_name: None,
+                    values: Values::U32(self.bytes),
+                    validity: Some(self.bytes_validity),
+                },
+                Column {
+                    name: "behind_frame",
+                    json_name: None,
+                    values: Values::U64(self.behind_frame),
+                    validity: Some(self.behind_frame_validity),
+                },
+                Column {
+                    name: "behind_offset",
+                    json_name: None,
+                    values: Values::I64(self.behind_offset),
+                    validity: Some(self.behind_offset_validity),
+                },
+                Column {
+                    name: "behind_bytes",
+                    json_name: None,
+                    values: Values::U32(self.behind_bytes),
+                    validity: Some(self.behind_bytes_validity),
                 },
             ],
         }

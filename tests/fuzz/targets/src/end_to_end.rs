@@ -163,11 +163,11 @@ pub fn run(input: &[u8]) {
         assert_eq!(one.0, other.0);
         one.assert_columns_are_whole();
     }
-    let [flows, transactions, pauses, flights, endings, segmentation, flaws, anomalies] = &first;
+    let [flows, transactions, profiles, endings, segmentation, flaws, anomalies] = &first;
     check_flows(flows, whole.segments, &whole.provenance);
     check_transactions(transactions, flows, &whole.provenance);
-    check_candidates([pauses, flights, segmentation], transactions);
-    check_pauses(pauses);
+    check_candidates(segmentation, transactions);
+    assert!(profiles.0.rows <= flows.0.rows.saturating_mul(2));
     check_flaws(flaws, flows);
     check_endings(endings, flows);
     check_anomalies(anomalies, flows, &whole.provenance);
@@ -182,12 +182,11 @@ pub fn run(input: &[u8]) {
     }
 }
 
-fn views(tables: &mut BTreeMap<&'static str, Columns>) -> [View; 8] {
+fn views(tables: &mut BTreeMap<&'static str, Columns>) -> [View; 7] {
     [
         "flows",
         "transactions",
-        "pauses",
-        "flights",
+        "profiles",
         "endings",
         "segmentation",
         "flaws",
@@ -262,7 +261,7 @@ fn check_transactions(transactions: &View, flows: &View, provenance: &Provenance
     }
 }
 
-fn check_candidates(candidates: [&View; 3], transactions: &View) {
+fn check_candidates(candidates: &View, transactions: &View) {
     let keys: std::collections::BTreeSet<(i128, i128)> = (0..transactions.0.rows)
         .map(|row| {
             (
@@ -271,21 +270,12 @@ fn check_candidates(candidates: [&View; 3], transactions: &View) {
             )
         })
         .collect();
-    for table in candidates {
-        for row in 0..table.0.rows {
-            let key = (
-                table.certain("flow", row),
-                table.certain("transaction", row),
-            );
-            assert!(keys.contains(&key), "a candidate belongs to a transaction");
-        }
-    }
-}
-
-fn check_pauses(pauses: &View) {
-    for row in 0..pauses.0.rows {
-        pauses.assert_ascending(&["previous_frame", "released_frame"], row);
-        pauses.assert_ascending(&["ack_frame", "released_frame"], row);
+    for row in 0..candidates.0.rows {
+        let key = (
+            candidates.certain("flow", row),
+            candidates.certain("transaction", row),
+        );
+        assert!(keys.contains(&key), "a candidate belongs to a transaction");
     }
 }
 

@@ -3,8 +3,7 @@
 use tcptrace_tcp::{Class, Hole, Outstanding, Side};
 use trace_model::{flags, Packet, Segment};
 
-use super::{moment, Flow};
-use crate::recoveries::RecoveryKind;
+use super::Flow;
 
 /// Data that a one-sided capture leaves unacknowledged: more would only cost memory.
 const OUTSTANDING_MAX: usize = 1 << 14;
@@ -17,22 +16,14 @@ impl Flow {
         packet: &Packet<'_>,
         segment: &Segment<'_>,
         start: i64,
-        (class, recovery): (&Class, Option<RecoveryKind>),
+        class: &Class,
         row: Option<usize>,
     ) {
         let length = segment.sequence_length();
         if length == 0 || segment.has(flags::RST) || class.is_keep_alive || class.is_window_probe {
-            // Behind an update that was lost on its way it looks like a keep-alive probe.
-            if let Some(waits) = self.waits.as_mut().filter(|_| segment.payload_bytes > 0) {
-                waits.probed(side != self.client, moment(packet));
-            }
             return;
         }
         let end = start.saturating_add(i64::from(length));
-        // What follows may wait for a window that others share, and not for room.
-        let asks = segment.payload_bytes == 1
-            && !self.sharing().is_shared
-            && self.has_no_room_for(side, start);
         let sent = Outstanding {
             end,
             frame: packet.frame,
@@ -47,27 +38,14 @@ impl Flow {
         } else {
             self.sends_again(side, segment, start, sent);
         }
-        // What ends the stream behind data that is missing tells of that as data does.
-        let shows_hole = class.is_new && class.gap_before_bytes > 0 && segment.has(flags::FIN);
-        if let Some(waits) = self.waits.as_mut().filter(|_| asks) {
-            // Its byte is part of what comes when there is room: what that waits for goes on.
-            waits.probed(side != self.client, moment(packet));
-        } else if segment.payload_bytes > 0 || shows_hole {
-            self.note_waits(side, packet, segment, start, (class, recovery));
+        if segment.payload_bytes == 0 {
+            return;
         }
-        if segment.payload_bytes > 0 {
-            if side != self.client {
-                self.server_data(packet, segment, start, (class, recovery));
-            } else if !self.is_opaque {
-                self.client_data(packet, segment, start, class);
-            }
+        if side == self.client() {
+            self.client_data(packet, segment, start, class);
+        } else {
+            self.server_data(packet, segment, start, class);
         }
-    }
-
-    /// Whether the peer of `side` has all that was sent before `start`, and said that it has room for no more.
-    fn has_no_room_for(&self, side: Side, start: i64) -> bool {
-        let (sender, peer) = (self.half(side), self.half(side.other()));
-        peer.last_ack.is_some() && peer.last_window == 0 && start == sender.acked
     }
 
     /// A segment goes on behind all that its sender had sent.

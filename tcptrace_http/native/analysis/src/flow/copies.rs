@@ -28,8 +28,9 @@ impl Flow {
     /// Counts a packet that was captured before. tcptrace's statistics have copies of their own.
     pub fn seen_again(&mut self, side: Side, packet: &Packet<'_>, segment: &Segment<'_>) {
         self.end_ns = self.end_ns.max(packet.time_ns);
-        self.copies.count = self.copies.count.saturating_add(1);
-        self.copies.first_frame.get_or_insert(packet.frame);
+        let copies = &mut self.properties.copies;
+        copies.count = copies.count.saturating_add(1);
+        copies.first_frame.get_or_insert(packet.frame);
         let (sender, peer) = self.halves(side);
         sender.counts.packets = sender.counts.packets.saturating_add(1);
         let is_syn = segment.has(flags::SYN);
@@ -38,7 +39,7 @@ impl Flow {
             .has(flags::ACK)
             .then(|| peer.offset_of_ack(segment.ack));
         let window = sender.window_bytes(segment, peer, is_syn);
-        if let Some(statistics) = self.statistics.as_mut() {
+        if let Some(statistics) = self.reports.statistics.as_mut() {
             let place = (start, ack, window);
             statistics.segment(side, packet, segment, place, &Class::default());
         }

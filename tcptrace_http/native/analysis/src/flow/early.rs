@@ -10,7 +10,7 @@ impl Flow {
     /// Whether the SYN-ACK is still to come: nothing shows that the client has had it.
     pub(super) fn is_before_syn_ack(&self, side: Side, segment: &Segment<'_>) -> bool {
         let (client, server) = (self.client_half(), self.server_half());
-        side != self.client
+        side != self.client()
             && segment.flags & (flags::SYN | flags::RST) == 0
             && client.has_syn
             && client.last_ack.is_none()
@@ -20,15 +20,10 @@ impl Flow {
 
     /// The first ACK of the client, without the SYN-ACK: it tells where the server's data begins.
     pub(super) fn begin_without_syn_ack(&mut self, side: Side, segment: &Segment<'_>) {
-        if side == self.client && self.client_half().last_ack.is_none() {
+        if side == self.client() && self.client_half().last_ack.is_none() {
             let (_, server) = self.halves(side);
             server.begin_before_ack(segment.ack);
         }
-    }
-
-    /// Whether a SYN-ACK that is sent again carries the server's first data (RFC 1644, section 3.2): it had none before.
-    pub(super) fn is_first_on_syn(&mut self, segment: &Segment<'_>) -> bool {
-        segment.has(flags::SYN) && !self.followed().pauses.has_data()
     }
 
     /// A segment before the SYN-ACK tells nothing of its connection but that it was there.
@@ -93,7 +88,7 @@ impl Flow {
         if piece.has_fin {
             self.note_fin(side, piece.mark);
         }
-        if self.is_opaque || piece.length == 0 {
+        if self.carried.is_opaque || piece.length == 0 {
             return;
         }
         let piece = Piece {

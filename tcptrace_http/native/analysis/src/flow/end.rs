@@ -7,7 +7,7 @@ use tcptrace_tcp::{Half, Side, ACK_AHEAD_MAX};
 use trace_model::rows::ClosedBy;
 use trace_model::{flags, AnomalyKind, Mark, Packet, Segment};
 
-use super::usage::{Close, Closing};
+use super::closing::{Close, Closing};
 use super::Flow;
 use crate::tables::Tables;
 
@@ -28,17 +28,17 @@ impl Flow {
             frame: packet.frame,
             time_ns: packet.time_ns,
         };
-        let is_client = side == self.client;
+        let is_client = side == self.client();
         if segment.has(flags::RST) {
             if !self.is_credible_reset(side, segment) {
                 return;
             }
             if !self.was_reset() {
-                self.reset_ns = packet.time_ns;
+                self.closing.reset_ns = packet.time_ns;
             }
             self.note_close(mark, is_client, true);
-            if self.closed_by == ClosedBy::Open {
-                self.closed_by = if is_client {
+            if self.closing.by == ClosedBy::Open {
+                self.closing.by = if is_client {
                     ClosedBy::ClientReset
                 } else {
                     ClosedBy::ServerReset
@@ -46,7 +46,7 @@ impl Flow {
             }
             self.end_direction(Side::First, End::Reset, mark, tables);
             self.end_direction(Side::Second, End::Reset, mark, tables);
-            self.is_opaque = true;
+            self.carried.is_opaque = true;
             return;
         }
         if segment.has(flags::FIN) {
@@ -60,10 +60,10 @@ impl Flow {
 
     /// Notes the FIN that ends what `side` has sent so far.
     pub(super) fn note_fin(&mut self, side: Side, mark: Mark) {
-        let is_client = side == self.client;
+        let is_client = side == self.client();
         self.note_close(mark, is_client, false);
-        if self.closed_by == ClosedBy::Open {
-            self.closed_by = if is_client {
+        if self.closing.by == ClosedBy::Open {
+            self.closing.by = if is_client {
                 ClosedBy::Client
             } else {
                 ClosedBy::Server
@@ -90,22 +90,21 @@ impl Flow {
             // The FIN takes one number after the last byte; streams count bytes from 0. Of a flow
             // that is not looked into, nothing is delivered.
             let is_delivered = half.fin_end.is_some_and(|end| {
-                self.is_opaque || half.reassembler.delivered() >= end.saturating_sub(2)
+                self.carried.is_opaque || half.reassembler.delivered() >= end.saturating_sub(2)
             });
             if is_delivered && !half.has_ended {
                 self.end_direction(side, End::Fin, mark, tables);
             }
         }
         if self.is_over() {
-            self.is_opaque = true;
-            self.flush_told(tables);
+            self.carried.is_opaque = true;
             self.release();
         }
     }
 
     pub(super) fn was_reset(&self) -> bool {
         matches!(
-            self.closed_by,
+            self.closing.by,
             ClosedBy::ClientReset | ClosedBy::ServerReset
         )
     }
@@ -128,9 +127,9 @@ impl Flow {
         segment: &Segment<'_>,
         is_new: bool,
     ) -> bool {
-        let is_client = side == self.client;
-        let has_reset = is_client == (self.closed_by == ClosedBy::ClientReset);
-        let elapsed = time_ns.saturating_sub(self.reset_ns);
+        let is_client = side == self.client();
+        let has_reset = is_client == (self.closing.by == ClosedBy::ClientReset);
+        let elapsed = time_ns.saturating_sub(self.closing.reset_ns);
         let goes_on = is_new && segment.payload_bytes > 0 && !segment.has(flags::RST);
         if has_reset {
             goes_on || segment.has(flags::SYN)
@@ -141,10 +140,9 @@ impl Flow {
 
     /// Goes on after an RST that ended nothing.
     pub(super) fn reopen(&mut self) {
-        self.closed_by = ClosedBy::Open;
         self.closing = Closing::default();
-        self.is_opaque = false;
-        self.http = None;
+        self.carried.is_opaque = false;
+        self.carried.http = None;
         for half in [&mut self.first, &mut self.second] {
             half.has_ended = false;
             half.fin_end = None;
@@ -158,30 +156,20 @@ impl Flow {
         if !is_acked(&self.first) || !is_acked(&self.second) {
             return;
         }
-        self.http = None;
+        self.carried.http = None;
         if self.unacknowledged.is_empty() {
-            self.release_pauses();
-            self.waits = None;
-            self.record = None;
+            if let Some(messages) = self.messages.as_mut() {
+                messages.release();
+            }
+            self.end_record();
         }
         self.unacknowledged.shrink();
         self.first.outstanding = VecDeque::new();
         self.second.outstanding = VecDeque::new();
     }
 
-    /// Gives back what is remembered of both directions' data.
-    pub(super) fn release_pauses(&mut self) {
-        if let Some(followed) = self.followed.as_deref_mut() {
-            followed.pauses.release();
-            followed.flights.release();
-        }
-        if let Some(pauses) = self.request_pauses.as_mut() {
-            pauses.release();
-        }
-    }
-
     pub(super) fn end_direction(&mut self, side: Side, end: End, mark: Mark, tables: &mut Tables) {
-        let is_opaque = self.is_opaque;
+        let is_opaque = self.carried.is_opaque;
         let (half, _) = self.halves(side);
         if std::mem::replace(&mut half.has_ended, true) || is_opaque {
             half.early = None;
@@ -194,10 +182,10 @@ impl Flow {
             reassembler.finish(deliver)
         });
         let direction = self.direction_of(side);
-        if let Some(http) = self.http.as_mut() {
+        if let Some(http) = self.carried.http.as_mut() {
             http.end(direction, end, mark, &mut tables.http_output);
             // A head that breaks off here may be the only one of the flow.
-            self.is_http |= http.is_http();
+            self.carried.is_http |= http.is_http();
         }
         self.collect(tables);
     }
@@ -210,17 +198,16 @@ impl Flow {
         };
         self.end_direction(Side::First, End::EndOfCapture, mark, tables);
         self.end_direction(Side::Second, End::EndOfCapture, mark, tables);
-        self.http = None;
+        self.carried.http = None;
         self.flush_unacknowledged(tables);
         self.tell_queues(tables);
-        self.waits = None;
-        self.record = None;
+        self.end_record();
         self.write_recoveries(self.end_ns, true, tables);
-        self.recoveries = None;
+        self.losses.recoveries = None;
         self.release_held(tables);
         if !self.client_half().has_syn && !self.server_half().has_syn {
             let detail = "the handshake was not captured".to_owned();
-            tables.anomaly(AnomalyKind::MidStreamStart, None, self.number, detail);
+            tables.anomaly(AnomalyKind::MidStreamStart, None, self.id.number, detail);
         }
     }
 }

@@ -19,25 +19,22 @@ impl Flow {
 
     #[inline]
     fn update_held(&mut self, tables: &mut Tables) {
-        let http = self.http.as_ref().map_or(0, |http| http.held_bytes());
+        let http = self
+            .carried
+            .http
+            .as_ref()
+            .map_or(0, |http| http.held_bytes());
         let parts = [
             http,
             self.first.held_bytes(),
             self.second.held_bytes(),
-            self.followed.as_ref().map_or(0, |it| {
-                it.pauses
-                    .held_bytes()
-                    .saturating_add(it.flights.held_bytes())
-                    .saturating_add(it.queues.held_bytes())
-            }),
-            self.request_pauses
-                .as_ref()
-                .map_or(0, |pauses| pauses.held_bytes()),
+            self.messages.as_ref().map_or(0, |it| it.held_bytes()),
             self.unacknowledged.held_bytes(),
-            self.recoveries.as_ref().map_or(0, |it| it.held_bytes()),
-            self.waits.as_ref().map_or(0, |waits| waits.held_bytes()),
+            self.losses
+                .recoveries
+                .as_ref()
+                .map_or(0, |it| it.held_bytes()),
             self.record.as_ref().map_or(0, |record| record.held_bytes()),
-            self.echoes.as_ref().map_or(0, |echoes| echoes.held_bytes()),
         ];
         let now = parts.into_iter().fold(0, u64::saturating_add);
         tables.held.change(self.held_bytes, now);
@@ -65,7 +62,7 @@ impl Flow {
             tables.anomaly(
                 AnomalyKind::LimitReached,
                 Some(packet.frame),
-                self.number,
+                self.id.number,
                 detail,
             );
         }
@@ -92,18 +89,21 @@ impl Flow {
 
     /// Hands out what is known of messages, and forgets what was sent and not acknowledged.
     fn give_up_messages(&mut self, mark: Mark, tables: &mut Tables) {
-        if let Some(http) = self.http.as_mut() {
+        if let Some(http) = self.carried.http.as_mut() {
             http.give_up_held(mark, &mut tables.http_output);
-            self.is_http |= http.is_http();
+            self.carried.is_http |= http.is_http();
         }
         self.collect(tables);
         self.flush_unacknowledged(tables);
         self.tell_queues(tables);
         self.write_recoveries(self.end_ns, true, tables);
-        self.recoveries = None;
-        self.waits = None;
-        self.echoes = None;
-        self.release_pauses();
+        self.losses.recoveries = None;
+        if let Some(messages) = self.messages.as_mut() {
+            messages.release();
+        }
+        if let Some(record) = self.record.as_mut() {
+            record.give_up();
+        }
         self.first.outstanding.clear();
         self.second.outstanding.clear();
     }

@@ -1,201 +1,107 @@
 //! One TCP connection: both directions, what is inferred of their segments, and what HTTP they carry.
 
+mod acknowledged;
 mod advance;
 mod asked_proxy;
+mod carried;
+mod closing;
 mod copies;
 mod early;
-mod echoed;
 mod end;
 mod finished;
-mod followed;
-mod joined_queue;
+mod identity;
+mod losses;
 mod memory;
+mod messages;
 mod paths;
 mod payload;
 mod properties;
 mod record;
 mod recover;
 mod refused;
-mod request_path;
+mod reports;
 mod roles;
 mod round_trips;
-mod sent;
-mod sent_before;
-mod shares_late;
-mod sockets;
+mod setup;
 mod unacknowledged;
 mod usage;
 
-use tcptrace_http_messages::Connection;
-use tcptrace_tcp::{
-    classify, Class, Cut, Endpoint, Half, HostStep, Key, SegmentSize, Side, Statistics,
-    TcpAnalysis, ACK_AHEAD_MAX,
-};
-use trace_model::rows::{ClosedBy, Direction, SegmentRow};
-use trace_model::{flags, Packet, Segment};
+use tcptrace_attribution::{Moment, Profile};
+use tcptrace_tcp::{classify, Half, SegmentSize, Side, ACK_AHEAD_MAX};
+use trace_model::rows::Direction;
+use trace_model::{flags, Mark, Packet, Segment};
 
-use crate::echoes::{Echoes, HeardOf};
-use crate::host_pairs::PairView;
-use crate::pauses::PauseTracker;
-use crate::recoveries::Recoveries;
+use crate::host_pairs::IP_BYTES;
 use crate::tables::Tables;
-use crate::waits::{Moment, Setup, Waits};
-use followed::Followed;
+use carried::Carried;
+pub use closing::{Close, Closing};
+pub use identity::Identity;
+pub use losses::Losses;
+use messages::Messages;
+use properties::Properties;
 use record::Record;
+pub use reports::Reports;
+use roles::Roles;
+use setup::Setup;
 use unacknowledged::Unacknowledged;
-pub use usage::{Close, Closing, LetDown, Usage};
+pub use usage::{LetDown, Usage};
 
 #[derive(Debug)]
 pub struct Flow {
-    /// By which the flow table finds it.
-    pub key: Key,
+    pub id: Identity,
     /// It waits among the open flows of its partition.
     pub is_queued: bool,
-    pub number: u32,
-    pub endpoints: [Endpoint; 2],
-    first_is_low: bool,
     pub first: Half,
     pub second: Half,
-    /// Who is the client.
-    pub client: Side,
-    /// Whether a SYN told who the client is; else the first message may still tell.
-    roles_are_certain: bool,
-    pub first_frame: u64,
-    pub start_ns: i64,
-    pub start_frame: u64,
+    roles: Roles,
+    /// The first packet, and when the last one passed.
+    pub begun: Mark,
     pub end_ns: i64,
-    pub closed_by: ClosedBy,
-    /// Time of the RST that ended it.
-    reset_ns: i64,
-    pub syn_ns: Option<i64>,
-    pub syn_ack_ns: Option<i64>,
-    pub initial_rtt_ns: Option<i64>,
+    pub setup: Setup,
     pub segment_size: SegmentSize,
-    /// Another connection had the ports before; and what the segments table tells, if it is asked for.
-    pub reuses_ports: bool,
-    tcp_analysis: Option<Box<TcpAnalysis>>,
-    /// Boxed, as is `http`, to keep the flows small of which nothing is asked yet, or any more.
-    followed: Option<Box<Followed>>,
-    /// Of the client's data, once there is any.
-    pub request_pauses: Option<Box<PauseTracker>>,
-    pub is_http: bool,
-    /// A client has asked it as one asks a proxy.
-    is_of_proxy: bool,
-    http: Option<Box<Connection>>,
-    /// No HTTP was found, or the flow is over: payload is not looked at any more.
-    is_opaque: bool,
+    pub carried: Carried,
     pub usage: Usage,
     pub closing: Closing,
     unacknowledged: Unacknowledged,
-    setup: Setup,
-    echoes: Option<Box<Echoes>>,
-    /// When it sent the newest packet.
-    server_had_heard: HeardOf,
-    /// From the first message on.
-    waits: Option<Box<Waits>>,
-    /// What the core of one sender model explains, and what the flow's hosts have shown of their path.
+    /// Boxed, as is the record, to keep the flows small of which nothing is asked yet, or any more.
+    messages: Option<Box<Messages>>,
     record: Option<Box<Record>>,
-    pub pair: PairView,
+    /// What the record had shown of each side when it was given back.
+    profiles: Option<Box<[Option<Profile>; 2]>>,
     /// Its part of the sum that bounds the memory of all flows.
     held_bytes: u64,
-    /// Payload that was not captured of segments that were.
-    pub cut: Cut,
-    /// Offset up to which the server's data must be acknowledged for its loss recovery to end.
-    recovery_until: i64,
-    /// The same of the client's data.
-    request_recovery_until: i64,
-    /// Losses and closed windows, once there is one.
-    recoveries: Option<Box<Recoveries>>,
-    /// What the numbers of its host tell of the packet that is taken.
-    pub host_step: Option<HostStep>,
-    /// ... and that other hosts have the same counter.
-    pub counter_is_of_several: bool,
-    /// Kept only when asked for.
-    pub statistics: Option<Box<Statistics>>,
-    /// Packets of it that were captured more than once.
-    pub copies: copies::Copies,
-    properties: properties::Properties,
+    pub losses: Losses,
+    pub reports: Reports,
+    pub properties: Properties,
 }
 
 impl Flow {
     #[must_use]
-    pub fn new(
-        number: u32,
-        key: Key,
-        packet: &Packet<'_>,
-        segment: &Segment<'_>,
-        endpoints: [Endpoint; 2],
-        first_is_low: bool,
-    ) -> Self {
-        let is_syn = segment.has(flags::SYN);
-        let sender_is_client = if is_syn {
-            !segment.has(flags::ACK)
-        } else {
-            // Nothing better is known yet: servers listen on the lower port.
-            segment.source_port >= segment.destination_port
-        };
+    pub fn new(id: Identity, packet: &Packet<'_>, segment: &Segment<'_>) -> Self {
         Flow {
-            key,
+            id,
             is_queued: false,
-            number,
-            endpoints,
-            first_is_low,
             first: Half::default(),
             second: Half::default(),
-            client: if sender_is_client {
-                Side::First
-            } else {
-                Side::Second
+            roles: Roles::of_first(segment),
+            begun: Mark {
+                frame: packet.frame,
+                time_ns: packet.time_ns,
             },
-            roles_are_certain: is_syn,
-            first_frame: packet.frame,
-            start_ns: packet.time_ns,
-            start_frame: packet.frame,
             end_ns: packet.time_ns,
-            closed_by: ClosedBy::Open,
-            reset_ns: 0,
-            syn_ns: None,
-            syn_ack_ns: None,
-            initial_rtt_ns: None,
+            setup: Setup::default(),
             segment_size: SegmentSize::default(),
-            reuses_ports: false,
-            tcp_analysis: None,
-            followed: None,
-            request_pauses: None,
-            is_http: false,
-            is_of_proxy: false,
-            http: None,
-            is_opaque: false,
+            carried: Carried::default(),
             usage: Usage::default(),
             closing: Closing::default(),
             unacknowledged: Unacknowledged::default(),
-            setup: Setup::default(),
-            echoes: None,
-            server_had_heard: HeardOf::default(),
-            waits: None,
+            messages: None,
             record: None,
-            pair: PairView::default(),
+            profiles: None,
             held_bytes: 0,
-            cut: Cut::default(),
-            recovery_until: 0,
-            request_recovery_until: 0,
-            recoveries: None,
-            host_step: None,
-            counter_is_of_several: false,
-            statistics: None,
-            copies: copies::Copies::default(),
-            properties: properties::Properties::default(),
-        }
-    }
-
-    /// The side of a sender, by whether it is the lower endpoint of the flow's key; the two ends of a
-    /// flow to itself cannot be told apart.
-    #[must_use]
-    pub fn side_of(&self, sender_is_low: bool) -> Side {
-        if sender_is_low == self.first_is_low {
-            Side::First
-        } else {
-            Side::Second
+            losses: Losses::default(),
+            reports: Reports::default(),
+            properties: Properties::default(),
         }
     }
 
@@ -217,22 +123,12 @@ impl Flow {
 
     #[must_use]
     pub fn client_half(&self) -> &Half {
-        self.half(self.client)
+        self.half(self.client())
     }
 
     #[must_use]
     pub fn server_half(&self) -> &Half {
-        self.half(self.client.other())
-    }
-
-    /// The endpoints by their roles.
-    #[must_use]
-    pub fn client_and_server(&self) -> (Endpoint, Endpoint) {
-        let [first, second] = self.endpoints;
-        match self.client {
-            Side::First => (first, second),
-            Side::Second => (second, first),
-        }
+        self.half(self.client().other())
     }
 
     /// Whether both directions have ended.
@@ -242,7 +138,7 @@ impl Flow {
     }
 
     fn direction_of(&self, side: Side) -> Direction {
-        if side == self.client {
+        if side == self.client() {
             Direction::ClientToServer
         } else {
             Direction::ServerToClient
@@ -274,7 +170,7 @@ impl Flow {
         let is_syn = segment.has(flags::SYN);
         if is_syn {
             self.handshake(side, packet, segment);
-        } else if !self.roles_are_certain && !segment.payload.is_empty() {
+        } else if !self.roles.are_certain && !segment.payload.is_empty() {
             self.orient(side, segment.payload);
         }
         let is_early = self.is_before_syn_ack(side, segment);
@@ -288,117 +184,65 @@ impl Flow {
             .then(|| peer.offset_of_ack(segment.ack))
             .filter(|ack| *ack <= peer.next.saturating_add(ACK_AHEAD_MAX));
         let window = sender.window_bytes(segment, peer, is_syn);
-        let initial_rtt = self.initial_rtt_ns;
-        self.note_echoes(side, packet.time_ns, (segment, start));
-        self.note_properties(side, packet.time_ns, segment, (start, ack));
-        let (sender, peer) = self.halves(side);
+        let place = (start, ack, window);
         let time_ns = packet.time_ns;
+        let initial_rtt = self.setup.initial_rtt_ns;
+        self.note_properties(side, time_ns, segment, (start, ack));
         let class = if is_early {
             self.count_early(side, segment)
         } else {
+            let (sender, peer) = self.halves(side);
             classify(sender, peer, segment, time_ns, start, ack, initial_rtt)
         };
-
-        if let Some(statistics) = self.statistics.as_mut() {
-            statistics.segment(side, packet, segment, (start, ack, window), &class);
+        if !is_early {
+            self.recover(side, packet, segment, place, &class, tables);
         }
-        let place = (start, ack, window);
-        let recovery = if is_early {
-            None
-        } else {
-            self.recover(side, packet, segment, place, &class, tables)
-        };
-        self.record(side, packet, segment, (start, ack, window), &class);
-        let row = tables.segments.as_ref().map(|rows| {
-            let mut row = self.segment_row(side, packet, segment, (start, ack), &class);
-            if rows.wanted().sack_edges {
-                row.sack_edges = self
-                    .half(side.other())
-                    .offsets_of_sack(&segment.options.sack);
-            }
-            (rows.next(), row)
-        });
+        self.record(side, packet, segment, place, &class);
+        if tables.asked.is(packet.frame) {
+            self.ask(side, packet.frame, &mut tables.asked);
+        }
+        let report = self.report(side, packet, segment, (place, &class), tables);
         if let Some(ack) = ack {
             self.deliver_early(side.other(), ack, tables);
             let is_answered_syn = (is_syn || is_early) && ack > 1 && segment.payload_bytes > 0;
             self.acknowledge(side, packet, (ack, window, is_answered_syn), tables);
-            if side == self.client && class.duplicate_ack_count > 0 {
-                self.acknowledges_again(time_ns, segment);
-            }
-            if side == self.client && class.repeats_ack_of_all {
-                self.acknowledges_all_again();
-            }
         }
-        let number = row.as_ref().map(|(number, _)| *number);
         if is_early {
             self.keep_early(side, packet, segment, tables);
         } else {
-            self.advance(side, packet, segment, start, (&class, recovery), number);
+            let row = report.as_ref().map(|report| report.number);
+            self.advance(side, packet, segment, start, &class, row);
         }
-        if let Some(((_, mut row), rows)) = row.zip(tables.segments.as_mut()) {
-            row.wire_segments = self.segment_size.wire_segments(segment.payload_bytes);
-            rows.push(&row);
-        }
+        self.end_report(report, segment, tables);
         if is_early {
             return;
         }
         if self.was_reset() && self.disproves_reset(side, packet.time_ns, segment, class.is_new) {
             self.reopen();
         }
-        if !self.is_opaque {
+        if !self.carried.is_opaque {
             self.payload(side, packet, segment, start, ack, tables);
         }
         self.close(side, packet, segment, tables);
         // Only payload makes a flow hold more, and its end much less.
-        if segment.payload_bytes > 0 || self.is_opaque {
+        if segment.payload_bytes > 0 || self.carried.is_opaque {
             self.account(packet, tables);
         }
-    }
-
-    fn segment_row(
-        &mut self,
-        side: Side,
-        packet: &Packet<'_>,
-        segment: &Segment<'_>,
-        (start, ack): (i64, Option<i64>),
-        class: &Class,
-    ) -> SegmentRow {
-        let mut row = SegmentRow {
-            frame: packet.frame,
-            flow: self.number,
-            direction: self.direction_of(side),
-            time: packet.time_ns,
-            seq: start,
-            ack,
-            payload_bytes: segment.payload_bytes,
-            flags: segment.flags,
-            gap_before_bytes: class.gap_before_bytes,
-            is_reused_ports: std::mem::take(&mut self.reuses_ports),
-            ..SegmentRow::default()
-        };
-        let analysis = self.tcp_analysis.get_or_insert_default();
-        analysis.describe(side == Side::First, packet, segment, &mut row);
-        row
     }
 
     /// Takes what a SYN or SYN-ACK tells: the client, options, and the halves of the round trip.
     fn handshake(&mut self, side: Side, packet: &Packet<'_>, segment: &Segment<'_>) {
         let is_syn_ack = segment.has(flags::ACK);
-        self.setup.syn(moment(packet), is_syn_ack);
-        if !self.roles_are_certain {
+        let packet_bytes = u32::from(segment.header_bytes).saturating_add(IP_BYTES);
+        self.setup.syn(moment(packet), is_syn_ack, packet_bytes);
+        if !self.roles.are_certain {
             let client = if is_syn_ack { side.other() } else { side };
             self.take_roles(client);
         }
-        self.roles_are_certain = true;
+        self.roles.are_certain = true;
         let (sender, _) = self.halves(side);
         sender.begin(segment.seq);
         sender.handshake(segment);
-        let slot = if is_syn_ack {
-            &mut self.syn_ack_ns
-        } else {
-            &mut self.syn_ns
-        };
-        *slot = Some(packet.time_ns);
         let (client, server) = (self.client_half(), self.server_half());
         // The SYN had data (RFC 1644, RFC 7413): what comes behind leaves room for these options.
         let is_of_data = is_syn_ack && client.next > 1;

@@ -7,7 +7,6 @@ use trace_model::{flags, AnomalyKind, Mark, Packet, Segment};
 
 use super::Flow;
 use crate::tables::Tables;
-use crate::waits::{Moment, Waits};
 
 /// Where the latest messages of both directions began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +43,7 @@ impl Flow {
             .saturating_add(i64::from(segment.has(flags::SYN)))
             .saturating_sub(1);
         if segment.payload_bytes > 0 && !segment.has(flags::RST) {
-            self.cut.note(packet.frame, segment);
+            self.properties.cut.note(packet.frame, segment);
             let piece = Piece {
                 offset: payload_start,
                 length: segment.payload_bytes,
@@ -74,9 +73,9 @@ impl Flow {
         work: impl FnOnce(&mut Reassembler, &mut dyn FnMut(Delivery<'_>)),
     ) {
         let direction = self.direction_of(side);
-        let opened_before = Opened::of(self.http.as_deref());
+        let opened_before = Opened::of(self.carried.http.as_deref());
         let looks_at_bodies = tables.exchanges.is_some();
-        let connection = self.http.take();
+        let connection = self.carried.http.take();
         let mut connection = connection.unwrap_or_else(|| self.new_connection(looks_at_bodies));
         let output = &mut tables.http_output;
         let (sender, _) = self.halves(side);
@@ -104,7 +103,7 @@ impl Flow {
             tables.anomaly(
                 AnomalyKind::OverlappingDataDiffers,
                 Some(mark.frame),
-                self.number,
+                self.id.number,
                 detail,
             );
         }
@@ -114,11 +113,11 @@ impl Flow {
             tables.anomaly(
                 AnomalyKind::CaptureGap,
                 Some(mark.frame),
-                self.number,
+                self.id.number,
                 detail,
             );
         }
-        self.after_delivery(connection, opened_before, (direction, mark), tables);
+        self.after_delivery(connection, opened_before, tables);
     }
 
     fn new_connection(&self, looks_at_bodies: bool) -> Box<Connection> {
@@ -140,97 +139,38 @@ impl Flow {
         &mut self,
         connection: Box<Connection>,
         opened_before: Opened,
-        (direction, mark): (Direction, Mark),
         tables: &mut Tables,
     ) {
-        self.is_http |= connection.is_http();
-        // What a request waited for shows before its head is complete.
-        if !self.is_http && !connection.has_begun_request() {
-            self.waits = None;
-        } else if self.waits.is_none() {
-            self.begin_waits(direction, mark);
-        }
+        self.carried.is_http |= connection.is_http();
         let opened = Opened::of(Some(&connection));
         let both_opaque = connection.is_opaque(Direction::ClientToServer)
             && connection.is_opaque(Direction::ServerToClient);
-        self.note_openings(opened_before, opened, &connection);
+        self.note_openings(opened_before, opened);
         if both_opaque {
-            self.is_opaque = true;
-            if let Some(pauses) = self.request_pauses.as_mut() {
-                pauses.release();
-            }
+            self.carried.is_opaque = true;
+            self.messages = None;
+            self.record = None;
             for half in [&mut self.first, &mut self.second] {
                 half.reassembler = Reassembler::default();
                 half.early = None;
                 half.into_closed_window = None;
             }
         } else {
-            self.http = Some(connection);
+            self.carried.http = Some(connection);
         }
         self.collect(tables);
     }
 
-    /// From the segment on in which the first message begins.
-    fn begin_waits(&mut self, direction: Direction, mark: Mark) {
-        let at = Moment {
-            time_ns: mark.time_ns,
-            frame: mark.frame,
-        };
-        let is_request = direction == Direction::ClientToServer;
-        let mut waits = Waits::new(at, is_request);
-        if is_request && self.segment_size.client_had_more() {
-            waits.request_goes_on();
-        }
-        if is_request {
-            let bytes = self.client_half().next.saturating_sub(1);
-            waits.had_asked(at, u32::try_from(bytes).unwrap_or(0), self.sharing().ahead);
-        }
-        let path = self.waits_path();
-        for (by_client, half, data) in [
-            (true, self.client_half(), self.server_half()),
-            (false, self.server_half(), self.client_half()),
-        ] {
-            waits.offered_in_syn(half.syn_window);
-            let has_acked = data.acked > 0 || half.last_window_bytes > 0;
-            // A SYN acknowledges nothing, but an answer to what it brought (RFC 1644, RFC 7413) is sent into the
-            // window that it tells.
-            let window = if has_acked {
-                half.last_window_bytes
-            } else {
-                u32::from(half.last_window)
-            };
-            if half.counts.packets > 0 && (has_acked || half.has_syn) {
-                waits.acknowledged(by_client, at, data.acked, window, path);
-            }
-        }
-        if let Some(answer) = self.setup.answer() {
-            waits.shook_hands(answer, path);
-        }
-        if let Some(first_data) = self.setup.first_data() {
-            waits.asked_after(first_data, path);
-        }
-        self.waits = Some(Box::new(waits));
-    }
-
-    /// Tells the trackers of pauses which messages began in the segment just seen.
-    fn note_openings(&mut self, before: Opened, after: Opened, connection: &Connection) {
+    /// Tells the trackers which messages began in the segment just seen.
+    fn note_openings(&mut self, before: Opened, after: Opened) {
+        let is_http = self.carried.is_http;
+        let messages = self.messages();
         if let Some(start) = after.request.filter(|_| after.request != before.request) {
-            if let Some(pauses) = self.request_pauses.as_mut() {
-                pauses.message_opens(start);
-            }
-            if let Some(waits) = self.waits.as_mut() {
-                waits.request_opens();
-            }
+            messages.requests.message_opens(start);
         }
-        if let Some(start) = after
-            .response
-            .filter(|_| self.is_http && after.response != before.response)
-        {
-            self.followed().pauses.message_opens(start);
-            if let Some(waits) = self.waits.as_mut() {
-                let asked_ns = connection.response_was_asked().map(|mark| mark.time_ns);
-                waits.response_opens(start, asked_ns);
-            }
+        let response = after.response.filter(|_| is_http);
+        if let Some(start) = response.filter(|_| after.response != before.response) {
+            messages.responses.message_opens(start);
         }
     }
 }

@@ -1,14 +1,19 @@
-//! Properties of the capture of a flow that spoil what ACKs tell.
+//! Properties of the capture of a flow that spoil what it tells.
 
 use trace_model::{flags, Segment};
 
+use super::copies::Copies;
 use super::Flow;
 use crate::local_acks::LocalAcks;
 use crate::pure_acks::{Ack, PureAcks};
-use tcptrace_tcp::Side;
+use tcptrace_tcp::{Cut, Side};
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Properties {
+    /// Packets of it that were captured more than once.
+    pub copies: Copies,
+    /// Payload that was not captured of segments that were.
+    pub cut: Cut,
     of_client_data: PureAcks,
     of_server_data: PureAcks,
     local_acks: LocalAcks,
@@ -23,7 +28,7 @@ impl Flow {
         segment: &Segment<'_>,
         (start, ack): (i64, Option<i64>),
     ) {
-        let is_client = side == self.client;
+        let is_client = side == self.client();
         let full = self.segment_size.full();
         let properties = &mut self.properties;
         let (own, peers) = if is_client {
@@ -65,7 +70,10 @@ impl Flow {
     #[must_use]
     pub fn lacks_pure_acks(&self) -> (bool, bool) {
         let of = &self.properties;
-        let rtt_ns = self.initial_rtt_ns.filter(|_| !self.setup.was_resent());
+        let rtt_ns = self
+            .setup
+            .initial_rtt_ns
+            .filter(|_| !self.setup.was_resent());
         let of_client = of.of_server_data.are_missing(rtt_ns);
         (of_client, of.of_client_data.are_missing(rtt_ns))
     }

@@ -1,36 +1,50 @@
 //! What a flow tells the core of each segment, and what it is told of its transactions.
 
-use tcptrace_attribution::{AckEvent, Connection, DataEvent, Extent, Facts, Handshake, Moment};
+use std::collections::VecDeque;
+
+use tcptrace_attribution::{
+    AckEvent, Connection, DataEvent, Ended, Extent, Facts, Moment, Profile, Unfinished, Wait,
+};
+use tcptrace_path::Acknowledged;
 use tcptrace_tcp::{Class, Side};
-use trace_model::rows::{TransactionRow, WaitRow};
+use trace_model::rows::{Cause, Direction, Framing, TransactionRow, WaitRow};
 use trace_model::{flags, Packet, Segment};
 
-use super::unacknowledged::Waiting;
+use super::closing::Close;
+use super::unacknowledged::{Waiting, Whole};
 use super::Flow;
-use crate::host_pairs::IP_BYTES;
+use crate::asked::{Asked, Explained};
+use crate::host_pairs::{packet_bytes, PairView, IP_BYTES};
 use crate::recoveries::Span;
 use crate::tables::Tables;
 
-/// A lone segment that is acknowledged later may have met the timer of delayed acknowledgments.
-const PROMPT_NS: i64 = 8_000_000;
+/// Segments of which is remembered what the link had carried by their end.
+const SENT_MAX: usize = 1024;
 
-/// The newest acknowledgment of something new.
-#[derive(Clone, Copy, Debug, Default)]
-struct LastAck {
-    time_ns: i64,
-    /// When the last segment that it acknowledged had passed.
-    sent_ns: i64,
+/// A segment that was not sent before, and where it ends in its stream.
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    end: i64,
+    packet: Acknowledged,
+}
+
+/// What a side has sent, and how far.
+#[derive(Debug, Default)]
+struct SentBefore {
+    outstanding: VecDeque<Sent>,
+    highest: i64,
 }
 
 /// The record of a flow's segments.
 #[derive(Debug, Default)]
 pub struct Record {
     connection: Connection,
-    /// Bytes of the handshake's packets, and of those without payload since.
-    probe_bytes: u32,
+    /// What all connections between its hosts have shown of their path.
+    pub pair: PairView,
+    /// Bytes of packets without payload since the handshake.
     header_bytes: u32,
     /// Of the first side's data, and of the other's.
-    last_acks: [LastAck; 2],
+    sent: [SentBefore; 2],
 }
 
 impl Record {
@@ -39,20 +53,62 @@ impl Record {
         self.connection.held_bytes() as u64
     }
 
-    fn last_ack(&mut self, side: Side) -> &mut LastAck {
-        let [first, second] = &mut self.last_acks;
+    /// Gives back what is held of messages that are not complete.
+    pub fn give_up(&mut self) {
+        self.connection.give_up();
+    }
+
+    fn sent(&mut self, side: Side) -> &mut SentBefore {
+        let [first, second] = &mut self.sent;
         match side {
             Side::First => first,
             Side::Second => second,
         }
     }
+
+    /// What is sent again tells by its acknowledgment nothing of when it was there (Karn's algorithm, RFC 6298, 3).
+    fn on_sent(&mut self, side: Side, sent: Sent) {
+        let before = self.sent(side);
+        if sent.end <= before.highest || before.outstanding.len() >= SENT_MAX {
+            before.outstanding.clear();
+        } else {
+            before.highest = sent.end;
+            before.outstanding.push_back(sent);
+        }
+    }
 }
 
 impl Flow {
-    /// From now on segments are recorded, if the flow is not over.
-    pub fn begin_record(&mut self) {
-        if !self.is_over() {
-            self.record.get_or_insert_default();
+    /// From now on segments are recorded, if the flow is not over: of a SYN that nobody has answered there may be very
+    /// many.
+    pub fn begin_record(&mut self, segment: &Segment<'_>) {
+        let is_bare_syn = segment.has(flags::SYN) && !segment.has(flags::ACK);
+        if !is_bare_syn && !self.is_over() && !self.carried.is_opaque {
+            let syn = self.answered_syn();
+            let client = self.client();
+            let record = self.record.get_or_insert_with(Box::default);
+            if let Some(syn) = syn.filter(|_| segment.has(flags::SYN)) {
+                record.on_sent(client, syn);
+            }
+        }
+    }
+
+    /// The client's SYN, which a SYN-ACK answers, if it was sent once.
+    fn answered_syn(&self) -> Option<Sent> {
+        let begun = self.setup.handshake().begun;
+        let begun = begun.filter(|_| !self.setup.was_resent())?;
+        let packet = Acknowledged {
+            time_ns: begun.time_ns,
+            bytes: self.setup.packet_bytes(),
+            carried: 0,
+        };
+        Some(Sent { end: 1, packet })
+    }
+
+    /// Takes what all connections between its hosts have shown of their path.
+    pub fn see_pair(&mut self, pair: PairView) {
+        if let Some(record) = self.record.as_mut() {
+            record.pair = pair;
         }
     }
 
@@ -69,15 +125,25 @@ impl Flow {
             .segment_size
             .full_behind(segment.header_bytes, segment.payload_bytes);
         let missing_before = self.half(side).missing_before;
-        let link = self.pair.link;
         let is_second = side == Side::Second;
-        let Some(record) = self.record.as_mut().filter(|_| !self.is_opaque) else {
+        // What is sent again behind a FIN shows what was not delivered.
+        let is_wanted = !self.carried.is_opaque || !self.unacknowledged.is_empty();
+        let Some(record) = self.record.as_mut().filter(|_| is_wanted) else {
             return;
         };
-        let headers = u32::from(segment.header_bytes).saturating_add(IP_BYTES);
-        let packet_bytes = segment.payload_bytes.saturating_add(headers);
-        if segment.has(flags::SYN) {
-            record.probe_bytes = record.probe_bytes.max(headers);
+        let link = record.pair.link;
+        let packet_bytes = packet_bytes(segment);
+        let headers = packet_bytes.saturating_sub(segment.payload_bytes);
+        let has_syn = segment.has(flags::SYN);
+        if has_syn || segment.payload_bytes > 0 {
+            let first = start.saturating_add(i64::from(has_syn));
+            let packet = Acknowledged {
+                time_ns: packet.time_ns,
+                bytes: packet_bytes,
+                carried: link.carried,
+            };
+            let end = first.saturating_add(i64::from(segment.payload_bytes));
+            record.on_sent(side, Sent { end, packet });
         }
         if segment.payload_bytes > 0 {
             record.header_bytes = headers;
@@ -96,13 +162,15 @@ impl Flow {
                 packet_bytes,
                 link_before_ns: link.before_ns,
                 link_busy_since_ns: link.busy_since_ns,
+                link_queue_ns: link.queued_ns,
                 missing_before,
                 has_fin: segment.has(flags::FIN),
                 is_probe: class.is_window_probe || class.is_keep_alive,
             };
             record.connection.on_data(is_second, data);
         }
-        if let Some(ack) = ack {
+        // The window of a RST means nothing (RFC 9293, section 3.10.7.4).
+        if let Some(ack) = ack.filter(|_| !segment.has(flags::RST)) {
             let mut blocks = segment.options.sack.as_slice().iter();
             let ack = AckEvent {
                 time_ns: packet.time_ns,
@@ -117,73 +185,72 @@ impl Flow {
         }
     }
 
-    /// The distance of an acknowledgment from the one before it, and the bytes of the packets that it covers, if all of
-    /// these followed each other on the bottleneck.
-    pub fn ack_pair(
-        &mut self,
-        side: Side,
-        packet: &Packet<'_>,
-        segment: &Segment<'_>,
-    ) -> Option<(i64, u32)> {
+    /// The segment that passed last is asked for.
+    pub(super) fn ask(&mut self, side: Side, frame: u64, asked: &mut Asked) {
+        asked.flow = Some(self.id.number);
+        if let Some(record) = self.record.as_mut() {
+            record.connection.ask(side == Side::Second, frame);
+        }
+    }
+
+    /// The newest segment that an acknowledgment of `side` covers, if it covers it exactly.
+    pub fn newly_acked(&mut self, side: Side, segment: &Segment<'_>) -> Option<Acknowledged> {
         if !segment.has(flags::ACK) {
             return None;
         }
-        let (_, peer) = self.halves(side);
-        let ack = peer.offset_of_ack(segment.ack);
-        if ack <= peer.acked || ack > peer.next {
-            return None;
-        }
-        let (mut count, mut end, mut latest_ns, mut first_ns) = (0_u32, 0, 0, i64::MAX);
-        for it in peer.outstanding.iter().take_while(|it| it.end <= ack) {
-            count = count.saturating_add(1);
-            end = it.end;
-            latest_ns = it.time_ns;
-            first_ns = first_ns.min(it.time_ns);
-        }
-        let next = peer.outstanding.iter().find(|it| it.end > ack);
-        let next_ns = next.map(|next| next.time_ns);
-        let (acked, rtt_ns) = (peer.acked, peer.path_rtt_ns);
+        let ack = self.half(side.other()).known_offset_of_ack(segment.ack)?;
         let record = self.record.as_mut()?;
-        let headers = record.header_bytes;
-        let this = LastAck {
-            time_ns: packet.time_ns,
-            sent_ns: latest_ns,
-        };
-        let before = std::mem::replace(record.last_ack(side.other()), this);
-        let is_pure = segment.payload_bytes == 0 && segment.options.sack.as_slice().is_empty();
-        if before.time_ns == 0 || end != ack || !is_pure || acked <= 1 {
-            return None;
+        let mut newest = None;
+        let sent = &mut record.sent(side.other()).outstanding;
+        while let Some(it) = sent.front().filter(|it| it.end <= ack) {
+            newest = (it.end == ack).then_some(it.packet);
+            sent.pop_front();
         }
-        let bytes = u32::try_from(ack.saturating_sub(acked)).ok()?;
-        let bytes = bytes.saturating_add(count.saturating_mul(headers));
-        let gap_ns = packet.time_ns.saturating_sub(before.time_ns);
-        let apart_ns = latest_ns.saturating_sub(before.sent_ns);
-        // The segment behind it was on its way as well: on a fast link that would have been acknowledged with it.
-        let has_next = next_ns.is_some_and(|next_ns| next_ns <= before.time_ns);
-        let is_prompt = count >= 2 || gap_ns < PROMPT_NS || has_next;
-        if latest_ns <= before.time_ns && apart_ns <= gap_ns / 2 && is_prompt {
-            return Some((gap_ns, bytes));
+        newest
+    }
+
+    /// Gives the record back, and keeps what it has shown.
+    pub(super) fn end_record(&mut self) {
+        if let Some(record) = self.record.take() {
+            let connection = &record.connection;
+            self.profiles = Some(Box::new([
+                connection.profile(false),
+                connection.profile(true),
+            ]));
         }
-        // Two segments that left at once onto an idle path are acknowledged at once.
-        let is_burst = count >= 2 && first_ns >= before.time_ns && latest_ns == first_ns;
-        let rtt_ns = rtt_ns.filter(|_| is_burst)?;
-        let link_ns = packet
-            .time_ns
-            .saturating_sub(first_ns)
-            .saturating_sub(rtt_ns);
-        Some((link_ns, bytes.saturating_sub(headers)))
+    }
+
+    /// What the record has shown of a direction, after it was given back.
+    pub fn profile(&self, direction: Direction) -> Option<&Profile> {
+        let [first, second] = self.profiles.as_deref()?;
+        let is_first = (direction == Direction::ClientToServer) == (self.client() == Side::First);
+        if is_first { first } else { second }.as_ref()
     }
 
     /// Writes a transaction and its waits, as the core explains them.
-    pub(super) fn write_explained(&mut self, transaction: Waiting, tables: &mut Tables) {
+    pub(super) fn write(&mut self, transaction: Waiting, tables: &mut Tables) {
         let Waiting {
             mut row,
+            whole,
             request,
             response,
         } = transaction;
-        let facts = self.facts(&row, request, response);
+        let mut facts = self.facts(&row, request, response);
+        facts.unfinished = self.unfinished(&row, whole, &facts, tables.last_ns);
         if let Some(record) = self.record.as_mut() {
             let explained = record.connection.explain(&facts);
+            if let Some(mut segment) = record.connection.take_asked() {
+                let start = message_of(segment.direction, &facts).map_or(0, |it| it.start);
+                let offset = segment.data.start.saturating_sub(start);
+                if offset == 0 {
+                    segment.bind_opening(&explained.waits);
+                }
+                tables.asked.explained = Some(Explained {
+                    transaction: row.index,
+                    offset,
+                    segment,
+                });
+            }
             row.start_time = explained.start.time_ns;
             row.end_time = explained.end.time_ns;
             for wait in &explained.waits {
@@ -196,33 +263,33 @@ impl Flow {
                     first_frame: wait.start.frame,
                     last_frame: wait.end.frame,
                     confidence: wait.confidence,
+                    ..bound_columns(wait, &facts)
                 });
             }
         }
+        row.acked_after = row
+            .last_ack_time
+            .map(|acked| acked.saturating_sub(row.end_time).max(0));
         tables.transactions.push(&row);
     }
 
     /// What is known of a transaction that is over.
     fn facts(&self, row: &TransactionRow, request: Option<Span>, response: Option<Span>) -> Facts {
-        let path = self.quickest_path();
-        let [first_ns, second_ns] = self.pair.round_trips_ns;
-        let by_role = |pair: [_; 2]| match (self.client, pair) {
-            (Side::First, pair) => pair,
-            (Side::Second, [first, second]) => [second, first],
+        let client = self.client();
+        let pair = self.pair();
+        let round_trips = pair.round_trips.map(Option::unwrap_or_default);
+        let [to_client, to_server] = by_role(client, round_trips);
+        let longer = if to_server.time_ns < to_client.time_ns {
+            to_client
+        } else {
+            to_server
         };
-        let (client_ns, server_ns) = match self.client {
-            Side::First => (first_ns, second_ns),
-            Side::Second => (second_ns, first_ns),
-        };
-        let least = |one: Option<i64>, other: Option<i64>| one.into_iter().chain(other).min();
-        let handshake = Handshake {
-            begun: self.setup.begun().map(of_core),
-            resent: self.setup.resent().map(of_core),
-            done: self.setup.done_at().map(of_core),
-        };
+        // Whose ACKs are of something nearer is as far as its handshake tells.
+        let to_server_ns = self.round_trip_behind_local_acks_ns();
+        let (lacks_clients_acks, lacks_servers_acks) = self.lacks_pure_acks();
         let record = self.record.as_deref();
         Facts {
-            client_is_second: self.client == Side::Second,
+            client_is_second: client == Side::Second,
             request: extent(
                 (row.request_time, row.request_frame),
                 (row.request_last_time, row.request_last_frame),
@@ -233,14 +300,95 @@ impl Flow {
                 (row.response_last_time, row.response_last_frame),
                 response,
             ),
-            handshake: (row.index == 0).then_some(handshake),
-            to_server_ns: least(path.to_server_ns, server_ns).unwrap_or(0),
-            to_client_ns: least(path.to_client_ns, client_ns).unwrap_or(0),
-            links: by_role(self.pair.links),
-            links_by_acks: by_role(self.pair.links_by_acks),
+            handshake: (row.index == 0).then(|| self.setup.handshake()),
+            to_server_ns: to_server_ns.unwrap_or(to_server.time_ns),
+            to_client_ns: to_client.time_ns,
+            links: by_role(client, pair.links),
+            links_by_acks: by_role(client, pair.links_by_acks),
+            is_one_host: pair.is_one_host,
+            is_one_sided: self.first.counts.packets == 0 || self.second.counts.packets == 0,
+            lacks_acks: [lacks_servers_acks, lacks_clients_acks],
             header_bytes: record.map_or(IP_BYTES, |it| it.header_bytes),
-            probe_bytes: record.map_or(IP_BYTES, |it| it.probe_bytes),
+            probe_bytes: longer.bytes,
+            unfinished: None,
         }
+    }
+
+    /// A transaction whose client has not got all of the response, if the connection or the capture is over.
+    fn unfinished(
+        &self,
+        row: &TransactionRow,
+        whole: Whole,
+        facts: &Facts,
+        last_ns: i64,
+    ) -> Option<Unfinished> {
+        let is_had = whole.response && row.last_ack_time.is_some();
+        let is_over = self.server_half().has_ended;
+        if is_had || !is_over || row.response_framing == Some(Framing::Tunnel) {
+            return None;
+        }
+        let moment = |close: Close| Moment {
+            time_ns: close.mark.time_ns,
+            frame: close.mark.frame,
+        };
+        // A FIN that comes with the request only says that there are no more.
+        let round_trip_ns = facts.to_server_ns.saturating_add(facts.to_client_ns);
+        let asked_ns = facts.request.map_or(i64::MIN, |it| it.last.time_ns);
+        let gives_up = |close: &Close| {
+            close.is_reset || close.mark.time_ns > asked_ns.saturating_add(round_trip_ns)
+        };
+        let given_up = [self.closing.client.filter(gives_up), self.closing.reset];
+        let given_up = given_up.into_iter().flatten().map(moment);
+        let content_type = row.content_type.as_deref().unwrap_or_default();
+        Some(Unfinished {
+            request_is_whole: whole.request,
+            response_is_whole: whole.response,
+            has_interim: row.interim_responses > 0,
+            is_event_stream: content_type.starts_with("text/event-stream"),
+            ended: Ended {
+                by_server: self.closing.server.map(moment),
+                given_up: given_up.reduce(Moment::earlier),
+                capture_ns: last_ns.max(self.end_ns),
+            },
+        })
+    }
+}
+
+/// The client's of what both sides have, and the server's.
+fn by_role<T>(client: Side, [first, second]: [T; 2]) -> [T; 2] {
+    match client {
+        Side::First => [first, second],
+        Side::Second => [second, first],
+    }
+}
+
+/// The transaction's message of a direction.
+fn message_of(direction: Direction, facts: &Facts) -> Option<Extent> {
+    match direction {
+        Direction::ClientToServer => facts.request,
+        Direction::ServerToClient => facts.response,
+    }
+}
+
+/// What bound the segment that ended a wait; the other columns are not set.
+fn bound_columns(wait: &Wait, facts: &Facts) -> WaitRow {
+    let is_observed = wait.cause != Cause::Unobserved;
+    let Some(bound) = wait.bound.filter(|_| is_observed) else {
+        return WaitRow::default();
+    };
+    let message = message_of(bound.direction, facts);
+    let start = message.map_or(bound.start, |it| it.start);
+    let bytes_of = |start: i64, end: i64| u32::try_from(end.saturating_sub(start)).ok();
+    WaitRow {
+        direction: Some(bound.direction),
+        constraint: Some(bound.constraint),
+        released_by: bound.released_by,
+        offset: u64::try_from(bound.start.saturating_sub(start)).ok(),
+        bytes: bytes_of(bound.start, bound.end),
+        behind_frame: bound.behind.map(|it| it.frame),
+        behind_offset: bound.behind.map(|it| it.start.saturating_sub(start)),
+        behind_bytes: bound.behind.and_then(|it| bytes_of(it.start, it.end)),
+        ..WaitRow::default()
     }
 }
 
@@ -265,11 +413,4 @@ fn extent(
         start: span.start,
         end: span.end,
     })
-}
-
-fn of_core(moment: crate::waits::Moment) -> Moment {
-    Moment {
-        time_ns: moment.time_ns,
-        frame: moment.frame,
-    }
 }

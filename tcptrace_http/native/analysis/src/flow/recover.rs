@@ -2,14 +2,12 @@
 
 use tcptrace_http_messages::Message;
 use tcptrace_tcp::{Class, Side};
-use trace_model::rows::RecoveryKind;
 use trace_model::{flags, Packet, Segment};
 
 use super::asked_proxy::asks_proxy;
-use super::sent_before::sends_nothing_before;
 use super::Flow;
+use crate::host_pairs::packet_bytes;
 use crate::recoveries::{Heard, Known, Rows, Sent, Span};
-use crate::shared_windows::WrittenAt;
 use crate::tables::Tables;
 
 /// Data that follows other data sooner was not sent by a timer, however little the path takes.
@@ -19,7 +17,7 @@ const OVERTAKEN_MAX_NS: i64 = 3_000_000;
 
 impl Flow {
     /// Takes a segment that starts at offset `start`, acknowledges the other side up to `ack` and
-    /// announces `window` bytes. The kind of the recovery that it is part of, if it is of one.
+    /// announces `window` bytes. Whether it is part of a recovery.
     pub(super) fn recover(
         &mut self,
         side: Side,
@@ -28,18 +26,18 @@ impl Flow {
         place: (i64, Option<i64>, u32),
         class: &Class,
         tables: &mut Tables,
-    ) -> Option<RecoveryKind> {
+    ) -> bool {
         let is_late = self.number_packet(side, packet, segment);
         let queue_ns = self.note_lateness(side, packet, segment);
         let (start, ack, window) = place;
-        self.note_repeated_ack(side, packet, segment, place);
         let was_told = self.was_told_of(side, packet.time_ns, segment, start);
         let sender = self.half(side);
         let is_silent = sender.skipped_identifications > 0 && {
             let last_ns = sender.last_data.map_or(i64::MIN, |(_, time_ns)| time_ns);
             packet.time_ns.saturating_sub(last_ns) >= SILENCE_MIN_NS
         };
-        let is_dense = sender.skipped_identifications > 0 && !is_silent && self.host_step.is_none();
+        let is_dense =
+            sender.skipped_identifications > 0 && !is_silent && self.losses.host_step.is_none();
         let goes_on = class.is_new && class.gap_before_bytes == 0 && segment.payload_bytes > 0;
         if goes_on {
             let skipped = if is_silent {
@@ -47,7 +45,7 @@ impl Flow {
             } else {
                 0
             };
-            let rtt_ns = self.known_rtt_ns();
+            let rtt_ns = self.path_rtt_ns();
             let (sender, _) = self.halves(side);
             sender.numbering.goes_on(packet.time_ns, skipped, rtt_ns);
         }
@@ -73,18 +71,18 @@ impl Flow {
             || is_silent
             || !segment.options.sack.as_slice().is_empty();
         let mut kind = None;
-        if is_trouble || self.recoveries.is_some() {
+        if is_trouble || self.losses.recoveries.is_some() {
             let takes_numbers = segment.sequence_length() > 0 && !segment.has(flags::RST);
             let tells = takes_numbers || class.is_keep_alive;
             let told = (tells && !self.is_calm(side, packet.time_ns, segment, class))
                 .then(|| self.sent(side, packet, segment, start, class, is_late))
                 .filter(|sent| class.is_new || !self.half(side).is_copy(sent.end, packet.time_ns))
                 .map(|sent| {
-                    let late_ns = queue_ns.max(self.is_on_link_ns(side, segment));
+                    let late_ns = queue_ns.max(self.service_ns(side, packet_bytes(segment)));
                     (sent, self.known(side, packet.time_ns, start, late_ns))
                 });
             let heard = ack.map(|ack| self.heard(side, packet, segment, (ack, window), class));
-            let recoveries = self.recoveries.get_or_insert_default();
+            let recoveries = self.losses.recoveries.get_or_insert_default();
             let is_news = heard.is_some_and(|heard| recoveries.heard(side.other(), &heard));
             if let Some((sent, known)) = told {
                 kind = recoveries.sent(side, &sent, &known);
@@ -97,7 +95,7 @@ impl Flow {
                 self.write_recoveries(packet.time_ns, false, tables);
             }
         }
-        let passed_over = self.host_step.map(|step| step.passed_over);
+        let passed_over = self.losses.host_step.map(|step| step.passed_over);
         let acked = self.half(side.other()).acked.max(ack.unwrap_or(0));
         let (sender, _) = self.halves(side);
         sender.last_packet_ns = packet.time_ns;
@@ -111,39 +109,15 @@ impl Flow {
         if segment.payload_bytes > 0 {
             sender.host_passed_over = passed_over;
             sender.last_data = Some((packet.frame, packet.time_ns));
-            sender.missing_before = std::mem::take(&mut sender.skipped_identifications);
+            let skipped = std::mem::take(&mut sender.skipped_identifications);
+            sender.missing_before = skipped.max(u32::from(was_told));
             sender.own_skipped_identifications = 0;
         } else if !is_late && sends_nothing_before(segment, start, sender.next) {
             sender.host_passed_over = passed_over;
             sender.skipped_identifications = 0;
             sender.own_skipped_identifications = 0;
         }
-        kind.or_else(|| was_told.then_some(RecoveryKind::TailLoss))
-    }
-
-    /// The server says without need what its newest data has said: it got once more what that answers, which is not
-    /// acceptable any more (RFC 9293, section 3.10.7.4).
-    fn note_repeated_ack(
-        &mut self,
-        side: Side,
-        packet: &Packet<'_>,
-        segment: &Segment<'_>,
-        place: (i64, Option<i64>, u32),
-    ) {
-        let (start, ack, window) = place;
-        let is_control = segment.flags & (flags::SYN | flags::FIN | flags::RST) != 0;
-        let is_bare = segment.payload_bytes == 0 && !is_control;
-        let sender = self.half(side);
-        let repeats = start == sender.next
-            && window == sender.last_window_bytes
-            && ack == Some(self.half(side.other()).acked);
-        if side == self.client || !is_bare || !repeats {
-            return;
-        }
-        let path = self.waits_path();
-        if let Some(waits) = self.waits.as_mut() {
-            waits.server_repeats_ack(packet.time_ns, path);
-        }
+        kind.is_some()
     }
 
     /// Whether an ACK before told that data had been sent. A segment without data has the number of what its sender
@@ -172,6 +146,7 @@ impl Flow {
             && !segment.has(flags::SYN)
             && last_ns.is_some_and(|last_ns| time_ns.saturating_sub(last_ns) < SILENCE_MIN_NS)
             && self
+                .losses
                 .recoveries
                 .as_ref()
                 .is_none_or(|recoveries| !recoveries.goes_on(side))
@@ -180,15 +155,15 @@ impl Flow {
     /// Takes the number that its sender gave the packet. Whether it was sent before one that came by.
     #[inline]
     fn number_packet(&mut self, side: Side, packet: &Packet<'_>, segment: &Segment<'_>) -> bool {
-        if side == self.client && !self.is_of_proxy {
-            self.is_of_proxy = asks_proxy(segment.payload);
+        if side == self.client() && !self.losses.is_of_proxy {
+            self.losses.is_of_proxy = asks_proxy(segment.payload);
         }
-        let is_of_proxy = self.is_of_proxy;
         let segments = self.segment_size.wire_segments(segment.payload_bytes);
         let identification = packet.network.map_or(0, |network| network.identification);
-        let (host_step, sharing) = (self.host_step, *self.sharing());
-        let from_server = side != self.client;
-        let is_of_several = self.counter_is_of_several;
+        // A proxy asks others meanwhile.
+        let goes_elsewhere = self.losses.is_of_proxy && side != self.client();
+        let host_step = self.losses.host_step;
+        let is_of_several = self.losses.counter_is_of_several;
         let (sender, _) = self.halves(side);
         if is_of_several {
             sender.numbering.is_of_several_hosts();
@@ -203,20 +178,10 @@ impl Flow {
             .saturating_add(step.skipped);
         if let Some(host_step) = host_step {
             let before = *sender.host_passed_over.get_or_insert(host_step.passed_over);
-            sender.skipped_identifications = host_step
-                .passed_over
-                .saturating_sub(before)
-                .saturating_sub(sharing.missed_elsewhere);
-            let is_again = u32::from(sharing.is_again);
-            // All connections together tell which of them what is missing was of; and a proxy asks others meanwhile.
-            let goes_elsewhere = sharing.goes_elsewhere || is_of_proxy;
-            let is_whole = goes_elsewhere || sharing.written == Some(WrittenAt::OnTime);
-            sender.skipped_identifications = if is_whole && from_server {
+            sender.skipped_identifications = if goes_elsewhere {
                 0
-            } else if sharing.is_shared {
-                is_again
             } else {
-                sender.skipped_identifications.max(is_again)
+                host_step.passed_over.saturating_sub(before)
             };
             return host_step.is_late;
         }
@@ -224,25 +189,17 @@ impl Flow {
         step.is_late
     }
 
-    /// What the slowest link takes for data of the server, as far as that is known: on a slow one it comes as late
-    /// as a timer would have sent it.
-    #[inline]
-    fn is_on_link_ns(&self, side: Side, segment: &Segment<'_>) -> i64 {
-        let waits = self.waits.as_deref().filter(|_| side != self.client);
-        waits.map_or(0, |it| it.response_is_on_link_ns(segment.payload_bytes))
-    }
-
     /// How long the packet stood in a queue, by its sender's clock; 0 if that is not known.
     #[inline]
     fn note_lateness(&mut self, side: Side, packet: &Packet<'_>, segment: &Segment<'_>) -> i64 {
-        let from_server = side != self.client;
+        let from_server = side != self.client();
         let Some(stamps) = segment.options.timestamps else {
             return 0;
         };
         let (sender, _) = self.halves(side);
         let lateness = sender.clock.lateness_ns(packet.time_ns, stamps.value);
         if let Some(lateness) = lateness.filter(|_| from_server && segment.payload_bytes > 0) {
-            self.followed()
+            self.messages()
                 .queues
                 .data(packet.frame, packet.time_ns, lateness);
         }
@@ -259,9 +216,9 @@ impl Flow {
         is_late: bool,
     ) -> Sent {
         let sender = self.half(side);
-        let counts = sender.numbering.counts() || self.host_step.is_some();
+        let counts = sender.numbering.counts() || self.losses.host_step.is_some();
         let network = packet.network.filter(|_| counts);
-        let on_link_ns = self.is_on_link_ns(side, segment);
+        let on_link_ns = self.service_ns(side, packet_bytes(segment));
         Sent {
             frame: packet.frame,
             time_ns: packet.time_ns,
@@ -275,15 +232,9 @@ impl Flow {
             identification: network.map_or(0, |network| network.identification),
             skipped_identifications: sender.skipped_identifications,
             are_skipped_own: sender.skipped_identifications == sender.own_skipped_identifications,
-            is_numbered_by_host: self.host_step.is_some(),
-            was_missed: self.sharing().is_again,
+            is_numbered_by_host: self.losses.host_step.is_some(),
             is_late,
-            is_after_other: self.sharing().is_after_other,
-            passed_over: self.sharing().passed_over,
-            has_come_behind: self.sharing().has_come_behind,
-            unheard: self.sharing().unheard.filter(|_| side != self.client),
             on_link_ns,
-            service_ns: self.sharing().service_ns.unwrap_or(0),
         }
     }
 
@@ -291,7 +242,7 @@ impl Flow {
     /// It left so much sooner than nothing but the path would have it.
     fn known(&self, side: Side, time_ns: i64, start: i64, late_ns: i64) -> Known {
         let (sender, peer) = (self.half(side), self.half(side.other()));
-        let to_sender = self.known_way_ns(side);
+        let to_sender = self.least_way_ns(side);
         let asked = |then: i64| then.saturating_add(to_sender.unwrap_or(0));
         // What stood in a queue, or took its time on a slow link, was sent earlier.
         let since_heard = time_ns
@@ -318,7 +269,7 @@ impl Flow {
                 i64::MAX
             },
             duplicate_acks: peer.duplicate_acks_in_a_row,
-            rtt_ns: self.known_rtt_ns(),
+            rtt_ns: self.path_rtt_ns(),
             sender_path_ns: to_sender,
             segment_bytes: self.segment_size.full(),
             has_no_probes: sender.has_syn
@@ -348,27 +299,10 @@ impl Flow {
         }
     }
 
-    /// The client sent a duplicate ACK, maybe with a SACK that tells of what is out of order (RFC 2018).
-    pub(super) fn acknowledges_again(&mut self, time_ns: i64, segment: &Segment<'_>) {
-        let blocks = segment.options.sack.as_slice();
-        let has_sacks = blocks.iter().any(|(left, _)| left.is_after(segment.ack));
-        let path = self.waits_path();
-        if let Some(waits) = self.waits.as_mut() {
-            waits.acknowledged_again(time_ns, has_sacks, path);
-        }
-    }
-
-    /// ... of all that was sent: it has got something twice.
-    pub(super) fn acknowledges_all_again(&mut self) {
-        if let Some(waits) = self.waits.as_mut() {
-            waits.acknowledged_all_again();
-        }
-    }
-
     /// Data is sent again whose transaction may be complete, and waits for its last ACK.
     fn place_recovery(&mut self, side: Side) {
-        let is_client = side == self.client;
-        let Some(recoveries) = self.recoveries.as_mut() else {
+        let is_client = side == self.client();
+        let Some(recoveries) = self.losses.recoveries.as_mut() else {
             return;
         };
         if let Some(offset) = recoveries.unplaced(side) {
@@ -380,8 +314,8 @@ impl Flow {
 
     /// The transaction is complete: what was lost of it is known to be its own.
     pub(super) fn place_recoveries(&mut self, request: Option<Span>, response: Option<Span>) {
-        let client = self.client;
-        let Some(recoveries) = self.recoveries.as_mut() else {
+        let client = self.client();
+        let Some(recoveries) = self.losses.recoveries.as_mut() else {
             return;
         };
         for (side, span) in [(client, request), (client.other(), response)] {
@@ -392,12 +326,12 @@ impl Flow {
     }
 
     pub(super) fn write_recoveries(&mut self, now_ns: i64, all: bool, tables: &mut Tables) {
-        let rtt_ns = self.path_rtt_ns();
-        if let Some(recoveries) = self.recoveries.as_mut() {
+        let (client, rtt_ns) = (self.client(), self.path_rtt_ns());
+        if let Some(recoveries) = self.losses.recoveries.as_mut() {
             let mut to = Rows {
-                flow: self.number,
-                is_http: self.is_http,
-                client: self.client,
+                flow: self.id.number,
+                is_http: self.carried.is_http,
+                client,
                 rtt_ns,
                 rows: &mut tables.recoveries,
             };
@@ -414,4 +348,11 @@ pub(super) fn span_of(index: u32, message: Option<&Message>) -> Option<Span> {
         start: offset(message.start),
         end: offset(message.end),
     })
+}
+
+/// Whether the number of a segment tells that nothing has left that did not come by: a segment without data has that of
+/// what its sender will send next (RFC 9293, section 3.10.7.4). What is missing before it were ACKs.
+fn sends_nothing_before(segment: &Segment<'_>, start: i64, next: i64) -> bool {
+    let is_control = segment.flags & (flags::SYN | flags::FIN | flags::RST) != 0;
+    segment.payload_bytes == 0 && segment.has(flags::ACK) && !is_control && start == next
 }

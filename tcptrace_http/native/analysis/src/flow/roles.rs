@@ -1,12 +1,46 @@
 //! Which side of a connection is the client.
 
 use tcptrace_tcp::{starts_like_http, Side, Spoken};
+use trace_model::{flags, Segment};
 
 use super::Flow;
-use crate::flights::FlightTracker;
-use crate::pauses::PauseTracker;
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Roles {
+    client: Side,
+    /// A SYN told who the client is; else the first message may still tell.
+    pub(super) are_certain: bool,
+}
+
+impl Roles {
+    /// As the first segment of a flow tells.
+    pub(super) fn of_first(segment: &Segment<'_>) -> Self {
+        let is_syn = segment.has(flags::SYN);
+        let sender_is_client = if is_syn {
+            !segment.has(flags::ACK)
+        } else {
+            // Nothing better is known yet: servers listen on the lower port.
+            segment.source_port >= segment.destination_port
+        };
+        Roles {
+            client: if sender_is_client {
+                Side::First
+            } else {
+                Side::Second
+            },
+            are_certain: is_syn,
+        }
+    }
+}
 
 impl Flow {
+    /// Who is the client.
+    #[inline]
+    #[must_use]
+    pub fn client(&self) -> Side {
+        self.roles.client
+    }
+
     /// Learns who the client is from the first bytes of a message.
     pub(super) fn orient(&mut self, side: Side, payload: &[u8]) {
         let client = match starts_like_http(payload) {
@@ -15,19 +49,15 @@ impl Flow {
             None => return,
         };
         self.take_roles(client);
-        self.roles_are_certain = true;
+        self.roles.are_certain = true;
     }
 
     /// Makes `client` the client. What was inferred under the other assumption is dropped.
     pub(super) fn take_roles(&mut self, client: Side) {
-        if self.client != client {
-            self.client = client;
-            self.http = None;
-            self.waits = None;
-            self.request_pauses = None;
-            let followed = self.followed();
-            followed.pauses = PauseTracker::default();
-            followed.flights = FlightTracker::default();
+        if self.roles.client != client {
+            self.roles.client = client;
+            self.carried.http = None;
+            self.messages = None;
         }
     }
 }

@@ -37,7 +37,7 @@ impl Flow {
         tables: &mut Tables,
     ) {
         let path_rtt_ns = self.server_half().path_rtt_ns;
-        let queues = &mut self.followed().queues;
+        let queues = &mut self.messages().queues;
         if let Some(rtt_ns) = rtt_ns.filter(|_| acked.is_prompt()) {
             let delay_ns = rtt_ns.saturating_sub(path_rtt_ns.unwrap_or(rtt_ns));
             queues.acknowledged(acked.until, packet.frame, packet.time_ns, delay_ns);
@@ -47,8 +47,8 @@ impl Flow {
 
     /// No more ACKs are awaited.
     pub(super) fn tell_queues(&mut self, tables: &mut Tables) {
-        if let Some(followed) = self.followed.as_mut() {
-            followed.queues.tell_before(u64::MAX, &mut tables.queues);
+        if let Some(messages) = self.messages.as_mut() {
+            messages.queues.tell_before(u64::MAX, &mut tables.queues);
         }
     }
 }

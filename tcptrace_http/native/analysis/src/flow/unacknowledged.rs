@@ -12,9 +12,17 @@ use crate::recoveries::Span;
 /// Transactions whose last ACK is awaited; a client that acknowledges nothing must not cost memory.
 const UNACKNOWLEDGED_MAX: usize = 1024;
 
+/// Whether the messages of a transaction came to their end.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Whole {
+    pub(super) request: bool,
+    pub(super) response: bool,
+}
+
 #[derive(Debug)]
 pub(super) struct Waiting {
     pub(super) row: TransactionRow,
+    pub(super) whole: Whole,
     /// Where its messages lie in their streams.
     pub(super) request: Option<Span>,
     pub(super) response: Option<Span>,
@@ -42,13 +50,14 @@ impl Unacknowledged {
     /// Takes one more, and gives the oldest if there are too many.
     pub(super) fn push(
         &mut self,
-        row: TransactionRow,
+        (row, whole): (TransactionRow, Whole),
         request: Option<Span>,
         response: Option<Span>,
     ) -> Option<Waiting> {
         self.held_bytes = self.held_bytes.saturating_add(bytes_of(&row));
         self.queue.push_back(Waiting {
             row,
+            whole,
             request,
             response,
         });

@@ -1,37 +1,6 @@
-//! How a connection is used: what its requests asked for, what its responses allowed, how it was closed.
+//! How a connection is used: what its requests asked for, what its responses allowed.
 
 use tcptrace_http_messages::{Framing, Message, Transaction};
-use trace_model::Mark;
-
-/// A FIN or RST as it was seen.
-#[derive(Clone, Copy, Debug)]
-pub struct Close {
-    pub mark: Mark,
-    pub by_client: bool,
-    pub is_reset: bool,
-    /// Bytes of the client that the server had acknowledged by then, that segment included.
-    pub client_acked: u64,
-}
-
-/// The first of each that ended the flow.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Closing {
-    pub first: Option<Close>,
-    pub server: Option<Close>,
-    pub reset: Option<Close>,
-}
-
-impl Closing {
-    pub fn note(&mut self, close: Close) {
-        self.first.get_or_insert(close);
-        if !close.by_client {
-            self.server.get_or_insert(close);
-        }
-        if close.is_reset {
-            self.reset.get_or_insert(close);
-        }
-    }
-}
 
 /// A transaction whose client did not get all that it had asked for.
 #[derive(Clone, Debug)]

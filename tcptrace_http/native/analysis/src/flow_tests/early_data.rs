@@ -32,29 +32,6 @@ fn early_data_joins_the_repeated_syn_ack_that_comes_before_it() {
 }
 
 #[test]
-fn an_ack_before_the_syn_ack_tells_of_the_answer_behind_it() {
-    let (head, body) = RESPONSE.split_at(20);
-    for (next, was_lost) in [(43, true), (21, false), (1, false)] {
-        let mut script = accelerated();
-        script
-            .send(true, flags::SYN | flags::PSH, 0, 0, REQUEST)
-            .send(false, flags::ACK, next, 28, b"")
-            .send(false, flags::SYN | flags::ACK, 0, 28, head)
-            .send(true, flags::ACK, 28, 21, b"");
-        script.time_ns += 3_000_000_000;
-        let mut tables = script
-            .send(false, DATA, 21, 28, body)
-            .send(true, flags::ACK, 28, 43, b"")
-            .finish();
-        let waits = tables.waits.take().into_columns();
-        let rows = 0..numbers(&waits, "cause").len();
-        let causes: Vec<_> = rows.map(|row| text(&waits, "cause", row)).collect();
-        let has_tail = causes.iter().any(|cause| cause == "stall.tail_loss");
-        assert_eq!(has_tail, was_lost, "{next}: {causes:?}");
-    }
-}
-
-#[test]
 fn early_data_that_was_acknowledged_and_not_repeated_had_arrived() {
     let (head, body) = RESPONSE.split_at(20);
     for (repeated, last_frame) in [(20, 3), (30, 4)] {

@@ -92,7 +92,7 @@ fn the_first_messages_of_a_flow_joined_at_a_keep_alive_are_paired() {
 #[test]
 fn what_flows_hold_beyond_the_limit_is_handed_on_with_its_holes_and_reported() {
     let mut script = Script::new();
-    script.analyzer.tables.held.limit(4500);
+    script.analyzer.tables.held.limit(6000);
     script
         .handshake()
         .send(true, DATA, 1, 1, REQUEST)

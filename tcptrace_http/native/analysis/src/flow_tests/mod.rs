@@ -4,11 +4,10 @@ mod early_data;
 mod joined_late;
 mod repeats;
 mod resets;
-mod shares_late;
 
 use tcptrace_tcp::test_packets::{packet, segment};
 use trace_model::column::{Columns, Values};
-use trace_model::{flags, IpAddress, PacketSink, Segment, SeqNumber, TcpOptions};
+use trace_model::{flags, IpAddress, PacketSink, Segment, TcpOptions};
 
 use crate::{Analyzer, Options, Segments, Tables};
 

@@ -65,7 +65,7 @@ const SOURCES: [(&str, &[&str]); 5] = [
             "response_first_time",
             "response_last_time",
             "response_wire_bytes",
-            "last_ack_time",
+            "end_time",
             "content_type",
             "location",
         ],

@@ -2,9 +2,8 @@
 
 use tcptrace_tcp::{probe_after_ns, Class, DUPLICATE_ACKS, TIMED_OUT_MIN_NS};
 
-use crate::jitter::AT_ONCE_MAX_NS;
-use crate::shared_windows::Unheard;
-
+/// A busy host answers what it hears within this.
+pub(super) const AT_ONCE_MAX_NS: i64 = 10_000_000;
 /// Data that follows other data of the flow sooner than this, or than this part of the round trip, was
 /// not waited for: it is the pace of ACKs.
 pub(super) const SILENCE_MIN_NS: i64 = 5_000_000;
@@ -64,22 +63,9 @@ pub struct Sent {
     pub are_skipped_own: bool,
     /// Of all packets of its host, so that one of another connection may be among those.
     pub is_numbered_by_host: bool,
-    /// The numbers tell that it was sent before and missed, whatever else of its host was.
-    pub was_missed: bool,
     /// By its number it was sent before one that came by already.
     pub is_late: bool,
-    /// An ACK of another connection between these hosts came right before it left, and none of its own.
-    pub is_after_other: bool,
-    /// Next to it so many ACKs of other connections have passed over what it has on its way, the last of them right before.
-    pub passed_over: u32,
-    /// ... and an ACK that came when that of something behind this was due.
-    pub has_come_behind: bool,
-    /// What its sender had not heard when this left that is sent again; from all ACKs that went by before it can have
-    /// left, and the time that it may have stood in a queue.
-    pub unheard: Option<Unheard>,
-    /// What the slowest link takes for a full segment; 0 if that is not known.
-    pub service_ns: i64,
-    /// ... and for this very one.
+    /// What the slowest link takes for it; 0 if that is not known.
     pub on_link_ns: i64,
 }
 
@@ -201,7 +187,7 @@ impl Known {
         let are_few = sent.skipped_identifications <= LOST_AT_ONCE;
         let is_whole = sent.payload_bytes >= self.segment_bytes;
         let is_overrun = sent.are_skipped_own && is_whole && self.is_on_time_of_a_first_timer(sent);
-        (are_few || sent.was_missed || is_overrun) && self.is_sender_far()
+        (are_few || is_overrun) && self.is_sender_far()
     }
 
     /// Whether several packets are missing before `sent`, and its sender's numbers have passed over one more: `sent` had
@@ -283,11 +269,6 @@ mod tests {
                 ..known(50_000, 1)
             };
             let sent = Sent {
-                is_after_other: false,
-                passed_over: 0,
-                has_come_behind: false,
-                unheard: None,
-                service_ns: 0,
                 on_link_ns: 0,
                 frame: 1,
                 time_ns: waited_ms * 1_000_000,
@@ -302,7 +283,6 @@ mod tests {
                 skipped_identifications: 1,
                 are_skipped_own: true,
                 is_numbered_by_host: false,
-                was_missed: false,
                 is_late: false,
             };
             known.is_when_a_timer_runs_out(&sent)

@@ -5,7 +5,6 @@ use trace_model::rows::{RecoveryKind, SpuriousEvidence};
 
 use super::known::{Known, Sent};
 use super::tracker::Tracker;
-use crate::shared_windows::Unheard;
 
 const MS: i64 = 1_000_000;
 
@@ -26,9 +25,9 @@ fn known(next: i64, duplicate_acks: u32) -> Known {
     }
 }
 
-/// How a loss before the first data that came was told of, if that came long after it was asked for; an ACK of another
-/// connection let it go, or none did, and one what is sent again.
-fn told(is_after_other: bool, has_no_probes: bool) -> Option<RecoveryKind> {
+/// How a loss before the first data that came was told of, if that came long after it was asked for, and what is sent again
+/// right behind a duplicate ACK.
+fn told(has_no_probes: bool) -> Option<RecoveryKind> {
     let mut tracker = Tracker::default();
     let behind = Sent {
         time_ns: 500 * MS,
@@ -40,7 +39,6 @@ fn told(is_after_other: bool, has_no_probes: bool) -> Option<RecoveryKind> {
             gap_before_bytes: 1000,
             ..Class::default()
         },
-        is_after_other,
         ..Sent::default()
     };
     let before = Known {
@@ -56,22 +54,23 @@ fn told(is_after_other: bool, has_no_probes: bool) -> Option<RecoveryKind> {
             is_retransmission: true,
             ..Class::default()
         },
-        is_after_other: true,
-        unheard: Some(Unheard::default()),
         ..behind
     };
-    tracker.sent(&again, &known(2001, 1))
+    let heard = Known {
+        heard_before_ns: 0,
+        ..known(2001, 1)
+    };
+    tracker.sent(&again, &heard)
 }
 
 #[test]
-fn what_an_ack_of_another_connection_let_go_was_no_probe() {
-    assert_eq!(told(true, false), Some(RecoveryKind::FastRecovery));
-    assert_eq!(told(false, false), Some(RecoveryKind::TailLossProbe));
+fn new_data_after_a_silence_may_be_a_probe() {
+    assert_eq!(told(false), Some(RecoveryKind::TailLossProbe));
 }
 
 #[test]
 fn who_has_no_selective_acks_probes_with_nothing_new() {
-    assert_eq!(told(false, true), Some(RecoveryKind::FastRecovery));
+    assert_eq!(told(true), Some(RecoveryKind::FastRecovery));
 }
 
 #[test]

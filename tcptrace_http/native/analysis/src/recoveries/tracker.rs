@@ -106,10 +106,8 @@ impl Tracker {
             return Some(kind);
         }
         let gap = sent.class.gap_before_bytes;
-        // What an ACK of another connection lets go no timer has sent.
         let probes = !known.has_no_probes
             && known.duplicate_acks == 0
-            && !sent.is_after_other
             && self.sacked <= known.acked
             && self.holes.is_empty()
             && known.may_probe_with(sent);
@@ -150,7 +148,6 @@ impl Tracker {
             let told = Told {
                 waited_ns: known.waited_for_answer(sent),
                 duplicate_acks: known.duplicate_acks,
-                is_after_other: sent.is_after_other,
                 ..Told::default()
             };
             self.repair(sent, known, kind(sent, known, &told), None)
@@ -190,32 +187,23 @@ impl Tracker {
     /// Something is sent again, or late: it came by before, or fills a hole.
     fn resent(&mut self, sent: &Sent, known: &Known, hole: Option<Hole>) -> RecoveryKind {
         self.told = None;
-        let later = sent.unheard.map_or(0, |unheard| unheard.later_acks);
         let told = Told {
             waited_ns: known.waited(sent),
-            duplicate_acks: known
-                .duplicate_acks
-                .saturating_sub(self.answers)
-                .saturating_sub(later),
+            duplicate_acks: known.duplicate_acks.saturating_sub(self.answers),
             has_hole: hole.is_some() || self.sacked > sent.start,
             had_hole: hole.is_some_and(|it| it.was_there_when_left(sent, known))
                 || self.sacked > sent.start,
-            was_told: sent.has_come_behind
-                || known.original.is_some()
-                    && self
-                        .open
-                        .as_ref()
-                        .is_some_and(|open| open.told_behind(known)),
+            was_told: known.original.is_some()
+                && self
+                    .open
+                    .as_ref()
+                    .is_some_and(|open| open.told_behind(known)),
             has_sack: self.sacked > sent.start,
             reordered_ns: if self.sacked > sent.start {
                 known.may_be_reordered_ns(sent)
             } else {
                 0
             },
-            is_after_other: sent.is_after_other,
-            passed_over: sent.passed_over,
-            unheard: sent.unheard,
-            service_ns: sent.service_ns,
         };
         let told_by_probe = self.waited_for_probe(sent, known, hole);
         let open = self.open.as_ref();

@@ -1,0 +1,114 @@
+"""What may become findings, and what detectors are given of it: most flows of a capture have none.
+
+Detectors of flows judge the flows with rows in ``CANDIDATE_TABLES`` or with long waits.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = [
+    "CANDIDATE_TABLES",
+    "CANDIDATE_WAITS_NS",
+    "GATHERED_COLUMNS",
+    "HOP_COLUMNS",
+    "JUDGED_COLUMNS",
+    "LOSS_WAITS",
+    "OF_OBJECTS",
+]
+
+#: The tables whose rows may become findings; and those that are looked up for them.
+CANDIDATE_TABLES: Final = (
+    *("segmentation", "endings", "recoveries", "queues"),
+    *("bodies", "redirects", "expectations"),
+    "flaws",
+)
+#: Of these the detectors that look over several flows want all.
+LOSS_WAITS: Final = ("stall.retransmission_timeout", "stall.tail_loss", "stall.fast_recovery")
+#: Waits of a transaction and a cause that are candidates if they are so long together: less is no finding.
+CANDIDATE_WAITS_NS: Final = {
+    "server.think": 20_000_000,
+    "send_limited.receive_window": 20_000_000,
+    "send_limited.slow_start": 4_000_000,
+    "send_limited.send_buffer": 5_000_000,
+    "stall.nagle_delayed_ack": 2_000_000,
+    "stall.nagle_hold": 2_000_000,
+    "stall.delayed_ack_first_segment": 2_000_000,
+    "stall.cork_timeout": 2_000_000,
+    "stall.slow_start_restart": 4_000_000,
+    **dict.fromkeys(LOSS_WAITS, 0),
+    "send_limited.zero_window": 10_000_000,
+    **dict.fromkeys(("unfinished.unanswered", "unfinished.undelivered", "unfinished.stopped"), 1_000_000_000),
+}
+#: Candidates whose findings read no waits of their flows, and which most flows of a capture may have.
+OF_OBJECTS: Final = ("bodies", "redirects")
+#: The columns of the tables of facts that detectors of flows read of flows with candidates: most flows have none,
+#: and most columns are for people.
+JUDGED_COLUMNS: Final = {
+    "flows": frozenset(
+        {
+            *("flow", "client", "server", "server_port", "has_syn"),
+            *("client_window_scale", "server_window_scale"),
+            *("initial_rtt", "server_path_rtt", "client_path_rtt", "observation_point", "is_http"),
+            *("closed_by", "close_time", "close_frame"),
+        }
+    ),
+    "transactions": frozenset(
+        {
+            *("flow", "index", "method", "target", "status", "server_software", "expects_continue", "pipelined"),
+            *("request_frame", "request_last_frame", "response_first_frame", "interim_responses"),
+            *("request_time", "request_last_time", "response_first_time", "response_last_time"),
+            *("start_time", "end_time", "request_header_bytes", "request_body_bytes"),
+            *("response_header_bytes", "response_wire_bytes"),
+        }
+    ),
+    "profiles": frozenset(
+        {
+            *("flow", "direction", "mss", "round_trip", "acks", "stretch_acks", "retransmissions"),
+            *("first_flight_bytes", "first_flight_segments", "initial_window_bytes", "initial_window_segments"),
+            *("largest_window_bytes", "receive_window_max", "send_buffer_bytes", "restarts", "kept_windows"),
+            *("segment_max", "acked_segment_max"),
+        }
+    ),
+}
+#: The same of the detectors that look over several flows, which take them of all flows.
+GATHERED_COLUMNS: Final = {
+    "flows": frozenset(
+        {
+            *("flow", "client", "server", "server_port", "first_frame", "start", "end", "client_packets"),
+            *(
+                "server_packets",
+                "server_retransmissions",
+                "server_gap_bytes",
+                "has_syn",
+                "initial_rtt",
+                "closed_by",
+            ),
+            *("transactions", "first_request_time", "last_response_time", "request_persists", "response_persists"),
+            *("close_time", "close_frame", "largest_window_segments", "server_loss_time"),
+        }
+    ),
+    "transactions": frozenset(
+        {
+            *("flow", "index", "method", "target", "request_frame", "request_time"),
+            *("response_first_time", "response_last_time", "response_wire_bytes"),
+        }
+    ),
+    "profiles": frozenset(
+        {
+            *("flow", "direction", "mss", "round_trip", "largest_window_bytes"),
+            *("first_flight_bytes", "first_flight_segments", "initial_window_bytes", "initial_window_segments"),
+        }
+    ),
+}
+#: The columns of which hops are told, and their waits.
+HOP_COLUMNS: Final = {
+    "flows": frozenset({"flow", "client", "server", "server_port", "observation_point"}),
+    "transactions": frozenset(
+        {
+            *("flow", "index", "method", "target", "host", "request_body_bytes", "response_body_bytes"),
+            *("request_time", "request_last_time", "response_first_time", "response_last_time", "end_time"),
+            "body_digest",
+        }
+    ),
+}

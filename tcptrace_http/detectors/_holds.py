@@ -1,0 +1,159 @@
+"""Data that its sender held: the waits for what released it, and their place in the message.
+
+Each hold belongs to one detector alone, so no time is claimed twice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from tcptrace_http.detectors._recoveries import ms
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
+
+__all__ = ["DELAYED_ACK", "FROM_CLIENT", "HOLD", "LOST_MIN", "Held", "held_findings", "holds", "with_hosts"]
+
+FROM_CLIENT: Final = "client_to_server"
+DELAYED_ACK: Final = "stall.nagle_delayed_ack"
+HOLD: Final = "stall.nagle_hold"
+#: Less is not worth a finding: hosts lose as much by scheduling.
+LOST_MIN: Final = timedelta(milliseconds=2)
+#: A wait of this confidence is think time as well as a hold.
+DOUBTFUL: Final = 0.5
+_SEGMENT: Final = ("flow", "transaction", "last_frame")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Held:
+    """What a detector says of that which Nagle's algorithm held."""
+
+    detector: str
+    #: With places for the message and for the segment that was waited for.
+    what: str
+    remedy: str
+    #: By a pattern of the Server field the setting of that server.
+    remedies: Mapping[str, str] = field(default_factory=dict)
+    remedy_of_requests: str = ""
+
+
+def holds(tables: Mapping[str, pl.DataFrame], causes: tuple[str, ...], *, lost_min: timedelta) -> pl.LazyFrame:
+    """The waits of ``causes`` that lost at least ``lost_min``, with the columns of findings but for the texts.
+
+    ``first_frame`` is the segment that was waited for. ``who`` sent the held segment, ``receiver`` acknowledged,
+    ``what`` names the message and ``doubt`` says what else the wait may be.
+    """
+    import polars as pl
+
+    before = pl.col("first_frame").min().over(_SEGMENT)
+    return (
+        tables["waits"]
+        .lazy()
+        .with_columns(
+            pl.col("cause", "direction").cast(pl.String),
+            first_frame=pl.coalesce("behind_frame", before),
+            lost=pl.col("end") - pl.col("start"),
+        )
+        .filter(pl.col("cause").is_in(causes), pl.col("lost") >= lost_min)
+        .pipe(with_hosts)
+        .with_columns(
+            doubt=pl.when(pl.col("confidence") <= DOUBTFUL)
+            .then(pl.lit(" (or the congestion window was full, or the application wrote the data only then)"))
+            .otherwise(pl.lit("")),
+        )
+    )
+
+
+def with_hosts(rows: pl.LazyFrame) -> pl.LazyFrame:
+    """``rows`` that have ``direction``, with ``who`` sent, the ``receiver``, and ``what`` names the message."""
+    import polars as pl
+
+    is_request = pl.col("direction").cast(pl.String) == FROM_CLIENT
+    return rows.with_columns(
+        who=pl.when(is_request).then(pl.lit("client")).otherwise(pl.lit("server")),
+        receiver=pl.when(is_request).then(pl.lit("server")).otherwise(pl.lit("client")),
+        what=pl.when(is_request).then(pl.lit("request")).otherwise(pl.lit("response")),
+    )
+
+
+def held_findings(tables: Mapping[str, pl.DataFrame], held: Held, *, lost_min: timedelta) -> pl.LazyFrame:
+    """The findings of one detector of what Nagle's algorithm held."""
+    import polars as pl
+
+    waited_for = pl.when(pl.col("behind_frame").is_null()).then(
+        pl.format("unacknowledged data (frame {})", "first_frame")
+    )
+    short = pl.format("a short segment of {} bytes (frame {})", "behind_bytes", "behind_frame")
+    how = (
+        pl.when(pl.col("cause") == DELAYED_ACK)
+        .then(pl.format("whose ACK the {} delayed", "receiver"))
+        .otherwise(pl.lit("whose ACK took an ordinary round trip"))
+    )
+    specific = (
+        pl.when(pl.col("server_software").str.contains(pattern)).then(pl.lit(f"{text}. "))
+        for pattern, text in held.remedies.items()
+    )
+    return (
+        holds(tables, (DELAYED_ACK, HOLD), lost_min=lost_min)
+        .join(_transactions(tables), on=["flow", "transaction"], how="left", maintain_order="left")
+        .filter(_owner() == held.detector)
+        .with_columns(
+            summary=pl.format(
+                f"{held.what}, {{}}; {{}} bytes were held for {{}} ms{{}}",
+                "what",
+                waited_for.otherwise(short),
+                how,
+                "bytes",
+                ms("lost"),
+                "doubt",
+            ),
+            evidence=pl.format(
+                "frame {}; the ACK in frame {} released frame {} ({} bytes at offset {} of the {})",
+                "first_frame",
+                "released_by",
+                "last_frame",
+                "bytes",
+                "offset",
+                "what",
+            ),
+            remedy=pl.when(pl.col("who") == "client")
+            .then(pl.lit(held.remedy_of_requests))
+            .otherwise(pl.format("{}{}", pl.coalesce(*specific, pl.lit("")), pl.lit(held.remedy))),
+        )
+    )
+
+
+def _transactions(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
+    transactions = tables["transactions"].lazy()
+    sizes = ("response_header_bytes", "response_wire_bytes")
+    continued = ("expects_continue", "interim_responses")
+    return transactions.select("flow", *sizes, *continued, "server_software", transaction="index")
+
+
+def _owner() -> pl.Expr:
+    """The detector whose finding a hold is, by its place in the message; null for none."""
+    import polars as pl
+
+    is_response = pl.col("direction") != FROM_CLIENT
+    behind_end = pl.col("behind_offset") + pl.col("behind_bytes")
+    is_behind_opening = (pl.col("behind_offset") <= 0) & (behind_end > 0)
+    is_behind_head = is_behind_opening & (behind_end <= pl.col("response_header_bytes"))
+    is_last = pl.col("offset") + pl.col("bytes") >= pl.col("response_wire_bytes")
+    is_known = (pl.col("cause") == DELAYED_ACK) | pl.col("behind_frame").is_not_null()
+    # A body that waits for 100 (Continue) is expect-continue-wait's (RFC 9110, section 10.1.1).
+    awaits_continue = ~is_response & (pl.col("expects_continue") | (pl.col("interim_responses") > 0))
+    return (
+        pl.when(awaits_continue)
+        .then(None)
+        .when(is_response & (is_behind_head | (is_behind_opening & ~is_last)))
+        .then(pl.lit("short-initial-segment"))
+        .when(is_response & is_last & (pl.col("offset") > 0) & is_known)
+        .then(pl.lit("odd-short-final-segment"))
+        .when(pl.col("cause") == DELAYED_ACK)
+        .then(pl.lit("nagle-delayed-ack"))
+        .otherwise(pl.lit("nagle-hold"))
+    )

@@ -1,0 +1,48 @@
+"""Messages that waited again and again for one window or buffer, as the waits tell."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tcptrace_http.detectors._holds import with_hosts
+from tcptrace_http.detectors._recoveries import ms
+from tcptrace_http.detectors._wording import times
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import timedelta
+
+    import polars as pl
+
+__all__ = ["limited"]
+
+
+def limited(
+    tables: Mapping[str, pl.DataFrame], cause: str, *, room: pl.Expr, lost_min: timedelta, waits_min: int
+) -> pl.LazyFrame:
+    """One row per message with at least so many waits of this ``cause``, and the profile of its sender.
+
+    ``room`` names in the summary the window or buffer, by columns of ``with_hosts``; ``lost`` is the sum of waits.
+    """
+    import polars as pl
+
+    return (
+        tables["waits"]
+        .lazy()
+        .filter(pl.col("cause").cast(pl.String) == cause)
+        .group_by("flow", "transaction", "direction", maintain_order=True)
+        .agg(
+            pl.col("start", "first_frame").first(),
+            pl.col("last_frame").last(),
+            pl.col("confidence").mean(),
+            lost=(pl.col("end") - pl.col("start")).sum(),
+            waits=pl.len(),
+        )
+        .filter(pl.col("waits") >= waits_min, pl.col("lost") >= lost_min)
+        .join(tables["profiles"].lazy(), on=["flow", "direction"], how="left", maintain_order="left")
+        .pipe(with_hosts)
+        .with_columns(
+            cause=pl.lit(cause),
+            summary=pl.format("the {} waited {} for {}, {} ms in all", "what", times("waits"), room, ms("lost")),
+        )
+    )

@@ -1,0 +1,99 @@
+"""Connections that nobody answered.
+
+What it does
+------------
+Names the ports at which a SYN was sent again and no handshake followed: neither a SYN-ACK nor a RST, or a
+SYN-ACK that nobody acknowledged. Only ports of HTTP, as for ``refused-connection``.
+
+Why it is bad
+-------------
+Nothing tells the client that nobody is there: it tries for its connect timeout, or for two minutes where it
+has none (Linux: ``tcp_syn_retries`` 6), before it goes on to another address.
+
+Evidence
+--------
+The first SYN and the last one or SYN-ACK. Lost is the time between them, which is the least that the client
+waited; attempts at the same time count once.
+
+Fix
+---
+Let the firewall refuse what it does not let through (``REJECT --reject-with tcp-reset`` for ``DROP``); look for a
+full listen queue (``nstat`` ListenOverflows), a full table of connections (``nf_conntrack_max``), and a way back
+that differs (a SYN-ACK that is not acknowledged). Take addresses that are down out of DNS and upstreams, and give
+clients a connect timeout (nginx ``proxy_connect_timeout``).
+
+Reference
+---------
+RFC 6298, sections 2.1 and 5.7; RFC 9293, section 3.10.7; RFC 8305, section 5; tcp(7), tcp_syn_retries.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tcptrace_http.detectors._host_pairs import CONNECTIONS, ENDINGS, PAIR
+from tcptrace_http.detectors._recoveries import ms
+from tcptrace_http.detectors._wording import counted
+from tcptrace_http.detectors.refused_connection import HTTP_PORTS, PORTS_SHOWN
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
+
+__all__ = ["GATHERS", "NEEDS", "READS", "SCOPE", "find"]
+
+SCOPE: Final = "capture"
+READS: Final = ("endings",)
+NEEDS: Final = ("both_directions",)
+GATHERS: Final = (ENDINGS, CONNECTIONS)
+
+REMEDY: Final = (
+    "look for a firewall that drops (let it answer: REJECT with tcp-reset), a full listen queue (nstat"
+    " ListenOverflows) or connection table, and a way back that differs; set a connect timeout in the client"
+)
+
+
+def find(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
+    """Pairs of hosts of which one did not answer; see :class:`Detector`."""
+    import polars as pl
+
+    seen = tables["connections"].lazy().select("server_port", shows_http=pl.lit(value=True)).unique()
+    before = pl.col("close_time").cum_max().shift()
+    waited = pl.col("close_time") - pl.max_horizontal("start", before)
+    return (
+        tables["endings"]
+        .lazy()
+        .filter(pl.col("kind").cast(pl.String) == "unconnected")
+        .join(seen, on="server_port", how="left")
+        .filter(pl.col("shows_http") | pl.col("server_port").is_in(HTTP_PORTS))
+        .sort("start", "flow")
+        .group_by(PAIR, maintain_order=True)
+        .agg(
+            times=pl.len(),
+            ports=pl.col("server_port").unique().sort().head(PORTS_SHOWN).cast(pl.String).str.join(", "),
+            flow=pl.when(pl.len() == 1).then(pl.col("flow").first()),
+            start=pl.col("start").min(),
+            first_frame=pl.col("first_frame").min(),
+            last_frame=pl.col("close_frame").max(),
+            lost=waited.clip(pl.duration()).sum(),
+            shown=pl.format("{} to {}", "first_frame", "close_frame").head(6).str.join(", "),
+        )
+        .select(
+            *("flow", "first_frame", "last_frame", "start", "lost"),
+            elapsed="lost",
+            transaction=pl.lit(None),
+            confidence=pl.lit(0.95),
+            cause=pl.lit("setup.unanswered"),
+            summary=pl.format(
+                "{} did not answer {} of {} to port {} for {} ms",
+                "server",
+                counted("times", "connection"),
+                "client",
+                "ports",
+                ms("lost"),
+            ),
+            evidence=pl.format("first SYN to the last SYN or SYN-ACK: frames {}", "shown"),
+            remedy=pl.lit(REMEDY),
+        )
+    )

@@ -1,0 +1,148 @@
+"""A request was not answered, or not to its end.
+
+What it does
+------------
+Finds requests that the server acknowledged and sent no response to, and messages that stopped before
+their end, where nothing more came for a second and four round trips: until the client gave up, the
+server closed the connection, or the capture ended. A connection that its server closes before it has
+answered the first request on it is told however soon that is.
+
+Why it is bad
+-------------
+The client has nothing to show and waits for its own timeout, which is a minute or more by default; its
+connection, and a worker of the server, are taken until then.
+
+Evidence
+--------
+The request's last byte, the server's ACK of it, and that nothing of a response was sent or acknowledged
+behind it. Lost is the time from then to the end. A stream of events (``text/event-stream``), a tunnel and a
+connection that idles between requests are none of that; nor is a path that was answered after more than half
+as long before (long polling), nor a silence that the capture's end cuts off sooner.
+
+Fix
+---
+Find out what the server waits for: a lock, a dead back end, a full worker pool, a request body that it
+does not read. Bound that time where it is spent (nginx ``proxy_read_timeout``, ``fastcgi_read_timeout``, PHP
+``request_terminate_timeout``), answer 503 or 504 then, and give the client a timeout of its own.
+
+Reference
+---------
+RFC 9110, sections 15.6.4 and 15.6.5; RFC 9112, section 9.5; J. Zhou et al., Demystifying and Mitigating TCP
+Stalls at the Server Side, CoNEXT 2015 (data unavailable).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tcptrace_http.detectors._recoveries import ms
+from tcptrace_http.detectors._unfinished import SILENCE_MIN, unfinished
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import timedelta
+
+    import polars as pl
+
+__all__ = ["NEEDS", "READS", "find"]
+
+READS: Final = ("waits",)
+NEEDS: Final = ("both_directions", "no_gaps", "whole_payload")
+
+CAUSES: Final = ("unfinished.unanswered", "unfinished.stopped")
+#: An application that answers a path after more than half of the silence may answer it yet.
+POLL_SHARE: Final = 2
+REMEDY: Final = (
+    "find what the server waits for (a lock, a dead back end, a full worker pool) and bound it there (nginx"
+    " proxy_read_timeout, fastcgi_read_timeout; PHP request_terminate_timeout); give the client a timeout"
+)
+CLOSED_REMEDY: Final = (
+    "read the server's error log of that moment (a worker that crashed, return 444, a filter of requests), and"
+    " look at what stands between: a proxy without a back end resets so, too"
+)
+
+
+def find(tables: Mapping[str, pl.DataFrame], *, silence_min: timedelta = SILENCE_MIN) -> pl.LazyFrame:
+    """Requests without a response, or without its end; see :class:`Detector`."""
+    import polars as pl
+
+    rows = unfinished(tables, CAUSES, silence_min=silence_min).join(
+        _answered(tables), on=["flow", "path"], how="left", maintain_order="left"
+    )
+    is_polled = pl.col("lost") < POLL_SHARE * pl.col("usual")
+    is_stopped = pl.col("cause") == "unfinished.stopped"
+    silent = rows.filter(~is_polled.fill_null(value=False)).with_columns(
+        summary=pl.when(is_stopped & pl.col("is_of_request"))
+        .then(pl.format("the client stopped inside {}: nothing more for {} ms, {}", "request", "silence", "until"))
+        .when(is_stopped)
+        .then(
+            pl.format(
+                "the response to {} stopped after {} bytes: nothing more for {} ms, {}",
+                "request",
+                pl.coalesce("response_wire_bytes", "offset", pl.lit(0)),
+                "silence",
+                "until",
+            )
+        )
+        .otherwise(pl.format("{} was not answered for {} ms, {}", "request", "silence", "until")),
+        evidence=pl.format(
+            "nothing came after frame {}; round trip {} ms",
+            "first_frame",
+            pl.coalesce(ms("round_trip").cast(pl.String), pl.lit("unknown")),
+        ),
+        remedy=pl.lit(REMEDY),
+    )
+    columns = ("flow", "transaction", "first_frame", "last_frame", "start", "lost", "confidence", "cause")
+    told = (*columns, "severity", "summary", "evidence", "remedy")
+    return pl.concat([silent.select(told), _closed(tables, silent).select(told)], how="vertical_relaxed")
+
+
+def _answered(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
+    """How long the server usually takes for a path on a flow, where it has answered it."""
+    import polars as pl
+
+    return (
+        tables["transactions"]
+        .lazy()
+        .filter(pl.col("response_last_time").is_not_null())
+        .group_by("flow", path=pl.col("target").str.split("?").list.first())
+        .agg(usual=(pl.col("response_first_time") - pl.col("request_last_time")).max())
+    )
+
+
+def _closed(tables: Mapping[str, pl.DataFrame], silent: pl.LazyFrame) -> pl.LazyFrame:
+    """Connections that their server closed before it had answered the first request on them."""
+    import polars as pl
+
+    key = ["flow", "transaction"]
+    return (
+        tables["endings"]
+        .lazy()
+        .filter(
+            pl.col("kind").cast(pl.String) == "unanswered",
+            pl.col("answered") == 0,
+            ~pl.col("pipelined"),
+            ~pl.col("by_client"),
+        )
+        .join(silent.select(key), on=key, how="anti")
+        .with_columns(
+            last_frame="close_frame",
+            lost=pl.col("close_time") - pl.col("start"),
+            confidence=pl.lit(0.95),
+            cause=pl.lit(None, pl.String),
+            severity=pl.lit("error"),
+        )
+        .with_columns(
+            summary=pl.format(
+                "the server {} the connection {} ms after {} {}, which it had not answered",
+                pl.when(pl.col("reset_frame") == pl.col("close_frame"))
+                .then(pl.lit("reset"))
+                .otherwise(pl.lit("closed")),
+                ms("lost"),
+                pl.col("method").fill_null("a request"),
+                pl.col("target").fill_null("").str.head(80),
+            ),
+            evidence=pl.format("request in frame {}, its close in frame {}", "first_frame", "close_frame"),
+            remedy=pl.lit(CLOSED_REMEDY),
+        )
+    )

@@ -1,0 +1,149 @@
+"""One segment in full: when each constraint allowed it, which one bound it, and where the core decides that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from tcptrace_http.capture import batches
+from tcptrace_http.errors import UnknownSegment
+from tcptrace_http.schema import TABLES
+from tcptrace_http.trace import frame_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tcptrace_http.capture import Decoded
+    from tcptrace_http.capture_stream import CaptureStream, Source
+    from tcptrace_http.trace import native
+
+__all__ = ["DECIDED_IN", "ExplainedSegment", "Flow", "Wait", "explain_frame"]
+
+#: The file below ``tcptrace_http/native`` that decides a constraint: it is wrong, or what it is given.
+DECIDED_IN: Final = {
+    "application": "attribution/src/spans.rs",
+    "receive_window": "sender/src/receive_window.rs",
+    "congestion_window": "sender/src/congestion.rs",
+    "send_buffer": "sender/src/congestion.rs",
+    "nagle": "sender/src/nagle.rs",
+    "cork": "sender/src/cork.rs",
+    "link": "path/src/bottleneck.rs",
+    "loss": "attribution/src/recovery.rs",
+    # Of the first segment of a message, the application's time is told by the transaction.
+    "opening": "attribution/src/transaction.rs",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """The connection of a segment: address and port of both ends."""
+
+    number: int
+    client: str
+    server: str
+    is_http: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """An interval of the transaction that ends with the segment: a row of ``waits``."""
+
+    cause: str
+    start_ns: int
+    end_ns: int
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedSegment:
+    """A segment, the connection that it belongs to, and the waits that end with it."""
+
+    capture: str
+    #: Time of the first packet.
+    begun_ns: int
+    frame: int
+    flow: Flow
+    segment: native.SegmentFields
+    waits: tuple[Wait, ...]
+
+    def decided_in(self, constraint: str) -> str:
+        """The file that decides a constraint of this segment."""
+        is_opening = constraint == "application" and self.segment["offset"] == 0
+        return DECIDED_IN["opening" if is_opening else constraint]
+
+
+def explain_frame(
+    source: Source, frame: int, *, progress: Callable[[CaptureStream], None] | None = None
+) -> ExplainedSegment:
+    """Explain the segment in that frame.
+
+    :raises UnknownSegment: the capture has no such frame, or it has no data of an HTTP message.
+    """
+    flows: list[Flow] = []
+    waits: list[Wait] = []
+    for decoded in batches(source, progress=progress, asked_frame=frame):
+        if decoded.asked is not None and decoded.asked["flow"] is not None:
+            flows += _flows(decoded, decoded.asked["flow"])
+            waits += _waits(decoded, decoded.asked["flow"], frame)
+    asked = decoded.asked
+    segment = asked["explained"] if asked is not None else None
+    if asked is None or segment is None or not flows:
+        raise UnknownSegment(f"{decoded.provenance.path}: frame {frame} {_missing(decoded, flows)}")
+    return ExplainedSegment(
+        capture=decoded.provenance.path,
+        begun_ns=decoded.provenance.first_time_ns or 0,
+        frame=frame,
+        flow=flows[0],
+        segment=segment,
+        waits=tuple(waits),
+    )
+
+
+def _flows(decoded: Decoded, number: int) -> list[Flow]:
+    """The row of that flow, if it is in the batch."""
+    columns = {"flow", "client", "client_port", "server", "server_port", "is_http"}
+    table = decoded.rows.table("flows", columns, {number})
+    rows = frame_of(table, TABLES["flows"], statistics=False, only=columns)
+    return [
+        Flow(
+            number=number,
+            client=f"{row['client']}:{row['client_port']}",
+            server=f"{row['server']}:{row['server_port']}",
+            is_http=row["is_http"],
+        )
+        for row in rows.iter_rows(named=True)
+    ]
+
+
+def _waits(decoded: Decoded, flow: int, frame: int) -> list[Wait]:
+    """The waits in the batch that end with the frame."""
+    import polars as pl
+
+    columns = {"flow", "cause", "start", "end", "last_frame", "confidence"}
+    rows = frame_of(decoded.rows.table("waits", columns, {flow}), TABLES["waits"], only=columns)
+    rows = rows.filter(last_frame=frame).with_columns(pl.col("start", "end").to_physical())
+    return [Wait(row["cause"], row["start"], row["end"], row["confidence"]) for row in rows.iter_rows(named=True)]
+
+
+def _missing(decoded: Decoded, flows: list[Flow]) -> str:
+    """Why there is nothing to explain, and what to do."""
+    asked, capture = decoded.asked, decoded.provenance
+    if asked is None or not asked["is_captured"]:
+        return f"is not in the capture: give a number from 1 to {capture.packets}, as Wireshark counts"
+    if asked["payload_bytes"] is None:
+        return "has no TCP segment; give the frame of a segment with data (tshark -Y 'tcp.len > 0')"
+    if asked["payload_bytes"] == 0:
+        return (
+            "has no data; give the frame of a segment with data (last_frame in:"
+            f" tcptrace-http analyze --format csv --table waits {capture.path})"
+        )
+    if asked["flow"] is None or not flows:
+        return "was captured before; give the frame in which its packet was seen first"
+    flow = flows[0]
+    ends = f"flow {flow.number}, {flow.client} to {flow.server}"
+    if not flow.is_http:
+        return f"carries no HTTP ({ends}); give a frame of an HTTP flow"
+    return (
+        f"belongs to no message that the capture has whole ({ends}): it is a window probe, a keep-alive,"
+        " or data of an exchange without a request or response; give a frame of another message"
+    )

@@ -1,0 +1,84 @@
+//! What an acknowledgment does to its sender's peer: round trips, and messages that have arrived.
+
+use tcptrace_tcp::Side;
+use trace_model::Packet;
+
+use super::messages::stream_offset;
+use super::round_trips::Acked;
+use super::{moment, Flow};
+use crate::observation::PATH_MIN_NS;
+use crate::tables::Tables;
+
+impl Flow {
+    /// `side` acknowledged the other's data up to `ack`, maybe with a SYN-ACK that has payload.
+    pub(super) fn acknowledge(
+        &mut self,
+        side: Side,
+        packet: &Packet<'_>,
+        (ack, window, is_answered_syn): (i64, u32, bool),
+        tables: &mut Tables,
+    ) {
+        let acknowledges_server = side == self.client();
+        let (sender, peer) = self.halves(side);
+        sender.last_window_bytes = window;
+        if ack <= peer.acked {
+            return;
+        }
+        let outstanding_bytes = peer.flight_bytes();
+        let mut sample = None;
+        let segments = &mut tables.segments;
+        let (rtt_before, acked_before) = (peer.path_rtt_ns, peer.acked);
+        peer.acknowledge(ack, packet.time_ns, |sent, rtt| {
+            sample = rtt;
+            if let Some((row, segments)) = sent.row.zip(segments.as_mut()) {
+                segments.acknowledged(row, packet.frame, rtt);
+            }
+        });
+        if is_answered_syn && acked_before < 1 {
+            peer.answered_syn_ns = std::mem::replace(&mut peer.path_rtt_ns, rtt_before);
+        }
+        let acked = stream_offset(ack);
+        if let Some(messages) = self.messages.as_mut() {
+            let tracker = messages.tracker(!acknowledges_server);
+            tracker.acknowledged(acked, packet.time_ns);
+        }
+        if !acknowledges_server {
+            return;
+        }
+        self.place_of_answered_syn();
+        if acked_before <= 1 {
+            self.setup.done(moment(packet));
+        }
+        if self.carried.is_http {
+            let acked = Acked {
+                until: acked,
+                bytes: u64::try_from(ack.saturating_sub(acked_before)).unwrap_or(0),
+                of_bytes: outstanding_bytes,
+                full_bytes: self.segment_size.full(),
+            };
+            self.note_round_trip(packet, acked, sample, tables);
+            self.flush_acknowledged(packet, ack, tables);
+        }
+    }
+
+    /// The client's SYN had payload (RFC 1644, RFC 7413) and its SYN-ACK waited for what the application
+    /// answered: that is no round trip of the path. Who hears of the client later than a host takes to answer
+    /// is not next to it, and is taken to be next to the server; else it may be as far as that.
+    fn place_of_answered_syn(&mut self) {
+        let Some(rtt_ns) = self.server_half().path_rtt_ns else {
+            return;
+        };
+        let client = self.client();
+        // Another connection to that host may have had no answer to wait for.
+        let least_ns = self.least_way_ns(client.other()).unwrap_or(i64::MAX);
+        let (half, _) = self.halves(client);
+        if let Some(answered_ns) = half.answered_syn_ns.take() {
+            let to_server_ns = if rtt_ns >= PATH_MIN_NS {
+                0
+            } else {
+                answered_ns.min(least_ns)
+            };
+            half.path_rtt_ns.get_or_insert(to_server_ns);
+        }
+    }
+}

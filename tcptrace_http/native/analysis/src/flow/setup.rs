@@ -1,0 +1,68 @@
+//! The handshake of a flow, as far as it was seen.
+
+use tcptrace_attribution::{Handshake, Moment};
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Setup {
+    /// The last SYN and the last SYN-ACK.
+    pub syn_ns: Option<i64>,
+    pub syn_ack_ns: Option<i64>,
+    /// From the SYN to the client's ACK of the SYN-ACK.
+    pub initial_rtt_ns: Option<i64>,
+    /// The first SYN of the client.
+    begun: Option<Moment>,
+    /// The last SYN or SYN-ACK that was sent again.
+    resent: Option<Moment>,
+    /// The client's ACK of the SYN-ACK.
+    done: Option<Moment>,
+    /// Bytes of its largest packet.
+    packet_bytes: u32,
+}
+
+impl Setup {
+    /// A SYN or SYN-ACK passes, in a packet of so many bytes.
+    pub fn syn(&mut self, at: Moment, is_syn_ack: bool, packet_bytes: u32) {
+        let slot = if is_syn_ack {
+            &mut self.syn_ack_ns
+        } else {
+            &mut self.syn_ns
+        };
+        let was_sent = slot.replace(at.time_ns).is_some();
+        if was_sent && self.done.is_none() {
+            self.resent = Some(at);
+        } else if !is_syn_ack {
+            self.begun.get_or_insert(at);
+        }
+        self.packet_bytes = self.packet_bytes.max(packet_bytes);
+    }
+
+    /// The client acknowledges the SYN-ACK.
+    pub fn done(&mut self, at: Moment) {
+        self.done.get_or_insert(at);
+        if let (None, Some(syn_ns), Some(_)) = (self.initial_rtt_ns, self.syn_ns, self.syn_ack_ns) {
+            let rtt_ns = at.time_ns.saturating_sub(syn_ns);
+            self.initial_rtt_ns = Some(rtt_ns).filter(|rtt_ns| *rtt_ns >= 0);
+        }
+    }
+
+    /// Whether a SYN or a SYN-ACK was sent again.
+    #[must_use]
+    pub fn was_resent(&self) -> bool {
+        self.resent.is_some()
+    }
+
+    /// Bytes of its largest packet; 0 if none was seen.
+    #[must_use]
+    pub fn packet_bytes(&self) -> u32 {
+        self.packet_bytes
+    }
+
+    #[must_use]
+    pub fn handshake(&self) -> Handshake {
+        Handshake {
+            begun: self.begun,
+            resent: self.resent,
+            done: self.done,
+        }
+    }
+}

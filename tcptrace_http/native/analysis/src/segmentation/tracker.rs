@@ -1,0 +1,203 @@
+//! Follows the data of one direction, to tell how its messages were cut into segments.
+
+use std::collections::VecDeque;
+
+use trace_model::rows::SegmentationTable;
+
+use super::{Counted, Lull, Segmented};
+use crate::bounded::Bounded;
+use crate::finished_message::FinishedMessage;
+
+/// Shorter pauses are the pace of the link and of the scheduler.
+const PAUSE_MIN_NS: i64 = 1_000_000;
+/// Distances of packets on a link differ by no more than such a share of the longer one.
+const EVEN_SHARE: i64 = 4;
+/// Responses that were opened and are not complete: as many as requests wait for theirs, and the
+/// interim responses of one of them.
+const OPENINGS_MAX: usize = 2048;
+
+/// A data segment that carries new bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct SentData {
+    pub frame: u64,
+    pub time_ns: i64,
+    /// Stream offsets: the flow's first byte is at 0.
+    pub start: u64,
+    pub end: u64,
+    pub bytes: u32,
+    /// Payload of a full segment; 0 if that is not known.
+    pub full_bytes: u32,
+    /// Something before it did not come by.
+    pub is_behind_gap: bool,
+    /// From the observation point to its sender and back.
+    pub sender_rtt_ns: i64,
+}
+
+impl SentData {
+    /// Whether it ends in a segment that is not full. Offload shows several segments as one packet; its last part tells.
+    fn is_short(&self) -> bool {
+        self.bytes
+            .checked_rem(self.full_bytes)
+            .is_some_and(|rest| rest != 0)
+    }
+}
+
+/// A message that has begun.
+#[derive(Clone, Copy, Debug)]
+struct Opening {
+    message_start: u64,
+    /// Of its first segment.
+    end: u64,
+    frame: u64,
+    time_ns: i64,
+    counted: Counted,
+    lull: Option<Lull>,
+}
+
+/// Follows the data of one direction of a flow.
+#[derive(Debug, Default)]
+pub struct Tracker {
+    previous: Option<SentData>,
+    /// Something was sent again since.
+    was_disturbed: bool,
+    /// Until this is acknowledged, its sender recovers from a loss.
+    recovery_end: u64,
+    /// Up to where all is acknowledged, and since when.
+    acked: (u64, i64),
+    counted: Counted,
+    openings: VecDeque<Opening>,
+}
+
+impl Tracker {
+    /// Whether data was sent before.
+    pub fn has_data(&self) -> bool {
+        self.previous.is_some()
+    }
+
+    /// New data is sent.
+    pub fn sent(&mut self, data: SentData) {
+        let is_short = data.is_short();
+        self.counted.add(data.bytes, data.full_bytes, is_short);
+        if let Some(previous) = self.previous {
+            self.note_lull(&previous, &data);
+        }
+        if data.is_behind_gap {
+            self.recovery_end = data.end;
+        }
+        self.was_disturbed = false;
+        self.previous = Some(data);
+    }
+
+    /// Data is sent again, when all up to `next` had been sent.
+    pub fn sent_again(&mut self, next: u64) {
+        self.was_disturbed = true;
+        self.recovery_end = next;
+    }
+
+    /// The receiver acknowledges all up to `acked`.
+    pub fn acknowledged(&mut self, acked: u64, time_ns: i64) {
+        self.acked = (acked, time_ns);
+    }
+
+    /// A message was found to start at `message_start`, in the segment just seen.
+    pub fn message_opens(&mut self, message_start: u64) {
+        let Some(data) = self.previous else { return };
+        if self.openings.len() >= OPENINGS_MAX {
+            self.openings.pop_front();
+        }
+        self.openings.push_back(Opening {
+            message_start,
+            end: data.end,
+            frame: data.frame,
+            time_ns: data.time_ns,
+            counted: self.counted.before_last(),
+            lull: None,
+        });
+    }
+
+    /// A message is complete: it becomes a row if that is notable. The slowest link takes `full_ns` for a full segment, as
+    /// far as that is known.
+    pub fn message_ends(
+        &mut self,
+        message: &FinishedMessage,
+        full_ns: i64,
+        to: &mut Bounded<SegmentationTable>,
+    ) {
+        let mut opening = None;
+        while let Some(first) = self.openings.front().copied() {
+            if first.message_start > message.start {
+                break;
+            }
+            opening = (first.message_start == message.start).then_some(first);
+            self.openings.pop_front();
+        }
+        let Some(opening) = opening else { return };
+        // What was sent since belongs to the messages after it.
+        let counted = match self.openings.front() {
+            Some(next) => next.counted,
+            None => self.counted,
+        };
+        let full_bytes = self.previous.map_or(0, |it| it.full_bytes);
+        let found = Segmented {
+            opening_frame: opening.frame,
+            opening_time_ns: opening.time_ns,
+            opening_bytes: opening.end.saturating_sub(opening.message_start),
+            counted: counted.since(opening.counted),
+            lull: opening
+                .lull
+                .filter(|it| !is_of_link(it, full_bytes, full_ns)),
+            segment_bytes: full_bytes,
+            fulls_by_end: counted.fulls(),
+        };
+        if found.is_notable(message) {
+            to.push(&found.row(message));
+        }
+    }
+
+    /// Keeps the pause before `data` if it is the longest of the message that is being sent.
+    fn note_lull(&mut self, previous: &SentData, data: &SentData) {
+        let gap_ns = data.time_ns.saturating_sub(previous.time_ns);
+        let is_recovering = self.acked.0 < self.recovery_end;
+        if gap_ns < PAUSE_MIN_NS || self.was_disturbed || is_recovering {
+            return;
+        }
+        let Some(opening) = self.openings.back_mut() else {
+            return;
+        };
+        if opening.lull.is_some_and(|lull| gap_ns <= lull.length_ns) {
+            return;
+        }
+        let (acked, acked_ns) = self.acked;
+        opening.lull = Some(Lull {
+            start_ns: previous.time_ns,
+            length_ns: gap_ns,
+            previous_frame: previous.frame,
+            released_frame: data.frame,
+            released_bytes: data.bytes,
+            released_start: data.start,
+            since_ack_ns: (acked >= previous.end).then(|| {
+                let since_ns = data.time_ns.saturating_sub(acked_ns);
+                since_ns.saturating_sub(data.sender_rtt_ns)
+            }),
+            segments_before: self.counted.before_last().since(opening.counted).segments,
+        });
+    }
+
+    /// Gives back all memory but the counts: the flow is over.
+    pub fn release(&mut self) {
+        self.openings = VecDeque::new();
+    }
+
+    /// Memory that what is remembered takes.
+    #[inline]
+    #[must_use]
+    pub fn held_bytes(&self) -> u64 {
+        self.openings.len().saturating_mul(size_of::<Opening>()) as u64
+    }
+}
+
+/// Whether the link takes as long for each full segment: who writes more than one has the next one ready.
+fn is_of_link(lull: &Lull, full_bytes: u32, full_ns: i64) -> bool {
+    let most_ns = full_ns.saturating_add(lull.length_ns / EVEN_SHARE);
+    lull.released_bytes == full_bytes && lull.length_ns <= most_ns
+}

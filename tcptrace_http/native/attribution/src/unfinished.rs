@@ -1,0 +1,283 @@
+//! A transaction that does not come to its end: until when its client waits, and for what.
+
+use tcptrace_path::Route;
+use trace_model::rows::{Cause, Constraint, Direction};
+
+use crate::bound::Bound;
+use crate::partition::{Moment, Partition, ASSUMED, INFERRED, SEEN};
+use crate::standstill::Resent;
+use crate::stream::Stream;
+use crate::transaction::{Exchange, Extent};
+
+/// How a connection ended that left a transaction unfinished.
+#[derive(Clone, Copy, Debug)]
+pub struct Ended {
+    /// The server's FIN.
+    pub by_server: Option<Moment>,
+    /// The client's FIN, or a RST.
+    pub given_up: Option<Moment>,
+    /// The capture's last packet.
+    pub capture_ns: i64,
+}
+
+/// A transaction whose client has not got all of its response.
+#[derive(Clone, Copy, Debug)]
+pub struct Unfinished {
+    pub request_is_whole: bool,
+    /// It passed whole, and was not acknowledged.
+    pub response_is_whole: bool,
+    /// Interim responses came.
+    pub has_interim: bool,
+    /// Events come when there are any (`text/event-stream`).
+    pub is_event_stream: bool,
+    pub ended: Ended,
+}
+
+/// What is known of both streams at the end.
+pub(crate) struct Scene<'a> {
+    pub(crate) exchange: &'a Exchange,
+    pub(crate) requests: &'a Stream,
+    pub(crate) responses: &'a Stream,
+    /// Acknowledgments of the client's data, and of the server's, were not captured.
+    pub(crate) lacks_acks: [bool; 2],
+    /// Where the response before ended in its stream.
+    pub(crate) answered_to: i64,
+}
+
+/// The time up to the end of a transaction that was not finished.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tail {
+    cause: Cause,
+    confidence: f64,
+    bound: Option<Bound>,
+    /// When the cause began, where that is not when the message stood still.
+    since: Option<Moment>,
+    pub(crate) end: Moment,
+    /// The response as far as it was delivered.
+    pub(crate) delivered: Option<Extent>,
+}
+
+impl Scene<'_> {
+    /// The tail of the transaction, if it has one.
+    pub(crate) fn tail(&self) -> Option<Tail> {
+        let unfinished = self.exchange.unfinished?;
+        match (self.exchange.response, self.exchange.request) {
+            (Some(response), _) => self.of_response(&unfinished, response),
+            (None, Some(request)) => self.of_request(&unfinished, request),
+            (None, None) => None,
+        }
+    }
+
+    fn of_response(&self, unfinished: &Unfinished, response: Extent) -> Option<Tail> {
+        let state = &self.responses.standstill;
+        let direction = Direction::ServerToClient;
+        let [_, lacks_acks] = self.lacks_acks;
+        let is_whole = unfinished.response_is_whole;
+        let ended = &unfinished.ended;
+        if let Some(since) = state.zero_since().filter(|_| !is_whole) {
+            let end = ended.after(response.last, response.last);
+            let bound = bound(direction, Constraint::ReceiveWindow, response.end, 0);
+            let tail = Tail::new(Cause::SendLimitedZeroWindow, SEEN, end, Some(response));
+            return Some(Tail {
+                bound: Some(bound),
+                since: Some(since),
+                ..tail
+            });
+        }
+        let acked_to = state.acked_to();
+        let undelivered = state.undelivered().filter(|_| !lacks_acks);
+        if let Some(resent) = undelivered.filter(|_| acked_to < response.end || !is_whole) {
+            let delivered = Extent {
+                end: acked_to.min(response.end),
+                ..response
+            };
+            let begun = Some(delivered).filter(|it| it.end > it.start);
+            let tail = self.undelivered(direction, resent, ended.given_up_after(response.first));
+            return Some(Tail {
+                delivered: begun,
+                since: begun.is_none().then_some(response.first),
+                ..tail
+            });
+        }
+        if is_whole {
+            return None;
+        }
+        let (cause, confidence) = if unfinished.is_event_stream {
+            (Cause::ServerDataUnavailable, ASSUMED)
+        } else {
+            (Cause::UnfinishedStopped, SEEN)
+        };
+        let end = ended.after(response.last, response.last);
+        let bound = bound(direction, Constraint::Application, response.end, 0);
+        Some(Tail {
+            bound: Some(bound),
+            ..Tail::new(cause, confidence, end, Some(response))
+        })
+    }
+
+    fn of_request(&self, unfinished: &Unfinished, request: Extent) -> Option<Tail> {
+        let state = &self.requests.standstill;
+        let direction = Direction::ClientToServer;
+        let [lacks_acks, _] = self.lacks_acks;
+        let end = unfinished.ended.after(request.last, request.last);
+        // A FIN takes one number. The capture misses a response that is acknowledged and not seen.
+        let came_to = self.responses.standstill.acked_to();
+        if came_to > self.answered_to.saturating_add(1) && !unfinished.has_interim {
+            return None;
+        }
+        let is_acked = self
+            .requests
+            .acked_ns(request.end.saturating_sub(1))
+            .is_some();
+        if let Some(since) = state.zero_since() {
+            if !is_acked || !unfinished.request_is_whole {
+                let bound = bound(direction, Constraint::ReceiveWindow, request.end, 0);
+                let tail = Tail::new(Cause::SendLimitedZeroWindow, SEEN, end, None);
+                return Some(Tail {
+                    bound: Some(bound),
+                    since: Some(since),
+                    ..tail
+                });
+            }
+        }
+        if is_acked && unfinished.request_is_whole {
+            return Some(Tail::new(Cause::UnfinishedUnanswered, SEEN, end, None));
+        }
+        if is_acked {
+            let bound = bound(direction, Constraint::Application, request.end, 0);
+            return Some(Tail {
+                bound: Some(bound),
+                ..Tail::new(Cause::UnfinishedStopped, SEEN, end, None)
+            });
+        }
+        if let Some(resent) = state.undelivered().filter(|_| !lacks_acks) {
+            return Some(self.undelivered(direction, resent, end));
+        }
+        if state.acked_to() > 0 {
+            return Some(Tail::new(Cause::UnfinishedUnanswered, ASSUMED, end, None));
+        }
+        // Nothing of the server was captured, and it may have answered; but a SYN shows that it has not.
+        let handshake = self.exchange.handshake;
+        let handshake = handshake.filter(|it| it.begun.is_some() && it.done.is_none())?;
+        Some(Tail {
+            since: handshake.resent,
+            ..Tail::new(Cause::SetupUnanswered, INFERRED, end, None)
+        })
+    }
+
+    /// Data was sent again in vain; the last packet that shows it ends it where nothing else does.
+    fn undelivered(&self, direction: Direction, resent: Resent, end: Moment) -> Tail {
+        let stream = match direction {
+            Direction::ClientToServer => self.requests,
+            Direction::ServerToClient => self.responses,
+        };
+        let acked_to = stream.standstill.acked_to();
+        let bound = bound(direction, Constraint::Loss, acked_to, resent.least_bytes);
+        let end = Moment {
+            frame: if end.frame == 0 {
+                resent.last.frame
+            } else {
+                end.frame
+            },
+            ..end
+        };
+        Tail {
+            bound: Some(bound),
+            ..Tail::new(Cause::UnfinishedUndelivered, SEEN, end, None)
+        }
+    }
+}
+
+fn bound(direction: Direction, constraint: Constraint, start: i64, bytes: i64) -> Bound {
+    Bound {
+        direction,
+        constraint,
+        released_by: None,
+        start,
+        end: start.saturating_add(bytes),
+        behind: None,
+    }
+}
+
+impl Ended {
+    /// When nobody waits any more for what stands still since `since`; the frame is 0 if the capture ends then.
+    fn after(&self, since: Moment, known: Moment) -> Moment {
+        let closes = [self.by_server, self.given_up].into_iter().flatten();
+        self.first_of(closes, since).later(known)
+    }
+
+    /// When the client stopped waiting.
+    fn given_up_after(&self, since: Moment) -> Moment {
+        self.first_of(self.given_up.into_iter(), since)
+    }
+
+    fn first_of(&self, closes: impl Iterator<Item = Moment>, since: Moment) -> Moment {
+        let capture = Moment {
+            time_ns: self.capture_ns.max(since.time_ns),
+            frame: 0,
+        };
+        closes
+            .filter(|it| it.time_ns >= since.time_ns)
+            .reduce(Moment::earlier)
+            .unwrap_or(capture)
+    }
+}
+
+impl Tail {
+    fn new(cause: Cause, confidence: f64, end: Moment, delivered: Option<Extent>) -> Self {
+        Tail {
+            cause,
+            confidence,
+            bound: None,
+            since: None,
+            end,
+            delivered,
+        }
+    }
+
+    /// Gives the time up to the end.
+    pub(crate) fn give(&self, scene: &Scene<'_>, down: &Route, partition: &mut Partition) {
+        let is_of_request = scene.exchange.response.is_none();
+        if is_of_request {
+            if let Some(previous) = scene.exchange.previous_end {
+                partition.until(previous, Cause::ClientHeadOfLine, SEEN);
+            }
+        }
+        if self.cause == Cause::UnfinishedUnanswered {
+            scene.give_repairs(partition);
+            let round_trip_ns = down.least_round_trip_ns();
+            let path_end = Moment {
+                frame: 0,
+                ..self.end
+            };
+            partition.at_most(round_trip_ns, path_end, Cause::NetworkPropagation, INFERRED);
+        }
+        if let Some(since) = self.since {
+            let before = match self.cause {
+                Cause::SetupUnanswered => Cause::SetupSynRetransmission,
+                Cause::SendLimitedZeroWindow => Cause::NetworkPropagation,
+                _ => Cause::ServerThink,
+            };
+            partition.until(since, before, INFERRED);
+        }
+        partition.bound(self.end, self.cause, self.bound, self.confidence);
+    }
+}
+
+impl Scene<'_> {
+    /// A request that was acknowledged at last may have been sent again before.
+    fn give_repairs(&self, partition: &mut Partition) {
+        let Some(request) = self.exchange.request else {
+            return;
+        };
+        let last = request.end.saturating_sub(1);
+        let acked_ns = self.requests.acked_ns(last).unwrap_or(i64::MIN);
+        if let Some(copy) = self.requests.copy_of(last, acked_ns) {
+            let at = Moment {
+                time_ns: copy.time_ns,
+                frame: copy.frame,
+            };
+            partition.until(at, copy.cause, SEEN);
+        }
+    }
+}

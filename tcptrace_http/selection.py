@@ -1,0 +1,95 @@
+"""The tables of an analysis, reduced to the rows for which an expression is true and what belongs to them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tcptrace_http.where import rows_where
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from collections.abc import Set as AbstractSet
+
+    import polars as pl
+
+    from tcptrace_http.analysed import Analysed
+
+__all__ = ["selected"]
+
+#: By which columns a row of a table belongs to a transaction; only to a flow where it has one name.
+_KEYS: Final = {
+    "flows": ("flow",),
+    "segments": ("flow",),
+    "transactions": ("flow", "index"),
+    "links": ("flow", "transaction"),
+    "profiles": ("flow",),
+    "bodies": ("flow", "transaction"),
+    "redirects": ("flow", "transaction"),
+    "expectations": ("flow", "transaction"),
+    "endings": ("flow", "transaction"),
+    "flaws": ("flow",),
+    "segmentation": ("flow", "transaction"),
+    "recoveries": ("flow", "transaction"),
+    "queues": ("flow", "transaction"),
+    "waits": ("flow", "transaction"),
+    "hops": ("flow", "transaction"),
+    "retrieval_transactions": ("flow", "transaction"),
+    "critical_path": ("flow", "transaction"),
+    "findings": ("flow", "transaction"),
+}
+
+
+def selected(
+    analysed: Analysed,
+    expression: str,
+    table: str,
+    *,
+    absent: AbstractSet[str],
+    findings_of_flows: pl.DataFrame | None,
+) -> dict[str, pl.DataFrame]:
+    """The rows of ``table`` for which ``expression`` is true, with those of the other tables that belong to them.
+
+    Tables that are ``absent`` are left out. ``findings_of_flows`` is None if there was nothing to judge.
+    """
+    chosen = rows_where(analysed.table(table), expression, table)
+    if table == "retrievals":
+        of_pages = analysed.retrieval_transactions
+        table = "retrieval_transactions"
+        chosen = of_pages.join(chosen, on="retrieval", how="semi", maintain_order="left")
+    made = {table: chosen}
+    key = _KEYS.get(table, ())
+    for other, other_key in _KEYS.items():
+        if not key or other == table or other in absent:
+            continue
+        width = min(len(key), len(other_key))
+        keys = chosen.select(key[:width]).unique()
+        made[other] = analysed.table(other).join(
+            keys, left_on=other_key[:width], right_on=key[:width], how="semi", maintain_order="left"
+        )
+    if key:
+        made["retrievals"] = analysed.table("retrievals").join(
+            made["retrieval_transactions"], on="retrieval", how="semi", maintain_order="left"
+        )
+    if key and findings_of_flows is not None:
+        made |= _about_more_than_a_transaction(table, made, analysed.findings, findings_of_flows)
+    return made
+
+
+def _about_more_than_a_transaction(
+    table: str, selected: Mapping[str, pl.DataFrame], findings: pl.DataFrame, findings_of_flows: pl.DataFrame
+) -> dict[str, pl.DataFrame]:
+    """What was inconclusive in the flows of the rows selected from ``table``; and unless it is findings,
+    those of the transactions, with those about these flows, about several flows and the capture.
+    """
+    import polars as pl
+
+    from tcptrace_http.detectors import DETECTORS, findings_of_capture, in_order, inconclusive
+
+    made = {"inconclusive": inconclusive(DETECTORS.values(), selected["flaws"], findings)}
+    if table != "findings":
+        flows = selected[table]["flow"].unique().implode()
+        is_theirs = pl.col("flow").is_null() | pl.col("flow").is_in(flows)
+        broader = findings_of_flows.filter(pl.col("transaction").is_null(), is_theirs)
+        own = selected["findings"].filter(pl.col("transaction").is_not_null())
+        made["findings"] = in_order([own, broader, findings_of_capture(selected["flaws"])])
+    return made
