@@ -67,6 +67,7 @@ fn waits(
         to_client_ns: 0,
         links: [Serialization::default(); 2],
         links_by_acks: [Serialization::default(); 2],
+        is_one_host: false,
         is_one_sided: false,
         lacks_acks: [false; 2],
         header_bytes: 40,
