@@ -27,7 +27,7 @@ pub struct PairView {
     pub link: LinkUse,
     /// Serialization times of the packets of each side, as their arrivals show them.
     pub links: [Serialization; 2],
-    /// ... and as acknowledgments do.
+    /// The same, as acknowledgments show them.
     pub links_by_acks: [Serialization; 2],
     /// Least round trips from the capture to each side.
     pub round_trips: [Option<RoundTrip>; 2],

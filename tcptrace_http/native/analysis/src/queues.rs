@@ -1,7 +1,7 @@
 //! Queues: how much longer packets took than the path asks for.
 //!
 //! Near the receiver the timestamps of the sender tell (RFC 7323): they count its milliseconds, so a
-//! packet that is later by them than the least late one of the flow stood in a queue that much longer
+//! packet that is later by them than the least late one of the flow was queued that much longer
 //! (one-way delay as in LEDBAT, RFC 6817). Near the sender round trips tell, once the receiver has acknowledged the
 //! response: its last byte was sent a round trip and a queue before that.
 
@@ -139,7 +139,7 @@ impl Queues {
     }
 }
 
-/// From which delay on packets stood in a queue that is worth a row.
+/// The least delay of a queue that is worth a row.
 fn least_ns(rtt_ns: i64) -> i64 {
     DELAY_MIN_NS.max(rtt_ns)
 }

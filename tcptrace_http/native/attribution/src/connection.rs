@@ -36,7 +36,7 @@ pub struct Facts {
     pub to_client_ns: i64,
     /// Of the client's packets, and of the server's.
     pub links: [Serialization; 2],
-    /// ... as acknowledgments show it.
+    /// The same links, as acknowledgments show them.
     pub links_by_acks: [Serialization; 2],
     /// Client and server are one host: no link is between them.
     pub is_one_host: bool,

@@ -53,7 +53,7 @@ fn waits(
     waits_of(segments, acks, place, false)
 }
 
-/// ... if acknowledgments of the response were captured, or `lacks_acks`.
+/// The waits of a response whose acknowledgments were captured, unless `lacks_acks`.
 fn waits_of(
     segments: &[DataEvent],
     acks: &[AckEvent],

@@ -33,9 +33,9 @@ impl Moment {
 
 /// Confidence in a cause that the packets show as such.
 pub(crate) const SEEN: f64 = 0.95;
-/// ... in one that follows from several packets.
+/// Confidence in a cause that follows from several packets.
 pub(crate) const INFERRED: f64 = 0.8;
-/// ... in one that nothing contradicts.
+/// Confidence in a cause that nothing contradicts.
 pub(crate) const ASSUMED: f64 = 0.5;
 
 /// An interval of a transaction with one cause.
@@ -76,7 +76,7 @@ impl Partition {
         self.bound(moment, cause, None, confidence);
     }
 
-    /// ... to what bound a segment.
+    /// Gives the time up to `moment` to what bound a segment.
     pub(crate) fn bound(
         &mut self,
         moment: Moment,

@@ -24,7 +24,7 @@ impl Profile {
         &self.route
     }
 
-    /// The variant of Nagle's algorithm that is left, by what it held and what it let go.
+    /// The variant of Nagle's algorithm that is left, by what it held and what it released.
     #[must_use]
     pub fn nagle(&self) -> Option<Variant> {
         let has_held_full = self.learnt.held_behind_full > 0;

@@ -30,7 +30,7 @@ pub(crate) struct Sighting {
     pub(crate) snd_nxt: i64,
     /// An acknowledgment came at that time.
     pub(crate) is_clocked: bool,
-    /// It stood behind others on the link.
+    /// It was queued behind others on the link.
     pub(crate) is_queued: bool,
     /// Data behind it had come.
     pub(crate) has_hole: bool,

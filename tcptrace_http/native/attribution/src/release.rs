@@ -188,7 +188,7 @@ impl Acks {
         Some((ack, before.copied()))
     }
 
-    /// The first acknowledgment that was answered since `since_ns`, and that before it: of a segment that then stood
+    /// The first acknowledgment that was answered since `since_ns`, and that before it: of a segment that was then queued
     /// behind others until `pass_ns`.
     pub(crate) fn answered_since(
         &self,

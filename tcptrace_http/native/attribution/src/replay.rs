@@ -46,9 +46,9 @@ pub(crate) struct Departure {
     pub(crate) held_until_ns: Option<i64>,
     /// Other connections' packets were right before it.
     pub(crate) is_behind_others: bool,
-    /// Since when the link had been busy, behind whose packets it stood.
+    /// Since when the link had been busy, behind whose packets it was queued.
     pub(crate) queued_since_ns: Option<i64>,
-    /// How long it stood behind them.
+    /// How long it was queued behind them.
     pub(crate) queued_ns: i64,
     pub(crate) delivered: Option<(i64, Delivered)>,
     pub(crate) last_arrival_ns: i64,
@@ -63,7 +63,7 @@ pub(crate) struct Timing {
     late_ns: i64,
     /// Its own connection's segment before would have let it pass sooner.
     is_late: bool,
-    /// It stood behind packets of other connections, and may have left at any time since the link was busy.
+    /// It was queued behind packets of other connections, and may have left at any time since the link was busy.
     is_queued: bool,
 }
 

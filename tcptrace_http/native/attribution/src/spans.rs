@@ -137,7 +137,7 @@ impl Explainer<'_> {
         };
         lay.until(begun_ns.min(until_ns), words.pace, Constraint::Link, SEEN);
         if !it.is_late {
-            // It stood behind others for as long as the link was busy, at most.
+            // It was queued behind others for as long as the link was busy, at most.
             let since_ns = it.queued_since_ns.unwrap_or(until_ns).min(until_ns);
             if it.is_behind_others {
                 lay.until(

@@ -64,7 +64,7 @@ pub(crate) struct Arrival {
     pub(crate) held: Option<Held>,
     /// A loss held it up since then.
     pub(crate) repaired: Option<Repaired>,
-    /// Since when the link had been busy, behind whose packets it stood.
+    /// Since when the link had been busy, behind whose packets it was queued.
     pub(crate) queued_since_ns: Option<i64>,
 }
 

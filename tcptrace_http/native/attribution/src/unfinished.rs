@@ -50,7 +50,7 @@ pub(crate) struct Tail {
     cause: Cause,
     confidence: f64,
     bound: Option<Bound>,
-    /// When the cause began, where that is not when the message stood still.
+    /// When the cause began, where that is not when the message came to a standstill.
     since: Option<Moment>,
     pub(crate) end: Moment,
     /// The response as far as it was delivered.

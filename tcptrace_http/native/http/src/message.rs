@@ -16,7 +16,7 @@ pub(super) struct Origin {
     pub(super) peer_acked: Option<u64>,
 }
 
-/// One HTTP message as it stood on the wire. Offsets count the bytes of its direction from 0.
+/// One HTTP message as it was on the wire. Offsets count the bytes of its direction from 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
     pub start: u64,

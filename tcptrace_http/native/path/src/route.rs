@@ -28,7 +28,7 @@ pub struct Route {
     pub to_receiver_ns: i64,
     /// Of the slowest link.
     pub link: Serialization,
-    /// ... at most, while it is not known.
+    /// What it takes at most, while it is not known.
     pub link_at_most: Option<Serialization>,
     /// Bytes of the packets on which the longer round trip was measured, there and back.
     pub probe_bytes: u32,

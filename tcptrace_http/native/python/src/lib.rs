@@ -69,7 +69,10 @@ impl Analyzer {
     /// two come in blocks of so many rows. `asked_frame` is that of a segment for `asked`, with one thread.
     /// With `follows` a transaction's row comes as soon as the transaction is acknowledged.
     #[new]
-    #[expect(clippy::too_many_arguments, reason = "what there is to ask for, by name")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "what there is to ask for, by name"
+    )]
     #[pyo3(signature = (*, packets = Request::All(false), segments = Request::All(false), statistics = false, others = true, block_rows = usize::MAX, threads = 1, asked_frame = None, follows = false))]
     fn new(
         packets: Request,

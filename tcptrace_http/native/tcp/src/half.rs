@@ -83,9 +83,9 @@ pub struct Half {
     pub clock: SenderClock,
     /// Packets that were numbered and never came by, since the last one with payload.
     pub skipped_identifications: u32,
-    /// ... when the newest data came.
+    /// Such packets when the newest data came.
     pub missing_before: u32,
-    /// ... as the numbers of this connection alone tell.
+    /// Such packets as the numbers of this connection alone tell.
     pub own_skipped_identifications: u32,
     /// Packets of its host that had not come by then, of whichever connection.
     pub host_passed_over: Option<u32>,

@@ -31,7 +31,7 @@ impl SenderClock {
         self.is_sure.then_some(late_ns)
     }
 
-    /// ... if it counts milliseconds.
+    /// How late the packet is, if the clock counts milliseconds.
     #[inline]
     pub fn late_ns(&mut self, time_ns: i64, timestamp: u32) -> i64 {
         let (first_ns, first) = *self.first.get_or_insert((time_ns, timestamp));

@@ -10,7 +10,7 @@ pub struct Losses {
     pub(super) recoveries: Option<Box<Recoveries>>,
     /// What the numbers of its host tell of the packet that is taken.
     pub host_step: Option<HostStep>,
-    /// ... and that other hosts have the same counter.
+    /// Other hosts have the same counter.
     pub counter_is_of_several: bool,
     /// A client has asked the server as one asks a proxy.
     pub(super) is_of_proxy: bool,

@@ -13,7 +13,7 @@ impl Flow {
     }
 
     /// The way to one side and back, as the quickest of all connections between two hosts tells it: its own one's may have
-    /// waited for data, or for the timer of a delayed ACK, or stood in a queue.
+    /// waited for data, or for the timer of a delayed ACK, or was queued.
     pub(super) fn least_way_ns(&self, to: Side) -> Option<i64> {
         let [first_ns, second_ns] = self.pair().round_trips.map(|it| it.map(|it| it.time_ns));
         let of_pair_ns = match to {

@@ -189,7 +189,7 @@ impl Flow {
         step.is_late
     }
 
-    /// How long the packet stood in a queue, by its sender's clock; 0 if that is not known.
+    /// How long the packet was queued, by its sender's clock; 0 if that is not known.
     #[inline]
     fn note_lateness(&mut self, side: Side, packet: &Packet<'_>, segment: &Segment<'_>) -> i64 {
         let from_server = side != self.client();
@@ -244,7 +244,7 @@ impl Flow {
         let (sender, peer) = (self.half(side), self.half(side.other()));
         let to_sender = self.least_way_ns(side);
         let asked = |then: i64| then.saturating_add(to_sender.unwrap_or(0));
-        // What stood in a queue, or took its time on a slow link, was sent earlier.
+        // What was queued, or took its time on a slow link, was sent earlier.
         let since_heard = time_ns
             .saturating_sub(asked(peer.told_ns))
             .saturating_sub(late_ns);

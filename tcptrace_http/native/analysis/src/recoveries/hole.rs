@@ -6,7 +6,7 @@ use super::known::{Known, Sent};
 /// sender cannot have heard of the hole.
 const OVERTAKEN_NUMERATOR: i64 = 9;
 const OVERTAKEN_DENOMINATOR: i64 = 10;
-/// ... and where no round trip is known, within this (Wireshark's limit, see `classify`).
+/// Where no round trip is known, it is overtaken within this (Wireshark's limit, see `classify`).
 const OVERTAKEN_NS: i64 = 3_000_000;
 
 /// Numbers that were passed over, and what came behind them.

@@ -13,7 +13,7 @@ pub struct Told {
     pub duplicate_acks: u32,
     /// Something behind it has arrived.
     pub has_hole: bool,
-    /// ... before it was sent again.
+    /// Something behind it had arrived before it was sent again.
     pub had_hole: bool,
     /// Before a part of what was missing came: of what is missing still nothing told since.
     pub was_told: bool,

@@ -12,7 +12,7 @@ pub(super) const SILENCE_RTT_SHARE: i64 = 3;
 pub(super) const NEAR_MAX_NS: i64 = 1_000_000;
 /// RACK waits for a quarter of the least round trip for what may be reordered.
 const REORDERED_SHARE: i64 = 4;
-/// ... and its timer for two ticks of Linux's clock more (`TCP_TIMEOUT_MIN`), and for the next one: of 4 ms where, as on
+/// Its timer waits for two ticks of Linux's clock more (`TCP_TIMEOUT_MIN`), and for the next one: of 4 ms where, as on
 /// most hosts, there are 250 a second.
 const TICKS_NS: i64 = 12_000_000;
 /// What two round trips take at least, seen through a queue that drains.
@@ -25,7 +25,7 @@ const TIMER_MAX_NS: i64 = 230_000_000;
 /// What a timer waits that has measured no round trip: 1 s (RFC 6298, section 2.1), 3 s (RFC 2988) and, where its
 /// variance is counted four times, 6 s (BSD and ns-2).
 const FIRST_TIMERS_NS: [i64; 3] = [1_000_000_000, 3_000_000_000, 6_000_000_000];
-/// ... from when its host sent what it had been asked for, which it works on for a while.
+/// How late that is from when its host sent what it had been asked for, which it works on for a while.
 const FIRST_TIMER_LATE_NS: i64 = 100_000_000;
 
 /// How far off such a timer may be: the path and the link are known that well, or its host works that long.
@@ -34,7 +34,7 @@ const ON_TIME_NS: i64 = 15_000_000;
 /// Where the sender is nearer than this, nothing is lost on the way from it, and the host counts all its
 /// packets together.
 const FAR_MIN_NS: i64 = 500_000;
-/// ... unless the receiver is by far the nearer one of the two, and a link of a LAN is between: it takes as long
+/// Not so if the receiver is by far the nearer one of the two, and a link of a LAN is between: it takes as long
 /// for a packet there and back.
 const FAR_OF_RECEIVER_MIN_NS: i64 = 100_000;
 const FAR_OF_RECEIVER_SHARE: i64 = 8;
@@ -81,7 +81,7 @@ pub struct Known {
     pub last_data: Option<(u64, i64)>,
     /// When the sender was last asked for something, by its own clock: data of its peer, and the path.
     pub asked_ns: Option<i64>,
-    /// ... and for the last time by something new, if copies of it followed: they start no timer again.
+    /// When it was asked for the last time by something new, if copies of it followed: they start no timer again.
     pub asked_before_copies_ns: Option<i64>,
     /// Since a packet of its peer reached the sender.
     pub heard_before_ns: i64,
@@ -148,7 +148,7 @@ impl Known {
         })
     }
 
-    /// ... where copies of what it was asked for tell it nothing.
+    /// How long it waited, where copies of what it was asked for tell it nothing.
     pub(super) fn waited_for_answer(&self, sent: &Sent) -> i64 {
         let Some(asked_ns) = self.asked_before_copies_ns else {
             return self.waited(sent);
@@ -211,7 +211,7 @@ impl Known {
         self.waited_for_answer(sent) >= probe_after_ns(self.rtt_ns)
     }
 
-    /// ... or a probe, where senders probe, and have sent this again.
+    /// Whether a timer may have sent this again, or a probe, where senders probe.
     pub(super) fn may_send_again(&self, sent: &Sent) -> bool {
         let is_too_soon = self.has_no_probes && self.waited_for_answer(sent) < TIMED_OUT_MIN_NS;
         self.is_after_a_timer(sent) && !is_too_soon && self.fits_repair(sent)

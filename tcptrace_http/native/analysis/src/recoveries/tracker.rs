@@ -130,7 +130,7 @@ impl Tracker {
         let are_too_many = skips && !known.is_after_a_timer(sent) && !self.goes_on_with(sent);
         self.counts_are_shared |= are_too_many && !sent.is_numbered_by_host;
         let may_be_lost = !self.counts_are_shared && known.may_be_lost(sent);
-        // ... nor does it follow what came behind one.
+        // It must not follow what came behind a hole either.
         let is_resent = skips && may_be_lost && self.holes.is_empty() && known.may_send_again(sent);
         if probes && known.is_copy_behind_hole(sent) {
             let kind = self.repair(sent, known, RecoveryKind::TailLossProbe, None);

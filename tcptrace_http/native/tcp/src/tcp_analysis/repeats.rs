@@ -64,7 +64,7 @@ fn repeated_ack(sender: &mut Sender, peer: &Sender, seen: &Seen, row: &mut Segme
     }
 }
 
-/// The rule about ACKs of what was not captured; and the count of repeated ACKs begins anew.
+/// The rule about ACKs of what was not captured; and the count of repeated ACKs restarts.
 pub fn unseen(sender: &mut Sender, peer: &mut Sender, seen: &Seen, row: &mut SegmentRow) {
     if sender.acknowledged() != Some(seen.ack) {
         sender.first_ack_frame = seen.frame;

@@ -41,7 +41,7 @@ pub struct Sender {
     pub next_ns: i64,
     /// Highest number that an ACK may name without a hole before it.
     pub contiguous: Option<SeqNumber>,
-    /// Acknowledgment number and window of its last segment, as they stood in the header.
+    /// Acknowledgment number and window of its last segment, as its header has them.
     pub last_ack: SeqNumber,
     pub last_has_ack: bool,
     pub last_ns: i64,

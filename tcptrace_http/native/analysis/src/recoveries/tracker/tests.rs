@@ -31,7 +31,7 @@ fn new_data(gap_before_bytes: u32) -> Sent {
     }
 }
 
-/// ... of which the segment before it is missing.
+/// A segment of which the one before it is missing.
 fn behind_a_hole() -> Sent {
     Sent {
         time_ns: 40 * MS,
