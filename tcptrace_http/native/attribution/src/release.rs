@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use tcptrace_path::receiver::{is_acked_at_once, kind_of, AckKind};
 use tcptrace_path::{Route, TOLERANCE_MIN_NS};
+use tcptrace_sender::congestion::Phase;
 
 use crate::bound::Short;
 use crate::causes::Constraint;
@@ -55,8 +56,23 @@ pub(crate) struct Release {
     pub(crate) waits_for_first: bool,
     /// Nagle's algorithm and the congestion window both explain it.
     pub(crate) is_tied: bool,
+    /// Less of the receive window was free than a sender waits for, so as to send more at once.
+    pub(crate) is_deferred: bool,
     /// The latest short segment that was outstanding until then.
     pub(crate) behind: Option<Short>,
+}
+
+impl Release {
+    /// What held the segment, once the phase of the window is known: the receive window, if it was as large as one that
+    /// does not grow.
+    pub(crate) fn constraint_in(&self, phase: Phase) -> Constraint {
+        match (self.constraint, phase) {
+            (Constraint::CongestionWindow, Phase::Constant) if self.is_deferred => {
+                Constraint::ReceiveWindow
+            }
+            (constraint, _) => constraint,
+        }
+    }
 }
 
 /// Acknowledgments on their way to the sender, and segments on theirs.

@@ -4,7 +4,7 @@ use tcptrace_path::Route;
 use tcptrace_sender::congestion::{Stop, Window};
 use tcptrace_sender::cork::Cork;
 use tcptrace_sender::nagle::{Candidate, Hold, Nagle};
-use tcptrace_sender::receive_window::ReceiveWindow;
+use tcptrace_sender::receive_window::{defers, ReceiveWindow};
 use tcptrace_sender::restart::{may_restart, Idle};
 
 use crate::causes::Constraint;
@@ -240,10 +240,13 @@ impl Sender {
             is_restarted: false,
             waits_for_first: false,
             is_tied: false,
+            is_deferred: false,
             behind: self.acks.short_in_flight(acked_before),
         };
         let edge = self.edges.iter().rev().find(|it| it.frame == ack.frame);
         if let Some(edge) = edge {
+            let free = edge.right_edge.saturating_sub(self.snd_nxt);
+            found.is_deferred = defers(free, edge.right_edge.saturating_sub(acked_before));
             if data.end > edge.right_edge && edge.right_edge > 0 {
                 found.constraint = if edge.is_zero {
                     Constraint::ZeroWindow

@@ -186,8 +186,9 @@ impl Explainer<'_> {
             )
         });
         let is_delayed = release.kind.is_delayed();
+        let constraint = release.constraint_in(phase);
         let told = cause(
-            release.constraint,
+            constraint,
             is_delayed,
             phase,
             release.is_restarted,
@@ -201,7 +202,7 @@ impl Explainer<'_> {
             INFERRED
         };
         let bound = Bound {
-            constraint: word(release.constraint, phase),
+            constraint: word(constraint, phase),
             released_by: Some(release.by_frame),
             behind: release.behind,
             ..lay.unbound

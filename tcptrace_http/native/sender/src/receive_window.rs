@@ -1,5 +1,15 @@
 //! The receive window (RFC 9293, section 3.8.6): a segment waits until the right edge reaches its end.
 
+/// A sender waits until so large a part of the window is free (Linux, tcp_tso_win_divisor).
+const DEFERRED_SHARE: i64 = 3;
+
+/// Whether a sender waits for more of its receive window to be free, so as to send more at once (Linux,
+/// tcp_tso_should_defer).
+#[must_use]
+pub fn defers(free_bytes: i64, window_bytes: i64) -> bool {
+    free_bytes < window_bytes / DEFERRED_SHARE
+}
+
 /// The right edge that the peer has offered.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReceiveWindow {
