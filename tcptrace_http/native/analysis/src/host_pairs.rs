@@ -69,7 +69,9 @@ impl HostPairs {
         let pair = self.pairs.entry((low, high)).or_default();
         let side = flow.side_of(source_is_low);
         let bytes = packet_bytes(segment);
-        let link = pair.on_packet(!source_is_low, packet.time_ns, bytes);
+        let full = flow.segment_size.full();
+        let is_full = full > 0 && segment.payload_bytes >= full;
+        let link = pair.on_packet(!source_is_low, packet.time_ns, bytes, is_full);
         if let Some(acked) = flow.newly_acked(side, segment) {
             pair.on_ack(source_is_low, packet.time_ns, acked, bytes);
         }

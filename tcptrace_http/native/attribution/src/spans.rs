@@ -187,13 +187,7 @@ impl Explainer<'_> {
         });
         let is_delayed = release.kind.is_delayed();
         let constraint = release.constraint_in(phase);
-        let told = cause(
-            constraint,
-            is_delayed,
-            phase,
-            release.is_restarted,
-            words,
-        );
+        let told = cause(constraint, is_delayed, phase, release.is_restarted, words);
         // While the link's time is not known, the application may as well have written the segment then.
         let is_vague = self.route.unknown_ns(it.data.packet_bytes) > self.route.tolerance_ns();
         let confidence = if release.is_tied || is_vague {

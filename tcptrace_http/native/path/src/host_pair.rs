@@ -12,9 +12,6 @@ const BUSY_SLACK_NS: i64 = 20_000;
 /// An acknowledgment of so much is none of one segment alone, which a receiver may delay (RFC 5681, section 4.2).
 const AT_ONCE_BYTES: u32 = 2_500;
 
-/// A packet that is shorter may be a write of its own.
-const FULL_BYTES_MIN: u32 = 1_000;
-
 /// The link's use when a packet passes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LinkUse {
@@ -86,8 +83,14 @@ impl HostPair {
         }
     }
 
-    /// A packet of any connection passes.
-    pub fn on_packet(&mut self, is_second: bool, time_ns: i64, packet_bytes: u32) -> LinkUse {
+    /// A packet of any connection passes; `is_full` if its segment is a full one.
+    pub fn on_packet(
+        &mut self,
+        is_second: bool,
+        time_ns: i64,
+        packet_bytes: u32,
+        is_full: bool,
+    ) -> LinkUse {
         // A packet of the other direction's round trip leads to where this one's come from.
         let other = self.direction(!is_second);
         let answer_ns = other.round_trip.map_or(0, |it| it.time_ns);
@@ -107,7 +110,6 @@ impl HostPair {
             std::mem::replace(&mut direction.last_bytes, packet_bytes) >= PACKET_BYTES_MIN;
         if let Some(before) = before_ns.filter(|_| was_data) {
             // An application writes full packets by chance only; a link carries them one after the other.
-            let is_full = packet_bytes >= FULL_BYTES_MIN;
             let may_be_answer = !is_full
                 && asked_ns.is_some_and(|asked_ns| {
                     asked_ns >= before
