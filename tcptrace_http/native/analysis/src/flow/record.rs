@@ -254,7 +254,7 @@ impl Flow {
             row.start_time = explained.start.time_ns;
             row.end_time = explained.end.time_ns;
             for wait in &explained.waits {
-                tables.waits.push(&WaitRow {
+                tables.of_flows.waits.push(&WaitRow {
                     flow: row.flow,
                     transaction: row.index,
                     cause: wait.cause,
@@ -270,7 +270,7 @@ impl Flow {
         row.acked_after = row
             .last_ack_time
             .map(|acked| acked.saturating_sub(row.end_time).max(0));
-        tables.transactions.push(&row);
+        tables.of_flows.transactions.push(&row);
     }
 
     /// What is known of a transaction that is over.

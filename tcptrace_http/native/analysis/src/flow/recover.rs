@@ -333,7 +333,7 @@ impl Flow {
                 is_http: self.carried.is_http,
                 client,
                 rtt_ns,
-                rows: &mut tables.recoveries,
+                rows: &mut tables.of_flows.recoveries,
             };
             recoveries.write(&mut to, now_ns, all);
         }
