@@ -111,7 +111,7 @@ impl Flow {
         let details = is_notable(row).then(|| Details {
             row: row.clone(),
             rtt_ns: self.path_rtt_ns(),
-            server_path_rtt_ns: self.client_half().path_rtt_ns,
+            server_path_rtt_ns: self.client_half().rtt.path_ns,
             segment_bytes: self.segment_size.full(),
             noted,
         });

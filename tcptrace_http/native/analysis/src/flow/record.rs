@@ -124,7 +124,7 @@ impl Flow {
         let full = self
             .segment_size
             .full_behind(segment.header_bytes, segment.payload_bytes);
-        let missing_before = self.half(side).missing_before;
+        let missing_before = self.half(side).identifications.missing_before;
         let is_second = side == Side::Second;
         // What is sent again behind a FIN shows what was not delivered.
         let is_wanted = !self.carried.is_opaque || !self.unacknowledged.is_empty();
@@ -198,7 +198,10 @@ impl Flow {
         if !segment.has(flags::ACK) {
             return None;
         }
-        let ack = self.half(side.other()).known_offset_of_ack(segment.ack)?;
+        let ack = self
+            .half(side.other())
+            .sequence
+            .known_offset_of_ack(segment.ack)?;
         let record = self.record.as_mut()?;
         let mut newest = None;
         let sent = &mut record.sent(side.other()).outstanding;

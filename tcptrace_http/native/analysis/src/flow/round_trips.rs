@@ -36,7 +36,7 @@ impl Flow {
         rtt_ns: Option<i64>,
         tables: &mut Tables,
     ) {
-        let path_rtt_ns = self.server_half().path_rtt_ns;
+        let path_rtt_ns = self.server_half().rtt.path_ns;
         let queues = &mut self.messages().queues;
         if let Some(rtt_ns) = rtt_ns.filter(|_| acked.is_prompt()) {
             let delay_ns = rtt_ns.saturating_sub(path_rtt_ns.unwrap_or(rtt_ns));
