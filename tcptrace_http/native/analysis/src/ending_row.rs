@@ -90,8 +90,8 @@ fn let_down_row(flow: &Flow, let_down: &LetDown) -> Option<EndingRow> {
         request_acknowledged: request.is_some_and(|it| close.client_acked > it.start),
         pipelined: let_down.pipelined,
         idle: before_ns.map(|before| first.time_ns.saturating_sub(before)),
-        body_bytes: response.map(|it| it.body_bytes),
-        announced_bytes: response.and_then(|it| it.content_length),
+        body_bytes: response.map(|it| it.body.bytes),
+        announced_bytes: response.and_then(|it| it.body.content_length),
         ..row(flow, close)
     })
 }

@@ -57,13 +57,13 @@ impl Noted {
         let body = transaction
             .response
             .as_mut()
-            .and_then(|response| response.body.as_mut());
+            .and_then(|response| response.body.kept.as_mut());
         let (text, pauses_ns) = body.map_or((None, Vec::new()), |body| {
             (body.text.take(), std::mem::take(&mut body.pauses_ns))
         });
         Noted {
             head_last: request.map(|request| request.head_last),
-            body_first: request.and_then(|request| request.body_first),
+            body_first: request.and_then(|request| request.body.first),
             continue_first: transaction
                 .interim
                 .filter(|interim| interim.status == 100)

@@ -43,7 +43,7 @@ fn row(flow: &Flow) -> FlawRow {
 /// never answered (TCP fast open) acknowledges nothing.
 fn one_sided(flow: &Flow) -> Option<FlawRow> {
     let is_missing =
-        |missing: &Half, seen: &Half| missing.counts.packets == 0 && seen.last_ack.is_some();
+        |missing: &Half, seen: &Half| missing.counts.packets == 0 && seen.acks.last.is_some();
     let (client, server) = (flow.client_half(), flow.server_half());
     let seen = if is_missing(server, client) {
         Direction::ClientToServer
@@ -76,7 +76,7 @@ fn gap(flow: &Flow) -> Option<FlawRow> {
         ..row(flow)
     };
     for half in [&flow.first, &flow.second] {
-        for hole in half.holes.acknowledged(half.acked) {
+        for hole in half.holes.acknowledged(half.sequence.acked) {
             if hole.bytes() <= NUMBER_OF_FIN {
                 continue;
             }
@@ -84,7 +84,8 @@ fn gap(flow: &Flow) -> Option<FlawRow> {
             made.bytes = made.bytes.saturating_add(hole.bytes());
             made.frame = made.frame.into_iter().chain(hole.frame).min();
         }
-        let beyond = u64::try_from(half.acked.saturating_sub(half.next)).unwrap_or(0);
+        let beyond =
+            u64::try_from(half.sequence.acked.saturating_sub(half.sequence.next)).unwrap_or(0);
         if half.counts.packets > 0 && beyond > NUMBER_OF_FIN {
             made.count = made.count.saturating_add(1);
             made.bytes = made.bytes.saturating_add(beyond);

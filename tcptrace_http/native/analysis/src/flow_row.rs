@@ -10,7 +10,7 @@ use crate::observation::observation_point;
 pub fn flow_row(flow: &Flow) -> FlowRow {
     let (client, server) = (flow.client_half(), flow.server_half());
     let (client_end, server_end) = flow.client_and_server();
-    let (to_server, to_client) = (client.path_rtt_ns, server.path_rtt_ns);
+    let (to_server, to_client) = (client.rtt.path_ns, server.rtt.path_ns);
     let full = flow.segment_size.full();
     let of_server = flow
         .profile(Direction::ServerToClient)
@@ -41,15 +41,15 @@ pub fn flow_row(flow: &Flow) -> FlowRow {
         server_gap_bytes: server.holes.missing_bytes(),
         has_syn: client.has_syn,
         has_syn_ack: server.has_syn,
-        mss_client: client.mss_option,
-        mss_server: server.mss_option,
+        mss_client: client.options.mss,
+        mss_server: server.options.mss,
         segment_bytes: (full > 0).then_some(full),
-        client_window_scale: client.window_scale,
-        server_window_scale: server.window_scale,
+        client_window_scale: client.options.window_scale,
+        server_window_scale: server.options.window_scale,
         initial_rtt: flow.setup.initial_rtt_ns,
         server_path_rtt: to_server,
         client_path_rtt: to_client,
-        rtt_samples: client.rtt_samples.saturating_add(server.rtt_samples),
+        rtt_samples: client.rtt.samples.saturating_add(server.rtt.samples),
         observation_point: observation_point(to_server, to_client),
         initial_window_segments: of_server.map(|it| it.first_flight.segments),
         super_segments: flow.segment_size.super_segments,

@@ -400,15 +400,15 @@ impl FlowTable {
 fn finish(flow: &mut Flow, tables: &mut Tables) {
     flow.finish(tables);
     flow.properties.copies.tell(flow.id.number, tables);
-    tables.flows.push(&flow_row(flow));
+    tables.of_flows.flows.push(&flow_row(flow));
     for profile in profile_rows(flow) {
-        tables.profiles.push(&profile);
+        tables.of_flows.profiles.push(&profile);
     }
     if let Some(ending) = ending_row(flow) {
-        tables.endings.push(&ending);
+        tables.of_flows.endings.push(&ending);
     }
     for flaw in flaws(flow) {
-        tables.flaws.push(&flaw);
+        tables.of_flows.flaws.push(&flaw);
     }
     if let (Some(table), Some(statistics)) = (&mut tables.flow_statistics, &flow.reports.statistics)
     {

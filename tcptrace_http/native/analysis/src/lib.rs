@@ -60,7 +60,7 @@ pub use crate::long_waits::flows_that_waited;
 pub use crate::numbered::Numbers;
 pub use crate::objects::Objects;
 pub use crate::pages::{PageTables, Pages, Stalled};
-pub use crate::tables::{AnomaliesGiven, Batch, Tables};
+pub use crate::tables::{AnomaliesGiven, Batch, FlowTables, Tables};
 pub use tcptrace_attribution::{Allowance, Binding, ExplainedSegment};
 pub use tcptrace_tcp::Segments;
 

@@ -20,22 +20,11 @@ use crate::numbered::Numbers;
 
 #[derive(Debug, Default)]
 pub struct Tables {
-    pub flows: Bounded<FlowsTable>,
-    pub transactions: Bounded<TransactionsTable>,
-    pub links: Bounded<LinksTable>,
-    pub waits: Bounded<WaitsTable>,
-    /// Rows that come with that of their flow.
-    pub profiles: Bounded<ProfilesTable>,
-    pub endings: Bounded<EndingsTable>,
-    /// Their rows come with that of their flow.
-    pub flaws: Bounded<FlawsTable>,
-    pub segmentation: Bounded<SegmentationTable>,
-    pub recoveries: Bounded<RecoveriesTable>,
-    pub queues: Bounded<QueuesTable>,
+    pub of_flows: FlowTables,
     pub anomalies: Anomalies,
     /// Kept only on demand: it grows with the capture.
     pub segments: Option<Segments>,
-    /// Kept only on demand: a row for each of `flows`.
+    /// Kept only on demand: a row for each flow.
     pub flow_statistics: Option<FlowStatisticsTable>,
     pub last_frame: u64,
     /// Rows come as soon as they can be told.
@@ -54,6 +43,23 @@ pub struct Tables {
     /// What all flows hold for later.
     pub(crate) held: Held,
     left_behind: LeftBehind,
+}
+
+/// The tables whose rows belong to a flow.
+#[derive(Debug, Default)]
+pub struct FlowTables {
+    pub flows: Bounded<FlowsTable>,
+    pub transactions: Bounded<TransactionsTable>,
+    pub links: Bounded<LinksTable>,
+    pub waits: Bounded<WaitsTable>,
+    /// Rows that come with that of their flow.
+    pub profiles: Bounded<ProfilesTable>,
+    pub endings: Bounded<EndingsTable>,
+    /// Their rows come with that of their flow.
+    pub flaws: Bounded<FlawsTable>,
+    pub segmentation: Bounded<SegmentationTable>,
+    pub recoveries: Bounded<RecoveriesTable>,
+    pub queues: Bounded<QueuesTable>,
 }
 
 /// Rows that were left behind because their flow was not finished, by table.
@@ -104,6 +110,41 @@ const OF_FLOWS: &[(&str, &str)] = &[
 /// The tables whose rows may become findings about a transaction.
 const CANDIDATES: &[&str] = &["segmentation", "recoveries", "queues"];
 
+impl FlowTables {
+    /// Says what was left out of each table.
+    fn complaints(&self) -> [Option<String>; 10] {
+        [
+            self.flows.complaint(),
+            self.transactions.complaint(),
+            self.links.complaint(),
+            self.waits.complaint(),
+            self.profiles.complaint(),
+            self.endings.complaint(),
+            self.flaws.complaint(),
+            self.segmentation.complaint(),
+            self.recoveries.complaint(),
+            self.queues.complaint(),
+        ]
+    }
+
+    /// Memory of the rows that there are.
+    fn bytes(&self) -> usize {
+        let bytes = [
+            self.flows.bytes(),
+            self.transactions.bytes(),
+            self.links.bytes(),
+            self.waits.bytes(),
+            self.profiles.bytes(),
+            self.endings.bytes(),
+            self.flaws.bytes(),
+            self.segmentation.bytes(),
+            self.recoveries.bytes(),
+            self.queues.bytes(),
+        ];
+        bytes.into_iter().fold(0, usize::saturating_add)
+    }
+}
+
 impl Tables {
     /// Empty tables; `segments` is the segments table, if it is asked for, `statistics` asks for those
     /// of flows, `exchanges` that exchanges are handed on. `shares` is how many have a part of the flows each.
@@ -131,16 +172,7 @@ impl Tables {
 
     /// Drops the rows of all tables but the segments: nobody wants them.
     pub fn drop_rows(&mut self) {
-        self.flows = Bounded::default();
-        self.transactions = Bounded::default();
-        self.links = Bounded::default();
-        self.waits = Bounded::default();
-        self.profiles = Bounded::default();
-        self.endings = Bounded::default();
-        self.flaws = Bounded::default();
-        self.segmentation = Bounded::default();
-        self.recoveries = Bounded::default();
-        self.queues = Bounded::default();
+        self.of_flows = FlowTables::default();
         self.flow_statistics = None;
     }
 
@@ -162,18 +194,8 @@ impl Tables {
 
     /// Says what was left out of the tables, and how much was given up.
     pub(crate) fn finish(&mut self) {
-        let complaints = [
-            self.segments.as_ref().and_then(Segments::limit_reached),
-            self.flows.complaint(),
-            self.transactions.complaint(),
-            self.links.complaint(),
-            self.waits.complaint(),
-            self.profiles.complaint(),
-            self.endings.complaint(),
-            self.flaws.complaint(),
-            self.segmentation.complaint(),
-            self.recoveries.complaint(),
-            self.queues.complaint(),
+        let before = self.segments.as_ref().and_then(Segments::limit_reached);
+        let after = [
             self.held.complaint(),
             (self.left_behind.unjudged > 0).then(|| {
                 format!(
@@ -182,7 +204,9 @@ impl Tables {
                 )
             }),
         ];
-        for detail in complaints.into_iter().flatten() {
+        let of_flows = self.of_flows.complaints();
+        let complaints = [before].into_iter().chain(of_flows).chain(after);
+        for detail in complaints.flatten() {
             self.push_anomaly(Anomaly {
                 kind: AnomalyKind::LimitReached,
                 frame: None,
@@ -197,29 +221,16 @@ impl Tables {
     /// behind: it looks through them again.
     #[must_use]
     pub fn rows(&self) -> usize {
-        let bytes = [
-            self.flows.bytes(),
-            self.transactions.bytes(),
-            self.links.bytes(),
-            self.waits.bytes(),
-            self.profiles.bytes(),
-            self.endings.bytes(),
-            self.flaws.bytes(),
-            self.segmentation.bytes(),
-            self.recoveries.bytes(),
-            self.queues.bytes(),
-        ];
         let left_behind = self.left_behind.rows.values().map(|rows| rows.rows);
         let looked_through = left_behind.fold(0, usize::saturating_add) / LOOKED_THROUGH_AT_MOST;
-        (bytes.into_iter().fold(0, usize::saturating_add) / ROW_BYTES)
-            .saturating_sub(looked_through)
+        (self.of_flows.bytes() / ROW_BYTES).saturating_sub(looked_through)
     }
 
     /// Takes all rows of the flows that are finished, and those transactions of others of which
     /// nothing more is to be judged.
     #[must_use]
     pub fn take(&mut self) -> Batch {
-        let mut flows = self.flows.take().into_columns();
+        let mut flows = self.of_flows.flows.take().into_columns();
         if let Some(statistics) = self.flow_statistics.as_mut() {
             let statistics = std::mem::take(statistics).into_columns();
             flows.columns.extend(statistics.columns);
@@ -231,11 +242,11 @@ impl Tables {
             .copied()
             .collect();
         let is_finished = |flow: u32, _| finished.contains(&flow);
-        let segmentation = self.segmentation.take().into_columns();
+        let segmentation = self.of_flows.segmentation.take().into_columns();
         let segmentation = self.divided("segmentation", segmentation, is_finished);
-        let recoveries = self.recoveries.take().into_columns();
+        let recoveries = self.of_flows.recoveries.take().into_columns();
         let recoveries = self.divided("recoveries", recoveries, is_finished);
-        let queues = self.queues.take().into_columns();
+        let queues = self.of_flows.queues.take().into_columns();
         let queues = self.divided("queues", queues, is_finished);
         // A candidate is judged with its transaction, when the flow is finished.
         let candidates: Numbers<(u32, u32)> = CANDIDATES
@@ -246,9 +257,9 @@ impl Tables {
         let is_judged = |flow: u32, index: u32| {
             finished.contains(&flow) || !candidates.contains(&(flow, index))
         };
-        let transactions = self.transactions.take().into_columns();
+        let transactions = self.of_flows.transactions.take().into_columns();
         let transactions = self.divided("transactions", transactions, is_judged);
-        let waits = self.waits.take().into_columns();
+        let waits = self.of_flows.waits.take().into_columns();
         let waits = self.divided("waits", waits, is_judged);
         self.forget_candidates();
         self.count_left_behind();
@@ -256,12 +267,12 @@ impl Tables {
             ("flows", flows),
             ("transactions", transactions),
             // They are judged with all of the capture.
-            ("links", self.links.take().into_columns()),
+            ("links", self.of_flows.links.take().into_columns()),
             ("waits", waits),
-            ("profiles", self.profiles.take().into_columns()),
+            ("profiles", self.of_flows.profiles.take().into_columns()),
             // Made with the row of its flow, and all that it tells is in it.
-            ("endings", self.endings.take().into_columns()),
-            ("flaws", self.flaws.take().into_columns()),
+            ("endings", self.of_flows.endings.take().into_columns()),
+            ("flaws", self.of_flows.flaws.take().into_columns()),
             ("segmentation", segmentation),
             ("recoveries", recoveries),
             ("queues", queues),
@@ -311,11 +322,12 @@ impl Tables {
     /// The limits of the tables hold for the rows that were left behind too.
     fn count_left_behind(&mut self) {
         let rows_of = |name| self.left_behind.rows.get(name).map_or(0, |rows| rows.rows);
-        self.transactions.have_behind(rows_of("transactions"));
-        self.waits.have_behind(rows_of("waits"));
-        self.segmentation.have_behind(rows_of("segmentation"));
-        self.recoveries.have_behind(rows_of("recoveries"));
-        self.queues.have_behind(rows_of("queues"));
+        let tables = &mut self.of_flows;
+        tables.transactions.have_behind(rows_of("transactions"));
+        tables.waits.have_behind(rows_of("waits"));
+        tables.segmentation.have_behind(rows_of("segmentation"));
+        tables.recoveries.have_behind(rows_of("recoveries"));
+        tables.queues.have_behind(rows_of("queues"));
     }
 }
 

@@ -66,8 +66,8 @@ impl Halves for TransactionRow {
         self.request_time = Some(request.first.time_ns);
         self.request_last_time = Some(request.last.time_ns);
         self.request_header_bytes = Some(request.header_bytes);
-        self.request_body_bytes = Some(request.body_bytes);
-        self.request_body_time = request.body_first.map(|first| first.time_ns);
+        self.request_body_bytes = Some(request.body.bytes);
+        self.request_body_time = request.body.first.map(|first| first.time_ns);
         self.accept_encoding = request.fields.accept_encoding.map(String::from);
         self.is_conditional = request.fields.is_conditional;
         self.expects_continue = request.fields.expects_continue;
@@ -82,13 +82,13 @@ impl Halves for TransactionRow {
         self.response_first_time = Some(response.first.time_ns);
         self.response_last_time = Some(response.last.time_ns);
         self.response_header_bytes = Some(response.header_bytes);
-        self.response_body_bytes = Some(response.body_bytes);
+        self.response_body_bytes = Some(response.body.bytes);
         self.response_wire_bytes = Some(
             response
                 .header_bytes
-                .saturating_add(response.body_wire_bytes),
+                .saturating_add(response.body.wire_bytes),
         );
-        self.response_framing = Some(framing_word(response.framing));
+        self.response_framing = Some(framing_word(response.body.framing));
         self.content_type = response.fields.content_type.map(String::from);
         self.content_encoding = response.fields.content_encoding.map(String::from);
         self.server_software = response.fields.server.map(String::from);
@@ -99,7 +99,7 @@ impl Halves for TransactionRow {
         self.vary = response.fields.vary.map(String::from);
         self.response_close = response.has_close;
         self.response_keep_alive = response.has_keep_alive;
-        self.body_digest = response.body.map(|body| body.digest);
+        self.body_digest = response.body.kept.map(|body| body.digest);
     }
 }
 

@@ -73,11 +73,11 @@ impl Connection {
             .is_some_and(|status| (200..=299).contains(&status));
         match kind {
             MethodKind::Head if has_no_body_yet => {
-                message.framing = Framing::NoBody;
+                message.body.framing = Framing::NoBody;
                 self.finish(Role::Response, true, mark, out);
             }
             MethodKind::Connect if is_success => {
-                message.framing = Framing::Tunnel;
+                message.body.framing = Framing::Tunnel;
                 self.finish(Role::Response, true, mark, out);
                 self.leave_http(mark, out);
             }

@@ -329,9 +329,10 @@ impl Connection {
         let Some(message) = self.reader_of(role).finish(complete) else {
             return;
         };
-        if let Some(body) = &message.body {
+        if let Some(body) = &message.body.kept {
             if let Some(text) = &body.text {
-                out.known.put(message.content_length, text, body.digest);
+                out.known
+                    .put(message.body.content_length, text, body.digest);
             }
         }
         if message.missing_bytes > 0 {

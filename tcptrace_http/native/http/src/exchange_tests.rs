@@ -32,7 +32,10 @@ fn test_a_persistent_connection_gives_its_transactions_in_order() {
         (response.start, response.end, response.header_bytes),
         (0, 43, 38)
     );
-    assert_eq!((response.body_bytes, response.content_length), (5, Some(5)));
+    assert_eq!(
+        (response.body.bytes, response.body.content_length),
+        (5, Some(5))
+    );
     assert!(response.keep_alive && script.connection.is_http());
     assert_eq!(script.connection.response_start(), Some(43));
 }
@@ -142,7 +145,7 @@ fn test_a_response_before_the_request_is_complete_answers_it() {
         .end(CLIENT, End::Reset);
     assert_eq!(script.pairs(), ["POST /big* 413"]);
     assert!(!script.response(0).keep_alive);
-    assert_eq!(script.request(0).body_bytes, 10);
+    assert_eq!(script.request(0).body.bytes, 10);
 }
 
 #[test]

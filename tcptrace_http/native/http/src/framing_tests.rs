@@ -24,8 +24,8 @@ fn test_a_body_until_close_is_complete_at_fin_and_not_at_reset_or_the_end_of_the
             .server("HTTP/1.0 200 OK\r\n\r\nbody")
             .end(SERVER, end);
         assert_eq!(script.response(0).complete, complete, "{end:?}");
-        assert_eq!(script.response(0).framing, Framing::UntilClose);
-        assert_eq!(script.response(0).body_bytes, 4);
+        assert_eq!(script.response(0).body.framing, Framing::UntilClose);
+        assert_eq!(script.response(0).body.bytes, 4);
     }
 }
 
@@ -51,9 +51,9 @@ fn test_chunked_bodies_are_counted_decoded_and_on_the_wire() {
         .server("cd\r\n0\r\n\r\n");
     assert_eq!(script.pairs(), ["POST / 200"]);
     let response = script.response(0);
-    assert_eq!((response.body_bytes, response.body_wire_bytes), (4, 14));
-    assert_eq!(response.framing, Framing::Chunked);
-    assert_eq!(script.request(0).framing, Framing::Chunked);
+    assert_eq!((response.body.bytes, response.body.wire_bytes), (4, 14));
+    assert_eq!(response.body.framing, Framing::Chunked);
+    assert_eq!(script.request(0).body.framing, Framing::Chunked);
 }
 
 #[test]
@@ -73,8 +73,8 @@ fn test_head_204_and_304_have_no_body() {
         script.pairs(),
         ["HEAD /a 200", "GET /b 304", "GET /c 204", "GET /d 200"]
     );
-    assert_eq!(script.response(0).content_length, Some(999));
-    assert_eq!(script.response(0).body_bytes, 0);
+    assert_eq!(script.response(0).body.content_length, Some(999));
+    assert_eq!(script.response(0).body.bytes, 0);
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn test_connect_with_2xx_opens_a_tunnel_that_is_not_read() {
         .server(OK)
         .close();
     assert_eq!(script.pairs(), ["CONNECT h:443 200"]);
-    assert_eq!(script.response(0).framing, Framing::Tunnel);
+    assert_eq!(script.response(0).body.framing, Framing::Tunnel);
     assert!(script.anomalies().is_empty());
     assert!(script.connection.is_opaque(CLIENT) && script.connection.is_opaque(SERVER));
 }
@@ -154,7 +154,7 @@ fn test_ambiguous_framing_is_noted_and_followed_in_the_order_of_the_rules() {
         .close();
     assert_eq!(script.pairs(), ["GET /a 200", "GET /b 200", "GET /c 200"]);
     assert_eq!(script.anomalies(), [AnomalyKind::AmbiguousFraming; 2]);
-    assert_eq!(script.response(2).framing, Framing::UntilClose);
+    assert_eq!(script.response(2).body.framing, Framing::UntilClose);
 }
 
 #[test]

@@ -61,7 +61,7 @@ pub use body::Body;
 pub use connection::Connection;
 pub use fields::Fields;
 pub use framing::Framing;
-pub use message::{Interim, Link, Links, Message, Transaction};
+pub use message::{Interim, Link, Links, Message, MessageBody, Transaction};
 
 use known_texts::KnownTexts;
 pub use trace_model::rows::Direction;

@@ -25,7 +25,7 @@ fn test_bytes_missing_in_a_body_with_a_length_leave_the_framing_whole() {
     assert_eq!(
         (
             script.response(0).missing_bytes,
-            script.response(0).body_bytes
+            script.response(0).body.bytes
         ),
         (5, 10)
     );
@@ -82,7 +82,7 @@ fn test_bytes_missing_in_a_body_until_close_are_counted() {
     assert_eq!(script.pairs(), ["GET /a 200"]);
     assert_eq!(
         (
-            script.response(0).body_bytes,
+            script.response(0).body.bytes,
             script.response(0).missing_bytes
         ),
         (10, 6)

@@ -39,16 +39,7 @@ pub struct Message {
     pub fields: Fields,
     /// Start line, fields and empty line on the wire.
     pub header_bytes: u64,
-    /// The body with chunked framing removed, before content decoding; missing bytes count.
-    pub body_bytes: u64,
-    /// The body on the wire, with chunked framing and trailers; missing bytes count.
-    pub body_wire_bytes: u64,
-    pub content_length: Option<u64>,
-    /// The packet that carried the first byte of its body.
-    pub body_first: Option<Mark>,
-    /// Of a whole 200 response, if bodies are looked at.
-    pub body: Option<Body>,
-    pub framing: Framing,
+    pub body: MessageBody,
     /// The end was reached as the framing defines it; bytes may be missing all the same.
     pub complete: bool,
     /// Bytes of it that were never captured. Where it is incomplete this includes those at which it
@@ -61,6 +52,21 @@ pub struct Message {
     pub has_keep_alive: bool,
     /// Of an HTML document: what it refers to.
     pub links: Links,
+}
+
+/// The body of a message (RFC 9112, section 6).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MessageBody {
+    pub framing: Framing,
+    pub content_length: Option<u64>,
+    /// With chunked framing removed, before content decoding; missing bytes count.
+    pub bytes: u64,
+    /// On the wire, with chunked framing and trailers; missing bytes count.
+    pub wire_bytes: u64,
+    /// The packet that carried its first byte.
+    pub first: Option<Mark>,
+    /// Of a whole 200 response, if bodies are looked at.
+    pub kept: Option<Body>,
 }
 
 /// What an HTML document refers to.
@@ -98,15 +104,17 @@ impl Message {
             minor_version: head.minor_version,
             fields: head.fields,
             header_bytes,
-            body_bytes: 0,
-            body_wire_bytes: 0,
-            content_length: match head.framing.content_length {
-                ContentLength::Bytes(bytes) => Some(bytes),
-                ContentLength::Absent | ContentLength::Invalid => None,
+            body: MessageBody {
+                framing,
+                content_length: match head.framing.content_length {
+                    ContentLength::Bytes(bytes) => Some(bytes),
+                    ContentLength::Absent | ContentLength::Invalid => None,
+                },
+                bytes: 0,
+                wire_bytes: 0,
+                first: None,
+                kept: None,
             },
-            body_first: None,
-            body: None,
-            framing,
             complete: false,
             missing_bytes: 0,
             keep_alive: framing != Framing::UntilClose
@@ -138,7 +146,7 @@ impl Message {
         let text_bytes = texts.into_iter().flatten().map(|text| text.len());
         let links = self.links.links.iter();
         let link_bytes = links.map(|link| size_of::<Link>().saturating_add(link.url.len()));
-        let body_bytes = self.body.as_ref().map_or(0, Body::held_bytes);
+        let body_bytes = self.body.kept.as_ref().map_or(0, Body::held_bytes);
         text_bytes.chain(link_bytes).fold(
             size_of::<Message>().saturating_add(body_bytes),
             usize::saturating_add,

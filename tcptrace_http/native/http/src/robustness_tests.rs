@@ -90,7 +90,7 @@ fn test_changed_exchanges_in_any_order_never_panic() {
             assert!(transaction.request.is_some() || transaction.response.is_some());
             for message in transaction.request.iter().chain(&transaction.response) {
                 assert!(message.start < message.end);
-                assert!(!message.complete || message.missing_bytes <= message.body_wire_bytes);
+                assert!(!message.complete || message.missing_bytes <= message.body.wire_bytes);
             }
         }
     }

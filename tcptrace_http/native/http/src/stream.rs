@@ -145,7 +145,7 @@ impl Reader {
                 });
                 if let Some(message) = &mut self.message {
                     message.last = message.last.later(mark);
-                    message.body_first.get_or_insert(mark);
+                    message.body.first.get_or_insert(mark);
                 }
                 result
             }
@@ -225,7 +225,7 @@ impl Reader {
 
     /// Goes on to the body of the message whose head was just read; false if there is none.
     pub(super) fn begin_body(&mut self, message: Box<Message>, known: &KnownTexts) -> bool {
-        let body = match message.framing {
+        let body = match message.body.framing {
             Framing::ContentLength(remaining) => Some(Body::Length { remaining }),
             Framing::Chunked => Some(Body::Chunked(ChunkedBody::new())),
             Framing::UntilClose => Some(Body::UntilClose),
@@ -239,7 +239,7 @@ impl Reader {
             .then(|| {
                 Keeper::for_body_of(
                     message.status,
-                    message.content_length,
+                    message.body.content_length,
                     &message.fields,
                     known,
                 )
@@ -256,17 +256,17 @@ impl Reader {
         self.message_bytes = 0;
         message.end = self.next;
         message.complete = complete;
-        message.body_wire_bytes = self
+        message.body.wire_bytes = self
             .next
             .saturating_sub(message.start)
             .saturating_sub(message.header_bytes);
-        message.body_bytes = match self.state {
+        message.body.bytes = match self.state {
             State::Body(Body::Chunked(body)) => body.data_bytes,
-            _ => message.body_wire_bytes,
+            _ => message.body.wire_bytes,
         };
         let kept = self.kept.take();
         if complete && message.missing_bytes == 0 {
-            message.body = kept.map(|kept| kept.into_body());
+            message.body.kept = kept.map(|kept| kept.into_body());
         }
         if let Some(document) = self.document.take() {
             message.links = document.links();

@@ -46,28 +46,28 @@ pub fn classify(
         ..Class::default()
     };
     // A probe repeats the byte before the next one, or asks with no byte at all (RFC 9293, 3.8.4).
-    let repeats_a_byte = start == sender.next.saturating_sub(1);
+    let repeats_a_byte = start == sender.sequence.next.saturating_sub(1);
     // The first packet of a flow joined late may be one too, see `Half::join`.
     let may_repeat = sender.counts.packets > 0 || !sender.has_syn;
     let is_probe = !is_control && segment.payload_bytes <= 1 && may_repeat && repeats_a_byte;
-    let has_no_window = peer.counts.packets > 0 && peer.last_window == 0;
+    let has_no_window = peer.counts.packets > 0 && peer.acks.window == 0;
     class.is_window_probe = is_probe && segment.payload_bytes == 1 && has_no_window;
     class.is_keep_alive = is_probe && !class.is_window_probe;
     if length > 0 || is_probe {
         sender.has_probed = is_probe;
     }
     if length > 0 && !segment.has(flags::RST) && !is_probe {
-        if start >= sender.next {
+        if start >= sender.sequence.next {
             class.is_new = true;
-            let gap = start.saturating_sub(sender.next);
-            let has_sent = sender.counts.packets > 0 || sender.next > 0;
+            let gap = start.saturating_sub(sender.sequence.next);
+            let has_sent = sender.counts.packets > 0 || sender.sequence.next > 0;
             class.gap_before_bytes = if has_sent {
                 u32::try_from(gap).unwrap_or(u32::MAX)
             } else {
                 0
             };
         } else {
-            let is_late = time_ns.saturating_sub(sender.advanced_ns)
+            let is_late = time_ns.saturating_sub(sender.last.advanced_ns)
                 > initial_rtt_ns
                     .unwrap_or(OUT_OF_ORDER_MAX_NS)
                     .max(OUT_OF_ORDER_MAX_NS);
@@ -82,21 +82,21 @@ pub fn classify(
     }
     let is_pure_ack = length == 0 && !is_control && !class.is_keep_alive;
     if let Some(ack) = ack {
-        let repeats = sender.last_ack == Some(ack) && start == sender.next;
-        let same_window = sender.last_window == segment.window;
+        let repeats = sender.acks.last == Some(ack) && start == sender.sequence.next;
+        let same_window = sender.acks.window == segment.window;
         let tells_nothing = is_pure_ack && repeats && same_window && segment.window > 0;
         // It may answer a probe, or the copy of a FIN, of which nothing is told.
-        let is_of_data = !peer.has_probed && peer.fin_end.is_none();
-        class.repeats_ack_of_all = tells_nothing && peer.next <= ack && is_of_data;
-        if tells_nothing && peer.next > ack {
-            sender.duplicate_acks_in_a_row = sender.duplicate_acks_in_a_row.saturating_add(1);
-            class.duplicate_ack_count = sender.duplicate_acks_in_a_row;
-        } else if sender.last_ack != Some(ack) || length > 0 {
-            sender.duplicate_acks_in_a_row = 0;
+        let is_of_data = !peer.has_probed && peer.sequence.fin_end.is_none();
+        class.repeats_ack_of_all = tells_nothing && peer.sequence.next <= ack && is_of_data;
+        if tells_nothing && peer.sequence.next > ack {
+            sender.acks.duplicates_in_a_row = sender.acks.duplicates_in_a_row.saturating_add(1);
+            class.duplicate_ack_count = sender.acks.duplicates_in_a_row;
+        } else if sender.acks.last != Some(ack) || length > 0 {
+            sender.acks.duplicates_in_a_row = 0;
         }
-        sender.last_ack = Some(ack);
+        sender.acks.last = Some(ack);
     }
-    sender.last_window = segment.window;
+    sender.acks.window = segment.window;
     count(&mut sender.counts, class);
     class
 }
@@ -120,9 +120,9 @@ mod tests {
     /// the server sent last begins there and is so long.
     fn repeats_ack_of_all((start, newest): (i64, &[u8]), has_fin: bool, window: u16) -> bool {
         let (mut client, mut server) = (Half::default(), Half::default());
-        (client.next, client.last_ack, client.last_window) = (1, Some(101), 1000);
-        (server.next, server.counts.packets) = (101, 1);
-        server.fin_end = has_fin.then_some(102);
+        (client.sequence.next, client.acks.last, client.acks.window) = (1, Some(101), 1000);
+        (server.sequence.next, server.counts.packets) = (101, 1);
+        server.sequence.fin_end = has_fin.then_some(102);
         let sent = segment(flags::ACK, (0, 0), newest);
         classify(&mut server, &client, &sent, 0, start, None, None);
         let ack = Segment {

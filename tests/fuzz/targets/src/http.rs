@@ -178,12 +178,12 @@ fn check_message(message: &Message) {
     assert!(message.first.frame >= 1);
     assert!(message.first.frame <= message.last.frame);
     assert!(message.head_last.frame <= message.last.frame);
-    assert!(message.body_bytes <= message.body_wire_bytes);
+    assert!(message.body.bytes <= message.body.wire_bytes);
     if message.complete {
-        assert!(message.missing_bytes <= message.body_wire_bytes);
+        assert!(message.missing_bytes <= message.body.wire_bytes);
         assert_eq!(
             message.end - message.start,
-            message.header_bytes + message.body_wire_bytes
+            message.header_bytes + message.body.wire_bytes
         );
     }
 }

@@ -15,19 +15,18 @@ impl Flow {
         &mut self,
         side: Side,
         packet: &Packet<'_>,
-        (ack, window, is_answered_syn): (i64, u32, bool),
+        (ack, is_answered_syn): (i64, bool),
         tables: &mut Tables,
     ) {
         let acknowledges_server = side == self.client();
-        let (sender, peer) = self.halves(side);
-        sender.last_window_bytes = window;
-        if ack <= peer.acked {
+        let (_, peer) = self.halves(side);
+        if ack <= peer.sequence.acked {
             return;
         }
-        let outstanding_bytes = peer.flight_bytes();
+        let outstanding_bytes = peer.sequence.flight_bytes();
         let mut sample = None;
         let segments = &mut tables.segments;
-        let (rtt_before, acked_before) = (peer.path_rtt_ns, peer.acked);
+        let (rtt_before, acked_before) = (peer.rtt.path_ns, peer.sequence.acked);
         peer.acknowledge(ack, packet.time_ns, |sent, rtt| {
             sample = rtt;
             if let Some((row, segments)) = sent.row.zip(segments.as_mut()) {
@@ -35,7 +34,7 @@ impl Flow {
             }
         });
         if is_answered_syn && acked_before < 1 {
-            peer.answered_syn_ns = std::mem::replace(&mut peer.path_rtt_ns, rtt_before);
+            peer.rtt.answered_syn_ns = std::mem::replace(&mut peer.rtt.path_ns, rtt_before);
         }
         let acked = stream_offset(ack);
         if let Some(messages) = self.messages.as_mut() {
@@ -65,20 +64,20 @@ impl Flow {
     /// answered: that is no round trip of the path. Who hears of the client later than a host takes to answer
     /// is not next to it, and is taken to be next to the server; else it may be as far as that.
     fn place_of_answered_syn(&mut self) {
-        let Some(rtt_ns) = self.server_half().path_rtt_ns else {
+        let Some(rtt_ns) = self.server_half().rtt.path_ns else {
             return;
         };
         let client = self.client();
         // Another connection to that host may have had no answer to wait for.
         let least_ns = self.least_way_ns(client.other()).unwrap_or(i64::MAX);
         let (half, _) = self.halves(client);
-        if let Some(answered_ns) = half.answered_syn_ns.take() {
+        if let Some(answered_ns) = half.rtt.answered_syn_ns.take() {
             let to_server_ns = if rtt_ns >= PATH_MIN_NS {
                 0
             } else {
                 answered_ns.min(least_ns)
             };
-            half.path_rtt_ns.get_or_insert(to_server_ns);
+            half.rtt.path_ns.get_or_insert(to_server_ns);
         }
     }
 }

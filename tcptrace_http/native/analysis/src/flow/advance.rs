@@ -55,15 +55,15 @@ impl Flow {
         // What is new is ambiguous only behind a gap.
         if sent.is_ambiguous {
             sender.holes.add(Hole {
-                start: sender.next,
+                start: sender.sequence.next,
                 end: start,
                 frame: Some(sent.frame),
             });
         }
         let payload = u64::from(segment.payload_bytes);
         sender.unique_bytes = sender.unique_bytes.saturating_add(payload);
-        sender.next = sent.end;
-        sender.advanced_ns = sent.time_ns;
+        sender.sequence.next = sent.end;
+        sender.last.advanced_ns = sent.time_ns;
     }
 
     /// What was sent is not acknowledged yet. Where it never will be, the oldest gives way.
@@ -82,16 +82,16 @@ impl Flow {
         let (sender, _) = self.halves(side);
         // A FIN takes a number too, but is no byte.
         let payload_end = sent.end.saturating_sub(i64::from(segment.has(flags::FIN)));
-        let beyond = u64::try_from(payload_end.saturating_sub(sender.next)).unwrap_or(0);
+        let beyond = u64::try_from(payload_end.saturating_sub(sender.sequence.next)).unwrap_or(0);
         let filled = sender.holes.fill(start, payload_end);
         let filled = filled
             .saturating_add(beyond)
             .saturating_add(sender.before_first(start, payload_end));
         let payload = u64::from(segment.payload_bytes);
         sender.unique_bytes = sender.unique_bytes.saturating_add(filled.min(payload));
-        sender.mark_ambiguous();
-        if sent.end > sender.next {
-            sender.next = sent.end;
+        sender.rtt.mark_ambiguous(sender.sequence.next);
+        if sent.end > sender.sequence.next {
+            sender.sequence.next = sent.end;
             self.is_outstanding(side, sent);
         }
     }

@@ -34,11 +34,11 @@ impl Flow {
         let (sender, peer) = self.halves(side);
         sender.counts.packets = sender.counts.packets.saturating_add(1);
         let is_syn = segment.has(flags::SYN);
-        let start = sender.offset_of(segment.seq, is_syn);
+        let start = sender.sequence.offset_of(segment.seq, is_syn);
         let ack = segment
             .has(flags::ACK)
-            .then(|| peer.offset_of_ack(segment.ack));
-        let window = sender.window_bytes(segment, peer, is_syn);
+            .then(|| peer.sequence.offset_of_ack(segment.ack));
+        let window = sender.options.window_bytes(segment, &peer.options, is_syn);
         if let Some(statistics) = self.reports.statistics.as_mut() {
             let place = (start, ack, window);
             statistics.segment(side, packet, segment, place, &Class::default());

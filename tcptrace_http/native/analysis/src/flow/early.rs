@@ -13,14 +13,14 @@ impl Flow {
         side != self.client()
             && segment.flags & (flags::SYN | flags::RST) == 0
             && client.has_syn
-            && client.last_ack.is_none()
+            && client.acks.last.is_none()
             && !server.has_syn
-            && (server.initial.is_none() || server.early.is_some())
+            && (server.sequence.initial.is_none() || server.early.is_some())
     }
 
     /// The first ACK of the client, without the SYN-ACK: it tells where the server's data begins.
     pub(super) fn begin_without_syn_ack(&mut self, side: Side, segment: &Segment<'_>) {
-        if side == self.client() && self.client_half().last_ack.is_none() {
+        if side == self.client() && self.client_half().acks.last.is_none() {
             let (_, server) = self.halves(side);
             server.begin_before_ack(segment.ack);
         }
@@ -30,7 +30,7 @@ impl Flow {
     pub(super) fn count_early(&mut self, side: Side, segment: &Segment<'_>) -> Class {
         let (sender, _) = self.halves(side);
         sender.counts.packets = sender.counts.packets.saturating_add(1);
-        sender.last_window = segment.window;
+        sender.acks.window = segment.window;
         Class::default()
     }
 
@@ -62,7 +62,7 @@ impl Flow {
     /// Hands on what `side` sent early, as far as its peer has acknowledged it: up to offset `until`.
     pub(super) fn deliver_early(&mut self, side: Side, until: i64, tables: &mut Tables) {
         let (sender, _) = self.halves(side);
-        let Some((initial, early)) = sender.initial.zip(sender.early.as_mut()) else {
+        let Some((initial, early)) = sender.sequence.initial.zip(sender.early.as_mut()) else {
             return;
         };
         let pieces = early.take(initial, until);
@@ -77,13 +77,13 @@ impl Flow {
     fn deliver_piece(&mut self, side: Side, start: i64, piece: &EarlyPiece, tables: &mut Tables) {
         let (sender, _) = self.halves(side);
         let end = piece.end(start);
-        if end > sender.next {
+        if end > sender.sequence.next {
             // A FIN takes a number too, but is no byte.
             let payload_end = start.saturating_add(i64::from(piece.length));
-            let new = payload_end.saturating_sub(sender.next.max(start));
+            let new = payload_end.saturating_sub(sender.sequence.next.max(start));
             let new = u64::try_from(new).unwrap_or(0);
             sender.unique_bytes = sender.unique_bytes.saturating_add(new);
-            sender.next = end;
+            sender.sequence.next = end;
         }
         if piece.has_fin {
             self.note_fin(side, piece.mark);

@@ -52,7 +52,8 @@ impl Flow {
         if segment.has(flags::FIN) {
             self.note_fin(side, mark);
         }
-        let is_ending = self.first.fin_end.is_some() || self.second.fin_end.is_some();
+        let is_ending =
+            self.first.sequence.fin_end.is_some() || self.second.sequence.fin_end.is_some();
         if is_ending {
             self.end_delivered(side, mark, tables);
         }
@@ -70,11 +71,11 @@ impl Flow {
             };
         }
         let (sender, _) = self.halves(side);
-        sender.fin_end.get_or_insert(sender.next);
+        sender.sequence.fin_end.get_or_insert(sender.sequence.next);
     }
 
     fn note_close(&mut self, mark: Mark, by_client: bool, is_reset: bool) {
-        let acked = self.client_half().acked;
+        let acked = self.client_half().sequence.acked;
         self.closing.note(Close {
             mark,
             by_client,
@@ -89,7 +90,7 @@ impl Flow {
             let half = self.half(side);
             // The FIN takes one number after the last byte; streams count bytes from 0. Of a flow
             // that is not looked into, nothing is delivered.
-            let is_delivered = half.fin_end.is_some_and(|end| {
+            let is_delivered = half.sequence.fin_end.is_some_and(|end| {
                 self.carried.is_opaque || half.reassembler.delivered() >= end.saturating_sub(2)
             });
             if is_delivered && !half.has_ended {
@@ -113,8 +114,8 @@ impl Flow {
     /// discarded (RFC 9293, section 3.10.7.4), and were forged or are very old.
     fn is_credible_reset(&mut self, side: Side, segment: &Segment<'_>) -> bool {
         let (sender, _) = self.halves(side);
-        let start = sender.offset_of(segment.seq, false);
-        start.saturating_sub(sender.next).abs() <= ACK_AHEAD_MAX
+        let start = sender.sequence.offset_of(segment.seq, false);
+        start.saturating_sub(sender.sequence.next).abs() <= ACK_AHEAD_MAX
     }
 
     /// Whether a segment shows that the RST before it did not end the connection: who has sent it
@@ -145,14 +146,14 @@ impl Flow {
         self.carried.http = None;
         for half in [&mut self.first, &mut self.second] {
             half.has_ended = false;
-            half.fin_end = None;
+            half.sequence.fin_end = None;
         }
     }
 
     /// Gives back the memory of a flow that is over, once all of it is acknowledged. What comes
     /// after that (a FIN sent again, say) is still counted.
     pub(super) fn release(&mut self) {
-        let is_acked = |half: &Half| half.acked >= half.next;
+        let is_acked = |half: &Half| half.sequence.acked >= half.sequence.next;
         if !is_acked(&self.first) || !is_acked(&self.second) {
             return;
         }

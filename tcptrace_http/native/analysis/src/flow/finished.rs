@@ -63,15 +63,15 @@ impl Flow {
         if let Some(request) = &request {
             messages
                 .requests
-                .message_ends(request, up_ns, &mut tables.segmentation);
+                .message_ends(request, up_ns, &mut tables.of_flows.segmentation);
         }
         if let Some(response) = response {
             messages
                 .responses
-                .message_ends(&response, down_ns, &mut tables.segmentation);
+                .message_ends(&response, down_ns, &mut tables.of_flows.segmentation);
             messages
                 .queues
-                .response_ends(response, rtt_ns, &mut tables.queues);
+                .response_ends(response, rtt_ns, &mut tables.of_flows.queues);
         }
         let request = span_of(index, transaction.request.as_deref());
         let response = span_of(index, transaction.response.as_deref());
@@ -83,7 +83,7 @@ impl Flow {
         if let Some(response) = transaction.response.as_mut() {
             let links = std::mem::take(&mut response.links);
             for row in link_rows(self.id.number, index, links) {
-                tables.links.push(&row);
+                tables.of_flows.links.push(&row);
             }
         }
         let is_whole =
@@ -111,7 +111,7 @@ impl Flow {
         let details = is_notable(row).then(|| Details {
             row: row.clone(),
             rtt_ns: self.path_rtt_ns(),
-            server_path_rtt_ns: self.client_half().path_rtt_ns,
+            server_path_rtt_ns: self.client_half().rtt.path_ns,
             segment_bytes: self.segment_size.full(),
             noted,
         });

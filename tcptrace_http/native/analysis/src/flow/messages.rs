@@ -62,7 +62,7 @@ impl Flow {
         // A SYN-ACK that is sent again may carry the server's first data (RFC 1644, section 3.2): it had none before.
         let is_first_on_syn = is_syn && !self.messages().responses.has_data();
         if !class.is_new && !is_first_on_syn {
-            let next = stream_offset(self.server_half().next);
+            let next = stream_offset(self.server_half().sequence.next);
             self.messages().responses.sent_again(next);
             return;
         }
@@ -70,7 +70,7 @@ impl Flow {
             packet.frame,
             segment.payload_bytes,
             segment.has(flags::PSH),
-            self.server_half().acked,
+            self.server_half().sequence.acked,
             start,
         );
         if !self.carried.is_http {
@@ -104,7 +104,7 @@ impl Flow {
             let data = self.sent_data(side, packet, segment, (start, class), full_bytes);
             self.messages().requests.sent(data);
         } else {
-            let next = stream_offset(self.client_half().next);
+            let next = stream_offset(self.client_half().sequence.next);
             self.messages().requests.sent_again(next);
         }
     }

@@ -154,6 +154,7 @@ impl Flow {
             && !segment.has(flags::ACK)
             && self
                 .half(side)
+                .sequence
                 .initial
                 .is_some_and(|initial| initial != segment.seq)
     }
@@ -178,12 +179,12 @@ impl Flow {
             self.begin_without_syn_ack(side, segment);
         }
         let (sender, peer) = self.halves(side);
-        let start = sender.offset_of(segment.seq, is_syn);
+        let start = sender.sequence.offset_of(segment.seq, is_syn);
         let ack = segment
             .has(flags::ACK)
-            .then(|| peer.offset_of_ack(segment.ack))
-            .filter(|ack| *ack <= peer.next.saturating_add(ACK_AHEAD_MAX));
-        let window = sender.window_bytes(segment, peer, is_syn);
+            .then(|| peer.sequence.offset_of_ack(segment.ack))
+            .filter(|ack| *ack <= peer.sequence.next.saturating_add(ACK_AHEAD_MAX));
+        let window = sender.options.window_bytes(segment, &peer.options, is_syn);
         let place = (start, ack, window);
         let time_ns = packet.time_ns;
         let initial_rtt = self.setup.initial_rtt_ns;
@@ -205,7 +206,7 @@ impl Flow {
         if let Some(ack) = ack {
             self.deliver_early(side.other(), ack, tables);
             let is_answered_syn = (is_syn || is_early) && ack > 1 && segment.payload_bytes > 0;
-            self.acknowledge(side, packet, (ack, window, is_answered_syn), tables);
+            self.acknowledge(side, packet, (ack, is_answered_syn), tables);
         }
         if is_early {
             self.keep_early(side, packet, segment, tables);
@@ -245,11 +246,11 @@ impl Flow {
         sender.handshake(segment);
         let (client, server) = (self.client_half(), self.server_half());
         // The SYN had data (RFC 1644, RFC 7413): what comes behind leaves room for these options.
-        let is_of_data = is_syn_ack && client.next > 1;
+        let is_of_data = is_syn_ack && client.sequence.next > 1;
         self.segment_size.negotiated(
-            client.mss_option,
-            server.mss_option,
-            client.uses_timestamps && server.uses_timestamps,
+            client.options.mss,
+            server.options.mss,
+            client.options.uses_timestamps && server.options.uses_timestamps,
         );
         if is_of_data {
             self.segment_size.syn_header(segment.header_bytes);

@@ -20,15 +20,15 @@ impl Flow {
             Side::First => first_ns,
             Side::Second => second_ns,
         };
-        let own_ns = self.half(to.other()).path_rtt_ns;
+        let own_ns = self.half(to.other()).rtt.path_ns;
         own_ns.into_iter().chain(of_pair_ns).min()
     }
 
     /// Round trip of the whole path: both parts of it, as seen from the observation point.
     #[must_use]
     pub fn path_rtt_ns(&self) -> Option<i64> {
-        let to_server_ns = self.client_half().path_rtt_ns?;
-        Some(to_server_ns.saturating_add(self.server_half().path_rtt_ns.unwrap_or(0)))
+        let to_server_ns = self.client_half().rtt.path_ns?;
+        Some(to_server_ns.saturating_add(self.server_half().rtt.path_ns.unwrap_or(0)))
     }
 
     /// What the slowest link takes for so many bytes of a side, as far as arrivals show it.

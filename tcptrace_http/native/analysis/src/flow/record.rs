@@ -124,7 +124,7 @@ impl Flow {
         let full = self
             .segment_size
             .full_behind(segment.header_bytes, segment.payload_bytes);
-        let missing_before = self.half(side).missing_before;
+        let missing_before = self.half(side).identifications.missing_before;
         let is_second = side == Side::Second;
         // What is sent again behind a FIN shows what was not delivered.
         let is_wanted = !self.carried.is_opaque || !self.unacknowledged.is_empty();
@@ -198,7 +198,10 @@ impl Flow {
         if !segment.has(flags::ACK) {
             return None;
         }
-        let ack = self.half(side.other()).known_offset_of_ack(segment.ack)?;
+        let ack = self
+            .half(side.other())
+            .sequence
+            .known_offset_of_ack(segment.ack)?;
         let record = self.record.as_mut()?;
         let mut newest = None;
         let sent = &mut record.sent(side.other()).outstanding;
@@ -254,7 +257,7 @@ impl Flow {
             row.start_time = explained.start.time_ns;
             row.end_time = explained.end.time_ns;
             for wait in &explained.waits {
-                tables.waits.push(&WaitRow {
+                tables.of_flows.waits.push(&WaitRow {
                     flow: row.flow,
                     transaction: row.index,
                     cause: wait.cause,
@@ -270,7 +273,7 @@ impl Flow {
         row.acked_after = row
             .last_ack_time
             .map(|acked| acked.saturating_sub(row.end_time).max(0));
-        tables.transactions.push(&row);
+        tables.of_flows.transactions.push(&row);
     }
 
     /// What is known of a transaction that is over.

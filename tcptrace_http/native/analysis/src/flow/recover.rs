@@ -32,36 +32,39 @@ impl Flow {
         let (start, ack, window) = place;
         let was_told = self.was_told_of(side, packet.time_ns, segment, start);
         let sender = self.half(side);
-        let is_silent = sender.skipped_identifications > 0 && {
-            let last_ns = sender.last_data.map_or(i64::MIN, |(_, time_ns)| time_ns);
+        let is_silent = sender.identifications.skipped > 0 && {
+            let last_ns = sender.last.data.map_or(i64::MIN, |(_, time_ns)| time_ns);
             packet.time_ns.saturating_sub(last_ns) >= SILENCE_MIN_NS
         };
         let is_dense =
-            sender.skipped_identifications > 0 && !is_silent && self.losses.host_step.is_none();
+            sender.identifications.skipped > 0 && !is_silent && self.losses.host_step.is_none();
         let goes_on = class.is_new && class.gap_before_bytes == 0 && segment.payload_bytes > 0;
         if goes_on {
             let skipped = if is_silent {
-                sender.skipped_identifications
+                sender.identifications.skipped
             } else {
                 0
             };
             let rtt_ns = self.path_rtt_ns();
             let (sender, _) = self.halves(side);
-            sender.numbering.goes_on(packet.time_ns, skipped, rtt_ns);
+            sender
+                .identifications
+                .numbering
+                .goes_on(packet.time_ns, skipped, rtt_ns);
         }
         if is_dense && class.is_new && class.gap_before_bytes == 0 && segment.payload_bytes > 0 {
             let (sender, _) = self.halves(side);
-            sender.numbering.is_shared();
+            sender.identifications.numbering.is_shared();
         }
         let sender = self.half(side);
         // New data on top of what is not acknowledged, though nobody has spoken: it may be a probe.
         let is_probe = class.is_new
             && segment.payload_bytes > 0
-            && sender.acked < sender.next
-            && packet.time_ns.saturating_sub(sender.last_packet_ns) >= SILENCE_MIN_NS
+            && sender.sequence.acked < sender.sequence.next
+            && packet.time_ns.saturating_sub(sender.last.packet_ns) >= SILENCE_MIN_NS
             && packet
                 .time_ns
-                .saturating_sub(self.half(side.other()).last_packet_ns)
+                .saturating_sub(self.half(side.other()).last.packet_ns)
                 >= SILENCE_MIN_NS;
         let is_trouble = is_probe
             || class.is_retransmission
@@ -96,26 +99,22 @@ impl Flow {
             }
         }
         let passed_over = self.losses.host_step.map(|step| step.passed_over);
-        let acked = self.half(side.other()).acked.max(ack.unwrap_or(0));
+        let acked = self.half(side.other()).sequence.acked.max(ack.unwrap_or(0));
         let (sender, _) = self.halves(side);
-        sender.last_packet_ns = packet.time_ns;
+        sender.last.packet_ns = packet.time_ns;
         // A copy of data that acknowledges nothing new starts no timer again (RFC 6298, section 5.3), and is no
         // duplicate ACK (RFC 5681, section 2).
         let is_copy = class.is_retransmission && segment.payload_bytes > 0;
-        if !is_copy || acked > sender.told_acked {
-            sender.told_ns = packet.time_ns;
-            sender.told_acked = acked;
+        if !is_copy || acked > sender.last.told_acked {
+            sender.last.told_ns = packet.time_ns;
+            sender.last.told_acked = acked;
         }
         if segment.payload_bytes > 0 {
-            sender.host_passed_over = passed_over;
-            sender.last_data = Some((packet.frame, packet.time_ns));
-            let skipped = std::mem::take(&mut sender.skipped_identifications);
-            sender.missing_before = skipped.max(u32::from(was_told));
-            sender.own_skipped_identifications = 0;
-        } else if !is_late && sends_nothing_before(segment, start, sender.next) {
-            sender.host_passed_over = passed_over;
-            sender.skipped_identifications = 0;
-            sender.own_skipped_identifications = 0;
+            sender.last.data = Some((packet.frame, packet.time_ns));
+            let numbers = &mut sender.identifications;
+            numbers.missing_before = numbers.restart(passed_over).max(u32::from(was_told));
+        } else if !is_late && sends_nothing_before(segment, start, sender.sequence.next) {
+            sender.identifications.restart(passed_over);
         }
         kind.is_some()
     }
@@ -127,22 +126,22 @@ impl Flow {
         let is_control = segment.flags & (flags::SYN | flags::FIN | flags::RST) != 0;
         if segment.payload_bytes == 0 {
             if sender.has_syn && segment.has(flags::ACK) && !is_control {
-                sender.told_next = sender.told_next.max(start);
+                sender.sequence.told_next = sender.sequence.told_next.max(start);
             }
             return false;
         }
-        let is_overtaken = time_ns.saturating_sub(sender.last_packet_ns) <= OVERTAKEN_MAX_NS;
-        (sender.next..sender.told_next).contains(&start) && !is_overtaken
+        let is_overtaken = time_ns.saturating_sub(sender.last.packet_ns) <= OVERTAKEN_MAX_NS;
+        (sender.sequence.next..sender.sequence.told_next).contains(&start) && !is_overtaken
     }
 
     /// Whether a segment is new data that follows other data at once and passes nothing over, while no recovery
     /// goes on and no window is closed: it is part of no recovery, and probes nothing.
     fn is_calm(&self, side: Side, time_ns: i64, segment: &Segment<'_>, class: &Class) -> bool {
         let sender = self.half(side);
-        let last_ns = sender.last_data.map(|(_, last_ns)| last_ns);
+        let last_ns = sender.last.data.map(|(_, last_ns)| last_ns);
         class.is_new
             && class.gap_before_bytes == 0
-            && sender.skipped_identifications == 0
+            && sender.identifications.skipped == 0
             && !segment.has(flags::SYN)
             && last_ns.is_some_and(|last_ns| time_ns.saturating_sub(last_ns) < SILENCE_MIN_NS)
             && self
@@ -164,29 +163,11 @@ impl Flow {
         let goes_elsewhere = self.losses.is_of_proxy && side != self.client();
         let host_step = self.losses.host_step;
         let is_of_several = self.losses.counter_is_of_several;
-        let (sender, _) = self.halves(side);
+        let numbers = &mut self.halves(side).0.identifications;
         if is_of_several {
-            sender.numbering.is_of_several_hosts();
+            numbers.numbering.is_of_several_hosts();
         }
-        let step = sender.numbering.step(identification, segments);
-        if !sender.numbering.counter_is_own() {
-            sender.skipped_identifications = 0;
-            return false;
-        }
-        sender.own_skipped_identifications = sender
-            .own_skipped_identifications
-            .saturating_add(step.skipped);
-        if let Some(host_step) = host_step {
-            let before = *sender.host_passed_over.get_or_insert(host_step.passed_over);
-            sender.skipped_identifications = if goes_elsewhere {
-                0
-            } else {
-                host_step.passed_over.saturating_sub(before)
-            };
-            return host_step.is_late;
-        }
-        sender.skipped_identifications = sender.own_skipped_identifications;
-        step.is_late
+        numbers.number(identification, segments, host_step, goes_elsewhere)
     }
 
     /// How long the packet was queued, by its sender's clock; 0 if that is not known.
@@ -216,7 +197,7 @@ impl Flow {
         is_late: bool,
     ) -> Sent {
         let sender = self.half(side);
-        let counts = sender.numbering.counts() || self.losses.host_step.is_some();
+        let counts = sender.identifications.numbering.counts() || self.losses.host_step.is_some();
         let network = packet.network.filter(|_| counts);
         let on_link_ns = self.service_ns(side, packet_bytes(segment));
         Sent {
@@ -230,8 +211,8 @@ impl Flow {
             class: *class,
             timestamp: segment.options.timestamps.map(|stamps| stamps.value),
             identification: network.map_or(0, |network| network.identification),
-            skipped_identifications: sender.skipped_identifications,
-            are_skipped_own: sender.skipped_identifications == sender.own_skipped_identifications,
+            skipped_identifications: sender.identifications.skipped,
+            are_skipped_own: sender.identifications.are_own(),
             is_numbered_by_host: self.losses.host_step.is_some(),
             is_late,
             on_link_ns,
@@ -246,35 +227,36 @@ impl Flow {
         let asked = |then: i64| then.saturating_add(to_sender.unwrap_or(0));
         // What was queued, or took its time on a slow link, was sent earlier.
         let since_heard = time_ns
-            .saturating_sub(asked(peer.told_ns))
+            .saturating_sub(asked(peer.last.told_ns))
             .saturating_sub(late_ns);
-        let is_outstanding = start >= sender.acked && start < sender.next;
+        let is_outstanding = start >= sender.sequence.acked && start < sender.sequence.next;
         let original = is_outstanding.then(|| {
             let at = sender.outstanding.partition_point(|sent| sent.end <= start);
             sender.outstanding.get(at)
         });
         Known {
             original: original.flatten().map(|sent| (sent.frame, sent.time_ns)),
-            next: sender.next,
-            acked: sender.acked,
-            last_data: sender.last_data,
-            asked_ns: peer.last_data.map(|(_, then)| asked(then)),
+            next: sender.sequence.next,
+            acked: sender.sequence.acked,
+            last_data: sender.last.data,
+            asked_ns: peer.last.data.map(|(_, then)| asked(then)),
             asked_before_copies_ns: peer
-                .last_data
-                .filter(|(_, then)| peer.advanced_ns < *then)
-                .map(|_| asked(peer.advanced_ns)),
+                .last
+                .data
+                .filter(|(_, then)| peer.last.advanced_ns < *then)
+                .map(|_| asked(peer.last.advanced_ns)),
             heard_before_ns: if peer.counts.packets > 0 {
                 since_heard
             } else {
                 i64::MAX
             },
-            duplicate_acks: peer.duplicate_acks_in_a_row,
+            duplicate_acks: peer.acks.duplicates_in_a_row,
             rtt_ns: self.path_rtt_ns(),
             sender_path_ns: to_sender,
             segment_bytes: self.segment_size.full(),
             has_no_probes: sender.has_syn
                 && peer.has_syn
-                && !(sender.sack_permitted && peer.sack_permitted),
+                && !(sender.options.sack_permitted && peer.options.sack_permitted),
         }
     }
 
@@ -333,7 +315,7 @@ impl Flow {
                 is_http: self.carried.is_http,
                 client,
                 rtt_ns,
-                rows: &mut tables.recoveries,
+                rows: &mut tables.of_flows.recoveries,
             };
             recoveries.write(&mut to, now_ns, all);
         }

@@ -61,9 +61,9 @@ impl Flow {
 
 /// Whether the receiver has told that it has no room for this: all before it has come, and the window is closed.
 fn may_be_refused(sender: &Half, peer: &Half, piece: Piece<'_>) -> bool {
-    peer.last_ack.is_some()
-        && peer.last_window == 0
-        && piece.offset == sender.acked.saturating_sub(1)
+    peer.acks.last.is_some()
+        && peer.acks.window == 0
+        && piece.offset == sender.sequence.acked.saturating_sub(1)
         && piece.offset == sender.reassembler.delivered()
         && !sender.reassembler.is_waiting()
 }

@@ -40,6 +40,7 @@ impl Flow {
         if rows.wanted().sack_edges {
             row.sack_edges = self
                 .half(side.other())
+                .sequence
                 .offsets_of_sack(&segment.options.sack);
         }
         Some(Report {

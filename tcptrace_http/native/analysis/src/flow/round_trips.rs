@@ -36,19 +36,21 @@ impl Flow {
         rtt_ns: Option<i64>,
         tables: &mut Tables,
     ) {
-        let path_rtt_ns = self.server_half().path_rtt_ns;
+        let path_rtt_ns = self.server_half().rtt.path_ns;
         let queues = &mut self.messages().queues;
         if let Some(rtt_ns) = rtt_ns.filter(|_| acked.is_prompt()) {
             let delay_ns = rtt_ns.saturating_sub(path_rtt_ns.unwrap_or(rtt_ns));
             queues.acknowledged(acked.until, packet.frame, packet.time_ns, delay_ns);
         }
-        queues.tell_before(acked.until, &mut tables.queues);
+        queues.tell_before(acked.until, &mut tables.of_flows.queues);
     }
 
     /// No more ACKs are awaited.
     pub(super) fn tell_queues(&mut self, tables: &mut Tables) {
         if let Some(messages) = self.messages.as_mut() {
-            messages.queues.tell_before(u64::MAX, &mut tables.queues);
+            messages
+                .queues
+                .tell_before(u64::MAX, &mut tables.of_flows.queues);
         }
     }
 }

@@ -70,6 +70,6 @@ impl Usage {
 fn is_let_down(request: Option<&Message>, response: Option<&Message>) -> bool {
     match response {
         None => request.is_some_and(|it| it.complete && it.missing_bytes == 0),
-        Some(it) => !it.complete && it.missing_bytes == 0 && it.framing != Framing::Tunnel,
+        Some(it) => !it.complete && it.missing_bytes == 0 && it.body.framing != Framing::Tunnel,
     }
 }

@@ -20,12 +20,12 @@ fn early_data_joins_the_repeated_syn_ack_that_comes_before_it() {
         .send(false, DATA, 21, 28, body)
         .send(true, flags::ACK, 28, 43, b"")
         .finish();
-    let transactions = tables.transactions.take().into_columns();
+    let transactions = tables.of_flows.transactions.take().into_columns();
     assert_eq!(numbers(&transactions, "status"), [200]);
     assert_eq!(numbers(&transactions, "response_first_frame"), [4]);
     // A client in SYN-SENT drops data (RFC 9293, section 3.10.7.3).
     assert_eq!(numbers(&transactions, "response_last_frame"), [6]);
-    let flows = tables.flows.take().into_columns();
+    let flows = tables.of_flows.flows.take().into_columns();
     assert_eq!(numbers(&flows, "server_bytes"), [RESPONSE.len() as u64]);
     assert_eq!(numbers(&flows, "server_gap_bytes"), [0]);
     assert_eq!(numbers(&flows, "packets"), [7]);
@@ -41,10 +41,10 @@ fn early_data_that_was_acknowledged_and_not_repeated_had_arrived() {
             .send(false, DATA, 21, 28, &RESPONSE[20..repeated])
             .send(true, flags::ACK, 28, 44, b"")
             .finish();
-        let transactions = tables.transactions.take().into_columns();
+        let transactions = tables.of_flows.transactions.take().into_columns();
         assert_eq!(numbers(&transactions, "response_body_bytes"), [4]);
         assert_eq!(numbers(&transactions, "response_last_frame"), [last_frame]);
-        let flows = tables.flows.take().into_columns();
+        let flows = tables.of_flows.flows.take().into_columns();
         assert_eq!(numbers(&flows, "server_bytes"), [RESPONSE.len() as u64]);
         assert_eq!(numbers(&flows, "server_gap_bytes"), [0]);
         assert_eq!(text(&flows, "closed_by", 0), "server");
@@ -59,7 +59,7 @@ fn the_first_ack_places_early_data_whose_syn_ack_was_not_captured() {
             .send(true, flags::ACK, 28, acked, b"")
             .send(true, flags::ACK, 28, 43, b"")
             .finish();
-        let transactions = tables.transactions.take().into_columns();
+        let transactions = tables.of_flows.transactions.take().into_columns();
         assert_eq!(numbers(&transactions, "status"), [200]);
         assert_eq!(numbers(&transactions, "response_last_frame"), [2]);
         assert_eq!(
@@ -84,9 +84,9 @@ fn a_remnant_of_an_earlier_connection_is_no_early_data() {
         .send(false, DATA, 1, 28, RESPONSE)
         .send(true, flags::ACK, 28, 43, b"")
         .finish();
-    let transactions = tables.transactions.take().into_columns();
+    let transactions = tables.of_flows.transactions.take().into_columns();
     assert_eq!(numbers(&transactions, "status"), [200]);
-    let flows = tables.flows.take().into_columns();
+    let flows = tables.of_flows.flows.take().into_columns();
     assert_eq!(numbers(&flows, "server_bytes"), [RESPONSE.len() as u64]);
     assert_eq!(numbers(&flows, "server_gap_bytes"), [0]);
 }
@@ -94,7 +94,7 @@ fn a_remnant_of_an_earlier_connection_is_no_early_data() {
 #[test]
 fn early_data_without_any_ack_is_read_in_the_end() {
     let mut tables = accelerated().send(false, DATA, 1, 28, RESPONSE).finish();
-    let transactions = tables.transactions.take().into_columns();
+    let transactions = tables.of_flows.transactions.take().into_columns();
     assert_eq!(numbers(&transactions, "status"), [200]);
 }
 
@@ -115,6 +115,6 @@ fn more_than_the_window_of_a_syn_is_not_early() {
         );
     }
     let mut tables = script.finish();
-    let transactions = tables.transactions.take().into_columns();
+    let transactions = tables.of_flows.transactions.take().into_columns();
     assert_eq!(numbers(&transactions, "response_body_bytes"), [140_000]);
 }

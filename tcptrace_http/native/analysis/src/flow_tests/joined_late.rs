@@ -7,7 +7,7 @@ fn the_first_message_tells_the_client_of_a_flow_joined_late() {
     let mut tables = Script::new()
         .send(false, DATA, 1, 1, b"GET / HTTP/1.1\r\n\r\n")
         .finish();
-    let flows = tables.flows.take().into_columns();
+    let flows = tables.of_flows.flows.take().into_columns();
     assert_eq!(text(&flows, "client", 0), "10.0.0.2");
     let anomalies = tables.anomalies.into_table(&mut Vec::new()).into_columns();
     assert_eq!(text(&anomalies, "kind", 0), "mid_stream_start");
@@ -23,9 +23,9 @@ fn a_segment_lost_by_the_capture_alone_is_a_gap_and_the_next_message_is_found() 
         .send(false, DATA, 43, 55, RESPONSE)
         .send(true, flags::ACK, 55, 85, b"")
         .finish();
-    let flows = tables.flows.take().into_columns();
+    let flows = tables.of_flows.flows.take().into_columns();
     assert_eq!(numbers(&flows, "server_gap_bytes"), [42]);
-    let transactions = tables.transactions.take().into_columns();
+    let transactions = tables.of_flows.transactions.take().into_columns();
     let frames = numbers(&transactions, "request_frame");
     let answered = numbers(&transactions, "response_first_frame");
     assert_eq!((frames[0], answered[0]), (4, 0));
@@ -42,7 +42,7 @@ fn what_another_protocol_says_first_holds_no_request() {
         .send(true, DATA, 10, 9, REQUEST)
         .send(false, DATA, 9, 37, RESPONSE)
         .finish();
-    let transactions = tables.transactions.take().into_columns();
+    let transactions = tables.of_flows.transactions.take().into_columns();
     assert_eq!(numbers(&transactions, "request_frame"), [6]);
     assert_eq!(numbers(&transactions, "response_first_frame"), [7]);
 }
@@ -55,7 +55,7 @@ fn a_hole_in_what_another_protocol_says_may_hold_a_request() {
         .send(true, DATA, 110, 1, REQUEST)
         .send(false, DATA, 1, 137, RESPONSE)
         .finish();
-    let transactions = tables.transactions.take().into_columns();
+    let transactions = tables.of_flows.transactions.take().into_columns();
     assert_eq!(numbers(&transactions, "status").len(), 2);
 }
 
@@ -68,7 +68,7 @@ fn the_byte_of_a_keep_alive_that_was_not_captured_holds_no_request() {
         .send(true, DATA, 29, 43, REQUEST)
         .send(false, DATA, 43, 56, RESPONSE)
         .finish();
-    let transactions = tables.transactions.take().into_columns();
+    let transactions = tables.of_flows.transactions.take().into_columns();
     assert_eq!(numbers(&transactions, "request_frame"), [2, 4]);
     assert_eq!(numbers(&transactions, "response_first_frame"), [3, 5]);
 }
@@ -83,7 +83,10 @@ fn the_first_messages_of_a_flow_joined_at_a_keep_alive_are_paired() {
             .send(false, DATA, 50, 128, RESPONSE)
             .finish();
         assert_eq!(
-            numbers(&tables.transactions.take().into_columns(), "status"),
+            numbers(
+                &tables.of_flows.transactions.take().into_columns(),
+                "status"
+            ),
             [200]
         );
     }
@@ -111,7 +114,7 @@ fn what_flows_hold_beyond_the_limit_is_handed_on_with_its_holes_and_reported() {
         .send(false, DATA, 2142, 28, &[b'x'; 901])
         .send(true, flags::ACK, 28, 3043, b"");
     let mut tables = script.finish();
-    let transactions = tables.transactions.take().into_columns();
+    let transactions = tables.of_flows.transactions.take().into_columns();
     assert_eq!(numbers(&transactions, "response_body_bytes"), [3000]);
     assert_eq!(numbers(&transactions, "missing_bytes"), [100]);
     let anomalies = tables.anomalies.into_table(&mut Vec::new()).into_columns();

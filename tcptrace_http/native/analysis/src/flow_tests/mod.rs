@@ -148,11 +148,11 @@ fn a_transaction_survives_the_wrap_of_both_sequence_numbers() {
         .send(false, DATA, 1, 28, RESPONSE)
         .send(true, flags::ACK, 28, 43, b"")
         .finish();
-    let transactions = tables.transactions.take().into_columns();
+    let transactions = tables.of_flows.transactions.take().into_columns();
     assert_eq!(numbers(&transactions, "status"), [200]);
     assert_eq!(numbers(&transactions, "response_body_bytes"), [4]);
     assert_eq!(numbers(&transactions, "last_ack_frame"), [6]);
-    let flows = tables.flows.take().into_columns();
+    let flows = tables.of_flows.flows.take().into_columns();
     assert_eq!(numbers(&flows, "server_bytes"), [RESPONSE.len() as u64]);
     assert_eq!(text(&flows, "client", 0), "10.0.0.1");
 }
@@ -163,7 +163,7 @@ fn a_new_initial_number_between_the_same_ports_is_a_new_flow() {
     script.handshake().send(true, DATA, 1, 1, REQUEST);
     script.reused = 1 << 20;
     let mut tables = script.handshake().send(true, DATA, 1, 1, REQUEST).finish();
-    let flows = tables.flows.take().into_columns();
+    let flows = tables.of_flows.flows.take().into_columns();
     assert_eq!(numbers(&flows, "flow"), [0, 1]);
     assert_eq!(numbers(&flows, "packets"), [4, 4]);
 }
@@ -174,7 +174,7 @@ fn a_syn_sent_again_is_a_retransmission_of_the_same_flow() {
         .send(true, flags::SYN, 0, 0, b"")
         .send(true, flags::SYN, 0, 0, b"")
         .finish();
-    let flows = tables.flows.take().into_columns();
+    let flows = tables.of_flows.flows.take().into_columns();
     assert_eq!(numbers(&flows, "packets"), [2]);
     assert_eq!(numbers(&flows, "client_retransmissions"), [1]);
 }

@@ -12,10 +12,10 @@ fn data_sent_again_after_its_loss_is_counted_once() {
         .send(false, DATA, 1, 28, &RESPONSE[..10])
         .send(true, flags::ACK, 28, 43, b"")
         .finish();
-    let flows = tables.flows.take().into_columns();
+    let flows = tables.of_flows.flows.take().into_columns();
     assert_eq!(numbers(&flows, "server_bytes"), [RESPONSE.len() as u64]);
     assert_eq!(numbers(&flows, "server_gap_bytes"), [0]);
-    let transactions = tables.transactions.take().into_columns();
+    let transactions = tables.of_flows.transactions.take().into_columns();
     assert_eq!(numbers(&transactions, "status"), [200]);
     assert_eq!(numbers(&transactions, "response_first_frame"), [7]);
     assert_eq!(numbers(&transactions, "response_last_frame"), [7]);
@@ -104,7 +104,7 @@ fn a_refused_byte_sent_again_is_neither_keep_alive_nor_retransmission() {
         .send(true, flags::ACK, 1, 11, b"")
         .send(false, DATA, 11, 1, &RESPONSE[10..])
         .finish();
-    let flows = tables.flows.take().into_columns();
+    let flows = tables.of_flows.flows.take().into_columns();
     let segments = segments(tables);
     for probe in 5..segments.rows {
         assert_eq!(number(&segments, "is_keep_alive", probe), Some(0));

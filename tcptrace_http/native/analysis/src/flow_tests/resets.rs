@@ -17,10 +17,10 @@ fn the_first_fin_tells_who_closed() {
         .send(true, flags::ACK | flags::FIN, 28, 34, b"")
         .finish();
     assert_eq!(
-        text(&tables.flows.take().into_columns(), "closed_by", 0),
+        text(&tables.of_flows.flows.take().into_columns(), "closed_by", 0),
         "server"
     );
-    let transactions = tables.transactions.take().into_columns();
+    let transactions = tables.of_flows.transactions.take().into_columns();
     assert_eq!(numbers(&transactions, "response_body_bytes"), [13]);
     assert_eq!(text(&transactions, "response_framing", 0), "until_close");
 }
@@ -34,10 +34,10 @@ fn a_reset_ends_a_response_before_it_is_complete() {
         .send(false, flags::RST, 41, 0, b"")
         .finish();
     assert_eq!(
-        text(&tables.flows.take().into_columns(), "closed_by", 0),
+        text(&tables.of_flows.flows.take().into_columns(), "closed_by", 0),
         "server_reset"
     );
-    let transactions = tables.transactions.take().into_columns();
+    let transactions = tables.of_flows.transactions.take().into_columns();
     assert_eq!(
         transactions.column("complete").unwrap().values,
         Values::Bool(vec![false])
@@ -56,10 +56,13 @@ fn a_reset_that_the_client_did_not_believe_ends_nothing() {
         .send(false, DATA, 1, 28, RESPONSE)
         .finish();
     assert_eq!(
-        numbers(&tables.transactions.take().into_columns(), "status"),
+        numbers(
+            &tables.of_flows.transactions.take().into_columns(),
+            "status"
+        ),
         [200]
     );
-    let flows = tables.flows.take().into_columns();
+    let flows = tables.of_flows.flows.take().into_columns();
     assert_eq!(numbers(&flows, "flow"), [0]);
     assert_eq!(text(&flows, "closed_by", 0), "open");
 }
@@ -73,7 +76,7 @@ fn data_on_its_way_when_the_client_resets_does_not_undo_the_reset() {
         .send(true, flags::RST | flags::ACK, 28, 41, b"")
         .send(false, DATA, 41, 28, &RESPONSE[40..])
         .finish();
-    let flows = tables.flows.take().into_columns();
+    let flows = tables.of_flows.flows.take().into_columns();
     assert_eq!(text(&flows, "closed_by", 0), "client_reset");
 }
 
@@ -86,9 +89,12 @@ fn a_reset_outside_any_window_ends_nothing() {
         .send(false, DATA, 1, 28, RESPONSE)
         .finish();
     assert_eq!(
-        numbers(&tables.transactions.take().into_columns(), "status"),
+        numbers(
+            &tables.of_flows.transactions.take().into_columns(),
+            "status"
+        ),
         [200]
     );
-    let flows = tables.flows.take().into_columns();
+    let flows = tables.of_flows.flows.take().into_columns();
     assert_eq!(text(&flows, "closed_by", 0), "open");
 }

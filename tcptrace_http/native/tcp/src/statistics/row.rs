@@ -89,8 +89,8 @@ fn sent(row: &mut DirectionStatistics, sender: &Sender, half: &Half, flow: &Flow
 }
 
 fn windows(row: &mut DirectionStatistics, sender: &Sender, flow: &FlowFacts<'_>) {
-    let is_scaled =
-        flow.client_half.window_scale.is_some() && flow.server_half.window_scale.is_some();
+    let is_scaled = flow.client_half.options.window_scale.is_some()
+        && flow.server_half.options.window_scale.is_some();
     let windows = sender.announced.all(is_scaled);
     row.window_bytes_min = windows.least();
     row.window_bytes_max = windows.most();

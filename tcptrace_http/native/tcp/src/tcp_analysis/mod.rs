@@ -19,7 +19,7 @@ mod tests;
 use trace_model::rows::SegmentRow;
 use trace_model::{flags, Packet, Segment, SeqNumber};
 
-use self::sender::Sender;
+use self::sender::{LastSegment, Sender};
 
 /// A segment as the rules look at it.
 #[derive(Clone, Copy)]
@@ -103,7 +103,7 @@ impl TcpAnalysis {
             resent::kind_of(sender, peer, &seen, self.initial_rtt_ns, row);
         }
         sender.advance(&seen, row);
-        sender.remember(&seen, row);
+        sender.last = LastSegment::new(&seen, row);
         peer.unacknowledged.acknowledge(&seen, row);
         flight::measure(sender, peer, &seen, row);
         row.window_bytes = sender.window_bytes(&seen);

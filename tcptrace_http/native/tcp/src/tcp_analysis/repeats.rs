@@ -10,7 +10,7 @@ use super::Seen;
 /// The rules about windows, probes and repeated ACKs. A zero window probe is nothing else.
 pub fn window_and_ack(sender: &mut Sender, peer: &Sender, seen: &Seen, row: &mut SegmentRow) {
     row.is_zero_window_probe =
-        seen.payload_bytes == 1 && sender.expects(seen.seq) && peer.window == Some(0);
+        seen.payload_bytes == 1 && sender.expects(seen.seq) && peer.last.window == Some(0);
     if row.is_zero_window_probe {
         return;
     }
@@ -26,7 +26,7 @@ pub fn window_and_ack(sender: &mut Sender, peer: &Sender, seen: &Seen, row: &mut
     let repeats = !is_control
         && seen.payload_bytes == 0
         && sender.expects(seen.seq)
-        && sender.acknowledged() == Some(seen.ack);
+        && sender.last.acknowledged() == Some(seen.ack);
     if repeats {
         repeated_ack(sender, peer, seen, row);
     }
@@ -34,22 +34,22 @@ pub fn window_and_ack(sender: &mut Sender, peer: &Sender, seen: &Seen, row: &mut
 
 /// Whether the segment goes to the last byte of the window its receiver announced.
 fn fills_window(receiver: &Sender, seen: &Seen) -> bool {
-    let Some(window) = receiver.window else {
+    let Some(window) = receiver.last.window else {
         return false;
     };
     receiver.scale != Scale::Unknown
         && seen.seq.plus(seen.payload_bytes)
-            == receiver.last_ack.plus(receiver.scale.scaled(window))
+            == receiver.last.ack.plus(receiver.scale.scaled(window))
 }
 
 /// An ACK without payload that repeats the one before: its window tells what it is.
 fn repeated_ack(sender: &mut Sender, peer: &Sender, seen: &Seen, row: &mut SegmentRow) {
-    let same_window = sender.window == Some(seen.window);
+    let same_window = sender.last.window == Some(seen.window);
     if !same_window {
         row.is_window_update = seen.window > 0;
     } else if seen.window == 0 {
-        row.is_zero_window_probe_ack = peer.was_zero_window_probe;
-    } else if peer.was_keep_alive {
+        row.is_zero_window_probe_ack = peer.last.is_zero_window_probe;
+    } else if peer.last.is_keep_alive {
         row.is_keep_alive_ack = true;
     } else {
         let counted = if sender.counts_anew {
@@ -66,7 +66,7 @@ fn repeated_ack(sender: &mut Sender, peer: &Sender, seen: &Seen, row: &mut Segme
 
 /// The rule about ACKs of what was not captured; and the count of repeated ACKs restarts.
 pub fn unseen(sender: &mut Sender, peer: &mut Sender, seen: &Seen, row: &mut SegmentRow) {
-    if sender.acknowledged() != Some(seen.ack) {
+    if sender.last.acknowledged() != Some(seen.ack) {
         sender.first_ack_frame = seen.frame;
         sender.duplicate_acks = 0;
         sender.unseen_is_told = false;

@@ -24,7 +24,7 @@ pub fn kind_of(
 ) {
     let end = seen.seq.plus(seen.payload_bytes);
     let is_covered = |ack: SeqNumber| !end.is_after(ack);
-    if seen.payload_bytes > 0 && peer.acknowledged().is_some_and(is_covered) {
+    if seen.payload_bytes > 0 && peer.last.acknowledged().is_some_and(is_covered) {
         row.is_spurious_retransmission = true;
         row.is_retransmission = true;
         return;
@@ -56,9 +56,9 @@ fn goes_back(sender: &Sender, seen: &Seen) -> bool {
 }
 
 fn is_fast(peer: &Sender, seen: &Seen) -> bool {
-    let elapsed = seen.time_ns.saturating_sub(peer.last_ns);
+    let elapsed = seen.time_ns.saturating_sub(peer.last.time_ns);
     peer.duplicate_acks >= FAST_DUPLICATE_ACKS
-        && peer.last_ack == seen.seq
+        && peer.last.ack == seen.seq
         && (0..FAST_MAX_NS).contains(&elapsed)
 }
 

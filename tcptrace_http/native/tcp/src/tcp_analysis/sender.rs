@@ -30,6 +30,36 @@ impl Scale {
     }
 }
 
+/// What the next segments of both directions are compared with.
+#[derive(Debug, Default)]
+pub struct LastSegment {
+    /// Acknowledgment number and window, as the header has them.
+    pub ack: SeqNumber,
+    pub has_ack: bool,
+    pub time_ns: i64,
+    pub window: Option<u16>,
+    pub is_keep_alive: bool,
+    pub is_zero_window_probe: bool,
+}
+
+impl LastSegment {
+    pub fn new(seen: &Seen, row: &SegmentRow) -> Self {
+        LastSegment {
+            ack: seen.ack,
+            has_ack: seen.has_any(flags::ACK),
+            time_ns: seen.time_ns,
+            window: Some(seen.window),
+            is_keep_alive: row.is_keep_alive,
+            is_zero_window_probe: row.is_zero_window_probe,
+        }
+    }
+
+    /// What it acknowledged, if it did.
+    pub fn acknowledged(&self) -> Option<SeqNumber> {
+        self.has_ack.then_some(self.ack)
+    }
+}
+
 /// State of one direction.
 #[derive(Debug)]
 pub struct Sender {
@@ -41,15 +71,9 @@ pub struct Sender {
     pub next_ns: i64,
     /// Highest number that an ACK may name without a hole before it.
     pub contiguous: Option<SeqNumber>,
-    /// Acknowledgment number and window of its last segment, as its header has them.
-    pub last_ack: SeqNumber,
-    pub last_has_ack: bool,
-    pub last_ns: i64,
-    pub window: Option<u16>,
+    pub last: LastSegment,
     pub scale: Scale,
-    pub was_keep_alive: bool,
-    pub was_zero_window_probe: bool,
-    /// Frame that first sent `last_ack`, and how often it was repeated since.
+    /// Frame that first sent the acknowledgment number of `last`, and how often it was repeated since.
     pub first_ack_frame: u64,
     pub duplicate_acks: u32,
     /// The peer's ACK of unseen data was told once; more of them are not told.
@@ -74,13 +98,8 @@ impl Default for Sender {
             next_frame: 0,
             next_ns: 0,
             contiguous: None,
-            last_ack: SeqNumber::default(),
-            last_has_ack: false,
-            last_ns: 0,
-            window: None,
+            last: LastSegment::default(),
             scale: Scale::default(),
-            was_keep_alive: false,
-            was_zero_window_probe: false,
             first_ack_frame: 0,
             duplicate_acks: 0,
             unseen_is_told: false,
@@ -98,11 +117,6 @@ impl Sender {
     /// Whether `seq` is the next number expected.
     pub fn expects(&self, seq: SeqNumber) -> bool {
         self.next == Some(seq)
-    }
-
-    /// What the last segment of this direction acknowledged, if it did.
-    pub fn acknowledged(&self) -> Option<SeqNumber> {
-        self.last_has_ack.then_some(self.last_ack)
     }
 
     /// Moves the highest numbers on.
@@ -123,16 +137,6 @@ impl Sender {
         if self.contiguous.is_none_or(|at| at == seen.seq) {
             self.contiguous = self.next;
         }
-    }
-
-    /// Remembers what the next segment is compared with.
-    pub fn remember(&mut self, seen: &Seen, row: &SegmentRow) {
-        self.window = Some(seen.window);
-        self.last_ack = seen.ack;
-        self.last_has_ack = seen.has_any(flags::ACK);
-        self.last_ns = seen.time_ns;
-        self.was_keep_alive = row.is_keep_alive;
-        self.was_zero_window_probe = row.is_zero_window_probe;
     }
 
     /// The window that a segment announces; that of a SYN is never scaled (RFC 7323, section 2.2).
