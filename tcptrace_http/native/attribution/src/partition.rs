@@ -34,7 +34,7 @@ impl Moment {
 /// Confidence in a cause that the packets show as such.
 pub(crate) const SEEN: f64 = 0.95;
 /// Confidence in a cause that follows from several packets.
-pub(crate) const INFERRED: f64 = 0.8;
+pub(crate) const INFERRED: f64 = 0.95;
 /// Confidence in a cause that nothing contradicts.
 pub(crate) const ASSUMED: f64 = 0.5;
 
