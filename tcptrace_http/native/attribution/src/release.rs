@@ -164,6 +164,15 @@ impl Acks {
         self.outstanding.push_back(segment);
     }
 
+    /// What was sent again is there when the copy is: until then nothing behind it was acknowledged.
+    pub(crate) fn on_repair(&mut self, start: i64, end: i64, there_ns: i64) {
+        let unacked = self.outstanding.iter_mut().rev();
+        let unacked = unacked.take_while(|it| it.end > start.max(self.seen_ack));
+        for segment in unacked.filter(|it| it.start < end) {
+            segment.there_ns = segment.there_ns.max(there_ns);
+        }
+    }
+
     /// The acknowledgment whose answer is nearest to `pass_ns`, within the tolerance, and that before it. Of several that came
     /// together the first one released what had stopped.
     pub(crate) fn answered(

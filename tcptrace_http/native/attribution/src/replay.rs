@@ -61,6 +61,8 @@ pub(crate) struct Timing {
     pub(crate) floor_ns: i64,
     /// Later than the packet before on the link allows, of whatever connection.
     late_ns: i64,
+    /// Later than its own connection's segment before allows.
+    own_late_ns: i64,
     /// Its own connection's segment before would have let it pass sooner.
     is_late: bool,
     /// It was queued behind packets of other connections, and may have left at any time since the link was busy.
@@ -87,6 +89,7 @@ impl Timing {
             pass_before_ns,
             floor_ns,
             late_ns,
+            own_late_ns,
             is_late: own_late_ns > tolerance_ns,
             is_queued: late_ns <= tolerance_ns && own_late_ns > tolerance_ns,
         }
@@ -133,7 +136,7 @@ impl Timing {
         route.place == Place::Receiver
             && data.missing_before > 0
             && data.start == snd_nxt
-            && self.late_ns >= timer_ns
+            && self.own_late_ns >= timer_ns
     }
 }
 
@@ -278,6 +281,11 @@ impl<'a> Replay<'a> {
                 is_short,
                 there_ns: arrival_ns,
             });
+        } else {
+            self.state
+                .sender
+                .acks
+                .on_repair(data.start, data.end, arrival_ns);
         }
         let queued_ns = answered.filter(|_| timing.is_queued).map_or(0, |(ack, _)| {
             let answer_ns = self
