@@ -157,7 +157,20 @@ pub(crate) struct Replay<'a> {
     /// Acknowledgments were not captured.
     lacks_acks: bool,
     departures: Vec<Departure>,
+    /// No other segment follows the present one at once, or it does not begin a message.
+    is_alone: bool,
     asked: Asked,
+}
+
+/// Whether what follows a segment comes so late that it was sent when that was acknowledged: a timer leaves a window of one
+/// segment (RFC 5681, section 3.1).
+fn is_alone(later: &[Event], data: &DataEvent, route: &Route) -> bool {
+    let at_once_ns = data.time_ns.saturating_add(route.round_trip_ns() / 2);
+    let mut later = later.iter().filter_map(|event| match event {
+        Event::Data(next) => Some(next),
+        Event::Ack(_) => None,
+    });
+    !later.any(|next| next.start == data.end && next.time_ns <= at_once_ns)
 }
 
 impl<'a> Replay<'a> {
@@ -175,6 +188,7 @@ impl<'a> Replay<'a> {
             acked,
             lacks_acks,
             departures: Vec::new(),
+            is_alone: true,
             asked: Asked::default(),
         }
     }
@@ -207,6 +221,8 @@ impl<'a> Replay<'a> {
                         continue;
                     }
                     let is_lost = lost.binary_search(&place).is_ok();
+                    let later = log.get(place..).unwrap_or_default();
+                    self.is_alone = !self.departures.is_empty() || is_alone(later, data, self.route);
                     self.on_data(data, is_lost);
                 }
             }
@@ -330,7 +346,8 @@ impl<'a> Replay<'a> {
         let idle_ns = data.time_ns.saturating_sub(timing.pass_before_ns);
         let tolerance_ns = route.tolerance_ns();
         let snd_nxt = sender.snd_nxt;
-        let is_hidden = answered.is_none() && timing.is_hidden_repair(data, snd_nxt, route);
+        let is_hidden =
+            answered.is_none() && self.is_alone && timing.is_hidden_repair(data, snd_nxt, route);
         let mut waited = Waited::default();
         if is_hidden {
             let since_ns = timing.floor_ns.saturating_add(tolerance_ns);

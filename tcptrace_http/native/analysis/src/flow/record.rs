@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use tcptrace_attribution::{
     AckEvent, Connection, DataEvent, Ended, Extent, Facts, Moment, Profile, Unfinished, Wait,
 };
-use tcptrace_path::Acknowledged;
+use tcptrace_path::{Acknowledged, RoundTrip};
 use tcptrace_tcp::{Class, Side};
 use trace_model::rows::{Cause, Direction, Framing, TransactionRow, WaitRow};
 use trace_model::{flags, Packet, Segment};
@@ -282,6 +282,18 @@ impl Flow {
         let pair = self.pair();
         let round_trips = pair.round_trips.map(Option::unwrap_or_default);
         let [to_client, to_server] = by_role(client, round_trips);
+        let (lacks_clients_acks, lacks_servers_acks) = self.lacks_pure_acks();
+        // Where ACKs were not captured, only a handshake tells a round trip.
+        let has_handshake = self.setup.initial_rtt_ns.is_some();
+        let told = |round_trip: RoundTrip, lacks_acks: bool| {
+            if lacks_acks && !has_handshake {
+                RoundTrip::default()
+            } else {
+                round_trip
+            }
+        };
+        let to_client = told(to_client, lacks_clients_acks);
+        let to_server = told(to_server, lacks_servers_acks);
         let longer = if to_server.time_ns < to_client.time_ns {
             to_client
         } else {
@@ -289,7 +301,6 @@ impl Flow {
         };
         // Whose ACKs are of something nearer is as far as its handshake tells.
         let to_server_ns = self.round_trip_behind_local_acks_ns();
-        let (lacks_clients_acks, lacks_servers_acks) = self.lacks_pure_acks();
         let record = self.record.as_deref();
         Facts {
             client_is_second: client == Side::Second,
