@@ -76,6 +76,12 @@ impl Connection {
         self.side(is_second).asked = Some(frame);
     }
 
+    /// How many segments and acknowledgments of a long message were forgotten since this was asked before.
+    pub fn take_fallen_out(&mut self) -> usize {
+        let first = self.first.take_fallen_out();
+        first.saturating_add(self.second.take_fallen_out())
+    }
+
     /// The segment that was asked for, once its message is explained.
     pub fn take_asked(&mut self) -> Option<Box<ExplainedSegment>> {
         let first = self.first.explained_segment.take();

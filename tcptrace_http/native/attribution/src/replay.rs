@@ -27,6 +27,18 @@ pub(crate) struct State {
     delivered_ns: i64,
 }
 
+impl State {
+    /// Events fell out of the log, up to a segment that ended at `end`: what is constant stays known.
+    pub(crate) fn resume(&mut self, end: i64, time_ns: i64) {
+        self.sender = std::mem::take(&mut self.sender).resumed(end);
+        self.receiver = Receiver::default();
+        self.receiver.begin(end);
+        self.last_pass_ns = time_ns;
+        self.last_there_ns = time_ns;
+        self.delivered_ns = time_ns;
+    }
+}
+
 /// A segment, explained as far as the log goes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Departure {
@@ -222,7 +234,8 @@ impl<'a> Replay<'a> {
                     }
                     let is_lost = lost.binary_search(&place).is_ok();
                     let later = log.get(place..).unwrap_or_default();
-                    self.is_alone = !self.departures.is_empty() || is_alone(later, data, self.route);
+                    self.is_alone =
+                        !self.departures.is_empty() || is_alone(later, data, self.route);
                     self.on_data(data, is_lost);
                 }
             }

@@ -59,6 +59,20 @@ pub(crate) struct Sender {
 }
 
 impl Sender {
+    /// The sender once it has sent up to `end`, of which nothing more is known.
+    pub(crate) fn resumed(self, end: i64) -> Self {
+        Sender {
+            snd_una: end,
+            snd_nxt: end,
+            nagle: self.nagle,
+            cork: self.cork,
+            learnt: self.learnt,
+            had_loss: self.had_loss,
+            epoch: self.epoch.saturating_add(1),
+            ..Sender::default()
+        }
+    }
+
     /// Forgets stops of messages long ago.
     pub(crate) fn forget_stops(&mut self, round_trip_ns: i64) {
         self.learnt.on_stops(&self.stops, round_trip_ns);

@@ -101,6 +101,8 @@ pub(crate) struct Stream {
     acked: VecDeque<(i64, i64)>,
     /// Events fell out of the log.
     is_cut: bool,
+    /// Events that fell out since they were last taken.
+    fallen_out: usize,
     /// The path as it was last known.
     route: Option<Route>,
     /// The frame of a segment that is to be explained in full, and the explanation until it is taken.
@@ -139,10 +141,24 @@ impl Stream {
 
     fn push(&mut self, event: Event) {
         if self.log.len() >= EVENTS_MAX {
+            self.fallen_out = self.fallen_out.saturating_add(self.log.len());
+            let last = self.log.iter().rev().find_map(|event| match event {
+                Event::Data(data) => Some(data),
+                Event::Ack(_) => None,
+            });
+            if let Some(last) = last {
+                self.state.resume(last.end, last.time_ns);
+            }
             self.log.clear();
+            self.acked.clear();
             self.is_cut = true;
         }
         self.log.push(event);
+    }
+
+    /// How many events have fallen out of the log since this was asked before.
+    pub(crate) fn take_fallen_out(&mut self) -> usize {
+        std::mem::take(&mut self.fallen_out)
     }
 
     /// The cause of time that no span explains: the path's pace, unless events fell out of the log.
@@ -174,6 +190,9 @@ impl Stream {
         }
         while self.arrivals.len() > SPANS_MAX {
             self.arrivals.pop_front();
+        }
+        while self.copies.len() > SPANS_MAX {
+            self.copies.pop_front();
         }
         self.log = log;
         self.log.drain(..=last);

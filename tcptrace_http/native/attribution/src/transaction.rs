@@ -166,6 +166,9 @@ fn give_spans(
             cause => cause,
         };
         let bound = Some(span.bound);
+        if stream.unexplained(pace) == Cause::Unobserved {
+            partition.within(span.start_ns, Cause::Unobserved, None, SEEN);
+        }
         match span.end_frame {
             _ if span.end_ns >= last.time_ns => {
                 partition.bound(last, cause, bound, span.confidence);
@@ -181,7 +184,7 @@ fn give_spans(
 }
 
 /// The last segment of a request that did not leave at once is no longer.
-const LAST_BYTES_MAX: u32 = 1460;
+const ETHERNET_MSS: u32 = 1460;
 
 /// From the request's last byte to the response's first one.
 struct Server<'a> {
@@ -298,7 +301,7 @@ impl Server<'_> {
         let bytes = if is_burst {
             bytes
         } else {
-            bytes.min(LAST_BYTES_MAX)
+            bytes.min(ETHERNET_MSS)
         };
         let packet_bytes = bytes.saturating_add(self.exchange.header_bytes);
         let up_ns = self.up.link.longer_ns(packet_bytes, LEAST_BYTES);

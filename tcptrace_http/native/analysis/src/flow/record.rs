@@ -8,7 +8,7 @@ use tcptrace_attribution::{
 use tcptrace_path::{Acknowledged, RoundTrip};
 use tcptrace_tcp::{Class, Side};
 use trace_model::rows::{Cause, Direction, Framing, TransactionRow, WaitRow};
-use trace_model::{flags, Packet, Segment};
+use trace_model::{flags, AnomalyKind, Packet, Segment};
 
 use super::closing::Close;
 use super::unacknowledged::{Waiting, Whole};
@@ -242,6 +242,16 @@ impl Flow {
         facts.unfinished = self.unfinished(&row, whole, &facts, tables.last_ns);
         if let Some(record) = self.record.as_mut() {
             let explained = record.connection.explain(&facts);
+            let fallen_out = record.connection.take_fallen_out();
+            if fallen_out > 0 {
+                let detail = format!(
+                    "a message of transaction {} is too long to be explained whole: {fallen_out} segments and ACKs \
+                     of it were forgotten, and what they waited for is unobserved",
+                    row.index
+                );
+                let frame = row.response_last_frame.or(row.request_last_frame);
+                tables.anomaly(AnomalyKind::LimitReached, frame, row.flow, detail);
+            }
             if let Some(mut segment) = record.connection.take_asked() {
                 let start = message_of(segment.direction, &facts).map_or(0, |it| it.start);
                 let offset = segment.data.start.saturating_sub(start);
