@@ -88,7 +88,7 @@ CASES: Final = {
         made.unacknowledged_on_many_flows, 64_000, 6_400_000, PAGES_MIB, PAGES_MIB
     ),
     "tiny_transactions": Case(made.tiny_transactions, 20_000, 3_000_000, PAGES_MIB, PAGES_MIB, LIMIT),
-    "stalls": Case(made.stalls, 1000, 200_000, 300, 1400, LIMIT),
+    "stalls": Case(made.stalls, 1000, 200_000, 300, 1400),
     # Texts that are remembered and measured, rows of them with long URLs, and the findings of these.
     "texts": Case(made.texts, 300, 10_000, BASE_MIB + 128, BASE_MIB + 192),
     "texts_on_many_flows": Case(made.texts_on_many_flows, 20, 1000, BASE_MIB + 64, HELD_MIB, LIMIT),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use tcptrace_path::{HostPair, LinkUse, RoundTrip, Serialization};
 use tcptrace_tcp::{Key, Side};
-use trace_model::{Packet, Segment};
+use trace_model::{flags, Packet, Segment};
 
 use crate::flow::Flow;
 
@@ -66,6 +66,11 @@ impl HostPairs {
         }
         flow.begin_record(segment);
         let (low, high) = key.hosts();
+        // A SYN alone shows nothing of the path.
+        let is_bare_syn = segment.has(flags::SYN) && !segment.has(flags::ACK);
+        if is_bare_syn && !self.pairs.contains_key(&(low, high)) {
+            return;
+        }
         let pair = self.pairs.entry((low, high)).or_default();
         let side = flow.side_of(source_is_low);
         let bytes = packet_bytes(segment);
