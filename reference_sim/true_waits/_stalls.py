@@ -33,7 +33,7 @@ _BY_CAUSE: Final = {
     "stall.delayed_ack_first_segment": "delayed-ack-first-segment",
     "send_limited.receive_window": "receive-window-limit",
 }
-#: ... and that also a request may have, or what is sent for it alone: a timer's copy, or a probe of a window.
+#: Causes that also a request may have, or what is sent for it alone: a timer's copy, or a probe of a window.
 _ANYWHERE: Final = {
     "send_limited.zero_window": "zero-window",
     "stall.retransmission_timeout": "retransmission-timeout",

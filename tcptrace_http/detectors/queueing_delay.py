@@ -51,7 +51,7 @@ NEEDS: Final = ("both_directions", "pure_acks")
 
 #: Half of LEDBAT's full queue (RFC 6817), ten times what CoDel leaves standing (RFC 8289).
 DELAY_MIN: Final = timedelta(milliseconds=50)
-#: ... and as long as the path itself takes: twice its round trip in all.
+#: The delay is as long as the path itself takes, too: twice its round trip in all.
 RTT_SHARE_MIN: Final = 1.0
 REMEDY: Final = (
     "on the bottleneck: tc qdisc replace dev … root cake bandwidth … (or fq_codel), or a shorter queue;"

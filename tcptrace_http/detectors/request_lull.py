@@ -70,7 +70,7 @@ CONFIDENCE_UNNAMED: Final = 0.6
 #: The window where the first flight was not captured: the least of RFC 5681, section 3.1, as is the segment.
 WINDOW_UNSEEN_SEGMENTS: Final = 2
 SEGMENT_UNSEEN_BYTES: Final = 536
-#: ... and where the first response was no longer than its first flight: as many as RFC 6928, section 2, lets a
+#: The window where the first response was no longer than its first flight: as many as RFC 6928, section 2, lets a
 #: connection begin with, if that is no more than it has shown since.
 WINDOW_UNFILLED_SEGMENTS: Final = 10
 #: Methods that a client may send again and so may pipeline (RFC 9112, section 9.3.2).

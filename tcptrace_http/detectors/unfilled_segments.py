@@ -48,7 +48,7 @@ NEEDS: Final = ("no_gaps", "segments_as_sent", "whole_payload")
 
 #: One segment more is a head that was sent alone, or one flush; a few are a pattern.
 EXTRA_SEGMENTS_MIN: Final = 3
-#: ... and so is this share of a response's segments.
+#: So is this share of a response's segments.
 EXTRA_SHARE_MIN: Final = 0.1
 #: Full segments of a path with a smaller MTU look short, but cost few segments more: each that is really
 #: short costs half of one and more. Where a full one came through there is no such path.

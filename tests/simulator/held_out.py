@@ -43,7 +43,7 @@ FLOORS: Final = {
     ("shared", False): 0.93,
     ("shared", True): 0.93,
 }
-#: ... and of the precision and the recall of each detector.
+#: The floors of the precision and the recall of each detector.
 DETECTOR_FLOORS: Final = {("linux", False): 0.985}
 #: Scenarios of one capture.
 _TOGETHER: Final = 100

@@ -177,7 +177,6 @@ impl Stream {
         let Some(last) = self.log.iter().rposition(is_of_message) else {
             return;
         };
-        self.route = Some(*route);
         let log = std::mem::take(&mut self.log);
         let replay = Replay::new(route, &mut self.state, words, &self.acked, lacks_acks);
         let explained = replay.asking(self.asked).run(&log, last);
