@@ -36,6 +36,7 @@ mod numbered;
 mod objects;
 mod observation;
 mod pages;
+mod pair_view;
 mod profile_row;
 mod pure_acks;
 mod queues;

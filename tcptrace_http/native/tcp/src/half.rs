@@ -8,6 +8,7 @@ use crate::early::Early;
 use crate::holes::Holes;
 use crate::identifications::Identifications;
 use crate::into_closed_window::IntoClosedWindow;
+use crate::outstanding::Outstanding;
 use crate::reassembly::Reassembler;
 use crate::rtt::Rtt;
 use crate::send_sequence::SendSequence;
@@ -23,18 +24,6 @@ pub const ACK_AHEAD_MAX: i64 = 1 << 30;
 const COPY_MAX_NS: i64 = 100_000;
 /// Packets between a packet and its copy.
 const COPIES_LOOKED_AT: usize = 64;
-
-/// Sent data (or a SYN or FIN) that the peer has not acknowledged yet.
-#[derive(Clone, Copy, Debug)]
-pub struct Outstanding {
-    pub end: i64,
-    pub frame: u64,
-    pub time_ns: i64,
-    /// Karn's rule: no round trip is measured on what was, or may have been, sent twice.
-    pub is_ambiguous: bool,
-    /// Row of the segments table, if one is kept.
-    pub row: Option<usize>,
-}
 
 /// Counts of one direction, as the flows table shows them.
 #[derive(Clone, Copy, Debug, Default)]

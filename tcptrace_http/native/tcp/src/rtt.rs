@@ -1,6 +1,6 @@
 //! Round trips from the observation point to the peer of a direction and back.
 
-use crate::half::Outstanding;
+use crate::outstanding::Outstanding;
 
 /// Round trips of one direction's data.
 #[derive(Debug, Default)]

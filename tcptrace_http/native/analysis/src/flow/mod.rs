@@ -31,7 +31,7 @@ use tcptrace_tcp::{classify, Half, SegmentSize, Side, ACK_AHEAD_MAX};
 use trace_model::rows::Direction;
 use trace_model::{flags, Mark, Packet, Segment};
 
-use crate::host_pairs::IP_BYTES;
+use crate::pair_view::IP_BYTES;
 use crate::tables::Tables;
 use carried::Carried;
 pub use closing::{Close, Closing};

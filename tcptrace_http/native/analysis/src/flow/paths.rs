@@ -3,7 +3,7 @@
 use tcptrace_tcp::Side;
 
 use super::Flow;
-use crate::host_pairs::PairView;
+use crate::pair_view::PairView;
 
 impl Flow {
     /// What all connections between its hosts have shown of their path.

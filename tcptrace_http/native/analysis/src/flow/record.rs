@@ -14,7 +14,7 @@ use super::closing::Close;
 use super::unacknowledged::{Waiting, Whole};
 use super::Flow;
 use crate::asked::{Asked, Explained};
-use crate::host_pairs::{packet_bytes, PairView, IP_BYTES};
+use crate::pair_view::{packet_bytes, PairView, IP_BYTES};
 use crate::recoveries::Span;
 use crate::tables::Tables;
 

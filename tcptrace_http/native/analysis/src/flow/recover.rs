@@ -6,7 +6,7 @@ use trace_model::{flags, Packet, Segment};
 
 use super::asked_proxy::asks_proxy;
 use super::Flow;
-use crate::host_pairs::packet_bytes;
+use crate::pair_view::packet_bytes;
 use crate::recoveries::{Heard, Known, Rows, Sent, Span};
 use crate::tables::Tables;
 
