@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use foldhash::fast::RandomState;
 use tcptrace_path::HostPair;
 use tcptrace_tcp::{Key, Side};
 use trace_model::{flags, Packet, Segment};
@@ -14,7 +15,8 @@ pub const PAIRS_MAX: usize = 65_536;
 /// All host pairs, by their addresses.
 #[derive(Debug)]
 pub struct HostPairs {
-    pairs: HashMap<(u128, u128), HostPair>,
+    /// A capture chooses the addresses, and does not know the hash.
+    pairs: HashMap<(u128, u128), HostPair, RandomState>,
     most: usize,
 }
 
@@ -23,7 +25,7 @@ impl HostPairs {
     #[must_use]
     pub fn new(most: usize) -> Self {
         HostPairs {
-            pairs: HashMap::new(),
+            pairs: HashMap::default(),
             most,
         }
     }

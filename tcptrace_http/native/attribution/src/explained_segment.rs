@@ -3,6 +3,8 @@
 //! Nothing is decided here. The times are those by which the replay decides, noted before the segment changes the
 //! sender's state. The binding constraint is that of the span that ends with the segment.
 
+use std::collections::VecDeque;
+
 use tcptrace_path::receiver::AckKind;
 use tcptrace_path::{Place, Route};
 use tcptrace_sender::nagle::Candidate;
@@ -137,7 +139,7 @@ impl Asked {
     }
 
     /// The replay is over, and explained by `spans`.
-    pub(crate) fn explained(self, spans: &[Span]) -> Option<Box<ExplainedSegment>> {
+    pub(crate) fn explained(self, spans: &VecDeque<Span>) -> Option<Box<ExplainedSegment>> {
         let mut segment = self.segment?;
         segment.bind(spans);
         Some(segment)
@@ -198,7 +200,7 @@ impl ExplainedSegment {
     }
 
     /// The replay is over: the span that ends with the segment tells what bound it.
-    fn bind(&mut self, spans: &[Span]) {
+    fn bind(&mut self, spans: &VecDeque<Span>) {
         let mut spans = spans.iter().rev();
         let span = spans.find(|span| span.end_frame == Some(self.data.frame));
         // The time before all data of a stream is told by its transaction.

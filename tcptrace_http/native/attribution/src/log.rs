@@ -39,6 +39,14 @@ pub struct AckEvent {
     pub has_sack: bool,
 }
 
+impl AckEvent {
+    /// Whether it is data that acknowledges nothing but what `before` did, and offers the same window.
+    pub(crate) fn is_data_again(&self, before: &AckEvent) -> bool {
+        let same = self.ack == before.ack && self.window == before.window;
+        same && self.payload_bytes > 0 && !self.has_sack && !before.has_sack
+    }
+}
+
 /// Either, in the order of the capture.
 #[derive(Clone, Copy, Debug)]
 pub enum Event {

@@ -1,6 +1,6 @@
 //! The acknowledgments that reach a sender, and the constraint that one of them released for a segment.
 
-use std::collections::VecDeque;
+use std::collections::vec_deque::{Iter, VecDeque};
 
 use tcptrace_path::receiver::{is_acked_at_once, kind_of, AckKind};
 use tcptrace_path::{Route, TOLERANCE_MIN_NS};
@@ -83,7 +83,10 @@ pub(crate) struct Acks {
     /// Those that told nothing new but of a loss.
     repeated: VecDeque<Ack>,
     coming: VecDeque<Ack>,
+    /// In the order of their ends.
     outstanding: VecDeque<Outstanding>,
+    /// The end of the latest short one of them.
+    short_end: i64,
     /// All that was acknowledged by the acknowledgments that the capture has seen.
     seen_ack: i64,
     pub(crate) delays: Delays,
@@ -94,12 +97,7 @@ pub(crate) struct Acks {
 impl Acks {
     /// An acknowledgment passes the capture.
     pub(crate) fn on_event(&mut self, event: &AckEvent, route: &Route) {
-        let covered = self
-            .outstanding
-            .iter()
-            .filter(|it| it.end > self.seen_ack && it.end <= event.ack);
-        let there_ns = covered.map(|it| it.there_ns).max();
-        self.note_acked_segments(event);
+        let there_ns = self.note_acked_segments(event);
         self.seen_ack = self.seen_ack.max(event.ack);
         let waited_ns = there_ns.map_or(0, |there_ns| event.time_ns.saturating_sub(there_ns));
         let kind = kind_of(waited_ns, event.payload_bytes > 0);
@@ -121,16 +119,29 @@ impl Acks {
         });
     }
 
-    /// Notes which segments have come to the receiver. A SACK reports at least the smallest one behind the hole.
-    fn note_acked_segments(&mut self, event: &AckEvent) {
+    /// Notes which segments have come to the receiver, and when the last one did. A SACK reports at least the smallest one
+    /// behind the hole.
+    fn note_acked_segments(&mut self, event: &AckEvent) -> Option<i64> {
         let size = |it: &Outstanding| it.end.saturating_sub(it.start);
-        let outstanding = self.outstanding.iter();
-        let acked = outstanding.filter(|it| it.end > self.seen_ack && it.end <= event.ack);
-        let behind = self.outstanding.iter();
-        let behind = behind.filter(|it| event.has_sack && it.start > event.ack);
-        let sizes = [acked.map(size).max(), behind.map(size).min()];
-        let largest = sizes.into_iter().flatten().max().unwrap_or(0);
-        self.acked_segment_max = self.acked_segment_max.max(largest);
+        let covered = self.outstanding.iter().skip(self.acked_by(self.seen_ack));
+        let covered = covered.take_while(|it| it.end <= event.ack);
+        let mut there_ns = None;
+        for segment in covered {
+            there_ns = there_ns.max(Some(segment.there_ns));
+            self.acked_segment_max = self.acked_segment_max.max(size(segment));
+        }
+        if event.has_sack {
+            let behind = self.outstanding.iter().skip(self.acked_by(event.ack));
+            let behind = behind.filter(|it| it.start > event.ack);
+            let least = behind.map(size).min().unwrap_or(0);
+            self.acked_segment_max = self.acked_segment_max.max(least);
+        }
+        there_ns
+    }
+
+    /// How many of the outstanding segments end by `ack`: they are in the order of their ends.
+    fn acked_by(&self, ack: i64) -> usize {
+        self.outstanding.partition_point(|it| it.end <= ack)
     }
 
     /// The next acknowledgment that has reached the sender by `time_ns`.
@@ -160,6 +171,9 @@ impl Acks {
             || self.outstanding.len() > OUTSTANDING_MAX
         {
             self.outstanding.pop_front();
+        }
+        if segment.is_short {
+            self.short_end = segment.end;
         }
         self.outstanding.push_back(segment);
     }
@@ -272,7 +286,7 @@ impl Acks {
 
     /// The acknowledgment in `frame`, and that before it.
     pub(crate) fn answer(&self, frame: u64) -> Option<(Ack, Option<Ack>)> {
-        let place = self.came.iter().rposition(|it| it.frame == frame)?;
+        let place = self.came.binary_search_by_key(&frame, |it| it.frame).ok()?;
         let before = place.checked_sub(1).and_then(|at| self.came.get(at));
         Some((*self.came.get(place)?, before.copied()))
     }
@@ -285,15 +299,16 @@ impl Acks {
     }
 
     /// Segments before `snd_nxt` that were not acknowledged by `ack`.
-    pub(crate) fn in_flight(&self, ack: i64) -> impl Iterator<Item = &Outstanding> {
-        self.outstanding.iter().filter(move |it| it.end > ack)
+    pub(crate) fn in_flight(&self, ack: i64) -> Iter<'_, Outstanding> {
+        self.outstanding.range(self.acked_by(ack)..)
     }
 
     /// The latest short segment before `snd_nxt` that was not acknowledged by `ack`.
     pub(crate) fn short_in_flight(&self, ack: i64) -> Option<Short> {
-        let short = self.outstanding.iter().rev();
-        let mut short = short.take_while(|it| it.end > ack);
-        let short = short.find(|it| it.is_short)?;
+        if self.short_end <= ack {
+            return None;
+        }
+        let short = self.in_flight(ack).rev().find(|it| it.is_short)?;
         Some(Short {
             frame: short.frame,
             start: short.start,
@@ -307,17 +322,15 @@ impl Acks {
         if !ack.kind.is_delayed() {
             return Delayed::No;
         }
-        let flight: Vec<&Outstanding> = self.in_flight(acked_before).collect();
-        let bytes = flight
-            .iter()
-            .map(|it| it.end.saturating_sub(it.start))
-            .fold(0, i64::saturating_add);
+        let flight = || self.in_flight(acked_before);
+        let sizes = flight().map(|it| it.end.saturating_sub(it.start));
+        let bytes = sizes.fold(0, i64::saturating_add);
         if is_acked_at_once(bytes, full_bytes) {
             return Delayed::No;
         }
-        let has_short = flight.iter().any(|it| it.is_short);
-        let is_alone = flight.iter().all(|it| it.there_ns <= ack.time_ns);
-        match (has_short, is_alone, flight.len()) {
+        let has_short = flight().any(|it| it.is_short);
+        let is_alone = flight().all(|it| it.there_ns <= ack.time_ns);
+        match (has_short, is_alone, flight().len()) {
             (true, true, _) => Delayed::BehindShort,
             (false, _, 1) => Delayed::OfFirst,
             _ => Delayed::No,

@@ -6,7 +6,7 @@ use tcptrace_path::{Place, Route, TOLERANCE_MAX_NS};
 use tcptrace_sender::timers::{Repair, PROBE_MIN_NS};
 
 use crate::delivery::{Delivered, Receiver};
-use crate::explained_segment::Asked;
+use crate::explained_segment::{Asked, ExplainedSegment};
 use crate::log::{DataEvent, Event};
 use crate::lost::lost_originals;
 use crate::recovery::Sighting;
@@ -178,11 +178,12 @@ pub(crate) struct Replay<'a> {
 /// segment (RFC 5681, section 3.1).
 fn is_alone(later: &[Event], data: &DataEvent, route: &Route) -> bool {
     let at_once_ns = data.time_ns.saturating_add(route.round_trip_ns() / 2);
-    let mut later = later.iter().filter_map(|event| match event {
+    let later = later.iter().filter_map(|event| match event {
         Event::Data(next) => Some(next),
         Event::Ack(_) => None,
     });
-    !later.any(|next| next.start == data.end && next.time_ns <= at_once_ns)
+    let mut at_once = later.take_while(|next| next.time_ns <= at_once_ns);
+    !at_once.any(|next| next.start == data.end)
 }
 
 impl<'a> Replay<'a> {
@@ -213,8 +214,14 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Replays `log` up to its event `last`, and explains it; what follows tells what was lost.
-    pub(crate) fn run(mut self, log: &[Event], last: usize) -> Explained {
+    /// Replays `log` up to its event `last`, and explains it; what follows tells what was lost. Returns the segment that was
+    /// asked for.
+    pub(crate) fn run(
+        mut self,
+        log: &[Event],
+        last: usize,
+        explained: &mut Explained,
+    ) -> Option<Box<ExplainedSegment>> {
         let sees_losses = self.route.place == Place::Sender && !self.tells_departures();
         let lost = if sees_losses {
             lost_originals(log, self.route)
@@ -247,10 +254,9 @@ impl<'a> Replay<'a> {
             lacks_acks: self.lacks_acks,
             departures: &self.departures,
         };
-        let mut explained = explainer.explained();
-        explained.asked = self.asked.explained(&explained.spans);
+        explainer.explain(explained);
         self.state.sender.forget_stops(self.route.round_trip_ns());
-        explained
+        self.asked.explained(&explained.spans)
     }
 
     /// Whether the stream is the capturing host's own request: what counts is when it leaves.

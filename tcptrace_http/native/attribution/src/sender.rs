@@ -42,7 +42,7 @@ pub(crate) struct Sender {
     pub(crate) learnt: Learnt,
     pub(crate) window: Window,
     receive_window: ReceiveWindow,
-    /// Newest last.
+    /// Newest last: neither frames nor edges go back.
     edges: Vec<EdgeBefore>,
     pub(crate) recovery: Recovery,
     pub(crate) stops: Vec<Stop>,
@@ -87,8 +87,9 @@ impl Sender {
 
     /// The frame of the acknowledgment that moved the right edge to `end`, if it is remembered.
     pub(crate) fn edge_moved_by(&self, end: i64) -> Option<u64> {
-        let mut edges = self.edges.iter().rev();
-        edges.find(|it| it.right_edge < end).map(|it| it.frame)
+        let at = self.edges.partition_point(|it| it.right_edge < end);
+        let last = self.edges.get(at.checked_sub(1)?)?;
+        Some(last.frame)
     }
 
     /// An acknowledgment reaches the sender.
@@ -170,7 +171,7 @@ impl Sender {
             .on_send(candidate, self.snd_una, &mut self.run_began_idle);
         let flight = data.end.saturating_sub(self.snd_una);
         self.largest_bytes = self.largest_bytes.max(flight);
-        let segments = self.acks.in_flight(self.snd_una).count().saturating_add(1);
+        let segments = self.acks.in_flight(self.snd_una).len().saturating_add(1);
         let segments = u32::try_from(segments).unwrap_or(u32::MAX);
         self.window.on_flight(flight, segments);
         let is_first = self.snd_una <= 1;
@@ -257,8 +258,8 @@ impl Sender {
             is_deferred: false,
             behind: self.acks.short_in_flight(acked_before),
         };
-        let edge = self.edges.iter().rev().find(|it| it.frame == ack.frame);
-        if let Some(edge) = edge {
+        let edge = self.edges.binary_search_by_key(&ack.frame, |it| it.frame);
+        if let Some(edge) = edge.ok().and_then(|at| self.edges.get(at)) {
             let free = edge.right_edge.saturating_sub(self.snd_nxt);
             found.is_deferred = defers(free, edge.right_edge.saturating_sub(acked_before));
             if data.end > edge.right_edge && edge.right_edge > 0 {
@@ -276,7 +277,7 @@ impl Sender {
             return None;
         }
         let length = data.end.saturating_sub(data.start);
-        let segments = self.acks.in_flight(acked_before).count().saturating_add(1);
+        let segments = self.acks.in_flight(acked_before).len().saturating_add(1);
         let segments = u32::try_from(segments).unwrap_or(u32::MAX);
         let has_room = self
             .window
@@ -337,7 +338,7 @@ impl Sender {
             let in_flight = self.acks.in_flight(acked_before.max(1));
             self.learnt.on_first_stop(Flight {
                 bytes: self.snd_nxt.saturating_sub(1),
-                segments: u32::try_from(in_flight.count()).unwrap_or(u32::MAX),
+                segments: u32::try_from(in_flight.len()).unwrap_or(u32::MAX),
                 frame: ack.frame,
             });
         }

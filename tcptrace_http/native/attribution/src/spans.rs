@@ -1,5 +1,7 @@
 //! The time between two deliveries of a stream: the pace of the path, then what held the segment.
 
+use std::collections::VecDeque;
+
 use tcptrace_path::receiver::AckKind;
 use tcptrace_path::{Place, Route};
 use tcptrace_sender::congestion::{phase, Phase, Stop};
@@ -24,14 +26,13 @@ pub(crate) struct Explainer<'a> {
 }
 
 impl Explainer<'_> {
-    /// The spans and deliveries of all that was replayed.
-    pub(crate) fn explained(&self) -> Explained {
-        let mut explained = Explained::default();
+    /// Adds the spans and deliveries of all that was replayed.
+    pub(crate) fn explain(&self, explained: &mut Explained) {
         for departure in self.departures {
             if let Some((since_ns, delivered)) = departure.delivered {
                 let (held, repaired) =
                     self.give(departure, since_ns, delivered, &mut explained.spans);
-                explained.arrivals.push(Arrival {
+                explained.arrivals.push_back(Arrival {
                     before: delivered.before,
                     after: delivered.after,
                     time_ns: departure.there_ns,
@@ -42,7 +43,7 @@ impl Explainer<'_> {
                     queued_since_ns: departure.queued_since_ns,
                 });
             } else if let Some(repair) = departure.repair {
-                explained.copies.push(Copy {
+                explained.copies.push_back(Copy {
                     start: departure.data.start,
                     end: departure.data.end,
                     time_ns: departure.data.time_ns,
@@ -51,7 +52,6 @@ impl Explainer<'_> {
                 });
             }
         }
-        explained
     }
 
     /// Explains the time from the delivery before to this one.
@@ -60,7 +60,7 @@ impl Explainer<'_> {
         departure: &Departure,
         since_ns: i64,
         delivered: Delivered,
-        spans: &mut Vec<Span>,
+        spans: &mut VecDeque<Span>,
     ) -> (Option<Held>, Option<Repaired>) {
         let until_ns = departure.there_ns;
         let mut lay = Lay {
@@ -225,10 +225,8 @@ const EVEN_SHARE: i64 = 16;
 fn is_paced(it: &Departure, departures: &[Departure]) -> bool {
     let gap_ns = |it: &Departure| it.data.time_ns.saturating_sub(it.pass_before_ns);
     let is_free = |it: &Departure| it.is_late && it.release.is_none() && it.repair.is_none();
-    let Some(place) = departures
-        .iter()
-        .position(|other| other.data.frame == it.data.frame)
-    else {
+    let frame = it.data.frame;
+    let Ok(place) = departures.binary_search_by_key(&frame, |it| it.data.frame) else {
         return false;
     };
     let beside = [place.checked_sub(1), place.checked_add(1)];
@@ -246,7 +244,7 @@ struct Lay<'a> {
     at_ns: i64,
     /// The segment that they lead to.
     unbound: Bound,
-    spans: &'a mut Vec<Span>,
+    spans: &'a mut VecDeque<Span>,
 }
 
 impl Lay<'_> {
@@ -260,7 +258,7 @@ impl Lay<'_> {
 
     /// The frame that came at `time_ns` marks the span that ends then.
     fn mark(&mut self, time_ns: i64, frame: u64) {
-        if let Some(last) = self.spans.last_mut().filter(|it| it.end_ns == time_ns) {
+        if let Some(last) = self.spans.back_mut().filter(|it| it.end_ns == time_ns) {
             last.end_frame = Some(frame);
         }
     }
@@ -269,7 +267,7 @@ impl Lay<'_> {
         if end_ns <= self.at_ns {
             return;
         }
-        self.spans.push(Span {
+        self.spans.push_back(Span {
             start_ns: self.at_ns,
             end_ns,
             cause,

@@ -78,14 +78,50 @@ pub(crate) struct Copy {
     pub(crate) cause: Cause,
 }
 
-/// What a replay explains.
+/// What replays have explained, for transactions to come.
 #[derive(Debug, Default)]
 pub(crate) struct Explained {
-    pub(crate) spans: Vec<Span>,
-    pub(crate) arrivals: Vec<Arrival>,
-    pub(crate) copies: Vec<Copy>,
-    /// The segment that was asked for.
-    pub(crate) asked: Option<Box<ExplainedSegment>>,
+    pub(crate) spans: VecDeque<Span>,
+    pub(crate) arrivals: VecDeque<Arrival>,
+    /// Copies of what had been delivered, or had left, before.
+    pub(crate) copies: VecDeque<Copy>,
+}
+
+impl Explained {
+    /// Nothing before `time_ns` and `offset` is asked for any more.
+    fn forget_before(&mut self, time_ns: i64, offset: i64) {
+        forget(&mut self.spans, |it| it.end_ns <= time_ns);
+        forget(&mut self.arrivals, |it| it.after <= offset);
+        forget(&mut self.copies, |it| it.end <= offset);
+    }
+
+    /// Keeps no more than there is room for.
+    fn bound(&mut self) {
+        bound(&mut self.spans);
+        bound(&mut self.arrivals);
+        bound(&mut self.copies);
+    }
+
+    fn held_bytes(&self) -> usize {
+        held_bytes(&self.spans)
+            .saturating_add(held_bytes(&self.arrivals))
+            .saturating_add(held_bytes(&self.copies))
+    }
+}
+
+/// Takes the first ones away that are over.
+fn forget<T>(queue: &mut VecDeque<T>, is_over: impl Fn(&T) -> bool) {
+    let over = queue.iter().take_while(|it| is_over(it)).count();
+    queue.drain(..over);
+}
+
+fn bound<T>(queue: &mut VecDeque<T>) {
+    let over = queue.len().saturating_sub(SPANS_MAX);
+    queue.drain(..over);
+}
+
+fn held_bytes<T>(queue: &VecDeque<T>) -> usize {
+    queue.capacity().saturating_mul(size_of::<T>())
 }
 
 /// One direction of a connection.
@@ -93,10 +129,7 @@ pub(crate) struct Explained {
 pub(crate) struct Stream {
     log: Vec<Event>,
     state: State,
-    spans: VecDeque<Span>,
-    arrivals: VecDeque<Arrival>,
-    /// Copies of what had been delivered, or had left, before.
-    copies: VecDeque<Copy>,
+    explained: Explained,
     /// Acknowledgments of something new: up to where, and when.
     acked: VecDeque<(i64, i64)>,
     /// Events fell out of the log.
@@ -124,7 +157,15 @@ impl Stream {
         if self.acked.back().is_none_or(|(acked, _)| *acked < ack.ack) {
             self.acked.push_back((ack.ack, ack.time_ns));
         }
-        self.push(Event::Ack(ack));
+        match self.log.as_mut_slice() {
+            // The peer's data acknowledges the same again and again: the latest one stands for all of them.
+            [.., Event::Ack(first), Event::Ack(again)]
+                if ack.is_data_again(again) && again.is_data_again(first) =>
+            {
+                *again = ack;
+            }
+            _ => self.push(Event::Ack(ack)),
+        }
     }
 
     /// Gives up what is held.
@@ -179,20 +220,11 @@ impl Stream {
         };
         let log = std::mem::take(&mut self.log);
         let replay = Replay::new(route, &mut self.state, words, &self.acked, lacks_acks);
-        let explained = replay.asking(self.asked).run(&log, last);
-        self.explained_segment = explained.asked.or(self.explained_segment.take());
-        self.copies.extend(explained.copies);
-        self.spans.extend(explained.spans);
-        self.arrivals.extend(explained.arrivals);
-        while self.spans.len() > SPANS_MAX {
-            self.spans.pop_front();
-        }
-        while self.arrivals.len() > SPANS_MAX {
-            self.arrivals.pop_front();
-        }
-        while self.copies.len() > SPANS_MAX {
-            self.copies.pop_front();
-        }
+        let asked = replay
+            .asking(self.asked)
+            .run(&log, last, &mut self.explained);
+        self.explained_segment = asked.or(self.explained_segment.take());
+        self.explained.bound();
         self.log = log;
         self.log.drain(..=last);
     }
@@ -222,8 +254,12 @@ impl Stream {
 
     /// The delivery of the byte at `offset`.
     pub(crate) fn arrival_of(&self, offset: i64) -> Option<Arrival> {
-        let at = self.arrivals.partition_point(|it| it.after <= offset);
-        self.arrivals
+        let at = self
+            .explained
+            .arrivals
+            .partition_point(|it| it.after <= offset);
+        self.explained
+            .arrivals
             .get(at)
             .copied()
             .filter(|it| it.before <= offset)
@@ -231,7 +267,7 @@ impl Stream {
 
     /// The last copy of the byte at `offset` that passed by `time_ns`.
     pub(crate) fn copy_of(&self, offset: i64, time_ns: i64) -> Option<Copy> {
-        let mut copies = self.copies.iter().rev();
+        let mut copies = self.explained.copies.iter().rev();
         copies
             .find(|it| it.start <= offset && offset < it.end && it.time_ns <= time_ns)
             .copied()
@@ -245,50 +281,22 @@ impl Stream {
 
     /// The spans that end after `start_ns` and begin before `end_ns`.
     pub(crate) fn between(&self, start_ns: i64, end_ns: i64) -> impl Iterator<Item = &Span> {
-        let at = self.spans.partition_point(|it| it.end_ns <= start_ns);
-        self.spans
-            .iter()
-            .skip(at)
-            .take_while(move |it| it.start_ns < end_ns)
+        let spans = &self.explained.spans;
+        let at = spans.partition_point(|it| it.end_ns <= start_ns);
+        spans.range(at..).take_while(move |it| it.start_ns < end_ns)
     }
 
     /// Nothing before `time_ns` and `offset` is asked for any more.
     pub(crate) fn forget_before(&mut self, time_ns: i64, offset: i64) {
-        while self.spans.front().is_some_and(|it| it.end_ns <= time_ns) {
-            self.spans.pop_front();
-        }
-        while self.arrivals.front().is_some_and(|it| it.after <= offset) {
-            self.arrivals.pop_front();
-        }
-        while self
-            .acked
-            .front()
-            .is_some_and(|(acked, _)| *acked <= offset)
-        {
-            self.acked.pop_front();
-        }
-        while self.copies.front().is_some_and(|it| it.end <= offset) {
-            self.copies.pop_front();
-        }
+        self.explained.forget_before(time_ns, offset);
+        forget(&mut self.acked, |(acked, _)| *acked <= offset);
     }
 
     /// Memory that it takes.
     #[must_use]
     pub(crate) fn held_bytes(&self) -> usize {
         let log = self.log.capacity().saturating_mul(size_of::<Event>());
-        let spans = self.spans.capacity().saturating_mul(size_of::<Span>());
-        let arrivals = self
-            .arrivals
-            .capacity()
-            .saturating_mul(size_of::<Arrival>());
-        let copies = self.copies.capacity().saturating_mul(size_of::<Copy>());
-        let acked = self
-            .acked
-            .capacity()
-            .saturating_mul(size_of::<(i64, i64)>());
-        log.saturating_add(spans)
-            .saturating_add(arrivals)
-            .saturating_add(copies)
-            .saturating_add(acked)
+        log.saturating_add(self.explained.held_bytes())
+            .saturating_add(held_bytes(&self.acked))
     }
 }

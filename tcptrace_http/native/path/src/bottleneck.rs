@@ -96,6 +96,8 @@ impl Candidate {
 pub struct Bottleneck {
     /// Least first.
     candidates: Vec<Candidate>,
+    /// The least dispersion that recurred.
+    serialization: Serialization,
 }
 
 impl Bottleneck {
@@ -112,9 +114,16 @@ impl Bottleneck {
     }
 
     fn on_sample(&mut self, gap_ns: i64, bytes: u32, weight: u32, is_of_link: bool) {
-        if bytes < PACKET_BYTES_MIN {
-            return;
+        if bytes >= PACKET_BYTES_MIN {
+            self.note(gap_ns, bytes, weight, is_of_link);
+            let confirmed = self.candidates.iter().find(|it| it.is_confirmed());
+            self.serialization = Serialization {
+                picoseconds_per_byte: confirmed.map_or(0, |it| it.picoseconds_per_byte),
+            };
         }
+    }
+
+    fn note(&mut self, gap_ns: i64, bytes: u32, weight: u32, is_of_link: bool) {
         let Ok(gap_ns) = u64::try_from(gap_ns) else {
             return;
         };
@@ -159,10 +168,7 @@ impl Bottleneck {
     /// The least dispersion that recurred.
     #[must_use]
     pub fn serialization(&self) -> Serialization {
-        let confirmed = self.candidates.iter().find(|it| it.is_confirmed());
-        Serialization {
-            picoseconds_per_byte: confirmed.map_or(0, |it| it.picoseconds_per_byte),
-        }
+        self.serialization
     }
 }
 

@@ -1,0 +1,91 @@
+//! The native core alone: `analyze FILE…` reads captures as the program does, and throws the rows away.
+//!
+//! Callgrind counts its instructions (`tests/instructions`), and perf shows where they go.
+
+use std::io::Read;
+
+use tcptrace_analysis::{Analyzer, AnomaliesGiven, Objects, Options};
+use tcptrace_capture::Decoder;
+
+/// As `CHUNK_BYTES` of tcptrace_http/capture_stream.py.
+const CHUNK_BYTES: usize = 256 * 1024;
+/// As `ROWS_IN_A_BATCH` of tcptrace_http/capture.py.
+const ROWS_IN_A_BATCH: usize = 24_576;
+
+type Failure = Box<dyn std::error::Error>;
+
+fn main() -> Result<(), Failure> {
+    for path in std::env::args_os().skip(1) {
+        let mut core = Core::default();
+        let mut file = std::fs::File::open(&path)?;
+        let mut chunk = vec![0; CHUNK_BYTES];
+        loop {
+            let read = file.read(&mut chunk)?;
+            if read == 0 {
+                break;
+            }
+            core.feed(chunk.get(..read).unwrap_or_default())?;
+        }
+        core.finish()?;
+        println!("{}: {} rows", path.display(), core.rows);
+    }
+    Ok(())
+}
+
+/// What one thread of the program does for one capture.
+struct Core {
+    decoder: Decoder,
+    analyzer: Analyzer,
+    objects: Objects,
+    anomalies_given: AnomaliesGiven,
+    rows: usize,
+}
+
+impl Default for Core {
+    fn default() -> Self {
+        let options = Options {
+            exchanges: true,
+            ..Options::default()
+        };
+        Core {
+            decoder: Decoder::new(),
+            analyzer: Analyzer::new(options),
+            objects: Objects::default(),
+            anomalies_given: AnomaliesGiven::default(),
+            rows: 0,
+        }
+    }
+}
+
+impl Core {
+    fn feed(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        self.decoder.feed(bytes, &mut self.analyzer)?;
+        self.judge();
+        if self.analyzer.tables.rows() >= ROWS_IN_A_BATCH {
+            self.take();
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<(), Failure> {
+        self.decoder.finish(&mut self.analyzer)?;
+        self.analyzer.finish();
+        self.judge();
+        self.take();
+        Ok(())
+    }
+
+    /// Hands finished exchanges on to be judged together.
+    fn judge(&mut self) {
+        let exchanges = self.analyzer.tables.exchanges.as_mut();
+        let finished = exchanges.map(std::mem::take).unwrap_or_default();
+        self.objects.take(finished);
+    }
+
+    /// Makes columns of the rows, and drops them.
+    fn take(&mut self) {
+        let tables = &mut self.analyzer.tables;
+        self.rows = self.rows.saturating_add(tables.rows());
+        drop(tables.take().into_columns(&mut self.anomalies_given, None));
+    }
+}
