@@ -1,10 +1,11 @@
 //! A connection: both streams, and the transactions on them.
 
-use tcptrace_path::{Place, Route, Serialization};
+use tcptrace_path::Serialization;
 
 use crate::explained_segment::ExplainedSegment;
 use crate::log::{AckEvent, DataEvent};
 use crate::partition::Moment;
+use crate::path_facts::PathFacts;
 use crate::profile::Profile;
 use crate::stream::{Stream, Words};
 use crate::transaction::{explain, Exchange, Explained, Extent, Handshake};
@@ -25,29 +26,13 @@ pub struct Connection {
 /// What is known of a transaction that is over, and of its path.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts {
-    /// The client is the second side.
-    pub client_is_second: bool,
+    pub path: PathFacts,
     pub request: Option<Extent>,
     pub response: Option<Extent>,
     /// Of the transaction that opened the connection.
     pub handshake: Option<Handshake>,
-    /// Least round trips from the capture.
-    pub to_server_ns: i64,
-    pub to_client_ns: i64,
-    /// Of the client's packets, and of the server's.
-    pub links: [Serialization; 2],
-    /// The same links, as acknowledgments show them.
-    pub links_by_acks: [Serialization; 2],
-    /// Client and server are one host: no link is between them.
-    pub is_one_host: bool,
     /// Only one side's packets were captured.
     pub is_one_sided: bool,
-    /// Acknowledgments of the client's data, and of the server's, were not captured.
-    pub lacks_acks: [bool; 2],
-    /// Bytes of a packet without payload.
-    pub header_bytes: u32,
-    /// Bytes of the packets on which the longer round trip was measured, there and back.
-    pub probe_bytes: u32,
     /// Of a connection that is over: the client has not got all of the response.
     pub unfinished: Option<Unfinished>,
 }
@@ -120,36 +105,52 @@ impl Connection {
             return;
         };
         let elapsed_ns = response.first.time_ns.saturating_sub(request.last.time_ns);
-        let round_trip_ns = facts.to_server_ns.saturating_add(facts.to_client_ns);
+        let path = &facts.path;
+        let round_trip_ns = path.to_server_ns.saturating_add(path.to_client_ns);
         let bytes = u32::try_from(request.end.saturating_sub(request.start)).unwrap_or(u32::MAX);
         let bytes = bytes.saturating_add(ANSWER_BYTES_MIN);
         let link_ns = elapsed_ns.saturating_sub(round_trip_ns);
         if let Some(most) = Serialization::at_most(link_ns, bytes) {
             // The packet that came back on the least round trip took no longer than that.
-            let probe_ns = facts.to_server_ns.max(facts.to_client_ns);
-            let probe = Serialization::at_most(probe_ns, facts.probe_bytes / 2);
+            let probe_ns = path.to_server_ns.max(path.to_client_ns);
+            let probe = Serialization::at_most(probe_ns, path.probe_bytes / 2);
             let bounds = [Some(most), probe, self.link_at_most];
             self.link_at_most = bounds.into_iter().flatten().min();
         }
     }
 
+    /// Whether so much of a message is recorded that a part of it is to be explained.
+    #[must_use]
+    pub fn is_long(&self) -> bool {
+        self.first.is_long() || self.second.is_long()
+    }
+
+    /// Explains what is recorded of long messages but for the latest events, which tell what was lost. `begun` is where the
+    /// latest request and the latest response began.
+    pub fn explain_parts(&mut self, path: &PathFacts, begun: [Option<i64>; 2]) {
+        let (up, down) = path.routes(self.link_at_most);
+        let [lacks_up, lacks_down] = path.lacks_acks;
+        let [request, response] = begun;
+        let requests = self.side(path.client_is_second);
+        requests.explain_part(request, &up, Words::Requests, lacks_up);
+        let responses = self.side(!path.client_is_second);
+        responses.explain_part(response, &down, Words::Responses, lacks_down);
+    }
+
     /// The waits of a transaction that is over; they are asked for in order.
     pub fn explain(&mut self, facts: &Facts) -> Explained {
         self.bound_link(facts);
-        let (up, down) = routes(facts, self.link_at_most);
+        let (up, down) = facts.path.routes(self.link_at_most);
         let is_over = facts.unfinished.is_some();
         let end = |message: Option<Extent>| {
             let message = message.filter(|_| !is_over);
             message.map_or(i64::MAX, |it| it.end)
         };
-        let [lacks_up, lacks_down] = facts.lacks_acks;
-        self.side(facts.client_is_second).explain(
-            end(facts.request),
-            &up,
-            Words::Requests,
-            lacks_up,
-        );
-        self.side(!facts.client_is_second).explain(
+        let client_is_second = facts.path.client_is_second;
+        let [lacks_up, lacks_down] = facts.path.lacks_acks;
+        self.side(client_is_second)
+            .explain(end(facts.request), &up, Words::Requests, lacks_up);
+        self.side(!client_is_second).explain(
             end(facts.response),
             &down,
             Words::Responses,
@@ -161,10 +162,10 @@ impl Connection {
             handshake: facts.handshake,
             previous_end: self.previous_end,
             is_one_sided: facts.is_one_sided,
-            header_bytes: facts.header_bytes,
+            header_bytes: facts.path.header_bytes,
             unfinished: facts.unfinished,
         };
-        let streams = if facts.client_is_second {
+        let streams = if client_is_second {
             (&self.second, &self.first)
         } else {
             (&self.first, &self.second)
@@ -173,7 +174,7 @@ impl Connection {
             exchange: &exchange,
             requests: streams.0,
             responses: streams.1,
-            lacks_acks: facts.lacks_acks,
+            lacks_acks: facts.path.lacks_acks,
             answered_to: self.answered_to.max(1),
         };
         let explained = explain(&scene, (&up, &down));
@@ -183,7 +184,7 @@ impl Connection {
         self.previous_end = explained.had.or(self.previous_end);
         for (is_client, message) in [(true, facts.request), (false, facts.response)] {
             if let Some(message) = message {
-                let stream = self.side(is_client == facts.client_is_second);
+                let stream = self.side(is_client == client_is_second);
                 stream.forget_before(explained.last.time_ns, message.end);
             }
         }
@@ -193,45 +194,3 @@ impl Connection {
 
 /// A response's first packet is at least that long.
 const ANSWER_BYTES_MIN: u32 = 100;
-
-/// The routes of requests and of responses.
-fn routes(facts: &Facts, link_at_most: Option<Serialization>) -> (Route, Route) {
-    let [up_link, down_link] = facts.links;
-    let is_one_host = facts.is_one_host;
-    let is_at_server = facts.to_server_ns < facts.to_client_ns;
-    // The link that is seen tells of the other direction as well, as long as that was not seen to differ.
-    let [_, down_by_acks] = facts.links_by_acks;
-    let link = if is_one_host {
-        Serialization::default()
-    } else if is_at_server {
-        let known = [down_by_acks, up_link]
-            .into_iter()
-            .filter(|it| it.is_known());
-        known.min().unwrap_or_default()
-    } else if down_link.is_known() {
-        link_at_most.map_or(down_link, |most| down_link.min(most))
-    } else {
-        up_link
-    };
-    let places = if is_at_server {
-        (Place::Receiver, Place::Sender)
-    } else {
-        (Place::Sender, Place::Receiver)
-    };
-    let up = Route {
-        place: places.0,
-        to_sender_ns: facts.to_client_ns,
-        to_receiver_ns: facts.to_server_ns,
-        link,
-        link_at_most: link_at_most.filter(|_| !is_one_host),
-        probe_bytes: facts.probe_bytes,
-        ack_bytes: facts.header_bytes,
-    };
-    let down = Route {
-        place: places.1,
-        to_sender_ns: facts.to_server_ns,
-        to_receiver_ns: facts.to_client_ns,
-        ..up
-    };
-    (up, down)
-}

@@ -6,6 +6,7 @@ use trace_model::rows::Cause;
 use crate::connection::{Connection, Facts};
 use crate::log::{AckEvent, DataEvent};
 use crate::partition::Moment;
+use crate::path_facts::PathFacts;
 use crate::transaction::Extent;
 
 const FULL: i64 = 1460;
@@ -40,6 +41,46 @@ fn ack(time_ms: i64, frame: u64, ack: i64) -> AckEvent {
         window: WINDOW,
         packet_bytes: 40,
         ..AckEvent::default()
+    }
+}
+
+fn path(lacks_acks: bool) -> PathFacts {
+    PathFacts {
+        client_is_second: false,
+        to_server_ns: ms(RTT_MS),
+        to_client_ns: 0,
+        links: [FAST; 2],
+        links_by_acks: Default::default(),
+        is_one_host: false,
+        lacks_acks: [false, lacks_acks],
+        header_bytes: 40,
+        probe_bytes: 80,
+    }
+}
+
+/// A request at 0 ms, and a response from the first time to the last one that ends at an offset.
+fn facts((first_ms, last_ms, end): (i64, i64, i64), lacks_acks: bool) -> Facts {
+    let at = |time_ms: i64| Moment {
+        time_ns: ms(time_ms),
+        frame: 1,
+    };
+    Facts {
+        path: path(lacks_acks),
+        request: Some(Extent {
+            first: at(0),
+            last: at(0),
+            start: 1,
+            end: 101,
+        }),
+        response: Some(Extent {
+            first: at(first_ms),
+            last: at(last_ms),
+            start: 1,
+            end,
+        }),
+        handshake: None,
+        is_one_sided: false,
+        unfinished: None,
     }
 }
 
@@ -80,37 +121,7 @@ fn waits_of(
             (None, None) => break,
         }
     }
-    let at = |time_ms: i64| Moment {
-        time_ns: ms(time_ms),
-        frame: 1,
-    };
-    let facts = Facts {
-        client_is_second: false,
-        request: Some(Extent {
-            first: at(0),
-            last: at(0),
-            start: 1,
-            end: 101,
-        }),
-        response: Some(Extent {
-            first: at(first_ms),
-            last: at(last_ms),
-            start: 1,
-            end,
-        }),
-        handshake: None,
-        to_server_ns: ms(RTT_MS),
-        to_client_ns: 0,
-        links: [FAST; 2],
-        links_by_acks: Default::default(),
-        is_one_sided: false,
-        lacks_acks: [false, lacks_acks],
-        header_bytes: 40,
-        probe_bytes: 80,
-        unfinished: None,
-        is_one_host: false,
-    };
-    let explained = connection.explain(&facts);
+    let explained = connection.explain(&facts((first_ms, last_ms, end), lacks_acks));
     let of = |wait: &crate::partition::Wait| {
         let length_ns = wait.end.time_ns - wait.start.time_ns;
         (
@@ -216,4 +227,47 @@ fn window_that_an_update_opens_was_not_read() {
         found.last(),
         Some(&(Cause::SendLimitedZeroWindow, 200, Some(4)))
     );
+}
+
+#[test]
+fn response_of_more_segments_than_a_log_holds_is_explained_from_its_opening_to_its_end() {
+    const SEGMENTS: i64 = 150_000;
+    const PAUSE_BEFORE: i64 = 70_000;
+    let mut connection = Connection::default();
+    connection.on_data(false, data(0, 1, (1, 101)));
+    let mut time_ms = 60;
+    for number in 0..SEGMENTS {
+        time_ms += if number == PAUSE_BEFORE {
+            700
+        } else {
+            number % 2
+        };
+        let frame = u64::try_from(2 * number + 2).unwrap();
+        let end = 1 + (number + 1) * FULL;
+        connection.on_data(true, data(time_ms, frame, (end - FULL, end)));
+        connection.on_ack(true, ack(time_ms, frame + 1, end));
+        if connection.is_long() {
+            connection.explain_parts(&path(false), [Some(1), Some(1)]);
+        }
+    }
+    let held_bytes = connection.held_bytes();
+    assert!(held_bytes < 32 << 20, "{held_bytes} bytes are held");
+    let facts = facts((60, time_ms, 1 + SEGMENTS * FULL), false);
+    let waits = connection.explain(&facts).waits;
+    assert_eq!(connection.take_fallen_out(), 0);
+    let of = |cause: Cause| {
+        let those = waits.iter().filter(|it| it.cause == cause);
+        those
+            .map(|it| it.end.time_ns - it.start.time_ns)
+            .sum::<i64>()
+    };
+    assert_eq!((of(Cause::ServerThink) + ROUND_NS) / 1_000_000, 10);
+    assert_eq!(of(Cause::Unobserved), 0);
+    let pause_ns = of(Cause::ServerDataUnavailable);
+    assert!((pause_ns - ms(700)).abs() <= ms(2), "{pause_ns} ns");
+    let all_ns: i64 = waits
+        .iter()
+        .map(|it| it.end.time_ns - it.start.time_ns)
+        .sum();
+    assert_eq!(all_ns, ms(time_ms));
 }

@@ -8,8 +8,8 @@ const BEYOND_MAX: usize = 4096;
 pub(crate) struct Delivered {
     pub(crate) before: i64,
     pub(crate) after: i64,
-    /// The first arrival behind the hole that this one filled: its time and its number.
-    pub(crate) behind: Option<(i64, usize)>,
+    /// The first arrival behind the hole that this one filled: its time and its frame.
+    pub(crate) behind: Option<(i64, u64)>,
 }
 
 /// The receiver's sequence space.
@@ -17,7 +17,7 @@ pub(crate) struct Delivered {
 pub(crate) struct Receiver {
     rcv_nxt: i64,
     beyond: Vec<(i64, i64)>,
-    behind: Option<(i64, usize)>,
+    behind: Option<(i64, u64)>,
 }
 
 impl Receiver {
@@ -48,19 +48,19 @@ impl Receiver {
         end <= self.rcv_nxt || beyond.any(|(begins, ends)| *begins <= start && end <= *ends)
     }
 
-    /// Bytes from `start` to `end` come; `number` is remembered if a hole is before them.
+    /// Bytes from `start` to `end` come; `frame` is remembered if a hole is before them.
     pub(crate) fn on_arrival(
         &mut self,
         start: i64,
         end: i64,
         time_ns: i64,
-        number: usize,
+        frame: u64,
     ) -> Option<Delivered> {
         if start > self.rcv_nxt {
             if self.beyond.len() < BEYOND_MAX {
                 self.beyond.push((start, end));
             }
-            self.behind.get_or_insert((time_ns, number));
+            self.behind.get_or_insert((time_ns, frame));
             return None;
         }
         if end <= self.rcv_nxt {
@@ -78,7 +78,7 @@ impl Receiver {
         self.rcv_nxt = after;
         let behind = self.behind.take();
         if !self.beyond.is_empty() {
-            self.behind = Some((time_ns, number));
+            self.behind = Some((time_ns, frame));
         }
         Some(Delivered {
             before,

@@ -1,7 +1,8 @@
 //! What each segment and each transaction waited for.
 //!
 //! Record, then explain. A [`Stream`] keeps a bounded log of one direction's segments and of the acknowledgments that
-//! answer them; nothing is decided while it is written. When a message ends the log is replayed once: for each segment
+//! answer them; nothing is decided while it is written. When a message ends, or a part of a long one fills the log, that is
+//! replayed once: for each segment
 //! the releases of its constraints are found, the latest one binds ([`release`]), and the time between two deliveries
 //! becomes [`Span`]s. [`transaction`] lays these, the handshake and the server's time behind each other so that they
 //! partition the elapsed time.
@@ -19,6 +20,7 @@ mod learnt;
 mod log;
 mod lost;
 mod partition;
+mod path_facts;
 mod profile;
 mod recovery;
 mod release;
@@ -38,6 +40,7 @@ pub use explained_segment::{Allowance, Binding, ExplainedSegment};
 pub use learnt::{Delays, Flight, Learnt};
 pub use log::{AckEvent, DataEvent};
 pub use partition::{Moment, Wait};
+pub use path_facts::PathFacts;
 pub use profile::Profile;
 pub use transaction::{Explained, Extent, Handshake};
 pub use unfinished::{Ended, Unfinished};

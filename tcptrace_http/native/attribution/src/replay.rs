@@ -433,10 +433,9 @@ impl<'a> Replay<'a> {
 
     /// The delivery that a segment makes, and when the one before was.
     fn delivered(&mut self, data: &DataEvent, there_ns: i64) -> Option<(i64, Delivered)> {
-        let number = self.departures.len();
         self.state.last_there_ns = there_ns;
         let receiver = &mut self.state.receiver;
-        let found = receiver.on_arrival(data.start, data.end, there_ns, number)?;
+        let found = receiver.on_arrival(data.start, data.end, there_ns, data.frame)?;
         let before_ns = std::mem::replace(&mut self.state.delivered_ns, there_ns);
         Some((before_ns, found))
     }

@@ -228,10 +228,14 @@ impl Sender {
         }
     }
 
+    /// An idle period ends with data from `start` on. Without it as much could leave at once as the window had grown to; where
+    /// that is more than the receiver offers, a window that doubles each round trip has reached that by twice as much.
     fn begin_idle(&mut self, start: i64) {
+        let offered = self.last_ack.map_or(i64::MAX, |it| it.window);
+        let caught_up = offered.saturating_mul(2);
         let idle = Idle {
             start,
-            edge: start.saturating_add(self.window.grown_bytes()),
+            edge: start.saturating_add(self.window.grown_bytes().min(caught_up)),
             shown_bytes: self.window.shown_bytes(),
         };
         self.pending_idle = Some(idle);

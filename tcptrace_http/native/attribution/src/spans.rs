@@ -54,6 +54,14 @@ impl Explainer<'_> {
         }
     }
 
+    /// The place of the segment in `frame`, if it is one of those that were replayed.
+    fn number_of(&self, frame: u64) -> Option<usize> {
+        let found = self
+            .departures
+            .binary_search_by_key(&frame, |it| it.data.frame);
+        found.ok()
+    }
+
     /// Explains the time from the delivery before to this one.
     fn give(
         &self,
@@ -75,9 +83,10 @@ impl Explainer<'_> {
             },
             spans,
         };
-        let behind = delivered
-            .behind
-            .and_then(|(time_ns, number)| Some((time_ns, (number, self.departures.get(number)?))));
+        let behind = delivered.behind.and_then(|(time_ns, frame)| {
+            let number = self.number_of(frame)?;
+            Some((time_ns, (number, self.departures.get(number)?)))
+        });
         if let Some((came_ns, first)) = behind.filter(|_| departure.repair.is_some()) {
             // What the lost one had waited for ended with it.
             let mut earlier = self.departures.iter().take(first.0).rev();

@@ -16,6 +16,9 @@ use crate::standstill::Standstill;
 
 /// Events of one message that are kept: what falls out is unobserved.
 const EVENTS_MAX: usize = 1 << 16;
+/// Events of a message that are explained before its end, and those behind them that are kept to tell what was lost.
+const EVENTS_OF_PART: usize = EVENTS_MAX / 2;
+const EVENTS_BEHIND_PART: usize = EVENTS_OF_PART / 8;
 /// Spans and deliveries that are kept for transactions to come.
 const SPANS_MAX: usize = 1 << 16;
 
@@ -95,11 +98,43 @@ impl Explained {
         forget(&mut self.copies, |it| it.end <= offset);
     }
 
-    /// Keeps no more than there is room for.
-    fn bound(&mut self) {
-        bound(&mut self.spans);
+    /// Keeps no more than there is room for. How many spans are lost by that.
+    fn bound(&mut self) -> usize {
         bound(&mut self.arrivals);
         bound(&mut self.copies);
+        bound(&mut self.spans)
+    }
+
+    /// No message begins between `begun` and `until`: what came in between is not asked for but for the last one.
+    fn pass_over(&mut self, begun: i64, until: i64) {
+        let last = self.arrivals.pop_back();
+        let is_within = |it: &Arrival| it.before > begun && it.after < until;
+        self.arrivals.retain(|it| !is_within(it));
+        self.arrivals.extend(last);
+    }
+
+    /// Makes one of spans of the path's `pace` that follow each other, but for that of the segment in frame `asked`.
+    fn merge(&mut self, pace: Cause, asked: Option<u64>) {
+        let stands_alone = |it: &Span| asked.is_some() && it.end_frame == asked;
+        let mut merged: VecDeque<Span> = VecDeque::new();
+        for span in self.spans.drain(..) {
+            let last = merged.back_mut().filter(|last| {
+                let is_pace = last.cause == pace && span.cause == pace;
+                is_pace
+                    && last.end_ns == span.start_ns
+                    && !stands_alone(last)
+                    && !stands_alone(&span)
+            });
+            match last {
+                Some(last) => {
+                    last.end_ns = span.end_ns;
+                    last.bound = span.bound;
+                    last.end_frame = span.end_frame.or(last.end_frame);
+                }
+                None => merged.push_back(span),
+            }
+        }
+        self.spans = merged;
     }
 
     fn held_bytes(&self) -> usize {
@@ -115,9 +150,10 @@ fn forget<T>(queue: &mut VecDeque<T>, is_over: impl Fn(&T) -> bool) {
     queue.drain(..over);
 }
 
-fn bound<T>(queue: &mut VecDeque<T>) {
+fn bound<T>(queue: &mut VecDeque<T>) -> usize {
     let over = queue.len().saturating_sub(SPANS_MAX);
     queue.drain(..over);
+    over
 }
 
 fn held_bytes<T>(queue: &VecDeque<T>) -> usize {
@@ -224,9 +260,42 @@ impl Stream {
             .asking(self.asked)
             .run(&log, last, &mut self.explained);
         self.explained_segment = asked.or(self.explained_segment.take());
-        self.explained.bound();
+        let lost = self.explained.bound();
+        self.is_cut |= lost > 0;
+        self.fallen_out = self.fallen_out.saturating_add(lost);
         self.log = log;
         self.log.drain(..=last);
+    }
+
+    /// Whether a part of a message fills the log.
+    pub(crate) fn is_long(&self) -> bool {
+        self.log.len() >= EVENTS_OF_PART
+    }
+
+    /// Explains a message that began at `begun` as far as the log goes, if it is long.
+    pub(crate) fn explain_part(
+        &mut self,
+        begun: Option<i64>,
+        route: &Route,
+        words: Words,
+        lacks_acks: bool,
+    ) {
+        let explained = EVENTS_OF_PART.saturating_sub(EVENTS_BEHIND_PART);
+        let mut behind = self.log.iter().skip(explained);
+        let until = behind.find_map(|event| match event {
+            Event::Data(data) => Some(data.start),
+            Event::Ack(_) => None,
+        });
+        let Some(until) = until.filter(|_| self.is_long()) else {
+            return;
+        };
+        self.explain(until, route, words, lacks_acks);
+        self.explained.merge(words.of_causes().pace, self.asked);
+        if let Some(begun) = begun {
+            self.explained.pass_over(begun, until);
+            let is_within = |acked: i64| acked > begun && acked < until;
+            self.acked.retain(|(acked, _)| !is_within(*acked));
+        }
     }
 
     /// What the sender has shown, if any of its data was explained.

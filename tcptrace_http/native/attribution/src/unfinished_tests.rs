@@ -6,6 +6,7 @@ use trace_model::rows::Cause;
 use crate::connection::{Connection, Facts};
 use crate::log::{AckEvent, DataEvent};
 use crate::partition::Moment;
+use crate::path_facts::PathFacts;
 use crate::transaction::Extent;
 use crate::unfinished::{Ended, Unfinished};
 
@@ -58,20 +59,23 @@ fn waits(
     response: Option<Extent>,
     given_up_ms: Option<i64>,
 ) -> Vec<(Cause, i64)> {
-    let facts = Facts {
+    let path = PathFacts {
         client_is_second: false,
-        request: Some(extent(REQUEST, 0)),
-        response,
-        handshake: None,
         to_server_ns: RTT_MS * 1_000_000,
         to_client_ns: 0,
         links: [Serialization::default(); 2],
         links_by_acks: [Serialization::default(); 2],
         is_one_host: false,
-        is_one_sided: false,
         lacks_acks: [false; 2],
         header_bytes: 40,
         probe_bytes: 80,
+    };
+    let facts = Facts {
+        path,
+        request: Some(extent(REQUEST, 0)),
+        response,
+        handshake: None,
+        is_one_sided: false,
         unfinished: Some(Unfinished {
             request_is_whole: true,
             response_is_whole: false,

@@ -8,6 +8,7 @@ mod closing;
 mod copies;
 mod early;
 mod end;
+mod facts;
 mod finished;
 mod identity;
 mod losses;

@@ -2,20 +2,16 @@
 
 use std::collections::VecDeque;
 
-use tcptrace_attribution::{
-    AckEvent, Connection, DataEvent, Ended, Extent, Facts, Moment, Profile, Unfinished, Wait,
-};
-use tcptrace_path::{Acknowledged, RoundTrip};
+use tcptrace_attribution::{AckEvent, Connection, DataEvent, Extent, Facts, Profile, Wait};
+use tcptrace_path::Acknowledged;
 use tcptrace_tcp::{Class, Side};
-use trace_model::rows::{Cause, Direction, Framing, TransactionRow, WaitRow};
+use trace_model::rows::{Cause, Direction, WaitRow};
 use trace_model::{flags, AnomalyKind, Packet, Segment};
 
-use super::closing::Close;
-use super::unacknowledged::{Waiting, Whole};
+use super::unacknowledged::Waiting;
 use super::Flow;
 use crate::asked::{Asked, Explained};
 use crate::pair_view::{packet_bytes, PairView, IP_BYTES};
-use crate::recoveries::Span;
 use crate::tables::Tables;
 
 /// Segments of which is remembered what the link had carried by their end.
@@ -183,6 +179,29 @@ impl Flow {
             };
             record.connection.on_ack(!is_second, ack);
         }
+        if record.connection.is_long() {
+            self.explain_parts();
+        }
+    }
+
+    /// Explains what is recorded of a long message.
+    fn explain_parts(&mut self) {
+        let path = self.path_facts();
+        let http = self.carried.http.as_deref();
+        let offset = |place: u64| i64::try_from(place).unwrap_or(i64::MAX).saturating_add(1);
+        let begun = [
+            http.and_then(|it| it.request_start()).map(offset),
+            http.and_then(|it| it.response_start()).map(offset),
+        ];
+        if let Some(record) = self.record.as_mut() {
+            record.connection.explain_parts(&path, begun);
+        }
+    }
+
+    /// Bytes of packets without payload.
+    pub(super) fn header_bytes(&self) -> u32 {
+        let record = self.record.as_deref();
+        record.map_or(IP_BYTES, |it| it.header_bytes)
     }
 
     /// The segment that passed last is asked for.
@@ -285,105 +304,6 @@ impl Flow {
             .map(|acked| acked.saturating_sub(row.end_time).max(0));
         tables.of_flows.transactions.push(&row);
     }
-
-    /// What is known of a transaction that is over.
-    fn facts(&self, row: &TransactionRow, request: Option<Span>, response: Option<Span>) -> Facts {
-        let client = self.client();
-        let pair = self.pair();
-        let round_trips = pair.round_trips.map(Option::unwrap_or_default);
-        let [to_client, to_server] = by_role(client, round_trips);
-        let (lacks_clients_acks, lacks_servers_acks) = self.lacks_pure_acks();
-        // Where ACKs were not captured, only a handshake tells a round trip.
-        let has_handshake = self.setup.initial_rtt_ns.is_some();
-        let told = |round_trip: RoundTrip, lacks_acks: bool| {
-            if lacks_acks && !has_handshake {
-                RoundTrip::default()
-            } else {
-                round_trip
-            }
-        };
-        let to_client = told(to_client, lacks_clients_acks);
-        let to_server = told(to_server, lacks_servers_acks);
-        let longer = if to_server.time_ns < to_client.time_ns {
-            to_client
-        } else {
-            to_server
-        };
-        // Whose ACKs are of something nearer is as far as its handshake tells.
-        let to_server_ns = self.round_trip_behind_local_acks_ns();
-        let record = self.record.as_deref();
-        Facts {
-            client_is_second: client == Side::Second,
-            request: extent(
-                (row.request_time, row.request_frame),
-                (row.request_last_time, row.request_last_frame),
-                request,
-            ),
-            response: extent(
-                (row.response_first_time, row.response_first_frame),
-                (row.response_last_time, row.response_last_frame),
-                response,
-            ),
-            handshake: (row.index == 0).then(|| self.setup.handshake()),
-            to_server_ns: to_server_ns.unwrap_or(to_server.time_ns),
-            to_client_ns: to_client.time_ns,
-            links: by_role(client, pair.links),
-            links_by_acks: by_role(client, pair.links_by_acks),
-            is_one_host: pair.is_one_host,
-            is_one_sided: self.first.counts.packets == 0 || self.second.counts.packets == 0,
-            lacks_acks: [lacks_servers_acks, lacks_clients_acks],
-            header_bytes: record.map_or(IP_BYTES, |it| it.header_bytes),
-            probe_bytes: longer.bytes,
-            unfinished: None,
-        }
-    }
-
-    /// A transaction whose client has not got all of the response, if the connection or the capture is over.
-    fn unfinished(
-        &self,
-        row: &TransactionRow,
-        whole: Whole,
-        facts: &Facts,
-        last_ns: i64,
-    ) -> Option<Unfinished> {
-        let is_had = whole.response && row.last_ack_time.is_some();
-        let is_over = self.server_half().has_ended;
-        if is_had || !is_over || row.response_framing == Some(Framing::Tunnel) {
-            return None;
-        }
-        let moment = |close: Close| Moment {
-            time_ns: close.mark.time_ns,
-            frame: close.mark.frame,
-        };
-        // A FIN that comes with the request only says that there are no more.
-        let round_trip_ns = facts.to_server_ns.saturating_add(facts.to_client_ns);
-        let asked_ns = facts.request.map_or(i64::MIN, |it| it.last.time_ns);
-        let gives_up = |close: &Close| {
-            close.is_reset || close.mark.time_ns > asked_ns.saturating_add(round_trip_ns)
-        };
-        let given_up = [self.closing.client.filter(gives_up), self.closing.reset];
-        let given_up = given_up.into_iter().flatten().map(moment);
-        let content_type = row.content_type.as_deref().unwrap_or_default();
-        Some(Unfinished {
-            request_is_whole: whole.request,
-            response_is_whole: whole.response,
-            has_interim: row.interim_responses > 0,
-            is_event_stream: content_type.starts_with("text/event-stream"),
-            ended: Ended {
-                by_server: self.closing.server.map(moment),
-                given_up: given_up.reduce(Moment::earlier),
-                capture_ns: last_ns.max(self.end_ns),
-            },
-        })
-    }
-}
-
-/// The client's of what both sides have, and the server's.
-fn by_role<T>(client: Side, [first, second]: [T; 2]) -> [T; 2] {
-    match client {
-        Side::First => [first, second],
-        Side::Second => [second, first],
-    }
 }
 
 /// The transaction's message of a direction.
@@ -414,27 +334,4 @@ fn bound_columns(wait: &Wait, facts: &Facts) -> WaitRow {
         behind_bytes: bound.behind.and_then(|it| bytes_of(it.start, it.end)),
         ..WaitRow::default()
     }
-}
-
-/// A message from its first byte to its last.
-fn extent(
-    first: (Option<i64>, Option<u64>),
-    last: (Option<i64>, Option<u64>),
-    span: Option<Span>,
-) -> Option<Extent> {
-    let moment = |(time, frame): (Option<i64>, Option<u64>)| {
-        Some(Moment {
-            time_ns: time?,
-            frame: frame?,
-        })
-    };
-    let first = moment(first)?;
-    let last = moment(last).unwrap_or(first).later(first);
-    let span = span?;
-    Some(Extent {
-        first,
-        last,
-        start: span.start,
-        end: span.end,
-    })
 }

@@ -1,0 +1,149 @@
+//! What the core is told of a transaction that is over, and of its path.
+
+use tcptrace_attribution::{Ended, Extent, Facts, Moment, PathFacts, Unfinished};
+use tcptrace_path::RoundTrip;
+use tcptrace_tcp::Side;
+use trace_model::rows::{Framing, TransactionRow};
+
+use super::closing::Close;
+use super::unacknowledged::Whole;
+use super::Flow;
+use crate::recoveries::Span;
+
+impl Flow {
+    /// What is known of a transaction that is over.
+    pub(super) fn facts(
+        &self,
+        row: &TransactionRow,
+        request: Option<Span>,
+        response: Option<Span>,
+    ) -> Facts {
+        Facts {
+            path: self.path_facts(),
+            request: extent(
+                (row.request_time, row.request_frame),
+                (row.request_last_time, row.request_last_frame),
+                request,
+            ),
+            response: extent(
+                (row.response_first_time, row.response_first_frame),
+                (row.response_last_time, row.response_last_frame),
+                response,
+            ),
+            handshake: (row.index == 0).then(|| self.setup.handshake()),
+            is_one_sided: self.first.counts.packets == 0 || self.second.counts.packets == 0,
+            unfinished: None,
+        }
+    }
+
+    /// What the path has shown by now.
+    pub(super) fn path_facts(&self) -> PathFacts {
+        let client = self.client();
+        let pair = self.pair();
+        let round_trips = pair.round_trips.map(Option::unwrap_or_default);
+        let [to_client, to_server] = by_role(client, round_trips);
+        let (lacks_clients_acks, lacks_servers_acks) = self.lacks_pure_acks();
+        // Where ACKs were not captured, only a handshake tells a round trip.
+        let has_handshake = self.setup.initial_rtt_ns.is_some();
+        let told = |round_trip: RoundTrip, lacks_acks: bool| {
+            if lacks_acks && !has_handshake {
+                RoundTrip::default()
+            } else {
+                round_trip
+            }
+        };
+        let to_client = told(to_client, lacks_clients_acks);
+        let to_server = told(to_server, lacks_servers_acks);
+        let longer = if to_server.time_ns < to_client.time_ns {
+            to_client
+        } else {
+            to_server
+        };
+        // Whose ACKs are of something nearer is as far as its handshake tells.
+        let to_server_ns = self.round_trip_behind_local_acks_ns();
+        PathFacts {
+            client_is_second: client == Side::Second,
+            to_server_ns: to_server_ns.unwrap_or(to_server.time_ns),
+            to_client_ns: to_client.time_ns,
+            links: by_role(client, pair.links),
+            links_by_acks: by_role(client, pair.links_by_acks),
+            is_one_host: pair.is_one_host,
+            lacks_acks: [lacks_servers_acks, lacks_clients_acks],
+            header_bytes: self.header_bytes(),
+            probe_bytes: longer.bytes,
+        }
+    }
+
+    /// A transaction whose client has not got all of the response, if the connection or the capture is over.
+    pub(super) fn unfinished(
+        &self,
+        row: &TransactionRow,
+        whole: Whole,
+        facts: &Facts,
+        last_ns: i64,
+    ) -> Option<Unfinished> {
+        let is_had = whole.response && row.last_ack_time.is_some();
+        let is_over = self.server_half().has_ended;
+        if is_had || !is_over || row.response_framing == Some(Framing::Tunnel) {
+            return None;
+        }
+        let moment = |close: Close| Moment {
+            time_ns: close.mark.time_ns,
+            frame: close.mark.frame,
+        };
+        // A FIN that comes with the request only says that there are no more.
+        let round_trip_ns = facts
+            .path
+            .to_server_ns
+            .saturating_add(facts.path.to_client_ns);
+        let asked_ns = facts.request.map_or(i64::MIN, |it| it.last.time_ns);
+        let gives_up = |close: &Close| {
+            close.is_reset || close.mark.time_ns > asked_ns.saturating_add(round_trip_ns)
+        };
+        let given_up = [self.closing.client.filter(gives_up), self.closing.reset];
+        let given_up = given_up.into_iter().flatten().map(moment);
+        let content_type = row.content_type.as_deref().unwrap_or_default();
+        Some(Unfinished {
+            request_is_whole: whole.request,
+            response_is_whole: whole.response,
+            has_interim: row.interim_responses > 0,
+            is_event_stream: content_type.starts_with("text/event-stream"),
+            ended: Ended {
+                by_server: self.closing.server.map(moment),
+                given_up: given_up.reduce(Moment::earlier),
+                capture_ns: last_ns.max(self.end_ns),
+            },
+        })
+    }
+}
+
+/// The client's of what both sides have, and the server's.
+fn by_role<T>(client: Side, [first, second]: [T; 2]) -> [T; 2] {
+    match client {
+        Side::First => [first, second],
+        Side::Second => [second, first],
+    }
+}
+
+/// A message from its first byte to its last.
+fn extent(
+    first: (Option<i64>, Option<u64>),
+    last: (Option<i64>, Option<u64>),
+    span: Option<Span>,
+) -> Option<Extent> {
+    let moment = |(time, frame): (Option<i64>, Option<u64>)| {
+        Some(Moment {
+            time_ns: time?,
+            frame: frame?,
+        })
+    };
+    let first = moment(first)?;
+    let last = moment(last).unwrap_or(first).later(first);
+    let span = span?;
+    Some(Extent {
+        first,
+        last,
+        start: span.start,
+        end: span.end,
+    })
+}

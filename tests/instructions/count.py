@@ -1,0 +1,93 @@
+"""How many instructions the native core takes for a packet, and the most memory that it holds at a time.
+
+``python -m tests.instructions.count`` counts them for each kind of traffic (Valgrind: callgrind and dhat) and writes
+the table that ``test_counts`` compares with. A change that costs more writes it anew in its own commit, and says why.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from tests.instructions.traffic import KINDS, PACKETS, capture
+
+TABLE: Final = Path(__file__).with_name("counts.toml")
+_REPOSITORY: Final = Path(__file__).resolve().parents[2]
+_PEAK: Final = re.compile(r"At t-gmax:\s+([\d,]+) bytes")
+_SUMMARY: Final = re.compile(r"^(?:summary|totals): (\d+)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """What one kind of traffic costs."""
+
+    #: Of a packet, starting the program included.
+    instructions: int
+    #: Most memory on the heap at a time, in KiB.
+    peak_kib: int
+
+
+def counted(kind: str) -> Count:
+    """What the native core costs now."""
+    program = built()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "capture.pcap")
+        path.write_bytes(capture(kind))
+        calls = Path(folder, "callgrind.out")
+        _valgrind("callgrind", f"--callgrind-out-file={calls}", program=program, path=path)
+        summary = _SUMMARY.search(calls.read_text())
+        told = _valgrind("dhat", f"--dhat-out-file={folder}/dhat.out", program=program, path=path)
+        peak = _PEAK.search(told)
+    if summary is None or peak is None:
+        raise RuntimeError(f"Valgrind did not tell what it counted: {told}")
+    return Count(int(summary[1]) // PACKETS, int(peak[1].replace(",", "")) // 1024)
+
+
+def built() -> Path:
+    """The program that reads a capture and throws the rows away, as it is released."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("CARGO_PROFILE")}
+    build = ["cargo", "build", "--release", "--quiet", "--package", "tcptrace-analysis", "--example", "analyze"]
+    subprocess.run(build, cwd=_REPOSITORY, check=True, env=environment)
+    folder = os.environ.get("CARGO_TARGET_DIR", _REPOSITORY / "target")
+    return Path(folder, "release/examples/analyze")
+
+
+def compiler() -> str:
+    """The version of the compiler, which decides how many instructions there are."""
+    done = subprocess.run(["rustc", "--version"], capture_output=True, text=True, check=True)
+    return done.stdout.split()[1]
+
+
+def known() -> tuple[str, dict[str, Count]]:
+    """The committed table: its compiler, and the counts by the kind of traffic."""
+    table = tomllib.loads(TABLE.read_text())
+    return table["rustc"], {kind: Count(**table[kind]) for kind in KINDS}
+
+
+def _valgrind(tool: str, option: str, *, program: Path, path: Path) -> str:
+    command = ["valgrind", f"--tool={tool}", option, str(program), str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(command)}: {done.stderr}")
+    return done.stderr
+
+
+def main() -> int:
+    lines = [f'# Of {PACKETS:,} packets; written by "python -m tests.instructions.count".', f'rustc = "{compiler()}"']
+    for kind in KINDS:
+        count = counted(kind)
+        lines += ["", f"[{kind}]", f"instructions = {count.instructions}", f"peak_kib = {count.peak_kib}"]
+        print(f"{kind}: {count.instructions} instructions a packet, at most {count.peak_kib} KiB at a time", flush=True)
+    TABLE.write_text("\n".join(lines) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
