@@ -80,11 +80,17 @@ def _valgrind(tool: str, option: str, *, program: Path, path: Path) -> str:
 
 
 def main() -> int:
-    lines = [f'# Of {PACKETS:,} packets; written by "python -m tests.instructions.count".', f'rustc = "{compiler()}"']
+    lines = [
+        f'# Of {PACKETS:,} packets; written by "python -m tests.instructions.count".',
+        f'rustc = "{compiler()}"',
+    ]
     for kind in KINDS:
         count = counted(kind)
         lines += ["", f"[{kind}]", f"instructions = {count.instructions}", f"peak_kib = {count.peak_kib}"]
-        print(f"{kind}: {count.instructions} instructions a packet, at most {count.peak_kib} KiB at a time", flush=True)
+        print(
+            f"{kind}: {count.instructions} instructions a packet, at most {count.peak_kib} KiB at a time",
+            flush=True,
+        )
     TABLE.write_text("\n".join(lines) + "\n")
     return 0
 

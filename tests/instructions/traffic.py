@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 PACKETS: Final = 20_000
 _SEED: Final = 1996
 _WORDS: Final = b"segment window header server delayed packet request answer timer option stream buffer".split()
-# Of a keep-alive load, as the benchmark's.
+# Of a load, as the benchmark's.
 _CONNECTIONS: Final = 48
+_DOCUMENTS: Final = 64
 # Of one page, and of a browser that fetches it.
 _OBJECTS, _BROWSER_CONNECTIONS = 50, 6
 # Every so many segments one is lost.
@@ -41,6 +42,11 @@ def _html(draw: random.Random, length: int, links: tuple[str, ...] = ()) -> byte
     head = b"<!doctype html><title>page</title>" + b"".join(b'<img src="%s">' % link.encode() for link in links)
     words = b" ".join(draw.choices(_WORDS, k=length // 7 + 1))
     return (head + b"<p>" + words)[:length].ljust(length)
+
+
+def _documents(draw: random.Random, times: int) -> list[bytes]:
+    """Documents of 200 bytes to so many times as much: small ones are as frequent as large ones."""
+    return [_html(draw, int(200 * times ** draw.random())) for _ in range(_DOCUMENTS)]
 
 
 def _response(body: bytes, *, status: bytes = b"200 OK", media_type: bytes = b"text/html") -> bytes:
@@ -68,7 +74,7 @@ def _exchange(connection: Connection, request: bytes, response: bytes) -> None:
 
 def _pages(draw: random.Random) -> Iterator[Record]:
     """Keep-alive connections by turns: HTML of 200 bytes to 100 kB, and other methods and statuses."""
-    documents = [_html(draw, int(200 * 500 ** draw.random())) for _ in range(64)]
+    documents = _documents(draw, 500)
     connections = [_connection(number, START + number * 100_000) for number in range(_CONNECTIONS)]
     while True:
         for connection in connections:
@@ -84,13 +90,23 @@ def _pages(draw: random.Random) -> Iterator[Record]:
 
 def _connections(draw: random.Random) -> Iterator[Record]:
     """Connections of one request each."""
+    documents = _documents(draw, 100)
     number = 0
     while True:
         connection = _connection(number, START + number * MILLISECOND)
-        _exchange(connection, _request("/"), _response(_html(draw, int(200 * 100 ** draw.random()))))
+        _exchange(connection, _request("/"), _response(draw.choice(documents)))
         connection.close()
         yield from connection.records
         number += 1
+
+
+def _texts(draw: random.Random) -> Iterator[Record]:
+    """Documents that are made anew for each request."""
+    connection = _connection(0, START)
+    while True:
+        _exchange(connection, _request("/"), _response(_html(draw, int(200 * 100 ** draw.random()))))
+        yield from connection.records
+        connection.records.clear()
 
 
 def _download(draw: random.Random) -> Iterator[Record]:
@@ -106,7 +122,9 @@ def _browser(draw: random.Random) -> Iterator[Record]:
     at, number = START, 0
     while True:
         targets = tuple(f"/{number}/{index}.png" for index in range(_OBJECTS))
-        connections = [_connection(number * _BROWSER_CONNECTIONS + index, at) for index in range(_BROWSER_CONNECTIONS)]
+        connections = [
+            _connection(number * _BROWSER_CONNECTIONS + index, at) for index in range(_BROWSER_CONNECTIONS)
+        ]
         _exchange(connections[0], _request(f"/{number}/"), _response(_html(draw, 20_000, targets)))
         for index, target in enumerate(targets):
             connection = connections[index % _BROWSER_CONNECTIONS]
@@ -122,9 +140,10 @@ def _browser(draw: random.Random) -> Iterator[Record]:
 def _lossy(draw: random.Random) -> Iterator[Record]:
     """Responses of which segments are lost, and sent again after three duplicate acknowledgments."""
     connections = [_connection(number, START + number * 100_000) for number in range(8)]
+    response = _response(_html(draw, 60_000))
     while True:
         for connection in connections:
-            _lossy_exchange(connection, _response(_html(draw, 60_000)), draw.randrange(_LOST_EVERY))
+            _lossy_exchange(connection, response, draw.randrange(_LOST_EVERY))
             yield from connection.records
             connection.records.clear()
 
@@ -160,6 +179,7 @@ def _acknowledge_again(connection: Connection, hole: int) -> None:
 KINDS: Final[dict[str, Callable[[random.Random], Iterator[Record]]]] = {
     "pages": _pages,
     "connections": _connections,
+    "texts": _texts,
     "download": _download,
     "browser": _browser,
     "lossy": _lossy,

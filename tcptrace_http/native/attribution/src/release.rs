@@ -197,6 +197,7 @@ impl Acks {
         (route, tolerance_ns): (&Route, i64),
     ) -> Option<(Ack, Option<Ack>)> {
         let unknown_ns = route.unknown_ns(packet_bytes);
+        let host_ns = route.host_ns();
         let mut best: Option<(i64, usize)> = None;
         for (place, ack) in self.came.iter().enumerate().rev() {
             let answer_ns = route
@@ -207,11 +208,14 @@ impl Acks {
                 break;
             }
             // The least round trip that was seen still holds what a host took to answer it.
-            let early_ns = (-late_ns).saturating_sub(route.host_ns());
+            let early_ns = (-late_ns).saturating_sub(host_ns);
             let off_ns = late_ns.saturating_sub(unknown_ns).max(-late_ns).max(0);
             let is_near = early_ns <= tolerance_ns;
             if is_near && best.is_none_or(|(least_ns, _)| off_ns < least_ns) {
                 best = Some((off_ns, place));
+            }
+            if best.is_some_and(|(least_ns, _)| least_ns == 0) {
+                break;
             }
         }
         let (_, nearest) = best?;

@@ -7,10 +7,10 @@
 use std::io::{Read, Write};
 
 use flate2::read::MultiGzDecoder;
-use flate2::write::GzEncoder;
+use flate2::write::DeflateEncoder;
 use flate2::Compression;
 use lru::LruCache;
-use zstd::zstd_safe::{compress_bound, CCtx, CParameter};
+use zstd::zstd_safe::{compress_bound, CCtx, CParameter, ResetDirective};
 
 /// Bytes of a capture that are given to coders, half a second of work; later texts are not measured.
 const MEASURED_BYTES_MAX: usize = 32 << 20;
@@ -19,6 +19,8 @@ const SIZES_MAX: usize = 8192;
 /// A text that unpacks to more is not compared: as long as one that was sent as it is.
 const DECODED_BYTES_MAX: usize = 1 << 20;
 const GZIP_LEVEL: u32 = 6;
+/// Header and trailer of a gzip member without a name (RFC 1952, section 2.3).
+const GZIP_FRAME_BYTES: u64 = 18;
 const ZSTD_LEVEL: i32 = 3;
 /// Both texts lie within one window: twice that of the longest.
 const DELTA_WINDOW_LOG: u32 = 21;
@@ -27,6 +29,7 @@ const DELTA_WINDOW_LOG: u32 = 21;
 pub(super) struct Measured {
     sizes: LruCache<u64, (u64, u64)>,
     bytes: usize,
+    coders: Option<Box<Coders>>,
 }
 
 impl Default for Measured {
@@ -34,6 +37,7 @@ impl Default for Measured {
         Measured {
             sizes: LruCache::unbounded(),
             bytes: 0,
+            coders: None,
         }
     }
 }
@@ -45,7 +49,7 @@ impl Measured {
             return Some(*sizes);
         }
         self.spend(text.len())?;
-        let sizes = (gzip_bytes(text)?, zstd_bytes(&[], text)?);
+        let sizes = self.coders.get_or_insert_default().sizes(text)?;
         self.sizes.put(digest, sizes);
         if self.sizes.len() > SIZES_MAX {
             self.sizes.pop_lru();
@@ -58,11 +62,11 @@ impl Measured {
     pub(super) fn delta(&mut self, coding: &str, before: &[u8], now: &[u8]) -> Option<u64> {
         self.spend(before.len().saturating_add(now.len()))?;
         if matches!(coding, "" | "identity") {
-            return zstd_bytes(before, now);
+            return delta_bytes(before, now);
         }
         let (before, now) = (decoded(coding, before)?, decoded(coding, now)?);
         self.spend(before.len().saturating_add(now.len()))?;
-        zstd_bytes(&before, &now)
+        delta_bytes(&before, &now)
     }
 
     fn spend(&mut self, bytes: usize) -> Option<()> {
@@ -90,24 +94,65 @@ impl Write for Count {
     }
 }
 
-fn gzip_bytes(text: &[u8]) -> Option<u64> {
-    let mut encoder = GzEncoder::new(Count::default(), Compression::new(GZIP_LEVEL));
-    encoder.write_all(text).ok()?;
-    encoder.finish().ok().map(|count| count.0)
+/// Coders that are used again: to set one up costs more than a short text does.
+struct Coders {
+    deflate: DeflateEncoder<Count>,
+    zstd: CCtx<'static>,
+    /// Room for what comes out of that.
+    coded: Vec<u8>,
 }
 
-/// A zstd frame of `text`, whose reader has `prefix` already.
-fn zstd_bytes(prefix: &[u8], text: &[u8]) -> Option<u64> {
+impl Default for Coders {
+    fn default() -> Self {
+        Coders {
+            deflate: DeflateEncoder::new(Count::default(), Compression::new(GZIP_LEVEL)),
+            zstd: CCtx::create(),
+            coded: Vec::new(),
+        }
+    }
+}
+
+impl std::fmt::Debug for Coders {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Coders")
+    }
+}
+
+impl Coders {
+    /// What gzip and zstd make of a text.
+    fn sizes(&mut self, text: &[u8]) -> Option<(u64, u64)> {
+        Some((self.gzip_bytes(text)?, self.zstd_bytes(text)?))
+    }
+
+    fn gzip_bytes(&mut self, text: &[u8]) -> Option<u64> {
+        self.deflate.write_all(text).ok()?;
+        let deflated = self.deflate.reset(Count::default()).ok()?;
+        Some(deflated.0.saturating_add(GZIP_FRAME_BYTES))
+    }
+
+    fn zstd_bytes(&mut self, text: &[u8]) -> Option<u64> {
+        self.zstd.reset(ResetDirective::SessionAndParameters).ok()?;
+        zstd_frame(&mut self.zstd, text, &mut self.coded)
+    }
+}
+
+/// The size of a zstd frame of `text`, whose reader has `prefix` already.
+fn delta_bytes(prefix: &[u8], text: &[u8]) -> Option<u64> {
     let mut context = CCtx::create();
-    let level = CParameter::CompressionLevel(ZSTD_LEVEL);
-    context.set_parameter(level).ok()?;
     if !prefix.is_empty() {
         let window = CParameter::WindowLog(DELTA_WINDOW_LOG);
         context.set_parameter(window).ok()?;
         context.ref_prefix(prefix).ok()?;
     }
-    let mut frame = Vec::with_capacity(compress_bound(text.len()));
-    let bytes = context.compress2(&mut frame, text).ok()?;
+    zstd_frame(&mut context, text, &mut Vec::new())
+}
+
+fn zstd_frame(context: &mut CCtx<'_>, text: &[u8], coded: &mut Vec<u8>) -> Option<u64> {
+    let level = CParameter::CompressionLevel(ZSTD_LEVEL);
+    context.set_parameter(level).ok()?;
+    coded.clear();
+    coded.reserve(compress_bound(text.len()));
+    let bytes = context.compress2(coded, text).ok()?;
     Some(bytes as u64)
 }
 
@@ -130,6 +175,8 @@ fn decoded(coding: &str, bytes: &[u8]) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
+    use flate2::write::GzEncoder;
+
     use super::*;
 
     fn text(lines: usize) -> Vec<u8> {
@@ -141,6 +188,17 @@ mod tests {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::new(GZIP_LEVEL));
         encoder.write_all(text).unwrap_or_default();
         encoder.finish().unwrap_or_default()
+    }
+
+    #[test]
+    fn test_coders_that_are_used_again_make_of_a_text_what_new_ones_do() {
+        let mut coders = Coders::default();
+        for lines in [0, 3, 1000, 20_000, 1] {
+            let text = text(lines);
+            let gzip = packed(&text).len() as u64;
+            let zstd = zstd::bulk::compress(&text, ZSTD_LEVEL).map_or(0, |frame| frame.len());
+            assert_eq!(coders.sizes(&text), Some((gzip, zstd as u64)));
+        }
     }
 
     #[test]
