@@ -73,7 +73,7 @@ notebooks: build ## run the notebooks and store what they show
 	$(BIN)/python -m tests.notebooks.execution
 
 # An editable installation starts slower than the one that users have.
-bench: ## speed and memory against tcptrace and tshark
+bench: ## speed and memory against tcptrace, tshark and Zeek
 	$(PYTHON) -m venv .venv-bench
 	.venv-bench/bin/pip install --quiet --disable-pip-version-check .
 	.venv-bench/bin/python tests/bench/bench.py

@@ -1,9 +1,9 @@
-"""Speed and memory of the whole ``analyze`` against tcptrace and tshark, and of scans, on the same captures.
+"""Speed and memory of ``analyze``, ``check`` and scans against tcptrace, tshark and Zeek, on the same captures.
 
-``python tests/bench/bench.py [--folder DIR] [--rounds N] [--capture NAME]`` makes the captures
-(see ``make_captures.py``), runs the programs in turn, and prints a Markdown table of medians. CPU
-time is what counts: wall time depends on what else the machine does. Nothing here can fail on
-time; the ratios are for reading.
+``python tests/bench/bench.py [--folder DIR] [--rounds N] [--capture NAME]`` makes the captures (see
+``make_captures.py``), runs the programs in turn, and prints Markdown tables of medians. CPU time is what
+counts: wall time depends on what else the machine does. tshark runs once per capture. Nothing here can fail
+on time; the ratios are for reading.
 """
 
 from __future__ import annotations
@@ -14,33 +14,53 @@ import multiprocessing
 import os
 import platform
 import re
+import shutil
 import statistics
 import subprocess
 import sys
-import time
+import tempfile
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from make_captures import default_folder, make_captures, need_programs
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from tests.bench.costs import ENVIRONMENT, Program, measure, run, warm
+from tests.bench.loads import LOADS
+from tests.bench.make_captures import default_folder, make_captures, need_programs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from make_captures import Recording
+    from tests.bench.costs import Cost
+    from tests.bench.make_captures import Recording
 
-_PROGRAM: Final = Path(sys.executable).with_name("tcptrace-http")
-_OWN: Final = "tcptrace-http, one thread"
-_OWN_SHARED: Final = "tcptrace-http"
-_ANALYZE: Final = [str(_PROGRAM), "analyze", "{}", "--format", "json"]
-_COMMANDS: Final = {
-    _OWN: [*_ANALYZE, "--jobs", "1"],
-    _OWN_SHARED: _ANALYZE,
-    "tcptrace": ["tcptrace", "-l", "-n", "{}"],
-    "tshark": ["tshark", "-n", "-q", "-z", "conv,tcp", "-r", "{}"],
+_REPOSITORY: Final = Path(__file__).resolve().parents[2]
+_TENTH: Final = "_tenth"
+_PROGRAM: Final = str(Path(sys.executable).with_name("tcptrace-http"))
+_ANALYZE: Final = [_PROGRAM, "analyze", "{}", "--quiet", "--format"]
+_ONE: Final = ["--jobs", "1"]
+_OWN: Final = "analyze, json, one thread"
+_OWN_SHARED: Final = "analyze, json"
+_CONVERSATIONS: Final = "tshark, conversations"
+_HTTP: Final = "tshark, HTTP fields"
+_FIELDS: Final = ["frame.number", "http.request.uri", "http.response.code"]
+_PROGRAMS: Final = {
+    _OWN: Program([*_ANALYZE, "json", *_ONE]),
+    _OWN_SHARED: Program([*_ANALYZE, "json"]),
+    "analyze, text, one thread": Program([*_ANALYZE, "text", *_ONE]),
+    "analyze, parquet, one thread": Program([*_ANALYZE, "parquet", *_ONE, "--output", "transactions.parquet"]),
+    # A violated rule and what cannot be judged are verdicts.
+    "check, one thread": Program([_PROGRAM, "check", "{}", "--quiet", *_ONE], verdicts=frozenset({0, 1, 3})),
+    "tcptrace": Program(["tcptrace", "-l", "-n", "{}"]),
+    _CONVERSATIONS: Program(["tshark", "-n", "-q", "-z", "conv,tcp", "-r", "{}"], runs_once=True),
+    _HTTP: Program(
+        [*"tshark -n -Y http -T fields -r {}".split(), *(part for field in _FIELDS for part in ("-e", field))],
+        runs_once=True,
+    ),
 }
+_ZEEK: Final = Program(["zeek", "-C", "-r", "{}"])
 # Every row goes through Python once and is dropped: what a query costs before it does anything.
 _DRAIN: Final = """
 import sys, tcptrace_http
@@ -48,23 +68,22 @@ frame = tcptrace_http.scan(sys.argv[1], sys.argv[2])
 for batch in (frame.select(sys.argv[3].split(",")) if len(sys.argv) > 3 else frame).collect_batches():
     pass
 """
-_SCANS: Final = {
-    "packets, all columns": ["packets"],
-    "packets, 3 columns": ["packets", "frame,time,payload_bytes"],
-    "segments, all columns": ["segments"],
-    "segments, 3 columns": ["segments", "frame,flow,rtt"],
-}
-_VERSIONS: Final = {
-    _OWN_SHARED: [str(_PROGRAM), "--version"],
-    "tcptrace": ["dpkg-query", "--show", "--showformat", "${Version}", "tcptrace"],
-    "tshark": ["dpkg-query", "--show", "--showformat", "${Version}", "tshark"],
-}
-# A build machine may forbid Python to keep its bytecode; then every start would compile anew.
-_ENVIRONMENT: Final = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-_HELP_RUNS: Final = 11
-_REPOSITORY: Final = Path(__file__).resolve().parents[2]
 # -P: what is installed, not what lies in this folder.
 _PYTHON: Final = (sys.executable, "-P", "-c")
+_SCANS: Final = {
+    "packets, all columns": Program([*_PYTHON, _DRAIN, "{}", "packets"]),
+    "packets, 3 columns": Program([*_PYTHON, _DRAIN, "{}", "packets", "frame,time,payload_bytes"]),
+    "segments, all columns": Program([*_PYTHON, _DRAIN, "{}", "segments"]),
+    "segments, 3 columns": Program([*_PYTHON, _DRAIN, "{}", "segments", "frame,flow,rtt"]),
+}
+_VERSIONS: Final = {
+    "tcptrace-http": [_PROGRAM, "--version"],
+    "tcptrace": ["dpkg-query", "--show", "--showformat", "${Version}", "tcptrace"],
+    "tshark": ["dpkg-query", "--show", "--showformat", "${Version}", "tshark"],
+    "zeek": ["zeek", "--version"],
+}
+_HELP: Final = Program([_PROGRAM, "--help"])
+_HELP_RUNS: Final = 11
 # What the core takes of a run, by one thread; start-up and output are left out.
 _NATIVE: Final = """
 import sys, time
@@ -76,39 +95,52 @@ print(time.process_time() - started)
 _MEGABYTE: Final = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """What one run of a program took."""
-
-    cpu_s: float
-    wall_s: float
-    peak_bytes: int
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--folder", type=Path, default=default_folder())
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--capture", action="append", help="only this one of the captures")
+    wanted = [name for name in LOADS if not name.endswith(_TENTH)]
+    parser.add_argument("--capture", action="append", choices=wanted, help="only this one of the captures")
     options = parser.parse_args()
     need_programs()
-    _run([str(_PROGRAM), "--help"])
-    recordings = _made_apart(options.folder)
+    names = options.capture or wanted
+    recordings = _made_apart(options.folder.resolve(), names)
     for line in _machine():
         print(line)
-    for recording in recordings:
-        if not options.capture or recording.name in options.capture:
-            print("\n".join(_table(recording, options.rounds)), flush=True)
-            print("\n".join(_scan_table(recording, options.rounds)), flush=True)
-    help_s = statistics.median(_run([str(_PROGRAM), "--help"]).wall_s for _ in range(_HELP_RUNS))
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        run(_HELP, folder)
+        summary = []
+        for capture in names:
+            medians = measure(recordings[capture].path, options.rounds, _programs(), folder)
+            print("\n".join(_table(recordings[capture], medians)), flush=True)
+            print(_native_part(recordings[capture], options.rounds, folder), flush=True)
+            print("\n".join(_scan_table(recordings[capture], options.rounds, folder)), flush=True)
+            peak = _peak_of_tenth(recordings.get(capture + _TENTH), folder)
+            summary.append(_summary_row(recordings[capture], medians, peak))
+        help_s = statistics.median(run(_HELP, folder).wall_s for _ in range(_HELP_RUNS))
+    print("\n".join([_SUMMARY_HEAD, *summary]))
     print(f"\n`tcptrace-http --help`: {help_s * 1000:.0f} ms")
     return 0
+
+
+def _made_apart(folder: Path, names: list[str]) -> dict[str, Recording]:
+    """The captures of these names and their tenths, made by a process of its own.
+
+    What this one held at its peak the kernel would account to each program that is started here.
+    """
+    made = [name for name in LOADS if name.removesuffix(_TENTH) in names]
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as apart:
+        return {each.name: each for each in apart.submit(make_captures, folder, made).result()}
 
 
 def _machine() -> Iterator[str]:
     python = platform.python_version()
     yield f"{os.cpu_count()} cores of {_processor()}, Linux {platform.release()}, Python {python}"
     for name, command in _VERSIONS.items():
+        if shutil.which(command[0]) is None:
+            yield f"- {name} is not on the PATH (Debian has no package of it): left out"
+            continue
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         number = re.search(r"\d[\w.+~-]*", done.stdout)
         yield f"- {name} {number.group() if number else 'of unknown version'}"
@@ -119,34 +151,35 @@ def _processor() -> str:
     return names[0] if names else platform.machine()
 
 
-def _table(recording: Recording, rounds: int) -> Iterator[str]:
+def _programs() -> dict[str, Program]:
+    return _PROGRAMS | ({"zeek": _ZEEK} if shutil.which("zeek") else {})
+
+
+def _table(recording: Recording, medians: dict[str, Cost]) -> Iterator[str]:
+    """A capture's programs; the ratios are to our JSON by one thread."""
     yield ""
     yield f"**{recording.name}**: {recording.packets} packets, {recording.bytes / _MEGABYTE:.0f} MB"
     yield ""
-    yield "| program | CPU s | wall s | kpackets a CPU s | its CPU in ours | its wall in ours | peak MB |"
+    yield "| program | CPU s | wall s | thousand packets per CPU s | CPU / ours | wall / ours | peak MB |"
     yield "|---|---|---|---|---|---|---|"
-    medians = _measure(recording, rounds, _COMMANDS)
-    own, shared = medians[_OWN], medians[_OWN_SHARED]
+    own = medians[_OWN]
     for name, cost in medians.items():
         rate = recording.packets / cost.cpu_s / 1000
-        is_own = name in {_OWN, _OWN_SHARED}
-        ratios = " | " if is_own else f"{cost.cpu_s / own.cpu_s:.1f} | {cost.wall_s / shared.wall_s:.1f}"
+        ratios = f"{cost.cpu_s / own.cpu_s:.2f} | {cost.wall_s / own.wall_s:.2f}"
         peak = cost.peak_bytes / _MEGABYTE
         yield f"| {name} | {cost.cpu_s:.3f} | {cost.wall_s:.3f} | {rate:.0f} | {ratios} | {peak:.0f} |"
     yield ""
-    yield _native_part(recording, rounds)
 
 
-def _native_part(recording: Recording, rounds: int) -> str:
+def _native_part(recording: Recording, rounds: int, folder: Path) -> str:
     """The native core alone beside the ceilings of ``analysis/examples/ceiling.rs``."""
     native = [*_PYTHON, _NATIVE, recording.path]
     costs: dict[str, list[float]] = {"core": [], "bare": [], "one-shot": []}
     for _ in range(rounds):
-        costs["core"].append(
-            float(subprocess.run(native, capture_output=True, check=True, env=_ENVIRONMENT).stdout)
-        )
-        costs["bare"].append(_run([str(_ceiling()), recording.path]).cpu_s)
-        costs["one-shot"].append(_run([str(_ceiling()), "--one-shot", recording.path]).cpu_s)
+        told = subprocess.run(native, cwd=folder, capture_output=True, check=True, env=ENVIRONMENT).stdout
+        costs["core"].append(float(told))
+        costs["bare"].append(run(Program([_ceiling(), "{}"]), folder, recording.path).cpu_s)
+        costs["one-shot"].append(run(Program([_ceiling(), "--one-shot", "{}"]), folder, recording.path).cpu_s)
     core, bare, one_shot = (statistics.median(each) for each in costs.values())
     return (
         f"Native part, reading included: {core:.3f} s; a bare read, decode and flow-table loop {bare:.3f} s"
@@ -155,71 +188,51 @@ def _native_part(recording: Recording, rounds: int) -> str:
 
 
 @cache
-def _ceiling() -> Path:
+def _ceiling() -> str:
     """The program that shows how fast a capture can be gone through, built now."""
     build = ["cargo", "build", "--release", "--quiet", "--package", "tcptrace-analysis", "--example", "ceiling"]
     subprocess.run(build, cwd=_REPOSITORY, check=True)
     metadata = ["cargo", "metadata", "--format-version", "1", "--no-deps"]
     told = subprocess.run(metadata, cwd=_REPOSITORY, check=True, capture_output=True).stdout
-    return Path(json.loads(told)["target_directory"]) / "release/examples/ceiling"
+    return str(Path(json.loads(told)["target_directory"]) / "release/examples/ceiling")
 
 
-def _scan_table(recording: Recording, rounds: int) -> Iterator[str]:
+def _scan_table(recording: Recording, rounds: int, folder: Path) -> Iterator[str]:
     """Scans of Python, started anew each time: the CPU time has that of importing polars in it."""
     yield ""
-    yield "| scan | CPU s | wall s | thousand rows a CPU second | peak MB |"
+    yield "| scan | CPU s | wall s | thousand rows per CPU s | peak MB |"
     yield "|---|---|---|---|---|"
-    commands = {name: [*_PYTHON, _DRAIN, "{}", *arguments] for name, arguments in _SCANS.items()}
-    for name, cost in _measure(recording, rounds, commands).items():
+    for name, cost in measure(recording.path, rounds, _SCANS, folder).items():
         rate = recording.packets / cost.cpu_s / 1000
         yield f"| {name} | {cost.cpu_s:.2f} | {cost.wall_s:.2f} | {rate:.0f} | {cost.peak_bytes / _MEGABYTE:.0f} |"
 
 
-def _measure(recording: Recording, rounds: int, commands: dict[str, list[str]]) -> dict[str, Cost]:
-    """The medians of the programs, each run once a round, so that a busy moment hits all alike."""
-    _warm(Path(recording.path))
-    costs: dict[str, list[Cost]] = {name: [] for name in commands}
-    for _ in range(rounds):
-        for name, command in commands.items():
-            costs[name].append(_run([recording.path if part == "{}" else part for part in command]))
-    return {
-        name: Cost(
-            statistics.median(run.cpu_s for run in runs),
-            statistics.median(run.wall_s for run in runs),
-            max(run.peak_bytes for run in runs),
-        )
-        for name, runs in costs.items()
-    }
+def _peak_of_tenth(tenth: Recording | None, folder: Path) -> str:
+    """The peak on a tenth of the length, if that was recorded."""
+    if tenth is None:
+        return ""
+    warm(tenth.path)
+    return f"{run(_PROGRAMS[_OWN], folder, tenth.path).peak_bytes / _MEGABYTE:.0f}"
 
 
-def _made_apart(folder: Path) -> list[Recording]:
-    """The captures, made by a process of their own.
+_SUMMARY_HEAD: Final = """
+**Summary**: ours is `analyze --format json` by one thread; the ratios are of CPU time; wall is the wall time of
+one thread / that of all; MB is the peak.
 
-    What this one held at its peak the kernel would account to each program that is started here.
-    """
-    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as apart:
-        return apart.submit(make_captures, folder).result()
-
-
-def _warm(path: Path) -> None:
-    """Read the file once, so that no program pays for the disk."""
-    with path.open("rb") as file:
-        while file.read(1 << 20):
-            pass
+| capture | packets | CPU s | tcptrace / ours | tshark conv / ours | tshark HTTP / ours | wall | MB | MB, tenth |
+|---|---|---|---|---|---|---|---|---|"""
 
 
-def _run(command: list[str]) -> Cost:
-    """Run a program with its output thrown away, and take its account from the kernel."""
-    started = time.monotonic()
-    process = subprocess.Popen(command, env=_ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    assert process.stderr is not None
-    said = process.stderr.read()
-    _, status, usage = os.wait4(process.pid, 0)
-    wall_s = time.monotonic() - started
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode != 0:
-        raise SystemExit(f"{' '.join(command)}: {said.decode(errors='replace')}")
-    return Cost(usage.ru_utime + usage.ru_stime, wall_s, usage.ru_maxrss * 1024)
+def _summary_row(recording: Recording, medians: dict[str, Cost], peak_of_tenth: str) -> str:
+    own = medians[_OWN]
+    cells = [recording.name, str(recording.packets), f"{own.cpu_s:.3f}"]
+    cells += [f"{medians[name].cpu_s / own.cpu_s:.2f}" for name in ("tcptrace", _CONVERSATIONS, _HTTP)]
+    cells += [
+        f"{own.wall_s / medians[_OWN_SHARED].wall_s:.2f}",
+        f"{own.peak_bytes / _MEGABYTE:.0f}",
+        peak_of_tenth,
+    ]
+    return f"| {' | '.join(cells)} |"
 
 
 if __name__ == "__main__":

@@ -1,17 +1,22 @@
-"""Makes the large captures of the benchmark: nginx and ab in two network namespaces.
+"""Make the captures of the benchmark: a server and a client in two network namespaces.
 
-``python tests/bench/make_captures.py [FOLDER]``, as root. What is made is kept: a second run only
+``python tests/bench/make_captures.py [--folder DIR] [NAME ...]``, as root. What is made is kept: a second run only
 checks that it is there.
 
-- ``keep_alive.pcap``: about 1.2 GB; ten long connections, bodies of 1 MB.
-- ``short.pcap``: 20,000 connections of one request each, bodies of 10 kB.
-- ``keep_alive_tenth.pcap``: as the first one, a tenth as long; and ``keep_alive_tenth_tenfold.pcap``,
-  ``short_tenfold.pcap``: ten copies, one after the other, each with a client of its own. Memory must
-  not grow with the length.
+- ``keep_alive``: about 1.2 GB; ten long connections, bodies of 1 MB.
+- ``short``: 20,000 connections of one request each, bodies of 10 kB.
+- ``pages``: 48 long connections, HTML of 200 B to 100 kB, with POSTs, redirects and missing pages.
+- ``connections``: 20,000 connections of one request each, HTML of 200 B to 20 kB.
+- ``download``: one response of 1 GB.
+- ``browser``: a page of 50 objects, loaded 500 times by Chromium.
+- ``lossy``: as ``pages``, eight connections through a short queue.
+- ``pages_tenth``, ``connections_tenth``, ``download_tenth``: a tenth as long. Memory must not grow with the
+  length.
 """
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import json
 import os
@@ -26,31 +31,28 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from tests.bench.documents import write_documents
+from tests.bench.loads import LOADS, nginx_configuration
+from tests.bench.network import call, network
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
+
+    from tests.bench.loads import Load
 
 __all__ = ["Recording", "default_folder", "make_captures", "need_programs", "record"]
 
-_SERVER: Final = "10.77.0.1"
-_CLIENT: Final = "10.77.0.2"
-# A switch's speed that tcpdump keeps up with on one core; without it packets are dropped.
-_RATE: Final = "600mbit"
-# In KiB; holds a quarter of a second of the rate above many times over.
-_TCPDUMP_BUFFER: Final = 400_000
-_NGINX: Final = """\
-daemon off; master_process off; worker_processes 1; pid {folder}/nginx.pid;
-error_log {folder}/error.log; events {{ worker_connections 4096; }}
-http {{
-  access_log off; keepalive_requests 1000000; sendfile on; tcp_nopush on;
-  client_body_temp_path {folder}/t1; proxy_temp_path {folder}/t2; fastcgi_temp_path {folder}/t3;
-  uwsgi_temp_path {folder}/t4; scgi_temp_path {folder}/t5;
-  server {{ listen {server}:80; root {folder}; }}
-}}
-"""
+# In KiB; at 1 Gbit/s, eight seconds in which tcpdump may do nothing.
+_TCPDUMP_BUFFER: Final = 1_000_000
 # The Debian package of each program that is run here and in the benchmark.
 _PACKAGES: Final = {
     "nginx": "nginx-light",
     "ab": "apache2-utils",
+    "wrk": "wrk",
+    "curl": "curl",
+    "chromium": "chromium",
     "tcpdump": "tcpdump",
     "ip": "iproute2",
     "tc": "iproute2",
@@ -60,10 +62,8 @@ _PACKAGES: Final = {
 }
 _PCAP_HEADER_BYTES: Final = 24
 _RECORD_HEADER: Final = struct.Struct("<IIII")
-# Where source and destination address lie in an Ethernet frame with IPv4.
-_ADDRESS_OFFSETS: Final = (26, 30)
-_CLIENT_BYTES: Final = bytes(map(int, _CLIENT.split(".")))
 _DEADLINE_S: Final = 20.0
+_LOAD_DEADLINE_S: Final = 1800.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,21 +87,13 @@ def need_programs() -> None:
     if missing:
         print(f"installing {' '.join(missing)}", file=sys.stderr)
         environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
-        _run("apt-get", "install", "--yes", "--quiet", "--no-install-recommends", *missing, env=environment)
+        call("apt-get", "install", "--yes", "--quiet", "--no-install-recommends", *missing, env=environment)
 
 
-def make_captures(folder: Path) -> list[Recording]:
-    """All recordings, made now or before."""
+def make_captures(folder: Path, names: Iterable[str] = LOADS) -> list[Recording]:
+    """The recordings of these names, made now or before."""
     folder.mkdir(parents=True, exist_ok=True)
-    keep_alive = _kept(folder, "keep_alive") or record(
-        folder, "keep_alive", ["-k", "-n", "1150", "-c", "10"], "large"
-    )
-    # -r: a connection that is reset must not end the run.
-    short = _kept(folder, "short") or record(folder, "short", ["-r", "-n", "20000", "-c", "20"], "small")
-    tenth = _kept(folder, "keep_alive_tenth") or record(
-        folder, "keep_alive_tenth", ["-k", "-n", "115", "-c", "10"], "large"
-    )
-    return [keep_alive, short, *_with_tenfold(folder, tenth), *_with_tenfold(folder, short)[1:]]
+    return [_kept(folder, name) or record(folder, LOADS[name]) for name in names]
 
 
 def _kept(folder: Path, name: str) -> Recording | None:
@@ -113,105 +105,57 @@ def _kept(folder: Path, name: str) -> Recording | None:
     return recording if path.exists() and path.stat().st_size == recording.bytes else None
 
 
-def record(folder: Path, name: str, load: list[str], body: str) -> Recording:
-    """Run ``ab`` with the load against nginx while tcpdump listens at the client."""
+def record(folder: Path, load: Load) -> Recording:
+    """Run the load against nginx while tcpdump listens at the client."""
     if os.geteuid() != 0:
         raise SystemExit("making the captures needs root: network namespaces and tcpdump")
     need_programs()
-    print(f"recording {name}", file=sys.stderr)
-    path = folder / f"{name}.pcap"
-    with _network() as (server, client), _serving(folder, server), _capturing(client, path):
-        _run("ip", "netns", "exec", client, "ab", "-q", *load, f"http://{_SERVER}/{body}")
-    return _note(folder, name, path)
+    print(f"recording {load.name}", file=sys.stderr)
+    path = folder / f"{load.name}.pcap"
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
+        served = Path(name)
+        write_documents(served)
+        with network(load) as (server, client), _serving(served, server), _capturing(client, path):
+            _run_load(client, load, served)
+    return _note(folder, load.name, path)
+
+
+def _run_load(namespace: str, load: Load, served: Path) -> None:
+    """Run the load until it ends, or asks for /done."""
+    command = [part.replace("{folder}", str(served)) for part in load.command]
+    done, log = served / "done.log", served / "load.log"
+    deadline = time.monotonic() + _LOAD_DEADLINE_S
+    with log.open("wb") as said:
+        process = subprocess.Popen(["ip", "netns", "exec", namespace, *command], stdout=said, stderr=said)
+        while process.poll() is None and done.stat().st_size == 0 and time.monotonic() < deadline:
+            time.sleep(0.1)
+        process.terminate()
+        process.wait(_DEADLINE_S)
+    if process.returncode != 0 and done.stat().st_size == 0:
+        raise SystemExit(f"{' '.join(command)} ended with {process.returncode}: {log.read_text(errors='replace')}")
 
 
 def _note(folder: Path, name: str, path: Path) -> Recording:
-    packets = sum(1 for _ in _records(path))
-    recording = Recording(name, str(path), packets, path.stat().st_size)
+    recording = Recording(name, str(path), _records(path), path.stat().st_size)
     (folder / f"{name}.json").write_text(json.dumps(asdict(recording)))
     return recording
 
 
-def _with_tenfold(folder: Path, one: Recording) -> list[Recording]:
-    """A recording, and ten copies of it in one file: later by its length, and of other clients."""
-    name = f"{one.name}_tenfold"
-    kept = _kept(folder, name)
-    if kept is not None:
-        return [one, kept]
-    print(f"writing {name}", file=sys.stderr)
-    content = Path(one.path).read_bytes()
-    ends = list(_records(Path(one.path)))
-    starts = [_PCAP_HEADER_BYTES, *ends[:-1]]
-    first_s, last_s = (_RECORD_HEADER.unpack_from(content, start)[0] for start in (starts[0], starts[-1]))
-    path = folder / f"{name}.pcap"
-    with path.open("wb") as target:
-        target.write(content[:_PCAP_HEADER_BYTES])
-        for copy in range(10):
-            copied = bytearray(content)
-            for start in starts:
-                seconds = _RECORD_HEADER.unpack_from(copied, start)[0]
-                struct.pack_into("<I", copied, start, seconds + copy * (last_s - first_s + 1))
-                for address in _ADDRESS_OFFSETS:
-                    at = start + _RECORD_HEADER.size + address
-                    if copied[at : at + 4] == _CLIENT_BYTES:
-                        copied[at + 2] = copy
-            target.write(memoryview(copied)[_PCAP_HEADER_BYTES:])
-    return [one, _note(folder, name, path)]
-
-
-def _records(path: Path) -> Iterator[int]:
-    """The offset after each record of a little-endian pcap file."""
-    offset = _PCAP_HEADER_BYTES
+def _records(path: Path) -> int:
+    """How many records a little-endian pcap file has."""
+    records = 0
     with path.open("rb") as file:
-        file.seek(offset)
+        file.seek(_PCAP_HEADER_BYTES)
         while len(header := file.read(_RECORD_HEADER.size)) == _RECORD_HEADER.size:
-            captured = _RECORD_HEADER.unpack(header)[2]
-            offset += _RECORD_HEADER.size + captured
-            file.seek(captured, os.SEEK_CUR)
-            yield offset
-
-
-@contextlib.contextmanager
-def _network() -> Iterator[tuple[str, str]]:
-    """Two namespaces joined by a veth pair that carries segments of the size of the wire."""
-    server, client = f"bench-server-{os.getpid()}", f"bench-client-{os.getpid()}"
-    with contextlib.ExitStack() as stack:
-        for namespace in (server, client):
-            _run("ip", "netns", "add", namespace)
-            stack.callback(_run, "ip", "netns", "del", namespace)
-        _run(
-            *["ip", "link", "add", "eth0", "netns"],
-            server,
-            *["type", "veth", "peer", "name", "eth0", "netns"],
-            client,
-        )
-        for namespace, address in ((server, _SERVER), (client, _CLIENT)):
-            inside = ("ip", "-n", namespace)
-            _run(*inside, "addr", "add", f"{address}/24", "dev", "eth0")
-            _run(*inside, "link", "set", "eth0", "gso_max_segs", "1")
-            _run(*inside, "link", "set", "eth0", "up")
-            _run(
-                "ip",
-                "netns",
-                "exec",
-                namespace,
-                *["ethtool", "-K", "eth0", "tso", "off", "gso", "off", "gro", "off"],
-            )
-            shaping = f"qdisc add dev eth0 root tbf rate {_RATE} burst 64kb latency 20ms"
-            _run("tc", "-n", namespace, *shaping.split())
-        ports = "net.ipv4.ip_local_port_range=1024 65000"
-        _run("ip", "netns", "exec", client, "sysctl", "-q", "-w", ports)
-        yield server, client
+            file.seek(_RECORD_HEADER.unpack(header)[2], os.SEEK_CUR)
+            records += 1
+    return records
 
 
 @contextlib.contextmanager
 def _serving(folder: Path, namespace: str) -> Iterator[None]:
-    (folder / "small").write_bytes(os.urandom(10_000))
-    (folder / "large").write_bytes(os.urandom(1_000_000))
-    for name in ("small", "large"):
-        (folder / name).chmod(0o644)
     configuration = folder / "nginx.conf"
-    configuration.write_text(_NGINX.format(folder=folder, server=_SERVER))
+    configuration.write_text(nginx_configuration(folder))
     command = ["nginx", "-c", str(configuration), "-e", str(folder / "error.log")]
     server = subprocess.Popen(["ip", "netns", "exec", namespace, *command])
     try:
@@ -224,9 +168,9 @@ def _serving(folder: Path, namespace: str) -> Iterator[None]:
 
 def _wait_until_listening(namespace: str) -> None:
     deadline = time.monotonic() + _DEADLINE_S
-    while ":80 " not in _run("ip", "netns", "exec", namespace, "ss", "-ltn"):
+    while ":80 " not in call("ip", "netns", "exec", namespace, "ss", "-ltn"):
         if time.monotonic() > deadline:
-            raise SystemExit("nginx does not listen on port 80; see its error.log beside the captures")
+            raise SystemExit("nginx does not listen on port 80")
         time.sleep(0.05)
 
 
@@ -248,23 +192,30 @@ def _capturing(namespace: str, path: Path) -> Iterator[None]:
                 raise SystemExit(f"tcpdump did not start: {said}")
             said += line
         yield
-        # The last packets are still on their way from the kernel's buffer.
-        time.sleep(1.0)
+        _wait_until_written(path)
     finally:
         listener.terminate()
         said += listener.communicate(timeout=_DEADLINE_S)[1]
-    dropped = re.search(r"(\d+) packets? dropped by kernel", said)
-    if dropped is None or dropped.group(1) != "0":
+    captured, received, dropped = map(int, re.findall(r"(\d+) packets? (?:captured|received|dropped)", said))
+    if captured != received or dropped:
         raise SystemExit(f"tcpdump lost packets, run it again on a quieter machine: {said}")
 
 
-def _run(*command: str, env: dict[str, str] | None = None) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
-    if done.returncode:
-        raise SystemExit(f"{' '.join(command)}: {done.stderr or done.stdout}")
-    return done.stdout
+def _wait_until_written(path: Path) -> None:
+    """Wait for the packets that are on their way from the kernel's buffer."""
+    before = -1
+    while before != (before := path.stat().st_size):
+        time.sleep(1.0)
+
+
+def _main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--folder", type=Path, default=default_folder())
+    parser.add_argument("names", nargs="*", metavar="NAME", default=list(LOADS), help="only these captures")
+    options = parser.parse_args()
+    for made in make_captures(options.folder.resolve(), options.names):
+        print(f"{made.path}: {made.packets} packets, {made.bytes} bytes")
 
 
 if __name__ == "__main__":
-    for made in make_captures(Path(sys.argv[1]) if sys.argv[1:] else default_folder()):
-        print(f"{made.path}: {made.packets} packets, {made.bytes} bytes")
+    _main()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from tcptrace_http import analyze
+from tests.bench.loads import keep_alive
 from tests.bench.make_captures import record
 
 if TYPE_CHECKING:
@@ -19,6 +20,6 @@ _ROWS_OF_A_MEGABYTE: Final = 150
 
 @pytest.mark.slow
 def test_ten_connections_on_a_fast_link_do_not_tell_a_wait_for_each_segment(tmp_path: Path) -> None:
-    recording = record(tmp_path, "ten", ["-k", "-n", "115", "-c", "10"], "large")
+    recording = record(tmp_path, keep_alive("ten", responses=115))
     analysis = analyze(recording.path)
     assert len(analysis.waits) < _ROWS_OF_A_MEGABYTE * len(analysis.transactions)
