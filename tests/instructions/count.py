@@ -1,7 +1,8 @@
 """How many instructions the native core takes for a packet, and the most memory that it holds at a time.
 
-``python -m tests.instructions.count`` counts them for each kind of traffic (Valgrind: callgrind and dhat) and writes
-the table that ``test_counts`` compares with. A change that costs more writes it anew in its own commit, and says why.
+``python -m tests.instructions.count`` counts them for each kind of traffic (Valgrind: callgrind and dhat) and
+writes the table that ``test_counts`` compares with. A change that costs more writes it anew in its own commit,
+and says why.
 """
 
 from __future__ import annotations

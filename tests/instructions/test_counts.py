@@ -9,7 +9,7 @@ import pytest
 from tests.instructions.count import compiler, counted, known
 from tests.instructions.traffic import KINDS
 
-# Hashes are seeded anew in each run, and move counts by less than a thousandth; another compiler moves them by more.
+# Hashes are seeded anew in each run, and move counts by less than a thousandth; another compiler moves them more.
 _TOLERANCE: Final = 0.03
 _TOLERANCE_OF_ANOTHER_COMPILER: Final = 0.10
 

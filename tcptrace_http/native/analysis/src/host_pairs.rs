@@ -58,13 +58,23 @@ impl HostPairs {
         if let Some(acked) = flow.newly_acked(side, segment) {
             pair.on_ack(source_is_low, packet.time_ns, acked, bytes);
         }
-        let first_is_low = (side == Side::First) == source_is_low;
-        let of_both = [first_is_low, !first_is_low];
+        // The first side's packets go in the pair's second direction, if its host is the higher one.
+        let first_is_second = (side == Side::First) != source_is_low;
+        let second_is_second = !first_is_second;
         flow.see_pair(PairView {
             link,
-            links: of_both.map(|is_low| pair.serialization(!is_low)),
-            links_by_acks: of_both.map(|is_low| pair.serialization_by_acks(!is_low)),
-            round_trips: of_both.map(|is_low| pair.round_trip(is_low)),
+            links: [
+                pair.serialization(first_is_second),
+                pair.serialization(second_is_second),
+            ],
+            links_by_acks: [
+                pair.serialization_by_acks(first_is_second),
+                pair.serialization_by_acks(second_is_second),
+            ],
+            round_trips: [
+                pair.round_trip(second_is_second),
+                pair.round_trip(first_is_second),
+            ],
             is_one_host: low == high,
         });
     }

@@ -27,3 +27,14 @@ pub struct PairView {
     /// Both have one address: no link is between them.
     pub is_one_host: bool,
 }
+
+impl PairView {
+    /// Nothing was shown.
+    pub const NONE: PairView = PairView {
+        link: LinkUse::NONE,
+        links: [Serialization::of_picoseconds(0); 2],
+        links_by_acks: [Serialization::of_picoseconds(0); 2],
+        round_trips: [None; 2],
+        is_one_host: false,
+    };
+}

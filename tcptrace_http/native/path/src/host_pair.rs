@@ -25,6 +25,16 @@ pub struct LinkUse {
     pub queued_ns: i64,
 }
 
+impl LinkUse {
+    /// Nothing passed.
+    pub const NONE: LinkUse = LinkUse {
+        before_ns: None,
+        busy_since_ns: 0,
+        carried: 0,
+        queued_ns: 0,
+    };
+}
+
 /// A packet that is acknowledged: when it passed, its bytes, and what the link had carried by its end.
 #[derive(Clone, Copy, Debug)]
 pub struct Acknowledged {

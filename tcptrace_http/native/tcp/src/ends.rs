@@ -22,6 +22,7 @@ pub enum Side {
 impl Side {
     /// The side of the peer.
     #[must_use]
+    #[inline]
     pub fn other(self) -> Side {
         match self {
             Side::First => Side::Second,

@@ -59,34 +59,35 @@ struct Host {
 impl Host {
     /// Notes whose next number a packet has, if that is another for the host and for its connection.
     fn note_whose(&mut self, connection: Connection, number: u16, next: u16) {
-        let goes_on = self
-            .connections
-            .back()
-            .is_some_and(|(last, _)| *last == connection);
-        if !goes_on {
-            self.has_told = false;
+        let is_hosts = self.numbering.expects(number);
+        if let Some((last, expected)) = self.connections.back_mut() {
+            if *last == connection {
+                let is_own = std::mem::replace(expected, next) == number;
+                self.tell_own(is_own && !is_hosts);
+                return;
+            }
         }
-        let place = if goes_on {
-            self.connections.len().checked_sub(1)
-        } else {
-            self.connections
-                .iter()
-                .position(|(known, _)| *known == connection)
-        };
+        self.has_told = false;
+        let mut known = self.connections.iter();
+        let place = known.position(|(known, _)| *known == connection);
         let own = place.and_then(|place| self.connections.remove(place));
         let is_own = own.is_some_and(|(_, expected)| expected == number);
-        let is_hosts = self.numbering.expects(number);
-        if is_own && !is_hosts && !self.has_told {
-            self.own_numbers = self.own_numbers.saturating_add(1);
-            self.has_told = true;
-        }
-        if is_hosts && !is_own && !goes_on {
+        self.tell_own(is_own && !is_hosts);
+        if is_hosts && !is_own {
             self.host_numbers = self.host_numbers.saturating_add(1);
         }
         if self.connections.len() >= CONNECTIONS_MAX {
             self.connections.pop_front();
         }
         self.connections.push_back((connection, next));
+    }
+
+    /// Its connection went on with its own next number, or not.
+    fn tell_own(&mut self, is_own: bool) {
+        if is_own && !self.has_told {
+            self.own_numbers = self.own_numbers.saturating_add(1);
+            self.has_told = true;
+        }
     }
 
     /// Whether others' packets have numbers of its counter.
@@ -189,6 +190,9 @@ impl Hosts {
     }
 
     fn is_recent(&mut self, place: usize) {
+        if self.recent.first() == Some(&place) {
+            return;
+        }
         let at = self.recent.iter().position(|recent| *recent == place);
         let until = at.map_or(RECENT_HOSTS, |at| at.saturating_add(1));
         if let Some(moved) = self.recent.get_mut(..until) {

@@ -29,14 +29,11 @@ pub struct IpAddress {
 
 impl IpAddress {
     #[must_use]
-    pub fn v4(address: [u8; 4]) -> Self {
-        let mut octets = [0; 16];
-        for (to, from) in octets.iter_mut().zip(address) {
-            *to = from;
-        }
+    #[inline]
+    pub fn v4([a, b, c, d]: [u8; 4]) -> Self {
         IpAddress {
             is_v6: false,
-            octets,
+            octets: [a, b, c, d, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
         }
     }
 
@@ -177,18 +174,21 @@ pub struct Segment<'a> {
 
 impl Segment<'_> {
     #[must_use]
+    #[inline]
     pub fn has(&self, bits: u16) -> bool {
         self.flags & bits == bits
     }
 
     /// The number of its first payload byte: the SYN comes before it.
     #[must_use]
+    #[inline]
     pub fn payload_seq(&self) -> SeqNumber {
         self.seq.plus(u32::from(self.has(flags::SYN)))
     }
 
     /// Sequence space used: payload, plus one each for SYN and FIN (RFC 9293, section 3.4).
     #[must_use]
+    #[inline]
     pub fn sequence_length(&self) -> u32 {
         self.payload_bytes
             .saturating_add(u32::from(self.has(flags::SYN)))

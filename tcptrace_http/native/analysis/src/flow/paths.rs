@@ -8,8 +8,10 @@ use crate::pair_view::PairView;
 impl Flow {
     /// What all connections between its hosts have shown of their path.
     #[must_use]
-    pub(super) fn pair(&self) -> PairView {
-        self.record.as_deref().map(|it| it.pair).unwrap_or_default()
+    pub(super) fn pair(&self) -> &PairView {
+        self.record
+            .as_deref()
+            .map_or(&PairView::NONE, |it| &it.pair)
     }
 
     /// The way to one side and back, as the quickest of all connections between two hosts tells it: its own one's may have

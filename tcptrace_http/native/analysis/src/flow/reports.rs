@@ -82,7 +82,10 @@ impl Flow {
         segment: &Segment<'_>,
         tables: &mut Tables,
     ) {
-        if let Some((Report { mut row, .. }, rows)) = report.zip(tables.segments.as_mut()) {
+        let Some(rows) = tables.segments.as_mut() else {
+            return;
+        };
+        if let Some(Report { mut row, .. }) = report {
             row.wire_segments = self.segment_size.wire_segments(segment.payload_bytes);
             rows.push(&row);
         }
