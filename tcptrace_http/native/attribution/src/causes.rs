@@ -27,18 +27,34 @@ pub(crate) struct CauseWords {
     pub(crate) reader: Cause,
 }
 
-pub(crate) const OF_REQUESTS: CauseWords = CauseWords {
+const OF_REQUESTS: CauseWords = CauseWords {
     direction: Direction::ClientToServer,
     application: Cause::ClientThink,
     pace: Cause::RequestSend,
     reader: Cause::SendLimitedReceiveWindow,
 };
-pub(crate) const OF_RESPONSES: CauseWords = CauseWords {
+const OF_RESPONSES: CauseWords = CauseWords {
     direction: Direction::ServerToClient,
     application: Cause::ServerDataUnavailable,
     pace: Cause::SendLimitedBottleneck,
     reader: Cause::ClientNotReading,
 };
+
+/// Whose stream it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Words {
+    Requests,
+    Responses,
+}
+
+impl Words {
+    pub(crate) fn of_causes(self) -> CauseWords {
+        match self {
+            Words::Requests => OF_REQUESTS,
+            Words::Responses => OF_RESPONSES,
+        }
+    }
+}
 
 /// The word of the table for `constraint`.
 pub(crate) fn word(constraint: Constraint, phase: Phase) -> Word {

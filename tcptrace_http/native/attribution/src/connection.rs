@@ -2,14 +2,16 @@
 
 use tcptrace_path::Serialization;
 
+use crate::causes::Words;
+use crate::exchange::{Exchange, Extent, Handshake, Unfinished};
 use crate::explained_segment::ExplainedSegment;
 use crate::log::{AckEvent, DataEvent};
 use crate::partition::Moment;
 use crate::path_facts::PathFacts;
 use crate::profile::Profile;
-use crate::stream::{Stream, Words};
-use crate::transaction::{explain, Exchange, Explained, Extent, Handshake};
-use crate::unfinished::{Scene, Unfinished};
+use crate::stream::Stream;
+use crate::transaction::{explain, Explained};
+use crate::unfinished::Scene;
 
 /// The record of a connection: one stream for each side, in the order in which they began.
 #[derive(Debug, Default)]

@@ -4,10 +4,10 @@ use tcptrace_path::Serialization;
 use trace_model::rows::Cause;
 
 use crate::connection::{Connection, Facts};
+use crate::exchange::Extent;
 use crate::log::{AckEvent, DataEvent};
 use crate::partition::Moment;
 use crate::path_facts::PathFacts;
-use crate::transaction::Extent;
 
 const FULL: i64 = 1460;
 const RTT_MS: i64 = 50;

@@ -10,14 +10,14 @@ use tcptrace_path::{Place, Route};
 use tcptrace_sender::nagle::Candidate;
 use trace_model::rows::{Cause, Constraint, Direction};
 
+use crate::explained_stream::Span;
 use crate::learnt::Learnt;
 use crate::log::DataEvent;
 use crate::partition::Wait;
 use crate::profile::Profile;
 use crate::release::{Ack, Release};
-use crate::replay::Timing;
 use crate::sender::Sender;
-use crate::stream::Span;
+use crate::timing::Timing;
 
 /// When a constraint allowed a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,7 +15,10 @@ mod connection;
 #[cfg(test)]
 mod connection_tests;
 mod delivery;
+mod departure;
+mod exchange;
 mod explained_segment;
+mod explained_stream;
 mod learnt;
 mod log;
 mod lost;
@@ -29,6 +32,7 @@ mod sender;
 mod spans;
 mod standstill;
 mod stream;
+mod timing;
 mod transaction;
 mod unfinished;
 #[cfg(test)]
@@ -36,11 +40,11 @@ mod unfinished_tests;
 
 pub use bound::{Bound, Short};
 pub use connection::{Connection, Facts};
+pub use exchange::{Ended, Extent, Handshake, Unfinished};
 pub use explained_segment::{Allowance, Binding, ExplainedSegment};
 pub use learnt::{Delays, Flight, Learnt};
 pub use log::{AckEvent, DataEvent};
 pub use partition::{Moment, Wait};
 pub use path_facts::PathFacts;
 pub use profile::Profile;
-pub use transaction::{Explained, Extent, Handshake};
-pub use unfinished::{Ended, Unfinished};
+pub use transaction::Explained;

@@ -2,18 +2,21 @@
 
 use std::collections::VecDeque;
 
-use tcptrace_path::{Place, Route, TOLERANCE_MAX_NS};
-use tcptrace_sender::timers::{Repair, PROBE_MIN_NS};
+use tcptrace_path::{Place, Route};
+use tcptrace_sender::timers::Repair;
 
+use crate::causes::Words;
 use crate::delivery::{Delivered, Receiver};
+use crate::departure::Departure;
 use crate::explained_segment::{Asked, ExplainedSegment};
+use crate::explained_stream::ExplainedStream;
 use crate::log::{DataEvent, Event};
 use crate::lost::lost_originals;
 use crate::recovery::Sighting;
 use crate::release::{Outstanding, Release};
 use crate::sender::{Answered, Sender};
 use crate::spans::Explainer;
-use crate::stream::{Explained, Words};
+use crate::timing::Timing;
 
 /// Both ends of a stream as they are known between two messages.
 #[derive(Debug, Default)]
@@ -36,119 +39,6 @@ impl State {
         self.last_pass_ns = time_ns;
         self.last_there_ns = time_ns;
         self.delivered_ns = time_ns;
-    }
-}
-
-/// A segment, explained as far as the log goes.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Departure {
-    pub(crate) data: DataEvent,
-    pub(crate) pass_before_ns: i64,
-    /// When it is at its receiver, as the capture tells.
-    pub(crate) there_ns: i64,
-    /// What the slowest link takes for it there.
-    pub(crate) service_ns: i64,
-    /// It left later than the segment before lets it.
-    pub(crate) is_late: bool,
-    pub(crate) release: Option<Release>,
-    pub(crate) repair: Option<Repair>,
-    /// A cork's timer sent it.
-    pub(crate) is_corked: bool,
-    /// Of a repair of data that the capture never saw before: when an acknowledgment had released that.
-    pub(crate) held_until_ns: Option<i64>,
-    /// Other connections' packets were right before it.
-    pub(crate) is_behind_others: bool,
-    /// Since when the link had been busy, behind whose packets it was queued.
-    pub(crate) queued_since_ns: Option<i64>,
-    /// How long it was queued behind them.
-    pub(crate) queued_ns: i64,
-    pub(crate) delivered: Option<(i64, Delivered)>,
-    pub(crate) last_arrival_ns: i64,
-}
-
-/// When a segment passes, against the earliest time that the segment before allows.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Timing {
-    pub(crate) pass_before_ns: i64,
-    pub(crate) floor_ns: i64,
-    /// Later than the packet before on the link allows, of whatever connection.
-    late_ns: i64,
-    /// Later than its own connection's segment before allows.
-    own_late_ns: i64,
-    /// Its own connection's segment before would have let it pass sooner.
-    is_late: bool,
-    /// It was queued behind packets of other connections, and may have left at any time since the link was busy.
-    is_queued: bool,
-}
-
-impl Timing {
-    fn of(data: &DataEvent, state: &State, route: &Route) -> Self {
-        let pass_before_ns = state.last_pass_ns;
-        let link_ns = match route.place {
-            Place::Sender => pass_before_ns,
-            Place::Receiver => pass_before_ns.max(data.link_before_ns.unwrap_or(pass_before_ns)),
-        };
-        // Lost segments before it took their time of the link as well.
-        let lost_bytes = data.start.saturating_sub(state.sender.snd_nxt);
-        let lost_ns = route.service_ns(u32::try_from(lost_bytes).unwrap_or(0));
-        let service_ns = route.service_ns(data.packet_bytes).saturating_add(lost_ns);
-        let floor_ns = link_ns.saturating_add(service_ns);
-        let late_ns = data.time_ns.saturating_sub(floor_ns);
-        let own_floor_ns = pass_before_ns.saturating_add(service_ns);
-        let own_late_ns = data.time_ns.saturating_sub(own_floor_ns);
-        let tolerance_ns = route.tolerance_ns();
-        Timing {
-            pass_before_ns,
-            floor_ns,
-            late_ns,
-            own_late_ns,
-            is_late: own_late_ns > tolerance_ns,
-            is_queued: late_ns <= tolerance_ns && own_late_ns > tolerance_ns,
-        }
-    }
-
-    /// Since when the link had been busy, if the segment followed other packets on it at once.
-    fn queued_since_ns(&self, data: &DataEvent, route: &Route) -> Option<i64> {
-        let is_behind = route.link.is_known() && self.late_ns <= route.tolerance_ns();
-        let since_ns = data.link_busy_since_ns;
-        is_behind
-            .then_some(since_ns)
-            .filter(|since_ns| *since_ns < data.time_ns)
-    }
-
-    /// The acknowledgment that the segment answers.
-    fn answered(&self, data: &DataEvent, sender: &Sender, route: &Route) -> Option<Answered> {
-        let (pass_ns, bytes) = (data.time_ns, data.packet_bytes);
-        match (self.is_late, self.is_queued) {
-            (false, _) => None,
-            (true, false) => {
-                let since_ns = (self.pass_before_ns, self.floor_ns);
-                let within = |tolerance_ns| {
-                    sender
-                        .acks
-                        .answered(pass_ns, since_ns, bytes, (route, tolerance_ns))
-                };
-                // Of a sender that is known to hold what is short, a host's scheduling makes some answers later.
-                let may_be_later = sender.nagle.is_known_to_hold()
-                    && data.end.saturating_sub(data.start) < data.full_bytes;
-                within(route.tolerance_ns())
-                    .or_else(|| within(TOLERANCE_MAX_NS).filter(|_| may_be_later))
-            }
-            (true, true) => {
-                let since_ns = data.link_busy_since_ns.max(self.pass_before_ns);
-                sender.acks.answered_since(since_ns, pass_ns, bytes, route)
-            }
-        }
-    }
-
-    /// Whether the segment repairs a loss that the capture never saw: a packet of its sender is missing, and a timer's time
-    /// has passed.
-    fn is_hidden_repair(&self, data: &DataEvent, snd_nxt: i64, route: &Route) -> bool {
-        let timer_ns = PROBE_MIN_NS.max(route.round_trip_ns().saturating_mul(2));
-        route.place == Place::Receiver
-            && data.missing_before > 0
-            && data.start == snd_nxt
-            && self.own_late_ns >= timer_ns
     }
 }
 
@@ -220,7 +110,7 @@ impl<'a> Replay<'a> {
         mut self,
         log: &[Event],
         last: usize,
-        explained: &mut Explained,
+        explained: &mut ExplainedStream,
     ) -> Option<Box<ExplainedSegment>> {
         let sees_losses = self.route.place == Place::Sender && !self.tells_departures();
         let lost = if sees_losses {
@@ -282,7 +172,8 @@ impl<'a> Replay<'a> {
             self.state.receiver.begin(1);
             self.state.last_pass_ns = data.time_ns;
         }
-        let timing = Timing::of(data, self.state, self.route);
+        let before = (self.state.last_pass_ns, self.state.sender.snd_nxt);
+        let timing = Timing::of(data, before, self.route);
         let answered = timing.answered(data, &self.state.sender, self.route);
         let before = self.departures.last().map(|it| &it.data);
         let (sender, direction) = (&self.state.sender, self.words.of_causes().direction);

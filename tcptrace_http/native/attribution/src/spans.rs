@@ -10,10 +10,10 @@ use trace_model::rows::{Cause, Constraint};
 use crate::bound::Bound;
 use crate::causes::{cause, word, CauseWords};
 use crate::delivery::Delivered;
+use crate::departure::Departure;
+use crate::explained_stream::{Arrival, Copy, ExplainedStream, Held, Repaired, Span};
 use crate::partition::{ASSUMED, INFERRED, SEEN};
 use crate::recovery::cause_of;
-use crate::replay::Departure;
-use crate::stream::{Arrival, Copy, Explained, Held, Repaired, Span};
 
 /// Explains departures, once all of a log are known.
 pub(crate) struct Explainer<'a> {
@@ -27,7 +27,7 @@ pub(crate) struct Explainer<'a> {
 
 impl Explainer<'_> {
     /// Adds the spans and deliveries of all that was replayed.
-    pub(crate) fn explain(&self, explained: &mut Explained) {
+    pub(crate) fn explain(&self, explained: &mut ExplainedStream) {
         for departure in self.departures {
             if let Some((since_ns, delivered)) = departure.delivered {
                 let (held, repaired) =

@@ -5,9 +5,9 @@ use std::collections::VecDeque;
 use tcptrace_path::Route;
 use trace_model::rows::Cause;
 
-use crate::bound::Bound;
-use crate::causes::{CauseWords, OF_REQUESTS, OF_RESPONSES};
+use crate::causes::Words;
 use crate::explained_segment::ExplainedSegment;
+use crate::explained_stream::{forget, held_bytes, Arrival, Copy, ExplainedStream, Span};
 use crate::learnt::Learnt;
 use crate::log::{AckEvent, DataEvent, Event};
 use crate::profile::Profile;
@@ -19,153 +19,15 @@ const EVENTS_MAX: usize = 1 << 16;
 /// Events of a message that are explained before its end, and those behind them that are kept to tell what was lost.
 const EVENTS_OF_PART: usize = EVENTS_MAX / 2;
 const EVENTS_BEHIND_PART: usize = EVENTS_OF_PART / 8;
-/// Spans and deliveries that are kept for transactions to come.
-const SPANS_MAX: usize = 1 << 16;
-
-/// Whose stream it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Words {
-    Requests,
-    Responses,
-}
-
-impl Words {
-    pub(crate) fn of_causes(self) -> CauseWords {
-        match self {
-            Words::Requests => OF_REQUESTS,
-            Words::Responses => OF_RESPONSES,
-        }
-    }
-}
-
-/// A stretch of the time between two deliveries, with its cause.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Span {
-    pub(crate) start_ns: i64,
-    pub(crate) end_ns: i64,
-    pub(crate) cause: Cause,
-    pub(crate) bound: Bound,
-    /// The segment that came at the end of it, if one did.
-    pub(crate) end_frame: Option<u64>,
-    pub(crate) confidence: f64,
-}
-
-/// What an acknowledgment released: the cause, and what bound the segment.
-pub(crate) type Held = (Cause, Bound);
-/// What a loss held up: the cause, and since when.
-pub(crate) type Repaired = (Cause, i64);
-
-/// Bytes that became deliverable.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Arrival {
-    pub(crate) before: i64,
-    pub(crate) after: i64,
-    pub(crate) time_ns: i64,
-    pub(crate) frame: u64,
-    pub(crate) packet_bytes: u32,
-    /// What an acknowledgment released, if it did.
-    pub(crate) held: Option<Held>,
-    /// A loss held it up since then.
-    pub(crate) repaired: Option<Repaired>,
-    /// Since when the link had been busy, behind whose packets it was queued.
-    pub(crate) queued_since_ns: Option<i64>,
-}
-
-/// Data that was sent again.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Copy {
-    pub(crate) start: i64,
-    pub(crate) end: i64,
-    pub(crate) time_ns: i64,
-    pub(crate) frame: u64,
-    pub(crate) cause: Cause,
-}
-
-/// What replays have explained, for transactions to come.
-#[derive(Debug, Default)]
-pub(crate) struct Explained {
-    pub(crate) spans: VecDeque<Span>,
-    pub(crate) arrivals: VecDeque<Arrival>,
-    /// Copies of what had been delivered, or had left, before.
-    pub(crate) copies: VecDeque<Copy>,
-}
-
-impl Explained {
-    /// Nothing before `time_ns` and `offset` is asked for any more.
-    fn forget_before(&mut self, time_ns: i64, offset: i64) {
-        forget(&mut self.spans, |it| it.end_ns <= time_ns);
-        forget(&mut self.arrivals, |it| it.after <= offset);
-        forget(&mut self.copies, |it| it.end <= offset);
-    }
-
-    /// Keeps no more than there is room for. How many spans are lost by that.
-    fn bound(&mut self) -> usize {
-        bound(&mut self.arrivals);
-        bound(&mut self.copies);
-        bound(&mut self.spans)
-    }
-
-    /// No message begins between `begun` and `until`: what came in between is not asked for but for the last one.
-    fn pass_over(&mut self, begun: i64, until: i64) {
-        let last = self.arrivals.pop_back();
-        let is_within = |it: &Arrival| it.before > begun && it.after < until;
-        self.arrivals.retain(|it| !is_within(it));
-        self.arrivals.extend(last);
-    }
-
-    /// Makes one of spans of the path's `pace` that follow each other, but for that of the segment in frame `asked`.
-    fn merge(&mut self, pace: Cause, asked: Option<u64>) {
-        let stands_alone = |it: &Span| asked.is_some() && it.end_frame == asked;
-        let mut merged: VecDeque<Span> = VecDeque::new();
-        for span in self.spans.drain(..) {
-            let last = merged.back_mut().filter(|last| {
-                let is_pace = last.cause == pace && span.cause == pace;
-                is_pace
-                    && last.end_ns == span.start_ns
-                    && !stands_alone(last)
-                    && !stands_alone(&span)
-            });
-            match last {
-                Some(last) => {
-                    last.end_ns = span.end_ns;
-                    last.bound = span.bound;
-                    last.end_frame = span.end_frame.or(last.end_frame);
-                }
-                None => merged.push_back(span),
-            }
-        }
-        self.spans = merged;
-    }
-
-    fn held_bytes(&self) -> usize {
-        held_bytes(&self.spans)
-            .saturating_add(held_bytes(&self.arrivals))
-            .saturating_add(held_bytes(&self.copies))
-    }
-}
-
-/// Takes the first ones away that are over.
-fn forget<T>(queue: &mut VecDeque<T>, is_over: impl Fn(&T) -> bool) {
-    let over = queue.iter().take_while(|it| is_over(it)).count();
-    queue.drain(..over);
-}
-
-fn bound<T>(queue: &mut VecDeque<T>) -> usize {
-    let over = queue.len().saturating_sub(SPANS_MAX);
-    queue.drain(..over);
-    over
-}
-
-fn held_bytes<T>(queue: &VecDeque<T>) -> usize {
-    queue.capacity().saturating_mul(size_of::<T>())
-}
 
 /// One direction of a connection.
 #[derive(Debug, Default)]
 pub(crate) struct Stream {
     log: Vec<Event>,
+    /// So many events make another part of a message worth explaining.
+    next_part: usize,
     state: State,
-    explained: Explained,
+    explained: ExplainedStream,
     /// Acknowledgments of something new: up to where, and when.
     acked: VecDeque<(i64, i64)>,
     /// Events fell out of the log.
@@ -269,7 +131,7 @@ impl Stream {
 
     /// Whether a part of a message fills the log.
     pub(crate) fn is_long(&self) -> bool {
-        self.log.len() >= EVENTS_OF_PART
+        self.log.len() >= self.next_part.max(EVENTS_OF_PART)
     }
 
     /// Explains a message that began at `begun` as far as the log goes, if it is long.
@@ -280,16 +142,18 @@ impl Stream {
         words: Words,
         lacks_acks: bool,
     ) {
+        if !self.is_long() {
+            return;
+        }
         let explained = EVENTS_OF_PART.saturating_sub(EVENTS_BEHIND_PART);
         let mut behind = self.log.iter().skip(explained);
         let until = behind.find_map(|event| match event {
             Event::Data(data) => Some(data.start),
             Event::Ack(_) => None,
         });
-        let Some(until) = until.filter(|_| self.is_long()) else {
-            return;
-        };
+        let until = until.unwrap_or(i64::MAX);
         self.explain(until, route, words, lacks_acks);
+        self.next_part = self.log.len().saturating_add(EVENTS_BEHIND_PART);
         self.explained.merge(words.of_causes().pace, self.asked);
         if let Some(begun) = begun {
             self.explained.pass_over(begun, until);

@@ -3,44 +3,11 @@
 use tcptrace_path::{Place, Route, LEAST_BYTES};
 use trace_model::rows::Cause;
 
+use crate::exchange::{Exchange, Extent, Handshake};
+use crate::explained_stream::Arrival;
 use crate::partition::{Moment, Partition, Wait, ASSUMED, INFERRED, SEEN};
-use crate::stream::{Arrival, Stream};
-use crate::unfinished::{Scene, Unfinished};
-
-/// The handshake as far as it was seen.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Handshake {
-    pub begun: Option<Moment>,
-    /// The last SYN or SYN-ACK that was sent again.
-    pub resent: Option<Moment>,
-    pub done: Option<Moment>,
-}
-
-/// A message: its first and its last byte, and where it lies in its stream.
-#[derive(Clone, Copy, Debug)]
-pub struct Extent {
-    pub first: Moment,
-    pub last: Moment,
-    pub start: i64,
-    pub end: i64,
-}
-
-/// A transaction, as HTTP framed it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Exchange {
-    pub(crate) request: Option<Extent>,
-    pub(crate) response: Option<Extent>,
-    /// Of the transaction that opened the connection.
-    pub(crate) handshake: Option<Handshake>,
-    /// Only one side's packets were captured.
-    pub(crate) is_one_sided: bool,
-    /// When the response before was there.
-    pub(crate) previous_end: Option<Moment>,
-    /// Bytes of a packet's headers.
-    pub(crate) header_bytes: u32,
-    /// Its client has not got all of the response.
-    pub(crate) unfinished: Option<Unfinished>,
-}
+use crate::stream::Stream;
+use crate::unfinished::Scene;
 
 /// The waits of a transaction.
 #[derive(Debug)]

@@ -4,34 +4,10 @@ use tcptrace_path::Route;
 use trace_model::rows::{Cause, Constraint, Direction};
 
 use crate::bound::Bound;
+use crate::exchange::{Exchange, Extent, Unfinished};
 use crate::partition::{Moment, Partition, ASSUMED, INFERRED, SEEN};
 use crate::standstill::Resent;
 use crate::stream::Stream;
-use crate::transaction::{Exchange, Extent};
-
-/// How a connection ended that left a transaction unfinished.
-#[derive(Clone, Copy, Debug)]
-pub struct Ended {
-    /// The server's FIN.
-    pub by_server: Option<Moment>,
-    /// The client's FIN, or a RST.
-    pub given_up: Option<Moment>,
-    /// The capture's last packet.
-    pub capture_ns: i64,
-}
-
-/// A transaction whose client has not got all of its response.
-#[derive(Clone, Copy, Debug)]
-pub struct Unfinished {
-    pub request_is_whole: bool,
-    /// It passed whole, and was not acknowledged.
-    pub response_is_whole: bool,
-    /// Interim responses came.
-    pub has_interim: bool,
-    /// Events come when there are any (`text/event-stream`).
-    pub is_event_stream: bool,
-    pub ended: Ended,
-}
 
 /// What is known of both streams at the end.
 pub(crate) struct Scene<'a> {
@@ -196,30 +172,6 @@ fn bound(direction: Direction, constraint: Constraint, start: i64, bytes: i64) -
         start,
         end: start.saturating_add(bytes),
         behind: None,
-    }
-}
-
-impl Ended {
-    /// When nobody waits any more for what stands still since `since`; the frame is 0 if the capture ends then.
-    fn after(&self, since: Moment, known: Moment) -> Moment {
-        let closes = [self.by_server, self.given_up].into_iter().flatten();
-        self.first_of(closes, since).later(known)
-    }
-
-    /// When the client stopped waiting.
-    fn given_up_after(&self, since: Moment) -> Moment {
-        self.first_of(self.given_up.into_iter(), since)
-    }
-
-    fn first_of(&self, closes: impl Iterator<Item = Moment>, since: Moment) -> Moment {
-        let capture = Moment {
-            time_ns: self.capture_ns.max(since.time_ns),
-            frame: 0,
-        };
-        closes
-            .filter(|it| it.time_ns >= since.time_ns)
-            .reduce(Moment::earlier)
-            .unwrap_or(capture)
     }
 }
 

@@ -4,11 +4,10 @@ use tcptrace_path::Serialization;
 use trace_model::rows::Cause;
 
 use crate::connection::{Connection, Facts};
+use crate::exchange::{Ended, Extent, Unfinished};
 use crate::log::{AckEvent, DataEvent};
 use crate::partition::Moment;
 use crate::path_facts::PathFacts;
-use crate::transaction::Extent;
-use crate::unfinished::{Ended, Unfinished};
 
 const RTT_MS: i64 = 20;
 const CAPTURE_MS: i64 = 9000;

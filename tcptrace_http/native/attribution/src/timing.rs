@@ -1,0 +1,102 @@
+//! When a segment passes, against what the packets before it allow.
+
+use tcptrace_path::{Place, Route, TOLERANCE_MAX_NS};
+use tcptrace_sender::timers::PROBE_MIN_NS;
+
+use crate::log::DataEvent;
+use crate::sender::{Answered, Sender};
+
+/// When a segment passes, against the earliest time that the segment before allows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Timing {
+    pub(crate) pass_before_ns: i64,
+    pub(crate) floor_ns: i64,
+    /// Later than the packet before on the link allows, of whatever connection.
+    pub(crate) late_ns: i64,
+    /// Later than its own connection's segment before allows.
+    pub(crate) own_late_ns: i64,
+    /// Its own connection's segment before would have let it pass sooner.
+    pub(crate) is_late: bool,
+    /// It was queued behind packets of other connections, and may have left at any time since the link was busy.
+    pub(crate) is_queued: bool,
+}
+
+impl Timing {
+    /// Of a segment behind one that passed at `pass_before_ns`, when all before `snd_nxt` had been sent.
+    pub(crate) fn of(
+        data: &DataEvent,
+        (pass_before_ns, snd_nxt): (i64, i64),
+        route: &Route,
+    ) -> Self {
+        let link_ns = match route.place {
+            Place::Sender => pass_before_ns,
+            Place::Receiver => pass_before_ns.max(data.link_before_ns.unwrap_or(pass_before_ns)),
+        };
+        // Lost segments before it took their time of the link as well.
+        let lost_bytes = data.start.saturating_sub(snd_nxt);
+        let lost_ns = route.service_ns(u32::try_from(lost_bytes).unwrap_or(0));
+        let service_ns = route.service_ns(data.packet_bytes).saturating_add(lost_ns);
+        let floor_ns = link_ns.saturating_add(service_ns);
+        let late_ns = data.time_ns.saturating_sub(floor_ns);
+        let own_floor_ns = pass_before_ns.saturating_add(service_ns);
+        let own_late_ns = data.time_ns.saturating_sub(own_floor_ns);
+        let tolerance_ns = route.tolerance_ns();
+        Timing {
+            pass_before_ns,
+            floor_ns,
+            late_ns,
+            own_late_ns,
+            is_late: own_late_ns > tolerance_ns,
+            is_queued: late_ns <= tolerance_ns && own_late_ns > tolerance_ns,
+        }
+    }
+
+    /// Since when the link had been busy, if the segment followed other packets on it at once.
+    pub(crate) fn queued_since_ns(&self, data: &DataEvent, route: &Route) -> Option<i64> {
+        let is_behind = route.link.is_known() && self.late_ns <= route.tolerance_ns();
+        let since_ns = data.link_busy_since_ns;
+        is_behind
+            .then_some(since_ns)
+            .filter(|since_ns| *since_ns < data.time_ns)
+    }
+
+    /// The acknowledgment that the segment answers.
+    pub(crate) fn answered(
+        &self,
+        data: &DataEvent,
+        sender: &Sender,
+        route: &Route,
+    ) -> Option<Answered> {
+        let (pass_ns, bytes) = (data.time_ns, data.packet_bytes);
+        match (self.is_late, self.is_queued) {
+            (false, _) => None,
+            (true, false) => {
+                let since_ns = (self.pass_before_ns, self.floor_ns);
+                let within = |tolerance_ns| {
+                    sender
+                        .acks
+                        .answered(pass_ns, since_ns, bytes, (route, tolerance_ns))
+                };
+                // Of a sender that is known to hold what is short, a host's scheduling makes some answers later.
+                let may_be_later = sender.nagle.is_known_to_hold()
+                    && data.end.saturating_sub(data.start) < data.full_bytes;
+                within(route.tolerance_ns())
+                    .or_else(|| within(TOLERANCE_MAX_NS).filter(|_| may_be_later))
+            }
+            (true, true) => {
+                let since_ns = data.link_busy_since_ns.max(self.pass_before_ns);
+                sender.acks.answered_since(since_ns, pass_ns, bytes, route)
+            }
+        }
+    }
+
+    /// Whether the segment repairs a loss that the capture never saw: a packet of its sender is missing, and a timer's time
+    /// has passed.
+    pub(crate) fn is_hidden_repair(&self, data: &DataEvent, snd_nxt: i64, route: &Route) -> bool {
+        let timer_ns = PROBE_MIN_NS.max(route.round_trip_ns().saturating_mul(2));
+        route.place == Place::Receiver
+            && data.missing_before > 0
+            && data.start == snd_nxt
+            && self.own_late_ns >= timer_ns
+    }
+}
