@@ -131,13 +131,12 @@ impl Document {
                 .fold(Mark::default(), |latest, (_, mark)| latest.later(*mark))
         };
         Links {
-            base: found.base,
+            base: found.base.clone(),
             links: found
-                .links
-                .into_iter()
-                .map(|link| Link {
-                    known: arrival(link.end),
-                    url: link.url,
+                .iter()
+                .map(|(url, end)| Link {
+                    known: arrival(usize::try_from(end).unwrap_or(usize::MAX)),
+                    url: url.into(),
                 })
                 .collect(),
         }

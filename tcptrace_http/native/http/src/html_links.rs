@@ -1,143 +1,216 @@
 //! The links of an HTML document that a browser follows by itself.
 
+use std::borrow::Cow;
 use std::convert::Infallible;
 
 use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};
 use html5gum::{Span, Tokenizer};
+use memchr::memchr3;
+
+use super::html_tags::{start_tags, StartTag};
 
 /// Links kept of a document. Nine in ten pages ask for fewer than 200 objects (HTTP Archive).
 const LINKS_MAX: usize = 512;
 /// A longer URL is no link to an object of the page; those of `data:` hold the object themselves.
 const LINK_BYTES_MAX: usize = 2048;
+/// Tags of a document whose URLs have references to characters and are looked at.
+const REFERENCES_MAX: usize = 1024;
+/// The longest name of an element that has links.
+const NAME_BYTES: usize = 6;
 
-/// A link as it stands in the document.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct FoundLink {
-    pub(super) url: Box<str>,
-    /// Where its tag ends in the document.
-    pub(super) end: usize,
-}
+/// Relations of a `link` element to what a browser fetches (HTML, section 4.6.7).
+const FETCHED: [&[u8]; 7] = [
+    b"stylesheet",
+    b"icon",
+    b"preload",
+    b"modulepreload",
+    b"prefetch",
+    b"manifest",
+    b"apple-touch-icon",
+];
 
 /// What a document refers to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct FoundLinks {
     /// The URL that the first `base` element gives to resolve the others against.
     pub(super) base: Option<Box<str>>,
-    pub(super) links: Vec<FoundLink>,
+    /// The URLs as they stand in the document, end to end.
+    urls: String,
+    /// Of each link where its URL ends there, and where its tag ends in the document.
+    ends: Vec<(u32, u32)>,
+}
+
+impl FoundLinks {
+    pub(super) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The links in order, each with where its tag ends.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, u32)> {
+        (0..self.len()).filter_map(|place| self.get(place))
+    }
+
+    /// One of them, by its place.
+    fn get(&self, place: usize) -> Option<(&str, u32)> {
+        let (url_end, tag_end) = self.ends.get(place)?;
+        let before = place.checked_sub(1).and_then(|it| self.ends.get(it));
+        let start = usize::try_from(before.map_or(0, |(end, _)| *end)).ok()?;
+        let url = self.urls.get(start..usize::try_from(*url_end).ok()?)?;
+        Some((url, *tag_end))
+    }
+
+    /// Adds a link; there is no more than a document has of them.
+    fn push(&mut self, url: &str, tag_end: u32) {
+        self.urls.push_str(url);
+        let url_end = u32::try_from(self.urls.len()).unwrap_or(u32::MAX);
+        self.ends.push((url_end, tag_end));
+    }
+
+    fn add(&mut self, url: &str, tag_end: usize) {
+        let is_inline = url
+            .get(..5)
+            .is_some_and(|it| it.eq_ignore_ascii_case("data:"));
+        if !url.is_empty() && !is_inline && self.ends.len() < LINKS_MAX {
+            self.push(url, u32::try_from(tag_end).unwrap_or(u32::MAX));
+        }
+    }
 }
 
 /// The objects that the document refers to, in its order: images, scripts, style sheets, icons, frames
 /// and media. What a user has to click on is not among them.
 pub(super) fn links_of(text: &[u8]) -> FoundLinks {
-    let mut tag = Tag::default();
     let mut found = FoundLinks::default();
-    let mut emitter = CallbackEmitter::new(
-        |event: CallbackEvent<'_>, span: Span| -> Option<Infallible> {
-            tag.take(&event, span.end, &mut found);
-            None
-        },
-    );
-    emitter.naively_switch_states(true);
-    // A slice can be read to its end.
-    let Ok(()) = Tokenizer::new_with_emitter(text, emitter).finish();
+    let mut read_slowly = 0_usize;
+    for tag in start_tags(text) {
+        let Some(mut urls) = Urls::of(tag.name) else {
+            continue;
+        };
+        if found.len() >= LINKS_MAX && !urls.is_base {
+            continue;
+        }
+        for (attribute, value) in tag.attributes.filter(|(_, value)| !value.is_empty()) {
+            urls.add(attribute, value.into());
+        }
+        if urls.have_references() {
+            read_slowly = read_slowly.saturating_add(1);
+            if read_slowly > REFERENCES_MAX {
+                continue;
+            }
+            urls = urls_slowly(tag);
+        }
+        urls.tell(tag.end, &mut found);
+    }
+    found.urls.shrink_to_fit();
+    found.ends.shrink_to_fit();
     found
 }
 
-/// The start tag that is being read.
-#[derive(Default)]
-struct Tag {
-    name: Vec<u8>,
-    attribute: Vec<u8>,
-    /// Attributes that may be links, with their values.
-    urls: Vec<(Vec<u8>, Box<str>)>,
-    /// Of a `link` element, what the other document is to this one.
-    relation: Vec<u8>,
-}
-
-impl Tag {
-    fn take(&mut self, event: &CallbackEvent<'_>, end: usize, found: &mut FoundLinks) {
+/// What a start tag refers to, by the tokenizer of HTML: it knows the characters.
+fn urls_slowly(tag: StartTag<'_>) -> Urls<'static> {
+    let mut urls = Urls::of(tag.name).unwrap_or_default();
+    let mut attribute = Vec::new();
+    let emitter = CallbackEmitter::new(|event: CallbackEvent<'_>, _: Span| -> Option<Infallible> {
         match event {
-            CallbackEvent::OpenStartTag { name } => {
-                *self = Tag {
-                    name: name.to_vec(),
-                    ..Tag::default()
-                };
+            CallbackEvent::AttributeName { name } => attribute = name.to_vec(),
+            CallbackEvent::AttributeValue { value } => {
+                urls.add(&attribute, value.to_vec().into());
             }
-            CallbackEvent::AttributeName { name } => self.attribute = name.to_vec(),
-            CallbackEvent::AttributeValue { value } => self.attribute_value(value),
-            CallbackEvent::CloseStartTag { .. } => self.close(end, found),
             _ => {}
         }
+        None
+    });
+    // A slice can be read to its end.
+    let Ok(()) = Tokenizer::new_with_emitter(tag.text, emitter).finish();
+    urls
+}
+
+/// What a start tag refers to.
+#[derive(Default)]
+pub(super) struct Urls<'a> {
+    is_base: bool,
+    is_link: bool,
+    attributes: &'static [&'static [u8]],
+    /// Each with whether it is a set of candidates.
+    values: Vec<(bool, Cow<'a, [u8]>)>,
+    /// Of a `link` element, what the other document is to this one.
+    relation: Cow<'a, [u8]>,
+}
+
+impl<'a> Urls<'a> {
+    /// None of an element that has no links.
+    pub(super) fn of(element: &[u8]) -> Option<Self> {
+        // No name has a space.
+        let mut name = [b' '; NAME_BYTES];
+        for (letter, byte) in name.get_mut(..element.len())?.iter_mut().zip(element) {
+            *letter = byte.to_ascii_lowercase();
+        }
+        let attributes = link_attributes(&name);
+        (!attributes.is_empty()).then(|| Urls {
+            is_base: &name == b"base  ",
+            is_link: &name == b"link  ",
+            attributes,
+            values: Vec::new(),
+            relation: Cow::default(),
+        })
     }
 
-    fn attribute_value(&mut self, value: &[u8]) {
-        if self.name == b"link" && self.attribute == b"rel" {
-            self.relation = value.to_ascii_lowercase();
-        } else if value.len() <= LINK_BYTES_MAX && is_link(&self.name, &self.attribute) {
-            let text = String::from_utf8_lossy(value.trim_ascii()).into();
-            self.urls.push((std::mem::take(&mut self.attribute), text));
+    pub(super) fn add(&mut self, attribute: &[u8], value: Cow<'a, [u8]>) {
+        let is = |name: &&[u8]| attribute.eq_ignore_ascii_case(name);
+        if self.is_link && is(&&b"rel"[..]) {
+            self.relation = value;
+        } else if value.len() <= LINK_BYTES_MAX {
+            if let Some(name) = self.attributes.iter().find(|it| is(it)) {
+                self.values.push((name.ends_with(b"srcset"), value));
+            }
         }
     }
 
-    fn close(&mut self, end: usize, found: &mut FoundLinks) {
-        if self.name == b"link" && !is_fetched(&self.relation) {
+    /// Whether a value stands for other characters than those of the document: by references, or because no document
+    /// has them.
+    fn have_references(&self) -> bool {
+        let values = self.values.iter().map(|(_, value)| value);
+        let mut all = values.chain([&self.relation]);
+        all.any(|value| memchr3(b'&', b'\r', b'\0', value).is_some())
+    }
+
+    pub(super) fn tell(self, tag_end: usize, found: &mut FoundLinks) {
+        if self.is_link && !is_fetched(&self.relation) {
             return;
         }
-        for (attribute, value) in std::mem::take(&mut self.urls) {
-            if self.name == b"base" {
-                found.base.get_or_insert(value);
-            } else if attribute.ends_with(b"srcset") {
-                for url in candidates(&value) {
-                    add(url, end, found);
-                }
+        for (is_set, value) in self.values {
+            let value = String::from_utf8_lossy(value.trim_ascii());
+            if self.is_base {
+                found.base.get_or_insert_with(|| value.into());
+            } else if is_set {
+                candidates(&value).for_each(|url| found.add(url, tag_end));
             } else {
-                add(&value, end, found);
+                found.add(&value, tag_end);
             }
         }
     }
 }
 
-fn add(url: &str, end: usize, found: &mut FoundLinks) {
-    let is_inline = url
-        .get(..5)
-        .is_some_and(|it| it.eq_ignore_ascii_case("data:"));
-    if !url.is_empty() && !is_inline && found.links.len() < LINKS_MAX {
-        let url = url.into();
-        found.links.push(FoundLink { url, end });
-    }
-}
-
-/// Whether a browser fetches what the attribute of an element names (HTML, section 4; those of HTML 4
-/// that browsers still follow are among them).
-fn is_link(element: &[u8], attribute: &[u8]) -> bool {
+/// The attributes of an element that name what a browser fetches (HTML, section 4; those of HTML 4 that browsers
+/// still follow are among them).
+fn link_attributes(element: &[u8; NAME_BYTES]) -> &'static [&'static [u8]] {
     match element {
-        b"img" | b"source" => matches!(attribute, b"src" | b"srcset"),
-        b"script" | b"iframe" | b"frame" | b"embed" | b"audio" | b"track" | b"input" => {
-            attribute == b"src"
+        b"img   " | b"source" => &[b"src", b"srcset"],
+        b"script" | b"iframe" | b"frame " | b"embed " | b"audio " | b"track " | b"input " => {
+            &[b"src"]
         }
-        b"video" => matches!(attribute, b"src" | b"poster"),
-        b"link" => matches!(attribute, b"href" | b"imagesrcset"),
-        b"base" => attribute == b"href",
-        b"object" => attribute == b"data",
-        b"body" | b"table" | b"td" | b"th" => attribute == b"background",
-        _ => false,
+        b"video " => &[b"src", b"poster"],
+        b"link  " => &[b"href", b"imagesrcset"],
+        b"base  " => &[b"href"],
+        b"object" => &[b"data"],
+        b"body  " | b"table " | b"td    " | b"th    " => &[b"background"],
+        _ => &[],
     }
 }
 
-/// Whether a browser fetches what a `link` element with that relation names (HTML, section 4.6.7).
+/// Whether a browser fetches what a `link` element with that relation names.
 fn is_fetched(relation: &[u8]) -> bool {
-    relation.split(u8::is_ascii_whitespace).any(|word| {
-        matches!(
-            word,
-            b"stylesheet"
-                | b"icon"
-                | b"preload"
-                | b"modulepreload"
-                | b"prefetch"
-                | b"manifest"
-                | b"apple-touch-icon"
-        )
-    })
+    let mut words = relation.split(u8::is_ascii_whitespace);
+    words.any(|word| FETCHED.iter().any(|it| word.eq_ignore_ascii_case(it)))
 }
 
 /// The URLs of a `srcset` attribute (HTML, section 4.8.4.2.1), of which a browser takes one.
@@ -153,8 +226,8 @@ mod tests {
     use super::*;
 
     fn urls(html: &str) -> Vec<String> {
-        let found = links_of(html.as_bytes()).links;
-        found.into_iter().map(|link| link.url.into()).collect()
+        let found = links_of(html.as_bytes());
+        found.iter().map(|(url, _)| url.into()).collect()
     }
 
     #[test]
@@ -184,13 +257,8 @@ mod tests {
         let html = "<base href=/b/><base href=/c/><img src=x><img src=unfinished";
         let found = links_of(html.as_bytes());
         assert_eq!(found.base.as_deref(), Some("/b/"));
-        let [link] = &found.links[..] else {
-            panic!("one link: {found:?}")
-        };
-        assert_eq!(
-            html.get(..link.end).map(|it| it.ends_with("<img src=x>")),
-            Some(true)
-        );
+        let end = html.find("<img src=unfinished").unwrap_or(0) as u32;
+        assert_eq!(found.iter().collect::<Vec<_>>(), [("x", end)]);
     }
 
     #[test]

@@ -34,6 +34,7 @@ mod fields;
 mod framing;
 mod head;
 mod html_links;
+mod html_tags;
 mod known_texts;
 mod loss;
 mod message;
@@ -50,6 +51,8 @@ mod any_loss_tests;
 mod exchange_tests;
 #[cfg(test)]
 mod framing_tests;
+#[cfg(test)]
+mod html_links_tests;
 #[cfg(test)]
 mod loss_tests;
 #[cfg(test)]

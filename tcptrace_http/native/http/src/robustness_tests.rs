@@ -3,10 +3,10 @@ use super::script::{CLIENT, SERVER};
 use super::{Connection, End, Mark, Output};
 
 /// A linear congruential generator with the constants of Knuth's MMIX: every run is equal.
-struct Numbers(u64);
+pub(super) struct Numbers(pub(super) u64);
 
 impl Numbers {
-    fn below(&mut self, bound: usize) -> usize {
+    pub(super) fn below(&mut self, bound: usize) -> usize {
         self.0 = self
             .0
             .wrapping_mul(6_364_136_223_846_793_005)

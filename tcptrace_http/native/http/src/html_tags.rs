@@ -1,0 +1,249 @@
+//! The start tags of an HTML document, found without looking at what stands between them.
+//!
+//! Theory of operation. These are the states of the tokenizer of HTML (section 13.2.5) in which a tag may begin or
+//! end: a search for `<` passes over text, and one for the closing quote over a value. What is no tag is passed over
+//! as a whole: comments, declarations, and the text of elements that have no tags in them. As `html5gum` does,
+//! `noscript` is taken for one of these: a browser that runs scripts does so. References to characters are not
+//! resolved here.
+
+use memchr::{memchr, memchr2};
+
+/// A start tag.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StartTag<'a> {
+    /// As it stands there, in small letters or not.
+    pub(super) name: &'a [u8],
+    pub(super) attributes: Attributes<'a>,
+    /// All of it, from `<` to `>`.
+    pub(super) text: &'a [u8],
+    /// Where it ends in the document.
+    pub(super) end: usize,
+}
+
+/// The attributes of a tag that have a value, with it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Attributes<'a> {
+    rest: &'a [u8],
+}
+
+/// All start tags that are whole.
+pub(super) struct StartTags<'a> {
+    text: &'a [u8],
+    rest: &'a [u8],
+}
+
+pub(super) fn start_tags(text: &[u8]) -> StartTags<'_> {
+    StartTags { text, rest: text }
+}
+
+impl<'a> Iterator for StartTags<'a> {
+    type Item = StartTag<'a>;
+
+    fn next(&mut self) -> Option<StartTag<'a>> {
+        loop {
+            let open = memchr(b'<', self.rest)?;
+            let tag = self.rest.get(open..)?;
+            self.rest = match tag {
+                [_, first, ..] if first.is_ascii_alphabetic() => return self.start_tag(tag),
+                [_, b'/', first, ..] if first.is_ascii_alphabetic() => {
+                    let (_, attributes) = name_and_attributes(tag.get(2..)?);
+                    attributes.behind_tag()?
+                }
+                [_, b'!', b'-', b'-', content @ ..] => behind_comment(content)?,
+                [_, b'/' | b'!' | b'?', content @ ..] => {
+                    content.get(memchr(b'>', content)?.saturating_add(1)..)?
+                }
+                _ => tag.get(1..)?,
+            };
+        }
+    }
+}
+
+impl<'a> StartTags<'a> {
+    fn start_tag(&mut self, tag: &'a [u8]) -> Option<StartTag<'a>> {
+        let (name, attributes) = name_and_attributes(tag.get(1..)?);
+        let behind = attributes.behind_tag()?;
+        let length = tag.len().saturating_sub(behind.len());
+        self.rest = behind_text_of(name, behind);
+        Some(StartTag {
+            name,
+            attributes,
+            text: tag.get(..length)?,
+            end: self.text.len().saturating_sub(behind.len()),
+        })
+    }
+}
+
+impl<'a> Attributes<'a> {
+    /// What follows the tag; None if it does not end.
+    fn behind_tag(mut self) -> Option<&'a [u8]> {
+        while self.step()?.is_some() {}
+        self.rest.get(1..)
+    }
+
+    /// The next attribute, or none before the `>`; None if the tag does not end.
+    #[inline]
+    fn step(&mut self) -> Option<Option<(&'a [u8], &'a [u8])>> {
+        self.skip(|byte| is_space(byte) || byte == b'/')?;
+        if self.rest.first() == Some(&b'>') {
+            return Some(None);
+        }
+        // An equals sign in the first place is one of the name.
+        let after_first = self.rest.get(1..)?;
+        let more = position(after_first, |byte| {
+            is_space(byte) || matches!(byte, b'/' | b'>' | b'=')
+        })?;
+        let name = self.taken(more.saturating_add(1))?;
+        self.skip(is_space)?;
+        if self.rest.first() != Some(&b'=') {
+            return Some(Some((name, &[])));
+        }
+        self.taken(1)?;
+        self.skip(is_space)?;
+        let value = match self.rest {
+            [quote @ (b'"' | b'\''), quoted @ ..] => {
+                let length = memchr(*quote, quoted)?;
+                self.taken(1)?;
+                let value = self.taken(length)?;
+                self.taken(1)?;
+                value
+            }
+            unquoted => self.taken(position(unquoted, |byte| is_space(byte) || byte == b'>')?)?,
+        };
+        Some(Some((name, value)))
+    }
+
+    #[inline]
+    fn skip(&mut self, is_skipped: impl Fn(u8) -> bool) -> Option<()> {
+        let length = position(self.rest, |byte| !is_skipped(byte))?;
+        self.taken(length).map(drop)
+    }
+
+    #[inline]
+    fn taken(&mut self, length: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.rest.split_at_checked(length)?;
+        self.rest = rest;
+        Some(taken)
+    }
+}
+
+impl<'a> Iterator for Attributes<'a> {
+    type Item = (&'a [u8], &'a [u8]);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.step().flatten()
+    }
+}
+
+#[inline]
+fn name_and_attributes(tag: &[u8]) -> (&[u8], Attributes<'_>) {
+    let is_behind = |byte| is_space(byte) || matches!(byte, b'/' | b'>');
+    let length = position(tag, is_behind).unwrap_or(tag.len());
+    let (name, rest) = tag.split_at_checked(length).unwrap_or((tag, &[]));
+    (name, Attributes { rest })
+}
+
+#[inline]
+fn position(bytes: &[u8], is_it: impl Fn(u8) -> bool) -> Option<usize> {
+    bytes.iter().position(|byte| is_it(*byte))
+}
+
+/// Whitespace in tags; a carriage return counts as a line feed (section 13.2.3.5).
+#[inline]
+fn is_space(byte: u8) -> bool {
+    matches!(byte, b'\t' | b'\n' | b'\x0c' | b'\r' | b' ')
+}
+
+/// What follows a comment with this content.
+fn behind_comment(content: &[u8]) -> Option<&[u8]> {
+    let mut searched = 0;
+    loop {
+        let found = memchr(b'>', content.get(searched..)?)?;
+        let end = found.saturating_add(searched);
+        let before = content.get(..end)?;
+        let is_abrupt = matches!(before, b"" | b"-");
+        searched = end.saturating_add(1);
+        if is_abrupt || before.ends_with(b"--") || before.ends_with(b"--!") {
+            return content.get(searched..);
+        }
+    }
+}
+
+/// The rest of a document behind the start tag of an element: without its text if that has no tags.
+fn behind_text_of<'a>(element: &[u8], rest: &'a [u8]) -> &'a [u8] {
+    let is = |name: &[u8]| element.eq_ignore_ascii_case(name);
+    let end = match element.len() {
+        3 if is(b"xmp") => text_end(element, rest),
+        5 if is(b"title") || is(b"style") => text_end(element, rest),
+        6 if is(b"script") => script_end(rest),
+        6 if is(b"iframe") => text_end(element, rest),
+        7 if is(b"noembed") || is(b"noframe") => text_end(element, rest),
+        8 if is(b"textarea") || is(b"noscript") => text_end(element, rest),
+        9 if is(b"plaintext") => None,
+        _ => Some(0),
+    };
+    end.and_then(|end| rest.get(end..)).unwrap_or_default()
+}
+
+/// Where the end tag of an element begins.
+fn text_end(element: &[u8], text: &[u8]) -> Option<usize> {
+    let mut at = 0_usize;
+    loop {
+        at = memchr(b'<', text.get(at..)?)?.saturating_add(at);
+        if is_end_tag(element, text.get(at..)?) {
+            return Some(at);
+        }
+        at = at.saturating_add(1);
+    }
+}
+
+fn is_end_tag(element: &[u8], text: &[u8]) -> bool {
+    text.get(1..)
+        .is_some_and(|it| it.first() == Some(&b'/') && is_named(element, it))
+}
+
+/// Whether a name follows the first byte.
+fn is_named(name: &[u8], text: &[u8]) -> bool {
+    let end = name.len().saturating_add(1);
+    let is_behind = |byte: &u8| is_space(*byte) || matches!(byte, b'/' | b'>');
+    text.get(1..end)
+        .is_some_and(|it| it.eq_ignore_ascii_case(name))
+        && text.get(end).is_some_and(is_behind)
+}
+
+/// What the text of a script is part of (section 13.2.5.15 and those that follow).
+#[derive(Clone, Copy, PartialEq)]
+enum Script {
+    Plain,
+    /// Behind `<!--`.
+    Escaped,
+    /// Behind the start tag of a script in that, whose end tag ends no more than this.
+    DoubleEscaped,
+}
+
+/// Where the end tag of a script begins.
+fn script_end(text: &[u8]) -> Option<usize> {
+    let mut within = Script::Plain;
+    let mut at = 0_usize;
+    loop {
+        at = memchr2(b'<', b'>', text.get(at..)?)?.saturating_add(at);
+        let rest = text.get(at..)?;
+        let is_bracket = rest.first() == Some(&b'<');
+        let is_end = is_bracket && is_end_tag(b"script", rest);
+        match within {
+            Script::Plain | Script::Escaped if is_end => return Some(at),
+            Script::Plain if rest.starts_with(b"<!--") => {
+                within = Script::Escaped;
+                // Its dashes may also be those before the `>` that ends it.
+                at = at.saturating_add(1);
+            }
+            Script::Escaped if is_bracket && is_named(b"script", rest) => {
+                within = Script::DoubleEscaped;
+            }
+            Script::DoubleEscaped if is_end => within = Script::Escaped,
+            _ if !is_bracket && text.get(..at)?.ends_with(b"--") => within = Script::Plain,
+            _ => {}
+        }
+        at = at.saturating_add(1);
+    }
+}
