@@ -44,8 +44,8 @@ class Pages:
 
     @property
     def complaint(self) -> str | None:
-        """What to say where there are no pages because there were too many."""
-        return self._gathered.complaint()
+        """What to say where there was too much to make all pages of it."""
+        return self._gathered.complaint() or self.rows.complaint()
 
     @cached_property
     def rows(self) -> native.PageRows:

@@ -78,7 +78,9 @@ def _of_one(analysis: Analysis) -> Iterator[bytes]:
         "retrievals": [_selected_retrievals(analysis)] if decoded is None else _retrievals(analysis.pages),
         "findings": _rows("findings", analysis) if analysis.may_have_findings else [b"[]"],
         "inconclusive": _rows("inconclusive", analysis) if analysis.may_have_findings else [b"[]"],
-        "anomalies": _rows("anomalies", analysis) if decoded is None else [_anomalies(decoded)],
+        "anomalies": _rows("anomalies", analysis)
+        if decoded is None
+        else _joined(_anomalies(decoded), _complaint(analysis.pages)),
     }
     return _object(analysis.capture, arrays)
 
@@ -144,7 +146,7 @@ class _PutBy:
             self._flaws.append(grouped(analysis.flaws))
             self._inconclusive.append(analysis.inconclusive)
         analysis.gather_pages(self._pages)
-        self._strange.append(_anomalies(analysis.decoded)[1:-1])
+        self._strange.append(_anomalies(analysis.decoded))
 
     def arrays(self) -> dict[str, Iterable[bytes]]:
         return {
@@ -154,15 +156,8 @@ class _PutBy:
             "retrievals": _retrievals(self._pages),
             "findings": _findings([*self._found, self._pages.findings], self._flaws),
             "inconclusive": [_inconclusive(self._inconclusive)],
-            "anomalies": [b"[", ROW_END.join(part for part in [*self._strange, self._complaint()] if part), b"]"],
+            "anomalies": _joined(*self._strange, _complaint(self._pages)),
         }
-
-    def _complaint(self) -> bytes:
-        if self._pages.complaint is None:
-            return b""
-        return _encoded(
-            {"kind": "limit_reached", "frame": None, "flow": None, "offset": None, "detail": self._pages.complaint}
-        )
 
 
 def _object(capture: Provenance, arrays: dict[str, Iterable[bytes]]) -> Iterator[bytes]:
@@ -257,14 +252,28 @@ def _by_transaction(waits: pl.DataFrame) -> dict[tuple[int, int], list[dict[str,
 
 
 def _anomalies(decoded: Decoded) -> bytes:
-    """What the core saw, and what it could not know of the file's packing."""
+    """The rows of what the core saw, and of what it could not know of the file's packing."""
     seen = b"".join(_native_rows("anomalies", decoded))
     rows = [
         {"kind": one.kind, "frame": None, "flow": None, "offset": one.offset, "detail": one.detail}
         for one in decoded.strangeness
     ]
     parts = [seen[1:-1], *(_encoded(row) for row in rows)]
-    return b"[" + ROW_END.join(part for part in parts if part) + b"]"
+    return ROW_END.join(part for part in parts if part)
+
+
+def _joined(*parts: bytes) -> list[bytes]:
+    """The array of the rows in all parts, some of which may be empty."""
+    return [b"[", ROW_END.join(part for part in parts if part), b"]"]
+
+
+def _complaint(pages: Pages) -> bytes:
+    """The row that says what pages are not made of, if there is any."""
+    if pages.complaint is None:
+        return b""
+    return _encoded(
+        {"kind": "limit_reached", "frame": None, "flow": None, "offset": None, "detail": pages.complaint}
+    )
 
 
 def _rows(name: str, analysis: Analysis) -> Iterator[bytes]:

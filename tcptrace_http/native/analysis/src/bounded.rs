@@ -6,16 +6,14 @@
 use trace_model::column::Columns;
 use trace_model::rows::{
     BodiesTable, BodyRow, EndingRow, EndingsTable, ExpectationRow, ExpectationsTable, FlawRow,
-    FlawsTable, FlowRow, FlowsTable, LinkRow, LinksTable, ProfileRow, ProfilesTable, QueueRow,
-    QueuesTable, RecoveriesTable, RecoveryRow, RedirectRow, RedirectsTable, SegmentationRow,
-    SegmentationTable, TransactionRow, TransactionsTable, WaitRow, WaitsTable,
+    FlawsTable, FlowRow, FlowsTable, ProfileRow, ProfilesTable, QueueRow, QueuesTable,
+    RecoveriesTable, RecoveryRow, RedirectRow, RedirectsTable, SegmentationRow, SegmentationTable,
+    TransactionRow, TransactionsTable, WaitRow, WaitsTable,
 };
 
 /// A table of some 1.5 million rows with short texts. While its longest column grows or is sorted,
 /// it may take twice that.
 const TABLE_BYTES_MAX: usize = 1 << 30;
-/// Links of some three thousand pages with as many as are kept of one.
-const LINKS_BYTES_MAX: usize = 256 << 20;
 /// A finding may come of each row; with its text and evidence it takes ten times the memory.
 const CANDIDATES_BYTES_MAX: usize = 32 << 20;
 
@@ -78,11 +76,6 @@ rows!(
         lengths.fold(0, usize::saturating_add)
     }
 );
-rows!(LinksTable, LinkRow, "links", LINKS_BYTES_MAX, |row| {
-    row.url
-        .len()
-        .saturating_add(row.base.as_ref().map_or(0, String::len))
-});
 rows!(WaitsTable, WaitRow, "waits", TABLE_BYTES_MAX, |_| 0);
 rows!(QueuesTable, QueueRow, "queues", CANDIDATES_BYTES_MAX, |_| 0);
 rows!(

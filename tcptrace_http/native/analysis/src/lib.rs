@@ -21,6 +21,7 @@ mod anomalies;
 mod asked;
 mod bounded;
 mod bundles;
+mod documents;
 mod ending_row;
 mod exchange;
 mod finished_message;
@@ -54,6 +55,7 @@ use trace_model::{Anomaly, Packet, PacketSink};
 
 pub use crate::asked::{Asked, Explained};
 pub use crate::bundles::has_bundle;
+pub use crate::documents::{link_rows, Document};
 pub use crate::exchange::Exchange;
 use crate::flow_table::FlowTable;
 pub use crate::flow_table::Share;
@@ -63,6 +65,7 @@ pub use crate::objects::Objects;
 pub use crate::pages::{PageTables, Pages, Stalled};
 pub use crate::tables::{AnomaliesGiven, Batch, FlowTables, Tables};
 pub use tcptrace_attribution::{Allowance, Binding, ExplainedSegment};
+pub use tcptrace_http_messages::Links;
 pub use tcptrace_tcp::Segments;
 
 /// What is asked for beyond the tables that are always made.

@@ -6,14 +6,15 @@ use tcptrace_http_messages::Output;
 use tcptrace_tcp::Segments;
 use trace_model::column::Columns;
 use trace_model::rows::{
-    EndingsTable, FlawsTable, FlowStatisticsTable, FlowsTable, LinksTable, ProfilesTable,
-    QueuesTable, RecoveriesTable, SegmentationTable, TransactionsTable, WaitsTable,
+    EndingsTable, FlawsTable, FlowStatisticsTable, FlowsTable, ProfilesTable, QueuesTable,
+    RecoveriesTable, SegmentationTable, TransactionsTable, WaitsTable,
 };
 use trace_model::{Anomaly, AnomalyKind};
 
 use crate::anomalies::{push_left_out, Anomalies};
 use crate::asked::Asked;
 use crate::bounded::Bounded;
+use crate::documents::{Document, Documents};
 use crate::exchange::Exchange;
 use crate::held::Held;
 use crate::numbered::Numbers;
@@ -50,7 +51,7 @@ pub struct Tables {
 pub struct FlowTables {
     pub flows: Bounded<FlowsTable>,
     pub transactions: Bounded<TransactionsTable>,
-    pub links: Bounded<LinksTable>,
+    pub documents: Documents,
     pub waits: Bounded<WaitsTable>,
     /// Rows that come with that of their flow.
     pub profiles: Bounded<ProfilesTable>,
@@ -75,6 +76,8 @@ struct LeftBehind {
 #[derive(Debug, Default)]
 pub struct Batch {
     pub tables: BTreeMap<&'static str, Columns>,
+    /// Documents with links.
+    pub documents: Vec<Document>,
     pub anomalies: Anomalies,
 }
 
@@ -97,7 +100,6 @@ const LOOKED_THROUGH_AT_MOST: usize = 4;
 const OF_FLOWS: &[(&str, &str)] = &[
     ("flows", "flow"),
     ("transactions", "index"),
-    ("links", "transaction"),
     ("waits", "transaction"),
     ("profiles", "flow"),
     ("endings", "transaction"),
@@ -116,7 +118,7 @@ impl FlowTables {
         [
             self.flows.complaint(),
             self.transactions.complaint(),
-            self.links.complaint(),
+            self.documents.complaint(),
             self.waits.complaint(),
             self.profiles.complaint(),
             self.endings.complaint(),
@@ -132,7 +134,7 @@ impl FlowTables {
         let bytes = [
             self.flows.bytes(),
             self.transactions.bytes(),
-            self.links.bytes(),
+            self.documents.bytes(),
             self.waits.bytes(),
             self.profiles.bytes(),
             self.endings.bytes(),
@@ -266,8 +268,6 @@ impl Tables {
         let tables = BTreeMap::from([
             ("flows", flows),
             ("transactions", transactions),
-            // They are judged with all of the capture.
-            ("links", self.of_flows.links.take().into_columns()),
             ("waits", waits),
             ("profiles", self.of_flows.profiles.take().into_columns()),
             // Made with the row of its flow, and all that it tells is in it.
@@ -279,6 +279,8 @@ impl Tables {
         ]);
         Batch {
             tables,
+            // They are judged with all of the capture.
+            documents: self.of_flows.documents.take(),
             anomalies: self.anomalies.take(),
         }
     }
@@ -346,6 +348,10 @@ impl Batch {
                 columns.renumber("flow", numbers);
             }
         }
+        for document in &mut self.documents {
+            let place = usize::try_from(document.flow).unwrap_or(usize::MAX);
+            document.flow = numbers.get(place).copied().unwrap_or(document.flow);
+        }
         self.anomalies.renumber(numbers);
     }
 
@@ -354,16 +360,17 @@ impl Batch {
         for (name, columns) in other.tables {
             self.tables.entry(name).or_default().append(columns);
         }
+        self.documents.extend(other.documents);
         self.anomalies.append(other.anomalies);
     }
 
-    /// The tables by name, in order: flows by number, their rows as they came.
+    /// The tables by name and the documents, in order: flows by number, their rows as they came.
     #[must_use]
     pub fn into_columns(
         self,
         given: &mut AnomaliesGiven,
         counts: Option<&[u64]>,
-    ) -> BTreeMap<&'static str, Columns> {
+    ) -> (BTreeMap<&'static str, Columns>, Vec<Document>) {
         let mut tables = self.tables;
         for (name, minor) in OF_FLOWS.iter().copied() {
             if let Some(columns) = tables.remove(name) {
@@ -377,6 +384,8 @@ impl Batch {
             push_left_out(counts, &mut anomalies);
         }
         tables.insert("anomalies", anomalies.into_columns());
-        tables
+        let mut documents = self.documents;
+        documents.sort_by_key(|it| (it.flow, it.transaction));
+        (tables, documents)
     }
 }

@@ -1,7 +1,7 @@
-//! The rows of a transaction: in the transactions table, and for the links of a document in `links`.
+//! The row of a transaction.
 
-use tcptrace_http_messages::{Framing, Links, Message, Transaction};
-use trace_model::rows::{Framing as FramingWord, HttpVersion, LinkRow, TransactionRow};
+use tcptrace_http_messages::{Framing, Message, Transaction};
+use trace_model::rows::{Framing as FramingWord, HttpVersion, TransactionRow};
 
 /// Transaction `index` of `flow`; its last ACK is filled in when it comes.
 #[must_use]
@@ -34,19 +34,6 @@ pub fn transaction_row(flow: u32, index: u32, transaction: Transaction) -> Trans
         row.take_response(*response);
     }
     row
-}
-
-/// The rows of what the response to transaction `index` of `flow` refers to.
-pub fn link_rows(flow: u32, index: u32, links: Links) -> impl Iterator<Item = LinkRow> {
-    let base = links.base.map(String::from);
-    links.links.into_iter().map(move |link| LinkRow {
-        flow,
-        transaction: index,
-        frame: link.known.frame,
-        time: link.known.time_ns,
-        url: link.url.into(),
-        base: base.clone(),
-    })
 }
 
 /// Fills in the columns of one half of a transaction.

@@ -1,4 +1,5 @@
-//! What is kept of a response's body while it comes by: a digest, and all of it if it is short text.
+//! What is kept of a response's body while it comes by: a digest, all of it if it is short text, and what an HTML
+//! document begins with.
 //!
 //! The digest is XXH3: it takes a fraction of the time that a packet costs, its result is the same
 //! on every machine, and `xxhsum -H3` prints it. It tells bodies apart that were not made to collide.
@@ -7,8 +8,11 @@ use std::sync::Arc;
 
 use xxhash_rust::xxh3::{xxh3_64, Xxh3};
 
+use super::document::{Document, DOCUMENT_BYTES_MAX};
+use super::documents::Documents;
 use super::fields::Fields;
 use super::known_texts::{Known, KnownTexts};
+use super::links::Links;
 use super::Mark;
 
 /// Longest text that is kept: longer than the pages, scripts and answers that sites send.
@@ -57,6 +61,10 @@ impl Body {
 #[derive(Debug)]
 pub(super) struct Keeper {
     kept: Kept,
+    /// Of HTML that can be read.
+    document: Option<Box<Document>>,
+    /// Nothing more is taken: bytes are missing.
+    is_over: bool,
     last_ns: Option<i64>,
     pauses_ns: Vec<i64>,
 }
@@ -66,7 +74,10 @@ enum Kept {
     Text(Vec<u8>, usize),
     /// So many bytes as this one begins with, and then as before.
     Same(Known, usize, usize),
-    Digest(Box<Xxh3>),
+    /// And what a document begins with.
+    Digest(Box<Xxh3>, Vec<u8>),
+    /// Nothing but that.
+    Start(Vec<u8>),
 }
 
 impl std::fmt::Debug for Kept {
@@ -74,21 +85,23 @@ impl std::fmt::Debug for Kept {
         match self {
             Kept::Text(text, _) => write!(formatter, "Text of {} bytes", text.len()),
             Kept::Same(_, bytes, _) => write!(formatter, "Known text of {bytes} bytes"),
-            Kept::Digest(_) => formatter.write_str("Digest"),
+            Kept::Digest(_, start) => write!(formatter, "Digest and {} bytes", start.len()),
+            Kept::Start(start) => write!(formatter, "Start of {} bytes", start.len()),
         }
     }
 }
 
 impl Keeper {
-    /// None for a response whose body nobody asks about: any but the final answer to a plain GET.
+    /// None for a response whose body nobody asks about: any but a document and the final answer to a plain GET.
     pub(super) fn for_body_of(
         status: Option<u16>,
         announced: Option<u64>,
         fields: &Fields,
         known: &KnownTexts,
     ) -> Option<Box<Keeper>> {
+        let document = Document::of(fields);
         if status != Some(200) {
-            return None;
+            return document.map(|it| Box::new(Keeper::new(Kept::Start(Vec::new()), Some(it))));
         }
         let fits = announced.is_none_or(|bytes| bytes <= TEXT_BYTES_MAX as u64);
         let may_be_read = fields
@@ -103,14 +116,16 @@ impl Keeper {
                 None => Kept::Text(Vec::with_capacity(room.min(ROOM_BYTES_MAX)), room),
             }
         } else {
-            Kept::Digest(Box::new(Xxh3::new()))
+            Kept::Digest(Box::new(Xxh3::new()), Vec::new())
         };
-        Some(Box::new(Keeper::new(kept)))
+        Some(Box::new(Keeper::new(kept, document)))
     }
 
-    fn new(kept: Kept) -> Keeper {
+    fn new(kept: Kept, document: Option<Box<Document>>) -> Keeper {
         Keeper {
             kept,
+            document,
+            is_over: false,
             last_ns: None,
             pauses_ns: Vec::new(),
         }
@@ -126,9 +141,32 @@ impl Keeper {
         }
     }
 
-    pub(super) fn data(&mut self, bytes: &[u8]) {
+    /// The next bytes, of the segment `mark`.
+    pub(super) fn data(&mut self, bytes: &[u8], mark: Mark) {
+        if self.is_over {
+            return;
+        }
+        if let Some(document) = &mut self.document {
+            document.take(bytes.len(), mark);
+        }
+        self.keep(bytes);
+    }
+
+    /// Bytes are missing: what follows cannot be told from what it is part of. Whether anything is still of use.
+    pub(super) fn miss(&mut self) -> bool {
+        self.is_over = true;
+        self.document.is_some()
+    }
+
+    fn keep(&mut self, bytes: &[u8]) {
         match &mut self.kept {
-            Kept::Digest(digest) => digest.update(bytes),
+            Kept::Digest(digest, start) => {
+                digest.update(bytes);
+                if self.document.is_some() {
+                    begin(start, bytes);
+                }
+            }
+            Kept::Start(start) => begin(start, bytes),
             Kept::Same(known, so_far, room) => {
                 let end = so_far.saturating_add(bytes.len());
                 if known.text.get(*so_far..end) == Some(bytes) {
@@ -139,7 +177,7 @@ impl Keeper {
                 let mut text = Vec::with_capacity((*room).min(ROOM_BYTES_MAX).max(same.len()));
                 text.extend_from_slice(same);
                 self.kept = Kept::Text(text, *room);
-                self.data(bytes);
+                self.keep(bytes);
             }
             Kept::Text(text, announced)
                 if text.len().saturating_add(bytes.len()) <= TEXT_BYTES_MAX =>
@@ -154,42 +192,76 @@ impl Keeper {
                 let mut digest = Box::new(Xxh3::new());
                 digest.update(text);
                 digest.update(bytes);
-                self.kept = Kept::Digest(digest);
+                let mut start = Vec::new();
+                if self.document.is_some() {
+                    begin(&mut start, text);
+                }
+                self.kept = Kept::Digest(digest, start);
             }
         }
     }
 
-    pub(super) fn into_body(self) -> Body {
-        let whole = |mut text: Vec<u8>| {
-            text.shrink_to_fit();
-            (xxh3_64(&text), Some(Arc::new(text)))
+    /// What is known of the body at its end, if all of it came, and the links of a document as far as it did.
+    pub(super) fn finish(
+        self,
+        is_whole: bool,
+        documents: &mut Documents,
+    ) -> (Option<Body>, Option<Arc<Links>>) {
+        let mut links_of = |document: Option<Box<Document>>, digest, text: &[u8]| {
+            documents.links(*document?, digest, text)
         };
-        let (digest, text) = match self.kept {
-            Kept::Digest(digest) => (digest.digest(), None),
+        let (known, links) = match self.kept {
+            Kept::Start(start) => {
+                return (None, links_of(self.document, xxh3_64(&start), &start));
+            }
+            Kept::Digest(digest, start) => {
+                let links = links_of(self.document, xxh3_64(&start), &start);
+                ((digest.digest(), None), links)
+            }
             Kept::Same(known, bytes, _) if bytes == known.text.len() => {
-                (known.digest, Some(known.text))
+                let links = links_of(self.document, known.digest, &known.text);
+                ((known.digest, Some(known.text)), links)
             }
-            Kept::Same(known, bytes, _) => {
-                whole(known.text.get(..bytes).unwrap_or_default().to_vec())
+            _ if !is_whole && self.document.is_none() => return (None, None),
+            kept => {
+                let mut text = match kept {
+                    Kept::Same(known, bytes, _) => {
+                        known.text.get(..bytes).unwrap_or_default().to_vec()
+                    }
+                    Kept::Text(text, _) | Kept::Digest(_, text) | Kept::Start(text) => text,
+                };
+                text.shrink_to_fit();
+                let digest = xxh3_64(&text);
+                let links = links_of(self.document, digest, &text);
+                ((digest, Some(Arc::new(text))), links)
             }
-            Kept::Text(text, _) => whole(text),
         };
-        Body {
+        let (digest, text) = known;
+        let body = is_whole.then_some(Body {
             digest,
             text,
             pauses_ns: self.pauses_ns,
-        }
+        });
+        (body, links)
     }
 
     pub(super) fn held_bytes(&self) -> u64 {
         let bytes = match &self.kept {
-            Kept::Digest(_) => size_of::<Xxh3>(),
+            Kept::Digest(_, start) => size_of::<Xxh3>().saturating_add(start.len()),
+            Kept::Start(start) => start.len(),
             // Room that was announced takes no memory before the bytes come.
             Kept::Text(text, _) => text.len(),
             Kept::Same(_, bytes, _) => *bytes,
         };
-        bytes as u64
+        let document = self.document.as_ref().map_or(0, |it| it.held_bytes());
+        bytes.saturating_add(document) as u64
     }
+}
+
+/// Keeps what a document begins with.
+fn begin(start: &mut Vec<u8>, bytes: &[u8]) {
+    let room = DOCUMENT_BYTES_MAX.saturating_sub(start.len());
+    start.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
 }
 
 /// Whether a media type is that of a text, by its name.
@@ -215,17 +287,26 @@ fn is_one_of(name: &str, names: &[&str]) -> bool {
 mod tests {
     use super::*;
 
+    fn keeper(kept: Kept) -> Keeper {
+        Keeper::new(kept, None)
+    }
+
+    fn body(keeper: Keeper) -> Body {
+        let (body, _) = keeper.finish(true, &mut Documents::default());
+        body.expect("all of it came")
+    }
+
     #[test]
     fn test_a_body_has_the_digest_that_xxhsum_prints_however_it_came() {
         // The digest of nothing is in XXH3's own tests.
-        let whole = Keeper::new(Kept::Text(b"GET the same bytes".to_vec(), 0)).into_body();
-        let mut parts = Keeper::new(Kept::Digest(Box::new(Xxh3::new())));
+        let whole = body(keeper(Kept::Text(b"GET the same bytes".to_vec(), 0)));
+        let mut parts = keeper(Kept::Digest(Box::new(Xxh3::new()), Vec::new()));
         for part in [&b"GET the"[..], b" same", b"", b" bytes"] {
-            parts.data(part);
+            parts.data(part, Mark::default());
         }
-        assert_eq!(parts.into_body().digest, whole.digest);
+        assert_eq!(body(parts).digest, whole.digest);
         assert_eq!(
-            Keeper::new(Kept::Text(Vec::new(), 0)).into_body().digest,
+            body(keeper(Kept::Text(Vec::new(), 0))).digest,
             0x2d06_8005_38d3_94c2
         );
     }
@@ -235,12 +316,12 @@ mod tests {
         let bytes: Vec<u8> = (0..TEXT_BYTES_MAX + 1)
             .map(|at| at.to_le_bytes()[1])
             .collect();
-        let mut keeper = Keeper::new(Kept::Text(Vec::new(), 0));
+        let mut keeper = keeper(Kept::Text(Vec::new(), 0));
         for part in bytes.chunks(1448) {
-            keeper.data(part);
+            keeper.data(part, Mark::default());
         }
-        let body = keeper.into_body();
-        assert_eq!((body.digest, body.text), (xxh3_64(&bytes), None));
+        let kept = body(keeper);
+        assert_eq!((kept.digest, kept.text), (xxh3_64(&bytes), None));
     }
 
     #[test]
@@ -257,12 +338,13 @@ mod tests {
         let longer = [before.as_slice(), b"more"].concat();
         let shorter = before.get(..2000).unwrap_or_default().to_vec();
         for text in [before, other, longer, shorter, Vec::new()] {
-            let mut keeper = Keeper::new(Kept::Same(known.clone(), 0, text.len()));
-            text.chunks(1448).for_each(|part| keeper.data(part));
+            let mut keeper = keeper(Kept::Same(known.clone(), 0, text.len()));
+            text.chunks(1448)
+                .for_each(|part| keeper.data(part, Mark::default()));
             assert_eq!(keeper.held_bytes(), text.len() as u64);
-            let body = keeper.into_body();
+            let kept = body(keeper);
             assert_eq!(
-                (body.digest, body.text),
+                (kept.digest, kept.text),
                 (xxh3_64(&text), Some(Arc::new(text)))
             );
         }
@@ -270,25 +352,25 @@ mod tests {
 
     #[test]
     fn test_pauses_are_remembered_and_the_pace_of_the_path_is_not() {
-        let mut keeper = Keeper::new(Kept::Text(Vec::new(), 0));
+        let mut keeper = keeper(Kept::Text(Vec::new(), 0));
         let mut mark = Mark::default();
         for step in [0, 12_000_000, 30_000_000, 29_999_999, 5_000_000_000] {
             mark.time_ns += step;
             keeper.segment(mark);
         }
-        assert_eq!(keeper.into_body().pauses_ns, [30_000_000, 5_000_000_000]);
+        assert_eq!(body(keeper).pauses_ns, [30_000_000, 5_000_000_000]);
     }
 
     #[test]
     fn test_what_came_behind_a_hole_makes_no_pause_before_what_fills_the_next() {
-        let mut keeper = Keeper::new(Kept::Text(Vec::new(), 0));
+        let mut keeper = keeper(Kept::Text(Vec::new(), 0));
         for time_ms in [0, 66, 1, 2, 90, 3, 100] {
             keeper.segment(Mark {
                 time_ns: time_ms * 1_000_000,
                 ..Mark::default()
             });
         }
-        assert_eq!(keeper.into_body().pauses_ns, [66_000_000]);
+        assert_eq!(body(keeper).pauses_ns, [66_000_000]);
     }
 
     #[test]

@@ -326,9 +326,13 @@ impl Connection {
     }
 
     pub(super) fn finish(&mut self, role: Role, complete: bool, mark: Mark, out: &mut Output) {
-        let Some(message) = self.reader_of(role).finish(complete) else {
+        let reader = self.reader_of(role);
+        let Some(message) = reader.finish(complete, &mut out.documents) else {
             return;
         };
+        if let Some(complaint) = out.documents.complaint() {
+            out.notice(AnomalyKind::LimitReached, message.last, complaint);
+        }
         if let Some(body) = &message.body.kept {
             if let Some(text) = &body.text {
                 out.known

@@ -51,7 +51,7 @@ impl FoundLinks {
     }
 
     /// One of them, by its place.
-    fn get(&self, place: usize) -> Option<(&str, u32)> {
+    pub(super) fn get(&self, place: usize) -> Option<(&str, u32)> {
         let (url_end, tag_end) = self.ends.get(place)?;
         let before = place.checked_sub(1).and_then(|it| self.ends.get(it));
         let start = usize::try_from(before.map_or(0, |(end, _)| *end)).ok()?;
@@ -60,10 +60,22 @@ impl FoundLinks {
     }
 
     /// Adds a link; there is no more than a document has of them.
-    fn push(&mut self, url: &str, tag_end: u32) {
+    pub(super) fn push(&mut self, url: &str, tag_end: u32) {
         self.urls.push_str(url);
         let url_end = u32::try_from(self.urls.len()).unwrap_or(u32::MAX);
         self.ends.push((url_end, tag_end));
+    }
+
+    pub(super) fn url_bytes(&self) -> usize {
+        self.urls.len()
+    }
+
+    /// Memory that it takes.
+    pub(super) fn bytes(&self) -> usize {
+        let ends = size_of_val(self.ends.as_slice());
+        let base = self.base.as_ref().map_or(0, |base| base.len());
+        let fixed = size_of::<FoundLinks>().saturating_add(base);
+        fixed.saturating_add(ends).saturating_add(self.urls.len())
     }
 
     fn add(&mut self, url: &str, tag_end: usize) {

@@ -13,8 +13,11 @@
 //! ```
 //!
 //! `Searching` looks at the first bytes of each segment only: a body is never scanned for something
-//! that looks like a message. Only heads are kept; a body costs the same however long it is.
+//! that looks like a message. Only heads and short texts are kept; another body costs the same however long it is.
 //! A flow in which no start line turns up is given up after a few segments.
+//!
+//! An HTML document is looked through for links once it is over, and each text only once ([`documents`]): another
+//! response with the same body has the same links, known with packets of its own.
 //!
 //! How a response is framed depends on the request it answers (RFC 9112, section 6.3), so the
 //! [`pairing`] is asked when a response's head is complete. It keeps the requests that wait for a
@@ -28,6 +31,7 @@ mod body;
 mod chunked;
 mod connection;
 mod document;
+mod documents;
 mod evidence;
 mod exchange;
 mod fields;
@@ -36,6 +40,7 @@ mod head;
 mod html_links;
 mod html_tags;
 mod known_texts;
+mod links;
 mod loss;
 mod message;
 mod pairing;
@@ -44,9 +49,12 @@ mod role;
 mod slot;
 mod start_line;
 mod stream;
+mod unpacked;
 
 #[cfg(test)]
 mod any_loss_tests;
+#[cfg(test)]
+mod documents_tests;
 #[cfg(test)]
 mod exchange_tests;
 #[cfg(test)]
@@ -64,8 +72,10 @@ pub use body::Body;
 pub use connection::Connection;
 pub use fields::Fields;
 pub use framing::Framing;
-pub use message::{Interim, Link, Links, Message, MessageBody, Transaction};
+pub use links::Links;
+pub use message::{Interim, Message, MessageBody, Transaction};
 
+use documents::Documents;
 use known_texts::KnownTexts;
 pub use trace_model::rows::Direction;
 pub use trace_model::Mark;
@@ -88,6 +98,7 @@ pub struct Output {
     pub anomalies: Vec<Anomaly>,
     /// Of all connections that hand out here.
     known: KnownTexts,
+    documents: Documents,
 }
 
 impl Output {

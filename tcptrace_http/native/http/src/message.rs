@@ -1,9 +1,12 @@
 //! What is handed out: messages and the transactions they make.
 
+use std::sync::Arc;
+
 use super::body::Body;
 use super::fields::{ContentLength, Fields};
 use super::framing::{self, Framing};
 use super::head::{Head, Start};
+use super::links::Links;
 use super::Mark;
 
 /// Where the message now being read began.
@@ -50,8 +53,8 @@ pub struct Message {
     /// The options of its Connection field (RFC 9110, section 7.6.1).
     pub has_close: bool,
     pub has_keep_alive: bool,
-    /// Of an HTML document: what it refers to.
-    pub links: Links,
+    /// Of an HTML document: what it refers to, if anything.
+    pub links: Option<Arc<Links>>,
 }
 
 /// The body of a message (RFC 9112, section 6).
@@ -67,22 +70,6 @@ pub struct MessageBody {
     pub first: Option<Mark>,
     /// Of a whole 200 response, if bodies are looked at.
     pub kept: Option<Body>,
-}
-
-/// What an HTML document refers to.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Links {
-    /// What its `base` element says to resolve the others against.
-    pub base: Option<Box<str>>,
-    pub links: Vec<Link>,
-}
-
-/// A link of an HTML document, as it stands there.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Link {
-    pub url: Box<str>,
-    /// The packet with which its tag was there whole.
-    pub known: Mark,
 }
 
 impl Message {
@@ -121,7 +108,7 @@ impl Message {
                 && framing::keep_alive(&head.framing, head.minor_version),
             has_close: head.framing.connection_close,
             has_keep_alive: head.framing.connection_keep_alive,
-            links: Links::default(),
+            links: None,
         })
     }
 
@@ -144,8 +131,7 @@ impl Message {
             &fields.referer,
         ];
         let text_bytes = texts.into_iter().flatten().map(|text| text.len());
-        let links = self.links.links.iter();
-        let link_bytes = links.map(|link| size_of::<Link>().saturating_add(link.url.len()));
+        let link_bytes = self.links.iter().map(|links| links.bytes());
         let body_bytes = self.body.kept.as_ref().map_or(0, Body::held_bytes);
         text_bytes.chain(link_bytes).fold(
             size_of::<Message>().saturating_add(body_bytes),

@@ -2,7 +2,7 @@
 
 use super::body::Keeper;
 use super::chunked::{ChunkedBody, Progress};
-use super::document::Document;
+use super::documents::Documents;
 use super::framing::Framing;
 use super::head::{self, Head, Parsed};
 use super::known_texts::KnownTexts;
@@ -75,8 +75,6 @@ pub(super) struct Reader {
     kept: Option<Box<Keeper>>,
     /// Memory that it takes.
     message_bytes: u64,
-    /// The text of that message, where it is HTML.
-    document: Option<Box<Document>>,
     /// The body was framed without knowing the request.
     pub(super) is_guess: bool,
     /// The last message ended before its framing did.
@@ -101,7 +99,6 @@ impl Reader {
             looks_at_bodies: false,
             kept: None,
             message_bytes: 0,
-            document: None,
             is_guess: false,
             broke_off: false,
             searched: 0,
@@ -113,11 +110,9 @@ impl Reader {
     /// Memory that the head so far, the message and its text take.
     pub(super) fn held_bytes(&self) -> u64 {
         let kept_bytes = self.kept.as_ref().map_or(0, |kept| kept.held_bytes());
-        let document = self.document.as_ref().map_or(0, |it| it.held_bytes());
         self.message_bytes
             .saturating_add(self.buffer.capacity() as u64)
             .saturating_add(kept_bytes)
-            .saturating_add(document)
     }
 
     /// Takes bytes up to the next event and says how many those were.
@@ -131,16 +126,13 @@ impl Reader {
             State::Idle => self.between(bytes, mark, peer_acked),
             State::Head => self.head(bytes, mark),
             State::Body(body) => {
-                let (kept, document) = (&mut self.kept, &mut self.document);
+                let kept = &mut self.kept;
                 if let Some(kept) = kept {
                     kept.segment(mark);
                 }
                 let result = body.advance(bytes, |data| {
                     if let Some(kept) = kept {
-                        kept.data(data);
-                    }
-                    if let Some(document) = document {
-                        document.take(data, mark);
+                        kept.data(data, mark);
                     }
                 });
                 if let Some(message) = &mut self.message {
@@ -231,9 +223,6 @@ impl Reader {
             Framing::UntilClose => Some(Body::UntilClose),
             Framing::NoBody | Framing::Tunnel | Framing::Unknown => None,
         };
-        self.document = (self.role == Role::Response && body.is_some())
-            .then(|| Document::of(&message.fields))
-            .flatten();
         self.message_bytes = message.held_bytes();
         self.kept = (self.looks_at_bodies && body.is_some())
             .then(|| {
@@ -251,7 +240,11 @@ impl Reader {
     }
 
     /// The message now being read, which ends here.
-    pub(super) fn finish(&mut self, complete: bool) -> Option<Box<Message>> {
+    pub(super) fn finish(
+        &mut self,
+        complete: bool,
+        documents: &mut Documents,
+    ) -> Option<Box<Message>> {
         let mut message = self.message.take()?;
         self.message_bytes = 0;
         message.end = self.next;
@@ -264,12 +257,9 @@ impl Reader {
             State::Body(Body::Chunked(body)) => body.data_bytes,
             _ => message.body.wire_bytes,
         };
-        let kept = self.kept.take();
-        if complete && message.missing_bytes == 0 {
-            message.body.kept = kept.map(|kept| kept.into_body());
-        }
-        if let Some(document) = self.document.take() {
-            message.links = document.links();
+        if let Some(kept) = self.kept.take() {
+            let is_whole = complete && message.missing_bytes == 0;
+            (message.body.kept, message.links) = kept.finish(is_whole, documents);
         }
         self.state = State::Idle;
         self.is_guess = false;
@@ -283,13 +273,10 @@ impl Reader {
             return (0, Skipped::Lost);
         };
         let (used, skipped) = body.skip(length);
-        if let Some(document) = &mut self.document {
-            document.miss();
-        }
         if let Some(message) = &mut self.message {
             message.missing_bytes = message.missing_bytes.saturating_add(used);
         }
-        self.kept = None;
+        self.kept.take_if(|kept| !kept.miss());
         self.next = self.next.saturating_add(used);
         (used, skipped)
     }
@@ -311,7 +298,7 @@ impl Reader {
     pub(super) fn abandon(&mut self, state: State) {
         self.state = state;
         self.buffer = Vec::new();
-        self.document = None;
+        self.kept = None;
         self.is_guess = false;
     }
 }

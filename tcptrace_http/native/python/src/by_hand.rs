@@ -1,11 +1,14 @@
 //! Rows that did not come from a capture: what is known of transactions from elsewhere, to make pages of it.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
+use tcptrace_analysis::{Document, Links};
 use trace_model::column::{Column, Columns, Values};
 use trace_model::rows::{FlawsTable, FlowsTable, LinksTable, TransactionsTable, WaitsTable};
+use trace_model::Mark;
 
 /// By table and column: the values of all rows.
 pub type Given<'py> = HashMap<String, HashMap<String, Vec<Bound<'py, PyAny>>>>;
@@ -31,6 +34,37 @@ pub fn tables(given: &Given<'_>) -> PyResult<BTreeMap<&'static str, Columns>> {
         }
     }
     Ok(tables)
+}
+
+/// The documents with these links, each with those that follow each other and have one base.
+pub fn documents(links: Option<Columns>) -> Vec<Document> {
+    let links = links.unwrap_or_default();
+    let integer = |name, row| links.column(name)?.integer(row);
+    let number = |name, row| integer(name, row).and_then(|it| u32::try_from(it).ok());
+    let text = |name, row| links.column(name)?.text(row);
+    let document_of = |row: &usize| {
+        let base = text("base", *row);
+        (number("flow", *row), number("transaction", *row), base)
+    };
+    let rows: Vec<usize> = (0..links.rows).collect();
+    let documents = rows.chunk_by(|row, next| document_of(row) == document_of(next));
+    documents
+        .filter_map(|rows| {
+            let (flow, transaction, base) = document_of(rows.first()?);
+            let links = rows.iter().map(|row| {
+                let mark = Mark {
+                    time_ns: integer("time", *row).unwrap_or_default(),
+                    ..Mark::default()
+                };
+                (text("url", *row).unwrap_or_default(), mark)
+            });
+            Some(Document {
+                flow: flow?,
+                transaction: transaction?,
+                links: Arc::new(Links::by_hand(base, links)),
+            })
+        })
+        .collect()
 }
 
 fn push(column: &mut Column, value: Option<&Bound<'_, PyAny>>) -> PyResult<()> {

@@ -10,13 +10,14 @@ mod pages;
 mod shares;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::OnceLock;
 
 use pyo3::buffer::PyBuffer;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyKeyError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use tcptrace_analysis::{flows_that_waited, has_bundle, Numbers, Segments};
+use tcptrace_analysis::{flows_that_waited, has_bundle, link_rows, Document, Numbers, Segments};
 use tcptrace_capture::{link_type_name, CaptureError};
 use trace_model::blocks::Blocks;
 use trace_model::column::{Columns, Values};
@@ -146,8 +147,8 @@ impl Analyzer {
     fn take(&mut self, py: Python<'_>) -> Rows {
         let shares = &mut self.shares;
         let is_finished = self.is_finished;
-        let tables = py.detach(|| shares.take(is_finished));
-        Rows { tables }
+        let (tables, documents) = py.detach(|| shares.take(is_finished));
+        Rows::new(tables, documents)
     }
 
     /// Gives out the next block of `packets` or `segments`, and forgets it, as soon as its rows are
@@ -204,6 +205,9 @@ impl Analyzer {
 #[pyclass(frozen, module = "tcptrace_http._native")]
 struct Rows {
     tables: BTreeMap<&'static str, Columns>,
+    documents: Vec<Document>,
+    /// The table `links`, made when it is asked for.
+    links: OnceLock<Columns>,
 }
 
 #[pymethods]
@@ -212,8 +216,9 @@ impl Rows {
     /// given they are the defaults.
     #[staticmethod]
     fn by_hand(tables: by_hand::Given<'_>) -> PyResult<Rows> {
-        let tables = by_hand::tables(&tables)?;
-        Ok(Rows { tables })
+        let mut tables = by_hand::tables(&tables)?;
+        let documents = by_hand::documents(tables.remove("links"));
+        Ok(Rows::new(tables, documents))
     }
 
     fn count(&self, table: &str) -> PyResult<usize> {
@@ -301,7 +306,18 @@ impl Rows {
 }
 
 impl Rows {
+    fn new(tables: BTreeMap<&'static str, Columns>, documents: Vec<Document>) -> Rows {
+        Rows {
+            tables,
+            documents,
+            links: OnceLock::new(),
+        }
+    }
+
     fn columns(&self, name: &str) -> PyResult<&Columns> {
+        if name == "links" {
+            return Ok(self.links.get_or_init(|| link_rows(&self.documents)));
+        }
         self.tables.get(name).ok_or_else(|| {
             let known: Vec<&str> = self.tables.keys().copied().collect();
             PyKeyError::new_err(format!("no table {name}; there are: {}", known.join(", ")))

@@ -34,7 +34,7 @@ impl Pages {
 
     /// Adds a batch, with all waits of those transactions whose waits are others than the core's.
     fn add(&self, py: Python<'_>, rows: &Rows, stalled: Vec<Stalled>) -> PyResult<()> {
-        py.detach(|| self.with(|gathered| gathered.add(&rows.tables, stalled)))
+        py.detach(|| self.with(|gathered| gathered.add(&rows.tables, &rows.documents, stalled)))
     }
 
     fn complaint(&self, py: Python<'_>) -> PyResult<Option<String>> {
@@ -84,6 +84,10 @@ impl Pages {
 impl PageRows {
     fn count(&self, table: &str) -> PyResult<usize> {
         Ok(self.columns(table)?.rows)
+    }
+
+    fn complaint(&self) -> Option<String> {
+        self.tables.complaint()
     }
 
     fn table(&self, name: &str) -> PyResult<ArrowTable> {

@@ -12,7 +12,7 @@ use pyo3::PyResult;
 use rayon::prelude::{IntoParallelRefMutIterator, ParallelIterator};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use tcptrace_analysis::{
-    Analyzer, AnomaliesGiven, Asked, Batch, Objects, Options, Segments, Share,
+    Analyzer, AnomaliesGiven, Asked, Batch, Document, Objects, Options, Segments, Share,
 };
 use tcptrace_capture::{CaptureError, Decoder, Provenance};
 use trace_model::blocks::Blocks;
@@ -221,7 +221,7 @@ impl Shares {
 
     /// The rows that are final; once the capture is over also those that are judged over all flows, and
     /// the tables with a row for each packet in one piece.
-    pub fn take(&mut self, is_finished: bool) -> BTreeMap<&'static str, Columns> {
+    pub fn take(&mut self, is_finished: bool) -> (BTreeMap<&'static str, Columns>, Vec<Document>) {
         let mut whole = self.first.take();
         if self.threads.is_some() {
             whole.renumber(&self.first.numbers);
@@ -232,7 +232,8 @@ impl Shares {
             whole.append(batch);
         }
         let counts = is_finished.then(|| self.anomaly_counts());
-        let mut tables = whole.into_columns(&mut self.anomalies_given, counts.as_deref());
+        let (mut tables, documents) =
+            whole.into_columns(&mut self.anomalies_given, counts.as_deref());
         let judged_together = if is_finished {
             self.objects.tables()
         } else {
@@ -246,7 +247,7 @@ impl Shares {
                 tables.insert(name, all);
             }
         }
-        tables
+        (tables, documents)
     }
 
     /// The next block of a table with a row for each packet.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tcptrace_analysis::{Analyzer, AnomaliesGiven, Options, Segments};
+use tcptrace_analysis::{link_rows, Analyzer, AnomaliesGiven, Options, Segments};
 use tcptrace_capture::{CaptureError, Decoder, Provenance};
 use trace_model::column::{Column, Columns, Values};
 use trace_model::{Anomaly, AnomalyKind, Packet, PacketSink};
@@ -43,6 +43,8 @@ fn analyze(file: &[u8], with_segments: bool, mut chunk: impl FnMut() -> usize) -
         analyzer: Analyzer::new(Options {
             segments: with_segments.then(Segments::default),
             statistics: with_segments,
+            // Bodies are looked at for them, and documents read.
+            exchanges: true,
             ..Options::default()
         }),
         segments: 0,
@@ -67,7 +69,8 @@ fn analyze(file: &[u8], with_segments: bool, mut chunk: impl FnMut() -> usize) -
 fn tables(mut analyzer: Analyzer) -> BTreeMap<&'static str, Columns> {
     let batch = analyzer.tables.take();
     let counts = analyzer.tables.anomalies.counts().to_vec();
-    let mut tables = batch.into_columns(&mut AnomaliesGiven::default(), Some(&counts));
+    let (mut tables, documents) = batch.into_columns(&mut AnomaliesGiven::default(), Some(&counts));
+    tables.insert("links", link_rows(&documents));
     if let Some(segments) = analyzer.tables.segments.take() {
         let mut rest = segments.into_rest();
         tables.insert("segments", rest.pop_front().unwrap_or_default());

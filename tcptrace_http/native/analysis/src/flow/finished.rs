@@ -7,10 +7,11 @@ use trace_model::Packet;
 use super::recover::span_of;
 use super::unacknowledged::Whole;
 use super::Flow;
+use crate::documents::Document;
 use crate::exchange::{is_notable, Details, Exchange, Noted};
 use crate::finished_message::FinishedMessage;
 use crate::tables::Tables;
-use crate::transaction_row::{link_rows, transaction_row};
+use crate::transaction_row::transaction_row;
 
 /// Headers of IP and TCP without options.
 const HEADER_BYTES: u32 = 40;
@@ -80,11 +81,13 @@ impl Flow {
             .exchanges
             .is_some()
             .then(|| Noted::of(&mut transaction));
-        if let Some(response) = transaction.response.as_mut() {
-            let links = std::mem::take(&mut response.links);
-            for row in link_rows(self.id.number, index, links) {
-                tables.of_flows.links.push(&row);
-            }
+        let document = transaction.response.as_mut();
+        if let Some(links) = document.and_then(|it| it.links.take()) {
+            tables.of_flows.documents.push(Document {
+                flow,
+                transaction: index,
+                links,
+            });
         }
         let is_whole =
             |message: &Option<Box<Message>>| message.as_ref().is_some_and(|it| it.complete);

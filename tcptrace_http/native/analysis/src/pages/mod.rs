@@ -6,12 +6,14 @@
 //! transactions.
 
 mod critical_path;
+mod following;
 mod grouping;
 mod making;
 mod reference;
 mod requests;
 mod waits_of;
 
+use crate::documents::Document;
 use crate::numbered::{Numbered, Numbers};
 use std::collections::BTreeMap;
 
@@ -19,6 +21,7 @@ use trace_model::column::{Column, Columns};
 use trace_model::rows::Cause;
 
 use critical_path::{Place, Wait};
+use following::FOLLOWED_BYTES_MAX;
 use grouping::{members, Member};
 use making::Making;
 use requests::Requests;
@@ -30,7 +33,7 @@ use waits_of::WaitsOf;
 const SILENCE_MIN_NS: i64 = 1_000_000_000;
 
 /// What pages are made from, and the columns that are kept of each. Detectors of pages have no others.
-const SOURCES: [(&str, &[&str]); 5] = [
+const SOURCES: [(&str, &[&str]); 4] = [
     (
         "flows",
         &[
@@ -70,7 +73,6 @@ const SOURCES: [(&str, &[&str]); 5] = [
             "location",
         ],
     ),
-    ("links", &["flow", "transaction", "time", "url", "base"]),
     ("waits", &["flow", "transaction", "cause", "start", "end"]),
     ("flaws", &["flow", "flaw"]),
 ];
@@ -83,6 +85,7 @@ pub type Stalled = (u32, u32, String, i64, i64);
 pub struct Pages {
     /// Of each table the rows of each batch: joined, they would take twice the memory as they grow.
     sources: BTreeMap<&'static str, Vec<Columns>>,
+    documents: Vec<Document>,
     bytes: usize,
     /// The waits of transactions that are not those of the core.
     stalled: Numbered<Place, Vec<Wait>>,
@@ -97,6 +100,22 @@ pub struct PageTables {
     pub retrievals: Columns,
     pub retrieval_transactions: Columns,
     pub critical_path: Columns,
+    /// Documents whose links were not looked at.
+    documents_left_out: usize,
+}
+
+impl PageTables {
+    /// What to say where the links of all documents were too many.
+    #[must_use]
+    pub fn complaint(&self) -> Option<String> {
+        (self.documents_left_out > 0).then(|| {
+            format!(
+                "the links of {} documents are not followed: those before have reached {} MiB",
+                self.documents_left_out,
+                FOLLOWED_BYTES_MAX >> 20
+            )
+        })
+    }
 }
 
 impl Pages {
@@ -109,11 +128,19 @@ impl Pages {
         }
     }
 
-    /// Adds the rows of a batch. `stalled` are all waits of those transactions whose waits are others than
+    /// Adds the rows and documents of a batch. `stalled` are all waits of those transactions whose waits are others than
     /// the core's, in order.
     ///
     /// Where all rows take too much, there are no pages: those of a part of a capture would be wrong.
-    pub fn add(&mut self, tables: &BTreeMap<&'static str, Columns>, stalled: Vec<Stalled>) {
+    pub fn add(
+        &mut self,
+        tables: &BTreeMap<&'static str, Columns>,
+        documents: &[Document],
+        stalled: Vec<Stalled>,
+    ) {
+        let bytes = documents.iter().map(Document::bytes);
+        self.bytes = self.bytes.saturating_add(bytes.sum());
+        self.documents.extend_from_slice(documents);
         for (name, wanted) in SOURCES {
             let Some(columns) = tables.get(name) else {
                 continue;
@@ -138,6 +165,7 @@ impl Pages {
             let here = self.parts("transactions").iter().map(|part| part.rows);
             self.left_out = self.left_out.saturating_add(here.sum());
             self.sources.clear();
+            self.documents.clear();
             self.stalled.clear();
         }
     }
@@ -173,7 +201,7 @@ impl Pages {
         let requests = Requests::of(
             self.parts("transactions"),
             self.parts("flows"),
-            self.parts("links"),
+            &self.documents,
         );
         let members = members(&requests);
         let waits = WaitsOf::of(self.parts("waits"), &self.stalled);
@@ -185,6 +213,7 @@ impl Pages {
             retrievals: made.retrievals.into_columns(),
             retrieval_transactions: made.transactions.into_columns(),
             critical_path: made.path.into_columns(),
+            documents_left_out: requests.documents_left_out,
         }
     }
 

@@ -1,10 +1,13 @@
 //! What is read of each transaction to make pages: its place, times, URL, and what it refers to.
 
+use crate::documents::Document;
 use crate::numbered::Numbered;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use trace_model::column::{Column, Columns};
 
+use super::following::Followed;
 use super::reference::{normal, resolved};
 use super::SILENCE_MIN_NS;
 
@@ -51,34 +54,46 @@ pub(super) struct Link {
 pub(super) struct Requests {
     pub clients: Vec<String>,
     pub rows: Vec<Request>,
+    /// Those that were followed.
     pub links: Vec<Link>,
+    pub documents_left_out: usize,
     urls: Urls,
 }
 
 #[derive(Debug, Default)]
-struct Urls {
-    numbers: HashMap<String, usize>,
-    texts: Vec<String>,
+pub(super) struct Urls {
+    numbers: HashMap<Arc<str>, usize>,
+    texts: Vec<Arc<str>>,
 }
 
 impl Urls {
-    fn text(&self, number: usize) -> &str {
-        self.texts.get(number).map_or("", String::as_str)
+    pub(super) fn text(&self, number: usize) -> &str {
+        self.texts.get(number).map_or("", |text| text)
+    }
+
+    /// The number of a URL that there is already.
+    pub(super) fn known(&self, url: &str) -> Option<usize> {
+        self.numbers.get(url).copied()
     }
 
     fn number(&mut self, url: &str) -> usize {
-        if let Some(number) = self.numbers.get(url) {
-            return *number;
+        if let Some(number) = self.known(url) {
+            return number;
         }
         let number = self.texts.len();
-        self.numbers.insert(url.to_owned(), number);
-        self.texts.push(url.to_owned());
+        let text: Arc<str> = url.into();
+        self.numbers.insert(Arc::clone(&text), number);
+        self.texts.push(text);
         number
     }
 }
 
 impl Requests {
-    pub(super) fn of(transactions: &[Columns], flows: &[Columns], links: &[Columns]) -> Requests {
+    pub(super) fn of(
+        transactions: &[Columns],
+        flows: &[Columns],
+        documents: &[Document],
+    ) -> Requests {
         let mut requests = Requests::default();
         let flows = Flows::of(flows, &mut requests.clients);
         for part in transactions {
@@ -89,55 +104,15 @@ impl Requests {
         }
         let by_time = |it: &Request| (it.client, it.request_ns, it.flow, it.transaction);
         requests.rows.sort_unstable_by_key(by_time);
-        requests.resolve(links);
+        let followed = Followed::of(documents, &requests.rows, &requests.urls);
+        requests.links = followed.links;
+        requests.documents_left_out = followed.left_out;
         requests
     }
 
     pub(super) fn url(&self, number: usize) -> &str {
         self.urls.text(number)
     }
-
-    /// The links with absolute URLs, in the order of the table.
-    fn resolve(&mut self, links: &[Columns]) {
-        if links.iter().all(|part| part.rows == 0) {
-            return;
-        }
-        let rows = self.rows.iter().enumerate();
-        let by_place: Numbered<(u32, u32), usize> = rows
-            .map(|(row, it)| ((it.flow, it.transaction), row))
-            .collect();
-        for part in links {
-            for link in 0..part.rows {
-                self.links.extend(resolved_link(
-                    part,
-                    link,
-                    &by_place,
-                    &self.rows,
-                    &mut self.urls,
-                ));
-            }
-        }
-    }
-}
-
-fn resolved_link(
-    links: &Columns,
-    link: usize,
-    by_place: &Numbered<(u32, u32), usize>,
-    rows: &[Request],
-    urls: &mut Urls,
-) -> Option<Link> {
-    let number = |name| u32::try_from(integer(links, name, link)?).ok();
-    let row = *by_place.get(&(number("flow")?, number("transaction")?))?;
-    let document = rows.get(row).map_or("", |it| urls.text(it.url));
-    let base = text(links, "base", link).unwrap_or_default();
-    let url = text(links, "url", link).unwrap_or_default();
-    let url = normal(&resolved(&resolved(document, base), url));
-    Some(Link {
-        row,
-        url: urls.number(&url),
-        known_ns: integer(links, "time", link).unwrap_or_default(),
-    })
 }
 
 fn integer(table: &Columns, name: &str, row: usize) -> Option<i64> {
