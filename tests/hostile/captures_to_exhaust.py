@@ -241,6 +241,48 @@ def redirects(count: int) -> Iterator[bytes]:
         server += len(response)
 
 
+def _documents(first: int, targets: list[bytes], bodies: list[bytes]) -> Iterator[bytes]:
+    """Exchanges on a connection of their own, requests and responses in as few segments as they take."""
+    writer = Writer()
+    writer.number = first
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n"
+    requests = b"".join(b"GET %s HTTP/1.1\r\nHost: h\r\n\r\n" % target for target in targets)
+    responses = b"".join(head % len(body) + body for body in bodies)
+    yield writer.handshake(first)
+    for side, other, text in ((CLIENT, ISN + 1, requests), (SERVER, ISN + 1 + len(requests), responses)):
+        for start in range(0, len(text), LONGEST):
+            yield writer.tcp(first, side, ISN + 1 + start, other, PSH | ACK, text[start : start + LONGEST])
+
+
+def _images(count: int) -> bytes:
+    return zlib.compress(b"".join(b"<img src=i%d>" % number for number in range(count)), wbits=31)
+
+
+def links_of_long_urls(count: int) -> Iterator[bytes]:
+    """Pages of one text with hundreds of links, each page with another URL of 8 kB."""
+    body = _images(512)
+    for first in range(0, count, 100):
+        targets = [b"/%d/%s" % (number, b"a/" * 4000) for number in range(first, first + 100)]
+        yield from _documents(first, targets, [body] * 100)
+
+
+def followed_links(count: int) -> Iterator[bytes]:
+    """Pages with hundreds of links, all of them to what was fetched before."""
+    yield from _documents(0, [b"/i%d" % number for number in range(512)], [_images(0)] * 512)
+    body = _images(512)
+    for first in range(1000, 1000 + count, 100):
+        yield from _documents(first, [b"/%d" % number for number in range(first, first + 100)], [body] * 100)
+
+
+def packed_documents(count: int) -> Iterator[bytes]:
+    """Pages of some hundred bytes that unpack to 256 KiB of tags, no two of them alike."""
+    tags = b"<a " * 87_000
+    for first in range(0, count, 100):
+        numbers = range(first, first + 100)
+        bodies = [zlib.compress(b"<img src=%d>" % number + tags, wbits=31) for number in numbers]
+        yield from _documents(first, [b"/%d" % number for number in numbers], bodies)
+
+
 def fragments(count: int) -> Iterator[bytes]:
     """First fragments of datagrams of which no other part comes."""
     writer = Writer()

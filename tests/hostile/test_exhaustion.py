@@ -61,8 +61,9 @@ class Case:
     #: Peak resident memory of the everyday and the slow one, in MiB.
     everyday_mib: int = NOTHING_KEPT_MIB
     slow_mib: int = NOTHING_KEPT_MIB
-    #: Kinds of anomalies that the slow one must have.
+    #: Kinds of anomalies that the slow one must have, and that the everyday one must.
     kinds: frozenset[str] = frozenset()
+    everyday_kinds: frozenset[str] = frozenset()
     pack: Callable[[Iterator[bytes]], Iterator[bytes]] | None = None
     #: Whether it can be unpacked at all.
     is_readable: bool = True
@@ -93,6 +94,11 @@ CASES: Final = {
     "texts": Case(made.texts, 300, 10_000, BASE_MIB + 128, BASE_MIB + 192),
     "texts_on_many_flows": Case(made.texts_on_many_flows, 20, 1000, BASE_MIB + 64, HELD_MIB, LIMIT),
     "redirects": Case(made.redirects, 2000, 50_000, PAGES_MIB, LONG_ROWS_MIB),
+    "links_of_long_urls": Case(made.links_of_long_urls, 300, 10_000, BASE_MIB + 64, LONG_ROWS_MIB),
+    "followed_links": Case(made.followed_links, 1000, 30_000, BASE_MIB + 96, PAGES_MIB, LIMIT),
+    "packed_documents": Case(
+        made.packed_documents, 600, 10_000, BASE_MIB + 32, PAGES_MIB, kinds=LIMIT, everyday_kinds=LIMIT
+    ),
     "fragments": Case(made.fragments, 20_000, 1_000_000, kinds=frozenset({"incomplete_fragments"})),
     "anomalies": Case(made.anomalies, 20_000, 2_000_000, kinds=frozenset({"truncated_packet", "time_backwards"})),
     "pcapng_interfaces": Case(made.pcapng_interfaces, 100_000, 5_000_000, kinds=LIMIT),
@@ -184,7 +190,10 @@ def check(case: Case, count: int, most_mib: int, folder: Path) -> Run:
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_capture_made_to_exhaust_memory_is_read_to_its_end(name, tmp_path):
-    check(CASES[name], CASES[name].everyday, CASES[name].everyday_mib, tmp_path)
+    case = CASES[name]
+    run = check(case, case.everyday, case.everyday_mib, tmp_path)
+    if case.everyday_kinds:
+        assert case.everyday_kinds <= {one["kind"] for one in run.anomalies()}
 
 
 @pytest.mark.slow
