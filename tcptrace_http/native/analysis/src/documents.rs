@@ -23,6 +23,8 @@ pub struct Document {
 pub struct Documents {
     taken: Vec<Document>,
     bytes: usize,
+    /// Memory of the table, if it were made.
+    row_bytes: usize,
     left_out: u64,
 }
 
@@ -45,27 +47,35 @@ impl Document {
 
 impl Documents {
     pub fn push(&mut self, document: Document) {
-        if self.bytes > LINKS_BYTES_MAX {
+        if self.row_bytes > LINKS_BYTES_MAX {
             let links = document.links.count() as u64;
             self.left_out = self.left_out.saturating_add(links);
             return;
         }
-        // The table may be made, which takes more unless there are very many segments.
-        let bytes = document.bytes().max(document.row_bytes());
+        let bytes = document.bytes();
         self.bytes = self.bytes.saturating_add(bytes);
+        // Of a link with very many segments the document takes more than its row.
+        let row_bytes = document.row_bytes().max(bytes);
+        self.row_bytes = self.row_bytes.saturating_add(row_bytes);
         self.taken.push(document);
     }
 
-    /// Memory that the documents and their rows may take.
+    /// Memory of the documents that there are; once the table would be half full that of a full one, so that they are
+    /// taken before any is left out.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.bytes
+        if self.row_bytes > LINKS_BYTES_MAX / 2 {
+            LINKS_BYTES_MAX
+        } else {
+            self.bytes
+        }
     }
 
     /// Takes the documents that there are; there is room for as many again.
     #[must_use]
     pub fn take(&mut self) -> Vec<Document> {
         self.bytes = 0;
+        self.row_bytes = 0;
         std::mem::take(&mut self.taken)
     }
 
@@ -120,6 +130,12 @@ mod tests {
                 transaction,
                 links: Arc::clone(&links),
             });
+            // They are to be taken when the table would be half full.
+            match transaction as usize {
+                100 => assert!(documents.bytes() < 200_000_000),
+                150 => assert_eq!(documents.bytes(), LINKS_BYTES_MAX),
+                _ => {}
+            }
         }
         let kept = documents.take();
         assert!((most - 20..=most).contains(&kept.len()), "{}", kept.len());
