@@ -11,14 +11,17 @@ from __future__ import annotations
 from dataclasses import fields, is_dataclass
 from datetime import timedelta
 from enum import Enum
-from typing import TYPE_CHECKING, Annotated, Any, Final, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Final, Generic, TypeVar, get_args, get_origin, get_type_hints
 
 from reference_sim.quantities import bits_per_second, bytes_of, nanoseconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Duration", "Quantity", "Rate", "Size", "annotations_of", "document_of", "quantity_of"]
+__all__ = ["Duration", "Numbers", "Quantity", "Rate", "Size", "annotations_of", "document_of", "quantity_of"]
+
+
+_T = TypeVar("_T")
 
 
 class Quantity(Enum):
@@ -71,13 +74,14 @@ def quantity_of(annotation: Any) -> Quantity | None:
 
 
 # Worked out once a class, for scenarios are many.
-_MEASURED: Final[dict[type[Any], dict[str, Quantity | None]]] = {}
+_MEASURED: Final[dict[type[Any], list[tuple[str, str, Quantity | None]]]] = {}
 
 
-def _quantities_of(kind: type[Any]) -> dict[str, Quantity | None]:
-    """The fields of a dataclass and what each measures."""
+def _quantities_of(kind: type[Any]) -> list[tuple[str, str, Quantity | None]]:
+    """The fields of a dataclass: the name, the engine's name, and what it measures."""
     if kind not in _MEASURED:
-        _MEASURED[kind] = {name: quantity_of(annotation) for name, annotation in annotations_of(kind).items()}
+        measured = ((name, quantity_of(annotation)) for name, annotation in annotations_of(kind).items())
+        _MEASURED[kind] = [(name, f"{name}{what.value if what else ''}", what) for name, what in measured]
     return _MEASURED[kind]
 
 
@@ -107,12 +111,36 @@ def fields_of(value: Any) -> dict[str, Any]:
     """The fields of a dataclass as the engine reads them, its ``kind`` before them if it has one."""
     kind = getattr(type(value), "kind", None)
     made: dict[str, Any] = {} if kind is None else {"kind": kind}
-    for name, quantity in _quantities_of(type(value)).items():
+    for name, key, quantity in _quantities_of(type(value)):
         held = getattr(value, name)
         if quantity is None:
-            made[name] = document_of(held)
+            made[name] = held if type(held) in _PLAIN else document_of(held)
         elif isinstance(held, tuple):
             made[name] = [quantity.read(part) for part in held]
         else:
-            made[name + quantity.value] = None if held is None else quantity.read(held)
+            # A positive integer is any quantity as it is.
+            is_read = held is None or (type(held) is int and held > 0)
+            made[key] = held if is_read else quantity.read(held)
     return made
+
+
+class Numbers(Generic[_T]):
+    """Numbers of values, equal ones having the same."""
+
+    def __init__(self) -> None:
+        self.values: list[_T] = []
+        self._numbers: dict[_T, int] = {}
+
+    def of(self, value: _T) -> int:
+        """The value's number, a new one if it is new."""
+        # A large page takes as long to hash as to write: the only one of its kind need not be.
+        if not self.values:
+            self.values.append(value)
+        if value is self.values[0]:
+            return 0
+        if not self._numbers:
+            self._numbers[self.values[0]] = 0
+        number = self._numbers.setdefault(value, len(self.values))
+        if number == len(self.values):
+            self.values.append(value)
+        return number

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from reference_sim.document import Duration, Size, document_of, fields_of
+from reference_sim.document import Duration, Numbers, Size, document_of, fields_of
 from reference_sim.names import near
 from reference_sim.page import Constant, Law, Page
 from reference_sim.plan import HttpVersion, Plan, Visit
@@ -308,9 +308,9 @@ class _Writer:
         self._links = _numbered(link.title for link in scenario.network.links)
         self._servers = _numbered(server.name for server in scenario.servers)
         self._proxies = _numbered(proxy.name for proxy in scenario.proxies)
-        self._stacks: list[Stack] = []
-        self._pages: list[Page] = []
-        self._plans: list[Plan] = []
+        self._stacks: Numbers[Stack] = Numbers()
+        self._pages: Numbers[Page] = Numbers()
+        self._plans: Numbers[Plan] = Numbers()
 
     def document(self) -> dict[str, Any]:
         scenario = self._scenario
@@ -331,9 +331,9 @@ class _Writer:
             "framing_bytes": scenario.network.framing_bytes,
             "nodes": [node.document() for node in scenario.network.nodes],
             **parts,
-            "stacks": list(self._each("stacks", self._stacks, document_of)),
-            "pages": [page.document() for page in self._pages],
-            "plans": list(self._each("plans", self._plans, document_of)),
+            "stacks": list(self._each("stacks", self._stacks.values, document_of)),
+            "pages": [page.document() for page in self._pages.values],
+            "plans": list(self._each("plans", self._plans.values, document_of)),
             "record": fields_of(scenario.record),
         }
 
@@ -350,7 +350,7 @@ class _Writer:
     def _server(self, server: Server) -> dict[str, Any]:
         made = fields_of(server)
         del made["name"]
-        return {**made, "node": self._nodes[server.node], "stack": _index(self._stacks, server.stack)}
+        return {**made, "node": self._nodes[server.node], "stack": self._stacks.of(server.stack)}
 
     def _browser(self, browser: Browser) -> dict[str, Any]:
         made = fields_of(browser)
@@ -358,12 +358,12 @@ class _Writer:
         return {
             **made,
             "node": self._nodes[browser.node],
-            "stack": _index(self._stacks, browser.stack),
+            "stack": self._stacks.of(browser.stack),
             "origin": {"kind": kind, "index": table[browser.origin]},
             "visits": [
                 {
-                    "page": _index(self._pages, visit.page),
-                    "plan": _index(self._plans, visit.plan),
+                    "page": self._pages.of(visit.page),
+                    "plan": self._plans.of(visit.plan),
                     "think_ns": _duration_ns(visit.think),
                 }
                 for visit in browser.visits
@@ -374,9 +374,9 @@ class _Writer:
         return {
             **fields_of(transfer),
             "node": self._nodes[transfer.node],
-            "stack": _index(self._stacks, transfer.stack),
+            "stack": self._stacks.of(transfer.stack),
             "server_node": self._nodes[transfer.server_node],
-            "server_stack": _index(self._stacks, transfer.server_stack),
+            "server_stack": self._stacks.of(transfer.server_stack),
         }
 
     def _proxy(self, proxy: Proxy) -> dict[str, Any]:
@@ -386,10 +386,10 @@ class _Writer:
         return {
             **made,
             "node": self._nodes[proxy.node],
-            "stack": _index(self._stacks, proxy.stack),
+            "stack": self._stacks.of(proxy.stack),
             "server": self._servers[proxy.server],
-            "upstream_stack": _index(self._stacks, proxy.upstream_stack),
-            "prefetch_plan": None if plan is None else _index(self._plans, plan),
+            "upstream_stack": self._stacks.of(proxy.upstream_stack),
+            "prefetch_plan": None if plan is None else self._plans.of(plan),
         }
 
     def _tap(self, tap: Tap) -> dict[str, Any]:
@@ -400,13 +400,6 @@ class _Writer:
 
 def _numbered(names: Iterable[str]) -> dict[str, int]:
     return {name: index for index, name in enumerate(names)}
-
-
-def _index(known: list[Any], value: Any) -> int:
-    """The value's number, a new one if it is new."""
-    if value not in known:
-        known.append(value)
-    return known.index(value)
 
 
 def _epoch_ns(epoch: datetime) -> int:

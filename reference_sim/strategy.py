@@ -21,6 +21,8 @@ A strategy of one's own is a :class:`Strategy`, or a function from a page to a p
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -162,7 +164,8 @@ class Strategy:
 def plan_of(choices: Strategy, page: Page) -> Plan:
     """The requests for a page under these choices."""
     if choices.bundling is Bundling.NONE:
-        fetches = tuple(_fetch(choices, page, index) for index in range(len(page.objects)))
+        places = _places_of_links(page)
+        fetches = tuple(_fetch(choices, page, index, places[index]) for index in range(len(page.objects)))
     else:
         fetches = _bundles(choices.bundling, len(page.objects))
     if choices.split_request is not None:
@@ -176,12 +179,20 @@ def plan_of(choices: Strategy, page: Page) -> Plan:
     )
 
 
-def _fetch(choices: Strategy, page: Page, index: int) -> Fetch:
+def _places_of_links(page: Page) -> list[tuple[int, int]]:
+    """Of the link to each object: its number among those of its document, from 1, and how many these are."""
+    count = Counter(part.found_in for part in page.objects[1:])
+    numbers = {finder: itertools.count(1) for finder in count}
+    # Nothing links to the base document.
+    return [(0, 0), *((next(numbers[part.found_in]), count[part.found_in]) for part in page.objects[1:])]
+
+
+def _fetch(choices: Strategy, page: Page, index: int, place: tuple[int, int]) -> Fetch:
     """The request for one object: the fetches of a page have the numbers of its objects."""
-    return Fetch(objects=(index,), after=_after(choices, page, index))
+    return Fetch(objects=(index,), after=_after(choices, page, index, place))
 
 
-def _after(choices: Strategy, page: Page, index: int) -> After:
+def _after(choices: Strategy, page: Page, index: int, place: tuple[int, int]) -> After:
     if index == 0 or choices.discovery is Discovery.KNOWN:
         return Start()
     part = page.objects[index]
@@ -193,17 +204,16 @@ def _after(choices: Strategy, page: Page, index: int) -> After:
     if part.found_at == 0:
         return Requested(fetch=part.found_in)
     if choices.discovery is Discovery.STREAMING and isinstance(finder.size, Constant) and finder.size.value > 0:
-        return Bytes(fetch=part.found_in, bytes=_link_at(page, index, finder.size.value))
+        return Bytes(fetch=part.found_in, bytes=_link_at(part, place, finder.size.value))
     return Complete(fetch=part.found_in)
 
 
-def _link_at(page: Page, index: int, size: int) -> int:
+def _link_at(part: Object, place: tuple[int, int], size: int) -> int:
     """After how many bytes of its document the link stands: where it says, else spread evenly."""
-    part = page.objects[index]
     if part.found_at is not None:
         return min(part.found_at, size)
-    beside = [number for number, other in enumerate(page.objects) if number and other.found_in == part.found_in]
-    return max(1, size * (beside.index(index) + 1) // (len(beside) + 1))
+    number, count = place
+    return max(1, size * number // (count + 1))
 
 
 def _bundles(bundling: Bundling, count: int) -> tuple[Fetch, ...]:

@@ -218,15 +218,18 @@ impl Pool {
 
     #[must_use]
     pub fn get(&self, connection: u32) -> Option<&Channel> {
-        self.channels
-            .iter()
-            .find(|channel| channel.connection == connection)
+        self.channels.get(self.index(connection)?)
     }
 
     pub fn get_mut(&mut self, connection: u32) -> Option<&mut Channel> {
-        self.channels
-            .iter_mut()
-            .find(|channel| channel.connection == connection)
+        let index = self.index(connection)?;
+        self.channels.get_mut(index)
+    }
+
+    /// Connections are numbered in the order in which they are opened.
+    fn index(&self, connection: u32) -> Option<usize> {
+        let of = |channel: &Channel| channel.connection;
+        self.channels.binary_search_by_key(&connection, of).ok()
     }
 
     #[must_use]
@@ -236,8 +239,7 @@ impl Pool {
 
     /// Forgets a connection; what it had.
     pub fn remove(&mut self, connection: u32) -> Option<Channel> {
-        let is_it = |channel: &Channel| channel.connection == connection;
-        let index = self.channels.iter().position(is_it)?;
+        let index = self.index(connection)?;
         Some(self.channels.remove(index))
     }
 

@@ -19,19 +19,22 @@ impl World {
     /// next one: a host would refuse to connect, here connections have numbers of their own.
     pub(super) fn free_port(&mut self, node: u32) -> u16 {
         let of_node = |pair: &&Pair| pair.flow.nodes.first() == Some(&node);
-        let pairs = self.pairs.iter().filter(of_node);
-        let taken: BTreeSet<u16> = pairs
-            .map(|pair| pair.flow.ports)
-            .map(|[port, _]| port)
-            .collect();
+        let taken = || {
+            let pairs = self.pairs.iter().filter(of_node);
+            pairs.map(|pair| pair.flow.ports).map(|[port, _]| port)
+        };
         let Some(next) = self.next_ports.get_mut(node as usize) else {
             return FIRST_DYNAMIC_PORT;
         };
         let after = |port: u16| port.checked_add(1).unwrap_or(FIRST_DYNAMIC_PORT);
         let first = *next;
         let mut port = first;
-        while taken.contains(&port) && after(port) != first {
-            port = after(port);
+        // A port is seldom taken before all had their turn: most connections need no set.
+        if taken().any(|taken| taken == first) {
+            let taken: BTreeSet<u16> = taken().collect();
+            while taken.contains(&port) && after(port) != first {
+                port = after(port);
+            }
         }
         *next = after(port);
         port

@@ -17,6 +17,8 @@ impl Browser {
     pub(super) fn dispatch(&mut self, network: &mut dyn Network) {
         let scenario = Arc::clone(&self.scenario);
         let mut position = 0;
+        // No connection takes a request that may go on any.
+        let mut are_full = false;
         while let Some(current) = &mut self.current {
             let Some((fetch, wanted)) = current.queue.get(position).copied() else {
                 return;
@@ -28,8 +30,13 @@ impl Browser {
                 .fetches
                 .get(fetch as usize)
                 .and_then(|fetch| fetch.lane);
+            if are_full && lane.is_none() {
+                position += 1;
+                continue;
+            }
             let index = match self.pool.place(lane, &limits(plan)) {
                 Place::Nowhere => {
+                    are_full |= lane.is_none();
                     position += 1;
                     continue;
                 }
