@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from reference_sim.quantities import nanoseconds
 from reference_sim.stack import DelayTimer, Heartbeat
 from tcptrace_http.inference.figure import Figure, assumed, seen
-from tcptrace_http.inference.observed import FIN, SYN
+from tcptrace_http.inference.packets import FIN, SYN
 
 if TYPE_CHECKING:
     from reference_sim.stack import Stack

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from tcptrace_http.inference.observed import Observed, Packet
+    from tcptrace_http.inference.observed import Observed
 
-__all__ = ["departures", "own_sending", "reactions", "sending_time"]
+__all__ = ["departures", "reactions", "sending_time", "sent_at"]
 
 _S: Final = 1_000_000_000
 _BITS_A_BYTE: Final = 8
@@ -61,19 +61,22 @@ def departures(observed: Observed, rate: int | None) -> dict[int, int]:
     return found
 
 
-def own_sending(observed: Observed, first: Packet, rate: int | None) -> int:
-    """How long before it was seen the client can have sent this packet, the path's propagation aside.
+def sent_at(observed: Observed, rate: int | None) -> dict[int, int]:
+    """By the frames of the client's packets: when the client can have sent them, the path's propagation aside.
 
-    Near the client no time passes. Elsewhere the link took its time for this packet, and for those of the
-    client that came directly before it, for which it may have waited.
+    Near the client that is when they were seen. Elsewhere the link took its time for the packet, and for those
+    of the client that came directly before it, for which it may have waited.
     """
+    packets = [packet for packet in observed.packets if not packet.to_client]
     if observed.is_near_client:
-        return 0
-    begin = first.time - sending_time(first.ip_bytes, rate)
-    for packet in reversed(observed.packets[: first.place]):
-        if packet.to_client:
-            continue
-        if packet.time < begin - _CLOCK:
-            break
-        begin = min(begin, packet.time - sending_time(packet.ip_bytes, rate))
-    return first.time - begin
+        return {packet.frame: packet.time for packet in packets}
+    alone = [packet.time - sending_time(packet.ip_bytes, rate) for packet in packets]
+    found: list[int] = []
+    for number, begin in enumerate(alone):
+        before = number - 1
+        while before >= 0 and alone[before] > begin and packets[before].time >= begin - _CLOCK:
+            before -= 1
+        is_behind = before >= 0 and packets[before].time >= begin - _CLOCK
+        # What the one before waited for, this one waited for as well.
+        found.append(found[before] if is_behind else begin)
+    return {packet.frame: begin for packet, begin in zip(packets, found, strict=True)}

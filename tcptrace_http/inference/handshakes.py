@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tcptrace_http.inference.observed import FIN, SYN
+from tcptrace_http.inference.packets import FIN, SYN
 
 if TYPE_CHECKING:
-    from tcptrace_http.inference.observed import Observed, Packet
+    from tcptrace_http.inference.observed import Observed
+    from tcptrace_http.inference.packets import Packet
 
 __all__ = ["handshakes"]
 

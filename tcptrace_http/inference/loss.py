@@ -12,21 +12,23 @@ A loss that leaves no hole, at the end of what was sent, shows behind its place 
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from math import sqrt
 from typing import TYPE_CHECKING, Final
 
 from reference_sim.topology import LostSegment
 from tcptrace_http.inference.client_clock import reactions
 from tcptrace_http.inference.figure import Figure, assumed, seen
-from tcptrace_http.inference.observed import SYN
+from tcptrace_http.inference.packets import SYN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tcptrace_http.inference.observed import Observed, Packet
+    from tcptrace_http.inference.observed import Observed
+    from tcptrace_http.inference.packets import Packet, SentData
 
 __all__ = ["Lost", "chance_of_loss", "loss_rate", "losses", "segments_of"]
 
@@ -74,12 +76,10 @@ def _losses(observed: Observed, seen_at: dict[int, int]) -> tuple[Lost, ...]:
     found: list[Lost] = []
     for flow, packets in observed.by_flow.items():
         for to_client in (True, False):
-            data = [packet for packet in packets if packet.to_client is to_client]
             if to_client is observed.is_near_client:
-                found += _holes(observed, flow, data)
+                found += _holes(observed, flow, [packet for packet in packets if packet.to_client is to_client])
             else:
-                acks = [packet for packet in packets if packet.to_client is not to_client]
-                found += _sent_again(observed, flow, data, acks, seen_at)
+                found += _sent_again(observed, flow, seen_at, to_client=to_client)
         found += _opening(observed, flow, packets)
     return tuple(found)
 
@@ -87,16 +87,17 @@ def _losses(observed: Observed, seen_at: dict[int, int]) -> tuple[Lost, ...]:
 def _sent_before(observed: Observed) -> set[int]:
     """The places of the server's packets that were sent again later."""
     found: set[int] = set()
-    for packets in observed.by_flow.values():
-        data = [packet for packet in packets if packet.to_client and packet.payload]
-        for again in data:
-            found.update(packet.place for packet in _carrying(again, data))
+    for flow, packets in observed.by_flow.items():
+        data = observed.lookups[flow].data(to_client=True)
+        for again in packets:
+            if again.to_client and again.payload:
+                found.update(packet.place for packet in _carrying(again, data))
     return found
 
 
-def _carrying(again: Packet, data: list[Packet]) -> list[Packet]:
+def _carrying(again: Packet, data: SentData) -> list[Packet]:
     """The packets before this one that carried any of what it carries."""
-    return [p for p in data if p.place < again.place and p.seq < again.end and again.seq < p.end]
+    return [packet for packet in data.carrying(again.seq, again.end) if packet.place < again.place]
 
 
 def segments_of(observed: Observed, lost: Iterable[Lost], *, to_client: bool) -> tuple[LostSegment, ...]:
@@ -151,26 +152,30 @@ def _holes(observed: Observed, flow: int, data: list[Packet]) -> list[Lost]:
     far = observed.server_path if observed.is_near_client else observed.client_path
     found = []
     came: set[int] = set()
-    shown: list[tuple[int, int]] = []
+    # The ends of what came furthest, and when.
+    ends: list[int] = []
+    times: list[int] = []
     for packet in data:
         if not packet.payload:
             continue
-        behind = next((time for end, time in shown if end > packet.seq), None)
-        is_late = behind is not None and packet.time - behind > _OF_ROUND_TRIP * far
+        behind = bisect_right(ends, packet.seq)
+        is_late = behind < len(ends) and packet.time - times[behind] > _OF_ROUND_TRIP * far
         if (packet.is_resent or is_late) and packet.seq not in came:
             found.append(Lost(flow, packet.to_client, packet.seq, packet.frame))
         came.add(packet.seq)
-        if not shown or packet.end > shown[-1][0]:
-            shown.append((packet.end, packet.time))
+        if not ends or packet.end > ends[-1]:
+            ends.append(packet.end)
+            times.append(packet.time)
     return found
 
 
-def _sent_again(
-    observed: Observed, flow: int, data: list[Packet], acks: list[Packet], seen_at: dict[int, int]
-) -> list[Lost]:
+def _sent_again(observed: Observed, flow: int, seen_at: dict[int, int], *, to_client: bool) -> list[Lost]:
     """What had to be sent again, as seen before the place of loss."""
     far = observed.server_path if observed.is_near_client else observed.client_path
-    with_data = [packet for packet in data if packet.payload]
+    packets = observed.by_flow[flow]
+    data = [packet for packet in packets if packet.to_client is to_client]
+    with_data = observed.lookups[flow].data(to_client=to_client)
+    heard = _Heard(data, [packet for packet in packets if packet.to_client is not to_client])
     gone: dict[int, Lost] = {}
     again = [packet for packet in data if packet.is_resent or _carrying(packet, with_data)]
     needed = 0
@@ -179,36 +184,51 @@ def _sent_again(
         least = packet.time + far
         until = least if observed.is_near_client else seen_at.get(packet.frame, least)
         surely = until - max(round(_UNKNOWN * (until - least)), _CLOCK)
-        if not packet.payload or _was_there(packet, data, acks, surely, until - _CLOCK):
+        if not packet.payload or heard.was_there(packet, surely, until - _CLOCK):
             continue
         needed += 1
         for before in _carrying(packet, with_data):
             lost = Lost(flow, packet.to_client, before.seq, packet.frame, before.place)
             gone.setdefault(before.place, lost)
-    side = "server" if data and data[0].to_client else "client"
+    side = "server" if to_client else "client"
     in_vain = int(observed.flows[flow].get(f"{side}_unnecessary_retransmissions") or 0)
     # What was not needed is told by reports, too, though not which it was.
     doubted = max(in_vain - (len(again) - needed), 0)
     return list(gone.values())[: max(len(gone) - doubted, 0)]
 
 
-def _was_there(again: Packet, data: list[Packet], acks: list[Packet], surely: int, until: int) -> bool:
-    """Whether the receiver had what was sent again before that came.
+class _Heard:
+    """What the ACKs of one direction's data told its sender, one after the other."""
 
-    An ACK made by it can be seen from ``until`` on, and ``surely`` not sooner than that.
-    """
-    highest = 1
-    #: The end of what was sent when the receiver last showed that something came out of order.
-    recovery = 0
-    for ack in acks:
-        if ack.ack > again.seq:
-            is_of_hole_before = highest < again.seq and highest < recovery
-            return ack.time < (until if is_of_hole_before else surely)
-        if ack.ack > highest:
-            highest = ack.ack
-        elif ack.ack == highest and not ack.payload and not ack.flags & SYN:
-            recovery = max((p.end for p in data if p.place < ack.place), default=0)
-    return False
+    def __init__(self, data: list[Packet], acks: list[Packet]) -> None:
+        self._acks = acks
+        self._furthest = list(accumulate((ack.ack for ack in acks), max))
+        #: Before each ACK: the highest that came, and the end of what had been sent when the receiver last showed
+        #: that something came out of order.
+        self._before: list[tuple[int, int]] = []
+        highest, recovery = 1, 0
+        sent = place = 0
+        for ack in acks:
+            while place < len(data) and data[place].place < ack.place:
+                sent = max(sent, data[place].end)
+                place += 1
+            self._before.append((highest, recovery))
+            if ack.ack > highest:
+                highest = ack.ack
+            elif ack.ack == highest and not ack.payload and not ack.flags & SYN:
+                recovery = sent
+
+    def was_there(self, again: Packet, surely: int, until: int) -> bool:
+        """Whether the receiver had what was sent again before that came.
+
+        An ACK made by it can be seen from ``until`` on, and ``surely`` not sooner than that.
+        """
+        number = bisect_right(self._furthest, again.seq)
+        if number == len(self._acks):
+            return False
+        highest, recovery = self._before[number]
+        is_of_hole_before = highest < again.seq and highest < recovery
+        return self._acks[number].time < (until if is_of_hole_before else surely)
 
 
 def _opening(observed: Observed, flow: int, packets: list[Packet]) -> list[Lost]:

@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from tcptrace_http.errors import ScenarioError
+from tcptrace_http.inference.packets import FlowPackets, Packet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,42 +25,12 @@ if TYPE_CHECKING:
 
     from tcptrace_http.analysis import Analysis
 
-__all__ = ["NEEDED_TABLES", "Exchange", "Observed", "Packet", "Visited", "observed"]
+__all__ = ["NEEDED_TABLES", "Exchange", "Observed", "Visited", "observed"]
 
 #: The tables of a row each packet that an analysis must have for this.
 NEEDED_TABLES: Final = ("packets", "segments")
 #: Content types that a page can begin with.
 _DOCUMENT: Final = ("text/html", "application/xhtml")
-SYN: Final = 2
-FIN: Final = 1
-RST: Final = 4
-PSH: Final = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Packet:
-    """A TCP packet of the session; times are nanoseconds from the session's first packet."""
-
-    frame: int
-    time: int
-    flow: int
-    to_client: bool
-    seq: int
-    ack: int
-    payload: int
-    #: Its IP packet: headers of IP and TCP, and payload.
-    ip_bytes: int
-    flags: int
-    window: int
-    is_resent: bool
-    timestamp: int | None
-    #: Its place among the packets of the session.
-    place: int
-
-    @property
-    def end(self) -> int:
-        """The sequence number behind it."""
-        return self.seq + self.payload
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,11 +123,20 @@ class Observed:
             grouped[packet.flow].append(packet)
         return grouped
 
+    @cached_property
+    def lookups(self) -> dict[int, FlowPackets]:
+        """The packets of each flow, for look-ups."""
+        return {number: FlowPackets(packets) for number, packets in self.by_flow.items()}
+
+    @cached_property
+    def by_frame(self) -> dict[int, Packet]:
+        """The packet of each frame."""
+        return {packet.frame: packet for packet in self.packets}
+
     def segment_bytes(self, flow: int) -> int:
         """Payload of a full segment of the server on this flow."""
-        largest = max((packet.payload for packet in self.by_flow[flow] if packet.to_client), default=0)
         declared = self.flows[flow]["segment_bytes"]
-        return int(declared or largest or 1)
+        return int(declared or self.lookups[flow].largest_of_server or 1)
 
 
 def _least(flows: dict[int, dict[str, Any]], name: str) -> int:

@@ -7,20 +7,21 @@ longer waited for a connection.
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Final
 
 from reference_sim.page import Constant
 from reference_sim.plan import Bytes, Complete
-from tcptrace_http.inference.client_clock import own_sending, reactions
+from tcptrace_http.inference.client_clock import reactions, sent_at
 from tcptrace_http.inference.figure import Figure, assumed, seen
-from tcptrace_http.inference.observed import SYN
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from reference_sim.page import Page
-    from reference_sim.plan import After, Plan
-    from tcptrace_http.inference.observed import Exchange, Observed, Packet, Visited
+    from reference_sim.plan import Plan
+    from tcptrace_http.inference.observed import Exchange, Observed
 
 __all__ = ["parse_time"]
 
@@ -47,14 +48,23 @@ def parse_time(
     ``lost``: the places of packets that were seen before they were lost.
     """
     seen_at = reactions(observed, rate, propagation)
+    sent = sent_at(observed, rate)
     found = []
     for visit, page, plan in zip(observed.visits, pages, plans, strict=True):
+        of_place = {(exchange.flow, exchange.index): exchange for exchange in visit.exchanges}
+        delivered: dict[int, _Delivery] = {}
         for exchange, fetch in zip(visit.exchanges, plan.fetches, strict=True):
-            known = _known(observed, visit, page, fetch.after, seen_at, lost)
+            if not isinstance(fetch.after, Complete | Bytes):
+                continue
+            finder = fetch.after.fetch
+            if finder not in delivered:
+                delivered[finder] = _Delivery(observed, visit.exchanges[finder], lost)
+            known = seen_at.get(delivered[finder].frame_of(_wanted(page, fetch.after)))
             if known is None:
                 continue
-            begun = _begin(observed, exchange, rate)
-            if not _waited(visit, exchange, known, begun, seen_at):
+            begun = _begin(observed, exchange, sent)
+            before = of_place.get((exchange.flow, exchange.index - 1))
+            if not _waited(before, exchange, known, begun, seen_at):
                 found.append((begun - known, exchange, fetch.after))
     if not found:
         return assumed(_NAME, 0, unit=_UNIT, reason="nothing was asked for at once when it was known")
@@ -71,60 +81,61 @@ def parse_time(
     )
 
 
-def _waited(visit: Visited, exchange: Exchange, known: int, begun: int, seen_at: dict[int, int]) -> bool:
+def _waited(before: Exchange | None, exchange: Exchange, known: int, begun: int, seen_at: dict[int, int]) -> bool:
     """Whether the request waited for the response before it on its connection: that shows nothing of parsing."""
-    before = next((e for e in visit.exchanges if (e.flow, e.index) == (exchange.flow, exchange.index - 1)), None)
     if before is None or exchange.is_pipelined:
         return False
     free = seen_at.get(before.response_last_frame)
     return free is not None and free > known and begun - free < _AT_ONCE
 
 
-def _begin(observed: Observed, exchange: Exchange, rate: int | None) -> int:
+def _begin(observed: Observed, exchange: Exchange, sent: dict[int, int]) -> int:
     """When the client began with the exchange: the link took its time for the SYN or request that is seen."""
-    sent = [packet for packet in observed.by_flow[exchange.flow] if not packet.to_client]
-    opening = [packet for packet in observed.by_flow[exchange.flow] if packet.flags & SYN]
+    packets = observed.lookups[exchange.flow]
+    opening = packets.openings
     # An opening that had to be repeated took long, but was for what was asked for first.
     is_repeated = exchange.index == 0 and len(opening) > len({packet.to_client for packet in opening})
     start = opening[0].time if is_repeated else exchange.start
-    first = next(packet for packet in sent if packet.time >= start)
-    return start - own_sending(observed, first, rate)
+    first = packets.of_client_since(start)
+    return start if first is None else start - (first.time - sent[first.frame])
 
 
-def _known(
-    observed: Observed,
-    visit: Visited,
-    page: Page,
-    after: After,
-    seen_at: dict[int, int],
-    lost: Collection[int],
-) -> int | None:
-    """When what the fetch waits for can have made the client act."""
-    if not isinstance(after, Complete | Bytes):
+def _wanted(page: Page, after: Complete | Bytes) -> int | None:
+    """How much of the body of what it waits for a fetch needs; None: all."""
+    if isinstance(after, Complete):
         return None
-    finder = visit.exchanges[after.fetch]
-    wanted = finder.head_bytes + finder.body_bytes
-    if isinstance(after, Bytes):
-        size = page.objects[after.fetch].size
-        wanted = finder.head_bytes + min(after.bytes, size.value if isinstance(size, Constant) else after.bytes)
-    frame = _delivered_by(observed.by_flow[finder.flow], finder, wanted, lost)
-    return seen_at.get(finder.response_last_frame if frame is None else frame)
+    size = page.objects[after.fetch].size
+    return min(after.bytes, size.value) if isinstance(size, Constant) else after.bytes
 
 
-def _delivered_by(packets: Sequence[Packet], finder: Exchange, wanted: int, lost: Collection[int]) -> int | None:
-    """The frame with which so many bytes of a response had come, without a hole."""
-    came = [p for p in packets if p.to_client and p.payload and p.place not in lost]
-    first = next((p.seq for p in came if p.frame == finder.response_frame), None)
-    if first is None:
-        first = min((p.seq for p in came if p.frame >= finder.response_frame), default=0)
-    upto = first
-    ahead: list[tuple[int, int]] = []
-    for packet in came:
-        ahead.append((packet.seq, packet.end))
-        for start, end in sorted(ahead):
-            if start <= upto:
-                upto = max(upto, end)
-        ahead = [each for each in ahead if each[1] > upto]
-        if upto - first >= wanted:
-            return packet.frame
-    return None
+class _Delivery:
+    """How a response came, without holes.
+
+    ``lost``: the places of packets that were seen before they were lost.
+    """
+
+    def __init__(self, observed: Observed, response: Exchange, lost: Collection[int]) -> None:
+        self._response = response
+        #: So much was there with these frames.
+        self._bytes: list[int] = []
+        self._frames: list[int] = []
+        begin = observed.by_frame.get(response.response_frame)
+        if begin is None:
+            return
+        upto = begin.seq
+        end = upto + response.head_bytes + response.body_bytes
+        ahead: list[tuple[int, int]] = []
+        for packet in observed.lookups[response.flow].data(to_client=True).carrying(upto, end):
+            if packet.place in lost:
+                continue
+            heappush(ahead, (packet.seq, packet.end))
+            while ahead and ahead[0][0] <= upto:
+                upto = max(upto, heappop(ahead)[1])
+            self._bytes.append(upto - begin.seq)
+            self._frames.append(packet.frame)
+
+    def frame_of(self, body: int | None) -> int:
+        """The frame with which so many bytes of the body had come; ``None``: all of it."""
+        wanted = self._response.head_bytes + (self._response.body_bytes if body is None else body)
+        number = bisect_left(self._bytes, wanted)
+        return self._frames[number] if number < len(self._frames) else self._response.response_last_frame

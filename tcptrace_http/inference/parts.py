@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
 from reference_sim.scenario import Browser, KeepAlive, Scenario, Server, Writes
@@ -129,11 +130,10 @@ class Parts:
 
     def _kept(self) -> list[bool]:
         """Of each visit, whether a later one went on with a connection that it or one before it had."""
-        used = [{exchange.flow for exchange in visit.exchanges} for visit in self.seen.visits]
-        return [
-            any(not flows.isdisjoint(later) for flows in used[: number + 1] for later in used[number + 1 :])
-            for number in range(len(used))
-        ]
+        visits = self.seen.visits
+        last = {exchange.flow: number for number, visit in enumerate(visits) for exchange in visit.exchanges}
+        furthest = (max(last[exchange.flow] for exchange in visit.exchanges) for visit in visits)
+        return [later > number for number, later in enumerate(accumulate(furthest, max))]
 
     def scenario(self, choice: Choice, *, writes: Writes | None = None, **knobs: object) -> Scenario:
         """The session by this choice; ``knobs`` are of the server's stack."""

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from reference_sim.scenario import Scenario
-    from tcptrace_http.inference.observed import Exchange, Observed, Packet
+    from tcptrace_http.inference.observed import Exchange, Observed
+    from tcptrace_http.inference.packets import Packet
     from tcptrace_http.inference.timeline import Timeline
 
 __all__ = ["processing_times", "with_times_of_runs"]
@@ -41,11 +42,10 @@ _BEHIND: Final = 1.02
 
 def processing_times(observed: Observed, rate: int | None, propagation: int) -> tuple[Figure, ...]:
     """Nanoseconds for each exchange, in their order."""
-    packets = {packet.frame: packet for packet in observed.packets}
     left = departures(observed, rate)
     found = []
     for exchange in observed.exchanges:
-        first, since = _first_of(observed, exchange, packets[exchange.response_frame])
+        first, since = _first_of(observed, exchange, observed.by_frame[exchange.response_frame])
         elapsed = first.time - left[exchange.request_last_frame]
         found.append(_bounds(observed, exchange, first, elapsed, sending_time(since, rate), rate, propagation))
     exact = [high for low, high in found if low == high]
@@ -65,8 +65,7 @@ def _first_of(observed: Observed, exchange: Exchange, begin: Packet) -> tuple[Pa
     Where the begin of the response was lost, what follows it came before.
     """
     end = begin.seq + exchange.head_bytes + exchange.body_bytes
-    of_it = (p for p in observed.by_flow[exchange.flow] if p.to_client and p.payload and begin.seq <= p.seq < end)
-    first = min(of_it, key=lambda packet: packet.place)
+    first = observed.lookups[exchange.flow].data(to_client=True).starting_in(begin.seq, end)[0]
     full = observed.segment_bytes(exchange.flow)
     packets = -(-(first.end - begin.seq) // full)
     return first, first.end - begin.seq + packets * (first.ip_bytes - first.payload)
@@ -133,7 +132,8 @@ def _queued_at_most(observed: Observed, answer: Packet, rate: int | None) -> int
     """How long the packet can have waited behind others for the link: since that was idle last."""
     begin = end = answer.time - sending_time(answer.ip_bytes, rate)
     behind = answer
-    for packet in reversed(observed.packets[: answer.place]):
+    for place in range(answer.place - 1, -1, -1):
+        packet = observed.packets[place]
         if not packet.to_client:
             continue
         taken = sending_time(behind.ip_bytes, rate)

@@ -9,7 +9,8 @@ passed at other times was lost by chance, and took its place in the queue.
 
 from __future__ import annotations
 
-from collections import deque
+from bisect import bisect_right
+from collections import defaultdict, deque
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -90,17 +91,19 @@ def offered_of_run(scenario: Scenario, lost: Sequence[Lost], flows: Sequence[int
         .select(pl.col("enqueued").to_physical(), "packet_bytes", "connection", "seq", "payload_bytes", "drop")
         .rows()
     )
-    left = [each for each in lost if each.to_client]
+    left: dict[int, list[Lost]] = defaultdict(list)
+    for each in lost:
+        if each.to_client:
+            left[each.flow].append(each)
     found = []
     for time, size, connection, seq, payload, drop in rows:
         gone = None
         if drop is not None and connection < len(flows):
             end = seq + max(payload, 1)
-            gone = next(
-                (each for each in left if each.flow == flows[connection] and seq <= each.offset < end), None
-            )
+            of_flow = left[flows[connection]]
+            gone = next((each for each in of_flow if seq <= each.offset < end), None)
             if gone is not None:
-                left.remove(gone)
+                of_flow.remove(gone)
         found.append(Offered(time, size, 0 if gone is None else gone.frame, gone))
     return found
 
@@ -155,12 +158,14 @@ def _bound(offered: Sequence[Offered], rate: int, *, unit: str) -> Bound:
 
 def _limit(passed: list[int], refused: list[int]) -> tuple[int, int]:
     """The bound that is at odds with the fewest packets, and how many passed all the same."""
-    tried = sorted({0, *passed})
-    odds = [
-        (sum(size > limit for size in passed) + sum(size <= limit for size in refused), -limit) for limit in tried
-    ]
-    limit = -min(odds, default=(0, 0))[1]
-    return limit, sum(size > limit for size in passed)
+    passed, refused = sorted(passed), sorted(refused)
+
+    def over(limit: int) -> int:
+        return len(passed) - bisect_right(passed, limit)
+
+    odds = ((over(limit) + bisect_right(refused, limit), -limit) for limit in {0, *passed})
+    limit = -min(odds)[1]
+    return limit, over(limit)
 
 
 def _stood(

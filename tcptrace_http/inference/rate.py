@@ -14,18 +14,20 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import accumulate, pairwise
+from operator import attrgetter
 from statistics import median
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tcptrace_http.inference.figure import Figure, assumed, seen
 from tcptrace_http.inference.handshakes import handshakes
-from tcptrace_http.inference.observed import SYN
+from tcptrace_http.inference.packets import SYN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tcptrace_http.inference.observed import Observed, Packet
+    from tcptrace_http.inference.observed import Observed
+    from tcptrace_http.inference.packets import Packet
 
 __all__ = ["bottleneck_rate"]
 
@@ -234,31 +236,50 @@ def _prompt_bytes(observed: Observed) -> dict[int, int]:
     return {number: wanted * observed.segment_bytes(number) for number in observed.flows}
 
 
-def _bands(pairs: list[_Dispersion], width: float = _BAND) -> list[list[_Dispersion]]:
+class _Band(NamedTuple):
+    """Quotients of one rate, by their places among all, the slowest first."""
+
+    start: int
+    stop: int
+    #: Of all of them together.
+    bits: int
+
+    @property
+    def pairs(self) -> int:
+        """How many they are."""
+        return self.stop - self.start
+
+
+def _bands(ordered: list[_Dispersion], width: float = _BAND) -> list[_Band]:
     """From each quotient on, those that are of one rate with it."""
-    ordered = sorted(pairs, key=lambda pair: pair.rate)
+    before = [0, *accumulate(pair.bits for pair in ordered)]
     bands = []
     stop = 0
     for start, pair in enumerate(ordered):
         while stop < len(ordered) and ordered[stop].rate <= pair.rate * width:
             stop += 1
-        bands.append(ordered[start:stop])
+        bands.append(_Band(start, stop, before[stop] - before[start]))
     return bands
+
+
+def _by_rate(pairs: list[_Dispersion]) -> list[_Dispersion]:
+    return sorted(pairs, key=attrgetter("rate"))
 
 
 def _fastest_common_band(pairs: list[_Dispersion]) -> list[_Dispersion]:
     """The quotients of the fastest rate that is common among them."""
-    bands = _bands(pairs)
-    weights = [sum(pair.bits for pair in band) for band in bands]
-    most = max(weights)
-    return next(
-        band for band, weight in zip(reversed(bands), reversed(weights), strict=True) if weight >= most * _ENOUGH
-    )
+    ordered = _by_rate(pairs)
+    bands = _bands(ordered)
+    most = max(band.bits for band in bands)
+    band = next(band for band in reversed(bands) if band.bits >= most * _ENOUGH)
+    return ordered[band.start : band.stop]
 
 
 def _heaviest_band(pairs: list[_Dispersion]) -> list[_Dispersion]:
     """The quotients of about the rate that most bytes have."""
-    return max(_bands(pairs, _NOISY_BAND), key=lambda band: sum(pair.bits for pair in band))
+    ordered = _by_rate(pairs)
+    band = max(_bands(ordered, _NOISY_BAND), key=attrgetter("bits"))
+    return ordered[band.start : band.stop]
 
 
 def _most_common_band(pairs: list[_Dispersion]) -> list[_Dispersion]:
@@ -266,9 +287,12 @@ def _most_common_band(pairs: list[_Dispersion]) -> list[_Dispersion]:
 
     Windows make the same pace again and again, too, and it is a slower one.
     """
-    bands = _bands(pairs)
-    most = max(map(len, bands))
-    common = [band for band in bands if len(band) >= most * _ABOUT_AS_COMMON]
+    ordered = _by_rate(pairs)
+    bands = _bands(ordered)
+    most = max(band.pairs for band in bands)
+    common = [band for band in bands if band.pairs >= most * _ABOUT_AS_COMMON]
     # Of bands that overlap, the one with most.
-    fastest = max(band[0].rate for band in common)
-    return max((band for band in common if band[-1].rate >= fastest), key=len)
+    fastest = max(band.start for band in common)
+    overlapping = (band for band in common if ordered[band.stop - 1].rate >= ordered[fastest].rate)
+    band = max(overlapping, key=attrgetter("pairs"))
+    return ordered[band.start : band.stop]

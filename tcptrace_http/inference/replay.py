@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from reference_sim.scenario import Scenario
-    from tcptrace_http.inference.observed import Observed, Packet
+    from tcptrace_http.inference.observed import Observed
+    from tcptrace_http.inference.packets import Packet
     from tcptrace_http.inference.timeline import Timeline
 
 __all__ = ["with_late_losses"]

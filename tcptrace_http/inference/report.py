@@ -31,7 +31,7 @@ _FRAMES_SHOWN: Final = 3
 def as_text(inference: Inference, *, width: int = _WIDTH) -> str:
     """What was seen, each figure with its range, frames and method, and what is assumed."""
     objects = [figure for figure in inference.figures if figure.name.startswith(_OBJECTS)]
-    shown = [figure for figure in inference.figures if figure not in objects]
+    shown = [figure for figure in inference.figures if not figure.name.startswith(_OBJECTS)]
     seen = [figure for figure in shown if not figure.is_assumed]
     taken = [figure for figure in shown if figure.is_assumed]
     lines = ["Seen in the capture", *_entries(seen, width), *_of_objects(objects, width)]

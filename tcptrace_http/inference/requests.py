@@ -55,15 +55,8 @@ def splits(observed: Observed) -> dict[tuple[int, int], Split]:
 
 
 def _split(observed: Observed, exchange: Exchange) -> Split | None:
-    packets = observed.by_flow[exchange.flow]
-    parts = [
-        packet
-        for packet in packets
-        if not packet.to_client
-        and packet.payload
-        and exchange.request_frame <= packet.frame <= exchange.request_last_frame
-        and not packet.is_resent
-    ]
+    packets = observed.lookups[exchange.flow].between(exchange.request_frame, exchange.request_last_frame)
+    parts = [packet for packet in packets if not packet.to_client and packet.payload and not packet.is_resent]
     mss = observed.flows[exchange.flow]["mss_server"]
     if len(parts) != 2 or (mss is not None and parts[0].payload >= _full(observed, exchange.flow, mss)):  # noqa: PLR2004 -- two writes
         return None

@@ -9,11 +9,12 @@ from reference_sim.stack import Rfc3390, Rfc6928, Segments
 from reference_sim.stacks import PRESETS
 from tcptrace_http.inference.ack_delay import Held, may_hold
 from tcptrace_http.inference.figure import Figure, assumed, seen
-from tcptrace_http.inference.observed import SYN
+from tcptrace_http.inference.packets import SYN
 
 if TYPE_CHECKING:
     from reference_sim.stack import Stack
-    from tcptrace_http.inference.observed import Observed, Packet
+    from tcptrace_http.inference.observed import Observed
+    from tcptrace_http.inference.packets import Packet
 
 __all__ = ["Options", "first_window", "nearest", "options", "stack_figure", "with_options"]
 

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from reference_sim.scenario import Scenario
-    from tcptrace_http.inference.observed import Observed, Packet
+    from tcptrace_http.inference.observed import Observed
+    from tcptrace_http.inference.packets import Packet
     from tcptrace_http.inference.timeline import Timeline
 
 __all__ = ["NEAR", "Parting", "partings", "stepwise"]

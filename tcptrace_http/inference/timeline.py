@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, Final
 
 from reference_sim.simulation import simulate
-from tcptrace_http.inference.observed import SYN
+from tcptrace_http.inference.packets import SYN
 
 if TYPE_CHECKING:
     from reference_sim.scenario import Scenario

@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Final
 from reference_sim.quantities import nanoseconds, time_text
 from reference_sim.scenario import Writes
 from tcptrace_http.inference.figure import Figure, assumed, seen
-from tcptrace_http.inference.observed import PSH
+from tcptrace_http.inference.packets import PSH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tcptrace_http.inference.observed import Exchange, Observed, Packet
+    from tcptrace_http.inference.observed import Exchange, Observed
+    from tcptrace_http.inference.packets import Packet
     from tcptrace_http.inference.synthesis import Match
 
 __all__ = ["ways_of_writing", "words_of", "writes_figure"]
@@ -79,13 +80,12 @@ def words_of(writes: Writes) -> str:
 def _responses(observed: Observed) -> Iterator[tuple[Exchange, int, int, list[Packet]]]:
     """Each exchange, where its response begins, what a full segment has, and the packets with the response."""
     for exchange in observed.exchanges:
-        packets = observed.by_flow[exchange.flow]
-        first = next((p.seq for p in packets if p.frame == exchange.response_frame), None)
-        if first is None:
+        begin = observed.by_frame.get(exchange.response_frame)
+        if begin is None:
             continue
-        last = first + exchange.head_bytes + exchange.body_bytes
-        data = [p for p in packets if p.to_client and p.payload and first <= p.seq < last]
-        yield exchange, first, observed.segment_bytes(exchange.flow), data
+        last = begin.seq + exchange.head_bytes + exchange.body_bytes
+        data = observed.lookups[exchange.flow].data(to_client=True).starting_in(begin.seq, last)
+        yield exchange, begin.seq, observed.segment_bytes(exchange.flow), data
 
 
 def _short_ends(observed: Observed) -> Iterator[tuple[int, int]]:
@@ -108,12 +108,13 @@ def _gap(observed: Observed, way: Writes) -> int | None:
 def _paused(observed: Observed) -> Iterator[tuple[int, int, int]]:
     """Where a write ended, the length of the head, and how much later the next one came, if no ACK explains it."""
     for exchange, first, full, data in _responses(observed):
-        packets = observed.by_flow[exchange.flow]
+        packets = observed.lookups[exchange.flow]
         for before, after in pairwise(data):
             if before.payload >= full or before.is_resent or after.is_resent or after.seq != before.end:
                 continue
-            acks = (p.time for p in packets if not p.to_client and p.ack >= before.end and p.place < after.place)
-            released = min(acks, default=before.time) + observed.server_path
+            ack = packets.first_ack_from(before.end)
+            heard = before.time if ack is None or ack.place > after.place else ack.time
+            released = heard + observed.server_path
             if after.time - max(released, before.time) > _NOISE:
                 yield before.end - first, exchange.head_bytes, after.time - before.time
 
