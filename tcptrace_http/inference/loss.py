@@ -103,7 +103,9 @@ def _carrying(again: Packet, data: SentData) -> list[Packet]:
 def segments_of(observed: Observed, lost: Iterable[Lost], *, to_client: bool) -> tuple[LostSegment, ...]:
     """The losses of one direction as the simulator has them."""
     numbers = {flow: number for number, flow in enumerate(sorted(observed.by_flow))}
-    counts = Counter((numbers[each.flow], each.offset) for each in lost if each.to_client is to_client)
+    # What was sent before the connection as it was captured began is in no stream of the simulator.
+    of_stream = (each for each in lost if each.to_client is to_client and each.offset >= 0)
+    counts = Counter((numbers[each.flow], each.offset) for each in of_stream)
     return tuple(
         LostSegment(connection=connection, offset=offset, times=times)
         for (connection, offset), times in sorted(counts.items())
@@ -115,7 +117,7 @@ def chance_of_loss(observed: Observed, lost: Iterable[Lost]) -> float:
     gone = sum(each.to_client and each.offset > 0 for each in lost)
     came = sum(packet.to_client and packet.payload > 0 for packet in observed.packets)
     total = came + (gone if observed.is_near_client else 0)
-    return gone / max(total, 1)
+    return gone / max(total, gone, 1)
 
 
 def loss_rate(observed: Observed, lost: tuple[Lost, ...], *, of_runs: tuple[Lost, ...]) -> Figure:
@@ -129,6 +131,8 @@ def loss_rate(observed: Observed, lost: tuple[Lost, ...], *, of_runs: tuple[Lost
         return assumed(_NAME, 0.0, reason="the server sent no data")
     count, other = len(gone), sum(each.to_client and each.offset > 0 for each in of_runs)
     total, of_other = (len(came) + (lost_too if observed.is_near_client else 0) for lost_too in (count, other))
+    # Where a middlebox or the capture changed what was sent, more can be found lost than was seen.
+    total, of_other = max(total, count), max(of_other, other)
     low, high = _interval(count, total)
     least, most = _interval(other, of_other)
     low, high = min(low, least), max(high, most)

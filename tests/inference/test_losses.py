@@ -10,6 +10,10 @@ from reference_sim.scenario import KeepAlive, Record
 from reference_sim.simulation import simulate
 from reference_sim.topology import ByteQueue, DataSegments, LostSegment, PacketLoss, PacketQueue, SegmentsLost
 from reference_sim.workloads import retrieval, tap_at
+from tcptrace_http.analysis import analyze
+from tcptrace_http.inference import NEEDED_TABLES
+from tcptrace_http.inference.loss import Lost, chance_of_loss, loss_rate, segments_of
+from tcptrace_http.inference.observed import observed
 from tests.inference.scenarios import random_case
 from tests.inference.validation import inference_of, page_time
 
@@ -126,3 +130,22 @@ def test_a_wait_that_no_run_explains_is_no_loss():
     figure = inference_of(simulate(random_case(90089).scenario), "client").figure("path.loss")
     assert figure.value == 0.0
     assert "does not retell the capture" in figure.how
+
+
+@pytest.fixture
+def small(tmp_path):
+    """A page as it was seen at the server."""
+    path = tmp_path / "small.pcap"
+    simulate(scenario(sizes=(3000,))).write_pcap(path, at="server")
+    return observed(analyze(path, tables=NEEDED_TABLES))
+
+
+def test_more_losses_than_packets_are_all_of_them(small):
+    lost = tuple(Lost(0, True, 1 + number, 5) for number in range(2 * len(small.packets)))
+    figure = loss_rate(small, lost, of_runs=lost)
+    assert figure.value == figure.high == chance_of_loss(small, lost) == 1
+
+
+def test_what_was_sent_before_the_captured_connection_is_in_no_stream(small):
+    lost = (Lost(0, True, -20_299, 5), Lost(0, True, 1, 6), Lost(0, False, 1, 7))
+    assert segments_of(small, lost, to_client=True) == (LostSegment(connection=0, offset=1, times=1),)
