@@ -14,6 +14,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final
 
 from reference_sim.plan import Start
@@ -94,7 +95,9 @@ class TrueWaits:
             if packet[1] is not None:
                 self._packets[connection, side].append(tuple(packet))
         self._busy = _busy(scenario, truth.packets, truth.hops)
-        self._held: dict[int, list[_Interval]] = {}
+        self._arrivals: dict[tuple[int, str], list[_Interval]] = {}
+        self._ways: dict[tuple[int, str], int] = {}
+        self._held: dict[int, _Overlaps] = {}
 
     def of_retrieval(self, client: int, visit: int, start: int, end: int) -> Counter[str]:
         """Nanoseconds by cause; they sum to ``end - start``."""
@@ -110,7 +113,8 @@ class TrueWaits:
         place = max(bisect_left(rows, (begin + 1, "")) - 1, 0)
         at = begin
         limit = "application"
-        for time, following in rows[place:]:
+        for number in range(place, len(rows)):
+            time, following = rows[number]
             if time >= end:
                 break
             if time > at:
@@ -122,30 +126,34 @@ class TrueWaits:
 
     def last_sent(self, connection: int, side: str, until: int, after: int) -> int:
         """When what had come last by then was sent."""
-        came = [
-            (received, sent)
-            for sent, received, payload, _ in self._packets[connection, side]
-            if payload and received <= until
-        ]
-        return min(max(max(came)[1], after), until) if came else until
+        key = connection, side
+        if key not in self._arrivals:
+            came = ((received, sent) for sent, received, payload, _ in self._packets[key] if payload)
+            self._arrivals[key] = sorted(came)
+        number = bisect_left(self._arrivals[key], (until + 1, 0))
+        return min(max(self._arrivals[key][number - 1][1], after), until) if number else until
 
     def way(self, connection: int, side: str) -> int:
         """The least time of a packet on its way."""
-        return min((received - sent for sent, received, _, _ in self._packets[connection, side]), default=0)
+        key = connection, side
+        if key not in self._ways:
+            self._ways[key] = min((received - sent for sent, received, *_ in self._packets[key]), default=0)
+        return self._ways[key]
 
     def busy(self, begin: int, end: int) -> Iterator[_Interval]:
         """When the slowest link was sending towards the client."""
-        for low, high in self._busy[max(bisect_left(self._busy, (begin, begin)) - 1, 0) :]:
+        for number in range(max(bisect_left(self._busy, (begin, begin)) - 1, 0), len(self._busy)):
+            low, high = self._busy[number]
             if low >= end:
                 return
             if high > begin:
                 yield max(low, begin), min(high, end)
 
-    def held(self, connection: int) -> list[_Interval]:
-        """When the server waited for ACKs that the client delayed."""
+    def held(self, connection: int, begin: int, end: int) -> list[_Interval]:
+        """When the server waited for ACKs that the client delayed, as far as that was in this time."""
         if connection not in self._held:
-            self._held[connection] = list(self._delays(connection))
-        return self._held[connection]
+            self._held[connection] = _Overlaps(self._delays(connection))
+        return self._held[connection].within(begin, end)
 
     def _delays(self, connection: int) -> Iterator[_Interval]:
         data = sorted(received for _, received, payload, _ in self._packets[connection, "server"] if payload)
@@ -155,6 +163,26 @@ class TrueWaits:
             if reason == "delayed_ack" and first < len(data) and data[first] < sent:
                 yield data[first] + received - sent, received
             before = sent + 1
+
+
+class _Overlaps:
+    """Intervals, to be asked for those of a time."""
+
+    def __init__(self, intervals: Iterable[_Interval]) -> None:
+        self._intervals = sorted(intervals)
+        #: Up to each one, the latest end.
+        self._ends = list(accumulate((high for _, high in self._intervals), max))
+
+    def within(self, begin: int, end: int) -> list[_Interval]:
+        """The intervals that have any part of this time, cut to it; the last ones first."""
+        found = []
+        for number in range(bisect_left(self._intervals, (end, end)) - 1, -1, -1):
+            if self._ends[number] <= begin:
+                break
+            low, high = self._intervals[number]
+            if high > begin:
+                found.append((max(low, begin), min(high, end)))
+        return found
 
 
 _REQUEST: Final = (
@@ -220,6 +248,10 @@ class _Walk:
         self._waits = waits
         self._requests = requests
         self._on = {(request.connection, request.index): request for request in requests.values()}
+        #: By the end of the response; of those that end together, the first one last.
+        self._ended = sorted(
+            (request.end, -place, request.fetch) for place, request in enumerate(requests.values())
+        )
         self._fetches = fetches
         self._parse = parse
         self._start = start
@@ -290,17 +322,17 @@ class _Walk:
 
     def _sending(self, connection: int, side: str, begin: int, end: int, idle: str) -> Iterator[tuple[str, int]]:
         """What held a sender, as causes with their beginnings; ``idle``: it had nothing to send."""
-        held = self._waits.held(connection) if side == "server" else []
         for limit, low, high in self._waits.sender(connection, side, begin, end):
             cause = idle if limit == "application" else _CAUSE_OF[limit]
             if side == "server" and (limit in _WINDOWS or limit == "nagle"):
-                yield from self._window(cause, low, high, held if limit in _BY_ACKS else [])
+                held = self._waits.held(connection, low, high) if limit in _BY_ACKS else []
+                yield from self._window(cause, low, high, held)
             else:
                 yield cause, low
 
     def _window(self, cause: str, begin: int, end: int, held: list[_Interval]) -> Iterator[tuple[str, int]]:
         """A held sender waits for delayed ACKs first, then for the path to send what is on it."""
-        delays = [(_DELAYED, max(low, begin), min(high, end)) for low, high in held if low < end and high > begin]
+        delays = [(_DELAYED, *interval) for interval in held]
         busy = [] if cause == "stall.nagle_hold" else [(_BOTTLENECK, *it) for it in self._waits.busy(begin, end)]
         at = begin
         for low, high, name in _disjoint(delays, busy):
@@ -317,16 +349,22 @@ class _Walk:
             self._cover("setup.handshake", self._waits.opened[request.connection])
             if self._at <= request.wanted:
                 return None
-        freed = [
-            each
-            for each in self._requests.values()
-            if request.wanted < each.end <= self._at and each is not request
-        ]
         before = self._on.get((request.connection, request.index - 1))
-        chosen = before if before in freed else max(freed, key=lambda each: each.end, default=None)
+        is_before = before is not None and request.wanted < before.end <= self._at
+        chosen = before if is_before else self._freed(request)
         if chosen is not None:
             self._cover("client.think", chosen.end)
         return chosen
+
+    def _freed(self, request: _Request) -> _Request | None:
+        """The other request whose response ended last, while this one waited."""
+        for number in range(bisect_left(self._ended, (self._at + 1,)) - 1, -1, -1):
+            end, _, fetch = self._ended[number]
+            if end <= request.wanted:
+                break
+            if fetch != request.fetch:
+                return self._requests[fetch]
+        return None
 
     def _finder(self, request: _Request) -> _Request | None:
         """The request whose response named this one's object."""

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 import tcptrace_http
+from reference_sim.page import Page, objects_of
 from reference_sim.scenario import NodeTap
 from reference_sim.simulation import simulate
 from reference_sim.strategies import STRATEGIES
@@ -14,6 +15,7 @@ from tcptrace_http.schema import CAUSES
 from tcptrace_http.what_if.outcome import elapsed_of, outcome_of
 from tcptrace_http.what_if.strategies import as_it_is, under
 from tcptrace_http.what_if.true_waits import TRANSFER
+from tests.steps import TWICE, steps
 from tests.whatif.retrievals import RETRIEVALS
 
 
@@ -70,3 +72,19 @@ def test_retrieval_that_does_not_come_to_its_end_is_told():
     cut = replace(scenario, duration=1_000_000_000)
     with pytest.raises(ScenarioError, match="does not come to its end"):
         elapsed_of(as_it_is(cut))
+
+
+@pytest.mark.parametrize("strategy", ["http10-serial", "http10-parallel-4", "http11", "http11-pipelined"])
+def test_twice_the_objects_are_twice_the_work(strategy):
+    few, many = (
+        as_it_is(
+            retrieval(
+                strategy=strategy,
+                page=Page(name="page", objects=objects_of(*[3000] * count)),
+                network="wan",
+                client_stack="linux-6",
+            )
+        )
+        for count in (40, 80)
+    )
+    assert steps(lambda: outcome_of(many), of="what_if") < TWICE * steps(lambda: outcome_of(few), of="what_if")
