@@ -227,6 +227,22 @@ def texts_on_many_flows(count: int) -> Iterator[bytes]:
             seq += len(payload)
 
 
+def announced_lengths(count: int) -> Iterator[bytes]:
+    """Responses that announce exabytes, of which some bytes come; each on a connection that then ends."""
+    writer = Writer()
+    request = b"GET /announced HTTP/1.1\r\n\r\n"
+    for flow in range(count):
+        length = (10**15, 2**63 - 1, 2**64 - 1)[flow % 3]
+        kind = (b"text/html", b"image/png")[flow % 2]
+        response = b"HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n<p>" % (kind, length)
+        client, server = ISN + 1 + len(request), ISN + 1 + len(response)
+        yield writer.handshake(flow)
+        yield writer.tcp(flow, CLIENT, ISN + 1, ISN + 1, PSH | ACK, request)
+        yield writer.tcp(flow, SERVER, ISN + 1, client, FIN | PSH | ACK, response)
+        yield writer.tcp(flow, CLIENT, client, server + 1, FIN | ACK)
+        yield writer.tcp(flow, SERVER, server + 1, client + 1)
+
+
 def redirects(count: int) -> Iterator[bytes]:
     """Redirects from and to long URLs, none of which is followed."""
     writer = Writer()

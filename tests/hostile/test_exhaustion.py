@@ -93,6 +93,8 @@ CASES: Final = {
     # Texts that are remembered and measured, rows of them with long URLs, and the findings of these.
     "texts": Case(made.texts, 300, 10_000, BASE_MIB + 128, BASE_MIB + 192),
     "texts_on_many_flows": Case(made.texts_on_many_flows, 20, 1000, BASE_MIB + 64, HELD_MIB, LIMIT),
+    # Each is a finding: the response was cut off.
+    "announced_lengths": Case(made.announced_lengths, 1000, 20_000, slow_mib=GATHERED_MIB),
     "redirects": Case(made.redirects, 2000, 50_000, PAGES_MIB, LONG_ROWS_MIB),
     "links_of_long_urls": Case(made.links_of_long_urls, 300, 10_000, BASE_MIB + 64, LONG_ROWS_MIB),
     "followed_links": Case(made.followed_links, 1000, 30_000, BASE_MIB + 96, PAGES_MIB, LIMIT),
