@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tcptrace_http.analysis import Analysis
     from tcptrace_http.inference.figure import Figure
     from tcptrace_http.inference.observed import Observed
+    from tcptrace_http.inference.part import Part
 
 from tcptrace_http.inference.choosing import NEAR, Found, chosen, otherwise
 from tcptrace_http.inference.parts import Parts
@@ -50,6 +51,8 @@ class Inference:
     figures: tuple[Figure, ...]
     #: Part of the server's packets with data that were lost otherwise than from a full queue.
     chance_of_loss: float
+    #: How much of the retrieval or session it is of; None: all of it.
+    part: Part | None = None
 
     @property
     def by_chance(self) -> Scenario:
@@ -129,6 +132,7 @@ def _infer(what: Observed) -> Inference:
         scenario=parts.scenario(choice, writes=writes, **changed),
         figures=figures,
         chance_of_loss=chance_of_loss(what, parts.lost),
+        part=what.part,
     )
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tcptrace_http.errors import ScenarioError
 from tcptrace_http.inference.packets import FlowPackets, Packet
+from tcptrace_http.inference.part import Part, first_packets, up_to
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -89,6 +90,8 @@ class Observed:
     #: Rows of the profiles table of the server's data, by flow.
     profiles: dict[int, dict[str, Any]]
     server_software: str
+    #: How much of the session this is; None: all of it.
+    part: Part | None = None
 
     @cached_property
     def exchanges(self) -> tuple[Exchange, ...]:
@@ -176,13 +179,21 @@ def observed(analysis: Analysis, *, retrieval: int | None = None, session: bool 
     )
     first = flows["start"].to_physical().min()
     origin = int(first) if isinstance(first, int) else 0
-    return Observed(
-        packets=tuple(_packets(analysis, flows["flow"].to_list(), origin)),
-        visits=tuple(_visits(analysis, members, flows["flow"].to_list(), origin)),
+    answered = _answered(analysis, members, flows["flow"].to_list())
+    captured = _packets(analysis, flows["flow"].to_list(), origin)
+    modelled = first_packets(captured, min(answered["request_frame"].to_list()))
+    last_frame = int(modelled["frame"][-1])
+    is_whole = modelled.height == captured.height
+    what = Observed(
+        packets=tuple(Packet(*(*row, place)) for place, row in enumerate(modelled.iter_rows())),
+        visits=tuple(_visits(answered if is_whole else _begun(answered, last_frame), members, origin)),
         flows={row["flow"]: row for row in _physical(flows).to_dicts()},
         profiles=_profiles(analysis, flows),
         server_software=_software(analysis, flows["flow"].to_list()),
     )
+    if is_whole:
+        return what
+    return up_to(what, last_frame, of_packets=captured.height, of_transactions=answered.height)
 
 
 def _profiles(analysis: Analysis, flows: pl.DataFrame) -> dict[int, dict[str, Any]]:
@@ -249,11 +260,12 @@ def _physical(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(cs.temporal().to_physical(), cs.by_dtype(pl.Enum).cast(pl.String))
 
 
-def _packets(analysis: Analysis, flows: list[int], origin: int) -> list[Packet]:
+def _packets(analysis: Analysis, flows: list[int], origin: int) -> pl.DataFrame:
+    """The packets of these flows: the columns of :class:`Packet` but for its place."""
     import polars as pl
 
     headers = analysis.packets.select("frame", "header_bytes", "source", "timestamp_value")
-    rows = (
+    return (
         analysis.segments.filter(pl.col("flow").is_in(flows))
         .join(headers, on="frame", how="left")
         .sort("frame")
@@ -277,22 +289,45 @@ def _packets(analysis: Analysis, flows: list[int], origin: int) -> list[Packet]:
             "timestamp_value",
         )
     )
-    return [Packet(*(*row, place)) for place, row in enumerate(rows.rows())]
 
 
-def _visits(analysis: Analysis, members: pl.DataFrame, flows: list[int], origin: int) -> Iterator[Visited]:
+def _answered(analysis: Analysis, members: pl.DataFrame, flows: list[int]) -> pl.DataFrame:
+    """The transactions that were answered whole, in their order.
+
+    :raises ScenarioError: there is none.
+    """
+    import polars as pl
+
+    # A model of what was mostly not captured would be one of nothing, and could be of any size.
+    is_captured = pl.col("missing_bytes") <= (pl.col("response_header_bytes") + pl.col("response_body_bytes")) / 2
+    answered = members.join(
+        analysis.transactions, left_on=["flow", "transaction"], right_on=["flow", "index"], suffix="_of"
+    ).filter(pl.col("flow").is_in(flows), pl.col("response_first_time").is_not_null(), pl.col("complete"))
+    if answered.is_empty():
+        raise ScenarioError("no request of the retrieval was answered whole: nothing to infer from")
+    answered = answered.filter(is_captured)
+    if answered.is_empty():
+        raise ScenarioError("more than half of each response of the retrieval was not captured: nothing to infer from")
+    return answered.sort("visit", "start", "request_time", "flow", "transaction")
+
+
+def _begun(answered: pl.DataFrame, last_frame: int) -> pl.DataFrame:
+    """Those that began up to this frame, and the last of each of their visits."""
+    import polars as pl
+
+    of_visit = pl.int_range(pl.len()).over("visit")
+    is_last = of_visit == of_visit.max().over("visit")
+    is_asked = pl.col("request_frame") <= last_frame
+    return answered.filter(is_asked.any().over("visit") & (is_asked | is_last))
+
+
+def _visits(answered: pl.DataFrame, members: pl.DataFrame, origin: int) -> Iterator[Visited]:
     """The visits in which anything was answered."""
     import polars as pl
 
-    joined = members.join(
-        analysis.transactions, left_on=["flow", "transaction"], right_on=["flow", "index"], suffix="_of"
-    ).filter(pl.col("flow").is_in(flows), pl.col("response_first_time").is_not_null(), pl.col("complete"))
-    if joined.is_empty():
-        raise ScenarioError("no request of the retrieval was answered whole: nothing to infer from")
     spans = _physical(members.group_by("visit").agg(pl.col("start").min(), pl.col("end").max()))
     span_of = {visit: (start - origin, end - origin) for visit, start, end in spans.rows()}
-    ordered = _physical(joined.sort("visit", "start", "request_time", "flow", "transaction"))
-    for number, (_, page) in enumerate(ordered.group_by("visit", maintain_order=True)):
+    for number, (_, page) in enumerate(_physical(answered).group_by("visit", maintain_order=True)):
         rows = page.to_dicts()
         numbers = {(row["flow"], row["transaction"]): place for place, row in enumerate(rows)}
         start, end = span_of[rows[0]["visit"]]

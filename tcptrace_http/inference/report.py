@@ -34,9 +34,16 @@ def as_text(inference: Inference, *, width: int = _WIDTH) -> str:
     shown = [figure for figure in inference.figures if not figure.name.startswith(_OBJECTS)]
     seen = [figure for figure in shown if not figure.is_assumed]
     taken = [figure for figure in shown if figure.is_assumed]
-    lines = ["Seen in the capture", *_entries(seen, width), *_of_objects(objects, width)]
+    lines = [*_part(inference, width), "Seen in the capture", *_entries(seen, width), *_of_objects(objects, width)]
     lines += ["", "Assumed, for the capture does not show it", *_entries(taken, width)]
     return "\n".join(lines)
+
+
+def _part(inference: Inference, width: int) -> list[str]:
+    """How much of the retrieval is modelled, if it is not all of it."""
+    if inference.part is None:
+        return []
+    return [*textwrap.wrap(f"Of {inference.part.words}", width), ""]
 
 
 def _entries(figures: Sequence[Figure], width: int) -> Iterator[str]:
@@ -104,9 +111,14 @@ def value_text(value: Value | None, unit: str) -> str:
 
 
 def as_json(inference: Inference) -> str:
-    """The figures as one JSON object; values are in the unit that each names."""
+    """The figures as one JSON object; values are in the unit that each names.
+
+    ``part``: how much of the retrieval they are of; null: all of it.
+    """
     figures = [asdict(figure) for figure in inference.figures]
-    return json.dumps({"infer_version": VERSION, "figures": figures}, indent=2, ensure_ascii=False)
+    part = None if inference.part is None else asdict(inference.part)
+    document = {"infer_version": VERSION, "part": part, "figures": figures}
+    return json.dumps(document, indent=2, ensure_ascii=False)
 
 
 def as_toml(inference: Inference, capture: str) -> str:
@@ -126,6 +138,8 @@ def _comments(inference: Inference, capture: str) -> dict[str, str]:
     found: dict[str, list[str]] = {
         "": [f"Inferred from {capture}: the confidence of each figure, and its frames, are with it."]
     }
+    if inference.part is not None:
+        found[""].append(f"It is of {inference.part.words}.")
     # Figures count the objects of all pages, pages their own.
     pages = [visit.page for visit in scenario.browsers[0].visits]
     parts = [f"{page.name}.objects[{number}]" for page in pages for number in range(len(page.objects))]

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tcptrace_http.analysis import Analysis
     from tcptrace_http.inference.figure import Figure
     from tcptrace_http.inference.observed import Observed
+    from tcptrace_http.inference.part import Part
 
 __all__ = ["Captured", "captured"]
 
@@ -35,6 +36,8 @@ class Captured:
     findings: Mapping[str, int]
     #: The same by cause and detector, of those that lost time.
     stalls: Mapping[str, Mapping[str, int]]
+    #: How much of the retrieval or session all this is of; None: all of it.
+    part: Part | None
 
 
 def captured(analysis: Analysis, *, retrieval: int | None = None, session: bool = False) -> Captured:
@@ -54,6 +57,7 @@ def captured(analysis: Analysis, *, retrieval: int | None = None, session: bool 
         figures=inference.figures,
         findings=findings,
         stalls=stalls,
+        part=what.part,
     )
 
 

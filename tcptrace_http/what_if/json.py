@@ -10,6 +10,7 @@
 ``rtt_ns``, ``rate_bps``   the path that was asked for; null: as captured
 ``baseline_ns``            what changes are compared with: the model on that path; ``baseline_range`` and
                            ``baseline_causes`` (these sum to it)
+``part``                   how much of the retrievals the times are of; null: all of it
 ``left_open``              what hosts the capture does not tell apart, by figure; ranges take all of them
 ``headline``               the change that matters most, in words
 ``rows``                   one object a fix or strategy, what saves most first: ``kind``, ``name``, ``about``,
@@ -59,6 +60,7 @@ def rendered(prediction: WhatIf) -> str:
         "baseline_causes": [
             {"cause": cause, "time_ns": time} for cause, time in sorted(prediction.baseline_causes.items())
         ],
+        "part": None if prediction.part is None else asdict(prediction.part),
         "left_open": {name: list(values) for name, values in prediction.left_open.items()},
         "headline": headline(prediction),
         "rows": [_row(row) for row in prediction.rows],

@@ -98,6 +98,7 @@ def whatif(  # noqa: PLR0913 -- one parameter a choice
         baseline=_range(base.elapsed),
         baseline_causes=dict(base.outcome.causes),
         stalls=what.stalls,
+        part=what.part,
         left_open=left_open(what.figures),
         rows=tuple(sorted(rows, key=lambda row: -row.saved_ns)),
         skipped=tuple(row for row in made if isinstance(row, Skipped)),

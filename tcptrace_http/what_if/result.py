@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     import altair as alt
     import polars as pl
 
+    from tcptrace_http.inference.part import Part
+
 __all__ = ["Cause", "Range", "Row", "Skipped", "WhatIf"]
 
 #: A model that is further off its capture is warned of.
@@ -103,6 +105,8 @@ class WhatIf:
     stalls: Mapping[str, Mapping[str, int]]
     #: What hosts the capture does not tell apart, by figure: the inferred value first. Ranges take all of them.
     left_open: Mapping[str, tuple[str, ...]]
+    #: How much of the retrievals the times are of; None: all of it.
+    part: Part | None
     #: What saves most first.
     rows: tuple[Row, ...]
     skipped: tuple[Skipped, ...]

@@ -23,6 +23,9 @@ __all__ = ["Candidate", "as_it_is", "under"]
 #: first timeouts of all presets but one (RFC 6298: 1 s), so that a window that is restarted shows, and
 #: shorter than the shortest usual keep-alive timeout of a server (Apache httpd: 5 s). Papers leave it open.
 REVISIT_PAUSE_NS: Final = 3_000_000_000
+#: Connections that share one window: what a run takes grows with the square of their number.
+SHARING_MOST: Final = 256
+_ENSEMBLE: Final = "etcp-"
 #: It fetches a page of which the capture knows nothing.
 _PREFETCH: Final = "prefetch"
 
@@ -61,6 +64,7 @@ def under(scenario: Scenario, strategy: Strategy) -> Candidate:
     """
     if strategy.name == _PREFETCH:
         raise ScenarioError("it brings a page that comes next, of which the capture knows nothing")
+    _check_sharing(scenario, strategy)
     if not scenario.browsers or not scenario.servers:
         raise ScenarioError("there is no browser and server to fetch otherwise")
     made = [
@@ -81,6 +85,17 @@ def under(scenario: Scenario, strategy: Strategy) -> Candidate:
         epoch=scenario.epoch,
     )
     return Candidate(scenario=whole, clients=len(browsers), visits_of_page=per_page)
+
+
+def _check_sharing(scenario: Scenario, strategy: Strategy) -> None:
+    """Refuse connections that share one window if they are too many: each ACK of one asks all of them."""
+    is_ensemble = str(strategy.server_stack.get("sharing", "")).startswith(_ENSEMBLE)
+    visits = (visit for browser in scenario.browsers for visit in browser.visits)
+    objects = max((len(visit.page.objects) for visit in visits), default=0)
+    if is_ensemble and strategy.connections is None and objects > SHARING_MOST:
+        raise ScenarioError(
+            f"it would share one window among {objects:,} connections; at most {SHARING_MOST} are simulated"
+        )
 
 
 def _visited(scenario: Scenario, browser: Browser, visit: Visit, strategy: Strategy) -> Scenario:

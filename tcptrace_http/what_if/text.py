@@ -65,6 +65,8 @@ def retelling(prediction: WhatIf) -> str:
         text += " Warning: the model is far off this capture; what follows says more of the model than of it."
     if prediction.retrievals < prediction.captured_retrievals and prediction.retrievals == 1:
         text += f" It is one of {prediction.captured_retrievals:,} in the capture: --session takes its client's."
+    if prediction.part is not None:
+        text += f" All times are of {prediction.part.words}."
     path = _path(prediction)
     return f"{text} {path}" if path else text
 

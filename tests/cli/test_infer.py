@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from captures import MILLISECOND, MSS, Connection, clean_exchange, pcap
+from captures import ACK, MILLISECOND, MSS, PSH, REQUEST, Connection, clean_exchange, pcap
 
 from reference_sim.scenario_file import read
 from reference_sim.simulation import simulate
@@ -86,3 +86,61 @@ def test_upload_that_the_simulator_has_no_request_for_is_refused_in_plain_words(
     assert "uploads of 70," in result.err
     assert "cannot be modelled" in result.err
     assert "min_request_bytes" not in result.err
+
+
+def announcing(request: bytes, response: bytes) -> bytes:
+    """A capture of an exchange, and one of which the response announces more than comes of it."""
+    connection = Connection()
+    connection.open()
+    connection.exchange()
+    connection.from_client(request, PSH | ACK, after=MILLISECOND)
+    connection.from_server(response, PSH | ACK, after=MILLISECOND)
+    connection.from_client(after=20_000)
+    connection.close()
+    return pcap(connection.records)
+
+
+@pytest.mark.parametrize("length", [10**15, 2**63 - 1, 2**64])
+@pytest.mark.parametrize(
+    ("request_bytes", "response"),
+    [
+        (REQUEST, b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\nsome of it"),
+        (REQUEST, b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\nsome of it"),
+        (REQUEST, b"HTTP/1.1 304 Not Modified\r\nContent-Length: %d\r\n\r\n"),
+        (REQUEST.replace(b"GET", b"HEAD"), b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n"),
+    ],
+    ids=["cut off", "chunk", "not modified", "head"],
+)
+def test_length_that_is_announced_and_does_not_come_is_not_modelled(
+    cli, tmp_path, length, request_bytes, response
+):
+    capture, scenario = tmp_path / "announced.pcap", tmp_path / "announced.toml"
+    capture.write_bytes(announcing(request_bytes, response % length))
+    for retrieval in range(2):
+        result = cli("infer", capture, "--retrieval", str(retrieval), "-o", scenario)
+        assert "internal error" not in result.err
+        if result.code == 0:
+            pages = (visit.page for visit in read(scenario).browsers[0].visits)
+            assert sum(page.bytes for page in pages) < capture.stat().st_size
+        else:
+            assert "was answered whole" in result.err
+    assert cli("whatif", capture, "--fix", "no-nagle").code == 0
+
+
+@pytest.mark.parametrize("command", ["infer", "whatif"])
+def test_response_of_which_most_was_not_captured_is_refused_in_plain_words(cli, tmp_path, command):
+    connection = Connection()
+    connection.open()
+    length = 10**9
+    connection.from_client(REQUEST, PSH | ACK, after=MILLISECOND)
+    connection.from_server(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % length, after=MILLISECOND)
+    connection.from_client(after=20_000)
+    connection.server_seq += length - 1000
+    connection.from_server(bytes(1000), PSH | ACK, after=MILLISECOND)
+    connection.from_client(after=20_000)
+    connection.close()
+    path = tmp_path / "gap.pcap"
+    path.write_bytes(pcap(connection.records))
+    result = cli(command, path)
+    assert result.code == 2
+    assert "was not captured" in result.err

@@ -1,7 +1,8 @@
-"""Long retrievals: an inference takes time as they grow."""
+"""Long retrievals: an inference takes time as they grow, and models the first part of what is too long."""
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,14 +10,17 @@ import pytest
 from reference_sim.networks import path
 from reference_sim.page import Constant, Page, objects_of
 from reference_sim.scenario import Record
+from reference_sim.scenario_file import parse
 from reference_sim.simulation import simulate
 from reference_sim.topology import DataSegments
 from reference_sim.workloads import retrieval
 from tcptrace_http.analysis import Analysis, analyze
-from tcptrace_http.inference import NEEDED_TABLES, infer
+from tcptrace_http.inference import NEEDED_TABLES, infer, part
 from tcptrace_http.inference.loss import losses
 from tcptrace_http.inference.observed import observed
 from tcptrace_http.inference.rate import bottleneck_rate
+from tcptrace_http.inference.report import as_json, as_text, as_toml
+from tcptrace_http.what_if import strategies, whatif
 from tests.steps import TWICE, steps
 
 if TYPE_CHECKING:
@@ -74,3 +78,65 @@ def test_twice_the_segments_and_losses_are_twice_the_work(retrieved, at):
 def test_packets_of_one_rate_are_no_more_work_each(retrieved):
     few, many = (observed(retrieved([1460 * count])) for count in (400, 800))
     assert work(lambda: bottleneck_rate(many)) < TWICE * work(lambda: bottleneck_rate(few))
+
+
+@pytest.fixture
+def short(monkeypatch) -> int:
+    """So many segments are modelled."""
+    monkeypatch.setattr(part, "MOST_SEGMENTS", 200)
+    return 200
+
+
+@pytest.mark.parametrize("at", ["client", "server"])
+@pytest.mark.parametrize("strategy", ["http11", "http10-parallel-4", "http11-pipelined"])
+def test_what_a_long_page_begins_with_is_modelled_and_told_to_be(retrieved, short, strategy, at):
+    analysis = retrieved([6000] * 60, strategy=strategy, at=at)
+    inference = infer(analysis)
+    assert inference.part is not None
+    assert inference.part.packets <= short < inference.part.of_packets
+    assert 0 < inference.part.transactions < inference.part.of_transactions == 60
+    (visit,) = inference.scenario.browsers[0].visits
+    assert len(visit.page.objects) == inference.part.transactions
+    told = inference.figure("browser.strategy")
+    assert strategy in {told.value, *told.alternatives}
+    assert told.confidence > 0
+    assert inference.part.words in as_text(inference, width=1000)
+    assert json.loads(as_json(inference))["part"]["of_transactions"] == 60
+    assert simulate(parse(as_toml(inference, "page.pcap"))).totals.retrievals == 1
+    assert inference.part.words in as_toml(inference, "page.pcap")
+
+
+def test_response_that_is_too_long_is_modelled_up_to_there(retrieved, short):
+    inference = infer(retrieved([1460 * 600]))
+    assert inference.part is not None
+    assert (inference.part.transactions, inference.part.cut_transactions) == (1, 1)
+    (base,) = inference.scenario.browsers[0].visits[0].page.objects
+    assert isinstance(base.size, Constant)
+    assert 1460 * short / 3 < base.size.value < 1460 * short
+    # The run is the capture up to there.
+    assert inference.figure("browser.strategy").confidence > 0.3
+    assert inference.figure("path.rate").value == pytest.approx(RATE, rel=0.05)
+
+
+def test_page_that_is_not_too_long_is_modelled_whole(retrieved):
+    inference = infer(retrieved([6000] * 5))
+    assert inference.part is None
+    assert json.loads(as_json(inference))["part"] is None
+    assert as_text(inference).startswith("Seen in the capture")
+
+
+def test_prediction_says_of_what_part_it_is(retrieved, short):
+    prediction = whatif(retrieved([6000] * 60), fixes=["no-nagle"], draws=0)
+    assert prediction.part is not None
+    assert prediction.part.packets <= short
+    assert prediction.retells
+    assert prediction.part.words in prediction.text(width=1000)
+    assert json.loads(prediction.json())["part"]["of_transactions"] == 60
+
+
+def test_connections_that_share_a_window_are_not_simulated_if_they_are_too_many(retrieved, monkeypatch):
+    monkeypatch.setattr(strategies, "SHARING_MOST", 4)
+    names = ["http10-etcp-fair", "http10-parallel-all"]
+    few, many = (whatif(retrieved([900] * count), strategies=names, draws=0) for count in (4, 5))
+    assert {row.name for row in few.rows} == set(names)
+    assert [(one.name, "among 5 connections" in one.reason) for one in many.skipped] == [(names[0], True)]

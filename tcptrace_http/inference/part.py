@@ -1,0 +1,145 @@
+"""The part of a session that is modelled: its first segments, where it has more than runs can take.
+
+An inference simulates all that it models up to some hundred times. How path and hosts behave shows in the first
+thousands of segments, and a page has no more. Of a long download or session the rest is left out, and told to be.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from tcptrace_http.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+
+    from tcptrace_http.inference.observed import Exchange, Observed, Visited
+    from tcptrace_http.inference.packets import Packet
+
+__all__ = ["MOST_SEGMENTS", "Part", "first_packets", "up_to"]
+
+#: Segments that are modelled at most: a page has some thousand, and the window of a long path is full sooner.
+MOST_SEGMENTS: Final = 10_000
+#: What hosts or captures merged into one packet is as many segments of Ethernet's size.
+_FULL: Final = 1460
+#: Packets at the beginning of a connection that are always modelled: its handshake is among them.
+_OPENING: Final = 8
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Part:
+    """How much of a session is modelled."""
+
+    packets: int
+    of_packets: int
+    transactions: int
+    of_transactions: int
+    #: Those of the transactions whose response is modelled up to there only.
+    cut_transactions: int
+
+    @property
+    def words(self) -> str:
+        """The same in words."""
+        cut = f", {self.cut_transactions} of them in part" if self.cut_transactions else ""
+        return (
+            f"the first {self.packets:,} of {self.of_packets:,} packets,"
+            f" with {self.transactions:,} of {self.of_transactions:,} transactions{cut}"
+        )
+
+
+def first_packets(rows: pl.DataFrame, begin: int) -> pl.DataFrame:
+    """The packets of a session that are modelled; ``begin``: the frame in which its first request is."""
+    import polars as pl
+
+    segments = pl.col("payload_bytes").cast(pl.Int64) // (_FULL + 1) + 1
+    if (rows.select(segments.sum()).item() or 0) <= MOST_SEGMENTS:
+        return rows
+    is_opening = pl.int_range(pl.len()).over("flow") < _OPENING
+    return rows.filter(is_opening | (pl.col("frame") >= begin)).filter(segments.cum_sum() <= MOST_SEGMENTS)
+
+
+def up_to(whole: Observed, last_frame: int, *, of_packets: int, of_transactions: int) -> Observed:
+    """The session without what came after this frame.
+
+    :raises ScenarioError: no response begins before it.
+    """
+    kept = (_visit_up_to(whole, visit, last_frame) for visit in whole.visits)
+    visits = tuple(_numbered(number, visit) for number, visit in enumerate(filter(None, kept)))
+    if not visits:
+        raise ScenarioError(
+            f"no response of the retrieval begins within its first {MOST_SEGMENTS:,} segments, which is as much as"
+            " is modelled"
+        )
+    exchanges = [exchange for visit in visits for exchange in visit.exchanges]
+    packets = _packets_of(whole, exchanges)
+    flows = {exchange.flow for exchange in exchanges}
+    complete = {(exchange.flow, exchange.index, exchange.body_bytes) for exchange in whole.exchanges}
+    return replace(
+        whole,
+        packets=tuple(packets),
+        visits=visits,
+        flows={flow: row for flow, row in whole.flows.items() if flow in flows},
+        profiles={flow: row for flow, row in whole.profiles.items() if flow in flows},
+        part=Part(
+            packets=len(packets),
+            of_packets=of_packets,
+            transactions=len(exchanges),
+            of_transactions=of_transactions,
+            cut_transactions=sum((each.flow, each.index, each.body_bytes) not in complete for each in exchanges),
+        ),
+    )
+
+
+def _numbered(number: int, visit: Visited) -> Visited:
+    return replace(visit, exchanges=tuple(replace(exchange, visit=number) for exchange in visit.exchanges))
+
+
+def _visit_up_to(whole: Observed, visit: Visited, last_frame: int) -> Visited | None:
+    """The visit as far as it went by then; None: no response had begun."""
+    cut = [_exchange_up_to(whole, exchange, last_frame) for exchange in visit.exchanges]
+    if cut == list(visit.exchanges):
+        return visit
+    numbers = [number for number, exchange in enumerate(cut) if exchange is not None]
+    places = {number: place for place, number in enumerate(numbers)}
+    kept = [
+        replace(exchange, initiator=None if exchange.initiator is None else places.get(exchange.initiator))
+        for exchange in cut
+        if exchange is not None
+    ]
+    if not kept:
+        return None
+    # How a visit ends is a matter of the strategy, which goes on to be the same.
+    kept[-1] = replace(kept[-1], asks_to_close=visit.exchanges[-1].asks_to_close)
+    return replace(visit, end=max(exchange.response_end for exchange in kept), exchanges=tuple(kept))
+
+
+def _exchange_up_to(whole: Observed, exchange: Exchange, last_frame: int) -> Exchange | None:
+    """The exchange with what had come of its body by then; None: its head had not come whole."""
+    if exchange.response_last_frame <= last_frame:
+        return exchange
+    begin = whole.by_frame.get(exchange.response_frame)
+    if begin is None:
+        return None
+    body = begin.seq + exchange.head_bytes
+    data = whole.lookups[exchange.flow].data(to_client=True).starting_in(begin.seq, body + exchange.body_bytes)
+    last = max(data, key=lambda packet: packet.end, default=None)
+    if last is None or last.end < body:
+        return None
+    came = min(last.end - body, exchange.body_bytes)
+    return replace(exchange, body_bytes=came, response_end=last.time, response_last_frame=last.frame)
+
+
+def _packets_of(whole: Observed, exchanges: Sequence[Exchange]) -> list[Packet]:
+    """The packets of the connections of these exchanges, without the requests of others that came later."""
+    asked: dict[int, int] = {}
+    for exchange in exchanges:
+        asked[exchange.flow] = max(asked.get(exchange.flow, 0), exchange.request_last_frame)
+    packets = [
+        packet
+        for packet in whole.packets
+        if packet.flow in asked and (packet.to_client or not packet.payload or packet.frame <= asked[packet.flow])
+    ]
+    return [replace(packet, place=place) for place, packet in enumerate(packets)]
