@@ -307,7 +307,9 @@ def _answered(analysis: Analysis, members: pl.DataFrame, flows: list[int]) -> pl
         raise ScenarioError("no request of the retrieval was answered whole: nothing to infer from")
     answered = answered.filter(is_captured)
     if answered.is_empty():
-        raise ScenarioError("more than half of each response of the retrieval was not captured: nothing to infer from")
+        raise ScenarioError(
+            "more than half of each response of the retrieval was not captured: nothing to infer from"
+        )
     return answered.sort("visit", "start", "request_time", "flow", "transaction")
 
 
