@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import select
 import socket
 import struct
 import subprocess
@@ -23,6 +22,9 @@ END: Final = b"the end of the capture"
 #: For a test that hangs; nothing waits so long otherwise.
 TIMEOUT_SECONDS: Final = 10.0
 AGAIN_SECONDS: Final = 0.1
+#: A frame of lo takes 64 KiB of the kernel's buffer, whatever it holds: the usual 2 MiB are 32 of them.
+BUFFER_KIB: Final = "65536"
+READ_BYTES: Final = 1 << 20
 RESET_ON_CLOSE: Final = struct.pack("ii", 1, 0)
 
 
@@ -36,7 +38,7 @@ def free_port() -> int:
 def captured(port: int, path: Path, *more: int) -> Iterator[None]:
     """Writes the packets of a port, or of several, to ``path`` from the beginning of the block to its end."""
     ports = " or ".join(f"port {each}" for each in (port, *more))
-    command = ["tcpdump", "-i", "lo", "--immediate-mode", "-U", "-w", "-", ports]
+    command = ["tcpdump", "-i", "lo", "--immediate-mode", "-U", "-B", BUFFER_KIB, "-w", "-", ports]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as tcpdump:
         assert tcpdump.stdout is not None
         assert tcpdump.stderr is not None
@@ -47,22 +49,34 @@ def captured(port: int, path: Path, *more: int) -> Iterator[None]:
             if not line:
                 # Who may not capture has not run these tests: root may, and who has CAP_NET_RAW.
                 raise RuntimeError(said.decode())
+        content = bytearray()
+        # A pipe that nobody reads is full after 64 KiB, and then the kernel drops packets.
+        reader = threading.Thread(target=_read_to_the_end, args=(tcpdump.stdout.fileno(), content))
+        reader.start()
         try:
             yield
-            path.write_bytes(_read_to_the_end(tcpdump.stdout.fileno(), port))
+            _send_the_end(reader, port)
+            path.write_bytes(content)
         finally:
             tcpdump.terminate()
+            reader.join(TIMEOUT_SECONDS)
 
 
-def _read_to_the_end(pipe: int, port: int) -> bytes:
-    """What tcpdump writes up to a packet sent for that, which is sent until it is seen."""
-    content = b""
+def _read_to_the_end(pipe: int, content: bytearray) -> None:
+    """What tcpdump writes up to the last packet, or until it ends."""
+    while END not in content[-len(END) - READ_BYTES :]:
+        read = os.read(pipe, READ_BYTES)
+        content += read
+        if not read:
+            return
+
+
+def _send_the_end(reader: threading.Thread, port: int) -> None:
+    """Sends the packet that ends the capture until it has been seen."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
-        while END not in content:
+        while reader.is_alive():
             sender.sendto(END, (HOST, port))
-            readable, _, _ = select.select([pipe], [], [], AGAIN_SECONDS)
-            content += os.read(pipe, 1 << 20) if readable else b""
-    return content
+            reader.join(AGAIN_SECONDS)
 
 
 class Server:
