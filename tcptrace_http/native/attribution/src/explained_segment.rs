@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use tcptrace_path::receiver::AckKind;
-use tcptrace_path::{Place, Route};
+use tcptrace_path::Route;
 use tcptrace_sender::nagle::Candidate;
 use trace_model::rows::{Cause, Constraint, Direction};
 
@@ -17,7 +17,7 @@ use crate::partition::Wait;
 use crate::profile::Profile;
 use crate::release::{Ack, Release};
 use crate::sender::Sender;
-use crate::timing::Timing;
+use crate::timing::{others_before_ns, Timing};
 
 /// When a constraint allowed a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -266,9 +266,7 @@ impl ExplainedSegment {
 
 /// When the slowest link had carried what passed before.
 fn link(data: &DataEvent, timing: &Timing, before: Option<&DataEvent>, route: &Route) -> Allowance {
-    let of_others = data
-        .link_before_ns
-        .filter(|_| route.place == Place::Receiver);
+    let of_others = others_before_ns(data, route);
     let is_behind_own = |it: &&DataEvent| of_others.is_none_or(|other_ns| other_ns <= it.time_ns);
     if before.is_none() && timing.pass_before_ns >= data.time_ns {
         return Allowance::Open;

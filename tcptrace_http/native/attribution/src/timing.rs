@@ -28,10 +28,7 @@ impl Timing {
         (pass_before_ns, snd_nxt): (i64, i64),
         route: &Route,
     ) -> Self {
-        let link_ns = match route.place {
-            Place::Sender => pass_before_ns,
-            Place::Receiver => pass_before_ns.max(data.link_before_ns.unwrap_or(pass_before_ns)),
-        };
+        let link_ns = pass_before_ns.max(others_before_ns(data, route).unwrap_or(pass_before_ns));
         // Lost segments before it took their time of the link as well.
         let lost_bytes = data.start.saturating_sub(snd_nxt);
         let lost_ns = route.service_ns(u32::try_from(lost_bytes).unwrap_or(0));
@@ -99,4 +96,11 @@ impl Timing {
             && data.start == snd_nxt
             && self.own_late_ns >= timer_ns
     }
+}
+
+/// When the packet before passed, of whatever connection, if a segment was queued behind it: the link is known to take
+/// its time.
+pub(crate) fn others_before_ns(data: &DataEvent, route: &Route) -> Option<i64> {
+    let is_behind_link = route.place == Place::Receiver && route.link.is_known();
+    data.link_before_ns.filter(|_| is_behind_link)
 }
