@@ -36,9 +36,9 @@ _PRESSED: Final = (
     "send_limited.zero_window",
     "stall.persist",
 )
-#: What a proxy takes at most to pass on what has come. A choice: a busy host takes a few milliseconds to run a
-#: process, and the least time that a delayed ACK or a cork holds data is 40 ms.
-_PASSED_ON: Final = timedelta(milliseconds=2)
+#: What a proxy takes at most to pass on what has come: as late as a busy host answers an ACK (TOLERANCE_MAX_NS of
+#: native/path), and a tenth of the least time that a delayed ACK or a cork holds data, 40 ms.
+_PASSED_ON: Final = timedelta(milliseconds=4)
 _KEY: Final = ("flow", "transaction")
 _OF_UPSTREAM: Final = ("upstream_flow", "upstream_transaction")
 #: What bound the segment that ended a wait: that of a wait for upstream is the application's.
