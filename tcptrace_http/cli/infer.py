@@ -34,6 +34,7 @@ def infer(
 
     Each figure has its range, its confidence, and the frames that it came from. What the capture cannot
     show is listed as an assumption. The scenario runs: simulate --scenario FILE makes the capture again.
+    Of a retrieval with more than 10,000 segments the first 10,000 are modelled.
 
     \b
     Examples:

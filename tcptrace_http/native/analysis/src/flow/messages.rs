@@ -135,3 +135,8 @@ impl Flow {
 pub(super) fn stream_offset(offset: i64) -> u64 {
     u64::try_from(offset.saturating_sub(1)).unwrap_or(0)
 }
+
+/// The offset in its half of a place in the stream.
+pub(super) fn half_offset(place: u64) -> i64 {
+    i64::try_from(place).unwrap_or(i64::MAX).saturating_add(1)
+}

@@ -8,6 +8,7 @@ use tcptrace_tcp::{Class, Side};
 use trace_model::rows::{Cause, Direction, WaitRow};
 use trace_model::{flags, AnomalyKind, Packet, Segment};
 
+use super::messages::half_offset;
 use super::unacknowledged::Waiting;
 use super::Flow;
 use crate::asked::{Asked, Explained};
@@ -188,10 +189,9 @@ impl Flow {
     fn explain_parts(&mut self) {
         let path = self.path_facts();
         let http = self.carried.http.as_deref();
-        let offset = |place: u64| i64::try_from(place).unwrap_or(i64::MAX).saturating_add(1);
         let begun = [
-            http.and_then(|it| it.request_start()).map(offset),
-            http.and_then(|it| it.response_start()).map(offset),
+            http.and_then(|it| it.request_start()).map(half_offset),
+            http.and_then(|it| it.response_start()).map(half_offset),
         ];
         if let Some(record) = self.record.as_mut() {
             record.connection.explain_parts(&path, begun);

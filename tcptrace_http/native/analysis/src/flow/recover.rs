@@ -5,6 +5,7 @@ use tcptrace_tcp::{Class, Side};
 use trace_model::{flags, Packet, Segment};
 
 use super::asked_proxy::asks_proxy;
+use super::messages::half_offset;
 use super::Flow;
 use crate::pair_view::packet_bytes;
 use crate::recoveries::{Heard, Known, Rows, Sent, Span};
@@ -324,11 +325,10 @@ impl Flow {
 
 /// Where a message of transaction `index` lies, in offsets of its half.
 pub(super) fn span_of(index: u32, message: Option<&Message>) -> Option<Span> {
-    let offset = |place: u64| i64::try_from(place).unwrap_or(i64::MAX).saturating_add(1);
     message.map(|message| Span {
         transaction: index,
-        start: offset(message.start),
-        end: offset(message.end),
+        start: half_offset(message.start),
+        end: half_offset(message.end),
     })
 }
 
