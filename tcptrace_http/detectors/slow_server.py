@@ -14,8 +14,7 @@ Evidence
 The request's last byte and the response's first, less the path's round trip: the wait ``server.think``,
 which holds no loss, no stall of the sender and no response before it on the connection, less what the
 first packet stood in a queue. What was lost
-is what it took over the median of the flow's responses, if there are enough of them and they are
-faster; else over what a server may take (10 ms: a disk's seek). One that is always slow is slow, too.
+is what it took over what a server may take (10 ms: a disk's seek).
 
 Fix
 ---
@@ -54,8 +53,6 @@ ALLOWED: Final = timedelta(milliseconds=10)
 #: A quarter of what web.dev calls a good time to first byte (800 ms), which has set-up and path in it:
 #: less is for information.
 ERROR_THINK_MIN: Final = timedelta(milliseconds=200)
-#: Responses whose median tells what this server usually takes.
-COUNT_MIN: Final = 5
 #: A larger request leaves in several flights, and its end may stand in a queue where it is not seen: ten
 #: segments (RFC 6928). Near the server it is seen.
 REQUEST_BYTES_MAX: Final = 14_600
@@ -72,7 +69,6 @@ def find(
     *,
     think_min: timedelta = THINK_MIN,
     allowed: timedelta = ALLOWED,
-    count_min: int = COUNT_MIN,
 ) -> pl.LazyFrame:
     """Responses that the server was slow to begin; see :class:`Detector`."""
     import polars as pl
@@ -109,10 +105,8 @@ def find(
         .join(queues, on=[*key, "response_first_frame"], how="left", maintain_order="left")
         .with_columns(think=pl.col("think") - pl.col("first_delay").fill_null(pl.duration(nanoseconds=0)))
     )
-    usual = pl.when(pl.len().over("flow") >= count_min).then(pl.col("think").median().over("flow"))
-    baseline = pl.min_horizontal(pl.coalesce(usual, pl.lit(allowed)), pl.lit(allowed)).cast(pl.Duration("ns"))
     return (
-        thinks.with_columns(usual=usual, lost=pl.col("think") - baseline)
+        thinks.with_columns(lost=pl.col("think") - pl.lit(allowed).cast(pl.Duration("ns")))
         .join(flows, on="flow", how="left", maintain_order="left")
         .filter(pl.col("think") >= think_min, pl.col("confidence") >= CONFIDENCE_MIN, is_seen)
         .with_columns(
@@ -127,12 +121,10 @@ def find(
                 pl.col("target").fill_null(""),
             ),
             evidence=pl.format(
-                "request complete in frame {}, response begins in frame {} with status {};"
-                " the median of the flow is {} ms",
+                "request complete in frame {}, response begins in frame {} with status {}",
                 "request_last_frame",
                 "response_first_frame",
                 pl.coalesce(pl.col("status").cast(pl.String), pl.lit("unknown")),
-                pl.coalesce(ms("usual").cast(pl.String), pl.lit("unknown")),
             ),
             remedy=pl.lit(REMEDY),
         )
