@@ -155,7 +155,7 @@ class _PutBy:
             "hops": _hops(self._hops),
             "retrievals": _retrievals(self._pages),
             "findings": _findings([*self._found, self._pages.findings], self._flaws),
-            "inconclusive": [_inconclusive(self._inconclusive)],
+            "inconclusive": _inconclusive(self._inconclusive),
             "anomalies": _joined(*self._strange, _complaint(self._pages)),
         }
 
@@ -192,12 +192,12 @@ def _findings(found: list[pl.DataFrame], flaws: list[pl.DataFrame]) -> Iterator[
     return _frame_rows("findings", in_order([*found, findings_of_capture(pl.concat(flaws))]))
 
 
-def _inconclusive(parts: list[pl.DataFrame]) -> bytes:
+def _inconclusive(parts: list[pl.DataFrame]) -> Iterator[bytes]:
     if not parts:
-        return b"[]"
+        return iter([b"[]"])
     from tcptrace_http.detectors import inconclusive_together
 
-    return _array(_objects("inconclusive", inconclusive_together(parts)))
+    return _frame_rows("inconclusive", inconclusive_together(parts))
 
 
 def _native_rows(
@@ -281,12 +281,16 @@ def _rows(name: str, analysis: Analysis) -> Iterator[bytes]:
 
 
 def _frame_rows(name: str, frame: pl.DataFrame) -> Iterator[bytes]:
-    """The array of a frame's rows, in parts: as objects of Python they take ten times the memory."""
+    """The array of a frame's rows, in parts; as objects of Python they take ten times the memory."""
+    columns = [column for column in TABLES[name].columns if column.in_json]
     parts = (
-        ROW_END.join(map(_encoded, _objects(name, frame.slice(first, ROWS_IN_A_PART))))
-        for first in range(0, frame.height, ROWS_IN_A_PART)
+        _lines(frame.slice(first, ROWS_IN_A_PART), columns) for first in range(0, frame.height, ROWS_IN_A_PART)
     )
     return _array_of(_separated(parts))
+
+
+def _lines(frame: pl.DataFrame, columns: list[Column]) -> bytes:
+    return _plain(frame, columns).write_ndjson().encode().rstrip().replace(b"\n", ROW_END)
 
 
 def _separated(parts: Iterable[bytes]) -> Iterator[bytes]:
