@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.capture_stream import CHUNK_BYTES, SHARED_CHUNK_BYTES, STANDARD_INPUT, CaptureStream
 from tcptrace_http.errors import CaptureError, MalformedCapture, UnknownFormat, UnsupportedLinkType
+from tcptrace_http.made_ahead import made_ahead
 from tcptrace_http.schema import TABLES
 from tcptrace_http.trace import Provenance, Trace, frame_of, native
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 
     import polars as pl
 
@@ -129,16 +130,32 @@ def batches(  # noqa: PLR0913 -- what there is to ask for
             asked_frame=asked_frame,
             follows=follows,
         )
-        for _ in _fed(core, stream, ahead=jobs > 1, rows=rows_in_a_batch):
-            if progress is not None:
-                progress(stream)
-            if rows_in_a_batch is not None and core.pending_rows() >= rows_in_a_batch:
-                provenance, asked = _provenance(stream, core), core.asked()
-                rows = core.take()
-                yield Decoded(source, rows, on_request, statistics, provenance, (), is_last=False, asked=asked)
-        provenance, asked = _provenance(stream, core), core.asked()
-        strangeness = tuple(stream.strangeness)
-        yield Decoded(source, core.take(), on_request, statistics, provenance, strangeness, asked=asked)
+        parts = _parts(core, stream, jobs, progress, rows_in_a_batch)
+        for rows, provenance, asked, is_last in made_ahead(parts) if jobs > 1 else parts:
+            strangeness = tuple(stream.strangeness) if is_last else ()
+            yield Decoded(
+                source, rows, on_request, statistics, provenance, strangeness, is_last=is_last, asked=asked
+            )
+            # The next rows are made while these may go.
+            del rows
+
+
+def _parts(
+    core: native.Analyzer,
+    stream: CaptureStream,
+    jobs: int,
+    progress: Callable[[CaptureStream], None] | None,
+    rows_in_a_batch: int | None,
+) -> Generator[tuple[native.Rows, Provenance, native.AskedFields | None, bool]]:
+    """The rows that are final whenever there are many, and at the end the rest, with what is known by then."""
+    for _ in _fed(core, stream, ahead=jobs > 1, rows=rows_in_a_batch):
+        if progress is not None:
+            progress(stream)
+        if rows_in_a_batch is not None and core.pending_rows() >= rows_in_a_batch:
+            provenance, asked = _provenance(stream, core), core.asked()
+            yield core.take(), provenance, asked, False
+    provenance, asked = _provenance(stream, core), core.asked()
+    yield core.take(), provenance, asked, True
 
 
 def _jobs(stream: CaptureStream, jobs: int | None) -> int:

@@ -83,12 +83,12 @@ class Connection:
         self.from_server(flags=SYN | ACK, after=MILLISECOND)
         self.from_client(after=10_000)
 
-    def exchange(self, request: bytes = REQUEST, body: bytes = b"x" * 4000) -> None:
-        """A request and its response in full segments, each acknowledged at once."""
+    def exchange(self, request: bytes = REQUEST, body: bytes = b"x" * 4000, *, think: int = MILLISECOND) -> None:
+        """A request and, after ``think``, its response in full segments, each acknowledged at once."""
         response = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body
         self.from_client(request, PSH | ACK, after=MILLISECOND)
         for start in range(0, len(response), MSS):
-            self.from_server(response[start : start + MSS], after=MILLISECOND if start == 0 else 12_000)
+            self.from_server(response[start : start + MSS], after=think if start == 0 else 12_000)
             self.from_client(after=20_000)
 
     def close(self) -> None:
