@@ -149,7 +149,8 @@ def findings_of_flows(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     """What those detectors find that judge each flow by itself.
 
     ``tables`` holds ``flows``, ``transactions``, ``flaws`` and what the detectors read. A detector is passed
-    over where all that it reads is empty. The result has the columns of ``schema.TABLES["findings"]``.
+    over where all that it reads is empty, or no wait has a cause that it judges. The result has the columns of
+    ``schema.TABLES["findings"]``.
     """
     chosen = (it for it in DETECTORS.values() if not (it.spans_flows or it.reads_pages or it.reads_flaws))
     return _findings(tables, chosen)
@@ -202,7 +203,12 @@ def _findings(tables: Mapping[str, pl.DataFrame], detectors: Iterable[Detector])
     import polars as pl
 
     has_rows = {name for name, frame in tables.items() if not frame.is_empty()}
-    running = [each for each in detectors if has_rows.intersection(_judged(each))]
+    causes = set(tables["waits"]["cause"].unique()) if "waits" in has_rows else set()
+    running = [
+        each
+        for each in detectors
+        if has_rows.intersection(_judged(each)) and (not each.causes or causes.intersection(each.causes))
+    ]
     frames = zip(running, pl.collect_all([each.find(tables) for each in running]), strict=True)
     # Most find nothing, which need not be put into words.
     found = [as_findings(each, frame, tables) for each, frame in frames if not frame.is_empty()]

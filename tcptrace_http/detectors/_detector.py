@@ -84,6 +84,8 @@ class Detector:
     #: Of a detector that looks over all flows of a capture (``SCOPE = "capture"``): ``find`` is given
     #: what these gather from all parts of it, by name, and nothing else. ``reads`` names some of them.
     gathers: tuple[Gather, ...] = ()
+    #: Of one that judges waits: their causes. It is not run where no wait has one of them.
+    causes: tuple[str, ...] = ()
 
     @property
     def reads_flaws(self) -> bool:
@@ -111,8 +113,9 @@ def detector(module: ModuleType) -> Detector:
     """The detector of a module: named after its file, documented by its docstring."""
     name = module.__name__.rpartition(".")[2].replace("_", "-")
     gathers = module.GATHERS if getattr(module, "SCOPE", "flow") == "capture" else ()
-    needs = tuple(getattr(module, "NEEDS", ()))
-    return Detector(name, module.find, inspect.getdoc(module) or "", module.READS, needs, gathers)
+    doc = inspect.getdoc(module) or ""
+    causes, needs = (tuple(getattr(module, words, ())) for words in ("CAUSES", "NEEDS"))
+    return Detector(name, module.find, doc, module.READS, needs=needs, gathers=gathers, causes=causes)
 
 
 def flaws_that_spoil(needs: Iterable[str]) -> tuple[str, ...]:

@@ -16,11 +16,23 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["DELAYED_ACK", "FROM_CLIENT", "HOLD", "LOST_MIN", "Held", "held_findings", "holds", "with_hosts"]
+__all__ = [
+    "DELAYED_ACK",
+    "FROM_CLIENT",
+    "HOLD",
+    "LOST_MIN",
+    "NAGLE",
+    "Held",
+    "held_findings",
+    "holds",
+    "with_hosts",
+]
 
 FROM_CLIENT: Final = "client_to_server"
 DELAYED_ACK: Final = "stall.nagle_delayed_ack"
 HOLD: Final = "stall.nagle_hold"
+#: The waits that Nagle's algorithm causes.
+NAGLE: Final = (DELAYED_ACK, HOLD)
 #: Less is not worth a finding: hosts lose as much by scheduling.
 LOST_MIN: Final = timedelta(milliseconds=2)
 #: A wait of this confidence is think time as well as a hold.
@@ -98,7 +110,7 @@ def held_findings(tables: Mapping[str, pl.DataFrame], held: Held, *, lost_min: t
         for pattern, text in held.remedies.items()
     )
     return (
-        holds(tables, (DELAYED_ACK, HOLD), lost_min=lost_min)
+        holds(tables, NAGLE, lost_min=lost_min)
         .join(_transactions(tables), on=["flow", "transaction"], how="left", maintain_order="left")
         .filter(_owner() == held.detector)
         .with_columns(

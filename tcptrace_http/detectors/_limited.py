@@ -9,7 +9,7 @@ from tcptrace_http.detectors._recoveries import ms
 from tcptrace_http.detectors._wording import times
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from datetime import timedelta
 
     import polars as pl
@@ -18,9 +18,14 @@ __all__ = ["limited"]
 
 
 def limited(
-    tables: Mapping[str, pl.DataFrame], cause: str, *, room: pl.Expr, lost_min: timedelta, waits_min: int
+    tables: Mapping[str, pl.DataFrame],
+    causes: Sequence[str],
+    *,
+    room: pl.Expr,
+    lost_min: timedelta,
+    waits_min: int,
 ) -> pl.LazyFrame:
-    """One row per message with at least so many waits of this ``cause``, and the profile of its sender.
+    """One row per message with at least so many waits of ``causes``, and the profile of its sender.
 
     ``room`` names in the summary the window or buffer, by columns of ``with_hosts``; ``lost`` is the sum of waits.
     """
@@ -29,8 +34,9 @@ def limited(
     return (
         tables["waits"]
         .lazy()
-        .filter(pl.col("cause").cast(pl.String) == cause)
-        .group_by("flow", "transaction", "direction", maintain_order=True)
+        .with_columns(pl.col("cause").cast(pl.String))
+        .filter(pl.col("cause").is_in(causes))
+        .group_by("flow", "transaction", "direction", "cause", maintain_order=True)
         .agg(
             pl.col("start", "first_frame").first(),
             pl.col("last_frame").last(),
@@ -42,7 +48,6 @@ def limited(
         .join(tables["profiles"].lazy(), on=["flow", "direction"], how="left", maintain_order="left")
         .pipe(with_hosts)
         .with_columns(
-            cause=pl.lit(cause),
             summary=pl.format("the {} waited {} for {}, {} ms in all", "what", times("waits"), room, ms("lost")),
         )
     )

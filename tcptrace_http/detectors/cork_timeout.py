@@ -42,12 +42,12 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-__all__ = ["CAUSE", "NEEDS", "READS", "find"]
+__all__ = ["CAUSES", "NEEDS", "READS", "find"]
 
 READS: Final = ("waits",)
 NEEDS: Final = ("both_directions", "no_gaps", "segments_as_sent", "whole_payload", "pure_acks")
 
-CAUSE: Final = "stall.cork_timeout"
+CAUSES: Final = ("stall.cork_timeout",)
 
 REMEDY: Final = (
     "Clear TCP_CORK after each message, or send its last part without MSG_MORE (setting TCP_NODELAY pushes what"
@@ -59,7 +59,7 @@ def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) 
     """Short ends of messages that waited for the timer of a corked socket; see :class:`Detector`."""
     import polars as pl
 
-    return holds(tables, (CAUSE,), lost_min=lost_min).with_columns(
+    return holds(tables, CAUSES, lost_min=lost_min).with_columns(
         summary=pl.format(
             "{} bytes of the {} came {} ms late, when the timer of a corked socket ran out{}",
             "bytes",

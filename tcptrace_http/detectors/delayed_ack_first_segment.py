@@ -44,19 +44,19 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-__all__ = ["CAUSE", "NEEDS", "READS", "find"]
+__all__ = ["CAUSES", "NEEDS", "READS", "find"]
 
 READS: Final = ("waits",)
 NEEDS: Final = ("both_directions", "no_gaps", "segments_as_sent", "whole_payload", "pure_acks")
 
-CAUSE: Final = "stall.delayed_ack_first_segment"
+CAUSES: Final = ("stall.delayed_ack_first_segment",)
 
 
 def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) -> pl.LazyFrame:
     """Windows of one segment whose ACK was delayed; see :class:`Detector`."""
     import polars as pl
 
-    return holds(tables, (CAUSE,), lost_min=lost_min).with_columns(
+    return holds(tables, CAUSES, lost_min=lost_min).with_columns(
         summary=pl.format(
             "a window of one segment of the {} (frame {}) waited for its ACK, which the {} delayed by {} ms{}",
             "what",

@@ -35,7 +35,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tcptrace_http.detectors._holds import LOST_MIN, Held, held_findings
+from tcptrace_http.detectors._holds import LOST_MIN, NAGLE, Held, held_findings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,9 +44,10 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-__all__ = ["NEEDS", "READS", "REMEDY", "REMEDY_OF_REQUESTS", "find"]
+__all__ = ["CAUSES", "NEEDS", "READS", "REMEDY", "REMEDY_OF_REQUESTS", "find"]
 
 READS: Final = ("waits",)
+CAUSES: Final = NAGLE
 NEEDS: Final = ("both_directions", "no_gaps", "segments_as_sent", "whole_payload", "pure_acks")
 
 REMEDY: Final = (

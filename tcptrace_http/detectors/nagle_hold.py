@@ -38,7 +38,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tcptrace_http.detectors._holds import HOLD, LOST_MIN, Held, held_findings, holds
+from tcptrace_http.detectors._holds import HOLD, LOST_MIN, NAGLE, Held, held_findings, holds
 from tcptrace_http.detectors._recoveries import ms
 from tcptrace_http.detectors.nagle_delayed_ack import REMEDY, REMEDY_OF_REQUESTS
 
@@ -48,9 +48,10 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["NEEDS", "READS", "find"]
+__all__ = ["CAUSES", "NEEDS", "READS", "find"]
 
 READS: Final = ("waits",)
+CAUSES: Final = NAGLE
 NEEDS: Final = ("both_directions", "no_gaps", "segments_as_sent", "whole_payload", "pure_acks")
 HELD: Final = Held(
     detector="nagle-hold",

@@ -41,9 +41,10 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["NEEDS", "READS", "find"]
+__all__ = ["CAUSES", "NEEDS", "READS", "find"]
 
 READS: Final = ("waits",)
+CAUSES: Final = ("send_limited.receive_window",)
 NEEDS: Final = ("both_directions", "handshake", "no_gaps", "pure_acks")
 
 #: Less is not worth a finding.
@@ -75,7 +76,7 @@ def find(
     scale = pl.when(is_request).then("server_window_scale").otherwise("client_window_scale").cast(pl.String)
     found = limited(
         tables,
-        "send_limited.receive_window",
+        CAUSES,
         room=pl.format("the {}'s receive window", "receiver"),
         lost_min=lost_min,
         waits_min=waits_min,

@@ -36,7 +36,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tcptrace_http.detectors._holds import LOST_MIN, Held, held_findings
+from tcptrace_http.detectors._holds import LOST_MIN, NAGLE, Held, held_findings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,9 +45,10 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-__all__ = ["NEEDS", "READS", "find"]
+__all__ = ["CAUSES", "NEEDS", "READS", "find"]
 
 READS: Final = ("waits",)
+CAUSES: Final = NAGLE
 NEEDS: Final = ("both_directions", "handshake", "no_gaps", "whole_payload", "segments_as_sent", "pure_acks")
 
 REMEDY: Final = (

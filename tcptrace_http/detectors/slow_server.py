@@ -40,9 +40,10 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["NEEDS", "READS", "find"]
+__all__ = ["CAUSES", "NEEDS", "READS", "find"]
 
 READS: Final = ("waits",)
+CAUSES: Final = ("server.think",)
 NEEDS: Final = ("both_directions", "whole_payload", "acks_of_server")
 
 #: What a server has at hand it sends within a millisecond, and from a disk within ten; hosts that are
@@ -94,7 +95,7 @@ def find(
     is_seen = is_near | (pl.col("request_bytes") <= REQUEST_BYTES_MAX)
     queues = tables["queues"].lazy().select(*key, "first_delay", response_first_frame=pl.col("first_frame"))
     thinks = (
-        waits.filter(pl.col("cause").cast(pl.String) == "server.think")
+        waits.filter(pl.col("cause").cast(pl.String).is_in(CAUSES))
         .group_by(key, maintain_order=True)
         .agg(
             pl.col("start").first(),

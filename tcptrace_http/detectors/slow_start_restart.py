@@ -41,12 +41,12 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["CAUSE", "LOST_MIN", "NEEDS", "READS", "find"]
+__all__ = ["CAUSES", "LOST_MIN", "NEEDS", "READS", "find"]
 
 READS: Final = ("waits",)
 NEEDS: Final = ("both_directions", "handshake", "no_gaps", "whole_payload", "segments_as_sent", "pure_acks")
 
-CAUSE: Final = "stall.slow_start_restart"
+CAUSES: Final = ("stall.slow_start_restart",)
 #: A round trip of less costs less than hosts lose by scheduling.
 LOST_MIN: Final = timedelta(milliseconds=4)
 
@@ -56,7 +56,7 @@ def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) 
     import polars as pl
 
     return (
-        holds(tables, (CAUSE,), lost_min=timedelta())
+        holds(tables, CAUSES, lost_min=timedelta())
         .group_by("flow", "transaction", "who", "what", "cause", maintain_order=True)
         .agg(
             pl.col("start", "first_frame").first(),

@@ -42,9 +42,10 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["NEEDS", "READS", "find"]
+__all__ = ["CAUSES", "NEEDS", "READS", "find"]
 
 READS: Final = ("waits",)
+CAUSES: Final = ("send_limited.send_buffer",)
 NEEDS: Final = ("both_directions", "no_gaps", "whole_payload", "pure_acks")
 
 #: Less is not worth a finding.
@@ -70,7 +71,7 @@ def find(
     held = pl.coalesce("send_buffer_bytes", "largest_window_bytes")
     return limited(
         tables,
-        "send_limited.send_buffer",
+        CAUSES,
         room=pl.format("room in the {}'s send buffer", "who"),
         lost_min=lost_min,
         waits_min=waits_min,

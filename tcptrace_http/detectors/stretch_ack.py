@@ -41,9 +41,10 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["NEEDS", "READS", "find"]
+__all__ = ["CAUSES", "NEEDS", "READS", "find"]
 
 READS: Final = ("waits",)
+CAUSES: Final = ("send_limited.slow_start",)
 NEEDS: Final = ("both_directions", "no_gaps", "segments_as_sent", "whole_payload", "pure_acks")
 
 #: Of the ACKs this share is for more than two segments: systematic, not a burst now and then.
@@ -90,7 +91,7 @@ def find(tables: Mapping[str, pl.DataFrame], *, stretch_share_min: float = STRET
     return (
         tables["waits"]
         .lazy()
-        .filter(pl.col("cause").cast(pl.String) == "send_limited.slow_start")
+        .filter(pl.col("cause").cast(pl.String).is_in(CAUSES))
         .join(profiles, on="flow", maintain_order="left")
         .filter(length >= pl.col("round_trip") * ROUND_SHARE_MIN)
         .group_by(*key, "round_trip", "acks", "stretch_acks", "first_flight_bytes", maintain_order=True)

@@ -49,7 +49,7 @@ __all__ = ["NEEDS", "READS", "find"]
 READS: Final = ("waits",)
 NEEDS: Final = ("both_directions", "no_gaps", "whole_payload")
 
-CAUSES: Final = ("unfinished.unanswered", "unfinished.stopped")
+UNFINISHED: Final = ("unfinished.unanswered", "unfinished.stopped")
 #: An application that answers a path after more than half of the silence may answer it yet.
 POLL_SHARE: Final = 2
 REMEDY: Final = (
@@ -66,7 +66,7 @@ def find(tables: Mapping[str, pl.DataFrame], *, silence_min: timedelta = SILENCE
     """Requests without a response, or without its end; see :class:`Detector`."""
     import polars as pl
 
-    rows = unfinished(tables, CAUSES, silence_min=silence_min).join(
+    rows = unfinished(tables, UNFINISHED, silence_min=silence_min).join(
         _answered(tables), on=["flow", "path"], how="left", maintain_order="left"
     )
     is_polled = pl.col("lost") < POLL_SHARE * pl.col("usual")

@@ -46,7 +46,7 @@ __all__ = ["NEEDS", "READS", "find"]
 READS: Final = ("waits",)
 NEEDS: Final = ("both_directions", "pure_acks")
 
-CAUSE: Final = "unfinished.undelivered"
+CAUSES: Final = ("unfinished.undelivered",)
 #: No path takes less: the least MTU of IPv6, 1280 bytes (RFC 8200, section 5), less the headers with options.
 FULL_MIN: Final = 1200
 REMEDY: Final = (
@@ -86,7 +86,7 @@ def find(tables: Mapping[str, pl.DataFrame], *, silence_min: timedelta = SILENCE
         .otherwise(pl.lit("its receiver reported the hole and it was never filled"))
     )
     return (
-        unfinished(tables, [CAUSE], silence_min=silence_min)
+        unfinished(tables, CAUSES, silence_min=silence_min)
         .join(profiles, on=["flow", "direction"], how="left", maintain_order="left")
         .with_columns(
             summary=pl.format(

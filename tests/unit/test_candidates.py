@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
+import tcptrace_http
 from tcptrace_http import candidates, pages
 from tcptrace_http.detectors import (
     DETECTORS,
@@ -55,12 +56,23 @@ def test_waits_and_pages_are_candidates_where_a_detector_may_find_something():
     assert least["server.think"] * 1e-9 <= slow_server.THINK_MIN.total_seconds()
     assert least["send_limited.receive_window"] * 1e-9 <= receive_window_limit.LOST_MIN.total_seconds()
     assert least["send_limited.send_buffer"] * 1e-9 <= small_send_buffer.LOST_MIN.total_seconds()
-    assert least[slow_start_restart.CAUSE] * 1e-9 <= slow_start_restart.LOST_MIN.total_seconds()
-    for cause in (_holds.DELAYED_ACK, _holds.HOLD, delayed_ack_first_segment.CAUSE, cork_timeout.CAUSE):
+    assert all(
+        least[cause] * 1e-9 <= slow_start_restart.LOST_MIN.total_seconds() for cause in slow_start_restart.CAUSES
+    )
+    for cause in (*_holds.NAGLE, *delayed_ack_first_segment.CAUSES, *cork_timeout.CAUSES):
         assert least[cause] * 1e-9 <= _holds.LOST_MIN.total_seconds()
     assert set(candidates.LOSS_WAITS) == set(_host_pairs.LOSS_WAITS)
     assert pages.CHAIN_LULLS_MIN <= request_lull.LULLS_MIN
     assert pages.CHAIN_RTT_MIN_NS <= request_lull.RTT_MIN_NS
+
+
+@pytest.mark.parametrize("detector", [it for it in OF_FLOWS if it.causes], ids=lambda it: it.name)
+def test_a_detector_of_waits_finds_nothing_in_other_waits(detector, sample_traces):
+    analysis = tcptrace_http.analyze(sample_traces / "ssr_cubic_on.pcap", statistics=False)
+    names = (*candidates.CANDIDATE_TABLES, *candidates.JUDGED_COLUMNS)
+    others = analysis.waits.filter(~pl.col("cause").cast(pl.String).is_in(detector.causes))
+    assert not others.is_empty()
+    assert detector.find({name: analysis.table(name) for name in names} | {"waits": others}).collect().is_empty()
 
 
 @pytest.mark.parametrize(
