@@ -41,23 +41,39 @@ def counted(kind: str) -> Count:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "capture.pcap")
         path.write_bytes(capture(kind))
-        calls = Path(folder, "callgrind.out")
-        _valgrind("callgrind", f"--callgrind-out-file={calls}", program=program, path=path)
-        summary = _SUMMARY.search(calls.read_text())
+        of_all = instructions(program, path, Path(folder, "callgrind.out"))
         told = _valgrind("dhat", f"--dhat-out-file={folder}/dhat.out", program=program, path=path)
         peak = _PEAK.search(told)
-    if summary is None or peak is None:
+    if peak is None:
         raise RuntimeError(f"Valgrind did not tell what it counted: {told}")
-    return Count(int(summary[1]) // PACKETS, int(peak[1].replace(",", "")) // 1024)
+    return Count(of_all // PACKETS, int(peak[1].replace(",", "")) // 1024)
 
 
-def built() -> Path:
-    """The program that reads a capture and throws the rows away, as it is released."""
+def instructions(program: Path, path: Path, calls: Path, *options: str) -> int:
+    """Instructions that the program takes for a capture; ``calls`` is written by callgrind."""
+    told = _valgrind("callgrind", f"--callgrind-out-file={calls}", *options, program=program, path=path)
+    summary = _SUMMARY.search(calls.read_text())
+    if summary is None:
+        raise RuntimeError(f"Valgrind did not tell what it counted: {told}")
+    return int(summary[1])
+
+
+def built(example: str = "analyze", *, debug: bool = False) -> Path:
+    """The program that reads a capture and throws the rows away, as it is released; with ``debug`` in a folder of
+    its own, with its sources' lines.
+    """
     environment = {name: value for name, value in os.environ.items() if not name.startswith("CARGO_PROFILE")}
-    build = ["cargo", "build", "--release", "--quiet", "--package", "tcptrace-analysis", "--example", "analyze"]
+    folder = Path(os.environ.get("CARGO_TARGET_DIR", _REPOSITORY / "target"))
+    if debug:
+        folder /= "with_lines"
+        environment |= {
+            "CARGO_PROFILE_RELEASE_DEBUG": "1",
+            "CARGO_PROFILE_RELEASE_STRIP": "none",
+            "CARGO_TARGET_DIR": str(folder),
+        }
+    build = ["cargo", "build", "--release", "--quiet", "--package", "tcptrace-analysis", "--example", example]
     subprocess.run(build, cwd=_REPOSITORY, check=True, env=environment)
-    folder = os.environ.get("CARGO_TARGET_DIR", _REPOSITORY / "target")
-    return Path(folder, "release/examples/analyze")
+    return folder / "release/examples" / example
 
 
 def compiler() -> str:
@@ -72,8 +88,8 @@ def known() -> tuple[str, dict[str, Count]]:
     return table["rustc"], {kind: Count(**table[kind]) for kind in KINDS}
 
 
-def _valgrind(tool: str, option: str, *, program: Path, path: Path) -> str:
-    command = ["valgrind", f"--tool={tool}", option, str(program), str(path)]
+def _valgrind(tool: str, *options: str, program: Path, path: Path) -> str:
+    command = ["valgrind", f"--tool={tool}", *options, str(program), str(path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(command)}: {done.stderr}")
