@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import statistics
 import subprocess
 import time
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ENVIRONMENT", "Cost", "Program", "measure", "run", "warm"]
 
+_CPU_SECONDS_MAX: Final = 120
 # A build machine may forbid Python to keep its bytecode; then every start would compile anew.
 ENVIRONMENT: Final = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
@@ -23,8 +25,8 @@ ENVIRONMENT: Final = {name: value for name, value in os.environ.items() if name 
 class Program:
     """A command, in which ``{}`` stands for the capture.
 
-    A program that takes tens of seconds runs in the first round only. ``verdicts`` are the exit codes of a
-    program that has done its work.
+    A program that takes tens of seconds runs in the first round only, and is stopped after two minutes of CPU
+    time: what it takes is then that or more. ``verdicts`` are the exit codes of a program that has done its work.
     """
 
     command: Sequence[str]
@@ -72,6 +74,8 @@ def warm(capture: str) -> None:
 def run(program: Program, folder: Path, capture: str = "") -> Cost:
     """Run a program with its output thrown away, and take its account from the kernel."""
     command = [capture if part == "{}" else part for part in program.command]
+    if program.runs_once:
+        command = ["prlimit", f"--cpu={_CPU_SECONDS_MAX}", *command]
     started = time.monotonic()
     process = subprocess.Popen(
         command, cwd=folder, env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
@@ -81,6 +85,7 @@ def run(program: Program, folder: Path, capture: str = "") -> Cost:
     _, status, usage = os.wait4(process.pid, 0)
     wall_s = time.monotonic() - started
     process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode not in program.verdicts:
+    is_stopped = process.returncode == -signal.SIGKILL and usage.ru_utime + usage.ru_stime >= _CPU_SECONDS_MAX
+    if process.returncode not in program.verdicts and not is_stopped:
         raise SystemExit(f"{' '.join(command)}: {said.decode(errors='replace')}")
     return Cost(usage.ru_utime + usage.ru_stime, wall_s, usage.ru_maxrss * 1024)
