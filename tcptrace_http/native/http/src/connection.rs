@@ -278,7 +278,7 @@ impl Connection {
         self.requests.looks_at_bodies = false;
         self.pairing = Pairing::default();
         if matches!(self.responses.state, State::Searching) {
-            self.pairing.lost_responses(out);
+            self.pairing.lost_responses(true, out);
         }
     }
 

@@ -36,7 +36,7 @@ pub(super) fn is_pipelined<'a>(
                 is_in_step = false;
                 *seen
             }
-            Slot::Lost(Lost::Responses | Lost::Order) => {
+            Slot::Lost(Lost::Responses { .. } | Lost::Order) => {
                 is_in_step = false;
                 continue;
             }
@@ -56,44 +56,52 @@ pub(super) fn is_pipelined<'a>(
 }
 
 /// Whether a request that was asked in quiet is surely the one that the response answers, given
-/// what stands before it in the queue and the shortest request seen on the flow.
+/// what stands before it in the queue and the shortest request seen on the flow: no more requests can have been sent
+/// before it, seen or lost, than responses came.
 pub(super) fn order_is_clear<'a>(
-    mut before: impl Iterator<Item = &'a Slot>,
+    before: impl Iterator<Item = &'a Slot>,
     request: &RequestFacts,
     response: &ResponseFacts,
     shortest_request: u64,
 ) -> bool {
-    match (before.next(), before.next(), before.next()) {
-        (
-            Some(Slot::Lost(Lost::Requests {
+    let mut lost_requests: Option<u64> = None;
+    let (mut unanswered, mut lost_responses) = (0_u64, 0_u64);
+    for slot in before {
+        match slot {
+            Slot::Lost(Lost::Requests {
                 start,
                 end,
                 is_within,
                 ..
-            })),
-            None,
-            None,
-        ) => {
-            let lost = end.unwrap_or(request.start).saturating_sub(*start);
-            if *is_within {
-                // The rest of a request that was answered, and too little for another.
-                return lost < shortest_request;
+            }) => {
+                let lost = end.unwrap_or(request.start).saturating_sub(*start);
+                let most = lost.checked_div(shortest_request).unwrap_or(u64::MAX);
+                if *is_within && most > 0 {
+                    return false;
+                }
+                lost_requests = Some(lost_requests.unwrap_or(0).saturating_add(most));
             }
-            // Too little for two, and the one was answered: by a response that answers none of the
-            // requests seen and was sent when the server had all before this one.
-            lost < shortest_request.saturating_mul(2)
-                && response.prior.is_some_and(|prior| {
-                    prior.end == response.sequence_start
-                        && !prior.is_paired
-                        && prior.acked.is_some_and(|acked| acked >= request.start)
-                })
+            Slot::Lost(Lost::Responses { is_within }) => {
+                lost_responses = lost_responses.saturating_add(u64::from(!is_within));
+            }
+            Slot::Lost(Lost::Order) => return false,
+            Slot::Exchange(exchange) if exchange.in_doubt => return false,
+            Slot::Exchange(exchange) => {
+                let is_unanswered = exchange.awaits_response();
+                unanswered = unanswered.saturating_add(u64::from(is_unanswered));
+            }
         }
-        // No request was lost, and none was pipelined: this one was sent after the answer to the
-        // one before it.
-        (Some(Slot::Lost(Lost::Responses)), None, None) => true,
-        (Some(Slot::Lost(Lost::Responses)), Some(Slot::Exchange(exchange)), None) => {
-            !exchange.in_doubt
-        }
-        _ => false,
     }
+    let Some(lost_requests) = lost_requests else {
+        // No request was lost, and none was pipelined: this one was sent after the answer to the one before it.
+        return unanswered <= 1;
+    };
+    // A response that answers none of the requests seen, and was sent when the server had all before this one.
+    let answers_lost = response.prior.is_some_and(|prior| {
+        prior.end == response.sequence_start
+            && !prior.is_paired
+            && prior.acked.is_some_and(|acked| acked >= request.start)
+    });
+    let answered = lost_responses.saturating_add(u64::from(answers_lost));
+    unanswered.saturating_add(lost_requests) <= answered
 }

@@ -118,7 +118,7 @@ impl Connection {
         self.begins_whole = false;
         match role {
             Role::Request => self.pairing.lost_requests(from, is_within, out),
-            Role::Response => self.pairing.lost_responses(out),
+            Role::Response => self.pairing.lost_responses(is_within, out),
         }
     }
 }

@@ -216,3 +216,44 @@ fn test_a_capture_of_headers_only_pairs_most_of_a_plain_flow() {
         script.pairs()
     );
 }
+
+#[test]
+fn test_a_request_and_the_response_before_it_lost_cost_no_pair_that_acknowledgments_show() {
+    let (known, lost) = (get("/a").len() + get("/b").len(), get("/c").len());
+    let mut script = Script::new();
+    script.client(get("/a")).server(OK).client(get("/b"));
+    // The response to the lost request acknowledges that, before its loss shows.
+    script
+        .lose(SERVER, OK.len() as u64)
+        .segment(SERVER, OK.as_ref(), Some((known + lost) as u64));
+    script.lose(CLIENT, lost as u64);
+    script
+        .client(get("/d"))
+        .server(OK)
+        .client(get("/e"))
+        .server(OK);
+    assert_eq!(
+        script.pairs(),
+        [
+            "GET /a 200",
+            "- 200",
+            "GET /b -",
+            "GET /d 200",
+            "GET /e 200"
+        ]
+    );
+}
+
+#[test]
+fn test_two_requests_may_be_lost_where_one_response_was() {
+    let (known, lost) = (get("/a").len() + get("/b").len(), 2 * get("/c").len());
+    let mut script = Script::new();
+    script.client(get("/a")).server(OK).client(get("/b"));
+    script
+        .lose(SERVER, OK.len() as u64)
+        .segment(SERVER, OK.as_ref(), Some((known + lost) as u64));
+    script.lose(CLIENT, lost as u64);
+    script.client(get("/d")).server(OK);
+    assert_eq!(script.pairs()[..3], ["GET /a 200", "- 200", "GET /b -"]);
+    assert!(!script.pairs().contains(&"GET /d 200".to_string()));
+}

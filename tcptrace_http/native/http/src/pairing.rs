@@ -225,8 +225,9 @@ impl Pairing {
         self.flush(out);
     }
 
-    /// Responses may have been lost, to any request that has none yet.
-    pub(super) fn lost_responses(&mut self, out: &mut Output) {
+    /// Responses may have been lost, to any request that has none yet; `is_within` if those bytes may also belong to
+    /// the response before.
+    pub(super) fn lost_responses(&mut self, is_within: bool, out: &mut Output) {
         if self.is_in_step() {
             self.alternations = 0;
         }
@@ -237,9 +238,10 @@ impl Pairing {
             .unwrap_or(self.slots.len());
         if !matches!(
             self.slots.get(at),
-            Some(Slot::Lost(Lost::Responses | Lost::Order))
+            Some(Slot::Lost(Lost::Responses { .. } | Lost::Order))
         ) {
-            self.slots.insert(at, Slot::Lost(Lost::Responses));
+            self.slots
+                .insert(at, Slot::Lost(Lost::Responses { is_within }));
         }
         self.flush(out);
     }

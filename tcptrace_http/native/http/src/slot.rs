@@ -23,8 +23,8 @@ pub(super) enum Lost {
         /// The first lost bytes may belong to the request before, so there may be no other.
         is_within: bool,
     },
-    /// Responses may have been lost.
-    Responses,
+    /// Responses may have been lost: one at least, unless the first lost bytes may belong to the response before.
+    Responses { is_within: bool },
     /// Either, and more than one reason.
     Order,
 }
@@ -63,7 +63,7 @@ impl Slot {
     pub(super) fn is_loss_within(&self) -> bool {
         match self {
             Slot::Lost(Lost::Requests { is_within, .. }) => *is_within,
-            Slot::Lost(Lost::Responses) => true,
+            Slot::Lost(Lost::Responses { .. }) => true,
             Slot::Lost(Lost::Order) | Slot::Exchange(_) => false,
         }
     }
