@@ -3,7 +3,8 @@
 //! From the last byte of the page backward: the transaction that ended last, back to what released its
 //! request; then the one that did; and so on to the start. A request is released by the latest of three: the
 //! bytes of its initiator that name it had come; the transaction before it on its connection was over; or a
-//! connection became free where the client had as many open as it ever did. What is between is the client's.
+//! connection became free where the client had as many open as it ever did. What no response names (a beacon, a
+//! widget's request) is released by whatever was over last. What is between is the client's.
 //! The response to a pipelined request is released by the end of the one before it on the connection.
 //!
 //! P. Barford and M. Crovella, Critical Path Analysis of TCP Transactions (IEEE/ACM ToN 9(3), 2001), for one
@@ -21,6 +22,8 @@ pub(super) struct Step {
     pub place: Place,
     pub initiator: Option<Place>,
     pub known_ns: Option<i64>,
+    /// The initiator led to it.
+    pub is_named: bool,
     pub start_ns: i64,
     pub request_ns: i64,
     pub end_ns: i64,
@@ -137,7 +140,7 @@ impl Page {
         let of_flow = self.of_flow.get(&step.place.0);
         let over = of_flow.and_then(|steps| latest(steps, until, step));
         let free = latest(&self.all, until, step)
-            .filter(|free| initiator.is_none() || self.busy_before(free.time_ns) == self.busy_max);
+            .filter(|free| !step.is_named || self.busy_before(free.time_ns) == self.busy_max);
         let mut found: Option<Release> = None;
         for release in [queued_behind, named, over, free].into_iter().flatten() {
             let is_later = found.is_none_or(|found| release.time_ns > found.time_ns);
@@ -223,6 +226,7 @@ mod tests {
             place,
             initiator: named.map(|(initiator, _)| initiator),
             known_ns: named.map(|(_, known_ns)| known_ns),
+            is_named: named.is_some(),
             start_ns: begun.0,
             request_ns: begun.1,
             end_ns,
@@ -254,6 +258,29 @@ mod tests {
             step((3, 0), (181, 182), 300, Some(document)),
         ];
         let expected = [((3, 0), 180, 300), ((1, 0), 100, 180), ((0, 0), 0, 100)];
+        assert_eq!(path(steps), expected);
+    }
+
+    #[test]
+    fn a_request_that_no_response_names_waits_for_what_was_over_last() {
+        let document = ((0, 0), 100);
+        let beacon = Step {
+            is_named: false,
+            ..step((2, 0), (305, 305), 400, Some(document))
+        };
+        let steps = vec![
+            step((0, 0), (0, 0), 100, None),
+            step((0, 1), (100, 100), 200, Some(document)),
+            step((1, 0), (100, 100), 180, Some(document)),
+            step((0, 2), (200, 200), 300, Some(document)),
+            beacon,
+        ];
+        let expected = [
+            ((2, 0), 300, 400),
+            ((0, 2), 200, 300),
+            ((0, 1), 100, 200),
+            ((0, 0), 0, 100),
+        ];
         assert_eq!(path(steps), expected);
     }
 

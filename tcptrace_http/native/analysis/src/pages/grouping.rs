@@ -22,6 +22,8 @@ pub(super) struct Caused {
     pub initiator: usize,
     pub how: Membership,
     pub known_ns: i64,
+    /// The initiator itself led to it; a Referer alone tells of which page it is, and not what it waited for.
+    pub is_named: bool,
 }
 
 /// A request and the page that it belongs to.
@@ -150,14 +152,16 @@ fn cause(
     let (initiator, how) = by
         .into_iter()
         .find_map(|(found, how)| Some((found?.1, how)))?;
-    let known_ns = match link {
-        Some((known_ns, row)) if row == initiator => known_ns,
-        _ => requests.rows.get(initiator)?.end_ns,
+    let linked = link.filter(|(_, row)| *row == initiator);
+    let known_ns = match linked {
+        Some((known_ns, _)) => known_ns,
+        None => requests.rows.get(initiator)?.end_ns,
     };
     Some(Caused {
         initiator,
         how,
         known_ns: known_ns.min(request.request_ns),
+        is_named: linked.is_some() || how == Membership::Redirect,
     })
 }
 

@@ -128,6 +128,7 @@ fn step(requests: &Requests, request: &Request, member: &Member) -> Step {
         place: (request.flow, request.transaction),
         initiator: initiator.map(|it| (it.flow, it.transaction)),
         known_ns: member.cause.map(|it| it.known_ns),
+        is_named: member.cause.is_some_and(|it| it.is_named),
         start_ns: request.start_ns,
         request_ns: request.request_ns,
         end_ns: request.end_ns,
