@@ -3,7 +3,8 @@
 What it does
 ------------
 Finds pages whose transactions follow each other on a persistent connection so that the client asks for
-the next object only when the one before it is whole, while nothing else of that client is in progress.
+the next object only when the one before it is whole, while nothing else of that client is in progress, or so on
+several connections side by side.
 
 Why it is bad
 -------------
@@ -17,7 +18,8 @@ The idle periods: last byte of a response to the first of the next, on one conne
 transaction of the client in progress, of at most twice the round trip. Lost is the round trip of each, at
 most the idle time. What must stay is not counted: the first request after the document that names the
 object, every request whose initiator is the response before it, and the rounds of slow start in which all
-responses together would have come. Not said where the client took its
+responses together would have come. Of connections side by side, each of which was idle for
+half its time, lost is how much sooner the last of them would have been over. Not said where the client took its
 time before the request, where requests are not idempotent, or where the round trip is below 5 ms. Where
 only time says that the transactions are of one page, one of them may need the answer before it: the
 confidence says so.
@@ -73,6 +75,8 @@ SEGMENT_UNSEEN_BYTES: Final = 536
 #: The window where the first response was no longer than its first flight: as many as RFC 6928, section 2, lets a
 #: connection begin with, if that is no more than it has shown since.
 WINDOW_UNFILLED_SEGMENTS: Final = 10
+#: Connections side by side may fill the path together, unless each is idle for so much of its time.
+IDLE_SHARE_MIN: Final = 0.5
 #: Methods that a client may send again and so may pipeline (RFC 9112, section 9.3.2).
 _IDEMPOTENT: Final = ("GET", "HEAD")
 REMEDY: Final = (
@@ -112,16 +116,17 @@ def find(
             ~follows_base,
             ~is_caused.fill_null(value=False),
             is_idempotent,
-            pl.col("is_alone"),
             is_ready,
             pl.col("is_named").fill_null(value=True),
             pl.col("rtt") >= rtt_min_ns,
             pl.col("idle").is_between(pl.col("rtt") * 0.5, pl.col("rtt") * IDLE_RTTS_MAX),
         )
     )
-    return _told(
-        _of_url(_of_page(lulls, members, tables).filter(pl.col("lulls") >= lulls_min, pl.col("lost") > 0))
-    )
+    is_chain = (pl.col("lulls") >= lulls_min) & (pl.col("lost") > 0)
+    alone = _of_page(lulls.filter("is_alone"), members, tables).filter(is_chain)
+    side_by_side = _side_by_side(_of_page(lulls, members, tables).filter(is_chain), members)
+    others = side_by_side.join(alone, on="retrieval", how="anti", maintain_order="left")
+    return _told(_of_url(pl.concat([alone, others], how="diagonal_relaxed")))
 
 
 def _rtt_ns() -> pl.Expr:
@@ -185,6 +190,41 @@ def _of_page(lulls: pl.LazyFrame, members: pl.LazyFrame, tables: Mapping[str, pl
     )
 
 
+def _side_by_side(chains: pl.LazyFrame, members: pl.LazyFrame) -> pl.LazyFrame:
+    """The pages with chains on several connections, which were idle for most of the time.
+
+    Without its lulls each connection would have ended so much sooner, and the page with the last of them, or what
+    waited for that.
+    """
+    import polars as pl
+
+    ends = members.group_by("retrieval", "flow").agg(
+        over=pl.col("end").max().to_physical(), begun=pl.col("request_time").min().to_physical()
+    )
+    is_chain = pl.col("lulls").is_not_null()
+    by_loss = pl.col("start", "first_frame", "last_frame", "requests").sort_by(
+        "lost", descending=True, nulls_last=True
+    )
+    in_use = (pl.col("over") - pl.col("begun")).filter(is_chain).sum()
+    return (
+        ends.join(chains, on=["retrieval", "flow"], how="left")
+        .filter(pl.col("begun") < pl.col("over").filter(is_chain).max().over("retrieval"))
+        .sort("retrieval", "flow")
+        .group_by("retrieval", maintain_order=True)
+        .agg(
+            by_loss.first(),
+            pl.col("client", "url", "elapsed", "page_confidence").drop_nulls().first(),
+            pl.col("lulls", "named").sum(),
+            pl.col("rtt").median(),
+            connections=is_chain.sum(),
+            is_idle=pl.col("lost").sum() >= in_use * IDLE_SHARE_MIN,
+            lost=pl.col("over").max() - (pl.col("over") - pl.col("lost").fill_null(0)).max(),
+        )
+        .filter(pl.col("connections") > 1, pl.col("lost") > 0, pl.col("is_idle"))
+        .drop("is_idle")
+    )
+
+
 def _window() -> pl.Expr:
     """What the server may have in flight after its first flight of the connection was acknowledged."""
     import polars as pl
@@ -217,6 +257,7 @@ def _of_url(pages: pl.LazyFrame) -> pl.LazyFrame:
             pl.col("rtt").median(),
             flow=pl.when(pl.col("flow").n_unique() == 1).then(pl.col("flow").first()),
             pages=pl.col("retrieval").n_unique(),
+            connections=pl.col("connections").max(),
             elapsed=pl.col("elapsed").sum(),
         )
     )
@@ -288,6 +329,7 @@ def _told(chains: pl.LazyFrame) -> pl.LazyFrame:
         pl.col("lost") >= pl.col("elapsed").dt.total_nanoseconds() * ERROR_SHARE_MIN
     )
     milliseconds = (pl.col("rtt") / 1e6).round(1)
+    is_alone = pl.col("connections").is_null()
     return chains.select(
         "flow",
         "start",
@@ -301,17 +343,21 @@ def _told(chains: pl.LazyFrame) -> pl.LazyFrame:
         severity=pl.when(is_error).then(pl.lit("error")).otherwise(pl.lit("warning")),
         cause=pl.lit("network.propagation"),
         summary=pl.format(
-            "{} requests of the page {} ({}) each waited for the whole response before, with the path idle for a"
+            "{} requests of the page {} ({}) each waited for the whole response before, with {} idle for a"
             " round trip of {} ms",
             "lulls",
             "url",
             times("pages"),
+            pl.when(is_alone).then(pl.lit("the path")).otherwise(pl.lit("their connection")),
             milliseconds,
         ),
         evidence=pl.format(
-            "retrieval {}, transactions {}; no other transaction of the client was in progress",
+            "retrieval {}, transactions {}; {}",
             "retrieval",
             pl.col("requests").list.join(", "),
+            pl.when(is_alone)
+            .then(pl.lit("no other transaction of the client was in progress"))
+            .otherwise(pl.format("the longest of the chains on {} connections side by side", "connections")),
         ),
         remedy=pl.lit(REMEDY),
     )
