@@ -6,7 +6,7 @@ The rows of ``recoveries`` say how its sender learnt of it. Waits that follow on
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,8 +14,15 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["timer_waits"]
+__all__ = ["timer_waits", "told_of_queue"]
 
+#: A kernel drops what completes a handshake when its application does not accept connections (Linux,
+#: tcp_v4_syn_recv_sock: sk_acceptq_is_full), and sends its SYN-ACK again.
+_REMEDY_OF_QUEUE: Final = (
+    "server: accept connections sooner (more workers), and a longer accept queue: the backlog of listen() (nginx"
+    " listen backlog=, Apache ListenBacklog, gunicorn --backlog) and net.core.somaxconn; nstat counts"
+    " ListenOverflows"
+)
 _PLACE = ("flow", "transaction")
 _RUN = (*_PLACE, "run")
 
@@ -27,7 +34,8 @@ def timer_waits(
 
     ``told`` is whether a recovery of one of these ``kinds`` is known of that time; its columns are those of the
     one that was silent for longest. ``times`` counts such recoveries and ``segments`` what they sent again;
-    ``who`` names the sender and ``what`` the message.
+    ``who`` names the sender and ``what`` the message. ``queue_frame`` is the SYN-ACK that was sent again meanwhile
+    though it had been acknowledged.
     """
     import polars as pl
 
@@ -66,6 +74,8 @@ def timer_waits(
         runs.filter(pl.col("lost") >= lost_min)
         .join(told, on=_RUN, how="left", maintain_order="left")
         .filter(pl.col("was_lost").fill_null(value=True))
+        .join(_synacks_again(tables), on="flow", how="left", maintain_order="left")
+        .with_columns(queue_frame=pl.when(pl.col("queue_time").is_between("start", "end")).then("queue_frame"))
         .with_columns(
             told=pl.col("kind").is_not_null(),
             first_frame=pl.coalesce("hole_frame", "first_frame"),
@@ -81,6 +91,36 @@ def timer_waits(
             .then(pl.lit("request"))
             .otherwise(pl.lit("message")),
         )
+    )
+
+
+def _synacks_again(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
+    """The first SYN-ACK of each flow that was sent again though it had been acknowledged."""
+    import polars as pl
+
+    is_again = pl.col("kind").cast(pl.String) == "syn_retransmission"
+    is_of_server = pl.col("direction").cast(pl.String) == "server_to_client"
+    is_acknowledged = pl.col("spurious_by").cast(pl.String) == "acknowledged"
+    again = tables["recoveries"].lazy().filter(is_again, is_of_server, is_acknowledged)
+    return again.group_by("flow").agg(
+        queue_time=pl.col("start").first(), queue_frame=pl.col("resent_frame").first()
+    )
+
+
+def told_of_queue(findings: pl.LazyFrame) -> pl.LazyFrame:
+    """The findings, with what is told of those whose request the server's accept queue had no room for."""
+    import polars as pl
+
+    is_of_queue = pl.col("queue_frame").is_not_null()
+    told = pl.format(
+        "{}: the server sent its SYN-ACK again in frame {} though it had been acknowledged, as it does while its"
+        " accept queue is full",
+        "summary",
+        "queue_frame",
+    )
+    return findings.with_columns(
+        summary=pl.when(is_of_queue).then(told).otherwise("summary"),
+        remedy=pl.when(is_of_queue).then(pl.lit(_REMEDY_OF_QUEUE)).otherwise("remedy"),
     )
 
 
