@@ -101,7 +101,13 @@ def _split(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
 
     flows = tables["flows"].lazy().select("flow", "server_path_rtt", "client_path_rtt")
     awaits_continue = (pl.col("expects_continue") | (pl.col("interim_responses") > 0)).alias("awaits_continue")
-    asked = tables["transactions"].lazy().select("flow", pl.col("index").alias("transaction"), awaits_continue)
+    asked = (
+        tables["transactions"]
+        .lazy()
+        .select("flow", "response_first_time", pl.col("index").alias("transaction"), awaits_continue)
+    )
+    # The server answered before it had all of the request (RFC 9112, section 9.5): the response did not wait.
+    is_early = pl.col("response_first_time") < pl.col("pause_start") + pl.col("pause")
     rtt = ns("server_path_rtt") + ns("client_path_rtt")
     full = pl.col("segment_bytes").cast(pl.UInt64)
     # What follows the head is an upload, which takes the time that it takes.
@@ -123,7 +129,7 @@ def _split(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
         .filter(pl.col("direction") == FROM_CLIENT)
         .join(flows, on="flow", how="left", maintain_order="left")
         .join(asked, on=["flow", "transaction"], how="left", maintain_order="left")
-        .filter(~pl.col("awaits_continue").fill_null(value=False))
+        .filter(~pl.col("awaits_continue").fill_null(value=False), ~is_early.fill_null(value=False))
         .with_columns(
             is_window=is_window.fill_null(value=False),
             is_held=follows_ack & (pl.col("pause") >= LOST_MIN),
