@@ -57,7 +57,13 @@ def of_services(rows: pl.LazyFrame, *, lost: pl.Expr, what: pl.Expr, remedy: pl.
     """
     import polars as pl
 
-    shown = pl.format("{} (request) to {}", "first_frame", "close_frame").head(FRAMES_SHOWN).str.join(", ")
+    shown = (
+        pl.when(pl.col("close_frame") < pl.col("first_frame"))
+        .then(pl.format("{} (close) to {} (request)", "close_frame", "first_frame"))
+        .otherwise(pl.format("{} (request) to {}", "first_frame", "close_frame"))
+        .head(FRAMES_SHOWN)
+        .str.join(", ")
+    )
     return (
         rows.with_columns(lost=lost, what=what, remedy=remedy)
         .group_by(SERVICE, maintain_order=True)
@@ -67,8 +73,8 @@ def of_services(rows: pl.LazyFrame, *, lost: pl.Expr, what: pl.Expr, remedy: pl.
             flow=pl.when(pl.len() == 1).then(pl.col("flow").first()),
             transaction=pl.when(pl.len() == 1).then(pl.col("transaction").first()),
             start=pl.col("start").min(),
-            first_frame=pl.col("first_frame").min(),
-            last_frame=pl.max_horizontal("close_frame", "repeat_frame").max(),
+            first_frame=pl.min_horizontal("first_frame", "close_frame").min(),
+            last_frame=pl.max_horizontal("first_frame", "close_frame", "repeat_frame").max(),
             lost=pl.col("lost").sum(),
             repeated=pl.col("repeat_frame").count(),
             elapsed=(pl.coalesce("repeat_time", "close_time") - pl.col("start")).sum(),

@@ -4,7 +4,8 @@ What it does
 ------------
 Names requests on a kept connection that had been idle, which the server closed just then: its FIN or
 RST crosses the request on the path, or came before it and was not heeded. The server's kernel answers
-the request with a RST, and the client must send it again on a new connection.
+the request with a RST, and the client must send it again on a new connection. Where the FIN was there a round
+trip and more before, nothing raced: the client does not look at its idle connections.
 
 Why it is bad
 -------------
@@ -55,6 +56,12 @@ IDLE_MIN_NS: Final = 200_000_000
 #: Until the server's close is seen there passes one round trip at most, and what its kernel takes. Later
 #: it did not close just then: the request, or the server, was lost.
 CLOSE_MAX_NS: Final = 100_000_000
+#: A client that was told of the close a while before it asked.
+REMEDY_OF_UNHEEDED: Final = (
+    "let the client drop an idle connection when the server closes it: watch the socket while it is idle, or test"
+    " it before it is used again (a client library's setting or a newer version of it), and repeat idempotent"
+    " requests at once"
+)
 REMEDY: Final = (
     "make the client's idle timeout shorter than the server's by some seconds (nginx upstream"
     " keepalive_timeout below the back end's; Node.js server.keepAliveTimeout, Apache KeepAliveTimeout above"
@@ -79,22 +86,36 @@ def find(tables: Mapping[str, pl.DataFrame], *, idle_min_ns: int = IDLE_MIN_NS) 
             idle >= idle_min_ns,
         )
         .join(tables["connections"].lazy().select("flow", "initial_rtt"), on="flow", maintain_order="left")
-        .filter(
-            pl.col("close_time") - pl.col("start")
-            <= pl.col("initial_rtt").fill_null(pl.duration()) + pl.duration(nanoseconds=CLOSE_MAX_NS)
+        .with_columns(
+            round_trip=pl.col("initial_rtt").fill_null(pl.duration()) + pl.duration(nanoseconds=CLOSE_MAX_NS),
+            unheeded=pl.col("start") - pl.col("close_time"),
         )
+        .filter(-pl.col("unheeded") <= pl.col("round_trip"))
     )
-    what = pl.format(
-        "{} {} met the server's close of a connection that had been idle for {} s",
-        "method",
-        pl.col("target").str.head(80),
-        (idle / 1e9).round(1),
+    is_unheeded = pl.col("unheeded") > pl.col("round_trip")
+    request = pl.format("{} {}", "method", pl.col("target").str.head(80))
+    what = (
+        pl.when(is_unheeded)
+        .then(
+            pl.format(
+                "the client sent {} on a connection that the server had closed {} s before",
+                request,
+                (pl.col("unheeded").dt.total_nanoseconds() / 1e9).round(1),
+            )
+        )
+        .otherwise(
+            pl.format(
+                "{} met the server's close of a connection that had been idle for {} s",
+                request,
+                (idle / 1e9).round(1),
+            )
+        )
     )
     return of_services(
         with_repeat(rows, tables),
         lost=pl.col("repeat_time") - pl.col("start"),
         what=what,
-        remedy=pl.lit(REMEDY),
+        remedy=pl.when(is_unheeded).then(pl.lit(REMEDY_OF_UNHEEDED)).otherwise(pl.lit(REMEDY)),
     ).with_columns(
         confidence=pl.when(pl.col("repeated") > 0).then(0.95).otherwise(0.85),
     )
