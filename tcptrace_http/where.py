@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.errors import FilterError
 from tcptrace_http.schema import TABLES
+from tcptrace_http.spent import spent
 
 if TYPE_CHECKING:
     import polars as pl
@@ -34,9 +35,7 @@ def rows_where(frame: pl.DataFrame, expression: str, table: str) -> pl.DataFrame
 
     own = frame.columns
     if table == "transactions":
-        frame = frame.with_columns(
-            (pl.col(end) - pl.col(start)).alias(name) for name, (start, end) in _SPANS.items()
-        )
+        frame = frame.with_columns(spent(start, end).alias(name) for name, (start, end) in _SPANS.items())
     durations = [name for name, dtype in frame.schema.items() if dtype == pl.Duration]
     bare = _number_compared(durations, expression)
     if bare is not None:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
+from tcptrace_http.spent import spent
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -45,9 +47,7 @@ def _of_transactions(rows: pl.LazyFrame, value: pl.Expr) -> pl.LazyFrame:
 
 def _between(start: str, end: str) -> Callable[[pl.LazyFrame], pl.LazyFrame]:
     def values(transactions: pl.LazyFrame) -> pl.LazyFrame:
-        import polars as pl
-
-        return _of_transactions(transactions, (pl.col(end) - pl.col(start)).dt.total_nanoseconds())
+        return _of_transactions(transactions, spent(start, end).dt.total_nanoseconds())
 
     return values
 

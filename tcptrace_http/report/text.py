@@ -358,7 +358,11 @@ def _sentence(text: str) -> str:
 
 
 def _between(row: dict[str, Any], start: str, end: str) -> str:
-    return "-" if row[start] is None or row[end] is None else duration(row[end] - row[start])
+    if row[start] is None or row[end] is None:
+        return "-"
+    length = row[end] - row[start]
+    # A server may answer before it has the whole request, and a clock may be set back.
+    return duration(length) if length >= 0 else f"0, {duration(-length)} early"
 
 
 def _endpoint(address: str, port: int) -> str:
