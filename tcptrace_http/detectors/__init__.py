@@ -145,6 +145,10 @@ DETECTORS: Final = {
 _GATHERS: Final = tuple({gather.name: gather for each in DETECTORS.values() for gather in each.gathers}.values())
 
 
+#: Of findings about more flows than are compared.
+_AT_LEAST: Final = "{} (at least: not all flows were compared)"
+
+
 def findings_of_flows(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     """What those detectors find that judge each flow by itself.
 
@@ -158,7 +162,13 @@ def findings_of_flows(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
 
 def findings_over_flows(gathered: Gathered) -> pl.DataFrame:
     """What those detectors find that look over all flows of a capture; else as :func:`findings_of_flows`."""
-    return _findings(gathered.tables, (each for each in DETECTORS.values() if each.spans_flows))
+    import polars as pl
+
+    spanning = [each for each in DETECTORS.values() if each.spans_flows]
+    found = _findings(gathered.tables, spanning)
+    cut = [it.name for it in spanning if gathered.cut.intersection(gather.name for gather in it.gathers)]
+    summary = pl.when(pl.col("detector").is_in(cut)).then(pl.format(_AT_LEAST, "summary")).otherwise("summary")
+    return found.with_columns(summary=summary)
 
 
 def findings_of_pages(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
@@ -174,6 +184,8 @@ class Gathered:
 
     def __init__(self) -> None:
         self.tables: dict[str, pl.DataFrame] = {}
+        #: Those of which a limit let not all rows through.
+        self.cut: set[str] = set()
 
     def add(self, tables: Mapping[str, pl.DataFrame]) -> None:
         """Takes the next part of the capture, given as to :func:`findings_of_flows`."""
@@ -183,7 +195,10 @@ class Gathered:
         for each, part in zip(_GATHERS, parts, strict=True):
             known = self.tables.get(each.name)
             rows = part if known is None else pl.concat([known, part])
-            self.tables[each.name] = each.merged(rows.lazy()).collect()
+            kept = each.merged(rows.lazy()).collect()
+            if kept.height < rows.height and not each.adds_up:
+                self.cut.add(each.name)
+            self.tables[each.name] = kept
 
 
 def findings_of_capture(flaws: pl.DataFrame) -> pl.DataFrame:

@@ -62,6 +62,8 @@ class Gather:
     name: str
     rows: Callable[[Mapping[str, pl.DataFrame]], pl.LazyFrame]
     merged: Callable[[pl.LazyFrame], pl.LazyFrame]
+    #: Several rows may become one; else a row that is not there any more was beyond the limit.
+    adds_up: bool = False
 
 
 @dataclass(frozen=True, slots=True)

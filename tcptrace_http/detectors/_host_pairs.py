@@ -182,6 +182,6 @@ OPENINGS: Final = Gather("openings", _openings, _first(NOTABLE_MAX))
 #: What was learnt of the server of each of these.
 PROFILES: Final = Gather("profiles", _profiles, _first(NOTABLE_MAX))
 #: How long the transactions of each connection waited for lost data.
-RECOVERIES: Final = Gather("recoveries", _recoveries, _summed)
+RECOVERIES: Final = Gather("recoveries", _recoveries, _summed, adds_up=True)
 #: Connections that let their client down.
 ENDINGS: Final = Gather("endings", _endings, _first(NOTABLE_MAX))
