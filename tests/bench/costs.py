@@ -85,7 +85,8 @@ def run(program: Program, folder: Path, capture: str = "") -> Cost:
     _, status, usage = os.wait4(process.pid, 0)
     wall_s = time.monotonic() - started
     process.returncode = os.waitstatus_to_exitcode(status)
-    is_stopped = process.returncode == -signal.SIGKILL and usage.ru_utime + usage.ru_stime >= _CPU_SECONDS_MAX
+    # The kernel counts by ticks, and may stop it a little early.
+    is_stopped = process.returncode == -signal.SIGKILL and usage.ru_utime + usage.ru_stime > 0.9 * _CPU_SECONDS_MAX
     if process.returncode not in program.verdicts and not is_stopped:
         raise SystemExit(f"{' '.join(command)}: {said.decode(errors='replace')}")
     return Cost(usage.ru_utime + usage.ru_stime, wall_s, usage.ru_maxrss * 1024)
