@@ -47,13 +47,16 @@ def verdict(analysis: Analysed) -> Verdict:
 
 
 def findings_told(findings: pl.DataFrame) -> str:
-    """How many findings there are, what they lost, and how many notes: those that cost nothing here."""
+    """How many findings there are, what they lost with the notes, and how many notes: those for information."""
     is_note = findings["severity"] == "info"
     told, notes = int((~is_note).sum()), int(is_note.sum())
     lost = int(findings["lost"].dt.total_nanoseconds().sum())
-    none = "No finding that cost time" if notes else "No findings"
-    said = counted(told, "finding") if told else none
-    return said + f", {duration(lost)} lost" * (lost > 0) + f"; {counted(notes, 'note')}" * (notes > 0)
+    cost = f", {duration(lost)} lost" * (lost > 0)
+    if told:
+        return counted(told, "finding") + cost + f"; {counted(notes, 'note')}" * (notes > 0)
+    if notes:
+        return counted(notes, "note") + cost if lost else f"No finding that cost time; {counted(notes, 'note')}"
+    return "No findings"
 
 
 def _size(analysis: Analysed) -> str:

@@ -166,3 +166,15 @@ def test_notes_are_told_beside_no_findings(cli, tmp_path):
     assert "No finding that cost time; 1 note" in text
     assert "No findings" not in text
     assert "No finding that cost time; 1 note" in cli("analyze", "--format", "html", path).out.decode()
+
+
+def test_notes_that_cost_time_are_not_said_to_cost_none(cli, tmp_path):
+    connection = Connection()
+    connection.open()
+    connection.exchange(think=60 * MILLISECOND)
+    connection.close()
+    path = tmp_path / "slow.pcap"
+    path.write_bytes(pcap(connection.records))
+    text = cli("analyze", path).out.decode()
+    assert "1 note, 49.0 ms lost" in text
+    assert "No finding" not in text
