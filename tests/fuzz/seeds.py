@@ -98,6 +98,8 @@ def encapsulated() -> dict[str, bytes]:
     second = IP(frag=3, id=7, proto=6) / Raw(whole[24:])
     wrapped: dict[str, tuple[int, list[Packet]]] = {
         "vlan_qinq": (1, [Ether() / Dot1Q(type=0x88A8) / Dot1Q() / v4]),
+        "vn_tag": (1, [Ether(type=0x8926) / Raw(b"\0\1\0\2\x08\0") / v4]),
+        "pktap": (258, [Raw(struct.pack("<III96x", 108, 1, 1)) / Ether() / v4]),
         "mpls": (1, [Ether(type=0x8847) / MPLS(s=0) / MPLS(s=1) / v4]),
         "pppoe": (1, [Ether(type=0x8864) / PPPoE() / PPP() / v4]),
         "gre_ipip": (1, [Ether() / IP() / GRE() / IP(proto=4) / v4]),

@@ -65,6 +65,7 @@ pub fn link_type_name(link_type: LinkType) -> Option<&'static str> {
         170 => "GPF_T",
         171 => "GPF_F",
         177 => "LINUX_LAPD",
+        178 => "JUNIPER_ETHER",
         182 => "MFR",
         187 => "BLUETOOTH_HCI_H4",
         189 => "USB_LINUX",

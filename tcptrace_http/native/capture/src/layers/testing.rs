@@ -168,6 +168,31 @@ pub(super) fn samples() -> Vec<(&'static str, LinkType, Vec<u8>)> {
             1,
             ethernet(0x8847, &concat(&[&[0, 2, 1, 64, 0, 0, 0, 0], &framed])),
         ),
+        (
+            "VN-Tag",
+            1,
+            ethernet(0x8926, &concat(&[&[0x80, 1, 0, 2, 8, 0], &v4])),
+        ),
+        (
+            "VLAN in VN-Tag",
+            1,
+            ethernet(0x8926, &concat(&[&[0, 1, 0, 2, 0x81, 0, 0, 5, 8, 0], &v4])),
+        ),
+        (
+            "Cisco metadata",
+            1,
+            ethernet(0x8909, &concat(&[&[1, 1, 0, 1, 0, 7, 8, 0], &v4])),
+        ),
+        (
+            "Ethernet in NSH",
+            1,
+            ethernet(0x894f, &concat(&[&[0, 2, 2, 3, 0, 0, 1, 255], &framed])),
+        ),
+        (
+            "TRILL",
+            1,
+            ethernet(0x22f3, &concat(&[&[0, 63, 0, 1, 0, 2], &framed])),
+        ),
         ("802.1ah", 1, ethernet(0x88e7, &concat(&[&[0; 4], &framed]))),
         ("SNAP", 1, ethernet(llc_length, &concat(&[SNAP_IPV4, &v4]))),
         ("BSD null", 0, concat(&[&[2, 0, 0, 0], &v4])),
@@ -210,6 +235,16 @@ pub(super) fn samples() -> Vec<(&'static str, LinkType, Vec<u8>)> {
             concat(&[&[0, 0, 9, 0, 2, 0, 0, 0, 0x10], &dot11, &[9; 4]]),
         ),
         ("PPI", 192, concat(&[&[0, 0, 8, 0, 105, 0, 0, 0], &dot11])),
+        (
+            "PKTAP",
+            258,
+            concat(&[&[108, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0], &[0; 96], &framed]),
+        ),
+        (
+            "Juniper Ethernet",
+            178,
+            concat(&[b"MGC\x81\0\x02ab", &framed]),
+        ),
         ("ARCNET of BSD", 7, concat(&[&[1, 2, 240], &v4])),
         ("ARCNET", 129, concat(&[&[1, 2, 0, 0, 212, 0, 0, 7], &v4])),
         ("IEEE 1394", 138, concat(&[&[0; 16], &[8, 0], &v4])),
@@ -256,6 +291,18 @@ pub(super) fn samples() -> Vec<(&'static str, LinkType, Vec<u8>)> {
             "VXLAN",
             101,
             in_udp(4789, &[8, 0, 0, 0, 0, 0, 1, 0], &framed),
+        ),
+        (
+            "NSH in VXLAN-GPE",
+            101,
+            in_udp(
+                4790,
+                &[
+                    0x0c, 0, 0, 4, 0, 0, 1, 0, 0, 6, 1, 1, 0, 0, 1, 255, 1, 1, 1, 1, 2, 2, 2, 2, 3,
+                    3, 3, 3, 4, 4, 4, 4,
+                ],
+                &v4,
+            ),
         ),
         (
             "Geneve",

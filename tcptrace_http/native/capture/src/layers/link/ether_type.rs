@@ -17,6 +17,10 @@ const MPLS_MULTICAST: u16 = 0x8848;
 const PROVIDER_BACKBONE: u16 = 0x88e7;
 const PPP: u16 = 0x880b;
 const TRANSPARENT_ETHERNET_BRIDGING: u16 = 0x6558;
+const VN_TAG: u16 = 0x8926;
+const CISCO_METADATA: u16 = 0x8909;
+const NETWORK_SERVICE_HEADER: u16 = 0x894f;
+const TRILL: u16 = 0x22f3;
 
 #[inline]
 pub(in crate::layers) fn payload(ether_type: u16, view: View<'_>) -> Next<'_> {
@@ -30,6 +34,10 @@ pub(in crate::layers) fn payload(ether_type: u16, view: View<'_>) -> Next<'_> {
         PROVIDER_BACKBONE => Ok((Layer::Link(Link::ProviderBackbone), view)),
         PPP => Ok((Layer::Link(Link::Ppp), view)),
         TRANSPARENT_ETHERNET_BRIDGING => Ok((Layer::Link(Link::Ethernet), view)),
+        VN_TAG => Ok((Layer::Link(Link::VnTag), view)),
+        CISCO_METADATA => Ok((Layer::Link(Link::CiscoMetadata), view)),
+        NETWORK_SERVICE_HEADER => Ok((Layer::Link(Link::Nsh), view)),
+        TRILL => Ok((Layer::Link(Link::Trill), view)),
         _ => Err(Stop::Opaque),
     }
 }

@@ -10,21 +10,25 @@ pub(super) mod ether_type;
 mod ethernet;
 mod fddi;
 mod ieee80211;
+mod juniper;
 mod linux_cooked;
 mod llc;
 mod mpls;
 mod nflog;
+pub(super) mod nsh;
 mod pflog;
+mod pktap;
 mod ppi;
 mod ppp;
 mod pppoe;
 mod prism;
 mod provider_backbone;
 mod radiotap;
+mod trill;
 mod vlan;
 
 use super::view::View;
-use super::{Layer, Next};
+use super::{Layer, Next, Stop};
 use trace_model::LinkType;
 
 const ETHERNET: LinkType = LinkType(1);
@@ -39,15 +43,19 @@ pub(super) enum Link {
     BsdLoop,
     BsdNull,
     CiscoHdlc,
+    CiscoMetadata,
     Ethernet,
     Fddi,
     Ieee80211,
+    JuniperEthernet,
     LinuxCooked,
     LinuxCooked2,
     Llc,
     Mpls,
     Nflog,
+    Nsh,
     Pflog,
+    Pktap,
     Ppi,
     Ppp,
     PppWithDirection,
@@ -55,7 +63,9 @@ pub(super) enum Link {
     Prism,
     ProviderBackbone,
     Radiotap,
+    Trill,
     Vlan,
+    VnTag,
 }
 
 /// What frames of a link type begin with, if that is known here.
@@ -81,7 +91,9 @@ pub(super) fn first_layer(link_type: LinkType) -> Option<Layer> {
         127 => Link::Radiotap,
         129 => Link::ArcnetLinux,
         138 => Link::AppleIpOverIeee1394,
+        149 | 258 => Link::Pktap,
         163 => Link::Avs,
+        178 => Link::JuniperEthernet,
         192 => Link::Ppi,
         204 => Link::PppWithDirection,
         219 => Link::Mpls,
@@ -90,6 +102,14 @@ pub(super) fn first_layer(link_type: LinkType) -> Option<Layer> {
         _ => return None,
     };
     Some(Layer::Link(link))
+}
+
+/// The layer of the link type that a header has as a number.
+fn named(link_type: u32) -> Result<Layer, Stop> {
+    u16::try_from(link_type)
+        .ok()
+        .and_then(|number| first_layer(LinkType(number)))
+        .ok_or(Stop::Opaque)
 }
 
 /// The IPv4 packet in an Ethernet frame that has nothing in between.
@@ -110,15 +130,19 @@ pub(super) fn payload(link: Link, view: View<'_>) -> Next<'_> {
         Link::BsdLoop => bsd_loopback::loop_payload(view),
         Link::BsdNull => bsd_loopback::null_payload(view),
         Link::CiscoHdlc => cisco_hdlc::payload(view),
+        Link::CiscoMetadata => vlan::cisco_metadata(view),
         Link::Ethernet => ethernet::payload(view),
         Link::Fddi => fddi::payload(view),
         Link::Ieee80211 => ieee80211::payload(view),
+        Link::JuniperEthernet => juniper::payload(view),
         Link::LinuxCooked => linux_cooked::payload(view),
         Link::LinuxCooked2 => linux_cooked::payload_of_version_2(view),
         Link::Llc => llc::payload(view),
         Link::Mpls => mpls::payload(view),
         Link::Nflog => nflog::payload(view),
+        Link::Nsh => nsh::payload(view),
         Link::Pflog => pflog::payload(view),
+        Link::Pktap => pktap::payload(view),
         Link::Ppi => ppi::payload(view),
         Link::Ppp => ppp::payload(view),
         Link::PppWithDirection => ppp::payload_with_direction(view),
@@ -126,6 +150,8 @@ pub(super) fn payload(link: Link, view: View<'_>) -> Next<'_> {
         Link::Prism => prism::payload(view),
         Link::ProviderBackbone => provider_backbone::payload(view),
         Link::Radiotap => radiotap::payload(view),
+        Link::Trill => trill::payload(view),
         Link::Vlan => vlan::payload(view),
+        Link::VnTag => vlan::vn_tag(view),
     }
 }

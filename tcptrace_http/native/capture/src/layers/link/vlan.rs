@@ -1,12 +1,28 @@
-//! VLAN tags (IEEE 802.1Q, section 9): two bytes of priority and number, then a type again.
+//! Tags of switches, each of them with a type again at its end.
 
 use super::ethernet;
 use crate::layers::view::View;
 use crate::layers::Next;
 
+/// IEEE 802.1Q, section 9: two bytes of priority and number.
 pub(super) fn payload(view: View<'_>) -> Next<'_> {
-    let [_, _, t0, t1] = *view.header::<4>("VLAN tag")?;
-    ethernet::type_or_length(u16::from_be_bytes([t0, t1]), view.after(4, "VLAN tag")?)
+    tagged::<2>(view, "VLAN tag")
+}
+
+/// IEEE 802.1BR, section 8.4: four bytes of ports of a port extender.
+pub(super) fn vn_tag(view: View<'_>) -> Next<'_> {
+    tagged::<4>(view, "VN-Tag")
+}
+
+/// draft-smith-kandula-sxp: version, length, option and security group, six bytes.
+pub(super) fn cisco_metadata(view: View<'_>) -> Next<'_> {
+    tagged::<6>(view, "Cisco metadata")
+}
+
+fn tagged<'a, const BYTES: usize>(view: View<'a>, name: &'static str) -> Next<'a> {
+    let ether_type = *view.at::<2>(BYTES, name)?;
+    let after = view.after(BYTES.saturating_add(2), name)?;
+    ethernet::type_or_length(u16::from_be_bytes(ether_type), after)
 }
 
 #[cfg(test)]

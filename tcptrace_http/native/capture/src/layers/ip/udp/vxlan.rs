@@ -1,6 +1,6 @@
 //! VXLAN (RFC 7348, section 5) and its generic protocol extension (draft-ietf-nvo3-vxlan-gpe).
 
-use crate::layers::link::Link;
+use crate::layers::link::{nsh, Link};
 use crate::layers::view::View;
 use crate::layers::{Layer, Next, Stop};
 
@@ -8,9 +8,6 @@ const HEADER_BYTES: usize = 8;
 /// The flag that must be set: the network identifier is valid.
 const VALID_IDENTIFIER: u8 = 0x08;
 const NEXT_PROTOCOL_PRESENT: u8 = 0x04;
-const NEXT_IPV4: u8 = 1;
-const NEXT_IPV6: u8 = 2;
-const NEXT_ETHERNET: u8 = 3;
 
 pub(super) fn payload(view: View<'_>) -> Next<'_> {
     let [flags, ..] = *view.header::<HEADER_BYTES>("VXLAN header")?;
@@ -29,9 +26,5 @@ pub(super) fn gpe_payload(view: View<'_>) -> Next<'_> {
         return payload(view);
     }
     let after = view.after(HEADER_BYTES, "VXLAN-GPE header")?;
-    match next {
-        NEXT_IPV4 | NEXT_IPV6 => Ok((Layer::Ip, after)),
-        NEXT_ETHERNET => Ok((Layer::Link(Link::Ethernet), after)),
-        _ => Err(Stop::Opaque),
-    }
+    Ok((nsh::next_layer(next)?, after))
 }
