@@ -96,6 +96,7 @@ ANOMALY_KINDS: Final = {
     "time_backwards": "A timestamp is before the one of the packet before it",
     "absurd_time": "A timestamp cannot be represented (before 1677 or after 2262); it was clamped",
     "unsupported_link_type": "A link type of which no decoder is known, in a file that has others",
+    "unknown_protocol": "Packets of a protocol that is not looked into: no TCP is found in them",
     "incomplete_fragments": "IP fragments that never completed a datagram",
     "too_deeply_nested": "More nested tunnels or headers than any real packet has",
     "malformed_tcp_option": "A TCP option whose length runs over the header",

@@ -25,6 +25,7 @@ _FINDING_OF_KIND: Final = {
 }
 #: Kinds of which a flow has one anomaly at most, with a count in its detail.
 _ONCE_PER_FLOW: Final = frozenset(("duplicate_packets",))
+_UNKNOWN_PROTOCOL: Final = "unknown_protocol"
 
 
 def what_was_looked_for(analysis: Analysis) -> str:
@@ -46,15 +47,24 @@ def what_cannot_be_seen(analysis: Analysis) -> Iterator[str]:
     """Sentences on what the capture lacks, each only where it applies."""
     if analysis.capture.tcp_packets == 0:
         yield "There are no TCP packets in it."
+    yield from _not_looked_into(analysis.anomalies)
+    if analysis.capture.tcp_packets == 0:
         return
     yield from _of_flows(analysis.flows)
     yield from _unjudged(analysis.inconclusive)
     yield from _of_transactions(analysis.transactions)
     told = set(analysis.findings["detector"])
     for kind, count in analysis.anomalies["kind"].value_counts(sort=True).iter_rows():
-        if _FINDING_OF_KIND.get(kind) not in told:
+        if kind != _UNKNOWN_PROTOCOL and _FINDING_OF_KIND.get(kind) not in told:
             unit = "flow" if kind in _ONCE_PER_FLOW else "time"
             yield f"{kind} ({counted(count, unit)}): {ANOMALY_KINDS[kind]}."
+
+
+def _not_looked_into(anomalies: pl.DataFrame) -> Iterator[str]:
+    """The protocols of packets in which no TCP is found, and how many packets each has."""
+    protocols = anomalies.filter(kind=_UNKNOWN_PROTOCOL)["detail"]
+    if not protocols.is_empty():
+        yield f"Not looked into: {'; '.join(protocols)}."
 
 
 def _unjudged(inconclusive: pl.DataFrame) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """The report a person reads: worst first, with the remedy, inside the width, honest about limits."""
 
 import pytest
-from captures import ACK, MILLISECOND, PSH, REQUEST, Connection, clean_exchange, pcap, stalled_exchange
+from captures import ACK, MILLISECOND, PSH, REQUEST, START, Connection, clean_exchange, pcap, stalled_exchange
 
 
 def test_finding_comes_before_the_rows_with_frames_and_remedy(cli, stalled):
@@ -88,6 +88,14 @@ def test_capture_of_nothing_is_not_called_clean(cli, tmp_path):
     text = " ".join(cli("analyze", path).out.decode().split())
     assert "holds no HTTP/1.x response" in text
     assert "There are no TCP packets in it" in text
+
+
+def test_capture_of_another_protocol_says_which(cli, tmp_path):
+    path = tmp_path / "lldp.pcap"
+    path.write_bytes(pcap([(START, bytes(12) + b"\x88\xcc" + bytes(46))] * 3))
+    text = " ".join(cli("analyze", path).out.decode().split())
+    assert "There are no TCP packets in it" in text
+    assert "Not looked into: EtherType 0x88cc: 3 packets." in text
 
 
 def test_flow_seen_in_one_direction_is_named(cli, tmp_path):

@@ -136,8 +136,11 @@ impl Emitter {
 
     pub(crate) fn finish<S: PacketSink>(&mut self, sink: &mut S) {
         let notices = &mut self.notices;
+        let mut notice = |kind, detail| notices.report(kind, None, None, || detail);
+        self.layers.finish(&mut notice);
+        let tcp_packets = self.provenance.tcp_packets;
         self.layers
-            .finish(&mut |kind, detail| notices.report(kind, None, None, || detail));
+            .report_unread(self.supported_packets, tcp_packets, &mut notice);
         self.notices.finish(sink);
     }
 }

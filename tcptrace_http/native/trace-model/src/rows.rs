@@ -22,6 +22,8 @@ pub enum AnomalyKind {
     AbsurdTime,
     /// A link type of which no decoder is known, in a file that has others.
     UnsupportedLinkType,
+    /// Packets of a protocol that is not looked into: no TCP is found in them.
+    UnknownProtocol,
     /// IP fragments that never completed a datagram.
     IncompleteFragments,
     /// More nested tunnels or headers than any real packet has.
@@ -54,6 +56,7 @@ impl AnomalyKind {
         "time_backwards",
         "absurd_time",
         "unsupported_link_type",
+        "unknown_protocol",
         "incomplete_fragments",
         "too_deeply_nested",
         "malformed_tcp_option",
@@ -74,6 +77,7 @@ impl AnomalyKind {
         AnomalyKind::TimeBackwards,
         AnomalyKind::AbsurdTime,
         AnomalyKind::UnsupportedLinkType,
+        AnomalyKind::UnknownProtocol,
         AnomalyKind::IncompleteFragments,
         AnomalyKind::TooDeeplyNested,
         AnomalyKind::MalformedTcpOption,

@@ -12,6 +12,7 @@ mod ip;
 mod link;
 mod tcp;
 mod tcp_options;
+mod unread;
 mod view;
 
 #[cfg(test)]
@@ -22,6 +23,7 @@ mod tests;
 use ip::fragments::{Datagram, Fragment, FragmentTable};
 use link::Link;
 use trace_model::{AnomalyKind, LinkType, Network, Segment};
+use unread::Unread;
 use view::View;
 
 /// Headers looked through before the rest is left undecoded: Ethernet, two VLAN tags, four MPLS
@@ -94,6 +96,7 @@ pub struct Layers {
     fragments: FragmentTable,
     /// Segments of which the capture holds only the beginning of the payload.
     cut_payloads: u64,
+    unread: Unread,
 }
 
 impl Layers {
@@ -165,6 +168,16 @@ impl Layers {
         then(Some(datagram.network), None)
     }
 
+    /// Reports protocols that were not looked into, if they are notable among so many packets.
+    pub fn report_unread(
+        &mut self,
+        packets: u64,
+        tcp_packets: u64,
+        notice: &mut impl FnMut(AnomalyKind, String),
+    ) {
+        std::mem::take(&mut self.unread).report(packets, tcp_packets, notice);
+    }
+
     /// Reports what only the end of the capture shows.
     pub fn finish(&mut self, notice: &mut impl FnMut(AnomalyKind, String)) {
         self.fragments.finish(notice);
@@ -219,6 +232,9 @@ impl Layers {
             match next {
                 Ok(following) => (layer, view) = following,
                 Err(stop) => {
+                    if stop == Stop::Opaque {
+                        self.unread.count(layer);
+                    }
                     report(stop, view, notice);
                     return Found::Packet(network, None);
                 }
