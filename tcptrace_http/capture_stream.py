@@ -13,11 +13,14 @@ from typing import TYPE_CHECKING, Final
 from tcptrace_http.errors import CaptureError
 from tcptrace_http.filled import filled, filled_ahead
 from tcptrace_http.interruption import InterruptibleFile, is_followed
+from tcptrace_http.packing import packing_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import TracebackType
     from typing import Any, Protocol, Self, TypeAlias
+
+    from tcptrace_http.packing import Packing
 
     #: What a capture is read from: a path, ``-`` for standard input, or its bytes themselves.
     Source: TypeAlias = str | os.PathLike[str] | bytes
@@ -37,12 +40,6 @@ SHARED_CHUNK_BYTES: Final = 1024 * 1024
 #: What stands for the path of a capture that is in memory.
 _IN_MEMORY: Final = "<bytes>"
 _MAGIC_BYTES: Final = 4
-_GZIP_MAGIC: Final = b"\x1f\x8b"  # RFC 1952, section 2.3.1
-_ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"  # RFC 8878, section 3.1.1
-
-# A zstd frame says how far back it refers, and that is memory: 128 MiB, as the command zstd allows
-# without --long (ZSTD_WINDOWLOG_LIMIT_DEFAULT).
-_ZSTD_WINDOW_LOG_MAX: Final = 27
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,27 +138,24 @@ class CaptureStream:
         """
         fill_all = partial(filled_ahead if ahead else filled, chunk_bytes=chunk_bytes)
         try:
-            magic = self._source.peek(_MAGIC_BYTES)
-            if magic.startswith(_GZIP_MAGIC):
-                yield from self._unpacked("gzip", fill_all)
-            elif magic.startswith(_ZSTD_MAGIC):
-                yield from self._unpacked("zstd", fill_all)
-            else:
+            packing = packing_of(self._source.peek(_MAGIC_BYTES))
+            if packing is None:
                 yield from fill_all(self._source.readinto)
+            else:
+                yield from self._unpacked(packing, fill_all)
         except OSError as error:
             raise CaptureError(
                 self.path, f"cannot be read after {self.position} bytes: {_reason(error)}"
             ) from None
 
-    def _unpacked(self, packing: str, fill_all: _FillAll) -> Iterator[memoryview]:
-        packed = io.BufferedReader(self._source, CHUNK_BYTES)
-        unpacked, damage = _gunzip(packed) if packing == "gzip" else _unzstd(packed)
+    def _unpacked(self, packing: Packing, fill_all: _FillAll) -> Iterator[memoryview]:
+        unpacked, damage = packing.unpacked(io.BufferedReader(self._source, CHUNK_BYTES))
         try:
             yield from fill_all(unpacked.readinto1)
         except EOFError:
-            self._strange("capture_cut_short", f"the {packing} data ends early")
+            self._strange("capture_cut_short", f"the {packing.name} data ends early")
         except damage as error:
-            self._strange("malformed_block", f"the {packing} data is damaged ({error})")
+            self._strange("malformed_block", f"the {packing.name} data is damaged ({error})")
 
     def _strange(self, kind: str, detail: str) -> None:
         self.strangeness.append(Strangeness(kind, self.position, detail))
@@ -173,23 +167,6 @@ class CaptureStream:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._source.close()
-
-
-def _gunzip(packed: io.BufferedReader[_Source]) -> tuple[io.BufferedIOBase, tuple[type[Exception], ...]]:
-    import gzip
-    import zlib
-
-    return gzip.GzipFile(fileobj=packed), (gzip.BadGzipFile, zlib.error)
-
-
-def _unzstd(packed: io.BufferedReader[_Source]) -> tuple[io.BufferedIOBase, tuple[type[Exception], ...]]:
-    if sys.version_info >= (3, 14):
-        from compression import zstd
-    else:
-        from backports import zstd
-
-    options: dict[int, int] = {zstd.DecompressionParameter.window_log_max: _ZSTD_WINDOW_LOG_MAX}
-    return zstd.ZstdFile(packed, options=options), (zstd.ZstdError,)
 
 
 def _reason(error: Exception) -> str:

@@ -1,13 +1,17 @@
 """Capture files as bytes: whatever they are packed in, all that can be read is read."""
 
+import bz2
 import gzip
 import io
+import lzma
 import os
+import struct
+import zlib
 from pathlib import Path
 
 import pytest
 from backports import zstd
-from captures import LINUX_COOKED, START, clean_exchange, pcap, pcapng
+from captures import ETHERNET, LINUX_COOKED, START, clean_exchange, pcap, pcapng
 
 import tcptrace_http
 from tcptrace_http.capture import decode, expand
@@ -16,6 +20,7 @@ from tcptrace_http.errors import UnknownFormat
 
 NOBODY = 65534
 CLEAN = pcap(clean_exchange())
+PACKINGS = {"gzip": gzip.compress, "zstd": zstd.compress, "xz": lzma.compress, "bzip2": bz2.compress}
 
 
 @pytest.fixture
@@ -34,18 +39,18 @@ def unpacked(path: str) -> tuple[bytes, list[str]]:
         return content, [one.kind for one in stream.strangeness]
 
 
-@pytest.mark.parametrize("pack", [bytes, gzip.compress, zstd.compress], ids=["plain", "gzip", "zstd"])
+@pytest.mark.parametrize("pack", [bytes, *PACKINGS.values()], ids=["plain", *PACKINGS])
 def test_packing_is_known_by_content_and_not_by_name(file, pack):
     assert unpacked(file(pack(CLEAN), "misnamed.txt")) == (CLEAN, [])
 
 
-@pytest.mark.parametrize("pack", [gzip.compress, zstd.compress], ids=["gzip", "zstd"])
+@pytest.mark.parametrize("pack", PACKINGS.values(), ids=PACKINGS)
 def test_members_one_after_the_other_are_one_capture(file, pack):
     half = len(CLEAN) // 2
     assert unpacked(file(pack(CLEAN[:half]) + pack(CLEAN[half:]))) == (CLEAN, [])
 
 
-@pytest.mark.parametrize("pack", [gzip.compress, zstd.compress], ids=["gzip", "zstd"])
+@pytest.mark.parametrize("pack", PACKINGS.values(), ids=PACKINGS)
 def test_packed_file_cut_short_gives_all_before_the_cut(file, pack):
     noise = bytes(range(256)) * 4096
     packed = pack(CLEAN) + pack(noise)
@@ -54,11 +59,33 @@ def test_packed_file_cut_short_gives_all_before_the_cut(file, pack):
     assert strange == ["capture_cut_short"]
 
 
-@pytest.mark.parametrize("pack", [gzip.compress, zstd.compress], ids=["gzip", "zstd"])
+@pytest.mark.parametrize("pack", PACKINGS.values(), ids=PACKINGS)
 def test_garbage_after_packed_data_is_an_anomaly_and_no_error(file, pack):
     content, strange = unpacked(file(pack(CLEAN) + b"garbage that is no member"))
     assert content == CLEAN
     assert strange == ["malformed_block"]
+
+
+@pytest.mark.parametrize("pack", [lzma.compress, bz2.compress], ids=["xz", "bzip2"])
+def test_padding_between_streams_is_no_data(file, pack):
+    half = len(CLEAN) // 2
+    padding = bytes(4)
+    assert unpacked(file(pack(CLEAN[:half]) + padding + pack(CLEAN[half:]) + padding)) == (CLEAN, [])
+
+
+@pytest.mark.parametrize("pack", PACKINGS.values(), ids=PACKINGS)
+def test_packed_file_larger_than_a_chunk_is_whole(file, pack):
+    content = os.urandom(CHUNK_BYTES) + bytes(9 * CHUNK_BYTES)
+    assert unpacked(file(pack(content))) == (content, [])
+
+
+def test_xz_block_that_needs_much_memory_is_not_unpacked(file):
+    packed = bytearray(lzma.compress(CLEAN))
+    # The block header (The .xz File Format, section 3.1): its last property is the dictionary, 40 for 4 GiB.
+    header = slice(12, 12 + (packed[12] + 1) * 4 - 4)
+    packed[16] = 40
+    packed[header.stop : header.stop + 4] = struct.pack("<I", zlib.crc32(packed[header]))
+    assert unpacked(file(bytes(packed))) == (b"", ["malformed_block"])
 
 
 def test_file_larger_than_a_chunk_is_whole(file):
@@ -144,7 +171,48 @@ def test_link_type_of_the_file_decides_how_frames_are_decoded(file):
     assert provenance.tcp_packets == 0
 
 
-@pytest.mark.parametrize("pack", [bytes, gzip.compress, zstd.compress], ids=["plain", "gzip", "zstd"])
+def pktap(frame: bytes) -> bytes:
+    """The header of macOS before an Ethernet frame that came through en0."""
+    return struct.pack("<III24s", 108, 1, ETHERNET, b"en0") + bytes(72) + frame
+
+
+def juniper(frame: bytes) -> bytes:
+    return b"MGC\x81\x00\x06\x03\x04abcd" + frame
+
+
+@pytest.mark.parametrize(("link_type", "header"), [(258, pktap), (149, pktap), (178, juniper)])
+def test_ethernet_frames_behind_a_header_of_the_capturing_system_are_read(file, link_type, header):
+    records = clean_exchange()
+    wrapped = pcap([(time, header(frame)) for time, frame in records], link_type=link_type)
+    analysis = tcptrace_http.analyze(file(wrapped))
+    assert analysis.transactions.equals(tcptrace_http.analyze(pcap(records)).transactions)
+    assert analysis.anomalies.is_empty()
+
+
+def unknown(path: str) -> list[str]:
+    return tcptrace_http.analyze(path).anomalies.filter(kind="unknown_protocol")["detail"].to_list()
+
+
+def other_ether_type(ether_type: int, count: int) -> list[tuple[int, bytes]]:
+    return [(START, bytes(12) + struct.pack(">H", ether_type) + bytes(46))] * count
+
+
+def test_protocols_are_told_with_their_packets_where_nothing_is_tcp(file):
+    records = [*other_ether_type(0x0806, 2), *other_ether_type(0x88CC, 12)]
+    assert unknown(file(pcap(records))) == ["EtherType 0x88cc: 12 packets", "EtherType 0x0806: 2 packets"]
+
+
+def test_beside_tcp_an_ether_type_is_told_from_a_tenth_of_the_packets_on(file):
+    records = clean_exchange(10)
+    tenth = len(records) // 9 + 1
+    arp = other_ether_type(0x0806, 3 * tenth)
+    assert unknown(file(pcap([*other_ether_type(0x88E5, tenth), *records]))) == [
+        f"EtherType 0x88e5: {tenth} packets"
+    ]
+    assert unknown(file(pcap([*other_ether_type(0x88E5, tenth // 2), *arp, *records]))) == []
+
+
+@pytest.mark.parametrize("pack", [bytes, *PACKINGS.values()], ids=["plain", *PACKINGS])
 def test_capture_in_memory_has_the_rows_of_the_same_capture_in_a_file(file, pack):
     packed = pack(CLEAN)
     in_memory, on_disk = tcptrace_http.analyze(packed), tcptrace_http.analyze(file(packed))
