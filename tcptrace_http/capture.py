@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import shlex
 import stat
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Final
@@ -250,6 +251,9 @@ def anomalies_of(decoded: Decoded) -> pl.DataFrame:
 
 def _error(stream: CaptureStream, fault: native.CaptureFault) -> CaptureError:
     kind, what = fault.args
+    if kind == "unknown_format":
+        # A command that converts the file names it.
+        what = what.replace("{file}", shlex.quote(stream.path))
     for one in stream.strangeness:
         what = f"{one.detail}, and what could be unpacked is no capture: {what}"
     return _ERRORS[kind](stream.path, what)

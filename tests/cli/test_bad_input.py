@@ -71,6 +71,23 @@ def test_unreadable_file_is_one_clear_line_and_exit_code_2(cli, file, content):
     assert "Traceback" not in result.err
 
 
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"snoop\0\0\0", "a snoop capture; only pcap and pcapng are read; convert it: {editcap}"),
+        (b"GMBU", "a Network Monitor 2 capture; only pcap and pcapng are read; convert it: {editcap}"),
+        (b"\x04\x22\x4d\x18", "lz4 data; unpack it: lz4 -dc {path} | tcptrace-http analyze -"),
+    ],
+    ids=["snoop", "NetMon", "lz4"],
+)  # fmt: skip
+def test_other_format_is_refused_with_the_command_that_converts_it(cli, tmp_path, content, says):
+    path = tmp_path / "other format"
+    path.write_bytes(content + bytes(90))
+    quoted = f"'{path}'"
+    says = says.format(path=quoted, editcap=f"editcap -F pcapng {quoted} {quoted}.pcapng")
+    assert cli("analyze", path).err == f"tcptrace-http: {path}: {says}\n"
+
+
 def test_missing_file_directory_and_glob_without_match_say_so(cli, tmp_path):
     bad = {tmp_path / "absent": "no such file", tmp_path: "is a directory", tmp_path / "*.x": "no file"}
     for path, says in bad.items():

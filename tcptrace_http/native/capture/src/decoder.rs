@@ -210,7 +210,10 @@ impl Decoder {
                 }
             });
         }
-        Err(unknown_format::error(input))
+        match input.get(..unknown_format::FORMAT_BYTES) {
+            Some(start) => Err(unknown_format::error(start)),
+            None => Ok(Progress::Incomplete(unknown_format::FORMAT_BYTES)),
+        }
     }
 
     /// Damage that cannot be passed: an anomaly if there were packets before it, else an error.

@@ -4,6 +4,8 @@
 //! time and lengths and the captured bytes. Nothing marks where a record begins, so a record that
 //! cannot be right ends the reading.
 
+mod record_header;
+
 use trace_model::{LinkType, PacketSink};
 
 use crate::bytes::ByteOrder;
@@ -14,9 +16,6 @@ use crate::progress::Progress;
 use crate::time::NANOSECONDS_PER_SECOND;
 
 pub(crate) const FILE_HEADER_BYTES: usize = 24;
-const RECORD_HEADER_BYTES: usize = 16;
-/// A. Kuznetzov's patch of libpcap adds interface index, protocol and packet type to each record.
-const MODIFIED_RECORD_HEADER_BYTES: usize = 24;
 
 const MAGIC_MICROSECONDS: u32 = 0xa1b2_c3d4;
 const MAGIC_NANOSECONDS: u32 = 0xa1b2_3c4d;
@@ -30,6 +29,7 @@ const LINK_TYPE_MASK: u32 = 0x03ff_ffff;
 const MAX_CAPTURED_BYTES: u32 = 262_144;
 /// D-Bus messages and USB transfers may be longer: libpcap's max_snaplen_for_dlt.
 const MAX_MESSAGE_BYTES: u32 = 128 * 1024 * 1024;
+const LINKTYPE_ETHERNET: u32 = 1;
 const LINKTYPE_USB_LINUX: u32 = 189;
 const LINKTYPE_USB_LINUX_MMAPPED: u32 = 220;
 const LINKTYPE_DBUS: u32 = 231;
@@ -49,8 +49,11 @@ enum LengthOrder {
 #[derive(Debug)]
 pub(crate) struct Pcap {
     byte_order: ByteOrder,
+    magic: u32,
     nanoseconds_per_tick: i64,
     record_header_bytes: usize,
+    /// Whether the length of record headers was compared with the first record.
+    is_header_settled: bool,
     length_order: LengthOrder,
     /// As the file has it; a link type of more than 16 bits is none.
     link_type_number: u32,
@@ -95,12 +98,10 @@ impl Pcap {
         }
         Some(Ok(Pcap {
             byte_order,
+            magic,
             nanoseconds_per_tick: if magic == MAGIC_NANOSECONDS { 1 } else { 1_000 },
-            record_header_bytes: if magic == MAGIC_MODIFIED {
-                MODIFIED_RECORD_HEADER_BYTES
-            } else {
-                RECORD_HEADER_BYTES
-            },
+            record_header_bytes: record_header::promised_bytes(magic),
+            is_header_settled: link_type_number != LINKTYPE_ETHERNET,
             length_order,
             link_type_number,
             link_type: link_type.unwrap_or(LinkType(u16::MAX)),
@@ -112,13 +113,13 @@ impl Pcap {
     /// Reads the record at the start of the input.
     #[inline]
     pub(crate) fn advance<S: PacketSink>(
-        &self,
+        &mut self,
         input: &[u8],
         emitter: &mut Emitter,
         sink: &mut S,
     ) -> Result<Progress, CaptureError> {
         let (Some(header), Some(body)) = (
-            input.first_chunk::<RECORD_HEADER_BYTES>(),
+            input.first_chunk::<{ record_header::STANDARD_BYTES }>(),
             input.get(self.record_header_bytes..),
         ) else {
             return Ok(Progress::Incomplete(self.record_header_bytes));
@@ -142,6 +143,12 @@ impl Pcap {
         let Some(bytes) = body.get(..captured) else {
             return Ok(Progress::Incomplete(whole));
         };
+        if !self.is_header_settled {
+            self.is_header_settled = true;
+            let record = input.get(..whole).unwrap_or(input);
+            self.record_header_bytes = record_header::bytes(self.magic, self.byte_order, record);
+            return Ok(Progress::Advanced(0));
+        }
         let record = Record {
             time_ns: Some(self.time(field(0), field(4)).into()),
             interface: 0,

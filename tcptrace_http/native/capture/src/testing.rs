@@ -218,5 +218,6 @@ pub(crate) fn tcp_packet(payload: &[u8]) -> Vec<u8> {
     tcp.raw(payload).bytes
 }
 
+pub(crate) const ETHERNET: u32 = 1;
 pub(crate) const RAW: u32 = 101;
 pub(crate) const MICROSECONDS: u32 = 0xa1b2_c3d4;

@@ -1,49 +1,122 @@
 //! What to say of a file that is neither pcap nor pcapng.
+//!
+//! In a text `{file}` stands for the path of the capture, which only the caller knows.
 
 use crate::error::CaptureError;
 use crate::{pcap, pcapng};
 
-/// Bytes that tell the format: both formats begin with a 32-bit number.
+/// Bytes that tell pcap and pcapng: both begin with a 32-bit number.
 pub(crate) const MAGIC_BYTES: usize = 4;
+/// Bytes that tell every other format that has a name here.
+pub(crate) const FORMAT_BYTES: usize = 0x4c;
 
-/// Other formats by their first bytes (Wireshark, wiretap), for which there is better advice.
+/// Other capture formats by their first bytes (Wireshark, wiretap).
 const OTHER_FORMATS: &[(&[u8], &str)] = &[
-    (b"snoo", "a snoop capture"),
-    (b"XCP\0", "a NetXray or Sniffer Pro capture"),
-    (b"TRSN", "a Sniffer capture"),
-    (b"RTSS", "a Network Monitor capture"),
-    (b"GMBU", "a Network Monitor capture"),
-    (b"ipt", "an iptrace capture"),
-    (b"\x13\x13\x13\x13", "an Event Trace Log"),
+    (b"snoop\0\0\0", "a snoop capture"),
+    (b"XCP\0", "a NetXRay or Sniffer Pro capture"),
+    (b"VL\0\0", "a NetXRay 1 capture"),
+    (b"TRSNIFF data", "a Sniffer capture"),
+    (b"RTSS", "a Network Monitor 1 capture"),
+    (b"GMBU", "a Network Monitor 2 capture"),
+    (b"\xaa\xaa\xaa\xaa", "a 5View capture"),
+    (b"\x7fver", "an OmniPeek capture"),
+    (b"\x05VNF", "a Visual Networks capture"),
+    (b"ObserverPktBuffe", "an Observer capture"),
+    (b"iptrace ", "an iptrace capture"),
 ];
 
-/// Formats that hold a capture but are no longer recognised once they were decompressed.
-const ARCHIVES: &[(&[u8], &str)] = &[
+/// Formats with a link type per packet: editcap writes them as pcapng only if it is told one.
+const MIXED_FORMATS: &[(&[u8], &str)] = &[
+    (b"\x00\x00\x02\x00\x12\x05\x00\x10", "a K12 capture (rf5)"),
+    (b"+---------+-----", "a K12 capture (text)"),
+];
+
+/// Packings that are not unpacked, and the command that does it.
+const PACKINGS: &[(&[u8], &str, &str)] = &[
+    (b"\x04\x22\x4d\x18", "lz4", "lz4 -dc"),
+    (b"\x02\x21\x4c\x18", "lz4", "lz4 -dc"),
+    (b"PK\x03\x04", "zip", "unzip -p"),
+    (b"7z\xbc\xaf", "7z", "7z x -so"),
+    (b"\x1f\x9d", "compress", "zcat"),
+];
+
+/// Packings that are unpacked, but only once.
+const PACKED_TWICE: &[(&[u8], &str)] = &[
     (b"\x1f\x8b", "gzip"),
     (b"\x28\xb5\x2f\xfd", "zstd"),
     (b"BZh", "bzip2"),
     (b"\xfd7zX", "xz"),
-    (b"PK\x03\x04", "zip"),
-    (b"7z\xbc\xaf", "7z"),
-    (b"\x04\x22\x4d\x18", "lz4"),
 ];
 
 pub(crate) fn error(start: &[u8]) -> CaptureError {
-    let what = if let Some(name) = lookup(OTHER_FORMATS, start) {
-        format!("{name}, of which only pcap and pcapng are read; convert it with editcap -F pcapng")
-    } else if let Some(name) = lookup(ARCHIVES, start) {
+    let packing = PACKINGS.iter().find(|(magic, ..)| start.starts_with(magic));
+    let what = if let Some((name, options)) = other_format(start) {
+        format!(
+            "{name}; only pcap and pcapng are read; convert it: \
+             editcap -F pcapng {options}{{file}} {{file}}.pcapng"
+        )
+    } else if is_event_trace_log(start) {
+        "an Event Trace Log; only pcap and pcapng are read; convert it on Windows: \
+         etl2pcapng {file} {file}.pcapng"
+            .to_owned()
+    } else if let Some((_, name, command)) = packing {
+        format!("{name} data; unpack it: {command} {{file}} | tcptrace-http analyze -")
+    } else if let Some(name) = lookup(PACKED_TWICE, start) {
         format!("{name} data inside; unpack it and pass the pcap or pcapng file it holds")
     } else {
-        let shown = start.get(..MAGIC_BYTES).unwrap_or(start);
-        let hex: Vec<String> = shown.iter().map(|byte| format!("{byte:02x}")).collect();
-        format!(
-            "not a capture: it begins with {} ({:?}); pcap and pcapng are read, plain or \
-             compressed with gzip or zstd",
-            hex.join(" "),
-            String::from_utf8_lossy(shown)
-        )
+        no_capture(start)
     };
     CaptureError::UnknownFormat { what }
+}
+
+fn no_capture(start: &[u8]) -> String {
+    let shown = start.get(..MAGIC_BYTES).unwrap_or(start);
+    let hex: Vec<String> = shown.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!(
+        "not a capture: it begins with {} ({:?}); pcap and pcapng are read, plain or \
+         compressed with gzip, zstd, xz or bzip2",
+        hex.join(" "),
+        String::from_utf8_lossy(shown)
+    )
+}
+
+/// The name of another format, and what editcap must be told besides.
+fn other_format(start: &[u8]) -> Option<(&'static str, &'static str)> {
+    if let Some(name) = lookup(OTHER_FORMATS, start) {
+        return Some((name, ""));
+    }
+    lookup(MIXED_FORMATS, start)
+        .or_else(|| is_commview(start).then_some("a CommView capture"))
+        .map(|name| (name, "-T ether "))
+}
+
+/// CommView has no magic number: a record begins with two lengths and a version of 0, in the newer
+/// format with one length, and then has the date and the time (Wireshark, wiretap/commview.c).
+fn is_commview(start: &[u8]) -> bool {
+    match start {
+        [_, _, _, _, 0, time @ ..] if is_time(time) => true,
+        [_, _, _, 0, time @ ..] => is_time(time),
+        _ => false,
+    }
+}
+
+/// Whether these bytes begin with year, month, day, hours, minutes and seconds.
+fn is_time(bytes: &[u8]) -> bool {
+    let Some([y0, y1, month, day, hours, minutes, seconds]) = bytes.first_chunk() else {
+        return false;
+    };
+    (1970..2038).contains(&u16::from_le_bytes([*y0, *y1]))
+        && (1..=12).contains(month)
+        && (1..=31).contains(day)
+        && *hours <= 23
+        && *minutes <= 59
+        && *seconds <= 60
+}
+
+/// An Event Trace Log begins with a buffer header of 72 bytes, and then its own event: version 2,
+/// a system header for 32 or 64 bits (Windows SDK, `SYSTEM_TRACE_HEADER`).
+fn is_event_trace_log(start: &[u8]) -> bool {
+    matches!(start.get(0x48..FORMAT_BYTES), Some([2, 0, 1 | 2, 0xc0]))
 }
 
 /// The error for a file that ended before its header did.
@@ -87,15 +160,43 @@ mod tests {
         assert_eq!(
             text,
             "not a capture: it begins with 48 54 54 50 (\"HTTP\"); pcap and pcapng are \
-             read, plain or compressed with gzip or zstd"
+             read, plain or compressed with gzip, zstd, xz or bzip2"
         );
     }
 
     #[test]
-    fn test_other_capture_formats_are_named_with_what_to_do() {
+    fn test_other_capture_formats_are_named_with_the_command_that_converts_them() {
         let text = error(b"snoop\0\0\0").to_string();
-        assert!(text.starts_with("a snoop capture"));
-        assert!(text.contains("editcap -F pcapng"));
+        assert_eq!(
+            text,
+            "a snoop capture; only pcap and pcapng are read; convert it: \
+             editcap -F pcapng {file} {file}.pcapng"
+        );
+        let commview = [60, 0, 60, 0, 0, 0xe8, 7, 2, 29, 23, 59, 59, 0, 0, 0, 0];
+        assert!(error(&commview).to_string().starts_with("a CommView "));
+        let newer = [60, 0, 0, 0, 0xe8, 7, 2, 29, 23, 59, 59, 0, 0, 0, 0];
+        assert!(error(&newer).to_string().starts_with("a CommView "));
+        let mut log = [0; FORMAT_BYTES];
+        log[0x48..].copy_from_slice(&[2, 0, 2, 0xc0]);
+        assert!(error(&log).to_string().contains("etl2pcapng {file} "));
+    }
+
+    #[test]
+    fn test_no_bytes_are_taken_for_commview_without_a_date() {
+        assert!(!is_commview(&[0; 24]));
+        assert!(!is_commview(&[60, 0, 60, 0, 0, 0xe8, 7, 13, 1, 0, 0, 0]));
+        assert!(!is_commview(&[60, 0, 60, 0, 1, 0xe8, 7, 12, 1, 0, 0, 0]));
+    }
+
+    #[test]
+    fn test_packings_are_named_with_the_command_that_unpacks_them() {
+        assert_eq!(
+            error(b"\x04\x22\x4d\x18...").to_string(),
+            "lz4 data; unpack it: lz4 -dc {file} | tcptrace-http analyze -"
+        );
+        assert!(error(b"\x1f\x8b\x08")
+            .to_string()
+            .starts_with("gzip data inside"));
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! Claims about any capture: how it is cut into chunks or cut short changes nothing that is whole.
 use super::*;
 use crate::bytes::ByteOrder::{Big, Little};
-use crate::testing::{read, read_in_chunks, tcp_packet, Bytes, Reading, MICROSECONDS, RAW};
+use crate::testing::{
+    read, read_in_chunks, tcp_packet, Bytes, Reading, ETHERNET, MICROSECONDS, RAW,
+};
 
 fn pcap_file() -> Vec<u8> {
     let file =
@@ -30,6 +32,17 @@ fn pcapng_file() -> Vec<u8> {
         .bytes
 }
 
+/// With record headers longer than the magic number promises, which the first record shows.
+fn patched_pcap_file() -> Vec<u8> {
+    let frame = [&[0; 12][..], &[8, 0], &tcp_packet(b"abc")].concat();
+    let mut file = Bytes::pcap(Little, MICROSECONDS, ETHERNET);
+    for seconds in 0..3 {
+        file = file.u32(seconds).u32(0).u32(57).u32(57);
+        file = file.raw(&[0; 8]).raw(&frame);
+    }
+    file.bytes
+}
+
 fn assert_chunks_change_nothing(file: &[u8]) {
     let whole = read(file);
     for sizes in [
@@ -48,7 +61,7 @@ fn assert_chunks_change_nothing(file: &[u8]) {
 
 #[test]
 fn test_any_chunking_gives_the_same_packets() {
-    for file in [pcap_file(), pcapng_file()] {
+    for file in [pcap_file(), pcapng_file(), patched_pcap_file()] {
         assert_chunks_change_nothing(&file);
         assert!(read(&file).provenance.tcp_packets >= 3);
     }
@@ -133,7 +146,7 @@ fn test_a_text_file_is_of_unknown_format_whatever_the_chunks() {
 #[test]
 fn test_what_is_fed_after_an_error_is_ignored() {
     let (mut decoder, mut recorder) = (Decoder::new(), crate::testing::Recorder::default());
-    assert!(decoder.feed(b"not a capture", &mut recorder).is_err());
+    assert!(decoder.feed(&[b'x'; 100], &mut recorder).is_err());
     assert_eq!(decoder.feed(&pcap_file(), &mut recorder), Ok(()));
     assert_eq!(decoder.finish(&mut recorder), Ok(()));
     assert!(recorder.packets.is_empty());
