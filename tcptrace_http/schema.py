@@ -104,7 +104,7 @@ ANOMALY_KINDS: Final = {
     "capture_gap": "Bytes that were acknowledged but never captured",
     "overlapping_data_differs": "A retransmission or overlap whose bytes differ from the first copy",
     "missing_data": "Bytes of an HTTP message are missing; its framing told where it ends",
-    "malformed_http": "Bytes at which an HTTP message was expected are no HTTP message",
+    "malformed_http": "Bytes at which an HTTP message was expected are none, or one that breaks the grammar",
     "ambiguous_framing": "Lengths of an HTTP message that contradict (RFC 9112, section 6.3)",
     "duplicate_packets": "Packets were captured more than once; only the first sighting of each is analysed",
     "limit_reached": "A limit that protects memory was reached; the detail says what was dropped",

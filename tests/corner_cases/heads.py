@@ -89,6 +89,79 @@ def missing_reason_phrase() -> Case:
     return answered(response("hello", "HTTP/1.1 200"), Row("GET /a", 200, (4, 5, 5), 5, "content_length"))
 
 
+def odd_and_plain(line: str, shown: str) -> Case:
+    """A request with this line in frame 4, and a plain one in frame 6."""
+    talk = Talk()
+    talk.open()
+    talk.C(f"{line}\r\nHost: h\r\n\r\n", "P.")  # 4
+    talk.S(response("ok"), "P.")  # 5
+    talk.C(get("/b"), "P.")  # 6
+    talk.S(response("ok"), "P.")  # 7
+    return Case(
+        talk.records,
+        rows=[
+            Row(shown, 200, (4, 5, 5), 2, "content_length"),
+            Row("GET /b", 200, (6, 7, 7), 2, "content_length"),
+        ],
+        anomalies=[("malformed_http", 4)],
+        tshark_differs={"requests": "tshark shows no such request, or another target"},
+    )
+
+
+@case("RFC 9112, section 3.2: no white space is allowed in a target; servers read such a line all the same")
+def space_in_the_target() -> Case:
+    return odd_and_plain("GET /hello world HTTP/1.0", "GET /hello world")
+
+
+@case("RFC 9112, section 3: lenient parsing takes any white space between the words")
+def white_space_around_the_target() -> Case:
+    return odd_and_plain("GET \t/a  HTTP/1.1", "GET /a")
+
+
+@case("RFC 9112, section 3: a request line without a target")
+def no_target() -> Case:
+    return odd_and_plain("GET HTTP/1.1", "GET ")
+
+
+@case("RFC 9110, section 9.1: methods are case-sensitive, and the registered ones are in upper case")
+def method_in_lower_case() -> Case:
+    return odd_and_plain("get /a HTTP/1.1", "get /a")
+
+
+@case("RFC 9112, section 3: a target of 64 KiB; its first 8 KiB are kept")
+def very_long_target() -> Case:
+    target = "/" + "a" * (64 * 1024 - 1)
+    talk = Talk()
+    talk.open()
+    asked = get(target)
+    for start in range(0, len(asked), 1460):
+        talk.C(asked[start : start + 1460])  # 4 to 48
+    last = 3 + -(-len(asked) // 1460)
+    talk.S(response("ok"), "P.")
+    talk.C(get("/b"), "P.")
+    talk.S(response("ok"), "P.")
+    return Case(
+        talk.records,
+        rows=[
+            Row(f"GET {target[: 8 * 1024]}", 200, (4, last + 1, last + 1), 2, "content_length"),
+            Row("GET /b", 200, (last + 2, last + 3, last + 3), 2, "content_length"),
+        ],
+        anomalies=[("limit_reached", last)],
+        tshark_differs={"requests": "tshark cuts no target"},
+    )
+
+
+@case("RFC 2812, section 3.3.1, and RFC 5321, section 4.1.1.4: no text that ends in a version is a request")
+def lines_of_other_protocols() -> Case:
+    talk = Talk()
+    talk.open()
+    talk.C("PRIVMSG #web :GET / HTTP/1.1\r\n", "P.")
+    talk.C("I saw GET / HTTP/1.1\r\n", "P.")
+    talk.C("get one two three\r\n", "P.")
+    talk.C("OPTIONS  sip:a b SIP/2.0\r\n\r\n", "P.")
+    return Case(talk.records, flows=[{"is_http": False}])
+
+
 @case("RFC 1945, section 4.1: a simple request has no version; this is no HTTP/1.x")
 def http_0_9() -> Case:
     talk = Talk()

@@ -94,6 +94,37 @@ def heads_cut_by_a_snap_length() -> Case:
     )
 
 
+@case("draft-ietf-opsawg-pcap, section 5: a snap length cuts request lines; the target is known as far as it goes")
+def request_line_cut_by_a_snap_length() -> Case:
+    talk = Talk()
+    talk.open()
+    asked, answer, kept = get("/a/long/target"), response("ok"), 12
+    talk.C(asked, "P.", snap=ETHERNET_TO_TCP + kept)  # 4
+    talk.S(answer, "P.")  # 5
+    missing = len(asked) - kept
+    return Case(
+        talk.records,
+        rows=[Row("GET /a/long/", 200, (4, 5, 5), 2, "content_length", False, missing=missing, host=None)],
+        anomalies=[("missing_data", 4), ("truncated_packet", 4)],
+        flows=[{"is_http": True, "client_bytes": len(asked)}],
+    )
+
+
+@case("RFC 959, section 4.1: the cut line of another protocol is no request")
+def other_lines_cut_by_a_snap_length() -> Case:
+    talk = Talk()
+    talk.open()
+    for line in ("RETR /a/long/name\r\n", "OPTIONS rtsp://h/long RTSP/1.0\r\nCSeq: 1\r\n\r\n"):
+        talk.C(line, "P.", snap=ETHERNET_TO_TCP + 12)  # 4, 6
+        talk.S("150 here it comes\r\n", "P.")  # 5, 7
+    return Case(
+        talk.records,
+        anomalies=[("truncated_packet", 4), COUNT],
+        flows=[{"is_http": False}],
+        tshark_differs={"requests": "tshark takes a cut line of RTSP for a request"},
+    )
+
+
 @case("draft-ietf-opsawg-pcap, section 5: records stand in the order of the capture, whatever the clock said")
 def clock_steps_backwards() -> Case:
     talk = Talk()

@@ -52,19 +52,54 @@ def http_2_with_prior_knowledge() -> Case:
     return Case(talk.records, flows=[{"is_http": False}])
 
 
-@case("RFC 9110, section 9.3.6: after 2xx to CONNECT all bytes belong to the tunnel")
-def connect() -> Case:
+def tunnel() -> Talk:
     talk = Talk()
     talk.open()
     talk.C("CONNECT h:443 HTTP/1.1\r\nHost: h\r\n\r\n", "P.")  # 4
     talk.S("HTTP/1.1 200 Connection established\r\nContent-Length: 9\r\n\r\n", "P.")  # 5
-    talk.C(get("/inside"), "P.")  # 6
-    talk.S(response("inside"), "P.")  # 7
+    return talk
+
+
+TUNNEL = Row("CONNECT h:443", 200, (4, 5, 5), 0, "tunnel")
+
+
+@case("RFC 9110, section 9.3.6: after 2xx to CONNECT all bytes belong to the tunnel; HTTP in it is read")
+def connect() -> Case:
+    talk = tunnel()
+    for name in "ab":
+        talk.C(get(f"/{name}"), "P.")  # 6, 8
+        talk.S(response("inside"), "P.")  # 7, 9
     return Case(
         talk.records,
-        rows=[Row("CONNECT h:443", 200, (4, 5, 5), 0, "tunnel")],
-        tshark_differs={"requests": "tshark shows the request inside the tunnel"},
+        rows=[
+            TUNNEL,
+            Row("GET /a", 200, (6, 7, 7), 6, "content_length"),
+            Row("GET /b", 200, (8, 9, 9), 6, "content_length"),
+        ],
+        tshark_differs=dict.fromkeys(("requests", "responses"), "tshark shows one request of the tunnel"),
     )
+
+
+@case("RFC 9110, section 9.3.6: what is not HTTP in the tunnel is not read, and what follows it neither")
+def connect_to_another_protocol() -> Case:
+    talk = tunnel()
+    talk.C(b"\x16\x03\x01\x00\x05hello", "P.")  # 6
+    talk.S(b"\x16\x03\x03\x00\x05hello", "P.")  # 7
+    talk.C(get("/inside"), "P.")  # 8
+    talk.S(response("inside"), "P.")  # 9
+    return Case(
+        talk.records,
+        rows=[TUNNEL],
+        tshark_differs={"requests": "tshark looks for requests in every segment of the tunnel"},
+    )
+
+
+@case("RFC 5321, section 3.1: a server that speaks first in the tunnel speaks no HTTP")
+def connect_to_a_server_that_speaks_first() -> Case:
+    talk = tunnel()
+    talk.S("220 h ESMTP\r\n", "P.")  # 6
+    talk.C("EHLO h\r\n", "P.")  # 7
+    return Case(talk.records, rows=[TUNNEL])
 
 
 @case("RFC 9110, section 9.3.6: a response to CONNECT other than 2xx opens no tunnel")

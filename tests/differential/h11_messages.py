@@ -18,6 +18,8 @@ _SWITCHING_PROTOCOLS: Final = 101
 _CHUNK: Final = 64 * 1024
 #: As much of a head as we collect.
 _HEAD_MAX: Final = 256 * 1024
+#: As much of a target as we keep.
+_TARGET_MAX: Final = 8 * 1024
 _FRAMINGS: Final = {
     "ContentLengthReader": "content_length",
     "ChunkedReader": "chunked",
@@ -111,7 +113,11 @@ def _read(cursor: _Cursor, start: int, parsed: Parsed) -> Message | None:
 
 def _begun(event: Any, cursor: _Cursor, start: int) -> Message:
     is_request = isinstance(event, h11.Request)
-    what = (event.method.decode(), event.target.decode("latin-1")) if is_request else (event.status_code,)
+    what: tuple[Any, ...]
+    if is_request:
+        what = (event.method.decode(), event.target.decode("latin-1")[:_TARGET_MAX])
+    else:
+        what = (event.status_code,)
     connection = cursor.connection
     reader: Any = connection._reader
     framing = _FRAMINGS.get(type(reader).__name__, "tunnel")

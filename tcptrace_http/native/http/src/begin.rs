@@ -5,10 +5,11 @@ use trace_model::AnomalyKind;
 use super::connection::Connection;
 use super::exchange::RequestFacts;
 use super::framing::{self, Framing, MethodKind};
-use super::head::{Head, Start};
+use super::head::{Head, Start, TARGET_KEPT_MAX};
 use super::message::{Interim, Message};
 use super::pairing;
 use super::role::Role;
+use super::start_line::is_registered;
 use super::stream::State;
 use super::{Mark, Output};
 
@@ -22,6 +23,7 @@ impl Connection {
                 "a head has lines that are no header fields",
             );
         }
+        self.has_unread_tunnel = false;
         match head.start {
             Start::Request { .. } => self.request_head(head, mark, out),
             Start::Status(status @ (100 | 102..=199)) => self.interim_head(status),
@@ -32,8 +34,14 @@ impl Connection {
     fn request_head(&mut self, head: Head, mark: Mark, out: &mut Output) {
         let (framing, doubt) = framing::of_request(&head.framing, head.minor_version);
         self.doubt(doubt, mark, out);
+        if head.is_loose {
+            let detail =
+                "a request line that is not method, target and version with one space between";
+            out.notice(AnomalyKind::MalformedHttp, mark, detail);
+        }
         let origin = self.requests.origin;
         let message = Message::from_head(head, origin, framing);
+        notice_odd_start(&message, mark, out);
         let method = message.method.as_deref().unwrap_or_default();
         let kind = MethodKind::of(method);
         let facts = RequestFacts {
@@ -79,7 +87,7 @@ impl Connection {
             MethodKind::Connect if is_success => {
                 message.body.framing = Framing::Tunnel;
                 self.finish(Role::Response, true, mark, out);
-                self.leave_http(mark, out);
+                self.enter_tunnel(mark, out);
             }
             MethodKind::Head | MethodKind::Connect | MethodKind::Other => {}
         }
@@ -114,10 +122,20 @@ impl Connection {
         if !has_body {
             self.finish(Role::Response, true, mark, out);
         }
-        if framing == Framing::Tunnel {
+        if framing == Framing::Tunnel && status == 101 {
             self.leave_http(mark, out);
+        } else if framing == Framing::Tunnel {
+            self.enter_tunnel(mark, out);
         } else if matches!(self.requests.state, State::Held) && !self.pairing.awaits_tunnel() {
             self.lose(Role::Request, out);
+        }
+    }
+
+    /// The first bytes inside the tunnel tell whether HTTP goes on there.
+    fn enter_tunnel(&mut self, mark: Mark, out: &mut Output) {
+        match self.requests.state {
+            State::Idle | State::Head | State::Body(_) => self.has_unread_tunnel = true,
+            _ => self.leave_http(mark, out),
         }
     }
 
@@ -125,5 +143,19 @@ impl Connection {
         if let Some(detail) = doubt {
             out.notice(AnomalyKind::AmbiguousFraming, mark, detail);
         }
+    }
+}
+
+/// Tells of a registered method in another case (RFC 9110, section 9.1) and of a target that is cut.
+fn notice_odd_start(request: &Message, mark: Mark, out: &mut Output) {
+    let method = request.method.as_deref().unwrap_or_default().as_bytes();
+    if method != b"GET" && is_registered(method) && method.iter().any(u8::is_ascii_lowercase) {
+        let detail = "the method of a request is not in upper case";
+        out.notice(AnomalyKind::MalformedHttp, mark, detail);
+    }
+    let target = request.target.as_deref().unwrap_or_default();
+    if target.len() >= TARGET_KEPT_MAX {
+        let detail = "a request target of at least 8 KiB is cut there";
+        out.notice(AnomalyKind::LimitReached, mark, detail);
     }
 }

@@ -5,7 +5,6 @@ use trace_model::AnomalyKind;
 use super::message::Interim;
 use super::pairing::Pairing;
 use super::role::Role;
-use super::start_line::StartLine;
 use super::stream::{Body, Event, Reader, State};
 use super::{Direction, End, Mark, Output};
 
@@ -25,6 +24,8 @@ pub struct Connection {
     roles_are_reversed: bool,
     /// No message can have been lost so far: all bytes were given, from the first on.
     pub(super) begins_whole: bool,
+    /// A CONNECT was granted, and nothing inside the tunnel was read yet.
+    pub(super) has_unread_tunnel: bool,
 }
 
 impl Default for Connection {
@@ -44,6 +45,7 @@ impl Connection {
             is_http: false,
             roles_are_reversed: false,
             begins_whole: false,
+            has_unread_tunnel: false,
         }
     }
 
@@ -85,7 +87,7 @@ impl Connection {
         let Some(mut rest) = bytes.get(known..).filter(|rest| !rest.is_empty()) else {
             return;
         };
-        if !self.begins_segment(direction, rest, out) {
+        if !self.begins_segment(direction, rest, mark, peer_acked, out) {
             let reader = self.reader_mut(direction);
             reader.next = reader.next.saturating_add(rest.len() as u64);
             return;
@@ -128,7 +130,7 @@ impl Connection {
             // RFC 9112, section 8: closing completes such a message unless it was an error.
             State::Body(Body::UntilClose) => self.finish(role, end == End::Fin, mark, out),
             State::Body(_) => self.finish(role, false, mark, out),
-            State::Idle | State::Searching | State::Held | State::Opaque => {}
+            State::Idle | State::Searching | State::PerhapsCut | State::Held | State::Opaque => {}
         }
         self.reader_of(role).abandon(State::Opaque);
         match role {
@@ -158,7 +160,9 @@ impl Connection {
         let reader = self.reader(self.role(direction));
         match reader.state {
             State::Opaque => true,
-            State::Searching => !self.is_http && reader.searched > SEARCH_SEGMENTS_MAX,
+            State::Searching | State::PerhapsCut => {
+                !self.is_http && reader.searched > SEARCH_SEGMENTS_MAX
+            }
             State::Idle | State::Head | State::Body(_) | State::Held => false,
         }
     }
@@ -166,7 +170,8 @@ impl Connection {
     /// Whether the next message of a direction is searched for at the start of each segment.
     #[must_use]
     pub fn is_searching(&self, direction: Direction) -> bool {
-        matches!(self.reader(self.role(direction)).state, State::Searching)
+        let reader = self.reader(self.role(direction));
+        matches!(reader.state, State::Searching | State::PerhapsCut)
     }
 
     /// The offset at which the response (final or interim) began whose bytes were delivered last.
@@ -236,7 +241,14 @@ impl Connection {
     }
 
     /// Looks at the start of a segment where that matters; false if the segment is to be passed over.
-    fn begins_segment(&mut self, direction: Direction, bytes: &[u8], out: &mut Output) -> bool {
+    fn begins_segment(
+        &mut self,
+        direction: Direction,
+        bytes: &[u8],
+        mark: Mark,
+        peer_acked: Option<u64>,
+        out: &mut Output,
+    ) -> bool {
         let is_http = self.is_http;
         let role = self.role(direction);
         let reader = self.reader_of(role);
@@ -251,17 +263,19 @@ impl Connection {
             }
             State::Idle if is_http => true,
             State::Searching if !is_http && reader.searched > SEARCH_SEGMENTS_MAX => false,
-            State::Idle | State::Searching => {
-                let found = role.start_line(bytes) == StartLine::Whole;
-                if !found && !is_http && role.opposite().start_line(bytes) == StartLine::Whole {
+            State::Idle | State::Searching | State::PerhapsCut => {
+                let found = role.is_begun_by(bytes);
+                if !found && !is_http && role.opposite().is_begun_by(bytes) {
                     self.reverse_roles(out);
-                    self.reader_mut(direction).state = State::Idle;
+                    self.reader_mut(direction).abandon(State::Idle);
                     return true;
                 }
                 let reader = self.reader_of(role);
                 match reader.state {
-                    State::Searching if found => reader.state = State::Idle,
-                    State::Searching => reader.searched = reader.searched.saturating_add(1),
+                    State::Searching | State::PerhapsCut if found => reader.abandon(State::Idle),
+                    State::Searching | State::PerhapsCut => {
+                        reader.pass_over(bytes, mark, peer_acked);
+                    }
                     _ => {}
                 }
                 matches!(self.reader(role).state, State::Idle)
@@ -277,7 +291,7 @@ impl Connection {
         self.responses.looks_at_bodies = self.requests.looks_at_bodies;
         self.requests.looks_at_bodies = false;
         self.pairing = Pairing::default();
-        if matches!(self.responses.state, State::Searching) {
+        if matches!(self.responses.state, State::Searching | State::PerhapsCut) {
             self.pairing.lost_responses(true, out);
         }
     }
@@ -305,6 +319,10 @@ impl Connection {
     fn not_a_message(&mut self, role: Role, mark: Mark, out: &mut Output) {
         let is_held = role == Role::Request && self.pairing.awaits_tunnel();
         let is_http = self.is_http;
+        if self.has_unread_tunnel {
+            self.leave_http(mark, out);
+            return;
+        }
         let reader = self.reader_of(role);
         if is_held {
             reader.abandon(State::Held);
@@ -371,5 +389,5 @@ fn is_next_message(body: Body, reader: &Reader, bytes: &[u8]) -> bool {
             .as_ref()
             .is_some_and(|it| reader.next == it.start.saturating_add(it.header_bytes)),
     };
-    is_possible && reader.role.start_line(bytes) == StartLine::Whole
+    is_possible && reader.role.is_begun_by(bytes)
 }

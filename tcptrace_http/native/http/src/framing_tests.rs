@@ -95,6 +95,62 @@ fn test_connect_with_2xx_opens_a_tunnel_that_is_not_read() {
 }
 
 #[test]
+fn test_http_inside_a_tunnel_is_read() {
+    for byte_by_byte in [false, true] {
+        let mut script = Script::new();
+        script.byte_by_byte = byte_by_byte;
+        script
+            .client("CONNECT h:80 HTTP/1.1\r\nHost: h\r\n\r\n")
+            .server("HTTP/1.1 200 Established\r\n\r\n");
+        for target in ["/a", "/b"] {
+            script.client(get(target)).server(OK);
+        }
+        script.close();
+        assert_eq!(
+            script.pairs(),
+            ["CONNECT h:80 200", "GET /a 200", "GET /b 200"]
+        );
+        assert!(script.anomalies().is_empty());
+    }
+}
+
+#[test]
+fn test_another_protocol_inside_a_tunnel_is_not_read() {
+    let tls = "\x16\x03\x01\x02\0\x01";
+    for (first, other) in [
+        (CLIENT, tls),
+        (CLIENT, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
+        (CLIENT, "EHLO h\r\n"),
+        (SERVER, "220 h ESMTP\r\n"),
+        (SERVER, "SSH-2.0-OpenSSH_9.6\r\n"),
+    ] {
+        for split in [false, true] {
+            let mut script = Script::new();
+            script
+                .client("CONNECT h:443 HTTP/1.1\r\nHost: h\r\n\r\n")
+                .server("HTTP/1.1 200 Established\r\n\r\n");
+            assert!(!script.connection.is_opaque(CLIENT));
+            script.byte_by_byte = split;
+            script.segment(first, other.as_bytes(), None);
+            assert!(script.connection.is_opaque(CLIENT) && script.connection.is_opaque(SERVER));
+            script.client(get("/inside")).server(OK).close();
+            assert_eq!(script.pairs(), ["CONNECT h:443 200"], "{other}");
+            assert!(script.anomalies().is_empty(), "{other}");
+        }
+    }
+}
+
+#[test]
+fn test_a_tunnel_whose_first_bytes_are_missing_is_not_read() {
+    let mut script = Script::new();
+    script
+        .client("CONNECT h:443 HTTP/1.1\r\nHost: h\r\n\r\n")
+        .server("HTTP/1.1 200 Established\r\n\r\n")
+        .lose(CLIENT, 9);
+    assert!(script.connection.is_opaque(CLIENT) && script.connection.is_opaque(SERVER));
+}
+
+#[test]
 fn test_a_refused_connect_goes_on_as_http() {
     let mut script = Script::new();
     script

@@ -10,7 +10,7 @@ use super::role::Role;
 use super::start_line::{self, StartLine};
 
 /// Longest request target kept; the byte counts are those of the wire all the same.
-const TARGET_KEPT_MAX: usize = 8 * 1024;
+pub(super) const TARGET_KEPT_MAX: usize = 8 * 1024;
 
 /// Fields of a head that is parsed without allocation; one with more is read line by line.
 const FIELDS_AT_ONCE: usize = 96;
@@ -26,6 +26,8 @@ pub(super) struct Head {
     pub(super) bytes: usize,
     /// Lines were passed over that are no fields.
     pub(super) has_odd_lines: bool,
+    /// Its request line breaks the grammar.
+    pub(super) is_loose: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,12 +61,19 @@ pub(super) fn parse(role: Role, bytes: &[u8]) -> Parsed {
     }
 }
 
-/// What can be said of a head of which only these first bytes were captured: its start line and the
-/// fields that are whole.
+/// What can be said of a head of which only these first bytes were captured: its start line, as far as
+/// it goes, and the fields that are whole.
 pub(super) fn parse_broken_off(role: Role, bytes: &[u8]) -> Option<Box<Head>> {
-    let lines = bytes.iter().rposition(|byte| *byte == b'\n')?;
-    let mut text = bytes.get(..=lines)?.to_vec();
-    text.extend_from_slice(b"\r\n");
+    let text = match bytes.iter().rposition(|byte| *byte == b'\n') {
+        Some(end) => [bytes.get(..=end)?, b"\r\n"].concat(),
+        None => match role {
+            Role::Request => {
+                let (method, target, minor) = start_line::cut_parts(bytes)?;
+                [method, b" ", target, b" HTTP/1.", minor, b"\r\n\r\n"].concat()
+            }
+            Role::Response => [bytes, b"\r\n\r\n"].concat(),
+        },
+    };
     match parse(role, &text) {
         Parsed::Whole(head) => Some(head),
         Parsed::Partial | Parsed::Malformed | Parsed::Http2Preface => None,
@@ -150,6 +159,7 @@ fn head(start: Start, minor_version: u8, headers: &[Header<'_>], bytes: usize) -
         framing,
         bytes,
         has_odd_lines: false,
+        is_loose: false,
     }
 }
 
@@ -193,6 +203,8 @@ fn leniently(role: Role, bytes: &[u8]) -> Parsed {
     let mut head = head(start, minor_version, &headers, length);
     // A proxy unfolds responses, but no request may have folds (RFC 9112, section 5.2).
     head.has_odd_lines = has_others || (has_folds && role == Role::Request);
+    head.is_loose =
+        role == Role::Request && start_line::strict_request_line(bytes) != StartLine::Whole;
     Parsed::Whole(Box::new(head))
 }
 
@@ -225,18 +237,18 @@ fn is_field_value(value: &[u8]) -> bool {
 }
 
 fn start(role: Role, line: &[u8]) -> Option<(Start, u8)> {
-    let mut words = line.split(|byte| *byte == b' ');
-    let (first, second) = (words.next()?, words.next()?);
-    let version = |word: &[u8]| word.last().map(|minor| minor.wrapping_sub(b'0'));
     match role {
         Role::Request => {
-            let method = fields::text(first, TARGET_KEPT_MAX);
-            let target = fields::text(second, TARGET_KEPT_MAX);
-            Some((Start::Request { method, target }, version(words.next()?)?))
+            let (method, target, minor_version) = start_line::parts(line)?;
+            let method = fields::text(method, TARGET_KEPT_MAX);
+            let target = fields::text(target, TARGET_KEPT_MAX);
+            Some((Start::Request { method, target }, minor_version))
         }
         Role::Response => {
-            let code = std::str::from_utf8(second).ok()?.trim_end().parse().ok()?;
-            Some((Start::Status(code), version(first)?))
+            let mut words = line.split(|byte| *byte == b' ');
+            let (version, code) = (words.next()?, words.next()?);
+            let code = std::str::from_utf8(code).ok()?.trim_end().parse().ok()?;
+            Some((Start::Status(code), version.last()?.wrapping_sub(b'0')))
         }
     }
 }

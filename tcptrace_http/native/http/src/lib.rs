@@ -44,6 +44,7 @@ mod links;
 mod loss;
 mod message;
 mod pairing;
+mod proxy_protocol;
 mod resume;
 mod role;
 mod slot;
@@ -63,6 +64,8 @@ mod framing_tests;
 mod html_links_tests;
 #[cfg(test)]
 mod loss_tests;
+#[cfg(test)]
+mod request_line_tests;
 #[cfg(test)]
 mod robustness_tests;
 #[cfg(test)]

@@ -30,14 +30,22 @@ impl Connection {
     }
 
     fn lose_at_gap(&mut self, role: Role, missing: u64, mark: Mark, out: &mut Output) {
+        let reader = self.reader_of(role);
+        if matches!(reader.state, State::PerhapsCut) && reader.origin.first != mark {
+            reader.search();
+        }
         match self.reader(role).state {
             State::Searching if self.begins_whole => {
                 self.lose_messages(role, self.reader(role).next, false, out);
             }
             State::Opaque | State::Searching | State::Held => {}
+            State::Idle if self.has_unread_tunnel => self.leave_http(mark, out),
             State::Idle => self.lose(role, out),
-            State::Head => {
+            State::Head | State::PerhapsCut => {
                 self.break_off_head(role, missing, mark, out);
+                if self.has_unread_tunnel {
+                    self.leave_http(mark, out);
+                }
                 self.lose(role, out);
             }
             State::Body(_) => {
@@ -62,8 +70,10 @@ impl Connection {
             return;
         };
         self.is_http = true;
-        let reader = self.reader(role);
+        self.has_unread_tunnel = false;
+        let reader = self.reader_of(role);
         let origin = reader.origin;
+        reader.current_start = Some(origin.start);
         let known = reader.next.saturating_sub(origin.start);
         let status = match head.start {
             Start::Request { .. } => None,
@@ -106,7 +116,7 @@ impl Connection {
         let (from, is_within) = match reader.state {
             State::Searching | State::Opaque => return,
             // What there is of a head was not enough to know the message.
-            State::Head => (reader.origin.start, false),
+            State::Head | State::PerhapsCut => (reader.origin.start, false),
             State::Idle => (reader.next, reader.broke_off),
             State::Body(_) | State::Held => (reader.next, true),
         };

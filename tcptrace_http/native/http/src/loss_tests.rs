@@ -190,6 +190,62 @@ fn test_the_head_of_which_a_part_is_missing_still_answers() {
 }
 
 #[test]
+fn test_request_lines_cut_by_a_snap_length_are_requests_as_far_as_they_go() {
+    let mut script = Script::new();
+    for n in 0..20 {
+        script
+            .client(format!("GET /{n}/a/long/targ"))
+            .lose(CLIENT, 400)
+            .server(format!("HTTP/1.1 200 OK\r\nServer: {n}\r\nDate"))
+            .lose(SERVER, 900);
+    }
+    script.close();
+    let pairs = script.pairs();
+    let whole = |n: &usize| pairs.contains(&format!("GET /{n}/a/long/targ* 200*"));
+    assert!(
+        whole(&0) && (0..20).filter(whole).count() >= 18,
+        "{pairs:?}"
+    );
+    let requests = pairs.iter().filter(|pair| pair.starts_with("GET")).count();
+    assert_eq!(requests, 20);
+    assert_eq!(script.request(0).missing_bytes, 400);
+}
+
+#[test]
+fn test_the_cut_lines_of_other_protocols_are_no_requests() {
+    for line in [
+        "USER anonymo",
+        "RETR /a/file",
+        "OPTIONS rtsp://h/a RTS",
+        "REGISTER sip:h",
+        "get key",
+        "\x16\x03\x01\x02\0",
+    ] {
+        let mut script = Script::new();
+        script.client(line).lose(CLIENT, 400).client(line).close();
+        assert!(
+            script.pairs().is_empty() && !script.connection.is_http(),
+            "{line}"
+        );
+    }
+}
+
+#[test]
+fn test_the_middle_of_a_body_that_looks_like_a_cut_request_is_none() {
+    // Searched for behind a loss: whole segments follow, so nothing was cut.
+    let mut script = Script::new();
+    script
+        .client("POST /a HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nabc")
+        .lose(CLIENT, 300)
+        .client("GET /not/a/request")
+        .client("PUT /nor/this b HTTP/1.1\r\n\r\n")
+        .client("GET /nor/that")
+        .client(get("/b"))
+        .close();
+    assert_eq!(script.pairs(), ["POST /a* -", "GET /b -"]);
+}
+
+#[test]
 fn test_a_capture_of_headers_only_pairs_most_of_a_plain_flow() {
     // A snap length cuts every head after its start line.
     let mut script = Script::new();

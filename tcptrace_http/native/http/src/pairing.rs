@@ -113,15 +113,13 @@ impl Pairing {
             return self.response_after_loss(facts, interim, client_next, out);
         };
         let request = exchange.request?;
-        if could_answer(&request, &facts) {
+        // In step it may answer the part of a head that the server had: all before has its response.
+        let had_part = facts.acked.is_some_and(|acked| acked > request.start);
+        if had_part || could_answer(&request, &facts) {
             exchange.response = Some(facts);
             exchange.interim = interim;
             self.note_quiet(asked_in_quiet(&request, &facts));
             return Some(request.kind);
-        }
-        if facts.acked.is_some_and(|acked| acked > request.start) {
-            // It may be an answer to the part of the head that the server had.
-            self.slots.insert(first, Slot::Lost(Lost::Order));
         }
         None
     }

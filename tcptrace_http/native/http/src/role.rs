@@ -16,6 +16,15 @@ impl Role {
         }
     }
 
+    /// Whether a start line as the grammar says is there: what is searched for behind a loss.
+    pub(super) fn is_begun_by(self, bytes: &[u8]) -> bool {
+        let line = match self {
+            Role::Request => start_line::strict_request_line(bytes),
+            Role::Response => start_line::status_line(bytes),
+        };
+        line == StartLine::Whole
+    }
+
     pub(super) fn opposite(self) -> Role {
         match self {
             Role::Request => Role::Response,

@@ -1,5 +1,9 @@
 //! Whether bytes begin an HTTP/1.x message: how HTTP is told from everything else on any port.
 
+mod loose;
+
+pub(super) use loose::{cut_parts, is_perhaps_cut, is_registered, parts};
+
 /// Longest method taken for one. The longest registered is UPDATEREDIRECTREF, 17 characters; the
 /// bound keeps text protocols without line ends from being collected as a method.
 const METHOD_MAX: usize = 64;
@@ -21,8 +25,16 @@ pub(super) enum StartLine {
     Absent,
 }
 
-/// RFC 9112, section 3: `method SP request-target SP HTTP-version`.
+/// A request line as the grammar says, or one that servers answer though it breaks the grammar.
 pub(super) fn request_line(bytes: &[u8]) -> StartLine {
+    match strict_request_line(bytes) {
+        StartLine::Absent => loose::request_line(without_empty_lines(bytes)),
+        other => other,
+    }
+}
+
+/// RFC 9112, section 3: `method SP request-target SP HTTP-version`.
+pub(super) fn strict_request_line(bytes: &[u8]) -> StartLine {
     let line = without_empty_lines(bytes);
     let method = line
         .iter()
@@ -42,10 +54,10 @@ pub(super) fn request_line(bytes: &[u8]) -> StartLine {
     let target_on = line.get(method + 1..).unwrap_or(&[]);
     let Some(target) = target_on
         .iter()
-        .take(TARGET_MAX)
+        .take(TARGET_MAX + 1)
         .position(|byte| !is_target(*byte))
     else {
-        return if target_on.len() >= TARGET_MAX {
+        return if target_on.len() > TARGET_MAX {
             StartLine::Absent
         } else {
             StartLine::Begun

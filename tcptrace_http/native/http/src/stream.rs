@@ -7,8 +7,9 @@ use super::framing::Framing;
 use super::head::{self, Head, Parsed};
 use super::known_texts::KnownTexts;
 use super::message::{Message, Origin};
+use super::proxy_protocol;
 use super::role::Role;
-use super::start_line::StartLine;
+use super::start_line::{self, StartLine};
 use super::Mark;
 
 /// Longest head collected. The largest that common servers can be configured to accept is 64 KiB;
@@ -30,6 +31,8 @@ pub(super) enum State {
     Body(Body),
     /// Waiting for a start line at the start of a segment.
     Searching,
+    /// The same, where the latest segment is a request line if the rest of it was not captured.
+    PerhapsCut,
     /// Bytes after a request for a tunnel, which its response will explain.
     Held,
     /// No HTTP/1.x (any more), or ended.
@@ -141,13 +144,20 @@ impl Reader {
                 }
                 result
             }
-            State::Searching | State::Held | State::Opaque => (bytes.len(), Event::More),
+            State::Searching | State::PerhapsCut | State::Held | State::Opaque => {
+                (bytes.len(), Event::More)
+            }
         };
         self.next = self.next.saturating_add(used as u64);
         (used, event)
     }
 
     fn between(&mut self, bytes: &[u8], mark: Mark, peer_acked: Option<u64>) -> (usize, Event) {
+        if self.next == 0 && self.role == Role::Request {
+            if let Some(length) = proxy_protocol::header_length(bytes) {
+                return (length, Event::More);
+            }
+        }
         // Empty lines before a start line are ignored (RFC 9112, section 2.2).
         let empty = bytes
             .iter()
@@ -156,12 +166,7 @@ impl Reader {
         if empty > 0 {
             return (empty, Event::More);
         }
-        self.origin = Origin {
-            start: self.next,
-            first: mark,
-            head_last: mark,
-            peer_acked,
-        };
+        self.open(mark, peer_acked);
         self.current_start = Some(self.next);
         self.start_line_is_whole = false;
         self.state = State::Head;
@@ -279,6 +284,26 @@ impl Reader {
         self.kept.take_if(|kept| !kept.miss());
         self.next = self.next.saturating_add(used);
         (used, skipped)
+    }
+
+    /// Takes a segment that begins with no whole start line, where one is searched for.
+    pub(super) fn pass_over(&mut self, bytes: &[u8], mark: Mark, peer_acked: Option<u64>) {
+        self.searched = self.searched.saturating_add(1);
+        self.search();
+        if self.role == Role::Request && start_line::is_perhaps_cut(bytes) {
+            self.open(mark, peer_acked);
+            self.buffer.extend_from_slice(bytes);
+            self.state = State::PerhapsCut;
+        }
+    }
+
+    fn open(&mut self, mark: Mark, peer_acked: Option<u64>) {
+        self.origin = Origin {
+            start: self.next,
+            first: mark,
+            head_last: mark,
+            peer_acked,
+        };
     }
 
     /// The head so far as a head, where its rest is missing.

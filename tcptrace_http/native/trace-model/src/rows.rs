@@ -38,7 +38,7 @@ pub enum AnomalyKind {
     OverlappingDataDiffers,
     /// Bytes of an HTTP message are missing; its framing told where it ends.
     MissingData,
-    /// Bytes at which an HTTP message was expected are no HTTP message.
+    /// Bytes at which an HTTP message was expected are none, or one that breaks the grammar.
     MalformedHttp,
     /// Lengths of an HTTP message that contradict (RFC 9112, section 6.3).
     AmbiguousFraming,

@@ -151,7 +151,23 @@ fn test_a_broken_off_head_gives_what_is_whole() {
         b"HTTP/1.1 404 Not Found\r\nServer: s\r\nContent-Le",
     );
     assert_eq!(head.and_then(|head| head.fields.server), Some("s".into()));
-    assert!(parse_broken_off(Role::Response, b"HTTP/1.1 404 Not").is_none());
+}
+
+#[test]
+fn test_a_broken_off_start_line_gives_what_there_is_of_it() {
+    let start = |role, bytes| parse_broken_off(role, bytes).map(|head| head.start);
+    assert_eq!(
+        start(Role::Response, b"HTTP/1.1 404 Not"),
+        Some(Start::Status(404))
+    );
+    assert_eq!(start(Role::Response, b"HTTP/1.1 40"), None);
+    let request = Start::Request {
+        method: "GET".into(),
+        target: "/a?b=".into(),
+    };
+    assert_eq!(start(Role::Request, b"GET /a?b="), Some(request));
+    assert_eq!(start(Role::Request, b"USER anonymous"), None);
+    assert_eq!(start(Role::Request, b"OPTIONS rtsp://h/a RTSP/1"), None);
 }
 
 #[test]
