@@ -75,10 +75,11 @@ class _Flow:
             asked.refused_method = ""
         answered = h11_messages.responses(self.server, asked)
         for number, message in enumerate(answered.messages):
+            # H11 reads no messages inside the tunnel.
+            answered.may_switch |= message.framing == "tunnel"
             if message.framing == "tunnel" and number < len(asked.messages):
-                # H11 reads no messages inside the tunnel.
                 del asked.messages[number + 1 :]
-                asked.may_switch = answered.may_switch = True
+                asked.may_switch = True
         self.tally.compared["flows"] += 1
         self._direction("request", asked, self.client)
         self._direction("response", answered, self.server)
