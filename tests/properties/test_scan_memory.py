@@ -57,7 +57,9 @@ def test_what_is_acknowledged_out_of_the_window_is_left_out_and_said_in_every_wa
     request = eager.segments.row(3, named=True)
     assert (request["acked_by_frame"] is not None, request["rtt"] is not None) == (acked, acked)
     said = eager.anomalies.filter(pl.col("kind") == "limit_reached")["detail"].to_list()
-    assert [text[:30] for text in said] == ([] if acked else ["1 segments were acknowledged m"])
+    # The message is too long to be explained whole, which is said as well.
+    of_segments = [text[:29] for text in said if "of transaction 0" not in text]
+    assert of_segments == ([] if acked else ["1 segments were acknowledged "])
     assert_frame_equal(tcptrace_http.scan(path, "segments").collect(), eager.segments)
 
 
