@@ -118,6 +118,8 @@ def test_full_disk_is_one_line_and_leaves_no_file(stalled, tmp_path, form):
         capture_output=True,
         text=True,
         check=False,
+        # Python would leave a hundred bytes of bytecode, which other processes then read.
+        env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"},
         preexec_fn=limit,
     )
     assert finished.returncode == 2

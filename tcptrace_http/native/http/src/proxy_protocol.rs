@@ -4,7 +4,7 @@
 /// Section 2.2: signature, version and command, family, and the length of what follows.
 const SIGNATURE: &[u8] = b"\r\n\r\n\0\r\nQUIT\n";
 /// Section 2.1: the longest line, with its end.
-const LINE_MAX: usize = 107;
+const LONGEST_LINE_BYTES: usize = 107;
 
 /// The length of the header at the start of a connection's first segment. A sender writes it at once (section 2),
 /// so none is waited for.
@@ -26,7 +26,7 @@ fn line_length(bytes: &[u8]) -> Option<usize> {
     if !families.iter().any(|family| rest.starts_with(family)) {
         return None;
     }
-    let line = bytes.get(..LINE_MAX).unwrap_or(bytes);
+    let line = bytes.get(..LONGEST_LINE_BYTES).unwrap_or(bytes);
     let end = line.windows(2).position(|pair| pair == b"\r\n")?;
     Some(end.saturating_add(2))
 }
@@ -48,7 +48,7 @@ mod tests {
 
     #[test]
     fn test_a_header_that_is_cut_or_broken_is_none() {
-        let long = format!("PROXY TCP6 {}\r\n", "f".repeat(LINE_MAX));
+        let long = format!("PROXY TCP6 {}\r\n", "f".repeat(LONGEST_LINE_BYTES));
         for line in [
             "PROXY TCP4 192.0.2.1 192.0.2.2 40000 80",
             "PROXY UDP4 192.0.2.1 192.0.2.2 40000 80\r\n",

@@ -12,7 +12,7 @@ const REGISTERED: [&[u8]; 18] = [
     b"PROPPATCH", b"MKCOL", b"COPY", b"MOVE", b"LOCK", b"UNLOCK", b"REPORT", b"SEARCH",
 ];
 /// PROPPATCH.
-const REGISTERED_MAX: usize = 9;
+const LONGEST_METHOD_BYTES: usize = 9;
 /// Without the minor version.
 const VERSION: &[u8] = b"HTTP/1.";
 
@@ -86,7 +86,7 @@ pub(in super::super) fn is_perhaps_cut(bytes: &[u8]) -> bool {
 
 /// The length of the registered method at the start of a line, with white space behind it.
 fn method_length(line: &[u8]) -> Option<usize> {
-    let reach = line.get(..=REGISTERED_MAX).unwrap_or(line);
+    let reach = line.get(..=LONGEST_METHOD_BYTES).unwrap_or(line);
     let length = reach.iter().position(is_blank)?;
     is_registered(line.get(..length)?).then_some(length)
 }
