@@ -273,16 +273,22 @@ fn test_a_capture_of_headers_only_pairs_most_of_a_plain_flow() {
     );
 }
 
-#[test]
-fn test_a_request_and_the_response_before_it_lost_cost_no_pair_that_acknowledgments_show() {
-    let (known, lost) = (get("/a").len() + get("/b").len(), get("/c").len());
+/// Two requests, the second without its response: that is lost, and so are `lost` bytes of requests, to which the
+/// response that comes belongs. It acknowledges them before their loss shows.
+fn lost_in_both_directions(lost: usize) -> Script {
+    let known = get("/a").len() + get("/b").len();
     let mut script = Script::new();
     script.client(get("/a")).server(OK).client(get("/b"));
-    // The response to the lost request acknowledges that, before its loss shows.
     script
         .lose(SERVER, OK.len() as u64)
         .segment(SERVER, OK.as_ref(), Some((known + lost) as u64));
     script.lose(CLIENT, lost as u64);
+    script
+}
+
+#[test]
+fn test_a_request_and_the_response_before_it_lost_cost_no_pair_that_acknowledgments_show() {
+    let mut script = lost_in_both_directions(get("/c").len());
     script
         .client(get("/d"))
         .server(OK)
@@ -302,13 +308,7 @@ fn test_a_request_and_the_response_before_it_lost_cost_no_pair_that_acknowledgme
 
 #[test]
 fn test_two_requests_may_be_lost_where_one_response_was() {
-    let (known, lost) = (get("/a").len() + get("/b").len(), 2 * get("/c").len());
-    let mut script = Script::new();
-    script.client(get("/a")).server(OK).client(get("/b"));
-    script
-        .lose(SERVER, OK.len() as u64)
-        .segment(SERVER, OK.as_ref(), Some((known + lost) as u64));
-    script.lose(CLIENT, lost as u64);
+    let mut script = lost_in_both_directions(2 * get("/c").len());
     script.client(get("/d")).server(OK);
     assert_eq!(script.pairs()[..3], ["GET /a 200", "- 200", "GET /b -"]);
     assert!(!script.pairs().contains(&"GET /d 200".to_string()));
