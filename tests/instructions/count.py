@@ -15,9 +15,12 @@ import tempfile
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from tests.instructions.traffic import KINDS, PACKETS, capture
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 TABLE: Final = Path(__file__).with_name("counts.toml")
 _REPOSITORY: Final = Path(__file__).resolve().parents[2]
@@ -41,17 +44,17 @@ def counted(kind: str) -> Count:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "capture.pcap")
         path.write_bytes(capture(kind))
-        of_all = instructions(program, path, Path(folder, "callgrind.out"))
-        told = _valgrind("dhat", f"--dhat-out-file={folder}/dhat.out", program=program, path=path)
+        of_all = instructions([program, path], Path(folder, "callgrind.out"))
+        told = _valgrind("dhat", f"--dhat-out-file={folder}/dhat.out", command=[program, path])
         peak = _PEAK.search(told)
     if peak is None:
         raise RuntimeError(f"Valgrind did not tell what it counted: {told}")
     return Count(of_all // PACKETS, int(peak[1].replace(",", "")) // 1024)
 
 
-def instructions(program: Path, path: Path, calls: Path, *options: str) -> int:
-    """Instructions that the program takes for a capture; ``calls`` is written by callgrind."""
-    told = _valgrind("callgrind", f"--callgrind-out-file={calls}", *options, program=program, path=path)
+def instructions(command: Sequence[str | Path], calls: Path, *options: str) -> int:
+    """Instructions that a command takes; ``calls`` is written by callgrind."""
+    told = _valgrind("callgrind", f"--callgrind-out-file={calls}", *options, command=command)
     summary = _SUMMARY.search(calls.read_text())
     if summary is None:
         raise RuntimeError(f"Valgrind did not tell what it counted: {told}")
@@ -88,11 +91,11 @@ def known() -> tuple[str, dict[str, Count]]:
     return table["rustc"], {kind: Count(**table[kind]) for kind in KINDS}
 
 
-def _valgrind(tool: str, *options: str, program: Path, path: Path) -> str:
-    command = ["valgrind", f"--tool={tool}", *options, str(program), str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+def _valgrind(tool: str, *options: str, command: Sequence[str | Path]) -> str:
+    counted = ["valgrind", f"--tool={tool}", *options, *map(str, command)]
+    done = subprocess.run(counted, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise RuntimeError(f"{' '.join(command)}: {done.stderr}")
+        raise RuntimeError(f"{' '.join(counted)}: {done.stderr}")
     return done.stderr
 
 

@@ -25,9 +25,9 @@ _OBJECTS, _BROWSER_CONNECTIONS = 50, 6
 _LOST_EVERY: Final = 60
 
 
-def capture(kind: str) -> bytes:
+def capture(kind: str, *, packets: int = PACKETS) -> bytes:
     """A capture of that kind as a pcap file."""
-    records = sorted(islice(KINDS[kind](random.Random(_SEED)), PACKETS), key=lambda record: record[0])
+    records = sorted(islice(KINDS[kind](random.Random(_SEED)), packets), key=lambda record: record[0])
     return pcap(records)
 
 
