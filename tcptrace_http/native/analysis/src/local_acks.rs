@@ -16,9 +16,6 @@ const JITTER_SHARE: i64 = 8;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LocalAcks {
-    syn_ns: Option<i64>,
-    was_resent: bool,
-    handshake_ns: Option<i64>,
     /// The end of the client's newest data, and when it was sent, until an ACK or an answer comes.
     unacked: Option<(i64, i64)>,
     unanswered_ns: Option<i64>,
@@ -30,29 +27,19 @@ pub struct LocalAcks {
 }
 
 impl LocalAcks {
-    pub fn syn(&mut self, time_ns: i64) {
-        self.was_resent |= self.syn_ns.is_some();
-        self.syn_ns = Some(time_ns);
-    }
-
-    pub fn syn_ack(&mut self, time_ns: i64) {
-        self.was_resent |= self.handshake_ns.is_some();
-        self.handshake_ns = self.syn_ns.map(|syn_ns| time_ns.saturating_sub(syn_ns));
-    }
-
     /// The client sent data that ends at `end`.
     pub fn asked(&mut self, end: i64, time_ns: i64) {
         self.unacked = Some((end, time_ns));
         self.unanswered_ns = Some(time_ns);
     }
 
-    /// The server acknowledged without data.
-    pub fn acknowledged(&mut self, ack: i64, time_ns: i64) {
+    /// The server acknowledged without data; `handshake_ns` is what its answer to the SYN took.
+    pub fn acknowledged(&mut self, ack: i64, time_ns: i64, handshake_ns: Option<i64>) {
         let Some((_, sent_ns)) = self.unacked.filter(|(end, _)| *end == ack) else {
             return;
         };
         self.unacked = None;
-        let Some(handshake_ns) = self.handshake_ns else {
+        let Some(handshake_ns) = handshake_ns else {
             return;
         };
         let elapsed_ns = time_ns.saturating_sub(sent_ns);
@@ -77,8 +64,7 @@ impl LocalAcks {
 
     /// The round trip to the server, if the ACKs are of something nearer.
     #[must_use]
-    pub fn round_trip_ns(&self) -> Option<i64> {
-        let handshake_ns = self.handshake_ns.filter(|_| !self.was_resent)?;
+    pub fn round_trip_ns(&self, handshake_ns: i64) -> Option<i64> {
         let ack_ns = self.least_ack_ns?;
         let is_far = ack_ns.saturating_mul(TIMES_MIN) <= handshake_ns
             && handshake_ns.saturating_sub(ack_ns) >= LONGER_MIN_NS;
@@ -103,15 +89,14 @@ mod tests {
     /// A handshake, and exchanges of which each has an ACK and an answer so late.
     fn exchanges(handshake_ms: i64, count: i64, ack_ms: i64, answer_ms: i64) -> Option<i64> {
         let mut acks = LocalAcks::default();
-        acks.syn(0);
-        acks.syn_ack(handshake_ms * MS);
+        let handshake_ns = handshake_ms * MS;
         for at in 1..=count {
             let time_ns = at * 10_000 * MS;
             acks.asked(at * 100, time_ns);
-            acks.acknowledged(at * 100, time_ns + ack_ms * MS);
+            acks.acknowledged(at * 100, time_ns + ack_ms * MS, Some(handshake_ns));
             acks.answered(time_ns + answer_ms * MS);
         }
-        acks.round_trip_ns()
+        acks.round_trip_ns(handshake_ns)
     }
 
     #[test]
@@ -130,20 +115,5 @@ mod tests {
         assert_eq!(exchanges(200, 9, 1, 50), None);
         assert_eq!(exchanges(200, 9, 100, 250), None);
         assert_eq!(exchanges(15, 9, 1, 250), None);
-    }
-
-    #[test]
-    fn a_syn_that_was_sent_again_tells_no_round_trip() {
-        let mut acks = LocalAcks {
-            quick_acks: 3,
-            answers: 3,
-            least_ack_ns: Some(MS),
-            least_answer_ns: Some(2000 * MS),
-            ..LocalAcks::default()
-        };
-        acks.syn(0);
-        acks.syn(1000 * MS);
-        acks.syn_ack(1001 * MS + 200 * MS);
-        assert_eq!(acks.round_trip_ns(), None);
     }
 }

@@ -74,6 +74,10 @@ impl Flow {
         if is_full || is_never_acknowledged {
             sender.outstanding.pop_front();
         }
+        if sender.outstanding.capacity() == 0 {
+            // Most SYNs of a flood are all that their flow ever sends.
+            sender.outstanding.reserve_exact(1);
+        }
         sender.outstanding.push_back(sent);
     }
 

@@ -45,6 +45,13 @@ impl Setup {
         }
     }
 
+    /// What the server's answer to the SYN took; None if one of them was sent again.
+    #[must_use]
+    pub fn syn_to_syn_ack_ns(&self) -> Option<i64> {
+        let took_ns = self.syn_ack_ns?.saturating_sub(self.syn_ns?);
+        Some(took_ns).filter(|took_ns| *took_ns >= 0 && !self.was_resent())
+    }
+
     /// Whether a SYN or a SYN-ACK was sent again.
     #[must_use]
     pub fn was_resent(&self) -> bool {
@@ -64,5 +71,32 @@ impl Setup {
             resent: self.resent,
             done: self.done,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: i64 = 1_000_000;
+
+    fn at_ms(ms: i64) -> Moment {
+        Moment {
+            frame: 1,
+            time_ns: ms * MS,
+        }
+    }
+
+    #[test]
+    fn a_syn_that_was_sent_again_tells_no_round_trip() {
+        let mut setup = Setup::default();
+        setup.syn(at_ms(0), false, 60);
+        setup.syn(at_ms(200), true, 60);
+        assert_eq!(setup.syn_to_syn_ack_ns(), Some(200 * MS));
+        let mut setup = Setup::default();
+        setup.syn(at_ms(0), false, 60);
+        setup.syn(at_ms(1000), false, 60);
+        setup.syn(at_ms(1200), true, 60);
+        assert_eq!(setup.syn_to_syn_ack_ns(), None);
     }
 }
