@@ -1032,6 +1032,7 @@ _FINDINGS: Final = Table(
         ("summary", "str*", "What happened, in a sentence"),
         ("evidence", "str*", "Frames and figures"),
         ("remedy", "str*", "What to change"),
+        ("server_software", "str?*", "Server field of the responses that it is about; null if none or several"),
         ("reference", "str*", "Where the pathology is described"),
     ),
     native=False,
