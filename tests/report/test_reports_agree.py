@@ -8,6 +8,7 @@ import pytest
 from captures import MILLISECOND, Connection, pcap
 
 import tcptrace_http
+from tcptrace_http.capture import SHARED_FROM_BYTES
 from tcptrace_http.report.html import drawings
 from tests.conftest import REPOSITORY
 from tests.detectors import packet_script
@@ -88,6 +89,23 @@ def test_reports_of_an_object_that_is_fetched_again_and_again_agree(
     assert sorted(each["server_software"] for each in repeats) == ["Apache", "nginx"][-servers:]
     for each in repeats:
         assert f"was fetched {flows * times // servers - 1} times again" in each["summary"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("flows", "times"), [(1, 10_000), (5000, 2)])
+def test_an_object_that_is_fetched_10_000_times_is_counted_right_by_all(
+    flows: int, times: int, tmp_path: Path
+) -> None:
+    # So large that more than one thread reads it.
+    capture = fetched(tmp_path / "again.pcap", flows=flows, times=times, body=b"x" * 3000)
+    assert capture.stat().st_size >= SHARED_FROM_BYTES
+    findings = assert_reports_agree(capture, rows_in_a_batch=5000)
+    expected = [f"was fetched {10_000 // min(flows, 2) - 1} times again"] * min(flows, 2)
+    for jobs in (1, 2):
+        table = tcptrace_http.analyze(capture, jobs=jobs).findings
+        assert [each["summary"] for each in findings] == table["summary"].to_list()
+    repeats = [each["summary"] for each in findings if each["detector"] == "unconditional-repeat"]
+    assert [" ".join(summary.split(",")[0].split()[1:]) for summary in repeats] == expected
 
 
 def test_findings_over_flows_name_the_settings_of_the_server_that_was_seen(tmp_path: Path) -> None:
