@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from tcptrace_http.detectors._detector import Gather
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import polars as pl
 
@@ -29,9 +29,16 @@ __all__ = [
 
 #: What the core makes of all flows together, and bounds: the rows come with the last part of a capture.
 OBJECTS: Final = ("bodies", "redirects", "expectations")
-BODIES, REDIRECTS, EXPECTATIONS = (
-    Gather(name, lambda tables, name=name: tables[name].lazy(), lambda rows: rows, name) for name in OBJECTS
-)
+
+
+def _all_rows(name: str) -> Gather:
+    def rows(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
+        return tables[name].lazy()
+
+    return Gather(name, rows, lambda rows: rows, name)
+
+
+BODIES, REDIRECTS, EXPECTATIONS = map(_all_rows, OBJECTS)
 
 #: Fewer bytes fit the initial window of ten segments (RFC 6928): without them no round trip is saved.
 REDUNDANT_BYTES_MIN: Final = 14_600

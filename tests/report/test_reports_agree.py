@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,12 +10,14 @@ from captures import MILLISECOND, Connection, pcap
 
 import tcptrace_http
 from tcptrace_http.capture import SHARED_FROM_BYTES
+from tcptrace_http.check import check
+from tcptrace_http.report import text
 from tcptrace_http.report.html import drawings
 from tests.conftest import REPOSITORY
 from tests.detectors import packet_script
 from tests.detectors.test_cases import CASE, CASES
 
-from .agreement import assert_reports_agree
+from .agreement import EVERYTHING, assert_reports_agree
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -112,3 +115,19 @@ def test_findings_over_flows_name_the_settings_of_the_server_that_was_seen(tmp_p
     analysis = tcptrace_http.analyze(fetched(tmp_path / "flows.pcap", flows=40, times=1))
     needless = analysis.findings.filter(detector="connection-per-request")
     assert dict(needless.select("server_software", "flow").rows()) == {"nginx": None, "Apache": None}
+    for violation in check([analysis], policy=EVERYTHING).violations:
+        if violation.name == "connection-per-request":
+            others = {"nginx": "Apache httpd:", "Apache": "nginx:"}[violation.server_software or ""]
+            assert violation.settings
+            assert not any(setting.startswith(others) for setting in violation.settings)
+    (settings,) = (line for line in text_lines(analysis) if "Settings: " in line and "keepalive_timeout" in line)
+    assert "nginx: " in settings
+    assert "Apache httpd: " in settings
+    assert "lighttpd" not in settings
+
+
+def text_lines(analysis: tcptrace_http.Analysis) -> list[str]:
+    file = io.BytesIO()
+    text.write([analysis], file, width=10_000, colour=False)
+    # A paragraph is no wider than prose is.
+    return file.getvalue().decode().replace("\n      ", " ").splitlines()
