@@ -262,12 +262,24 @@ class Analysis:
 
         tables = self._judged_tables
         found = [with_counterfactual(findings_of_flows(tables), tables["waits"], tables["transactions"])]
-        if self._decoded.is_last:
+        if self.is_last:
             # Their transactions may have left with an earlier part of the capture.
-            found.append(findings_over_flows(self._gathered()))
+            found.append(findings_over_flows(self.gathered))
         return in_order(found)
 
-    def _gathered(self) -> Gathered:
+    @property
+    def is_last(self) -> bool:
+        """Whether these rows are the last of the capture, or all."""
+        return self._decoded.is_last
+
+    @property
+    def cut(self) -> list[str]:
+        """The tables that lack rows of the capture so far, for a limit was reached."""
+        return self._decoded.rows.cut()
+
+    @cached_property
+    def gathered(self) -> Gathered:
+        """What the detectors of the whole capture keep of all its parts so far."""
         if self._parts is not None:
             return self._parts
         from tcptrace_http.detectors import Gathered
@@ -279,14 +291,16 @@ class Analysis:
     def gather_in(self, gathered: Gathered) -> None:
         """Adds what the detectors of the whole capture keep of these rows."""
         facts = {name: self._part(name, GATHERED_COLUMNS[name]) for name in GATHERED_COLUMNS}
-        gathered.add(self._judged_tables | facts)
+        gathered.add(self._judged_tables | facts, self.cut)
 
     def _judge(self) -> pl.DataFrame:
         if not self.may_have_findings:
             return empty_frame(TABLES["findings"])
-        from tcptrace_http.detectors import findings_of_capture, in_order
+        from tcptrace_http.detectors import findings_of_capture, together
 
-        return in_order([self.findings_of_flows, self.pages.findings, findings_of_capture(self.flaws)])
+        of_capture = findings_of_capture(self.flaws, is_cut="flaws" in self.cut)
+        gathered = self.gathered if self.has_candidates else None
+        return together([self.findings_of_flows, self.pages.findings, of_capture], gathered)
 
     def _judge_the_unjudged(self) -> pl.DataFrame:
         if not self.has_candidates or self.flaws.is_empty():
@@ -302,9 +316,9 @@ class Analysis:
         """
         import polars as pl
 
-        flows = self._judged_flows.union(*map(self._decoded.rows.flows_of, OF_OBJECTS))
+        flows = self._judged_flows
         facts = {name: self._part(name, columns, flows) for name, columns in JUDGED_COLUMNS.items()}
-        waits = self._finished_waits.filter(pl.col("flow").is_in(self._judged_flows))
+        waits = self._finished_waits.filter(pl.col("flow").is_in(flows))
         return {name: self.table(name) for name in CANDIDATE_TABLES} | facts | {"waits": waits}
 
     @cached_property
@@ -423,13 +437,8 @@ class Analysis:
         """
         from tcptrace_http.selection import selected
 
-        made = selected(
-            self,
-            expression,
-            table,
-            absent=ON_REQUEST - self._decoded.on_request,
-            findings_of_flows=self.findings_of_flows if self.has_candidates else None,
-        )
+        absent = ON_REQUEST - self._decoded.on_request
+        made = selected(self, expression, table, absent=absent, is_cut="flaws" in self.cut)
         return Analysis(self._decoded, made)
 
     def redacted(self) -> Analysis:

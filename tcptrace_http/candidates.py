@@ -40,8 +40,8 @@ CANDIDATE_WAITS_NS: Final = {
     "send_limited.zero_window": 10_000_000,
     **dict.fromkeys(("unfinished.unanswered", "unfinished.undelivered", "unfinished.stopped"), 1_000_000_000),
 }
-#: Candidates whose findings read no waits of their flows, and which most flows of a capture may have.
-OF_OBJECTS: Final = ("bodies", "redirects")
+#: Candidates that the core makes of all flows together; their findings read nothing else of their flows.
+OF_OBJECTS: Final = ("bodies", "redirects", "expectations")
 #: The columns of the tables of facts that detectors of flows read of flows with candidates: most flows have none,
 #: and most columns are for people.
 JUDGED_COLUMNS: Final = {
@@ -91,7 +91,7 @@ GATHERED_COLUMNS: Final = {
     "transactions": frozenset(
         {
             *("flow", "index", "method", "target", "request_frame", "request_time"),
-            *("response_first_time", "response_last_time", "response_wire_bytes"),
+            *("response_first_time", "response_last_time", "response_wire_bytes", "server_software"),
         }
     ),
     "profiles": frozenset(

@@ -13,9 +13,9 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import polars as pl
+    from collections.abc import Iterable
 
-__all__ = ["Remedy", "remedies", "settings_for", "with_software"]
+__all__ = ["Remedy", "remedies", "settings_for", "settings_for_all"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,31 +52,10 @@ def remedies() -> tuple[Remedy, ...]:
     )
 
 
-def with_software(findings: pl.DataFrame, transactions: pl.DataFrame) -> pl.DataFrame:
-    """Findings with the ``server_software`` of their transaction; of a finding over several that of its flow, or
-    of the capture, where only one was seen.
-
-    ``transactions`` has the columns ``flow``, ``transaction`` and ``server_software``.
-    """
-    import polars as pl
-
-    software = pl.col("server_software")
-    only_one = pl.when(software.n_unique() == 1).then(software.first()).alias("of_flow")
-    known = transactions.drop_nulls("server_software")
-    of_flows = known.group_by("flow").agg(only_one)
-    of_capture = known["server_software"].unique()
-    own = transactions.select("flow", "transaction", "server_software")
-    return (
-        findings.join(own, on=["flow", "transaction"], how="left", maintain_order="left")
-        .join(of_flows, on="flow", how="left", maintain_order="left")
-        .with_columns(
-            pl.when(pl.col("transaction").is_not_null())
-            .then(software)
-            .otherwise(pl.coalesce("of_flow", pl.lit(of_capture[0] if of_capture.len() == 1 else None)))
-            .alias("server_software")
-        )
-        .drop("of_flow")
-    )
+def settings_for_all(detector: str, software: Iterable[str | None]) -> tuple[str, ...]:
+    """The settings for findings of one detector about several servers: those of the ones that say their names."""
+    known = dict.fromkeys(name for name in software if name is not None) or (None,)
+    return tuple(dict.fromkeys(setting for name in known for setting in settings_for(detector, name)))
 
 
 def settings_for(detector: str, server_software: str | None) -> tuple[str, ...]:

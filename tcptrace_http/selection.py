@@ -45,11 +45,11 @@ def selected(
     table: str,
     *,
     absent: AbstractSet[str],
-    findings_of_flows: pl.DataFrame | None,
+    is_cut: bool,
 ) -> dict[str, pl.DataFrame]:
     """The rows of ``table`` for which ``expression`` is true, with those of the other tables that belong to them.
 
-    Tables that are ``absent`` are left out. ``findings_of_flows`` is None if there was nothing to judge.
+    Tables that are ``absent`` are left out. The table of flaws ``is_cut`` where a limit was reached.
     """
     chosen = rows_where(analysed.table(table), expression, table)
     if table == "retrievals":
@@ -70,13 +70,13 @@ def selected(
         made["retrievals"] = analysed.table("retrievals").join(
             made["retrieval_transactions"], on="retrieval", how="semi", maintain_order="left"
         )
-    if key and findings_of_flows is not None:
-        made |= _about_more_than_a_transaction(table, made, analysed.findings, findings_of_flows)
+    if key:
+        made |= _about_more_than_a_transaction(table, made, analysed.findings, is_cut=is_cut)
     return made
 
 
 def _about_more_than_a_transaction(
-    table: str, selected: Mapping[str, pl.DataFrame], findings: pl.DataFrame, findings_of_flows: pl.DataFrame
+    table: str, selected: Mapping[str, pl.DataFrame], findings: pl.DataFrame, *, is_cut: bool
 ) -> dict[str, pl.DataFrame]:
     """What was inconclusive in the flows of the rows selected from ``table``; and unless it is findings,
     those of the transactions, with those about these flows, about several flows and the capture.
@@ -89,7 +89,8 @@ def _about_more_than_a_transaction(
     if table != "findings":
         flows = selected[table]["flow"].unique().implode()
         is_theirs = pl.col("flow").is_null() | pl.col("flow").is_in(flows)
-        broader = findings_of_flows.filter(pl.col("transaction").is_null(), is_theirs)
+        of_flows = [name for name, it in DETECTORS.items() if not (it.reads_pages or it.reads_flaws)]
+        broader = findings.filter(pl.col("transaction").is_null(), is_theirs, pl.col("detector").is_in(of_flows))
         own = selected["findings"].filter(pl.col("transaction").is_not_null())
-        made["findings"] = in_order([own, broader, findings_of_capture(selected["flaws"])])
+        made["findings"] = in_order([own, broader, findings_of_capture(selected["flaws"], is_cut=is_cut)])
     return made

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tcptrace_http.finding_groups import NOTE, finding_groups, lost_ns
 from tcptrace_http.quantity import counted, duration
 
 if TYPE_CHECKING:
@@ -27,20 +28,20 @@ def verdict(analysis: Analysed) -> Verdict:
     """How it stands with a capture."""
     import polars as pl
 
-    transactions = analysis.transactions.height
-    if not transactions:
-        return Verdict("There is no HTTP in this capture", _size(analysis))
+    worst = max(finding_groups(analysis.findings), key=lambda group: group.lost_ns, default=None)
+    if worst is not None and worst.lost_ns:
+        headline = f"{worst.detector} costs the most: {duration(worst.lost_ns)}"
+    elif analysis.transactions.is_empty():
+        headline = "There is no HTTP in this capture"
+    else:
+        headline = "Nothing was found that costs time"
+    if analysis.transactions.is_empty():
+        return Verdict(headline, _size(analysis))
     length = (pl.col("end") - pl.col("start")).dt.total_nanoseconds()
     stalls = pl.col("cause").cast(pl.String).str.starts_with("stall.")
     total, stalled = analysis.waits.select(
         length.sum().alias("total"), length.filter(stalls).sum().alias("stalled")
     ).row(0)
-    lost = analysis.findings.filter(pl.col("lost") > pl.duration())
-    if lost.is_empty():
-        headline = "Nothing was found that costs time"
-    else:
-        worst = lost.group_by("detector").agg(pl.col("lost").dt.total_nanoseconds().sum()).sort("lost").row(-1)
-        headline = f"{worst[0]} costs the most: {duration(worst[1])}"
     share = f"{stalled / total:.0%}" if total else "0 %"
     detail = f"{_size(analysis)} Of {duration(total)} that transactions took together, stalls were {share}."
     return Verdict(headline, detail)
@@ -48,9 +49,9 @@ def verdict(analysis: Analysed) -> Verdict:
 
 def findings_told(findings: pl.DataFrame) -> str:
     """How many findings there are, what they lost with the notes, and how many notes: those for information."""
-    is_note = findings["severity"] == "info"
+    is_note = findings["severity"] == NOTE
     told, notes = int((~is_note).sum()), int(is_note.sum())
-    lost = int(findings["lost"].dt.total_nanoseconds().sum())
+    lost = lost_ns(findings)
     cost = f", {duration(lost)} lost" * (lost > 0)
     if told:
         return counted(told, "finding") + cost + f"; {counted(notes, 'note')}" * (notes > 0)

@@ -7,6 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
 from tcptrace_http.errors import UnknownName
+from tcptrace_http.finding_groups import finding_groups
 from tcptrace_http.quantity import counted, duration
 
 if TYPE_CHECKING:
@@ -161,19 +162,16 @@ def summary(analysis: Analysed) -> str:
 
 
 def _by_detector(findings: pl.DataFrame) -> pl.DataFrame:
-    """A row per detector: how many findings, the time lost in all, and the worst of them."""
+    """A row per detector and cause: how many findings, the time lost in all, and the worst of them."""
     import polars as pl
 
-    worst_first = findings.sort("lost", descending=True, maintain_order=True)
-    return (
-        worst_first.group_by("detector", "severity", maintain_order=True)
-        .agg(
-            pl.len().alias("findings"),
-            pl.col("lost").sum(),
-            pl.col("flow", "transaction").first().name.prefix("worst "),
-            pl.col("summary", "remedy").first(),
-        )
-        .sort("lost", descending=True, maintain_order=True)
+    rows = []
+    for group in finding_groups(findings):
+        worst = group.findings.row(0, named=True)
+        told = worst["flow"], worst["transaction"], worst["summary"], worst["remedy"]
+        rows.append((group.detector, group.severity, group.findings.height, group.lost_ns, *told))
+    return pl.DataFrame(rows, schema=_OF_DETECTORS, orient="row", infer_schema_length=None).with_columns(
+        pl.col("lost").cast(pl.Duration("ns"))
     )
 
 

@@ -128,16 +128,10 @@ def _counts(row: Mapping[str, Any], rule: Rule) -> bool:
     """Whether a finding counts for a rule."""
     if rule.level is Level.OFF or (row["severity"] == "info" and not rule.structure):
         return False
-    if row["confidence"] is not None and row["confidence"] < rule.min_confidence:
+    if row["confidence"] < rule.min_confidence:
         return False
-    lost, rtt = _nanoseconds(row["lost"]), _nanoseconds(row["initial_rtt"])
-    limit = rule.max_lost.of(rtt)
-    return limit == 0 or lost is None or lost > limit
-
-
-def _nanoseconds(value: Any) -> int | None:
-    """A Duration of polars as Python gives it, whose unit there is microseconds, or None."""
-    return None if value is None else round(value.total_seconds() * 1e6) * 1000
+    limit = rule.max_lost.of(row["initial_rtt"])
+    return limit == 0 or row["lost"] > limit
 
 
 def _violation(row: Mapping[str, Any], rule: Rule, capture: str) -> Violation:
@@ -152,7 +146,7 @@ def _violation(row: Mapping[str, Any], rule: Rule, capture: str) -> Violation:
         transaction=row["transaction"],
         first_frame=row["first_frame"],
         last_frame=row["last_frame"],
-        lost_ns=_nanoseconds(row["lost"]),
+        lost_ns=row["lost"],
         confidence=row["confidence"],
         method=row["method"],
         host=row["host"],
@@ -160,9 +154,10 @@ def _violation(row: Mapping[str, Any], rule: Rule, capture: str) -> Violation:
         status=row["status"],
         port=row["server_port"],
         server_software=row["server_software"],
-        remedy=row["remedy"] or "",
+        severity=row["severity"],
+        remedy=row["remedy"],
         settings=settings_for(row["detector"], row["server_software"]),
-        reference=row["reference"] or "",
+        reference=row["reference"],
     )
 
 

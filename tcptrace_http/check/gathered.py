@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 from tcptrace_http.check.metrics import METRICS
 from tcptrace_http.check.policy import Traits
 from tcptrace_http.pages import PAGE_TABLES
-from tcptrace_http.remedies import with_software
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Gathered", "gathered", "of_whole", "traits"]
 
 #: What rules, matches and fingerprints ask of a transaction and of its connection.
-_OF_TRANSACTIONS: Final = ("method", "host", "target", "status", "server_software")
+_OF_TRANSACTIONS: Final = ("method", "host", "target", "status")
 _OF_FLOWS: Final = ("client_port", "server_port", "initial_rtt")
 
 
@@ -45,12 +44,14 @@ class Gathered:
     notes: Sequence[str] = ()
 
     def findings(self) -> pl.DataFrame:
-        """The findings, with what their transactions and connections are."""
-        others = self.transactions.drop("server_software")
+        """The findings, with what their transactions and connections are; durations are integer nanoseconds."""
+        import polars.selectors as cs
+
+        key = ["flow", "transaction"]
         return (
-            with_software(self.found, self.transactions)
-            .join(others, on=["flow", "transaction"], how="left", maintain_order="left")
+            self.found.join(self.transactions, on=key, how="left", maintain_order="left")
             .join(self.flows, on="flow", how="left", maintain_order="left")
+            .with_columns(cs.duration().to_physical())
         )
 
     def values(self, metric: str, match: Match | None) -> pl.Series:
@@ -98,26 +99,21 @@ class _Parts:
     """What is kept of the parts of a capture, until all of them have come."""
 
     def __init__(self, policy: Policy) -> None:
-        from tcptrace_http.pages import Pages
+        from tcptrace_http.judged import Judged
 
         self._metrics = _metrics_of(policy)
-        self._pages = Pages()
+        self._judged = Judged()
         self._http_flows = 0
         self._kept: dict[str, list[pl.DataFrame]] = defaultdict(list)
 
     def add(self, part: Analysis) -> None:
         import polars as pl
 
-        from tcptrace_http.detectors import grouped
-
         self._capture = part.capture
         self._http_flows += part.flows.filter(pl.col("is_http")).height
         self._kept["transactions"].append(_named(part.transactions))
         self._kept["flows"].append(part.flows.select("flow", *_OF_FLOWS))
-        self._kept["findings"].append(part.findings_of_flows)
-        self._kept["flaws"].append(grouped(part.flaws))
-        self._kept["inconclusive"].append(part.inconclusive)
-        part.gather_pages(self._pages)
+        self._judged.add(part)
         for metric in self._metrics:
             if metric.table not in PAGE_TABLES:
                 self._kept[metric.name].append(_values(metric, getattr(part, metric.table)))
@@ -125,24 +121,22 @@ class _Parts:
     def together(self) -> Gathered:
         import polars as pl
 
-        from tcptrace_http.detectors import findings_of_capture, in_order, inconclusive_together
-
-        of_capture = findings_of_capture(pl.concat(self._kept["flaws"]))
+        pages = self._judged.pages
         return Gathered(
             path=self._capture.path,
             is_cut_short=self._capture.truncated,
             http_flows=self._http_flows,
-            unjudged=_unjudged(inconclusive_together(self._kept["inconclusive"])),
-            found=in_order([*self._kept["findings"], self._pages.findings, of_capture]),
+            unjudged=_unjudged(self._judged.inconclusive),
+            found=self._judged.findings,
             transactions=pl.concat(self._kept["transactions"]),
             flows=pl.concat(self._kept["flows"]),
             measured={
-                metric.name: _values(metric, self._pages.table(metric.table))
+                metric.name: _values(metric, pages.table(metric.table))
                 if metric.table in PAGE_TABLES
                 else pl.concat(self._kept[metric.name])
                 for metric in self._metrics
             },
-            notes=() if self._pages.complaint is None else (self._pages.complaint,),
+            notes=() if pages.complaint is None else (pages.complaint,),
         )
 
 

@@ -61,6 +61,8 @@ class Violation:
     #: What it cost; None of a threshold.
     lost_ns: int | None = None
     confidence: float | None = None
+    #: The finding's own, whatever the level of the rule; None of a threshold.
+    severity: str | None = None
     method: str | None = None
     host: str | None = None
     target: str | None = None

@@ -57,11 +57,13 @@ from tcptrace_http.detectors import (
 )
 from tcptrace_http.detectors._capture import grouped
 from tcptrace_http.detectors._detector import NEEDS, Detector, as_findings, detector
-from tcptrace_http.detectors._inconclusive import inconclusive, inconclusive_together
+from tcptrace_http.detectors._inconclusive import inconclusive
+from tcptrace_http.detectors._objects import OBJECTS
+from tcptrace_http.detectors._software import SOFTWARE, with_software
 from tcptrace_http.schema import TABLES, polars_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     import polars as pl
 
@@ -77,7 +79,7 @@ __all__ = [
     "grouped",
     "in_order",
     "inconclusive",
-    "inconclusive_together",
+    "together",
 ]
 
 DETECTORS: Final = {
@@ -142,11 +144,15 @@ DETECTORS: Final = {
 }
 
 #: What the detectors of the whole capture gather; several may gather the same.
-_GATHERS: Final = tuple({gather.name: gather for each in DETECTORS.values() for gather in each.gathers}.values())
+_GATHERS: Final = tuple(
+    {
+        it.name: it for it in (SOFTWARE, *(gather for each in DETECTORS.values() for gather in each.gathers))
+    }.values()
+)
 
 
-#: Of findings about more flows than are compared.
-_AT_LEAST: Final = "{} (at least: not all flows were compared)"
+#: Of findings about more than is compared.
+_AT_LEAST: Final = "{} (at least: not all {} were compared)"
 
 
 def findings_of_flows(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
@@ -162,13 +168,24 @@ def findings_of_flows(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
 
 def findings_over_flows(gathered: Gathered) -> pl.DataFrame:
     """What those detectors find that look over all flows of a capture; else as :func:`findings_of_flows`."""
+    spanning = [each for each in DETECTORS.values() if each.spans_flows]
+    cut = [it for it in spanning if gathered.cut.intersection(gather.name for gather in it.gathers)]
+    return _at_least(_findings(gathered.tables, spanning), cut)
+
+
+def _at_least(found: pl.DataFrame, cut: Sequence[Detector]) -> pl.DataFrame:
+    """The findings, of which those of some detectors say that there may be more than they count."""
     import polars as pl
 
-    spanning = [each for each in DETECTORS.values() if each.spans_flows]
-    found = _findings(gathered.tables, spanning)
-    cut = [it.name for it in spanning if gathered.cut.intersection(gather.name for gather in it.gathers)]
-    summary = pl.when(pl.col("detector").is_in(cut)).then(pl.format(_AT_LEAST, "summary")).otherwise("summary")
-    return found.with_columns(summary=summary)
+    if not cut:
+        return found
+    what = {it.name: "objects" if set(OBJECTS).intersection(it.reads) else "flows" for it in cut}
+    told = pl.format(
+        _AT_LEAST, "summary", pl.col("detector").replace_strict(what, default="flows", return_dtype=pl.String)
+    )
+    return found.with_columns(
+        summary=pl.when(pl.col("detector").is_in(list(what))).then(told).otherwise("summary")
+    )
 
 
 def findings_of_pages(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
@@ -187,9 +204,13 @@ class Gathered:
         #: Those of which a limit let not all rows through.
         self.cut: set[str] = set()
 
-    def add(self, tables: Mapping[str, pl.DataFrame]) -> None:
-        """Takes the next part of the capture, given as to :func:`findings_of_flows`."""
+    def add(self, tables: Mapping[str, pl.DataFrame], cut: Iterable[str]) -> None:
+        """Takes the next part of the capture, given as to :func:`findings_of_flows`. Of the tables in ``cut`` the
+        core left rows out.
+        """
         import polars as pl
+
+        self.cut.update(each.name for each in _GATHERS if each.table in cut)
 
         parts = pl.collect_all([each.rows(tables) for each in _GATHERS])
         for each, part in zip(_GATHERS, parts, strict=True):
@@ -201,17 +222,17 @@ class Gathered:
             self.tables[each.name] = kept
 
 
-def findings_of_capture(flaws: pl.DataFrame) -> pl.DataFrame:
+def findings_of_capture(flaws: pl.DataFrame, *, is_cut: bool) -> pl.DataFrame:
     """What those detectors find that judge the capture itself: one row at most for each of them.
 
     ``flaws`` is the table of that name, or what :func:`grouped` made of it: of a capture in parts, the groups
-    of all parts together.
+    of all parts together. It ``is_cut`` where the core left rows of it out.
     """
     import polars as pl
 
     none = pl.DataFrame(schema=polars_schema(TABLES["transactions"]))
-    chosen = (each for each in DETECTORS.values() if each.reads_flaws)
-    return _findings({"flaws": flaws, "transactions": none}, chosen)
+    chosen = [each for each in DETECTORS.values() if each.reads_flaws]
+    return _at_least(_findings({"flaws": flaws, "transactions": none}, chosen), chosen if is_cut else ())
 
 
 def _findings(tables: Mapping[str, pl.DataFrame], detectors: Iterable[Detector]) -> pl.DataFrame:
@@ -237,6 +258,14 @@ def _judged(detector: Detector) -> Iterable[str]:
     the rows are those, and ``waits`` says only when it is to run.
     """
     return [name for name in detector.reads if name != "waits"] or detector.reads
+
+
+def together(found: Iterable[pl.DataFrame], gathered: Gathered | None) -> pl.DataFrame:
+    """All findings of a capture in order, with the server software that was seen where they are about; of a
+    capture without candidates nothing was ``gathered``.
+    """
+    findings = in_order(found)
+    return findings if gathered is None else with_software(findings, gathered.tables[SOFTWARE.name])
 
 
 def in_order(found: Iterable[pl.DataFrame]) -> pl.DataFrame:

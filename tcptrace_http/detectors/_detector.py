@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     Find = Callable[[Mapping[str, pl.DataFrame]], pl.LazyFrame]
 
-__all__ = ["NEEDS", "Detector", "Gather", "Need", "as_findings", "detector", "flaws_that_spoil"]
+__all__ = ["FLAWS", "NEEDS", "Detector", "Gather", "Need", "as_findings", "detector", "flaws_that_spoil"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +62,26 @@ class Gather:
     name: str
     rows: Callable[[Mapping[str, pl.DataFrame]], pl.LazyFrame]
     merged: Callable[[pl.LazyFrame], pl.LazyFrame]
+    #: The native table that the rows come from: where that lacks some, these do.
+    table: str
     #: Several rows may become one; else a row that is not there any more was beyond the limit.
     adds_up: bool = False
+
+
+#: Flows with a flaw: five bytes a row.
+FLAWED_MAX: Final = 1 << 18
+
+
+def _flawed(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
+    return _first_flawed(tables["flaws"].lazy().filter("is_http").select("flow", "flaw"))
+
+
+def _first_flawed(rows: pl.LazyFrame) -> pl.LazyFrame:
+    return rows.unique().sort("flow", "flaw").head(FLAWED_MAX)
+
+
+#: The flaws of flows, for detectors whose findings are less certain where one of them spoils what they need.
+FLAWS: Final = Gather("flaws", _flawed, _first_flawed, "flaws", adds_up=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +90,9 @@ class Detector:
 
     ``find`` gives, per finding, the columns of the findings table that are its own: flow,
     transaction, first_frame, last_frame, start, lost, confidence, cause, summary, evidence, remedy;
-    one that looks over the whole capture ``elapsed`` too, the time of all that a finding is about;
-    and ``severity`` where it is another than the time lost makes it (``info`` for structure alone).
+    one that looks over the whole capture ``elapsed`` too, the time of all that a finding is about, and
+    ``flows``, all of them, where they may be several; and ``severity`` where it is another than the time
+    lost makes it (``info`` for structure alone).
     """
 
     name: str
@@ -136,32 +155,44 @@ def as_findings(detector: Detector, found: pl.DataFrame, tables: Mapping[str, pl
         pl.col("lost").dt.total_nanoseconds() >= ERROR_SHARE_MIN * pl.col("elapsed").dt.total_nanoseconds()
     )
     own = ["severity"] if "severity" in found.columns else []
-    told = found.lazy()
-    return (
-        (told if detector.spans_flows else _with_elapsed(told, tables).pipe(_less_certain, detector, tables))
-        .with_columns(
-            detector=pl.lit(detector.name),
-            severity=pl.coalesce(*own, pl.when(is_error).then(pl.lit("error")).otherwise(pl.lit("warning"))),
-            reference=pl.lit(detector.reference),
-            # What all findings claim is told when all are known.
-            elapsed_without=None,
-            shared=pl.lit(0).cast(pl.Duration("ns")),
-        )
-        .select(pl.col(name).cast(dtype) for name, dtype in schema.items())
-    )
+    told = _of_flows(found, tables) if detector.spans_flows else _of_transactions(found.lazy(), tables)
+    if FLAWS in detector.gathers or not detector.spans_flows:
+        told = _less_certain(told, detector, tables)
+    return told.with_columns(
+        detector=pl.lit(detector.name),
+        severity=pl.coalesce(*own, pl.when(is_error).then(pl.lit("error")).otherwise(pl.lit("warning"))),
+        reference=pl.lit(detector.reference),
+        # What all findings claim is told when all are known.
+        elapsed_without=None,
+        shared=pl.lit(0).cast(pl.Duration("ns")),
+    ).select(pl.col(name).cast(dtype) for name, dtype in schema.items())
 
 
-def _with_elapsed(found: pl.LazyFrame, tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
-    """The findings, and how long their transactions took; a detector of the whole capture says that itself."""
+def _of_flows(found: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
+    """The findings, with the server software of the flows that they are about, if it is only one."""
+    import polars as pl
+
+    from tcptrace_http.detectors._software import software_of_flows
+
+    has_flows = "flows" in found.columns
+    software = software_of_flows(found["flows"], tables["software"]) if has_flows else pl.lit(None, pl.String)
+    return found.lazy().with_columns(server_software=software)
+
+
+def _of_transactions(found: pl.LazyFrame, tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
+    """The findings, with how long their transactions took, and what software answered them."""
     import polars as pl
 
     elapsed = pl.when(pl.col("response_last_time").is_not_null()).then(
         pl.col("end_time") - pl.coalesce("request_time", "response_first_time")
     )
+    # The transactions of pages come without it.
+    has_software = "server_software" in tables["transactions"].columns
+    software = pl.col("server_software") if has_software else pl.lit(None, pl.String).alias("server_software")
     transactions = (
         tables["transactions"]
         .lazy()
-        .select("flow", pl.col("index").alias("transaction"), elapsed.alias("elapsed"))
+        .select("flow", pl.col("index").alias("transaction"), software, elapsed.alias("elapsed"))
     )
     return found.join(
         transactions, on=["flow", "transaction"], how="left", maintain_order="left", nulls_equal=False

@@ -174,14 +174,14 @@ def _first(limit: int) -> Callable[[pl.LazyFrame], pl.LazyFrame]:
 
 
 #: Connections that carried HTTP.
-CONNECTIONS: Final = Gather("connections", _connections, _first_of_each_pair)
+CONNECTIONS: Final = Gather("connections", _connections, _first_of_each_pair, "flows")
 #: The first request on each of them, and what it asked for as a number to compare.
-FIRST_REQUESTS: Final = Gather("first_requests", _first_requests, _first(FLOWS_MAX))
+FIRST_REQUESTS: Final = Gather("first_requests", _first_requests, _first(FLOWS_MAX), "transactions")
 #: The first response on each that waited for its congestion window, or lost data.
-OPENINGS: Final = Gather("openings", _openings, _first(NOTABLE_MAX))
+OPENINGS: Final = Gather("openings", _openings, _first(NOTABLE_MAX), "waits")
 #: What was learnt of the server of each of these.
-PROFILES: Final = Gather("profiles", _profiles, _first(NOTABLE_MAX))
+PROFILES: Final = Gather("profiles", _profiles, _first(NOTABLE_MAX), "profiles")
 #: How long the transactions of each connection waited for lost data.
-RECOVERIES: Final = Gather("recoveries", _recoveries, _summed, adds_up=True)
+RECOVERIES: Final = Gather("recoveries", _recoveries, _summed, "waits", adds_up=True)
 #: Connections that let their client down.
-ENDINGS: Final = Gather("endings", _endings, _first(NOTABLE_MAX))
+ENDINGS: Final = Gather("endings", _endings, _first(NOTABLE_MAX), "endings")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from tcptrace_http.detectors._detector import Detector
 
-__all__ = ["inconclusive", "inconclusive_together"]
+__all__ = ["inconclusive"]
 
 
 def inconclusive(detectors: Iterable[Detector], flaws: pl.DataFrame, findings: pl.DataFrame) -> pl.DataFrame:
@@ -34,23 +34,16 @@ def inconclusive(detectors: Iterable[Detector], flaws: pl.DataFrame, findings: p
         schema_overrides=dict.fromkeys(["detector", "flaw", "because", "reason"], pl.String),
     )
     flawed = flaws.lazy().filter("is_http").select("flow", pl.col("flaw").cast(pl.String))
-    unjudged = flawed.join(needs.lazy(), on="flaw").join(
-        findings.lazy().select("detector", "flow"), on=["detector", "flow"], how="anti"
+    found = findings.lazy().select("detector", "flow").drop_nulls().unique()
+    has_found = pl.col("detector").is_in(findings["detector"].unique().implode())
+    counts = (pl.len().cast(pl.UInt32).alias("flows"), pl.col("flow").min())
+    # Flows are looked at one by one only for detectors that found something: there may be very many.
+    of_all = needs.lazy().filter(~has_found).join(flawed.group_by("flaw").agg(counts), on="flaw")
+    of_others = (
+        flawed.join(needs.lazy().filter(has_found), on="flaw")
+        .join(found, on=["detector", "flow"], how="anti")
+        .group_by("detector", "flaw", "because", "reason")
+        .agg(counts)
     )
-    counted = unjudged.group_by("detector", "because", "reason").agg(
-        flows=pl.len().cast(pl.UInt32), flow=pl.col("flow").min()
-    )
-    return counted.select(list(polars_schema(TABLES["inconclusive"]))).sort("detector", "because").collect()
-
-
-def inconclusive_together(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
-    """The rows for a capture, from those of its parts, no flow of which is in two of them."""
-    import polars as pl
-
-    return (
-        pl.concat(parts)
-        .group_by("detector", "because", "reason")
-        .agg(pl.col("flows").sum(), pl.col("flow").min())
-        .select(list(polars_schema(TABLES["inconclusive"])))
-        .sort("detector", "because")
-    )
+    columns = list(polars_schema(TABLES["inconclusive"]))
+    return pl.concat([of_all.select(columns), of_others.select(columns)]).sort("detector", "because").collect()

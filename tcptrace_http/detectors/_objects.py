@@ -5,12 +5,18 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
+from tcptrace_http.detectors._detector import Gather
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import polars as pl
 
 __all__ = [
+    "BODIES",
+    "EXPECTATIONS",
+    "OBJECTS",
+    "REDIRECTS",
     "REDUNDANT_BYTES_MIN",
     "REDUNDANT_TIME_MIN",
     "kilobytes",
@@ -20,6 +26,19 @@ __all__ = [
     "shown",
     "time_of_bytes",
 ]
+
+#: What the core makes of all flows together, and bounds: the rows come with the last part of a capture.
+OBJECTS: Final = ("bodies", "redirects", "expectations")
+
+
+def _all_rows(name: str) -> Gather:
+    def rows(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
+        return tables[name].lazy()
+
+    return Gather(name, rows, lambda rows: rows, name)
+
+
+BODIES, REDIRECTS, EXPECTATIONS = map(_all_rows, OBJECTS)
 
 #: Fewer bytes fit the initial window of ten segments (RFC 6928): without them no round trip is saved.
 REDUNDANT_BYTES_MIN: Final = 14_600
@@ -87,6 +106,7 @@ def of_several(
     return rows.group_by(by, maintain_order=True).agg(
         *extra,
         flow=pl.when(pl.col("flow").n_unique() == 1).then(pl.col("flow").first()),
+        flows=pl.col("flow").unique(),
         transaction=shared("transaction"),
         first_frame=pl.col(first).min(),
         last_frame=pl.col(last).max(),

@@ -84,6 +84,7 @@ def find(tables: Mapping[str, pl.DataFrame], *, share: float = SHARE) -> pl.Lazy
         .sort("flow")
         .group_by(PAIR, maintain_order=True)
         .agg(
+            flows=pl.col("flow"),
             times=pl.len(),
             flow=pl.when(pl.len() == 1).then(pl.col("flow").first()),
             transaction=pl.when(pl.len() == 1).then(pl.col("transaction").first()),
@@ -102,6 +103,7 @@ def find(tables: Mapping[str, pl.DataFrame], *, share: float = SHARE) -> pl.Lazy
             "start",
             "lost",
             "elapsed",
+            "flows",
             severity=pl.when(pl.col("lost") == pl.duration()).then(pl.lit("info")),
             confidence=pl.when(pl.col("lost") > pl.duration()).then(0.7).otherwise(0.9),
             cause=pl.when(pl.col("lost") > pl.duration()).then(pl.lit("send_limited.slow_start")),

@@ -94,6 +94,7 @@ def find(
         flows.join(rounds, on="flow", how="left", maintain_order="left")
         .group_by(SERVICE, maintain_order=True)
         .agg(
+            flows=pl.col("flow"),
             connections=pl.len(),
             lost=lost,
             elapsed=(pl.col("last_response_time") - pl.col("start")).sum(),
@@ -115,6 +116,7 @@ def find(
             "start",
             "lost",
             "elapsed",
+            "flows",
             "remedy",
             flow=pl.lit(None),
             transaction=pl.lit(None),

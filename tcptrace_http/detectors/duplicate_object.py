@@ -35,7 +35,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from tcptrace_http.detectors._detector import FLAWS
 from tcptrace_http.detectors._objects import (
+    BODIES,
     REDUNDANT_BYTES_MIN,
     REDUNDANT_TIME_MIN,
     kilobytes,
@@ -52,10 +54,12 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["NEEDS", "READS", "find"]
+__all__ = ["GATHERS", "NEEDS", "READS", "SCOPE", "find"]
 
+SCOPE: Final = "capture"
 READS: Final = ("bodies",)
 NEEDS: Final = ("both_directions", "no_gaps", "whole_payload")
+GATHERS: Final = (BODIES, FLAWS)
 
 ONE_URL: Final = (
     "Serve the object under one URL, and link to that: no session or cache-buster in the query, one host, one path"

@@ -35,7 +35,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from tcptrace_http.detectors._objects import milliseconds, of_several, severity, shown
+from tcptrace_http.detectors._detector import FLAWS
+from tcptrace_http.detectors._objects import EXPECTATIONS, milliseconds, of_several, severity, shown
 from tcptrace_http.detectors._wording import times
 
 if TYPE_CHECKING:
@@ -43,10 +44,12 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["NEEDS", "READS", "find"]
+__all__ = ["GATHERS", "NEEDS", "READS", "SCOPE", "find"]
 
+SCOPE: Final = "capture"
 READS: Final = ("expectations",)
 NEEDS: Final = ("both_directions", "whole_payload")
+GATHERS: Final = (EXPECTATIONS, FLAWS)
 
 #: Less is what a server may take to look at a head.
 LOST_MIN: Final = timedelta(milliseconds=5)

@@ -91,6 +91,7 @@ def find(tables: Mapping[str, pl.DataFrame], *, segments_allowed: int = SEGMENTS
         .with_columns(window=(pl.col("window") // full))
         .group_by(*SERVICE, "is_small", maintain_order=True)
         .agg(
+            flows=pl.col("flow"),
             times=pl.len(),
             largest_first=pl.col("first").max(),
             window=pl.col("window").max(),
@@ -113,6 +114,7 @@ def find(tables: Mapping[str, pl.DataFrame], *, segments_allowed: int = SEGMENTS
             "start",
             "lost",
             "elapsed",
+            "flows",
             # An application that pauses behind a full segment once looks the same.
             confidence=pl.when(pl.col("times") > 1).then(0.9).otherwise(0.75),
             cause=pl.lit("send_limited.slow_start"),

@@ -122,6 +122,7 @@ def find(tables: Mapping[str, pl.DataFrame], *, answered_max: int = ANSWERED_MAX
         refused.with_columns(setup=setup, said=said)
         .group_by(SERVICE, maintain_order=True)
         .agg(
+            flows=pl.col("flow"),
             times=pl.len(),
             fewest=pl.col("transactions").min(),
             most=pl.col("transactions").max(),
@@ -144,6 +145,7 @@ def find(tables: Mapping[str, pl.DataFrame], *, answered_max: int = ANSWERED_MAX
             "start",
             "lost",
             "elapsed",
+            "flows",
             transaction=pl.lit(None),
             confidence=pl.when(pl.col("said_times") > 0).then(0.98).otherwise(0.9),
             cause=pl.when(pl.col("lost") > pl.duration()).then(pl.lit("setup.handshake")),

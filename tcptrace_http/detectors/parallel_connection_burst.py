@@ -113,6 +113,7 @@ def find(
         .with_columns(is_inflated=is_inflated.fill_null(value=False))
         .group_by(*PAIR, "bundle", maintain_order=True)
         .agg(
+            flows=pl.col("flow"),
             connections=pl.len(),
             at_once=pl.col("active").max(),
             inflated=pl.col("is_inflated").sum(),
@@ -142,6 +143,7 @@ def find(
             "start",
             "lost",
             "elapsed",
+            "flows",
             flow=pl.lit(None),
             transaction=pl.lit(None),
             severity=pl.when(~pl.col("hurts")).then(pl.lit("info")),

@@ -37,7 +37,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from tcptrace_http.detectors._objects import milliseconds, of_several, severity, shown
+from tcptrace_http.detectors._detector import FLAWS
+from tcptrace_http.detectors._objects import REDIRECTS, milliseconds, of_several, severity, shown
 from tcptrace_http.detectors._wording import counted, times
 
 if TYPE_CHECKING:
@@ -45,10 +46,12 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["NEEDS", "READS", "find"]
+__all__ = ["GATHERS", "NEEDS", "READS", "SCOPE", "find"]
 
+SCOPE: Final = "capture"
 READS: Final = ("redirects",)
 NEEDS: Final = ("both_directions", "whole_payload")
+GATHERS: Final = (REDIRECTS, FLAWS)
 
 #: So many in a row are a chain, wherever they lead.
 CHAIN_MIN: Final = 2

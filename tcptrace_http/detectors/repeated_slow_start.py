@@ -88,6 +88,7 @@ def find(
         .group_by(PAIR, maintain_order=True)
         .agg(
             pl.col("shown", "earlier_flow", "initial_window_segments").first(),
+            flows=pl.col("flow"),
             shown_flow=pl.col("flow").first(),
             flow=pl.when(pl.len() == 1).then(pl.col("flow").first()),
             times=pl.len(),
@@ -106,6 +107,7 @@ def find(
             "start",
             "lost",
             "elapsed",
+            "flows",
             confidence=pl.lit(0.85),
             cause=pl.lit("send_limited.slow_start"),
             summary=pl.format(

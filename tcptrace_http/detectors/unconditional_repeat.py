@@ -34,7 +34,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from tcptrace_http.detectors._detector import FLAWS
 from tcptrace_http.detectors._objects import (
+    BODIES,
     REDUNDANT_BYTES_MIN,
     REDUNDANT_TIME_MIN,
     kilobytes,
@@ -51,10 +53,12 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["NEEDS", "READS", "find"]
+__all__ = ["GATHERS", "NEEDS", "READS", "SCOPE", "find"]
 
+SCOPE: Final = "capture"
 READS: Final = ("bodies",)
 NEEDS: Final = ("both_directions", "no_gaps", "whole_payload")
+GATHERS: Final = (BODIES, FLAWS)
 
 REMEDY: Final = (
     "Let the client keep the object and ask with If-None-Match or If-Modified-Since (a browser's cache,"

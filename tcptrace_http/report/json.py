@@ -119,15 +119,12 @@ class _PutBy:
     """
 
     def __init__(self) -> None:
-        from tcptrace_http.pages import Pages
+        from tcptrace_http.judged import Judged
         from tcptrace_http.report.runs import Runs
 
-        self._pages = Pages()
+        self._judged = Judged()
         self._flows, self._transactions = Runs(), Runs()
         self._hops: list[pl.DataFrame] = []
-        self._found: list[pl.DataFrame] = []
-        self._flaws: list[pl.DataFrame] = []
-        self._inconclusive: list[pl.DataFrame] = []
         self._strange: list[bytes] = []
 
     def add(self, analysis: Analysis) -> None:
@@ -139,13 +136,7 @@ class _PutBy:
         self._transactions.add(rows.count("transactions"), partial(rows.json, "transactions", waits=waits))
         if analysis.may_have_hops:
             self._hops.append(analysis.hops)
-        if analysis.has_candidates:
-            from tcptrace_http.detectors import grouped
-
-            self._found.append(analysis.findings_of_flows)
-            self._flaws.append(grouped(analysis.flaws))
-            self._inconclusive.append(analysis.inconclusive)
-        analysis.gather_pages(self._pages)
+        self._judged.add(analysis)
         self._strange.append(_anomalies(analysis.decoded))
 
     def arrays(self) -> dict[str, Iterable[bytes]]:
@@ -153,10 +144,10 @@ class _PutBy:
             "flows": _array_of(self._flows.merged()),
             "transactions": _array_of(self._transactions.merged()),
             "hops": _hops(self._hops),
-            "retrievals": _retrievals(self._pages),
-            "findings": _findings([*self._found, self._pages.findings], self._flaws),
-            "inconclusive": _inconclusive(self._inconclusive),
-            "anomalies": _joined(*self._strange, _complaint(self._pages)),
+            "retrievals": _retrievals(self._judged.pages),
+            "findings": _frame_rows("findings", self._judged.findings),
+            "inconclusive": _frame_rows("inconclusive", self._judged.inconclusive),
+            "anomalies": _joined(*self._strange, _complaint(self._judged.pages)),
         }
 
 
@@ -181,23 +172,6 @@ def _hops(parts: list[pl.DataFrame]) -> Iterator[bytes]:
     import polars as pl
 
     return _frame_rows("hops", pl.concat(parts).sort("flow", "transaction", "start"))
-
-
-def _findings(found: list[pl.DataFrame], flaws: list[pl.DataFrame]) -> Iterator[bytes]:
-    """The findings of all batches, in the order that one batch would have them in."""
-    import polars as pl
-
-    from tcptrace_http.detectors import findings_of_capture, in_order
-
-    return _frame_rows("findings", in_order([*found, findings_of_capture(pl.concat(flaws))]))
-
-
-def _inconclusive(parts: list[pl.DataFrame]) -> Iterator[bytes]:
-    if not parts:
-        return iter([b"[]"])
-    from tcptrace_http.detectors import inconclusive_together
-
-    return _frame_rows("inconclusive", inconclusive_together(parts))
 
 
 def _native_rows(

@@ -6,7 +6,9 @@ import textwrap
 from typing import TYPE_CHECKING, Any, Final
 
 from tcptrace_http.detectors import DETECTORS
+from tcptrace_http.finding_groups import claimed, finding_groups
 from tcptrace_http.quantity import counted, duration, moment
+from tcptrace_http.remedies import settings_for_all
 from tcptrace_http.report import limits
 from tcptrace_http.report.grid import Heading, grid, printable
 from tcptrace_http.report.time_by_cause import time_by_cause
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from tcptrace_http.analysis import Analysis
+    from tcptrace_http.finding_groups import FindingGroup
 
 __all__ = ["write"]
 
@@ -76,49 +79,48 @@ class _Report:
             yield f"{_INDENT}cut short: analysed as far as it goes"
 
     def _findings(self) -> Iterator[str]:
-        import polars as pl
 
         findings = self._analysis.findings
+        groups = finding_groups(findings)
+        told = [group for group in groups if not group.is_note]
+        notes = [group for group in groups if group.is_note]
         yield ""
-        noted = findings.filter(severity="info")
-        told = findings.filter(pl.col("severity") != "info")
         yield self._painted(findings_told(findings), _BOLD)
-        if all(DETECTORS[name].reads_flaws for name in told["detector"].unique()):
+        if all(DETECTORS[group.detector].reads_flaws for group in told):
             yield from self._prose(limits.what_was_looked_for(self._analysis))
-        groups = told.partition_by("detector", "cause", maintain_order=True)
-        groups.sort(key=lambda group: -int(group["lost"].to_physical().sum()))
-        for group in groups:
+        for group in told:
             yield ""
             yield from self._pathology(group)
-        if noted.height:
+        if notes:
             yield ""
-        for group in noted.partition_by("detector", "cause", maintain_order=True):
+        for group in notes:
             yield from self._note(group)
 
-    def _pathology(self, findings: pl.DataFrame) -> Iterator[str]:
+    def _pathology(self, group: FindingGroup) -> Iterator[str]:
         """All findings of one name and cause: the worst in words, then the flows."""
-        rows = _plain_rows(findings.sort("lost", descending=True, maintain_order=True))
+        rows = _plain_rows(group.findings)
         worst = rows[0]
-        lost = f"{duration(_lost(rows))} lost" if _lost(rows) else ""
-        yield f"{self._name(worst)}  {' '.join(filter(None, [lost, _extent(rows)]))}".rstrip()
-        if worst["cause"] is not None:
-            yield f"{_INDENT}({worst['cause']})"
+        yield f"{self._name(group)}  {' '.join(filter(None, [_cost(group), _extent(rows)]))}".rstrip()
+        if group.cause is not None:
+            yield f"{_INDENT}({group.cause})"
         yield from self._prose(_sentence(worst["summary"]))
         yield from self._flows_of(rows)
         yield from self._prose(_sentence(worst["remedy"]), label="Change: ")
+        yield from self._prose("; ".join(_settings(group)), label="Settings: ")
         yield from self._prose(worst["reference"], label="See: ")
 
-    def _note(self, findings: pl.DataFrame) -> Iterator[str]:
-        """Findings that cost nothing here, in brief: one of them, and how many there are."""
-        rows = _plain_rows(findings)
-        more = f" ({len(rows):,} times: --format csv --table findings)" if len(rows) > 1 else ""
-        yield f"{self._name(rows[0])}{more}"
-        yield from self._prose(_sentence(rows[0]["summary"]))
-        yield from self._prose(_sentence(rows[0]["remedy"]), label="Change: ")
+    def _note(self, group: FindingGroup) -> Iterator[str]:
+        """Findings that are for information, in brief: one of them, and how many there are."""
+        worst = group.findings.row(0, named=True)
+        count = group.findings.height
+        more = f"({count:,} times: --format csv --table findings)" if count > 1 else ""
+        yield f"{self._name(group)}  {' '.join(filter(None, [_cost(group), more]))}".rstrip()
+        yield from self._prose(_sentence(worst["summary"]))
+        yield from self._prose(_sentence(worst["remedy"]), label="Change: ")
 
-    def _name(self, finding: dict[str, Any]) -> str:
-        severity = self._painted(finding["severity"], _SEVERITY_COLOUR[finding["severity"]])
-        return f"{severity}  {self._painted(finding['detector'], _BOLD)}"
+    def _name(self, group: FindingGroup) -> str:
+        severity = self._painted(group.severity, _SEVERITY_COLOUR[group.severity])
+        return f"{severity}  {self._painted(group.detector, _BOLD)}"
 
     def _flows_of(self, rows: list[dict[str, Any]]) -> Iterator[str]:
         by_flow: dict[int | None, list[dict[str, Any]]] = {}
@@ -172,7 +174,8 @@ class _Report:
             Heading("time", is_number=True),
             Heading("most of it"),
         )
-        most = _most_of_path(self._analysis.critical_path.filter(pl.col("retrieval").is_in(longest["retrieval"])))
+        are_shown = pl.col("retrieval").is_in(longest["retrieval"].implode())
+        most = _most_of_path(self._analysis.critical_path.filter(are_shown))
         cells = [
             (
                 f"{row['flow']}.{row['transaction']}",
@@ -191,10 +194,7 @@ class _Report:
         frame = self._analysis.transactions
         if frame.is_empty():
             return
-        lost: dict[tuple[int, int], int] = {}
-        for row in _plain_rows(self._analysis.findings.select("flow", "transaction", "lost")):
-            key = (row["flow"], row["transaction"])
-            lost[key] = lost.get(key, 0) + row["lost"]
+        lost, elsewhere = self._lost_by_transaction()
         rows = _plain_rows(_longest(frame, "start_time", "end_time"))
         headings = (
             Heading("flow.no"),
@@ -220,6 +220,21 @@ class _Report:
             for row in rows
         ]
         yield from self._table("transactions", frame.height, headings, cells)
+        if elsewhere:
+            yield from self._prose(f"Findings about several transactions lost {duration(elsewhere)} more.")
+
+    def _lost_by_transaction(self) -> tuple[dict[tuple[int, int], int], int]:
+        """The time lost by flow and transaction, and by what is about no single one."""
+        findings = self._analysis.findings
+        lost: dict[tuple[int, int], int] = {}
+        elsewhere = 0
+        columns = findings["flow"], findings["transaction"], claimed(findings).to_physical()
+        for flow, transaction, nanoseconds in zip(*columns, strict=True):
+            if transaction is None:
+                elsewhere += nanoseconds
+            else:
+                lost[flow, transaction] = lost.get((flow, transaction), 0) + nanoseconds
+        return lost, elsewhere
 
     def _flows(self) -> Iterator[str]:
         frame = self._analysis.flows
@@ -347,6 +362,16 @@ def _place(finding: dict[str, Any]) -> Iterator[str]:
     if finding["first_frame"] is not None:
         first, last = finding["first_frame"], finding["last_frame"]
         yield f"frame {first}" if last in {first, None} else f"frames {first}-{last}"
+
+
+def _cost(group: FindingGroup) -> str:
+    return f"{duration(group.lost_ns)} lost" if group.lost_ns else ""
+
+
+def _settings(group: FindingGroup) -> tuple[str, ...]:
+    """The settings of the server software that was seen; of others there are too many to name."""
+    software = group.findings["server_software"].drop_nulls()
+    return settings_for_all(group.detector, software.unique(maintain_order=True)) if software.len() else ()
 
 
 def _lost(rows: list[dict[str, Any]]) -> int:

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tcptrace_http.detectors import DETECTORS, _host_pairs
+from tcptrace_http.detectors import DETECTORS, _detector, _host_pairs, _software
 
 GATHERS = {each.name: each for detector in DETECTORS.values() for each in detector.gathers}
+GATHERS["software"] = _software.SOFTWARE
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -17,6 +18,8 @@ def small_limits():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_host_pairs, "FLOWS_MAX", 12)
         patch.setattr(_host_pairs, "FLOWS_OF_A_PAIR_MAX", 3)
+        patch.setattr(_detector, "FLAWED_MAX", 12)
+        patch.setattr(_software, "PAIRS_MAX", 12)
         yield
 
 
@@ -31,6 +34,8 @@ def cut_rows(draw):
             "flow": flows,
             "client": draw(st.lists(hosts, min_size=count, max_size=count)),
             "server": draw(st.lists(hosts, min_size=count, max_size=count)),
+            "server_software": ["nginx"] * count,
+            "flaw": ["capture_gap"] * count,
             "recovery": draw(st.lists(st.integers(0, 10**9), min_size=count, max_size=count)),
         },
         schema_overrides={"recovery": pl.Duration("ns")},
@@ -38,7 +43,7 @@ def cut_rows(draw):
     return rows, sorted(draw(st.lists(st.integers(0, count), max_size=5)))
 
 
-@pytest.mark.parametrize("name", ["connections", "recoveries"])
+@pytest.mark.parametrize("name", ["connections", "recoveries", "flaws", "software"])
 @given(cut=cut_rows())
 def test_merging_part_by_part_gives_what_merging_all_gives(name, cut):
     rows, places = cut

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 import xxhash
 from backports import zstd
-from captures import Connection, pcap
+from captures import MILLISECOND, Connection, pcap
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -236,3 +236,68 @@ def test_what_curl_asked_of_nginx_is_told_apart(sample_traces):
     uncompressed = analysis.bodies.filter(target="/plain/page.html").row(0, named=True)
     assert uncompressed["accept_encoding"] == "deflate, gzip, br, zstd"
     assert uncompressed["zstd_bytes"] < uncompressed["gzip_bytes"] < uncompressed["body_bytes"] / 3
+
+
+def at_once(connections: int, fetches: int, *, body: bytes = b"x" * 3000) -> list[Connection]:
+    """Connections a tenth of a round trip after one another that fetch the same object again and again."""
+    made = [opened(40_000 + number, start=number * MILLISECOND // 10) for number in range(connections)]
+    for each in made:
+        for _ in range(fetches):
+            fetch(each, "/same", body, 'ETag: "1"')
+    return made
+
+
+def test_an_object_that_is_fetched_on_many_connections_at_once_is_counted_each_time(tmp_path):
+    analysis = analyzed(tmp_path, *at_once(connections=40, fetches=5))
+    times = analysis.transactions.select("request_time", "response_last_time")
+    first = times["response_last_time"].min()
+    again = times.filter(pl.col("request_time") >= first).height
+    assert 160 <= again < 200
+    assert analysis.bodies["is_unchanged"].sum() == again
+    assert (analysis.bodies["previous_time"] <= analysis.bodies["request_time"]).all()
+    (summary,) = analysis.findings.filter(detector="unconditional-repeat")["summary"]
+    assert f"was fetched {again} times again" in summary
+
+
+def test_the_response_before_is_the_latest_that_was_complete(tmp_path):
+    first, second = opened(40_001), opened(40_002)
+    for body in (b"a" * 3000, b"b" * 3000):
+        fetch(first, "/changing", body)
+    second.time = first.time
+    fetch(second, "/changing", b"b" * 3000)
+    bodies = analyzed(tmp_path, first, second).bodies
+    assert bodies.select("flow", "previous_flow", "previous_transaction", "is_unchanged").rows() == [
+        (1, 0, 1, True)
+    ]
+
+
+def test_redirects_of_several_connections_to_one_url_are_all_followed(tmp_path):
+    made = [opened(40_000 + number, start=number * MILLISECOND // 10) for number in range(30)]
+    for each in made:
+        fetch(each, "/a", b"", "Location: /b", status="301 Moved Permanently")
+    for each in made:
+        fetch(each, "/b", b"")
+    redirects = analyzed(tmp_path, *made).redirects
+    assert redirects.height == 30
+    assert redirects["flow"].n_unique() == redirects["next_flow"].n_unique() == 30
+
+
+@pytest.mark.parametrize(("redirects", "is_cut"), [(1000, False), (1100, True)])
+def test_findings_say_at_least_where_redirects_were_forgotten(tmp_path, redirects, is_cut):
+    connection = opened()
+    for number in range(redirects):
+        fetch(connection, f"/{number}", b"", f"Location: /{number}/", status="301 Moved Permanently")
+    fetch(connection, f"/{redirects - 1}/", b"")
+    (summary,) = analyzed(tmp_path, connection).findings.filter(detector="redirect-chain")["summary"]
+    assert summary.endswith("(at least: not all objects were compared)") == is_cut
+
+
+@pytest.mark.slow
+def test_findings_say_at_least_where_objects_were_forgotten(tmp_path):
+    connection = opened()
+    for number in range(32_770):
+        fetch(connection, f"/{number}", b"%08d" % number * 190)
+    for _ in range(3):
+        fetch(connection, "/again", b"x" * 8000)
+    (summary,) = analyzed(tmp_path, connection).findings.filter(detector="duplicate-object")["summary"]
+    assert summary.endswith("(at least: not all objects were compared)")

@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 
 from tcptrace_http.detectors import DETECTORS
-from tcptrace_http.remedies import remedies, settings_for, with_software
+from tcptrace_http.detectors._software import with_software
+from tcptrace_http.remedies import remedies, settings_for, settings_for_all
 
 #: No setting of a server, kernel or socket remedies these: the program that asks or answers must change, the path,
 #: or the capture.
@@ -74,12 +75,20 @@ def test_settings_are_those_of_the_server_that_answered(server, there, not_there
 
 
 @pytest.mark.parametrize(("software", "told"), [(["nginx", "nginx"], "nginx"), (["nginx", "Apache"], None)])
-def test_finding_over_several_flows_has_the_software_that_was_seen(software, told):
-    transactions = pl.DataFrame({"flow": [0, 1], "transaction": [0, 0], "server_software": software})
-    findings = pl.DataFrame({"flow": [None, 1, 1], "transaction": [None, None, 0]}, schema_overrides=INTEGERS)
-    found = with_software(findings, transactions)
-    assert found["server_software"].to_list() == [told, software[1], software[1]]
-    assert with_software(findings, transactions.clear())["server_software"].to_list() == [None] * 3
+def test_finding_has_the_software_that_was_seen_on_its_flow_or_in_the_capture(software, told):
+    seen = pl.DataFrame({"flow": [0, 1], "server_software": software})
+    findings = pl.DataFrame({"flow": [None, 1, 1], "server_software": [None, None, "own"]}, schema_overrides=TYPES)
+    assert with_software(findings, seen)["server_software"].to_list() == [told, software[1], "own"]
+    assert with_software(findings, seen.clear())["server_software"].to_list() == [None, None, "own"]
 
 
-INTEGERS = {"flow": pl.Int64, "transaction": pl.Int64}
+TYPES = {"flow": pl.Int64, "server_software": pl.String}
+
+
+def test_settings_for_several_servers_are_those_of_each_that_says_its_name():
+    both = settings_for_all("keep-alive-refused", ["nginx/1.22", None, "Apache/2.4"])
+    assert set(both) == {
+        *settings_for("keep-alive-refused", "nginx"),
+        *settings_for("keep-alive-refused", "apache"),
+    }
+    assert set(settings_for_all("keep-alive-refused", [None])) == set(settings_for("keep-alive-refused", None))

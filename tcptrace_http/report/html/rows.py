@@ -5,20 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tcptrace_http.remedies import settings_for, with_software
+from tcptrace_http.finding_groups import finding_groups
+from tcptrace_http.quantity import counted
+from tcptrace_http.remedies import settings_for_all
 from tcptrace_http.report.html.interactive import table_of
 
 if TYPE_CHECKING:
     import polars as pl
 
     from tcptrace_http.analysis import Analysis
+    from tcptrace_http.finding_groups import FindingGroup
 
 __all__ = ["Kind", "kinds", "tables"]
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """All findings of one detector: how many, what they cost, and the worst of them."""
+    """All findings of one detector and cause: how many, what they cost, and the worst of them."""
 
     detector: str
     severity: str
@@ -32,30 +35,24 @@ class Kind:
 
 
 def kinds(analysis: Analysis) -> list[Kind]:
-    """The findings by detector, the most time lost first."""
-    import polars as pl
-
-    found = with_software(analysis.findings, analysis.transactions.rename({"index": "transaction"}))
-    lost = pl.col("lost").dt.total_nanoseconds()
-    grouped = found.group_by("detector", maintain_order=True).agg(
-        pl.len().alias("count"), lost.sum().alias("total"), pl.all().exclude("detector").first()
-    )
-    return [_kind(row) for row in grouped.sort("total", descending=True).iter_rows(named=True)]
+    """The findings by detector and cause, the most time lost first, the notes behind them."""
+    return [_kind(group) for group in finding_groups(analysis.findings)]
 
 
-def _kind(row: dict[str, Any]) -> Kind:
-    frames = f"frames {row['first_frame']} to {row['last_frame']}" if row["first_frame"] is not None else ""
-    flow = f"flow {row['flow']}" if row["flow"] is not None else ""
+def _kind(group: FindingGroup) -> Kind:
+    worst = group.findings.row(0, named=True)
+    frames = f"frames {worst['first_frame']} to {worst['last_frame']}" if worst["first_frame"] is not None else ""
+    flow = f"flow {worst['flow']}" if worst["flow"] is not None else ""
     return Kind(
-        detector=row["detector"],
-        severity=row["severity"],
-        count=f"{row['count']:,} {'finding' if row['count'] == 1 else 'findings'}",
-        lost_ns=row["total"],
-        summary=row["summary"],
+        detector=group.detector,
+        severity=group.severity,
+        count=counted(group.findings.height, "note" if group.is_note else "finding"),
+        lost_ns=group.lost_ns,
+        summary=worst["summary"],
         place=", ".join(filter(None, (flow, frames))),
-        remedy=row["remedy"] or "",
-        settings=settings_for(row["detector"], row["server_software"]),
-        reference=row["reference"] or "",
+        remedy=worst["remedy"],
+        settings=settings_for_all(group.detector, group.findings["server_software"].unique(maintain_order=True)),
+        reference=worst["reference"],
     )
 
 

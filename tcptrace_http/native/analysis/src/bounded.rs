@@ -202,10 +202,16 @@ impl<T: Rows> Bounded<T> {
         self.bytes_behind = rows.saturating_mul(size_of::<T::Row>());
     }
 
+    /// Whether rows were left out.
+    #[must_use]
+    pub fn is_cut(&self) -> bool {
+        self.left_out > 0
+    }
+
     /// What to say of rows that were left out.
     #[must_use]
     pub fn complaint(&self) -> Option<String> {
-        (self.left_out > 0).then(|| {
+        self.is_cut().then(|| {
             format!(
                 "{} more rows of {} are not kept: the table has reached {} MiB",
                 self.left_out,

@@ -129,6 +129,18 @@ impl FlowTables {
         ]
     }
 
+    /// Those of the tables whose rows findings over several flows count that lack some.
+    pub fn cut(&self) -> impl Iterator<Item = &'static str> {
+        let is_cut = [
+            ("flows", self.flows.is_cut()),
+            ("transactions", self.transactions.is_cut()),
+            ("endings", self.endings.is_cut()),
+            ("flaws", self.flaws.is_cut()),
+        ];
+        let cut = is_cut.into_iter().filter(|(_, is_cut)| *is_cut);
+        cut.map(|(name, _)| name)
+    }
+
     /// Memory of the rows that there are.
     fn bytes(&self) -> usize {
         let bytes = [

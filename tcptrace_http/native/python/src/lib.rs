@@ -148,7 +148,7 @@ impl Analyzer {
         let shares = &mut self.shares;
         let is_finished = self.is_finished;
         let (tables, documents) = py.detach(|| shares.take(is_finished));
-        Rows::new(tables, documents)
+        Rows::new(tables, documents, shares.cut())
     }
 
     /// Gives out the next block of `packets` or `segments`, and forgets it, as soon as its rows are
@@ -206,6 +206,7 @@ impl Analyzer {
 struct Rows {
     tables: BTreeMap<&'static str, Columns>,
     documents: Vec<Document>,
+    cut: Vec<&'static str>,
     /// The table `links`, made when it is asked for.
     links: OnceLock<Columns>,
 }
@@ -218,11 +219,16 @@ impl Rows {
     fn by_hand(tables: by_hand::Given<'_>) -> PyResult<Rows> {
         let mut tables = by_hand::tables(&tables)?;
         let documents = by_hand::documents(tables.remove("links"));
-        Ok(Rows::new(tables, documents))
+        Ok(Rows::new(tables, documents, Vec::new()))
     }
 
     fn count(&self, table: &str) -> PyResult<usize> {
         Ok(self.columns(table)?.rows)
+    }
+
+    /// The tables that lack rows of the capture so far, for a limit was reached.
+    fn cut(&self) -> Vec<&'static str> {
+        self.cut.clone()
     }
 
     /// Whether two hosts have several flows that detectors could compare.
@@ -306,10 +312,15 @@ impl Rows {
 }
 
 impl Rows {
-    fn new(tables: BTreeMap<&'static str, Columns>, documents: Vec<Document>) -> Rows {
+    fn new(
+        tables: BTreeMap<&'static str, Columns>,
+        documents: Vec<Document>,
+        cut: Vec<&'static str>,
+    ) -> Rows {
         Rows {
             tables,
             documents,
+            cut,
             links: OnceLock::new(),
         }
     }

@@ -250,6 +250,12 @@ impl Shares {
         (tables, documents)
     }
 
+    /// The tables that lack rows, so that what is counted of them is no more than a least number.
+    pub fn cut(&self) -> Vec<&'static str> {
+        let of_flows = self.analyzers().flat_map(|it| it.tables.of_flows.cut());
+        of_flows.chain(self.objects.cut()).collect()
+    }
+
     /// The next block of a table with a row for each packet.
     pub fn take_block(&mut self, name: &str, is_finished: bool) -> Option<Columns> {
         if is_finished {

@@ -5299,11 +5299,11 @@ pub struct BodyRow {
     pub gzip_bytes: Option<u64>,
     /// What zstd -3 makes of it.
     pub zstd_bytes: Option<u64>,
-    /// Flow of the client's latest 200 with the same URL and Content-Encoding.
+    /// Flow of a 200 with the same URL and Content-Encoding that the client had by then.
     pub previous_flow: Option<u32>,
     /// Its transaction.
     pub previous_transaction: Option<u32>,
-    /// Frame that completed it; null if this request was sent before that.
+    /// Frame that completed it: the latest such, or on connections side by side a late one.
     pub previous_frame: Option<u64>,
     /// Time it was complete.
     pub previous_time: Option<i64>,

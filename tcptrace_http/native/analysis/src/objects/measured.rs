@@ -29,6 +29,8 @@ const DELTA_WINDOW_LOG: u32 = 21;
 pub(super) struct Measured {
     sizes: LruCache<u64, (u64, u64)>,
     bytes: usize,
+    /// A text was not measured.
+    is_spent: bool,
     coders: Option<Box<Coders>>,
 }
 
@@ -37,6 +39,7 @@ impl Default for Measured {
         Measured {
             sizes: LruCache::unbounded(),
             bytes: 0,
+            is_spent: false,
             coders: None,
         }
     }
@@ -69,9 +72,15 @@ impl Measured {
         delta_bytes(&before, &now)
     }
 
+    /// Whether a text was not measured because too much was before.
+    pub(super) fn is_spent(&self) -> bool {
+        self.is_spent
+    }
+
     fn spend(&mut self, bytes: usize) -> Option<()> {
         let sum = self.bytes.saturating_add(bytes);
         if sum > MEASURED_BYTES_MAX {
+            self.is_spent = true;
             return None;
         }
         self.bytes = sum;

@@ -7,73 +7,47 @@
 //! bounded: what was not asked for longest is forgotten, and then counts as never seen. Bodies are
 //! remembered by their digests; only short texts are kept, for real coders to measure.
 
+mod awaited;
+mod fetched;
 mod measured;
+mod rows;
 mod texts;
 mod url;
 
 use lru::LruCache;
 use trace_model::column::Columns;
-use trace_model::rows::{
-    BodiesTable, BodyRow, ExpectationRow, ExpectationsTable, RedirectRow, RedirectsTable,
-    TransactionRow,
-};
+use trace_model::rows::{BodiesTable, ExpectationsTable, RedirectsTable, TransactionRow};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::bounded::Bounded;
 use crate::exchange::{is_object, is_redirect, Details, Exchange};
+use awaited::Awaited;
+use fetched::{Fetched, Seen};
 use measured::Measured;
+use rows::{body, expectation, redirect};
 use texts::Texts;
 use url::Url;
 
-/// URLs and bodies that are remembered, some 200 bytes each: more than a person or a program asks for
-/// before it asks for one of them again.
+/// URLs and bodies that are remembered, some 200 bytes each, or three times that: more than a person or a
+/// program asks for before it asks for one of them again.
 const REMEMBERED_MAX: usize = 32_768;
-/// Redirects that wait to be followed, with their URLs: many more than clients follow within two seconds.
-const REDIRECTS_MAX: usize = 1024;
 /// Characters of a URL that is remembered to be shown.
 const SHOWN_MAX: usize = 128;
-/// A client that follows a redirect does so at once: after a name lookup, and a handshake that may
-/// have lost its SYN (one second, RFC 6298, section 2.1).
-const FOLLOWED_WITHIN_NS: i64 = 2_000_000_000;
-/// A body that comes sooner after its head did not wait: programs write both one after the other.
-const CONTINUE_WAIT_MIN_NS: i64 = 1_000_000;
-
-/// An earlier 200 response.
-#[derive(Debug)]
-struct Seen {
-    flow: u32,
-    transaction: u32,
-    frame: u64,
-    time_ns: i64,
-    digest: u64,
-    body_bytes: u64,
-    has_validator: bool,
-    no_store: bool,
-    /// By which URL, and its text.
-    url: u64,
-    shown: String,
-}
-
-/// A redirect that may be followed.
-#[derive(Debug)]
-struct Redirect {
-    row: RedirectRow,
-    response_first_ns: i64,
-}
-
 #[derive(Debug)]
 pub struct Objects {
     bodies: Bounded<BodiesTable>,
     redirects: Bounded<RedirectsTable>,
     expectations: Bounded<ExpectationsTable>,
-    /// The latest 200 by client, URL and content coding.
-    by_url: LruCache<u64, Seen>,
+    /// Late 200s by client, URL and content coding.
+    by_url: LruCache<u64, Fetched>,
     /// The first 200 by client and body.
     by_body: LruCache<u64, Seen>,
     /// By client and the URL that is to be asked for.
-    awaited: LruCache<u64, Redirect>,
+    awaited: Awaited,
     texts: Texts,
     measured: Measured,
+    /// A URL or body was forgotten.
+    has_forgotten: bool,
 }
 
 impl Default for Objects {
@@ -84,9 +58,10 @@ impl Default for Objects {
             expectations: Bounded::default(),
             by_url: LruCache::unbounded(),
             by_body: LruCache::unbounded(),
-            awaited: LruCache::unbounded(),
+            awaited: Awaited::default(),
             texts: Texts::default(),
             measured: Measured::default(),
+            has_forgotten: false,
         }
     }
 }
@@ -108,6 +83,25 @@ impl Objects {
             ("redirects", self.redirects.take().into_columns()),
             ("expectations", self.expectations.take().into_columns()),
         ]
+    }
+
+    /// The tables that may lack rows: there were more than a limit allows, or what they would have been
+    /// compared with was forgotten.
+    #[must_use]
+    pub fn cut(&self) -> Vec<&'static str> {
+        let is_cut = [
+            (
+                "bodies",
+                self.bodies.is_cut() || self.has_forgotten || self.measured.is_spent(),
+            ),
+            (
+                "redirects",
+                self.redirects.is_cut() || self.awaited.is_cut(),
+            ),
+            ("expectations", self.expectations.is_cut()),
+        ];
+        let cut = is_cut.into_iter().filter(|(_, is_cut)| *is_cut);
+        cut.map(|(name, _)| name).collect()
     }
 
     /// What to say of rows that were left out.
@@ -144,16 +138,9 @@ impl Objects {
 
     /// Makes a row of the redirect that this request follows, and gives where its chain began.
     fn follow(&mut self, exchange: &Exchange, url: &Url) -> Option<(u32, u32)> {
-        let key = key(exchange, url.text().as_bytes());
-        let redirect = self.awaited.peek(&key)?;
         let time = exchange.request_time;
-        if time < redirect.response_first_ns {
-            return None;
-        }
-        let mut found = self.awaited.pop(&key)?.row;
-        if time.saturating_sub(found.response_last_time) > FOLLOWED_WITHIN_NS {
-            return None;
-        }
+        let key = key(exchange, url.text().as_bytes());
+        let mut found = self.awaited.followed(key, time)?;
         found.next_flow = exchange.flow;
         found.next_transaction = exchange.transaction;
         found.next_host.clone_from(&url.host);
@@ -177,12 +164,8 @@ impl Objects {
         let (Some(next), Some(waiting)) = (url.joined(location), waiting) else {
             return;
         };
-        remember(
-            &mut self.awaited,
-            key(exchange, next.text().as_bytes()),
-            waiting,
-            REDIRECTS_MAX,
-        );
+        self.awaited
+            .put(key(exchange, next.text().as_bytes()), waiting);
     }
 
     /// Compares a body with those that the client had before.
@@ -195,18 +178,21 @@ impl Objects {
         let by_url = key(exchange, format!("{}\0{coding}", url.text()).as_bytes());
         let digest = found.body_digest.to_le_bytes();
         let by_body = key(exchange, &[digest, found.body_bytes.to_le_bytes()].concat());
-        let is_before = |seen: &&Seen| seen.time_ns <= found.request_time;
-        let previous = self.by_url.peek(&by_url).filter(is_before);
-        let twin = self.by_body.get(&by_body).filter(is_before);
-        let twin = twin.filter(|twin| twin.url != by_url);
+        let time = found.request_time;
+        let previous = self.by_url.peek_mut(&by_url);
+        let previous = previous.and_then(|it| it.before(time));
+        let twin = self.by_body.get(&by_body);
+        let twin = twin.filter(|it| it.time_ns <= time && it.url != by_url);
         let is_identity = matches!(coding, "" | "identity");
         let sizes = text
             .filter(|_| is_identity)
             .and_then(|text| self.measured.compressed(found.body_digest, text));
+        // The text of the latest is kept.
         let delta = previous
-            .filter(|it| it.digest != found.body_digest)
+            .filter(|(it, is_latest)| *is_latest && it.digest != found.body_digest)
             .and_then(|_| Some((self.texts.get(by_url)?, text?)))
             .and_then(|(before, now)| self.measured.delta(coding, before, now));
+        let previous = previous.map(|(it, _)| it);
         let is_unchanged = previous.is_some_and(|it| it.digest == found.body_digest);
         let is_notable = is_unchanged || delta.is_some() || twin.is_some() || sizes.is_some();
         if let Some(previous) = previous {
@@ -225,57 +211,19 @@ impl Objects {
         }
         let seen = |shown| Seen::of(&details.row, &found, by_url, shown);
         if !self.by_body.contains(&by_body) {
-            remember(
-                &mut self.by_body,
-                by_body,
-                seen(url.shown()),
-                REMEMBERED_MAX,
-            );
+            let first = seen(url.shown());
+            self.has_forgotten |= remember(&mut self.by_body, by_body, first);
         }
-        remember(
-            &mut self.by_url,
-            by_url,
-            seen(String::new()),
-            REMEMBERED_MAX,
-        );
+        let seen = seen(String::new());
+        match self.by_url.get_mut(&by_url) {
+            Some(fetched) => fetched.push(seen, time),
+            None => {
+                self.has_forgotten |= remember(&mut self.by_url, by_url, Fetched::new(seen));
+            }
+        }
         if let Some(text) = details.noted.text {
             self.texts.put(by_url, text);
         }
-    }
-}
-
-impl Seen {
-    fn of(row: &TransactionRow, body: &BodyRow, url: u64, shown: String) -> Seen {
-        Seen {
-            flow: body.flow,
-            transaction: body.transaction,
-            frame: body.response_last_frame,
-            time_ns: body.response_last_time,
-            digest: body.body_digest,
-            body_bytes: body.body_bytes,
-            has_validator: row.etag.is_some() || row.last_modified.is_some(),
-            no_store: row.cache_control.as_deref().is_some_and(forbids_to_store),
-            url,
-            shown,
-        }
-    }
-
-    fn tell_as_previous(&self, row: &mut BodyRow) {
-        row.previous_flow = Some(self.flow);
-        row.previous_transaction = Some(self.transaction);
-        row.previous_frame = Some(self.frame);
-        row.previous_time = Some(self.time_ns);
-        row.previous_has_validator = Some(self.has_validator);
-        row.previous_no_store = Some(self.no_store);
-        row.is_unchanged =
-            Some(self.digest == row.body_digest && self.body_bytes == row.body_bytes);
-    }
-
-    fn tell_as_twin(&self, row: &mut BodyRow) {
-        row.twin_flow = Some(self.flow);
-        row.twin_transaction = Some(self.transaction);
-        row.twin_frame = Some(self.frame);
-        row.twin_url = Some(self.shown.clone());
     }
 }
 
@@ -285,120 +233,17 @@ fn key(exchange: &Exchange, what: &[u8]) -> u64 {
     xxh3_64(&[client.as_slice(), what].concat())
 }
 
-fn remember<T>(memory: &mut LruCache<u64, T>, key: u64, value: T, most: usize) {
+/// Whether another value had to be forgotten.
+fn remember<T>(memory: &mut LruCache<u64, T>, key: u64, value: T) -> bool {
     memory.put(key, value);
-    if memory.len() > most {
+    let is_full = memory.len() > REMEMBERED_MAX;
+    if is_full {
         memory.pop_lru();
     }
-}
-
-/// Whether Cache-Control has `no-store` (RFC 9111, section 5.2.2.5).
-fn forbids_to_store(cache_control: &str) -> bool {
-    let mut directives = cache_control.split(',');
-    directives.any(|it| it.trim().eq_ignore_ascii_case("no-store"))
+    is_full
 }
 
 /// The start of a text that is remembered only to be shown.
 fn cut(text: &str) -> String {
     text.chars().take(SHOWN_MAX).collect()
-}
-
-/// The columns that a body has by itself.
-fn body(exchange: &Exchange, url: &Url, details: &Details) -> Option<BodyRow> {
-    let row = &details.row;
-    Some(BodyRow {
-        flow: exchange.flow,
-        transaction: exchange.transaction,
-        client: exchange.client.text(),
-        host: url.host.clone(),
-        target: url.target.clone(),
-        request_frame: exchange.request_frame,
-        response_last_frame: row.response_last_frame?,
-        request_time: exchange.request_time,
-        response_first_time: row.response_first_time?,
-        response_last_time: row.response_last_time?,
-        response_header_bytes: row.response_header_bytes?,
-        body_bytes: row.response_body_bytes?,
-        content_type: row.content_type.clone(),
-        content_encoding: row.content_encoding.clone(),
-        accept_encoding: row.accept_encoding.clone(),
-        is_conditional: row.is_conditional,
-        body_digest: row.body_digest?,
-        rtt: details.rtt_ns,
-        segment_bytes: details.segment_bytes,
-        transfer: transfer_ns(row, details)?,
-        ..BodyRow::default()
-    })
-}
-
-/// First to last byte of a response, of each pause no more than a round trip and a half.
-fn transfer_ns(row: &TransactionRow, details: &Details) -> Option<i64> {
-    let took = row
-        .response_last_time?
-        .saturating_sub(row.response_first_time?);
-    let rtt = details.rtt_ns.unwrap_or(0);
-    let of_pace = rtt.saturating_add(rtt / 2);
-    let beyond = details.noted.pauses_ns.iter();
-    let beyond = beyond.map(|pause| pause.saturating_sub(of_pace).max(0));
-    Some(
-        took.saturating_sub(beyond.fold(0, i64::saturating_add))
-            .max(0),
-    )
-}
-
-fn redirect(
-    exchange: &Exchange,
-    url: &Url,
-    row: &TransactionRow,
-    followed: Option<(u32, u32)>,
-) -> Option<Redirect> {
-    let (first_flow, first_transaction) = followed.unwrap_or((exchange.flow, exchange.transaction));
-    Some(Redirect {
-        response_first_ns: row.response_first_time?,
-        row: RedirectRow {
-            flow: exchange.flow,
-            transaction: exchange.transaction,
-            client: exchange.client.text(),
-            method: row.method.clone()?,
-            status: row.status?,
-            host: url.host.clone(),
-            target: url.target.clone(),
-            request_frame: exchange.request_frame,
-            opened_time: exchange.opened_ns,
-            request_time: exchange.request_time,
-            response_last_time: row.response_last_time?,
-            first_flow,
-            first_transaction,
-            ..RedirectRow::default()
-        },
-    })
-}
-
-/// The row of a request whose body came a while after its head.
-fn expectation(exchange: &Exchange, url: &Url, details: &Details) -> Option<ExpectationRow> {
-    let (row, noted) = (&details.row, &details.noted);
-    let (head, body) = (noted.head_last?, noted.body_first?);
-    if body.time_ns.saturating_sub(head.time_ns) < CONTINUE_WAIT_MIN_NS {
-        return None;
-    }
-    Some(ExpectationRow {
-        flow: exchange.flow,
-        transaction: exchange.transaction,
-        client: exchange.client.text(),
-        host: url.host.clone(),
-        target: url.target.clone(),
-        method: row.method.clone()?,
-        status: row.status,
-        head_frame: head.frame,
-        head_time: head.time_ns,
-        body_frame: body.frame,
-        body_time: body.time_ns,
-        body_bytes: row.request_body_bytes?,
-        continue_frame: noted.continue_first.map(|it| it.frame),
-        continue_time: noted.continue_first.map(|it| it.time_ns),
-        final_time: row.response_first_time,
-        end_time: row.response_last_time,
-        rtt: details.rtt_ns,
-        server_path_rtt: details.server_path_rtt_ns,
-    })
 }
