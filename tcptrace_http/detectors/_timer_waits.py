@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from tcptrace_http.detectors._wording import counted
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import timedelta
 
     import polars as pl
 
-__all__ = ["timer_waits", "told_of_queue"]
+__all__ = ["sent_again", "timer_waits", "told_of_queue"]
 
 #: A kernel drops what completes a handshake when its application does not accept connections (Linux,
 #: tcp_v4_syn_recv_sock: sk_acceptq_is_full), and sends its SYN-ACK again.
@@ -92,6 +94,13 @@ def timer_waits(
             .otherwise(pl.lit("message")),
         )
     )
+
+
+def sent_again() -> pl.Expr:
+    """How much the recoveries of a finding sent again, as the middle of a list; nothing where none is known."""
+    import polars as pl
+
+    return pl.format("{} in all; ", counted("segments", "segment")).fill_null("")
 
 
 def _synacks_again(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:

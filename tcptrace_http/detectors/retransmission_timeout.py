@@ -35,7 +35,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.detectors._recoveries import ms, ns
-from tcptrace_http.detectors._timer_waits import timer_waits, told_of_queue
+from tcptrace_http.detectors._timer_waits import sent_again, timer_waits, told_of_queue
 from tcptrace_http.detectors._wording import counted
 
 if TYPE_CHECKING:
@@ -79,9 +79,9 @@ def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) 
             "who",
         ),
         evidence=pl.format(
-            "{}; {} in all, {}; round trip {} ms, so that {} ms are due to the timer",
+            "{}; {}{}; round trip {} ms, so that {} ms are due to the timer",
             seen,
-            counted("segments", "segment").fill_null("unknown segments"),
+            sent_again(),
             counted(pl.col("duplicate_acks").fill_null(0), "duplicate ACK"),
             pl.coalesce(ms("rtt").cast(pl.String), pl.lit("unknown")),
             by_timer,
