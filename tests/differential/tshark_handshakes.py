@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["Handshake", "handshakes"]
+__all__ = ["Handshake", "cipher_names", "handshakes"]
 
 _CLIENT_HELLO: Final = 1
 _SERVER_HELLO: Final = 2
@@ -43,7 +43,7 @@ class Handshake:
 
 
 @cache
-def _cipher_names() -> dict[int, str]:
+def cipher_names() -> dict[int, str]:
     """IANA's names of the suites by number, of those that OpenSSL has: tshark does not give its own."""
     command = ["openssl", "ciphers", "-stdname", "-V", "ALL:COMPLEMENTOFALL:@SECLEVEL=0"]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
@@ -68,7 +68,9 @@ def handshakes(path: Path) -> dict[int, Handshake]:
 def _take(handshake: Handshake, row: dict[str, str]) -> None:
     """Adds what a packet says of a handshake."""
     types = {int(each) for each in row["tls.handshake.type"].split(_VALUE_END) if each}
-    versions = [int(each, 16) for each in row["tls.handshake.version"].split(_VALUE_END) if each]
+    versions = [
+        int(each, 16) for each in row["tls.handshake.version"].split(_VALUE_END) if each.startswith("0x03")
+    ]
     supported = [
         int(each, 16) for each in row["tls.handshake.extensions.supported_version"].split(_VALUE_END) if each
     ]
@@ -80,7 +82,7 @@ def _take(handshake: Handshake, row: dict[str, str]) -> None:
         handshake.alpn_offered = row["tls.handshake.extensions_alpn_str"] or None
     if _SERVER_HELLO in types and _CLIENT_HELLO not in types and handshake.version is None:
         handshake.version = _without_draft(supported[0] if supported else versions[0])
-        handshake.cipher = _cipher_names().get(suites[0])
+        handshake.cipher = cipher_names().get(suites[0])
 
 
 def _without_draft(version: int) -> int:
