@@ -35,7 +35,7 @@ class Judged:
 
         self._found.append(part.findings_of_flows)
         self._groups.append(grouped(part.flaws))
-        self._flaws.append(part.flaws.filter("is_http").select("flow", "flaw", "is_http"))
+        self._flaws.append(part.flaws.filter("has_messages").select("flow", "flaw", "has_messages"))
         part.gather_pages(self.pages)
         self._cut = part.cut
         if part.is_last and part.has_candidates:

@@ -32,7 +32,7 @@ def verdict(analysis: Analysed) -> Verdict:
     if worst is not None and worst.lost_ns:
         headline = f"{worst.detector} costs the most: {duration(worst.lost_ns)}"
     elif analysis.transactions.is_empty():
-        headline = "There is no HTTP in this capture"
+        headline = "There is no HTTP and no TLS in this capture"
     else:
         headline = "Nothing was found that costs time"
     if analysis.transactions.is_empty():

@@ -32,7 +32,7 @@ class Gathered:
 
     path: str
     is_cut_short: bool
-    http_flows: int
+    known_flows: int
     #: Connections that a detector could not judge, by detector: how many, and why.
     unjudged: Mapping[str, tuple[int, str]]
     found: pl.DataFrame
@@ -86,7 +86,7 @@ def of_whole(analysis: Analysis, policy: Policy) -> Gathered:
     return Gathered(
         path=analysis.capture.path,
         is_cut_short=analysis.capture.truncated,
-        http_flows=analysis.flows.filter(pl.col("is_http")).height,
+        known_flows=analysis.flows.filter(pl.col("protocol").is_not_null()).height,
         unjudged=_unjudged(analysis.inconclusive),
         found=analysis.findings,
         transactions=_named(analysis.transactions),
@@ -103,14 +103,14 @@ class _Parts:
 
         self._metrics = _metrics_of(policy)
         self._judged = Judged()
-        self._http_flows = 0
+        self._known_flows = 0
         self._kept: dict[str, list[pl.DataFrame]] = defaultdict(list)
 
     def add(self, part: Analysis) -> None:
         import polars as pl
 
         self._capture = part.capture
-        self._http_flows += part.flows.filter(pl.col("is_http")).height
+        self._known_flows += part.flows.filter(pl.col("protocol").is_not_null()).height
         self._kept["transactions"].append(_named(part.transactions))
         self._kept["flows"].append(part.flows.select("flow", *_OF_FLOWS))
         self._judged.add(part)
@@ -125,7 +125,7 @@ class _Parts:
         return Gathered(
             path=self._capture.path,
             is_cut_short=self._capture.truncated,
-            http_flows=self._http_flows,
+            known_flows=self._known_flows,
             unjudged=_unjudged(self._judged.inconclusive),
             found=self._judged.findings,
             transactions=pl.concat(self._kept["transactions"]),

@@ -73,7 +73,7 @@ FLAWED_MAX: Final = 1 << 18
 
 
 def _flawed(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
-    return _first_flawed(tables["flaws"].lazy().filter("is_http").select("flow", "flaw"))
+    return _first_flawed(tables["flaws"].lazy().filter("has_messages").select("flow", "flaw"))
 
 
 def _first_flawed(rows: pl.LazyFrame) -> pl.LazyFrame:

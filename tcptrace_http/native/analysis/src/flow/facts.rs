@@ -1,9 +1,9 @@
 //! What the core is told of a transaction that is over, and of its path.
 
-use tcptrace_attribution::{Ended, Extent, Facts, Moment, PathFacts, Unfinished};
+use tcptrace_attribution::{Ended, Extent, Facts, Handshake, Moment, PathFacts, Unfinished};
 use tcptrace_path::RoundTrip;
 use tcptrace_tcp::Side;
-use trace_model::rows::{Framing, TransactionRow};
+use trace_model::rows::{Framing, Protocol, TransactionRow};
 
 use super::closing::Close;
 use super::unacknowledged::Whole;
@@ -30,10 +30,23 @@ impl Flow {
                 (row.response_last_time, row.response_last_frame),
                 response,
             ),
-            handshake: (row.index == 0).then(|| self.setup.handshake()),
+            handshake: (row.index == 0).then(|| Handshake {
+                secured: self.secured(row.request_time),
+                ..self.setup.handshake()
+            }),
             is_one_sided: self.first.counts.packets == 0 || self.second.counts.packets == 0,
             unfinished: None,
         }
+    }
+
+    /// The end of the TLS handshake, if it was before the first request.
+    fn secured(&self, request_ns: Option<i64>) -> Option<Moment> {
+        let done = self.carried.handshake()?.done()?;
+        let is_before = request_ns.is_none_or(|first_ns| done.time_ns <= first_ns);
+        is_before.then_some(Moment {
+            time_ns: done.time_ns,
+            frame: done.frame,
+        })
     }
 
     /// What the path has shown by now.
@@ -84,6 +97,11 @@ impl Flow {
     ) -> Option<Unfinished> {
         let is_had = whole.response && row.last_ack_time.is_some();
         let is_over = self.server_half().has_ended;
+        // What a client sends in TLS need not ask for anything, but for what it sends first.
+        let needs_none = row.protocol == Protocol::Tls && row.index > 0;
+        if needs_none && row.response_first_frame.is_none() {
+            return None;
+        }
         if is_had || !is_over || row.response_framing == Some(Framing::Tunnel) {
             return None;
         }

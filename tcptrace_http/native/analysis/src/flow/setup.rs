@@ -70,6 +70,7 @@ impl Setup {
             begun: self.begun,
             resent: self.resent,
             done: self.done,
+            secured: None,
         }
     }
 }
