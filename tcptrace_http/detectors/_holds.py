@@ -33,7 +33,8 @@ DELAYED_ACK: Final = "stall.nagle_delayed_ack"
 HOLD: Final = "stall.nagle_hold"
 #: The waits that Nagle's algorithm causes.
 NAGLE: Final = (DELAYED_ACK, HOLD)
-#: Less is not worth a finding: hosts lose as much by scheduling.
+#: Less is not worth a finding: hosts lose as much by scheduling. Segmentation offload merges only segments that
+#: pass a host within a fraction of that, so a hold is between two packets of a capture, never within one.
 LOST_MIN: Final = timedelta(milliseconds=2)
 #: A wait of this confidence is think time as well as a hold.
 DOUBTFUL: Final = 0.5

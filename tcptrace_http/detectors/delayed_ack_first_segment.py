@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 __all__ = ["CAUSES", "NEEDS", "READS", "find"]
 
 READS: Final = ("waits",)
-NEEDS: Final = ("both_directions", "no_gaps", "segments_as_sent", "whole_payload", "pure_acks")
+NEEDS: Final = ("both_directions", "no_gaps", "whole_payload", "pure_acks")
 
 CAUSES: Final = ("stall.delayed_ack_first_segment",)
 

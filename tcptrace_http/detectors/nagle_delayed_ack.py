@@ -48,7 +48,7 @@ __all__ = ["CAUSES", "NEEDS", "READS", "REMEDY", "REMEDY_OF_REQUESTS", "find"]
 
 READS: Final = ("waits",)
 CAUSES: Final = NAGLE
-NEEDS: Final = ("both_directions", "no_gaps", "segments_as_sent", "whole_payload", "pure_acks")
+NEEDS: Final = ("both_directions", "no_gaps", "whole_payload", "pure_acks")
 
 REMEDY: Final = (
     "Write the response in larger pieces (writev, MSG_MORE or TCP_CORK), or set TCP_NODELAY"

@@ -52,7 +52,7 @@ __all__ = ["CAUSES", "NEEDS", "READS", "find"]
 
 READS: Final = ("waits",)
 CAUSES: Final = NAGLE
-NEEDS: Final = ("both_directions", "no_gaps", "segments_as_sent", "whole_payload", "pure_acks")
+NEEDS: Final = ("both_directions", "no_gaps", "whole_payload", "pure_acks")
 HELD: Final = Held(
     detector="nagle-hold",
     what="data of the {} waited behind {}",

@@ -49,7 +49,7 @@ __all__ = ["CAUSES", "NEEDS", "READS", "find"]
 
 READS: Final = ("waits",)
 CAUSES: Final = NAGLE
-NEEDS: Final = ("both_directions", "handshake", "no_gaps", "whole_payload", "segments_as_sent", "pure_acks")
+NEEDS: Final = ("both_directions", "handshake", "no_gaps", "whole_payload", "pure_acks")
 
 REMEDY: Final = (
     "Set TCP_NODELAY on persistent connections, or write the whole response in one call"

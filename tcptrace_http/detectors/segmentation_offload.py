@@ -8,8 +8,8 @@ before the capture saw them (GRO, LRO). A loopback interface, whose MSS is 64 KB
 
 Why it is bad
 -------------
-Inside such a packet no segment has a time of its own. A short segment that was held, the pace of the
-path and the first flight of a connection do not show.
+Inside such a packet no segment has a time of its own: how segments were filled and the pace of the path do
+not show. A wait of two milliseconds is between packets, so what was held for so long does show.
 
 Evidence
 --------

@@ -49,7 +49,7 @@ __all__ = ["CAUSES", "NEEDS", "READS", "find"]
 
 READS: Final = ("waits",)
 CAUSES: Final = NAGLE
-NEEDS: Final = ("both_directions", "handshake", "no_gaps", "whole_payload", "segments_as_sent", "pure_acks")
+NEEDS: Final = ("both_directions", "handshake", "no_gaps", "whole_payload", "pure_acks")
 
 REMEDY: Final = (
     "Send the head and the body in one write (writev, MSG_MORE or TCP_CORK), or set TCP_NODELAY"

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 __all__ = ["CAUSES", "LOST_MIN", "NEEDS", "READS", "find"]
 
 READS: Final = ("waits",)
-NEEDS: Final = ("both_directions", "handshake", "no_gaps", "whole_payload", "segments_as_sent", "pure_acks")
+NEEDS: Final = ("both_directions", "handshake", "no_gaps", "whole_payload", "pure_acks")
 
 CAUSES: Final = ("stall.slow_start_restart",)
 #: A round trip of less costs less than hosts lose by scheduling.

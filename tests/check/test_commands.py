@@ -17,6 +17,8 @@ from tcptrace_http.check.policy_file import PRESETS
 from tcptrace_http.cli import check as command
 from tcptrace_http.detectors import DETECTORS
 
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n"
+
 
 @pytest.mark.parametrize(
     ("names", "code"),
@@ -78,20 +80,44 @@ def test_other_verdicts_keep_their_exit_codes(cli, folder, choice):
     assert cli("check", folder / "none.pcap", "--inconclusive", choice).code == 2
 
 
-def test_super_segments_are_told_with_the_command_that_switches_offload_off(cli, tmp_path):
-    connection = Connection()
-    connection.open()
-    for _ in range(3):
-        body = bytes(20_000)
-        connection.from_client(REQUEST, PSH | ACK, after=MILLISECOND)
-        head = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body)
-        connection.from_server(head + body, PSH | ACK, after=MILLISECOND)
-        connection.from_client(after=20_000)
-    connection.close()
-    path = tmp_path / "offload.pcap"
-    path.write_bytes(pcap(connection.records))
-    result = cli("check", path)
-    assert result.code == 3
+@pytest.fixture
+def merged(tmp_path):
+    """Writes a capture in which offload made one packet of a response; the body of others may be held."""
+
+    def written(*, stall: int = 0):
+        connection = Connection()
+        connection.open()
+        for _ in range(3):
+            connection.from_client(REQUEST, PSH | ACK, after=MILLISECOND)
+            connection.from_server(HEAD % 20_000 + bytes(20_000), PSH | ACK, after=MILLISECOND)
+            connection.from_client(after=20_000)
+            if stall:
+                connection.from_client(REQUEST, PSH | ACK, after=MILLISECOND)
+                connection.from_server(HEAD % 700, PSH | ACK, after=MILLISECOND)
+                connection.from_client(after=stall)
+                connection.from_server(bytes(700), PSH | ACK, after=MILLISECOND)
+                connection.from_client(after=20_000)
+        connection.close()
+        path = tmp_path / "offload.pcap"
+        path.write_bytes(pcap(connection.records))
+        return path
+
+    return written
+
+
+def test_good_server_passes_where_offload_merged_segments(cli, merged):
+    assert cli("check", merged()).code == 0
+
+
+def test_what_was_held_shows_where_offload_merged_segments(cli, merged):
+    result = cli("check", merged(stall=40 * MILLISECOND))
+    assert result.code == 1
+    assert "short-initial-segment: 3 findings" in result.out
+
+
+def test_super_segments_are_told_with_the_command_that_switches_offload_off(cli, merged):
+    result = cli("check", merged(), "--preset", "lan")
+    assert "inconclusive: unfilled-segments" in result.out
     assert " ".join(result.out.split()).count("ethtool -K IF gro off lro off gso off tso off") == 1
 
 

@@ -1,15 +1,19 @@
 """Captures with overwritten, removed, repeated and inserted bytes: rows or a clear error, nothing else."""
 
 import json
+from collections.abc import Iterator
 
 import pytest
-from captures import clean_exchange, pcap, pcapng, stalled_exchange
-from hypothesis import given
+from captures import MILLISECOND, Connection, clean_exchange, pcap, pcapng, stalled_exchange
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tcptrace_http.cli.main import run
+from tcptrace_http.cli.plot import CHART_NAMES
 
 UNUSABLE = 2
+#: How a command may end: fine, violated, unusable, cannot tell.
+CODES = {0, 1, UNUSABLE, 3}
 WHOLE = [pcap(clean_exchange(2)), pcapng(clean_exchange(2)), pcap(stalled_exchange()), pcapng(stalled_exchange())]
 
 places = st.integers(0, max(len(content) for content in WHOLE))
@@ -38,6 +42,44 @@ def mutated(content: bytes, changes: list[tuple[str, int, bytes]]) -> bytes:
     return bytes(mutant)
 
 
+def page() -> list[tuple[int, bytes]]:
+    """A document that names objects, which two connections fetch."""
+    connections = [Connection(client=("10.0.0.1", port)) for port in (1029, 1030)]
+    for connection in connections:
+        connection.open()
+    document = b'<html><link rel="stylesheet" href="/a.css"><img src="/b.gif"><script src="/c.js"></script></html>'
+    connections[0].exchange(body=document, think=30 * MILLISECOND)
+    connections[1].time = connections[0].time
+    for connection, target in zip((*connections, connections[0]), ("a.css", "b.gif", "c.js"), strict=True):
+        connection.exchange(b"GET /%s HTTP/1.1\r\nHost: a.example\r\n\r\n" % target.encode())
+    for connection in connections:
+        connection.close()
+    return sorted(record for connection in connections for record in connection.records)
+
+
+def commands(capture: str, other: str, output: str, number: int) -> Iterator[list[str]]:
+    """Every command that reads captures; which of its formats, sides and charts, the number tells."""
+
+    def one_of(*choices: str) -> str:
+        nonlocal number
+        number, place = divmod(number, len(choices))
+        return choices[place]
+
+    shown = one_of("text", "json", "html", "har", "xplot", "ndjson", "csv-safe", "parquet")
+    yield ["analyze", "--format", shown, "-o", f"{output}.xplot" if shown == "xplot" else output, capture]
+    judged = one_of("text", "json", "junit", "sarif", "github", "gitlab", "tap", "markdown")
+    yield ["check", "--output-file", f"{judged}:{output}", capture]
+    sides = [capture, other] if one_of("left", "right") == "left" else [other, capture]
+    yield ["diff", "--format", one_of("text", "json", "html"), "-o", output, *sides]
+    chart = one_of(*CHART_NAMES)
+    yield ["plot", chart, "-o", f"{output}.json", *([capture, other] if chart == "comparison" else [capture])]
+    yield ["explain", "--frame", one_of("5", "8"), capture]
+    yield ["infer", "-o", output, capture]
+    fix = one_of("no-nagle", "keep-alive", "no-loss", "all-fixes")
+    strategy = one_of("http10-parallel", "http11-pipelined")
+    yield ["whatif", "--fix", fix, "--strategy", strategy, "-o", output, capture]
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
@@ -55,6 +97,17 @@ def test_mutated_capture_is_analysed_or_refused(folder, whole, changes):
         if code == 0 and "json" in arguments:
             shown = json.loads(output.read_bytes())
             assert_consistent(shown)
+
+
+@pytest.mark.slow
+@settings(max_examples=2000)
+@given(whole=st.sampled_from([*WHOLE, pcap(page())]), changes=mutations, number=st.integers(0, 2**16))
+def test_no_command_fails_on_a_mutated_capture(folder, whole, changes, number):
+    capture, other = folder / "mutant.pcap", folder / "whole.pcap"
+    capture.write_bytes(mutated(whole, changes))
+    other.write_bytes(whole)
+    for arguments in commands(str(capture), str(other), str(folder / "out"), number):
+        assert run(arguments) in CODES, arguments
 
 
 def assert_consistent(shown: dict) -> None:

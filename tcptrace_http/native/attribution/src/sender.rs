@@ -167,6 +167,8 @@ impl Sender {
             self.run_began_idle = was_idle || leaves_idle;
         }
         self.note_behind_short(candidate, release.as_ref(), is_late && answered.is_none());
+        let is_chance = self.nagle.meets_acks_by_chance();
+        let release = release.filter(|it| it.constraint != Constraint::Nagle || !is_chance);
         self.nagle
             .on_send(candidate, self.snd_una, &mut self.run_began_idle);
         let flight = data.end.saturating_sub(self.snd_una);

@@ -234,6 +234,7 @@ const EVEN_SHARE: i64 = 16;
 fn is_paced(it: &Departure, departures: &[Departure]) -> bool {
     let gap_ns = |it: &Departure| it.data.time_ns.saturating_sub(it.pass_before_ns);
     let is_free = |it: &Departure| it.is_late && it.release.is_none() && it.repair.is_none();
+    let is_full = |it: &Departure| it.data.end.saturating_sub(it.data.start) >= it.data.full_bytes;
     let frame = it.data.frame;
     let Ok(place) = departures.binary_search_by_key(&frame, |it| it.data.frame) else {
         return false;
@@ -244,8 +245,9 @@ fn is_paced(it: &Departure, departures: &[Departure]) -> bool {
         .flatten()
         .filter_map(|at| departures.get(at));
     let own_ns = gap_ns(it);
-    let mut even = beside.filter(|other| is_free(other));
-    even.any(|other| gap_ns(other).saturating_sub(own_ns).abs() <= own_ns / EVEN_SHARE)
+    // Segments that are short one after another are writes of an application that keeps time.
+    let mut clocked = beside.filter(|other| is_free(other) && (is_full(it) || is_full(other)));
+    clocked.any(|other| gap_ns(other).saturating_sub(own_ns).abs() <= own_ns / EVEN_SHARE)
 }
 
 /// Lays spans behind each other.

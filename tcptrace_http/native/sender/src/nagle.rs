@@ -5,6 +5,9 @@
 
 /// So many holds are no chance.
 const HOLDS_MIN: u32 = 3;
+/// A sender whose segments follow its writes has shown so at least twice, and at least so many times as often as a hold.
+const WRITES_MIN: u32 = 2;
+const WRITES_PER_HOLD: u32 = 4;
 
 /// What a sender has shown of Nagle's algorithm, and which short segments are outstanding.
 #[derive(Clone, Copy, Debug, Default)]
@@ -111,6 +114,13 @@ impl Nagle {
         self.written_later > self.released
     }
 
+    /// Whether nearly all of its segments follow its writes: a write that meets an acknowledgment does so by chance.
+    #[must_use]
+    pub fn meets_acks_by_chance(&self) -> bool {
+        let holds = self.released.saturating_mul(WRITES_PER_HOLD);
+        self.written_later >= WRITES_MIN && self.written_later >= holds
+    }
+
     /// How surely the algorithm held a short segment until the acknowledgment came that moved `snd_una` from `before`
     /// to `after`.
     #[must_use]
@@ -158,6 +168,19 @@ mod tests {
         nagle.on_send(short(1, 200), 1, &mut true);
         nagle.on_send(short(201, 500), 1, &mut false);
         assert_eq!(nagle.holds_until(short(701, 100), 201, 701), Hold::No);
+    }
+
+    #[test]
+    fn one_acknowledgment_in_five_writes_is_met_by_chance_and_one_in_four_may_be_a_hold() {
+        let mut nagle = Nagle::default();
+        nagle.on_behind_short(true);
+        for _ in 0..3 {
+            nagle.on_behind_short(false);
+        }
+        assert!(nagle.follows_writes());
+        assert!(!nagle.meets_acks_by_chance());
+        nagle.on_behind_short(false);
+        assert!(nagle.meets_acks_by_chance());
     }
 
     #[test]
