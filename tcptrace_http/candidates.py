@@ -27,6 +27,7 @@ CANDIDATE_TABLES: Final = (
 LOSS_WAITS: Final = ("stall.retransmission_timeout", "stall.tail_loss", "stall.fast_recovery")
 #: Waits of a transaction and a cause that are candidates if they are so long together: less is no finding.
 CANDIDATE_WAITS_NS: Final = {
+    "setup.tls_handshake": 4_000_000,
     "server.think": 20_000_000,
     "send_limited.receive_window": 20_000_000,
     "send_limited.slow_start": 4_000_000,
@@ -77,7 +78,15 @@ JUDGED_COLUMNS: Final = {
             *("flow", "direction", "mss", "round_trip", "acks", "stretch_acks", "retransmissions"),
             *("first_flight_bytes", "first_flight_segments", "initial_window_bytes", "initial_window_segments"),
             *("largest_window_bytes", "receive_window_max", "send_buffer_bytes", "restarts", "kept_windows"),
-            *("segment_max", "acked_segment_max"),
+            *("segment_max", "acked_segment_max", "link_rate"),
+        }
+    ),
+    "tls_handshakes": frozenset(
+        {
+            *("flow", "version", "hello_retry", "server_flight_bytes", "certificate_bytes", "round_trips"),
+            *("client_hello_frame", "client_hello_time", "server_hello_frame", "server_hello_time"),
+            *("server_flight_last_frame", "server_flight_last_time"),
+            *("client_finished_frame", "client_finished_time", "done_time", "first_application_frame"),
         }
     ),
 }

@@ -45,6 +45,7 @@ from tcptrace_http.detectors import (
     stretch_ack,
     syn_retransmission,
     tail_loss,
+    tls_flight_exceeds_window,
     truncated_payload,
     truncated_response,
     unanswered_connection,
@@ -139,6 +140,8 @@ DETECTORS: Final = {
             receive_window_limit,
             queueing_delay,
             slow_server,
+            # Those that judge TLS handshakes.
+            tls_flight_exceeds_window,
         ),
     )
 }

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
 __all__ = ["Server", "ask", "captured", "connect", "free_port", "read_response", "resets_on_close", "respond"]
@@ -35,10 +35,15 @@ def free_port() -> int:
 
 
 @contextmanager
-def captured(port: int, path: Path, *more: int) -> Iterator[None]:
-    """Writes the packets of a port, or of several, to ``path`` from the beginning of the block to its end."""
+def captured(
+    port: int, path: Path, *more: int, within: Sequence[str] = (), device: str = "lo", address: str = HOST
+) -> Iterator[None]:
+    """Writes the packets of a port, or of several, to ``path`` from the beginning of the block to its end.
+
+    ``within`` is a command that runs others in another network namespace, from which ``address`` is reached.
+    """
     ports = " or ".join(f"port {each}" for each in (port, *more))
-    command = ["tcpdump", "-i", "lo", "--immediate-mode", "-U", "-B", BUFFER_KIB, "-w", "-", ports]
+    command = [*within, "tcpdump", "-i", device, "--immediate-mode", "-U", "-B", BUFFER_KIB, "-w", "-", ports]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as tcpdump:
         assert tcpdump.stdout is not None
         assert tcpdump.stderr is not None
@@ -55,7 +60,7 @@ def captured(port: int, path: Path, *more: int) -> Iterator[None]:
         reader.start()
         try:
             yield
-            _send_the_end(reader, port)
+            _send_the_end(reader, port, within, address)
             path.write_bytes(content)
         finally:
             tcpdump.terminate()
@@ -71,12 +76,12 @@ def _read_to_the_end(pipe: int, content: bytearray) -> None:
             return
 
 
-def _send_the_end(reader: threading.Thread, port: int) -> None:
+def _send_the_end(reader: threading.Thread, port: int, within: Sequence[str], address: str) -> None:
     """Sends the packet that ends the capture until it has been seen."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
-        while reader.is_alive():
-            sender.sendto(END, (HOST, port))
-            reader.join(AGAIN_SECONDS)
+    send = f'printf "%s" "{END.decode()}" > /dev/udp/{address}/{port}'
+    while reader.is_alive():
+        subprocess.run([*within, "bash", "-c", send], check=True)
+        reader.join(AGAIN_SECONDS)
 
 
 class Server:

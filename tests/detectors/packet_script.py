@@ -50,6 +50,8 @@ both
     in quotes.
 ``filler=N``
     N bytes that are no message: the end of a body before the head of the next message, say.
+``client_hello``, ``server_flight`` and other words of TLS
+    See ``tls_script``.
 
 A line that starts with ``#`` is a remark. Whatever else is found is an error.
 """
@@ -63,6 +65,8 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 
 import dpkt
+
+from . import tls_script
 
 #: Close to the end of the sequence space, so that every case wraps.
 INITIAL = {"C": 2**32 - 40, "S": 2**32 - 1500}
@@ -301,6 +305,8 @@ def message(words: list[str], fills: int | None, place: str) -> bytes:
     first, *rest = words
     if first.startswith("filler="):
         return filler(place, 0, int(first.removeprefix("filler=")))
+    if first in tls_script.WORDS:
+        return tls_script.said(words, fills)
     given = dict(word.split("=", 1) for word in rest if "=" in word)
     is_response = first.isdigit()
     flags = [word for word in rest if "=" not in word]

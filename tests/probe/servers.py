@@ -84,11 +84,11 @@ def nginx(folder: Path, *, http: str = "", server: str = "", port: int = 0) -> I
 
 
 @contextmanager
-def nginx_within(folder: Path, namespace: str, address: str) -> Iterator[str]:
-    """Nginx as it comes, in a network namespace."""
+def nginx_within(folder: Path, namespace: str, address: str, *, server: str = "") -> Iterator[str]:
+    """Nginx in a network namespace, with directives of the context server."""
     path = folder / "nginx.conf"
-    words = {"folder": folder, "www": document(folder), "address": address, "port": 80, "http": "", "server": ""}
-    path.write_text(NGINX.format(**words))
+    words = {"folder": folder, "www": document(folder), "address": address, "port": 80, "server": server}
+    path.write_text(NGINX.format(http="", **words))
     command = ["ip", "netns", "exec", namespace, "nginx", "-p", str(folder), "-c", str(path)]
     with subprocess.Popen(command, start_new_session=True) as process:
         try:

@@ -1,0 +1,52 @@
+"""TLS handshakes that a transaction waited for, with what is known of their path."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
+
+__all__ = ["CAUSE", "LOST_MIN", "handshakes"]
+
+CAUSE: Final = "setup.tls_handshake"
+#: A round trip of less is one inside a site, as for slow start.
+LOST_MIN: Final = timedelta(milliseconds=4)
+
+
+def handshakes(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
+    """One row per handshake: its columns, ``transaction``, and of the server's profile the path and first flight.
+
+    Handshakes in a tunnel (CONNECT) are left out: their path goes on behind the server. So are those in which data
+    was lost or overtaken: other detectors have that time.
+    """
+    import polars as pl
+
+    waits = (
+        tables["waits"]
+        .lazy()
+        .filter(pl.col("cause").cast(pl.String) == CAUSE, pl.col("transaction") == 0)
+        .group_by("flow", maintain_order=True)
+        .agg(pl.col("transaction", "start").first())
+    )
+    profiles = (
+        tables["profiles"]
+        .lazy()
+        .filter(pl.col("direction").cast(pl.String) == "server_to_client")
+        .select("flow", "mss", "round_trip", "link_rate", "first_flight_bytes", "first_flight_segments")
+    )
+    disturbed = (
+        tables["recoveries"]
+        .lazy()
+        .join(tables["tls_handshakes"].lazy().select("flow", "client_hello_time", "done_time"), on="flow")
+        .filter(pl.col("end") >= pl.col("client_hello_time"), pl.col("start") <= pl.col("done_time"))
+    )
+    return (
+        waits.join(tables["tls_handshakes"].lazy(), on="flow", maintain_order="left")
+        .join(profiles, on="flow", maintain_order="left")
+        .join(disturbed, on="flow", how="anti", maintain_order="left")
+        .with_columns(cause=pl.lit(CAUSE))
+    )

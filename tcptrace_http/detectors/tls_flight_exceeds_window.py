@@ -1,0 +1,112 @@
+"""The server's part of the TLS handshake is larger than its first window, and waits a round trip inside.
+
+What it does
+------------
+Finds TLS handshakes whose first flight of the server, ServerHello to Finished or ServerHelloDone, is larger
+than the server's first window, so that the rest of the flight waits for an ACK.
+
+Why it is bad
+-------------
+The congestion window of a new connection is ten segments, some 14 kB. A certificate chain that does not fit
+costs a whole round trip, before the first request, on every full handshake; from 44 kB on it costs two.
+
+Evidence
+--------
+The bytes of the server's first flight and those that it sent before any ACK of them; the time from the first
+to the last byte of the flight, which is a round trip (two, three) of the path. Not told where the first window
+fills the path, for then the flight goes on without a pause; nor where only an end shorter than a segment waits,
+as Nagle's algorithm would have it. Lost are the round trips, and no more than the flight took.
+
+Fix
+---
+A smaller chain: leave the root and needless intermediates out, use ECDSA instead of RSA keys, divide a certificate
+with very many names. Compress certificates (RFC 8879). Let clients resume sessions, which sends no certificate.
+Linux: ``ip route change … initcwnd 20`` on the server.
+
+Reference
+---------
+RFC 6928, section 2; RFC 8446, section 4.4.2; RFC 8879; arXiv 2604.24869 (2026);
+https://github.com/proftpd/proftpd/pull/124; https://github.com/quicwg/base-drafts/issues/3784.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tcptrace_http.detectors._recoveries import ms, ns
+from tcptrace_http.detectors._tls import LOST_MIN, handshakes
+from tcptrace_http.detectors._wording import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import timedelta
+
+    import polars as pl
+
+__all__ = ["CAUSES", "NEEDS", "READS", "find"]
+
+READS: Final = ("tls_handshakes", "waits")
+CAUSES: Final = ("setup.tls_handshake",)
+NEEDS: Final = ("both_directions", "handshake", "no_gaps", "pure_acks")
+
+#: RFC 6928, section 2. A first flight of fewer segments may be an application's first write instead.
+SEGMENTS_ALLOWED: Final = 10
+#: The time of the data itself, on top of whole round trips: what takes longer waits for something else.
+ROUND_TRIPS_OVER_MAX: Final = 0.5
+REMEDY: Final = (
+    "make the certificate chain smaller (no root, no needless intermediates, ECDSA keys, fewer names), compress"
+    " certificates (RFC 8879), resume sessions; or Linux: ip route change … initcwnd 20 on the server"
+)
+
+
+def find(
+    tables: Mapping[str, pl.DataFrame],
+    *,
+    segments_allowed: int = SEGMENTS_ALLOWED,
+    round_trips_over_max: float = ROUND_TRIPS_OVER_MAX,
+    lost_min: timedelta = LOST_MIN,
+) -> pl.LazyFrame:
+    """Handshakes with a flight that the first window did not hold; see :class:`Detector`."""
+    import polars as pl
+
+    window, left = pl.col("first_flight_bytes"), pl.col("server_flight_bytes") - pl.col("first_flight_bytes")
+    # Slow start doubles the window each round trip: 1, 3, 7 windows.
+    rounds = ((pl.col("server_flight_bytes") / window + 1).log(2).ceil() - 1).cast(pl.Int64)
+    is_full = window > (pl.col("first_flight_segments") - 1) * pl.col("mss")
+    is_window = (pl.col("first_flight_segments") >= segments_allowed) | (is_full & (left >= pl.col("mss")))
+    # Such a window keeps the slowest link busy until the ACKs come back.
+    fills_path = window * 8 / pl.col("link_rate") * 1e9 > ns("round_trip") / 2
+    return (
+        handshakes(tables)
+        .filter(~pl.col("hello_retry"), pl.col("server_flight_bytes") > window, is_window)
+        .with_columns(rounds=rounds, pause=pl.col("server_flight_last_time") - pl.col("server_hello_time"))
+        .with_columns(lost=pl.min_horizontal("pause", pl.col("round_trip") * pl.col("rounds")))
+        .filter(
+            ns("pause") <= ns("round_trip") * (pl.col("rounds") + round_trips_over_max),
+            ~fills_path.fill_null(value=False),
+            pl.col("lost") >= lost_min,
+        )
+        .with_columns(
+            start="server_hello_time",
+            first_frame="server_hello_frame",
+            last_frame="server_flight_last_frame",
+            confidence=pl.when(pl.col("first_flight_segments") >= segments_allowed).then(0.9).otherwise(0.75),
+            summary=pl.format(
+                "the server's TLS handshake flight waited {} because it exceeds the first window by {} bytes",
+                counted("rounds", "round trip"),
+                left,
+            ),
+            evidence=pl.format(
+                "flight of {} bytes{}, {} of them in {} before an ACK; frames {} to {} in {} ms; round trip {} ms",
+                "server_flight_bytes",
+                pl.format(" (certificate chain: {})", "certificate_bytes").fill_null(""),
+                window,
+                counted("first_flight_segments", "segment"),
+                "server_hello_frame",
+                "server_flight_last_frame",
+                ms("pause"),
+                ms("round_trip"),
+            ),
+            remedy=pl.lit(REMEDY),
+        )
+    )

@@ -1,0 +1,84 @@
+"""Real servers whose TLS handshakes take longer than they need, over a link of 40 ms: each is named."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+from probe.link import delayed_link
+from probe.servers import nginx_within
+
+import tcptrace_http
+
+from .loopback import captured
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tcptrace_http import Analysis
+
+ROUND_TRIP_SECONDS = 0.04
+TOLERANCE_MS = 4.0
+PORT = 443
+CONNECTIONS = 5
+#: The link is a process: where the machine is busy it holds a flight for longer, which is not the window's doing.
+NAMED_MIN = 3
+
+
+def certified(folder: Path, names: int) -> str:
+    """The directives of a server with a certificate for so many names."""
+    certificate, key = folder / "certificate.pem", folder / "key.pem"
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=localhost"]
+    alternatives = ",".join(f"DNS:host{number:04}.example.com" for number in range(names))
+    command += ["-addext", f"subjectAltName={alternatives}"]
+    subprocess.run([*command, "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    return f"ssl_certificate {certificate}; ssl_certificate_key {key};"
+
+
+@contextmanager
+def folder_of_nginx() -> Iterator[Path]:
+    """A folder that nginx may read, which runs as another user."""
+    with tempfile.TemporaryDirectory(prefix="tcptrace-http-test-") as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
+def analysed(path: Path, *, names: int, directives: str = "", version: str = "1.3") -> Analysis:
+    """What a capture at the client shows of curl's requests, each on a connection of its own."""
+    with delayed_link(round_trip_seconds=ROUND_TRIP_SECONDS) as link, folder_of_nginx() as folder:
+        within = ["ip", "netns", "exec", link.client]
+        speaks = f"listen {link.address}:{PORT} ssl; ssl_protocols TLSv1.2 TLSv1.3; {certified(folder, names)}"
+        device = link.client.replace("-c", "0")
+        seen = captured(PORT, path, within=within, device=device, address=link.address)
+        with nginx_within(folder, link.server, link.address, server=speaks + directives), seen:
+            fetch = ["curl", "--silent", "--fail", "--insecure", "--tls-max", version, "--output", "/dev/null"]
+            for _ in range(CONNECTIONS):
+                subprocess.run([*within, *fetch, f"https://{link.address}/large.html"], check=True, timeout=60)
+    analysis = tcptrace_http.analyze(path)
+    assert analysis.tls_handshakes["version"].to_list() == [f"TLS {version}"] * CONNECTIONS
+    return analysis
+
+
+def lost_ms(analysis: Analysis, detector: str) -> list[float]:
+    found = analysis.findings.filter(pl.col("detector") == detector)
+    return [lost.total_seconds() * 1e3 for lost in found["lost"]]
+
+
+def assert_round_trips(lost: list[float]) -> None:
+    """Most connections lost one round trip, and none another time."""
+    assert len(lost) >= NAMED_MIN
+    assert lost == pytest.approx([ROUND_TRIP_SECONDS * 1e3] * len(lost), abs=TOLERANCE_MS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("version", ["1.2", "1.3"])
+def test_chain_that_the_first_window_does_not_hold_is_named(tmp_path, version):
+    large = analysed(tmp_path / "large.pcap", names=700, version=version)
+    assert_round_trips(lost_ms(large, "tls-flight-exceeds-window"))
+    small = analysed(tmp_path / "small.pcap", names=100, version=version)
+    assert lost_ms(small, "tls-flight-exceeds-window") == []
