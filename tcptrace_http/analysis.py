@@ -88,6 +88,11 @@ class Analysis:
         return self._native("transactions")
 
     @cached_property
+    def tls_handshakes(self) -> pl.DataFrame:
+        """One row per flow that carries TLS and whose handshake was seen."""
+        return self._native("tls_handshakes")
+
+    @cached_property
     def links(self) -> pl.DataFrame:
         """One row a link of an HTML document."""
         return self._native("links")

@@ -49,7 +49,7 @@ JUDGED_COLUMNS: Final = {
         {
             *("flow", "client", "server", "server_port", "has_syn"),
             *("client_window_scale", "server_window_scale"),
-            *("initial_rtt", "server_path_rtt", "client_path_rtt", "observation_point", "is_http"),
+            *("initial_rtt", "server_path_rtt", "client_path_rtt", "observation_point", "protocol"),
             *("closed_by", "close_time", "close_frame"),
         }
     ),
@@ -59,7 +59,7 @@ JUDGED_COLUMNS: Final = {
             *("request_frame", "request_last_frame", "response_first_frame", "interim_responses"),
             *("request_time", "request_last_time", "response_first_time", "response_last_time"),
             *("start_time", "end_time", "request_header_bytes", "request_body_bytes"),
-            *("response_header_bytes", "response_wire_bytes"),
+            *("response_header_bytes", "response_wire_bytes", "first_record_bytes"),
         }
     ),
     "profiles": frozenset(

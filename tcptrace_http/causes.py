@@ -28,6 +28,11 @@ RULES: Final = {
         " SYN-ACK; of the transaction that opens its connection only",
         "RFC 9293, section 3.5",
     ),
+    "setup.tls_handshake": Rule(
+        "From the end of the TCP handshake until the client has sent its Finished, and before TLS 1.3 has the"
+        " server's; of the transaction that opens its connection only",
+        "RFC 8446, section 2; RFC 5246, section 7.3",
+    ),
     "setup.syn_retransmission": Rule(
         "From the first SYN to the last SYN or SYN-ACK that was sent again before the handshake was done",
         "RFC 6298, section 5.7",

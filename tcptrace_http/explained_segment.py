@@ -41,7 +41,8 @@ class Flow:
     number: int
     client: str
     server: str
-    is_http: bool
+    #: What it carries, if that was found.
+    protocol: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +102,7 @@ def explain_frame(
 
 def _flows(decoded: Decoded, number: int) -> list[Flow]:
     """The row of that flow, if it is in the batch."""
-    columns = {"flow", "client", "client_port", "server", "server_port", "is_http"}
+    columns = {"flow", "client", "client_port", "server", "server_port", "protocol"}
     table = decoded.rows.table("flows", columns, {number})
     rows = frame_of(table, TABLES["flows"], statistics=False, only=columns)
     return [
@@ -109,7 +110,7 @@ def _flows(decoded: Decoded, number: int) -> list[Flow]:
             number=number,
             client=f"{row['client']}:{row['client_port']}",
             server=f"{row['server']}:{row['server_port']}",
-            is_http=row["is_http"],
+            protocol=row["protocol"],
         )
         for row in rows.iter_rows(named=True)
     ]
@@ -141,7 +142,7 @@ def _missing(decoded: Decoded, flows: list[Flow]) -> str:
         return "was captured before; give the frame in which its packet was seen first"
     flow = flows[0]
     ends = f"flow {flow.number}, {flow.client} to {flow.server}"
-    if not flow.is_http:
+    if flow.protocol is None:
         return f"carries no HTTP ({ends}); give a frame of an HTTP flow"
     return (
         f"belongs to no message that the capture has whole ({ends}): it is a window probe, a keep-alive,"

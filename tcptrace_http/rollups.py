@@ -37,6 +37,7 @@ class RollUp:
 
 ROLLUPS: Final = {
     "setup.handshake": RollUp("connect", NONE, NONE),
+    "setup.tls_handshake": RollUp("connect", NONE, NONE),
     "setup.syn_retransmission": RollUp("connect", NONE, NONE),
     "setup.unanswered": RollUp("connect", NONE, NONE),
     "request.send": RollUp("send", _SND, "client idle"),

@@ -28,12 +28,14 @@ __all__ = [
     "NAGLE_VARIANTS",
     "OBSERVATION_POINTS",
     "ON_REQUEST",
+    "PROTOCOLS",
     "QUEUE_MEASURES",
     "RECOVERY_KINDS",
     "SCHEMA_VERSION",
     "SEVERITIES",
     "SPURIOUS_EVIDENCE",
     "TABLES",
+    "TLS_VERSIONS",
     "Column",
     "Table",
     "json_name",
@@ -77,6 +79,12 @@ ENDINGS: Final = {
 #: How the end of a message body was found (RFC 9112, section 6.3).
 FRAMINGS: Final = ("none", "content_length", "chunked", "until_close", "tunnel", "unknown")
 HTTP_VERSIONS: Final = ("HTTP/1.0", "HTTP/1.1")
+#: What a flow carries.
+PROTOCOLS: Final = {
+    "http": "HTTP/1.0 or HTTP/1.1 in clear (RFC 9112)",
+    "tls": "TLS 1.0 to 1.3 (RFC 8446); its records tell exchanges, and nothing of what is in them",
+}
+TLS_VERSIONS: Final = ("SSL 3.0", "TLS 1.0", "TLS 1.1", "TLS 1.2", "TLS 1.3")
 SEVERITIES: Final = ("info", "warning", "error")
 #: Why a transaction belongs to a retrieval.
 MEMBERSHIPS: Final = {
@@ -105,6 +113,7 @@ ANOMALY_KINDS: Final = {
     "overlapping_data_differs": "A retransmission or overlap whose bytes differ from the first copy",
     "missing_data": "Bytes of an HTTP message are missing; its framing told where it ends",
     "malformed_http": "Bytes at which an HTTP message was expected are none, or one that breaks the grammar",
+    "malformed_tls": "Bytes at which a TLS record was expected are none",
     "ambiguous_framing": "Lengths of an HTTP message that contradict (RFC 9112, section 6.3)",
     "duplicate_packets": "Packets were captured more than once; only the first sighting of each is analysed",
     "limit_reached": "A limit that protects memory was reached; the detail says what was dropped",
@@ -125,6 +134,7 @@ FLAWS: Final = {
 #: What the time of a wait was spent on, and what that means.
 CAUSES: Final = {
     "setup.handshake": "The three-way handshake: SYN to the client's ACK (RFC 9293, section 3.5)",
+    "setup.tls_handshake": "The TLS handshake: until the client could send application data (RFC 8446, section 2)",
     "setup.syn_retransmission": "A SYN or SYN-ACK was lost or not answered, and its timer ran (RFC 6298, 5)",
     "setup.unanswered": "A SYN or SYN-ACK that nobody answered until the end (RFC 9293, section 3.10.7)",
     "request.send": "First to last byte of the request on its way: the client was sending",
@@ -512,7 +522,8 @@ _FLOWS: Final = Table(
         ("super_segments", "u64", "Packets larger than a segment may be: merged by offload"),
         ("closed_by", "enum:CLOSED_BY*", "Who ended the flow first"),
         ("is_http", "bool", "HTTP/1.x was found on it"),
-        ("transactions", "u32", "HTTP transactions on it"),
+        ("protocol", "enum:PROTOCOLS?*", "What it carries, if that was found; the last one, if TLS began later"),
+        ("transactions", "u32", "Transactions on it"),
         ("first_request_time", "time?", "First byte of the first request"),
         ("last_response_time", "time?", "Last byte of the latest response that came whole"),
         ("request_persists", "bool?", "The latest answered request lets the connection go on (RFC 9112, 9.3)"),
@@ -532,7 +543,8 @@ _FLOWS: Final = Table(
 
 _TRANSACTIONS: Final = Table(
     "transactions",
-    "One row an HTTP request and its response; a half is null where it was not captured.",
+    "One row per HTTP request and its response, or per exchange of application data in TLS; a half is null"
+    " where it was not captured.",
     _columns(
         ("flow", "u32*", "Flow number"),
         ("index", "u32*", "Number on the flow, from 0"),
@@ -540,7 +552,12 @@ _TRANSACTIONS: Final = Table(
         ("target", "str?*", "Request target (RFC 9112, section 3.2)"),
         ("host", "str?*", "Host field"),
         ("referer", "str?", "Referer field of the request: the URL at which its target was found"),
-        ("version", "enum:HTTP_VERSIONS", "Version of the request, else of the response"),
+        (
+            "protocol",
+            "enum:PROTOCOLS*",
+            "What it is an exchange of; method, target, status and sizes of heads need http",
+        ),
+        ("version", "enum:HTTP_VERSIONS?", "Version of the request, else of the response"),
         ("status", "u16?*", "Status code of the final response"),
         ("request_frame", "u64?*", "Frame of the request's first byte"),
         ("request_last_frame", "u64?", "Frame that completed the request"),
@@ -567,9 +584,13 @@ _TRANSACTIONS: Final = Table(
         ),
         ("acked_after", "duration?", "From the end to the client's ACK of the response: in no wait"),
         ("request_header_bytes", "u64?", "Start line and fields of the request"),
-        ("request_body_bytes", "u64?", "Body of the request, framing removed"),
+        ("request_body_bytes", "u64?", "Body of the request, framing removed; of tls all application data"),
         ("response_header_bytes", "u64?*", "Start line and fields of the response"),
-        ("response_body_bytes", "u64?*", "Body of the response, framing removed, not decoded"),
+        (
+            "response_body_bytes",
+            "u64?*",
+            "Body of the response, framing removed, not decoded; of tls all application data",
+        ),
         ("response_wire_bytes", "u64?", "The whole response as sent, framing included"),
         ("response_framing", "enum:FRAMINGS?", "How the end of the response was found"),
         ("content_type", "str?", "Content-Type of the response"),
@@ -595,10 +616,59 @@ _TRANSACTIONS: Final = Table(
             "XXH3 (64 bit) of the body of a whole 200 response, framing removed, not decoded: see xxhsum -H3",
         ),
         ("interim_responses", "u32", "1xx responses before the final one"),
+        (
+            "first_record_time",
+            "time?",
+            "Of tls: when the first record of the response was complete, and the client could use a byte of it",
+        ),
+        ("first_record_bytes", "u32?", "That record on the wire"),
+        (
+            "is_group",
+            "bool",
+            "Of tls: the client sent while the response was on its way, or it is HTTP/2. Times are of the group",
+        ),
         ("reused_connection", "bool", "An earlier transaction ran on the flow"),
         ("pipelined", "bool", "Sent before the response before it was complete"),
         ("missing_bytes", "u64", "Bytes of both messages that were not captured"),
         ("complete", "bool*", "Both messages were framed to their end"),
+    ),
+)
+
+_TLS_HANDSHAKES: Final = Table(
+    "tls_handshakes",
+    "One row per flow that carries TLS and whose handshake was seen. Bytes are those on the wire, headers of"
+    " records included; messages that are encrypted are told by the order, direction and size of records.",
+    _columns(
+        ("flow", "u32", "Flow number"),
+        ("server_name", "str?", "Host name that the client asked for (SNI; RFC 6066, section 3)"),
+        ("alpn_offered", "str?", "Protocols that the client offered, with a comma between (RFC 7301)"),
+        ("alpn_chosen", "str?", "The one that the server chose; TLS 1.3 encrypts it"),
+        ("version", "enum:TLS_VERSIONS?", "Version that the server chose"),
+        ("cipher", "str?", "Cipher suite that the server chose: IANA's name, or its number"),
+        ("resumed", "bool?", "An earlier connection's keys were used again: no certificate was sent"),
+        ("early_data", "bool", "The client offered early data (RFC 8446, section 2.3)"),
+        ("hello_retry", "bool", "The server asked for another ClientHello (HelloRetryRequest): a round trip"),
+        ("client_hello_bytes", "u64", "ClientHello; both of them after a HelloRetryRequest"),
+        ("server_flight_bytes", "u64", "What the server sent first, up to what it needs an answer for"),
+        ("certificate_bytes", "u64?", "Certificate chain of the server; TLS 1.3 encrypts it"),
+        ("client_flight_bytes", "u64", "What the client sent behind its ClientHello, up to Finished"),
+        ("client_hello_frame", "u64?", "Frame of the ClientHello's first byte"),
+        ("client_hello_time", "time?", "Time of that byte"),
+        ("server_hello_frame", "u64?", "Frame of the first byte of the server's answer"),
+        ("server_hello_time", "time?", "Time of that byte"),
+        ("server_flight_last_frame", "u64?", "Frame that completed the server's first flight"),
+        ("server_flight_last_time", "time?", "Time of that frame"),
+        ("client_finished_frame", "u64?", "Frame that completed the client's Finished"),
+        ("client_finished_time", "time?", "Time of that frame"),
+        (
+            "done_time",
+            "time?",
+            "The client may send application data: it has sent Finished, and before TLS 1.3 got one",
+        ),
+        ("first_application_frame", "u64?", "Frame of the first byte of the client's application data"),
+        ("first_application_time", "time?", "Time of that byte"),
+        ("round_trips", "u32", "Answers of the server that the client waited for before it sent application data"),
+        ("alert", "u8?", "Description of a fatal alert in clear (RFC 8446, section 6.2)"),
     ),
 )
 
@@ -786,12 +856,12 @@ _ENDINGS: Final = Table(
 
 _FLAWS: Final = Table(
     "flaws",
-    "One row a flow and a way in which its capture falls short of what was on the wire: of HTTP flows, and"
+    "One row a flow and a way in which its capture falls short of what was on the wire: of HTTP and TLS flows, and"
     " truncated payload of all flows, for then HTTP may not have been recognized.",
     _columns(
         ("flow", "u32", "Flow number"),
         ("flaw", "enum:FLAWS", "What is wrong with the capture of the flow"),
-        ("is_http", "bool", "HTTP/1.x was found on the flow"),
+        ("has_messages", "bool", "HTTP/1.x or TLS was found on the flow"),
         ("server_port", "u16", "Port of the server"),
         (
             "direction",
@@ -1070,6 +1140,7 @@ TABLES: Final = {
         _SEGMENTS,
         _FLOWS,
         _TRANSACTIONS,
+        _TLS_HANDSHAKES,
         _LINKS,
         _PROFILES,
         _BODIES,

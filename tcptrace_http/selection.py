@@ -22,6 +22,7 @@ _KEYS: Final = {
     "segments": ("flow",),
     "transactions": ("flow", "index"),
     "links": ("flow", "transaction"),
+    "tls_handshakes": ("flow",),
     "profiles": ("flow",),
     "bodies": ("flow", "transaction"),
     "redirects": ("flow", "transaction"),

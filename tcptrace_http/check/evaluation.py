@@ -83,7 +83,7 @@ class _Seen:
     cut_short: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     transactions: int = 0
-    http_flows: int = 0
+    known_flows: int = 0
     #: By detector and by the scope whose rule counts it: the number of a match, or None.
     violations: dict[str, dict[int | None, list[Violation]]] = field(
         default_factory=lambda: defaultdict(lambda: defaultdict(list))
@@ -103,7 +103,7 @@ class _Seen:
         if capture.is_cut_short:
             self.cut_short.append(capture.path)
         self.transactions += capture.transactions.height
-        self.http_flows += capture.http_flows
+        self.known_flows += capture.known_flows
         self.notes += capture.notes
         for detector, (flows, reason) in capture.unjudged.items():
             self.unjudged[detector] += flows
@@ -213,10 +213,10 @@ def _rule_outcome(name: str, level: Level, policy: Policy, seen: _Seen) -> Outco
             violations=found,
         )
     unjudged = seen.unjudged.get(name, 0)
-    is_unclear = seen.http_flows == 0 or unjudged / seen.http_flows > policy.max_inconclusive
+    is_unclear = seen.known_flows == 0 or unjudged / seen.known_flows > policy.max_inconclusive
     if is_unclear:
         why = seen.reasons.get(name, "there is no HTTP in the captures")
-        message = f"{unjudged} of {counted(seen.http_flows, 'connection')} could not be judged: {why}"
+        message = f"{unjudged} of {counted(seen.known_flows, 'connection')} could not be judged: {why}"
         status = Status.INCONCLUSIVE
     else:
         tolerated = sum(map(len, by_scope.values()))

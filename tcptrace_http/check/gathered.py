@@ -33,7 +33,7 @@ class Gathered:
 
     path: str
     is_cut_short: bool
-    http_flows: int
+    known_flows: int
     #: Connections that a detector could not judge, by detector: how many, and why.
     unjudged: Mapping[str, tuple[int, str]]
     found: pl.DataFrame
@@ -85,7 +85,7 @@ def of_whole(analysis: Analysis, policy: Policy) -> Gathered:
     return Gathered(
         path=analysis.capture.path,
         is_cut_short=analysis.capture.truncated,
-        http_flows=analysis.flows.filter(pl.col("is_http")).height,
+        known_flows=analysis.flows.filter(pl.col("protocol").is_not_null()).height,
         unjudged=_unjudged(analysis.inconclusive),
         found=analysis.findings,
         transactions=_named(analysis.transactions),
@@ -102,7 +102,7 @@ class _Parts:
 
         self._metrics = _metrics_of(policy)
         self._pages = Pages()
-        self._http_flows = 0
+        self._known_flows = 0
         self._kept: dict[str, list[pl.DataFrame]] = defaultdict(list)
 
     def add(self, part: Analysis) -> None:
@@ -111,7 +111,7 @@ class _Parts:
         from tcptrace_http.detectors import grouped
 
         self._capture = part.capture
-        self._http_flows += part.flows.filter(pl.col("is_http")).height
+        self._known_flows += part.flows.filter(pl.col("protocol").is_not_null()).height
         self._kept["transactions"].append(_named(part.transactions))
         self._kept["flows"].append(part.flows.select("flow", *_OF_FLOWS))
         self._kept["findings"].append(part.findings_of_flows)
@@ -131,7 +131,7 @@ class _Parts:
         return Gathered(
             path=self._capture.path,
             is_cut_short=self._capture.truncated,
-            http_flows=self._http_flows,
+            known_flows=self._known_flows,
             unjudged=_unjudged(inconclusive_together(self._kept["inconclusive"])),
             found=in_order([*self._kept["findings"], self._pages.findings, of_capture]),
             transactions=pl.concat(self._kept["transactions"]),

@@ -81,10 +81,10 @@ def _stall_share(waits: pl.LazyFrame) -> pl.LazyFrame:
     return _stalled(waits).select("flow", "transaction", share.alias("value"))
 
 
-def _of_http_flows(flows: pl.LazyFrame, value: pl.Expr) -> pl.LazyFrame:
+def _of_known_flows(flows: pl.LazyFrame, value: pl.Expr) -> pl.LazyFrame:
     import polars as pl
 
-    return flows.filter("is_http").select(
+    return flows.filter(pl.col("protocol").is_not_null()).select(
         "flow", pl.lit(None, pl.UInt32).alias("transaction"), value.cast(pl.Float64).alias("value")
     )
 
@@ -92,13 +92,13 @@ def _of_http_flows(flows: pl.LazyFrame, value: pl.Expr) -> pl.LazyFrame:
 def _connect(flows: pl.LazyFrame) -> pl.LazyFrame:
     import polars as pl
 
-    return _of_http_flows(flows, pl.col("initial_rtt").dt.total_nanoseconds())
+    return _of_known_flows(flows, pl.col("initial_rtt").dt.total_nanoseconds())
 
 
 def _requests_per_connection(flows: pl.LazyFrame) -> pl.LazyFrame:
     import polars as pl
 
-    return _of_http_flows(flows, pl.col("transactions"))
+    return _of_known_flows(flows, pl.col("transactions"))
 
 
 def _retransmission_rate(flows: pl.LazyFrame) -> pl.LazyFrame:
@@ -106,7 +106,7 @@ def _retransmission_rate(flows: pl.LazyFrame) -> pl.LazyFrame:
 
     again = pl.col("client_retransmissions") + pl.col("server_retransmissions")
     sent = pl.col("client_packets") + pl.col("server_packets")
-    return _of_http_flows(flows, pl.when(sent > 0).then(again / sent))
+    return _of_known_flows(flows, pl.when(sent > 0).then(again / sent))
 
 
 def _page_time(retrievals: pl.LazyFrame) -> pl.LazyFrame:

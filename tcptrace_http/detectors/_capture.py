@@ -14,7 +14,7 @@ __all__ = ["TCPDUMP", "capture_finding", "grouped", "tcp_ports"]
 TCPDUMP: Final = "tcpdump -i INTERFACE -s 0 -B 65536 -w again.pcap"
 #: More ports than these make no filter that anyone reads.
 _PORTS_MAX: Final = 4
-_KEY: Final = ("flaw", "is_http", "server_port", "direction")
+_KEY: Final = ("flaw", "has_messages", "server_port", "direction")
 
 
 def grouped(flaws: pl.DataFrame) -> pl.DataFrame:
@@ -69,7 +69,7 @@ def capture_finding(flaws: pl.DataFrame, flaw: str) -> pl.LazyFrame:
             .then(pl.lit("1 HTTP flow"))
             .otherwise(pl.format("{} HTTP flows", pl.col("flows").sum()))
             .alias("of_flows"),
-            pl.col("flows").filter("is_http").sum().alias("http_flows"),
+            pl.col("flows").filter("has_messages").sum().alias("http_flows"),
             pl.col("flows").filter(direction="client_to_server").sum().alias("flows_of_client"),
             pl.col("flow").min().alias("flow_min"),
             pl.col("count", "bytes").sum(),

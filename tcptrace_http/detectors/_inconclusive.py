@@ -18,8 +18,8 @@ __all__ = ["inconclusive", "inconclusive_together"]
 
 
 def inconclusive(detectors: Iterable[Detector], flaws: pl.DataFrame, findings: pl.DataFrame) -> pl.DataFrame:
-    """The rows of ``schema.TABLES["inconclusive"]``: HTTP flows with a flaw that spoils what a detector needs,
-    and in which it found nothing.
+    """The rows of ``schema.TABLES["inconclusive"]``: HTTP and TLS flows with a flaw that spoils what a detector
+    needs, and in which it found nothing.
     """
     import polars as pl
 
@@ -33,7 +33,7 @@ def inconclusive(detectors: Iterable[Detector], flaws: pl.DataFrame, findings: p
         orient="row",
         schema_overrides=dict.fromkeys(["detector", "flaw", "because", "reason"], pl.String),
     )
-    flawed = flaws.lazy().filter("is_http").select("flow", pl.col("flaw").cast(pl.String))
+    flawed = flaws.lazy().filter("has_messages").select("flow", pl.col("flaw").cast(pl.String))
     unjudged = flawed.join(needs.lazy(), on="flaw").join(
         findings.lazy().select("detector", "flow"), on=["detector", "flow"], how="anti"
     )

@@ -57,9 +57,8 @@ def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) 
     """HTTP connections set up late by a SYN sent again; see :class:`Detector`."""
     import polars as pl
 
-    flows = (
-        tables["flows"].lazy().filter("is_http").select("flow", "initial_rtt", "client", "server", "server_port")
-    )
+    carries = tables["flows"].lazy().filter(pl.col("protocol").is_not_null())
+    flows = carries.select("flow", "initial_rtt", "client", "server", "server_port")
     is_client = pl.col("direction").cast(pl.String) == "client_to_server"
     # The round trip of the handshake counts from the last SYN: of the client, if it sent one again.
     handshake = pl.when(is_client).then(ns("initial_rtt")).otherwise(ns("rtt"))

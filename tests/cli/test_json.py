@@ -11,7 +11,7 @@ FLOW = set(
     " server_retransmissions initial_rtt_ns mss_server observation_point closed_by".split()
 )
 TRANSACTION = set(
-    "flow index method target host status request_frame response_first_frame response_last_frame"
+    "flow index protocol method target host status request_frame response_first_frame response_last_frame"
     " request_time_ns response_first_time_ns response_last_time_ns response_header_bytes"
     " response_body_bytes complete waits start_time_ns end_time_ns".split()
 )

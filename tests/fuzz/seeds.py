@@ -70,6 +70,10 @@ EXCHANGES = {
 }
 
 
+#: Lengths of ciphertexts: Finished of TLS 1.3 with a hash of 32 bytes, an alert, a ticket.
+FINISHED, ALERT, TICKET = 53, 19, 234
+
+
 def beginning(file: bytes) -> bytes:
     """The first records of a pcap file of this machine's byte order."""
     end = PCAP_HEADER_BYTES
@@ -141,6 +145,77 @@ def http(events: list[tuple[int, bytes]]) -> bytes:
     return b"".join(bytes([control]) + text for control, text in events)
 
 
+def tls(events: list[tuple[int, bytes]]) -> bytes:
+    return b"".join(struct.pack(">BH", control & 0x1F, len(content)) + content for control, content in events)
+
+
+def record(content: int, fragment: bytes) -> bytes:
+    return struct.pack(">BHH", content, 0x0303, len(fragment)) + fragment
+
+
+def application(length: int) -> bytes:
+    return record(23, bytes(length))
+
+
+def hello(kind: int, middle: bytes, *extensions: tuple[int, bytes], random: bytes = bytes(32)) -> bytes:
+    """A ClientHello (1) or a ServerHello (2) in a record of its own."""
+    made = b"".join(struct.pack(">HH", number, len(data)) + data for number, data in extensions)
+    body = b"\3\3" + random + b"\0" + middle + struct.pack(">H", len(made)) + made
+    return record(22, bytes([kind]) + len(body).to_bytes(3, "big") + body)
+
+
+def tls_exchanges() -> dict[str, bytes]:
+    """Handshakes of all kinds, and what comes behind them."""
+    name = (0, b"\0\x0e\0\0\x0bexample.com")
+    protocols = (16, b"\0\x0c\2h2\x08http/1.1")
+    asked = hello(1, b"\0\4\x13\1\xc0\x2f\1\0", name, protocols)
+    early = hello(1, b"\0\2\x13\1\1\0", name, (42, b""), (41, bytes(40)))
+    answered = hello(2, b"\x13\1\0", (43, b"\3\4"))
+    again = bytes.fromhex("CF21AD74E59A6111BE1D8C021E65B891C2A211167ABB8C5E079E09E2C8A8339C")
+    retry = hello(2, b"\x13\1\0", (43, b"\3\4"), random=again)
+    old = hello(2, b"\xc0\x2f\0", (16, b"\0\3\2h2"))
+    change, closing = record(20, b"\1"), record(22, bytes(40))
+    flight = answered + change + application(23) + application(800) + application(FINISHED)
+    opened = [(CLIENT, asked), (SERVER, flight), (CLIENT, change + application(FINISHED))]
+    chain = record(22, b"\x0b\0\1\0" + bytes(256)) + record(22, b"\x0e\0\0\0")
+    keys = record(22, b"\x10\0\0\x21" + bytes(33))
+    question, answer = (CLIENT, application(100)), (SERVER, application(206) + application(2000))
+    return {
+        "exchanges": tls([*opened, question, answer, question, answer, (SERVER | END, b"")]),
+        "tickets": tls([*opened, question, (SERVER, application(TICKET) * 2), answer]),
+        "group": tls([*opened, question, answer, (CLIENT, application(26)), answer]),
+        "early_data": tls(
+            [
+                (CLIENT, early + change + application(90)),
+                (SERVER, flight),
+                (CLIENT, application(21) + application(53)),
+            ]
+        ),
+        "certificate": tls(
+            [*opened[:2], (CLIENT, application(900) + application(300) + application(FINISHED)), answer]
+        ),
+        "retry": tls([(CLIENT, asked), (SERVER, retry), (CLIENT, change + asked), (SERVER, flight), question]),
+        "tls12": tls(
+            [
+                (CLIENT, asked),
+                (SERVER, old + chain),
+                (CLIENT, keys + change + closing),
+                (SERVER, change + closing),
+                question,
+            ]
+        ),
+        "resumed": tls(
+            [(CLIENT, asked), (SERVER, old + change + closing), (CLIENT, change + closing), question, answer]
+        ),
+        "alerts": tls([(CLIENT, asked), (SERVER, record(21, b"\2\x28")), (CLIENT, application(ALERT))]),
+        "joined": tls([answer, question, answer]),
+        "lost": tls(
+            [*opened, question, (SERVER, application(9000)[:4000]), (SERVER | GAP, bytes(6000)), answer, answer]
+        ),
+        "odd": tls([*opened, (SERVER, b"no record at all"), (SERVER, record(23, b"")), question, answer]),
+    }
+
+
 def seeds() -> dict[str, dict[str, bytes]]:
     """By target and name."""
     samples = {path.stem: path.read_bytes() for path in sorted((ROOT / "sample_traces").glob("*.pcap"))}
@@ -156,6 +231,7 @@ def seeds() -> dict[str, dict[str, bytes]]:
         "decoder": {name: file + CUT for name, file in captures.items()},
         "end_to_end": captures,
         "http": {name: http(events) for name, events in EXCHANGES.items()},
+        "tls": tls_exchanges(),
         "reassembler": {f"steps_{at}": b"".join(steps[at:] + steps[:at]) for at in range(0, len(steps), 4)},
     }
 

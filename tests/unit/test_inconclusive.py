@@ -15,7 +15,7 @@ NEEDY = Detector("needy", lambda _: found(0, 1, None), "", ("flows",), ("handsha
 def flaws(*rows: tuple[int, str]) -> pl.DataFrame:
     """One HTTP flow and flaw a row."""
     types = schema.polars_schema(schema.TABLES["flaws"])
-    rest = {"is_http": True, "server_port": 80, "direction": None, "frame": 7, "count": 1, "bytes": 100}
+    rest = {"has_messages": True, "server_port": 80, "direction": None, "frame": 7, "count": 1, "bytes": 100}
     return pl.DataFrame([{"flow": flow, "flaw": flaw} | rest for flow, flaw in rows], schema=types)
 
 
@@ -47,7 +47,7 @@ def test_flaw_that_spoils_nothing_the_detector_needs_does_not_count():
 
 
 def test_flow_without_http_does_not_count():
-    flawed = flaws((2, "capture_gap")).with_columns(is_http=False)
+    flawed = flaws((2, "capture_gap")).with_columns(has_messages=False)
     assert inconclusive([NEEDY], flawed, findings(flawed)).is_empty()
 
 

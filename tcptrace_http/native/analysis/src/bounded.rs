@@ -8,7 +8,7 @@ use trace_model::rows::{
     BodiesTable, BodyRow, EndingRow, EndingsTable, ExpectationRow, ExpectationsTable, FlawRow,
     FlawsTable, FlowRow, FlowsTable, ProfileRow, ProfilesTable, QueueRow, QueuesTable,
     RecoveriesTable, RecoveryRow, RedirectRow, RedirectsTable, SegmentationRow, SegmentationTable,
-    TransactionRow, TransactionsTable, WaitRow, WaitsTable,
+    TlsHandshakeRow, TlsHandshakesTable, TransactionRow, TransactionsTable, WaitRow, WaitsTable,
 };
 
 /// A table of some 1.5 million rows with short texts. While its longest column grows or is sorted,
@@ -98,6 +98,22 @@ rows!(
     "profiles",
     TABLE_BYTES_MAX,
     |_| 0
+);
+rows!(
+    TlsHandshakesTable,
+    TlsHandshakeRow,
+    "tls_handshakes",
+    TABLE_BYTES_MAX,
+    |row| {
+        let texts = [
+            &row.server_name,
+            &row.alpn_offered,
+            &row.alpn_chosen,
+            &row.cipher,
+        ];
+        let lengths = texts.into_iter().flatten().map(String::len);
+        lengths.fold(0, usize::saturating_add)
+    }
 );
 rows!(
     EndingsTable,

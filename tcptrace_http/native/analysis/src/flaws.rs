@@ -8,7 +8,7 @@ use crate::flow::Flow;
 /// A hole of a single number may be a FIN, which is no data.
 const NUMBER_OF_FIN: u64 = 1;
 
-/// The flaws of a flow that is finished. Where no HTTP was found only the one that may be the reason.
+/// The flaws of a flow that is finished. Where no messages were found only the one that may be the reason.
 pub fn flaws(flow: &Flow) -> impl Iterator<Item = FlawRow> {
     let truncated = (flow.properties.cut.segments > 0).then(|| FlawRow {
         flaw: Flaw::TruncatedPayload,
@@ -17,7 +17,7 @@ pub fn flaws(flow: &Flow) -> impl Iterator<Item = FlawRow> {
         bytes: flow.properties.cut.bytes,
         ..row(flow)
     });
-    let of_http = flow.carried.is_http.then(|| {
+    let of_messages = flow.carried.has_messages().then(|| {
         [
             one_sided(flow),
             mid_stream(flow),
@@ -27,13 +27,13 @@ pub fn flaws(flow: &Flow) -> impl Iterator<Item = FlawRow> {
             local_acks(flow),
         ]
     });
-    of_http.into_iter().flatten().flatten().chain(truncated)
+    of_messages.into_iter().flatten().flatten().chain(truncated)
 }
 
 fn row(flow: &Flow) -> FlawRow {
     FlawRow {
         flow: flow.id.number,
-        is_http: flow.carried.is_http,
+        has_messages: flow.carried.has_messages(),
         server_port: flow.client_and_server().1.port,
         ..FlawRow::default()
     }

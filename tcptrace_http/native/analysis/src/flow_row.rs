@@ -55,6 +55,7 @@ pub fn flow_row(flow: &Flow) -> FlowRow {
         super_segments: flow.segment_size.super_segments,
         closed_by: flow.closing.by,
         is_http: flow.carried.is_http,
+        protocol: flow.carried.protocol,
         transactions: flow.usage.transactions,
         first_request_time: flow.usage.first_request_ns,
         last_response_time: flow.usage.last_response_ns,

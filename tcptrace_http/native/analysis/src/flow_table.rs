@@ -21,6 +21,7 @@ use crate::host_pairs::{HostPairs, PAIRS_MAX};
 use crate::profile_row::profile_rows;
 use crate::same_packet::SamePackets;
 use crate::tables::Tables;
+use crate::tls_handshake_row::tls_handshake_row;
 
 /// Flows that are over and still remembered, for what comes late: a FIN or RST sent again. A server
 /// that ends ten thousand connections a second has most of a second for that.
@@ -403,6 +404,9 @@ fn finish(flow: &mut Flow, tables: &mut Tables) {
     tables.of_flows.flows.push(&flow_row(flow));
     for profile in profile_rows(flow) {
         tables.of_flows.profiles.push(&profile);
+    }
+    if let Some(handshake) = tls_handshake_row(flow) {
+        tables.of_flows.tls_handshakes.push(&handshake);
     }
     if let Some(ending) = ending_row(flow) {
         tables.of_flows.endings.push(&ending);

@@ -45,6 +45,7 @@ mod recoveries;
 mod same_packet;
 mod segmentation;
 mod tables;
+mod tls_handshake_row;
 mod transaction_row;
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use tcptrace_tcp::Segments;
 use trace_model::column::Columns;
 use trace_model::rows::{
     EndingsTable, FlawsTable, FlowStatisticsTable, FlowsTable, ProfilesTable, QueuesTable,
-    RecoveriesTable, SegmentationTable, TransactionsTable, WaitsTable,
+    RecoveriesTable, SegmentationTable, TlsHandshakesTable, TransactionsTable, WaitsTable,
 };
 use trace_model::{Anomaly, AnomalyKind};
 
@@ -55,6 +55,7 @@ pub struct FlowTables {
     pub waits: Bounded<WaitsTable>,
     /// Rows that come with that of their flow.
     pub profiles: Bounded<ProfilesTable>,
+    pub tls_handshakes: Bounded<TlsHandshakesTable>,
     pub endings: Bounded<EndingsTable>,
     /// Their rows come with that of their flow.
     pub flaws: Bounded<FlawsTable>,
@@ -102,6 +103,7 @@ const OF_FLOWS: &[(&str, &str)] = &[
     ("transactions", "index"),
     ("waits", "transaction"),
     ("profiles", "flow"),
+    ("tls_handshakes", "flow"),
     ("endings", "transaction"),
     ("flaws", "flow"),
     ("segmentation", "transaction"),
@@ -114,13 +116,14 @@ const CANDIDATES: &[&str] = &["segmentation", "recoveries", "queues"];
 
 impl FlowTables {
     /// Says what was left out of each table.
-    fn complaints(&self) -> [Option<String>; 10] {
+    fn complaints(&self) -> [Option<String>; 11] {
         [
             self.flows.complaint(),
             self.transactions.complaint(),
             self.documents.complaint(),
             self.waits.complaint(),
             self.profiles.complaint(),
+            self.tls_handshakes.complaint(),
             self.endings.complaint(),
             self.flaws.complaint(),
             self.segmentation.complaint(),
@@ -137,6 +140,7 @@ impl FlowTables {
             self.documents.bytes(),
             self.waits.bytes(),
             self.profiles.bytes(),
+            self.tls_handshakes.bytes(),
             self.endings.bytes(),
             self.flaws.bytes(),
             self.segmentation.bytes(),
@@ -270,6 +274,10 @@ impl Tables {
             ("transactions", transactions),
             ("waits", waits),
             ("profiles", self.of_flows.profiles.take().into_columns()),
+            (
+                "tls_handshakes",
+                self.of_flows.tls_handshakes.take().into_columns(),
+            ),
             // Made with the row of its flow, and all that it tells is in it.
             ("endings", self.of_flows.endings.take().into_columns()),
             ("flaws", self.of_flows.flaws.take().into_columns()),

@@ -1,7 +1,7 @@
 //! The row of a transaction.
 
-use tcptrace_http_messages::{Framing, Message, Transaction};
-use trace_model::rows::{Framing as FramingWord, HttpVersion, TransactionRow};
+use tcptrace_http_messages::{Framing, Message, Opaque, Transaction};
+use trace_model::rows::{Framing as FramingWord, HttpVersion, Protocol, TransactionRow};
 
 /// Transaction `index` of `flow`; its last ACK is filled in when it comes.
 #[must_use]
@@ -11,10 +11,11 @@ pub fn transaction_row(flow: u32, index: u32, transaction: Transaction) -> Trans
         .request
         .as_deref()
         .or(transaction.response.as_deref());
+    let opaque = transaction.opaque;
     let mut row = TransactionRow {
         flow,
         index,
-        version: either.map_or(HttpVersion::default(), |it| version(it.minor_version)),
+        version: either.map(|it| version(it.minor_version)),
         missing_bytes: missing(transaction.request.as_deref())
             .saturating_add(missing(transaction.response.as_deref())),
         continue_time: transaction
@@ -33,6 +34,9 @@ pub fn transaction_row(flow: u32, index: u32, transaction: Transaction) -> Trans
     if let Some(response) = transaction.response {
         row.take_response(*response);
     }
+    if let Some(opaque) = opaque {
+        row.take_opaque(opaque);
+    }
     row
 }
 
@@ -40,6 +44,7 @@ pub fn transaction_row(flow: u32, index: u32, transaction: Transaction) -> Trans
 trait Halves {
     fn take_request(&mut self, request: Message);
     fn take_response(&mut self, response: Message);
+    fn take_opaque(&mut self, opaque: Opaque);
 }
 
 impl Halves for TransactionRow {
@@ -87,6 +92,20 @@ impl Halves for TransactionRow {
         self.response_close = response.has_close;
         self.response_keep_alive = response.has_keep_alive;
         self.body_digest = response.body.kept.map(|body| body.digest);
+    }
+
+    /// What only HTTP can tell is null.
+    fn take_opaque(&mut self, opaque: Opaque) {
+        self.protocol = Protocol::Tls;
+        self.version = None;
+        self.request_header_bytes = None;
+        self.response_header_bytes = None;
+        self.response_framing = None;
+        self.first_record_time = opaque.first_record.map(|it| it.time_ns);
+        self.first_record_bytes = opaque
+            .first_record_bytes
+            .and_then(|it| u32::try_from(it).ok());
+        self.is_group = opaque.is_group;
     }
 }
 

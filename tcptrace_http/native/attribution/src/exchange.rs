@@ -9,6 +9,8 @@ pub struct Handshake {
     /// The last SYN or SYN-ACK that was sent again.
     pub resent: Option<Moment>,
     pub done: Option<Moment>,
+    /// The end of the TLS handshake behind it.
+    pub secured: Option<Moment>,
 }
 
 /// A message: its first and its last byte, and where it lies in its stream.

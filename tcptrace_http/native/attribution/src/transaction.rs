@@ -116,6 +116,9 @@ fn give_setup(handshake: &Handshake, partition: &mut Partition) {
     if let Some(done) = handshake.done {
         partition.until(done, Cause::SetupHandshake, SEEN);
     }
+    if let Some(secured) = handshake.secured {
+        partition.until(secured, Cause::SetupTlsHandshake, SEEN);
+    }
 }
 
 /// The time between the deliveries of a message up to its last byte.

@@ -145,6 +145,12 @@ impl Connection {
         self.is_http
     }
 
+    /// Whether TLS may begin here: no message of HTTP was found, or a tunnel was granted and nothing came through it yet.
+    #[must_use]
+    pub fn may_be_tls(&self) -> bool {
+        !self.is_http || self.has_unread_tunnel
+    }
+
     /// Whether the bytes show that the requests come from server to client: a flow that was joined
     /// after its handshake, whose client was guessed wrong. All else here is by content.
     #[must_use]

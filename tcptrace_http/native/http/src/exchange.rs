@@ -93,6 +93,7 @@ impl Exchange {
             interim: self.interim,
             pipelined: self.pipelined,
             paired_after_loss: self.paired_after_loss,
+            opaque: None,
         })
     }
 }

@@ -166,6 +166,19 @@ pub struct Transaction {
     /// Messages were lost before it; it was paired because the client asked only after it had
     /// received all that the server had sent. Sure for a client that does not pipeline.
     pub paired_after_loss: bool,
+    /// What is known of an exchange that cannot be read. None: it is HTTP.
+    pub opaque: Option<Opaque>,
+}
+
+/// An exchange that is encrypted: records take the place of heads and bodies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Opaque {
+    /// The packet that completed the first record of the response: no byte of it can be used before.
+    pub first_record: Option<Mark>,
+    /// Bytes of that record on the wire.
+    pub first_record_bytes: Option<u64>,
+    /// The client sent while the response was on its way: these may be several exchanges at once, as in HTTP/2.
+    pub is_group: bool,
 }
 
 impl Transaction {

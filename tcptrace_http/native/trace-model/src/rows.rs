@@ -40,6 +40,8 @@ pub enum AnomalyKind {
     MissingData,
     /// Bytes at which an HTTP message was expected are none, or one that breaks the grammar.
     MalformedHttp,
+    /// Bytes at which a TLS record was expected are none.
+    MalformedTls,
     /// Lengths of an HTTP message that contradict (RFC 9112, section 6.3).
     AmbiguousFraming,
     /// Packets were captured more than once; only the first sighting of each is analysed.
@@ -65,6 +67,7 @@ impl AnomalyKind {
         "overlapping_data_differs",
         "missing_data",
         "malformed_http",
+        "malformed_tls",
         "ambiguous_framing",
         "duplicate_packets",
         "limit_reached",
@@ -86,6 +89,7 @@ impl AnomalyKind {
         AnomalyKind::OverlappingDataDiffers,
         AnomalyKind::MissingData,
         AnomalyKind::MalformedHttp,
+        AnomalyKind::MalformedTls,
         AnomalyKind::AmbiguousFraming,
         AnomalyKind::DuplicatePackets,
         AnomalyKind::LimitReached,
@@ -101,6 +105,8 @@ pub enum Cause {
     /// The three-way handshake: SYN to the client's ACK (RFC 9293, section 3.5).
     #[default]
     SetupHandshake,
+    /// The TLS handshake: until the client could send application data (RFC 8446, section 2).
+    SetupTlsHandshake,
     /// A SYN or SYN-ACK was lost or not answered, and its timer ran (RFC 6298, 5).
     SetupSynRetransmission,
     /// A SYN or SYN-ACK that nobody answered until the end (RFC 9293, section 3.10.7).
@@ -169,6 +175,7 @@ pub enum Cause {
 impl Cause {
     pub const WORDS: &'static [&'static str] = &[
         "setup.handshake",
+        "setup.tls_handshake",
         "setup.syn_retransmission",
         "setup.unanswered",
         "request.send",
@@ -204,6 +211,7 @@ impl Cause {
     ];
     pub const ALL: &'static [Cause] = &[
         Cause::SetupHandshake,
+        Cause::SetupTlsHandshake,
         Cause::SetupSynRetransmission,
         Cause::SetupUnanswered,
         Cause::RequestSend,
@@ -534,6 +542,23 @@ impl ObservationPoint {
 }
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
+pub enum Protocol {
+    /// HTTP/1.0 or HTTP/1.1 in clear (RFC 9112).
+    #[default]
+    Http,
+    /// TLS 1.0 to 1.3 (RFC 8446); its records tell exchanges, and nothing of what is in them.
+    Tls,
+}
+impl Protocol {
+    pub const WORDS: &'static [&'static str] = &["http", "tls"];
+    pub const ALL: &'static [Protocol] = &[Protocol::Http, Protocol::Tls];
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        Self::WORDS.get(self as usize).copied().unwrap_or("")
+    }
+}
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
 pub enum QueueMeasure {
     /// The packets' times against their sender's timestamps (RFC 7323, RFC 6817).
     #[default]
@@ -633,6 +658,31 @@ impl SpuriousEvidence {
         SpuriousEvidence::Timestamps,
         SpuriousEvidence::OriginalArrived,
         SpuriousEvidence::EarlyAck,
+    ];
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        Self::WORDS.get(self as usize).copied().unwrap_or("")
+    }
+}
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum TlsVersion {
+    #[default]
+    Ssl30,
+    Tls10,
+    Tls11,
+    Tls12,
+    Tls13,
+}
+impl TlsVersion {
+    pub const WORDS: &'static [&'static str] =
+        &["SSL 3.0", "TLS 1.0", "TLS 1.1", "TLS 1.2", "TLS 1.3"];
+    pub const ALL: &'static [TlsVersion] = &[
+        TlsVersion::Ssl30,
+        TlsVersion::Tls10,
+        TlsVersion::Tls11,
+        TlsVersion::Tls12,
+        TlsVersion::Tls13,
     ];
     #[must_use]
     pub fn word(self) -> &'static str {
@@ -2101,7 +2151,9 @@ pub struct FlowRow {
     pub closed_by: ClosedBy,
     /// HTTP/1.x was found on it.
     pub is_http: bool,
-    /// HTTP transactions on it.
+    /// What it carries, if that was found; the last one, if TLS began later.
+    pub protocol: Option<Protocol>,
+    /// Transactions on it.
     pub transactions: u32,
     /// First byte of the first request.
     pub first_request_time: Option<i64>,
@@ -2172,6 +2224,8 @@ pub struct FlowsTable {
     super_segments: Vec<u64>,
     closed_by: Vec<u8>,
     is_http: Vec<bool>,
+    protocol: Vec<u8>,
+    protocol_validity: Vec<bool>,
     transactions: Vec<u32>,
     first_request_time: Vec<i64>,
     first_request_time_validity: Vec<bool>,
@@ -2261,6 +2315,8 @@ impl FlowsTable {
         self.super_segments.push(row.super_segments);
         self.closed_by.push(row.closed_by as u8);
         self.is_http.push(row.is_http);
+        self.protocol.push(row.protocol.unwrap_or_default() as u8);
+        self.protocol_validity.push(row.protocol.is_some());
         self.transactions.push(row.transactions);
         self.first_request_time
             .push(row.first_request_time.unwrap_or_default());
@@ -2529,6 +2585,12 @@ impl FlowsTable {
                     json_name: None,
                     values: Values::Bool(self.is_http),
                     validity: None,
+                },
+                Column {
+                    name: "protocol",
+                    json_name: Some("protocol"),
+                    values: Values::Enum(self.protocol, Protocol::WORDS),
+                    validity: Some(self.protocol_validity),
                 },
                 Column {
                     name: "transactions",
@@ -4158,7 +4220,7 @@ impl FlowStatisticsTable {
         }
     }
 }
-/// One row an HTTP request and its response; a half is null where it was not captured.
+/// One row per HTTP request and its response, or per exchange of application data in TLS; a half is null where it was not captured.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TransactionRow {
     /// Flow number.
@@ -4173,8 +4235,10 @@ pub struct TransactionRow {
     pub host: Option<String>,
     /// Referer field of the request: the URL at which its target was found.
     pub referer: Option<String>,
+    /// What it is an exchange of; method, target, status and sizes of heads need http.
+    pub protocol: Protocol,
     /// Version of the request, else of the response.
-    pub version: HttpVersion,
+    pub version: Option<HttpVersion>,
     /// Status code of the final response.
     pub status: Option<u16>,
     /// Frame of the request's first byte.
@@ -4205,11 +4269,11 @@ pub struct TransactionRow {
     pub acked_after: Option<i64>,
     /// Start line and fields of the request.
     pub request_header_bytes: Option<u64>,
-    /// Body of the request, framing removed.
+    /// Body of the request, framing removed; of tls all application data.
     pub request_body_bytes: Option<u64>,
     /// Start line and fields of the response.
     pub response_header_bytes: Option<u64>,
-    /// Body of the response, framing removed, not decoded.
+    /// Body of the response, framing removed, not decoded; of tls all application data.
     pub response_body_bytes: Option<u64>,
     /// The whole response as sent, framing included.
     pub response_wire_bytes: Option<u64>,
@@ -4253,6 +4317,12 @@ pub struct TransactionRow {
     pub body_digest: Option<u64>,
     /// 1xx responses before the final one.
     pub interim_responses: u32,
+    /// Of tls: when the first record of the response was complete, and the client could use a byte of it.
+    pub first_record_time: Option<i64>,
+    /// That record on the wire.
+    pub first_record_bytes: Option<u32>,
+    /// Of tls: the client sent while the response was on its way, or it is HTTP/2. Times are of the group.
+    pub is_group: bool,
     /// An earlier transaction ran on the flow.
     pub reused_connection: bool,
     /// Sent before the response before it was complete.
@@ -4276,7 +4346,9 @@ pub struct TransactionsTable {
     host_validity: Vec<bool>,
     referer: Lists<u8>,
     referer_validity: Vec<bool>,
+    protocol: Vec<u8>,
     version: Vec<u8>,
+    version_validity: Vec<bool>,
     status: Vec<u16>,
     status_validity: Vec<bool>,
     request_frame: Vec<u64>,
@@ -4346,6 +4418,11 @@ pub struct TransactionsTable {
     body_digest: Vec<u64>,
     body_digest_validity: Vec<bool>,
     interim_responses: Vec<u32>,
+    first_record_time: Vec<i64>,
+    first_record_time_validity: Vec<bool>,
+    first_record_bytes: Vec<u32>,
+    first_record_bytes_validity: Vec<bool>,
+    is_group: Vec<bool>,
     reused_connection: Vec<bool>,
     pipelined: Vec<bool>,
     missing_bytes: Vec<u64>,
@@ -4375,7 +4452,9 @@ impl TransactionsTable {
         self.referer
             .push(row.referer.as_deref().unwrap_or("").as_bytes());
         self.referer_validity.push(row.referer.is_some());
-        self.version.push(row.version as u8);
+        self.protocol.push(row.protocol as u8);
+        self.version.push(row.version.unwrap_or_default() as u8);
+        self.version_validity.push(row.version.is_some());
         self.status.push(row.status.unwrap_or_default());
         self.status_validity.push(row.status.is_some());
         self.request_frame
@@ -4491,6 +4570,15 @@ impl TransactionsTable {
         self.body_digest.push(row.body_digest.unwrap_or_default());
         self.body_digest_validity.push(row.body_digest.is_some());
         self.interim_responses.push(row.interim_responses);
+        self.first_record_time
+            .push(row.first_record_time.unwrap_or_default());
+        self.first_record_time_validity
+            .push(row.first_record_time.is_some());
+        self.first_record_bytes
+            .push(row.first_record_bytes.unwrap_or_default());
+        self.first_record_bytes_validity
+            .push(row.first_record_bytes.is_some());
+        self.is_group.push(row.is_group);
         self.reused_connection.push(row.reused_connection);
         self.pipelined.push(row.pipelined);
         self.missing_bytes.push(row.missing_bytes);
@@ -4538,10 +4626,16 @@ impl TransactionsTable {
                     validity: Some(self.referer_validity),
                 },
                 Column {
+                    name: "protocol",
+                    json_name: Some("protocol"),
+                    values: Values::Enum(self.protocol, Protocol::WORDS),
+                    validity: None,
+                },
+                Column {
                     name: "version",
                     json_name: None,
                     values: Values::Enum(self.version, HttpVersion::WORDS),
-                    validity: None,
+                    validity: Some(self.version_validity),
                 },
                 Column {
                     name: "status",
@@ -4778,6 +4872,24 @@ impl TransactionsTable {
                     validity: None,
                 },
                 Column {
+                    name: "first_record_time",
+                    json_name: None,
+                    values: Values::Time(self.first_record_time),
+                    validity: Some(self.first_record_time_validity),
+                },
+                Column {
+                    name: "first_record_bytes",
+                    json_name: None,
+                    values: Values::U32(self.first_record_bytes),
+                    validity: Some(self.first_record_bytes_validity),
+                },
+                Column {
+                    name: "is_group",
+                    json_name: None,
+                    values: Values::Bool(self.is_group),
+                    validity: None,
+                },
+                Column {
                     name: "reused_connection",
                     json_name: None,
                     values: Values::Bool(self.reused_connection),
@@ -4800,6 +4912,360 @@ impl TransactionsTable {
                     json_name: Some("complete"),
                     values: Values::Bool(self.complete),
                     validity: None,
+                },
+            ],
+        }
+    }
+}
+/// One row per flow that carries TLS and whose handshake was seen. Bytes are those on the wire, headers of records included; messages that are encrypted are told by the order, direction and size of records.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TlsHandshakeRow {
+    /// Flow number.
+    pub flow: u32,
+    /// Host name that the client asked for (SNI; RFC 6066, section 3).
+    pub server_name: Option<String>,
+    /// Protocols that the client offered, with a comma between (RFC 7301).
+    pub alpn_offered: Option<String>,
+    /// The one that the server chose; TLS 1.3 encrypts it.
+    pub alpn_chosen: Option<String>,
+    /// Version that the server chose.
+    pub version: Option<TlsVersion>,
+    /// Cipher suite that the server chose: IANA's name, or its number.
+    pub cipher: Option<String>,
+    /// An earlier connection's keys were used again: no certificate was sent.
+    pub resumed: Option<bool>,
+    /// The client offered early data (RFC 8446, section 2.3).
+    pub early_data: bool,
+    /// The server asked for another ClientHello (HelloRetryRequest): a round trip.
+    pub hello_retry: bool,
+    /// ClientHello; both of them after a HelloRetryRequest.
+    pub client_hello_bytes: u64,
+    /// What the server sent first, up to what it needs an answer for.
+    pub server_flight_bytes: u64,
+    /// Certificate chain of the server; TLS 1.3 encrypts it.
+    pub certificate_bytes: Option<u64>,
+    /// What the client sent behind its ClientHello, up to Finished.
+    pub client_flight_bytes: u64,
+    /// Frame of the ClientHello's first byte.
+    pub client_hello_frame: Option<u64>,
+    /// Time of that byte.
+    pub client_hello_time: Option<i64>,
+    /// Frame of the first byte of the server's answer.
+    pub server_hello_frame: Option<u64>,
+    /// Time of that byte.
+    pub server_hello_time: Option<i64>,
+    /// Frame that completed the server's first flight.
+    pub server_flight_last_frame: Option<u64>,
+    /// Time of that frame.
+    pub server_flight_last_time: Option<i64>,
+    /// Frame that completed the client's Finished.
+    pub client_finished_frame: Option<u64>,
+    /// Time of that frame.
+    pub client_finished_time: Option<i64>,
+    /// The client may send application data: it has sent Finished, and before TLS 1.3 got one.
+    pub done_time: Option<i64>,
+    /// Frame of the first byte of the client's application data.
+    pub first_application_frame: Option<u64>,
+    /// Time of that byte.
+    pub first_application_time: Option<i64>,
+    /// Answers of the server that the client waited for before it sent application data.
+    pub round_trips: u32,
+    /// Description of a fatal alert in clear (RFC 8446, section 6.2).
+    pub alert: Option<u8>,
+}
+/// Gathers [`TlsHandshakeRow`]s by column.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TlsHandshakesTable {
+    rows: usize,
+    flow: Vec<u32>,
+    server_name: Lists<u8>,
+    server_name_validity: Vec<bool>,
+    alpn_offered: Lists<u8>,
+    alpn_offered_validity: Vec<bool>,
+    alpn_chosen: Lists<u8>,
+    alpn_chosen_validity: Vec<bool>,
+    version: Vec<u8>,
+    version_validity: Vec<bool>,
+    cipher: Lists<u8>,
+    cipher_validity: Vec<bool>,
+    resumed: Vec<bool>,
+    resumed_validity: Vec<bool>,
+    early_data: Vec<bool>,
+    hello_retry: Vec<bool>,
+    client_hello_bytes: Vec<u64>,
+    server_flight_bytes: Vec<u64>,
+    certificate_bytes: Vec<u64>,
+    certificate_bytes_validity: Vec<bool>,
+    client_flight_bytes: Vec<u64>,
+    client_hello_frame: Vec<u64>,
+    client_hello_frame_validity: Vec<bool>,
+    client_hello_time: Vec<i64>,
+    client_hello_time_validity: Vec<bool>,
+    server_hello_frame: Vec<u64>,
+    server_hello_frame_validity: Vec<bool>,
+    server_hello_time: Vec<i64>,
+    server_hello_time_validity: Vec<bool>,
+    server_flight_last_frame: Vec<u64>,
+    server_flight_last_frame_validity: Vec<bool>,
+    server_flight_last_time: Vec<i64>,
+    server_flight_last_time_validity: Vec<bool>,
+    client_finished_frame: Vec<u64>,
+    client_finished_frame_validity: Vec<bool>,
+    client_finished_time: Vec<i64>,
+    client_finished_time_validity: Vec<bool>,
+    done_time: Vec<i64>,
+    done_time_validity: Vec<bool>,
+    first_application_frame: Vec<u64>,
+    first_application_frame_validity: Vec<bool>,
+    first_application_time: Vec<i64>,
+    first_application_time_validity: Vec<bool>,
+    round_trips: Vec<u32>,
+    alert: Vec<u8>,
+    alert_validity: Vec<bool>,
+}
+impl TlsHandshakesTable {
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.rows
+    }
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+    pub fn push(&mut self, row: &TlsHandshakeRow) {
+        self.rows = self.rows.saturating_add(1);
+        self.flow.push(row.flow);
+        self.server_name
+            .push(row.server_name.as_deref().unwrap_or("").as_bytes());
+        self.server_name_validity.push(row.server_name.is_some());
+        self.alpn_offered
+            .push(row.alpn_offered.as_deref().unwrap_or("").as_bytes());
+        self.alpn_offered_validity.push(row.alpn_offered.is_some());
+        self.alpn_chosen
+            .push(row.alpn_chosen.as_deref().unwrap_or("").as_bytes());
+        self.alpn_chosen_validity.push(row.alpn_chosen.is_some());
+        self.version.push(row.version.unwrap_or_default() as u8);
+        self.version_validity.push(row.version.is_some());
+        self.cipher
+            .push(row.cipher.as_deref().unwrap_or("").as_bytes());
+        self.cipher_validity.push(row.cipher.is_some());
+        self.resumed.push(row.resumed.unwrap_or_default());
+        self.resumed_validity.push(row.resumed.is_some());
+        self.early_data.push(row.early_data);
+        self.hello_retry.push(row.hello_retry);
+        self.client_hello_bytes.push(row.client_hello_bytes);
+        self.server_flight_bytes.push(row.server_flight_bytes);
+        self.certificate_bytes
+            .push(row.certificate_bytes.unwrap_or_default());
+        self.certificate_bytes_validity
+            .push(row.certificate_bytes.is_some());
+        self.client_flight_bytes.push(row.client_flight_bytes);
+        self.client_hello_frame
+            .push(row.client_hello_frame.unwrap_or_default());
+        self.client_hello_frame_validity
+            .push(row.client_hello_frame.is_some());
+        self.client_hello_time
+            .push(row.client_hello_time.unwrap_or_default());
+        self.client_hello_time_validity
+            .push(row.client_hello_time.is_some());
+        self.server_hello_frame
+            .push(row.server_hello_frame.unwrap_or_default());
+        self.server_hello_frame_validity
+            .push(row.server_hello_frame.is_some());
+        self.server_hello_time
+            .push(row.server_hello_time.unwrap_or_default());
+        self.server_hello_time_validity
+            .push(row.server_hello_time.is_some());
+        self.server_flight_last_frame
+            .push(row.server_flight_last_frame.unwrap_or_default());
+        self.server_flight_last_frame_validity
+            .push(row.server_flight_last_frame.is_some());
+        self.server_flight_last_time
+            .push(row.server_flight_last_time.unwrap_or_default());
+        self.server_flight_last_time_validity
+            .push(row.server_flight_last_time.is_some());
+        self.client_finished_frame
+            .push(row.client_finished_frame.unwrap_or_default());
+        self.client_finished_frame_validity
+            .push(row.client_finished_frame.is_some());
+        self.client_finished_time
+            .push(row.client_finished_time.unwrap_or_default());
+        self.client_finished_time_validity
+            .push(row.client_finished_time.is_some());
+        self.done_time.push(row.done_time.unwrap_or_default());
+        self.done_time_validity.push(row.done_time.is_some());
+        self.first_application_frame
+            .push(row.first_application_frame.unwrap_or_default());
+        self.first_application_frame_validity
+            .push(row.first_application_frame.is_some());
+        self.first_application_time
+            .push(row.first_application_time.unwrap_or_default());
+        self.first_application_time_validity
+            .push(row.first_application_time.is_some());
+        self.round_trips.push(row.round_trips);
+        self.alert.push(row.alert.unwrap_or_default());
+        self.alert_validity.push(row.alert.is_some());
+    }
+    #[must_use]
+    pub fn into_columns(self) -> Columns {
+        Columns {
+            rows: self.rows,
+            columns: vec![
+                Column {
+                    name: "flow",
+                    json_name: None,
+                    values: Values::U32(self.flow),
+                    validity: None,
+                },
+                Column {
+                    name: "server_name",
+                    json_name: None,
+                    values: Values::Text(self.server_name),
+                    validity: Some(self.server_name_validity),
+                },
+                Column {
+                    name: "alpn_offered",
+                    json_name: None,
+                    values: Values::Text(self.alpn_offered),
+                    validity: Some(self.alpn_offered_validity),
+                },
+                Column {
+                    name: "alpn_chosen",
+                    json_name: None,
+                    values: Values::Text(self.alpn_chosen),
+                    validity: Some(self.alpn_chosen_validity),
+                },
+                Column {
+                    name: "version",
+                    json_name: None,
+                    values: Values::Enum(self.version, TlsVersion::WORDS),
+                    validity: Some(self.version_validity),
+                },
+                Column {
+                    name: "cipher",
+                    json_name: None,
+                    values: Values::Text(self.cipher),
+                    validity: Some(self.cipher_validity),
+                },
+                Column {
+                    name: "resumed",
+                    json_name: None,
+                    values: Values::Bool(self.resumed),
+                    validity: Some(self.resumed_validity),
+                },
+                Column {
+                    name: "early_data",
+                    json_name: None,
+                    values: Values::Bool(self.early_data),
+                    validity: None,
+                },
+                Column {
+                    name: "hello_retry",
+                    json_name: None,
+                    values: Values::Bool(self.hello_retry),
+                    validity: None,
+                },
+                Column {
+                    name: "client_hello_bytes",
+                    json_name: None,
+                    values: Values::U64(self.client_hello_bytes),
+                    validity: None,
+                },
+                Column {
+                    name: "server_flight_bytes",
+                    json_name: None,
+                    values: Values::U64(self.server_flight_bytes),
+                    validity: None,
+                },
+                Column {
+                    name: "certificate_bytes",
+                    json_name: None,
+                    values: Values::U64(self.certificate_bytes),
+                    validity: Some(self.certificate_bytes_validity),
+                },
+                Column {
+                    name: "client_flight_bytes",
+                    json_name: None,
+                    values: Values::U64(self.client_flight_bytes),
+                    validity: None,
+                },
+                Column {
+                    name: "client_hello_frame",
+                    json_name: None,
+                    values: Values::U64(self.client_hello_frame),
+                    validity: Some(self.client_hello_frame_validity),
+                },
+                Column {
+                    name: "client_hello_time",
+                    json_name: None,
+                    values: Values::Time(self.client_hello_time),
+                    validity: Some(self.client_hello_time_validity),
+                },
+                Column {
+                    name: "server_hello_frame",
+                    json_name: None,
+                    values: Values::U64(self.server_hello_frame),
+                    validity: Some(self.server_hello_frame_validity),
+                },
+                Column {
+                    name: "server_hello_time",
+                    json_name: None,
+                    values: Values::Time(self.server_hello_time),
+                    validity: Some(self.server_hello_time_validity),
+                },
+                Column {
+                    name: "server_flight_last_frame",
+                    json_name: None,
+                    values: Values::U64(self.server_flight_last_frame),
+                    validity: Some(self.server_flight_last_frame_validity),
+                },
+                Column {
+                    name: "server_flight_last_time",
+                    json_name: None,
+                    values: Values::Time(self.server_flight_last_time),
+                    validity: Some(self.server_flight_last_time_validity),
+                },
+                Column {
+                    name: "client_finished_frame",
+                    json_name: None,
+                    values: Values::U64(self.client_finished_frame),
+                    validity: Some(self.client_finished_frame_validity),
+                },
+                Column {
+                    name: "client_finished_time",
+                    json_name: None,
+                    values: Values::Time(self.client_finished_time),
+                    validity: Some(self.client_finished_time_validity),
+                },
+                Column {
+                    name: "done_time",
+                    json_name: None,
+                    values: Values::Time(self.done_time),
+                    validity: Some(self.done_time_validity),
+                },
+                Column {
+                    name: "first_application_frame",
+                    json_name: None,
+                    values: Values::U64(self.first_application_frame),
+                    validity: Some(self.first_application_frame_validity),
+                },
+                Column {
+                    name: "first_application_time",
+                    json_name: None,
+                    values: Values::Time(self.first_application_time),
+                    validity: Some(self.first_application_time_validity),
+                },
+                Column {
+                    name: "round_trips",
+                    json_name: None,
+                    values: Values::U32(self.round_trips),
+                    validity: None,
+                },
+                Column {
+                    name: "alert",
+                    json_name: None,
+                    values: Values::U8(self.alert),
+                    validity: Some(self.alert_validity),
                 },
             ],
         }
@@ -6384,15 +6850,15 @@ impl EndingsTable {
         }
     }
 }
-/// One row a flow and a way in which its capture falls short of what was on the wire: of HTTP flows, and truncated payload of all flows, for then HTTP may not have been recognized.
+/// One row a flow and a way in which its capture falls short of what was on the wire: of HTTP and TLS flows, and truncated payload of all flows, for then HTTP may not have been recognized.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FlawRow {
     /// Flow number.
     pub flow: u32,
     /// What is wrong with the capture of the flow.
     pub flaw: Flaw,
-    /// HTTP/1.x was found on the flow.
-    pub is_http: bool,
+    /// HTTP/1.x or TLS was found on the flow.
+    pub has_messages: bool,
     /// Port of the server.
     pub server_port: u16,
     /// The only one captured, or the one whose ACKs are missing or a middlebox's.
@@ -6410,7 +6876,7 @@ pub struct FlawsTable {
     rows: usize,
     flow: Vec<u32>,
     flaw: Vec<u8>,
-    is_http: Vec<bool>,
+    has_messages: Vec<bool>,
     server_port: Vec<u16>,
     direction: Vec<u8>,
     direction_validity: Vec<bool>,
@@ -6432,7 +6898,7 @@ impl FlawsTable {
         self.rows = self.rows.saturating_add(1);
         self.flow.push(row.flow);
         self.flaw.push(row.flaw as u8);
-        self.is_http.push(row.is_http);
+        self.has_messages.push(row.has_messages);
         self.server_port.push(row.server_port);
         self.direction.push(row.direction.unwrap_or_default() as u8);
         self.direction_validity.push(row.direction.is_some());
@@ -6459,9 +6925,9 @@ impl FlawsTable {
                     validity: None,
                 },
                 Column {
-                    name: "is_http",
+                    name: "has_messages",
                     json_name: None,
-                    values: Values::Bool(self.is_http),
+                    values: Values::Bool(self.has_messages),
                     validity: None,
                 },
                 Column {

@@ -11,6 +11,7 @@ pub mod http;
 pub mod mutation;
 pub mod numbers;
 pub mod reassembler;
+pub mod tls;
 
 /// A target by its name, which is also that of its corpus.
 pub type Target = (&'static str, fn(&[u8]));
@@ -20,4 +21,5 @@ pub const TARGETS: &[Target] = &[
     ("end_to_end", end_to_end::run),
     ("http", http::run),
     ("reassembler", reassembler::run),
+    ("tls", tls::run),
 ];

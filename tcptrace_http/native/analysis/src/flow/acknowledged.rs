@@ -1,7 +1,7 @@
 //! What an acknowledgment does to its sender's peer: round trips, and messages that have arrived.
 
 use tcptrace_tcp::Side;
-use trace_model::Packet;
+use trace_model::{Mark, Packet};
 
 use super::messages::stream_offset;
 use super::round_trips::Acked;
@@ -40,6 +40,12 @@ impl Flow {
         if let Some(messages) = self.messages.as_mut() {
             let tracker = messages.tracker(!acknowledges_server);
             tracker.acknowledged(acked, packet.time_ns);
+            if acknowledges_server {
+                messages.acked = Mark {
+                    frame: packet.frame,
+                    time_ns: packet.time_ns,
+                };
+            }
         }
         if !acknowledges_server {
             return;
@@ -48,7 +54,7 @@ impl Flow {
         if acked_before <= 1 {
             self.setup.done(moment(packet));
         }
-        if self.carried.is_http {
+        if self.carried.has_messages() {
             let acked = Acked {
                 until: acked,
                 bytes: u64::try_from(ack.saturating_sub(acked_before)).unwrap_or(0),

@@ -1,11 +1,153 @@
 //! What a flow carries, as far as it is known.
 
-use tcptrace_http_messages::Connection;
+use tcptrace_http_messages::{Connection as Http, End, Output};
+use tcptrace_tls::{starts_like, Connection as Tls, Handshake};
+use trace_model::rows::{Direction, Protocol};
+use trace_model::Mark;
 
 #[derive(Debug, Default)]
 pub struct Carried {
+    /// What was found on it last.
+    pub protocol: Option<Protocol>,
+    /// HTTP was found, whatever came behind it.
     pub is_http: bool,
-    /// No HTTP was found, or the flow is over: payload is not looked at any more.
+    /// Neither was found, or the flow is over: payload is not looked at any more.
     pub(super) is_opaque: bool,
-    pub(super) http: Option<Box<Connection>>,
+    pub(super) reader: Option<Reader>,
+    /// Of TLS, once its reader is given back.
+    pub(super) handshake: Option<Box<Handshake>>,
+}
+
+impl Carried {
+    /// Whether messages are known on it: of HTTP, or those that records of TLS hide.
+    pub fn has_messages(&self) -> bool {
+        self.protocol.is_some()
+    }
+
+    pub fn handshake(&self) -> Option<&Handshake> {
+        match &self.reader {
+            Some(Reader::Tls(tls)) => Some(tls.handshake()),
+            _ => self.handshake.as_deref(),
+        }
+    }
+
+    /// Notes what the reader has found.
+    pub(super) fn note(&mut self) {
+        if let Some(reader) = &self.reader {
+            self.protocol = reader.protocol().or(self.protocol);
+            self.is_http |= self.protocol == Some(Protocol::Http);
+        }
+    }
+
+    /// Gives the reader back.
+    pub(super) fn drop_reader(&mut self) {
+        if let Some(Reader::Tls(tls)) = self.reader.take() {
+            self.handshake = Some(Box::new(tls.handshake().clone()));
+        }
+    }
+}
+
+/// Who is given the bytes of both directions.
+#[derive(Debug)]
+pub(super) enum Reader {
+    /// Until it is known what the bytes are, too.
+    Http(Box<Http>),
+    Tls(Box<Tls>),
+}
+
+impl Reader {
+    /// The next bytes of a direction; `peer_next` is how many of the other one were delivered.
+    pub(super) fn data(
+        &mut self,
+        direction: Direction,
+        (offset, bytes): (u64, &[u8]),
+        (mark, peer_acked): (Mark, Option<u64>),
+        peer_next: u64,
+        out: &mut Output,
+    ) {
+        match self {
+            Reader::Http(http) => {
+                if http.may_be_tls() && starts_like(bytes).is_some() {
+                    if http.is_http() {
+                        http.give_up_held(mark, out);
+                    }
+                    let (client, server) = match direction {
+                        Direction::ClientToServer => (offset, peer_next),
+                        Direction::ServerToClient => (peer_next, offset),
+                    };
+                    let mut tls = Box::new(Tls::beginning_at(client, server));
+                    tls.data(direction, offset, bytes, mark, peer_acked, out);
+                    *self = Reader::Tls(tls);
+                } else {
+                    http.data(direction, offset, bytes, mark, peer_acked, out);
+                }
+            }
+            Reader::Tls(tls) => tls.data(direction, offset, bytes, mark, peer_acked, out),
+        }
+    }
+
+    pub(super) fn gap(
+        &mut self,
+        direction: Direction,
+        (offset, length): (u64, u64),
+        mark: Mark,
+        out: &mut Output,
+    ) {
+        match self {
+            Reader::Http(http) => http.gap(direction, offset, length, mark, out),
+            Reader::Tls(tls) => tls.gap(direction, offset, length, mark),
+        }
+    }
+
+    pub(super) fn end(&mut self, direction: Direction, end: End, mark: Mark, out: &mut Output) {
+        match self {
+            Reader::Http(http) => http.end(direction, end, mark, out),
+            Reader::Tls(tls) => tls.end(direction, out),
+        }
+    }
+
+    pub(super) fn protocol(&self) -> Option<Protocol> {
+        match self {
+            Reader::Http(http) => http.is_http().then_some(Protocol::Http),
+            Reader::Tls(_) => Some(Protocol::Tls),
+        }
+    }
+
+    /// Whether neither direction is looked at any more.
+    pub(super) fn is_opaque(&self) -> bool {
+        let is_opaque = |direction| match self {
+            Reader::Http(http) => http.is_opaque(direction),
+            Reader::Tls(tls) => tls.is_opaque(direction),
+        };
+        is_opaque(Direction::ClientToServer) && is_opaque(Direction::ServerToClient)
+    }
+
+    pub(super) fn request_start(&self) -> Option<u64> {
+        match self {
+            Reader::Http(http) => http.request_start(),
+            Reader::Tls(tls) => tls.request_start(),
+        }
+    }
+
+    pub(super) fn response_start(&self) -> Option<u64> {
+        match self {
+            Reader::Http(http) => http.response_start(),
+            Reader::Tls(tls) => tls.response_start(),
+        }
+    }
+
+    #[inline]
+    pub(super) fn held_bytes(&self) -> u64 {
+        match self {
+            Reader::Http(http) => http.held_bytes(),
+            Reader::Tls(tls) => tls.held_bytes(),
+        }
+    }
+
+    pub(super) fn give_up_held(&mut self, mark: Mark, out: &mut Output) {
+        match self {
+            Reader::Http(http) => http.give_up_held(mark, out),
+            Reader::Tls(tls) => tls.give_up_held(),
+        }
+    }
 }

@@ -143,7 +143,7 @@ impl Flow {
     pub(super) fn reopen(&mut self) {
         self.closing = Closing::default();
         self.carried.is_opaque = false;
-        self.carried.http = None;
+        self.carried.drop_reader();
         for half in [&mut self.first, &mut self.second] {
             half.has_ended = false;
             half.sequence.fin_end = None;
@@ -157,7 +157,7 @@ impl Flow {
         if !is_acked(&self.first) || !is_acked(&self.second) {
             return;
         }
-        self.carried.http = None;
+        self.carried.drop_reader();
         if self.unacknowledged.is_empty() {
             if let Some(messages) = self.messages.as_mut() {
                 messages.release();
@@ -183,10 +183,10 @@ impl Flow {
             reassembler.finish(deliver)
         });
         let direction = self.direction_of(side);
-        if let Some(http) = self.carried.http.as_mut() {
-            http.end(direction, end, mark, &mut tables.http_output);
+        if let Some(reader) = self.carried.reader.as_mut() {
+            reader.end(direction, end, mark, &mut tables.http_output);
             // A head that breaks off here may be the only one of the flow.
-            self.carried.is_http |= http.is_http();
+            self.carried.note();
         }
         self.collect(tables);
     }
@@ -199,7 +199,7 @@ impl Flow {
         };
         self.end_direction(Side::First, End::EndOfCapture, mark, tables);
         self.end_direction(Side::Second, End::EndOfCapture, mark, tables);
-        self.carried.http = None;
+        self.carried.drop_reader();
         self.flush_unacknowledged(tables);
         self.tell_queues(tables);
         self.end_record();

@@ -1,6 +1,6 @@
 //! What the core is told of a transaction that is over, and of its path.
 
-use tcptrace_attribution::{Ended, Extent, Facts, Moment, PathFacts, Unfinished};
+use tcptrace_attribution::{Ended, Extent, Facts, Handshake, Moment, PathFacts, Unfinished};
 use tcptrace_path::RoundTrip;
 use tcptrace_tcp::Side;
 use trace_model::rows::{Framing, TransactionRow};
@@ -30,10 +30,23 @@ impl Flow {
                 (row.response_last_time, row.response_last_frame),
                 response,
             ),
-            handshake: (row.index == 0).then(|| self.setup.handshake()),
+            handshake: (row.index == 0).then(|| Handshake {
+                secured: self.secured(row.request_time),
+                ..self.setup.handshake()
+            }),
             is_one_sided: self.first.counts.packets == 0 || self.second.counts.packets == 0,
             unfinished: None,
         }
+    }
+
+    /// The end of the TLS handshake, if it was before the first request.
+    fn secured(&self, request_ns: Option<i64>) -> Option<Moment> {
+        let done = self.carried.handshake()?.done()?;
+        let is_before = request_ns.is_none_or(|first_ns| done.time_ns <= first_ns);
+        is_before.then_some(Moment {
+            time_ns: done.time_ns,
+            frame: done.frame,
+        })
     }
 
     /// What the path has shown by now.

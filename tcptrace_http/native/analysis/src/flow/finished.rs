@@ -95,7 +95,13 @@ impl Flow {
             request: is_whole(&transaction.request),
             response: is_whole(&transaction.response),
         };
-        let row = transaction_row(self.id.number, index, transaction);
+        let is_known_late = transaction.opaque.is_some();
+        let mut row = transaction_row(self.id.number, index, transaction);
+        if is_known_late && response.is_some_and(|it| it.end <= self.server_half().sequence.acked) {
+            let acked = self.messages().acked;
+            row.last_ack_frame = Some(acked.frame);
+            row.last_ack_time = Some(acked.time_ns);
+        }
         if let Some((exchanges, noted)) = tables.exchanges.as_mut().zip(noted) {
             exchanges.extend(self.exchange(tables.last_frame, &row, noted));
         }

@@ -19,13 +19,9 @@ impl Flow {
 
     #[inline]
     fn update_held(&mut self, tables: &mut Tables) {
-        let http = self
-            .carried
-            .http
-            .as_ref()
-            .map_or(0, |http| http.held_bytes());
+        let reader = self.carried.reader.as_ref();
         let parts = [
-            http,
+            reader.map_or(0, |reader| reader.held_bytes()),
             self.first.held_bytes(),
             self.second.held_bytes(),
             self.messages.as_ref().map_or(0, |it| it.held_bytes()),
@@ -89,9 +85,9 @@ impl Flow {
 
     /// Hands out what is known of messages, and forgets what was sent and not acknowledged.
     fn give_up_messages(&mut self, mark: Mark, tables: &mut Tables) {
-        if let Some(http) = self.carried.http.as_mut() {
-            http.give_up_held(mark, &mut tables.http_output);
-            self.carried.is_http |= http.is_http();
+        if let Some(reader) = self.carried.reader.as_mut() {
+            reader.give_up_held(mark, &mut tables.http_output);
+            self.carried.note();
         }
         self.collect(tables);
         self.flush_unacknowledged(tables);

@@ -1,7 +1,7 @@
 //! What is followed of a flow's messages.
 
 use tcptrace_tcp::{Class, Side};
-use trace_model::{flags, Packet, Segment};
+use trace_model::{flags, Mark, Packet, Segment};
 
 use super::Flow;
 use crate::queues::Queues;
@@ -13,6 +13,8 @@ pub(super) struct Messages {
     pub(super) requests: Tracker,
     pub(super) responses: Tracker,
     pub(super) queues: Queues,
+    /// The client's ACK that acknowledged something new last.
+    pub(super) acked: Mark,
 }
 
 impl Messages {
@@ -73,7 +75,7 @@ impl Flow {
             self.server_half().sequence.acked,
             start,
         );
-        if !self.carried.is_http {
+        if !self.carried.has_messages() {
             return;
         }
         let full_bytes = self

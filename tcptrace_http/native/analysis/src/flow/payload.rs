@@ -1,10 +1,10 @@
-//! Payload on its way to HTTP, and what comes back from there.
+//! Payload on its way to HTTP or TLS, and what comes back from there.
 
 use tcptrace_http_messages::Connection;
 use tcptrace_tcp::{Delivery, Half, Piece, Reassembler, Side};
-use trace_model::rows::Direction;
 use trace_model::{flags, AnomalyKind, Mark, Packet, Segment};
 
+use super::carried::Reader;
 use super::Flow;
 use crate::tables::Tables;
 
@@ -16,16 +16,16 @@ pub(super) struct Opened {
 }
 
 impl Opened {
-    fn of(connection: Option<&Connection>) -> Self {
+    fn of(reader: Option<&Reader>) -> Self {
         Opened {
-            request: connection.and_then(Connection::request_start),
-            response: connection.and_then(Connection::response_start),
+            request: reader.and_then(Reader::request_start),
+            response: reader.and_then(Reader::response_start),
         }
     }
 }
 
 impl Flow {
-    /// Hands the segment's payload, and what it makes deliverable, to HTTP.
+    /// Hands on the segment's payload, and what it makes deliverable.
     pub(super) fn payload(
         &mut self,
         side: Side,
@@ -64,7 +64,7 @@ impl Flow {
         }
     }
 
-    /// Runs `work` on the reassembler of `side`, feeding HTTP with what comes out.
+    /// Runs `work` on the reassembler of `side`, and hands on what comes out.
     pub(super) fn deliver(
         &mut self,
         side: Side,
@@ -73,12 +73,13 @@ impl Flow {
         work: impl FnOnce(&mut Reassembler, &mut dyn FnMut(Delivery<'_>)),
     ) {
         let direction = self.direction_of(side);
-        let opened_before = Opened::of(self.carried.http.as_deref());
+        let opened_before = Opened::of(self.carried.reader.as_ref());
         let looks_at_bodies = tables.exchanges.is_some();
-        let connection = self.carried.http.take();
-        let mut connection = connection.unwrap_or_else(|| self.new_connection(looks_at_bodies));
+        let reader = self.carried.reader.take();
+        let mut reader = reader.unwrap_or_else(|| self.new_reader(looks_at_bodies));
         let output = &mut tables.http_output;
-        let (sender, _) = self.halves(side);
+        let (sender, peer) = self.halves(side);
+        let peer_next = u64::try_from(peer.reassembler.delivered()).unwrap_or(0);
         let gaps_before = sender.reassembler.gap_bytes;
         work(&mut sender.reassembler, &mut |delivery| match delivery {
             Delivery::Bytes {
@@ -87,14 +88,15 @@ impl Flow {
                 mark,
                 peer_acked,
             } => {
-                connection.data(direction, offset, bytes, mark, peer_acked, output);
+                let data = (offset, bytes);
+                reader.data(direction, data, (mark, peer_acked), peer_next, output);
             }
             Delivery::Gap {
                 offset,
                 length,
                 mark,
             } => {
-                connection.gap(direction, offset, length, mark, output);
+                reader.gap(direction, (offset, length), mark, output);
             }
         });
         let lost = sender.reassembler.gap_bytes.saturating_sub(gaps_before);
@@ -117,37 +119,39 @@ impl Flow {
                 detail,
             );
         }
-        self.after_delivery(connection, opened_before, tables);
+        self.after_delivery(reader, opened_before, tables);
     }
 
-    fn new_connection(&self, looks_at_bodies: bool) -> Box<Connection> {
+    /// HTTP's, until the bytes are known to be TLS.
+    fn new_reader(&self, looks_at_bodies: bool) -> Reader {
         let is_unread = |half: &Half| half.has_syn && half.reassembler.delivered() == 0;
         let connection = if is_unread(&self.first) && is_unread(&self.second) {
             Connection::from_its_beginning()
         } else {
             Connection::new()
         };
-        Box::new(if looks_at_bodies {
+        Reader::Http(Box::new(if looks_at_bodies {
             connection.looking_at_bodies()
         } else {
             connection
-        })
+        }))
     }
 
-    /// Takes what HTTP made of the bytes.
+    /// Takes what the reader made of the bytes.
     pub(super) fn after_delivery(
         &mut self,
-        connection: Box<Connection>,
+        reader: Reader,
         opened_before: Opened,
         tables: &mut Tables,
     ) {
-        self.carried.is_http |= connection.is_http();
-        let opened = Opened::of(Some(&connection));
-        let both_opaque = connection.is_opaque(Direction::ClientToServer)
-            && connection.is_opaque(Direction::ServerToClient);
+        let opened = Opened::of(Some(&reader));
+        let is_opaque = reader.is_opaque();
+        self.carried.reader = Some(reader);
+        self.carried.note();
         self.note_openings(opened_before, opened);
-        if both_opaque {
+        if is_opaque {
             self.carried.is_opaque = true;
+            self.carried.drop_reader();
             self.messages = None;
             self.record = None;
             for half in [&mut self.first, &mut self.second] {
@@ -155,20 +159,18 @@ impl Flow {
                 half.early = None;
                 half.into_closed_window = None;
             }
-        } else {
-            self.carried.http = Some(connection);
         }
         self.collect(tables);
     }
 
     /// Tells the trackers which messages began in the segment just seen.
     fn note_openings(&mut self, before: Opened, after: Opened) {
-        let is_http = self.carried.is_http;
+        let is_known = self.carried.has_messages();
         let messages = self.messages();
         if let Some(start) = after.request.filter(|_| after.request != before.request) {
             messages.requests.message_opens(start);
         }
-        let response = after.response.filter(|_| is_http);
+        let response = after.response.filter(|_| is_known);
         if let Some(start) = response.filter(|_| after.response != before.response) {
             messages.responses.message_opens(start);
         }

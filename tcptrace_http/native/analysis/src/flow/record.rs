@@ -188,10 +188,10 @@ impl Flow {
     /// Explains what is recorded of a long message.
     fn explain_parts(&mut self) {
         let path = self.path_facts();
-        let http = self.carried.http.as_deref();
+        let reader = self.carried.reader.as_ref();
         let begun = [
-            http.and_then(|it| it.request_start()).map(half_offset),
-            http.and_then(|it| it.response_start()).map(half_offset),
+            reader.and_then(|it| it.request_start()).map(half_offset),
+            reader.and_then(|it| it.response_start()).map(half_offset),
         ];
         if let Some(record) = self.record.as_mut() {
             record.connection.explain_parts(&path, begun);

@@ -313,7 +313,7 @@ impl Flow {
         if let Some(recoveries) = self.losses.recoveries.as_mut() {
             let mut to = Rows {
                 flow: self.id.number,
-                is_http: self.carried.is_http,
+                has_messages: self.carried.has_messages(),
                 client,
                 rtt_ns,
                 rows: &mut tables.of_flows.recoveries,

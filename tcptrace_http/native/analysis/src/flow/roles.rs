@@ -1,6 +1,7 @@
 //! Which side of a connection is the client.
 
 use tcptrace_tcp::{starts_like_http, Side, Spoken};
+use tcptrace_tls::{starts_like, Start};
 use trace_model::{flags, Segment};
 
 use super::Flow;
@@ -43,11 +44,12 @@ impl Flow {
 
     /// Learns who the client is from the first bytes of a message.
     pub(super) fn orient(&mut self, side: Side, payload: &[u8]) {
-        let client = match starts_like_http(payload) {
-            Some(Spoken::Request) => side,
-            Some(Spoken::Response) => side.other(),
-            None => return,
+        let is_request = match (starts_like_http(payload), starts_like(payload)) {
+            (Some(Spoken::Request), _) | (None, Some(Start::ClientHello)) => true,
+            (Some(Spoken::Response), _) | (None, Some(Start::ServerHello)) => false,
+            (None, Some(Start::Records) | None) => return,
         };
+        let client = if is_request { side } else { side.other() };
         self.take_roles(client);
         self.roles.are_certain = true;
     }
@@ -56,7 +58,7 @@ impl Flow {
     pub(super) fn take_roles(&mut self, client: Side) {
         if self.roles.client != client {
             self.roles.client = client;
-            self.carried.http = None;
+            self.carried.reader = None;
             self.messages = None;
         }
     }

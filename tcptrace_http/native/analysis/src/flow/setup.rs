@@ -63,6 +63,7 @@ impl Setup {
             begun: self.begun,
             resent: self.resent,
             done: self.done,
+            secured: None,
         }
     }
 }

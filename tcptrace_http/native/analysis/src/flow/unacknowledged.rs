@@ -55,7 +55,13 @@ impl Unacknowledged {
         response: Option<Span>,
     ) -> Option<Waiting> {
         self.held_bytes = self.held_bytes.saturating_add(bytes_of(&row));
-        self.queue.push_back(Waiting {
+        let is_acknowledged = row.last_ack_time.is_some() && self.queue.is_empty();
+        let queue = if is_acknowledged {
+            &mut self.untold
+        } else {
+            &mut self.queue
+        };
+        queue.push_back(Waiting {
             row,
             whole,
             request,

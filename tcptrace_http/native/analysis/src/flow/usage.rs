@@ -39,17 +39,19 @@ impl Usage {
         if index == 0 {
             self.first_request_ns = request.map(|it| it.first.time_ns);
         }
+        let is_http = transaction.opaque.is_none();
         let is_whole = response.is_some_and(|it| it.complete);
         match response {
             None => self.unanswered = self.unanswered.saturating_add(1),
             Some(_) if !is_whole => {}
             Some(response) => {
                 self.answered = self.answered.saturating_add(1);
-                self.request_persists = request.map(|it| it.keep_alive);
-                self.response_persists = Some(response.keep_alive);
+                self.request_persists = request.filter(|_| is_http).map(|it| it.keep_alive);
+                self.response_persists = is_http.then_some(response.keep_alive);
             }
         }
-        if self.let_down.is_none() && is_let_down(request, response) {
+        // What a client sends in TLS need not ask for an answer.
+        if is_http && self.let_down.is_none() && is_let_down(request, response) {
             self.let_down = Some(Box::new(LetDown {
                 index,
                 request: transaction.request.clone(),

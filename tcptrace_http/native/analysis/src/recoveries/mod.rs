@@ -97,12 +97,12 @@ impl Recoveries {
     pub fn write(&mut self, to: &mut Rows<'_>, now_ns: i64, all: bool) {
         for side in [Side::First, Side::Second] {
             let direction = to.direction_of(side);
-            let (flow, is_http) = (to.flow, to.is_http);
+            let (flow, has_messages) = (to.flow, to.has_messages);
             for episode in self.of(side).taken(all, now_ns) {
                 let mut row = episode.into_row(to.rtt_ns);
                 row.flow = flow;
                 row.direction = direction;
-                if is_http || row.kind == RecoveryKind::SynRetransmission {
+                if has_messages || row.kind == RecoveryKind::SynRetransmission {
                     to.rows.push(&row);
                 }
             }
@@ -121,7 +121,7 @@ impl Recoveries {
 /// Where the rows of a flow go.
 pub struct Rows<'a> {
     pub flow: u32,
-    pub is_http: bool,
+    pub has_messages: bool,
     pub client: Side,
     /// Round trip of the path, as far as it is known by now.
     pub rtt_ns: Option<i64>,

@@ -1,0 +1,320 @@
+//! One TLS connection: both directions of a flow, and what passes between them.
+
+use tcptrace_http_messages::{Direction, Output};
+use trace_model::{Anomaly, AnomalyKind, Mark};
+
+use crate::exchange::{Exchanges, Peer, Whole};
+use crate::handshake::{Handshake, Phases, Role};
+use crate::messages::Messages;
+use crate::reader::{Event, Reader};
+use crate::record::{Begun, ContentType, Record};
+
+/// One direction.
+#[derive(Debug)]
+struct Side {
+    reader: Reader,
+    messages: Messages,
+    /// Of the record being read.
+    role: Role,
+    /// Once the direction has ended: whether it did so with the end of a record.
+    ended_whole: Option<bool>,
+    was_reported: bool,
+}
+
+impl Side {
+    fn new(direction: Direction, next: u64) -> Self {
+        Side {
+            reader: Reader::new(direction, next),
+            messages: Messages::default(),
+            role: Role::Other,
+            ended_whole: None,
+            was_reported: false,
+        }
+    }
+
+    fn is_whole(&self) -> bool {
+        let is_whole = || self.reader.is_between_records();
+        self.ended_whole.unwrap_or_else(is_whole)
+    }
+
+    fn as_peer(&self) -> Peer {
+        Peer {
+            next: self.reader.next,
+            is_between_records: self.reader.is_between_records(),
+        }
+    }
+}
+
+/// Reads the records of one flow, and makes exchanges of them.
+#[derive(Debug)]
+pub struct Connection {
+    client: Side,
+    server: Side,
+    phases: Phases,
+    exchanges: Exchanges,
+}
+
+impl Connection {
+    /// A connection whose first bytes have these offsets in the stream of the client and in that of the server: another
+    /// protocol may have come before (RFC 2817, RFC 3207).
+    #[must_use]
+    pub fn beginning_at(client: u64, server: u64) -> Self {
+        Connection {
+            client: Side::new(Direction::ClientToServer, client),
+            server: Side::new(Direction::ServerToClient, server),
+            phases: Phases::default(),
+            exchanges: Exchanges::default(),
+        }
+    }
+
+    /// The next bytes of a direction, as of HTTP's `Connection::data`: the payload of a segment that acknowledges
+    /// `peer_acked` bytes of the other direction.
+    pub fn data(
+        &mut self,
+        direction: Direction,
+        offset: u64,
+        bytes: &[u8],
+        mark: Mark,
+        peer_acked: Option<u64>,
+        out: &mut Output,
+    ) {
+        let next = self.side(direction).reader.next;
+        if offset > next {
+            self.gap(direction, next, offset.saturating_sub(next), mark);
+        }
+        let known = usize::try_from(next.saturating_sub(offset)).unwrap_or(usize::MAX);
+        let mut rest = bytes.get(known..).unwrap_or_default();
+        while !rest.is_empty() {
+            let used = self.advance(direction, rest, mark, peer_acked, out);
+            rest = rest.get(used..).unwrap_or_default();
+        }
+    }
+
+    /// Takes bytes up to the next event, and says how many those were.
+    fn advance(
+        &mut self,
+        direction: Direction,
+        bytes: &[u8],
+        mark: Mark,
+        peer_acked: Option<u64>,
+        out: &mut Output,
+    ) -> usize {
+        let Connection {
+            client,
+            server,
+            phases,
+            exchanges,
+        } = self;
+        let (side, peer) = match direction {
+            Direction::ClientToServer => (client, server),
+            Direction::ServerToClient => (server, client),
+        };
+        let (used, event) = side.reader.advance(bytes, mark, peer_acked);
+        let is_of_record = match event {
+            Event::More => None,
+            Event::Begun(begun) => {
+                let role = phases.role(direction, &begun);
+                side.role = begins(role, direction, &begun, (phases, exchanges, peer), out);
+                Some(true)
+            }
+            Event::Whole(record) => {
+                whole(side.role, &record, &mut side.messages, phases, exchanges);
+                Some(true)
+            }
+            Event::NotARecord => {
+                side.messages.lose();
+                if !std::mem::replace(&mut side.was_reported, true) {
+                    notice(mark, out);
+                }
+                Some(false)
+            }
+        };
+        let is_of_record = is_of_record.unwrap_or_else(|| side.reader.is_within_record());
+        if is_of_record && side.role == Role::Application {
+            exchanges.carried(direction, side.reader.next, mark);
+        }
+        used
+    }
+
+    /// `length` bytes from `offset` on were never captured, as was noticed at `mark`.
+    pub fn gap(&mut self, direction: Direction, offset: u64, length: u64, mark: Mark) {
+        let Connection {
+            client,
+            server,
+            phases,
+            exchanges,
+        } = self;
+        let side = match direction {
+            Direction::ClientToServer => client,
+            Direction::ServerToClient => server,
+        };
+        let end = offset.saturating_add(length);
+        let missing = end.saturating_sub(side.reader.next);
+        if missing == 0 || side.reader.is_opaque() {
+            return;
+        }
+        exchanges.miss(direction, missing);
+        side.messages.lose();
+        if let Some(record) = side.reader.skip(missing, mark) {
+            whole(side.role, &record, &mut side.messages, phases, exchanges);
+        }
+        if side.role == Role::Application {
+            exchanges.carried(direction, side.reader.next, mark);
+        }
+    }
+
+    /// The direction ended; nothing of it follows.
+    pub fn end(&mut self, direction: Direction, out: &mut Output) {
+        let is_over = match direction {
+            Direction::ServerToClient => true,
+            Direction::ClientToServer => self.server.ended_whole.is_some(),
+        };
+        if is_over {
+            let whole = Whole {
+                request: self.client.is_whole(),
+                response: self.server.is_whole(),
+            };
+            out.transactions.extend(self.exchanges.hand_out(whole));
+        }
+        let side = self.side_mut(direction);
+        side.ended_whole = Some(side.is_whole());
+        side.reader.end();
+        side.messages.lose();
+    }
+
+    /// The handshake, as far as it came.
+    #[must_use]
+    pub fn handshake(&self) -> &Handshake {
+        &self.phases.handshake
+    }
+
+    /// Whether a direction is not looked at any more. If both are, nothing can follow.
+    #[must_use]
+    pub fn is_opaque(&self, direction: Direction) -> bool {
+        self.side(direction).reader.is_opaque()
+    }
+
+    /// Whether the next record of a direction is searched for.
+    #[must_use]
+    pub fn is_searching(&self, direction: Direction) -> bool {
+        self.side(direction).reader.is_searching()
+    }
+
+    /// The offset at which the request began whose bytes came last.
+    #[must_use]
+    pub fn request_start(&self) -> Option<u64> {
+        self.exchanges.request_start()
+    }
+
+    /// The offset at which the response began whose bytes came last.
+    #[must_use]
+    pub fn response_start(&self) -> Option<u64> {
+        self.exchanges.response_start()
+    }
+
+    /// Memory that unfinished records and hellos take.
+    #[must_use]
+    pub fn held_bytes(&self) -> u64 {
+        let sides = [&self.client, &self.server];
+        let bytes = sides.map(|it| {
+            it.reader
+                .held_bytes()
+                .saturating_add(it.messages.held_bytes())
+        });
+        let handshake = self.phases.handshake.held_bytes();
+        bytes.into_iter().fold(handshake, u64::saturating_add)
+    }
+
+    /// Forgets what is held of records and hellos. What follows is read on.
+    pub fn give_up_held(&mut self) {
+        for side in [&mut self.client, &mut self.server] {
+            side.reader.give_up_held();
+            if side.messages.held_bytes() > 0 {
+                side.messages.lose();
+            }
+        }
+    }
+
+    fn side(&self, direction: Direction) -> &Side {
+        match direction {
+            Direction::ClientToServer => &self.client,
+            Direction::ServerToClient => &self.server,
+        }
+    }
+
+    fn side_mut(&mut self, direction: Direction) -> &mut Side {
+        match direction {
+            Direction::ClientToServer => &mut self.client,
+            Direction::ServerToClient => &mut self.server,
+        }
+    }
+}
+
+/// A record begins. What it is part of, once the exchanges know it.
+fn begins(
+    role: Role,
+    direction: Direction,
+    begun: &Begun,
+    (phases, exchanges, peer): (&mut Phases, &mut Exchanges, &Side),
+    out: &mut Output,
+) -> Role {
+    match (role, direction) {
+        (Role::LateFinished, _) => {
+            phases.application_had_not_begun(exchanges.take_back());
+        }
+        (Role::Application, Direction::ClientToServer) => {
+            let handshake = &phases.handshake;
+            let data_bytes = begun.header.length.saturating_sub(handshake.overhead());
+            let may_be_http2 = handshake.may_be_http2();
+            let finished = exchanges.client_record(begun, data_bytes, may_be_http2, peer.as_peer());
+            out.transactions.extend(finished);
+            phases.application_begins(begun.first);
+        }
+        (Role::Application, Direction::ServerToClient) => {
+            let data_bytes = begun
+                .header
+                .length
+                .saturating_sub(phases.handshake.overhead());
+            if !exchanges.server_record(begun, data_bytes, phases) {
+                return Role::Other;
+            }
+        }
+        _ => {}
+    }
+    role
+}
+
+/// A record is whole, or what was captured of it.
+fn whole(
+    role: Role,
+    record: &Record<'_>,
+    messages: &mut Messages,
+    phases: &mut Phases,
+    exchanges: &mut Exchanges,
+) {
+    match role {
+        Role::Application => exchanges.whole(record),
+        Role::Flight | Role::Finished | Role::LateFinished => phases.record(role, record),
+        Role::Other => {}
+    }
+    match (record.begun.header.content, record.bytes) {
+        (ContentType::Handshake, Some(fragment)) if role == Role::Flight => {
+            messages.take(fragment, |message| {
+                phases.message(record.direction, &message)
+            });
+        }
+        (ContentType::Handshake, None) if role == Role::Flight => messages.lose(),
+        (ContentType::Alert, Some(bytes)) => phases.alert(bytes),
+        _ => {}
+    }
+}
+
+fn notice(mark: Mark, out: &mut Output) {
+    out.anomalies.push(Anomaly {
+        kind: AnomalyKind::MalformedTls,
+        frame: Some(mark.frame),
+        flow: None,
+        offset: None,
+        detail: "bytes at which a TLS record was expected are none".to_owned(),
+    });
+}

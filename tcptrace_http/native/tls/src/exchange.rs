@@ -1,0 +1,288 @@
+//! Exchanges: a client's burst of application data, and what the server answers.
+
+use tcptrace_http_messages::{
+    Direction, Fields, Framing, Message, MessageBody, Opaque, Transaction,
+};
+use trace_model::Mark;
+
+use crate::handshake::Phases;
+use crate::record::{Begun, Record};
+
+/// The shortest request of HTTP/1.x is `GET / HTTP/1.0` with two line ends. Less is a frame of HTTP/2.
+const REQUEST_BYTES_MIN: u16 = 18;
+/// Tickets of common servers: less than a thousand bytes, and all of a connection as long. OpenSSL and rustls send two.
+const TICKET_LENGTHS: std::ops::RangeInclusive<u16> = 80..=1500;
+
+/// One side of an exchange, as far as it has come.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    start: u64,
+    end: u64,
+    first: Mark,
+    last: Mark,
+    /// Application data, as far as what the suite adds is known.
+    data_bytes: u64,
+    missing_bytes: u64,
+    first_record_bytes: u64,
+    /// When the first record was whole.
+    first_record: Option<Mark>,
+}
+
+impl Part {
+    fn of(begun: &Begun, data_bytes: u16) -> Self {
+        Part {
+            start: begun.start,
+            end: begun.start,
+            first: begun.first,
+            last: begun.first,
+            data_bytes: u64::from(data_bytes),
+            missing_bytes: 0,
+            first_record_bytes: begun.header.record_bytes() as u64,
+            first_record: None,
+        }
+    }
+
+    fn add(&mut self, data_bytes: u16) {
+        self.data_bytes = self.data_bytes.saturating_add(u64::from(data_bytes));
+    }
+
+    fn message(&self, is_whole: bool) -> Box<Message> {
+        let wire_bytes = self.end.saturating_sub(self.start);
+        let head_bytes = self.first_record_bytes.min(wire_bytes);
+        Box::new(Message {
+            start: self.start,
+            end: self.end,
+            first: self.first,
+            last: self.last,
+            head_last: self.first_record.unwrap_or(self.last),
+            method: None,
+            target: None,
+            status: None,
+            minor_version: 0,
+            fields: Fields::default(),
+            header_bytes: head_bytes,
+            body: MessageBody {
+                framing: Framing::Unknown,
+                content_length: None,
+                // Of a record that breaks off less came than its header says.
+                bytes: self.data_bytes.min(wire_bytes),
+                wire_bytes: wire_bytes.saturating_sub(head_bytes),
+                first: None,
+                kept: None,
+            },
+            complete: is_whole,
+            missing_bytes: self.missing_bytes,
+            keep_alive: true,
+            has_close: false,
+            has_keep_alive: false,
+            links: None,
+        })
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Exchange {
+    request: Option<Part>,
+    response: Option<Part>,
+    is_group: bool,
+}
+
+/// What is known of the other direction when a record begins.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Peer {
+    /// The offset of its next byte.
+    pub(crate) next: u64,
+    pub(crate) is_between_records: bool,
+}
+
+/// Whether the directions end with the end of a record.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Whole {
+    pub(crate) request: bool,
+    pub(crate) response: bool,
+}
+
+impl Default for Whole {
+    fn default() -> Self {
+        Whole {
+            request: true,
+            response: true,
+        }
+    }
+}
+
+/// The exchanges of a connection, one after the other.
+#[derive(Debug, Default)]
+pub(crate) struct Exchanges {
+    current: Option<Exchange>,
+    /// How many were handed out.
+    count: u64,
+    /// Length of the server's first record, which may be a ticket (RFC 8446, section 4.6.1).
+    ticket: Option<u16>,
+    /// A record came that is no ticket.
+    is_answered: bool,
+    is_http2: bool,
+    request_start: Option<u64>,
+    response_start: Option<u64>,
+}
+
+impl Exchanges {
+    pub(crate) fn request_start(&self) -> Option<u64> {
+        self.request_start
+    }
+
+    pub(crate) fn response_start(&self) -> Option<u64> {
+        self.response_start
+    }
+
+    /// A record of the client's application data begins. It belongs to the exchange that there is, if its response goes
+    /// on; else the finished exchange is given.
+    pub(crate) fn client_record(
+        &mut self,
+        begun: &Begun,
+        data_bytes: u16,
+        may_be_http2: bool,
+        server: Peer,
+    ) -> Option<Transaction> {
+        let is_frame = may_be_http2 && data_bytes < REQUEST_BYTES_MIN;
+        let Some(current) = &mut self.current else {
+            self.open(begun, data_bytes);
+            return None;
+        };
+        if current.response.is_none() {
+            match &mut current.request {
+                Some(request) => request.add(data_bytes),
+                None => self.open(begun, data_bytes),
+            }
+            return None;
+        }
+        self.is_http2 |= is_frame;
+        let is_answered =
+            server.is_between_records && begun.peer_acked.is_none_or(|acked| acked >= server.next);
+        if is_frame || !is_answered {
+            current.is_group = true;
+            return None;
+        }
+        let finished = self.hand_out(Whole::default());
+        self.open(begun, data_bytes);
+        finished
+    }
+
+    fn open(&mut self, begun: &Begun, data_bytes: u16) {
+        self.current = Some(Exchange {
+            request: Some(Part::of(begun, data_bytes)),
+            response: None,
+            is_group: self.is_http2,
+        });
+        self.request_start = Some(begun.start);
+    }
+
+    /// What was taken for the client's first application data is part of its handshake: its bytes.
+    pub(crate) fn take_back(&mut self) -> u64 {
+        self.request_start = None;
+        let taken = self.current.take().and_then(|it| it.request);
+        taken.map_or(0, |it| it.end.saturating_sub(it.start))
+    }
+
+    /// A record of the server's application data begins. Whether it is part of a response.
+    pub(crate) fn server_record(
+        &mut self,
+        begun: &Begun,
+        data_bytes: u16,
+        phases: &Phases,
+    ) -> bool {
+        // Without the handshake, the request may have been missed.
+        if self.current.is_none() && !phases.has_begun() {
+            self.current = Some(Exchange {
+                request: None,
+                response: None,
+                is_group: false,
+            });
+        }
+        let length = begun.header.length;
+        let Some(current) = &mut self.current else {
+            // Sent unasked: those that follow are as long.
+            self.ticket = Some(length).filter(|it| TICKET_LENGTHS.contains(it));
+            return false;
+        };
+        let asked = current.request.map_or(0, |it| it.start);
+        let is_unasked =
+            current.request.is_some() && begun.peer_acked.is_some_and(|acked| acked <= asked);
+        let may_be_ticket = phases.handshake.is_tls13() && self.count == 0 && !self.is_answered;
+        if may_be_ticket {
+            let is_first = self.ticket.is_none() && TICKET_LENGTHS.contains(&length);
+            let is_another = self.ticket == Some(length);
+            if is_another || (is_first && is_unasked) {
+                self.ticket = Some(length);
+                current.response = None;
+                return false;
+            }
+            self.ticket = Some(length);
+            self.is_answered = !is_first;
+        }
+        match &mut current.response {
+            Some(response) => response.add(data_bytes),
+            None => {
+                current.response = Some(Part::of(begun, data_bytes));
+                // The response before was still on its way.
+                current.is_group |= is_unasked;
+                self.response_start = Some(begun.start);
+            }
+        }
+        true
+    }
+
+    /// Bytes of a record that belongs to the exchange have come, up to offset `end`.
+    pub(crate) fn carried(&mut self, direction: Direction, end: u64, mark: Mark) {
+        let Some(part) = self.part(direction) else {
+            return;
+        };
+        part.end = end;
+        part.last = part.last.later(mark);
+    }
+
+    /// A record that belongs to the exchange is whole.
+    pub(crate) fn whole(&mut self, record: &Record<'_>) {
+        if let Some(part) = self.part(record.direction) {
+            part.first_record.get_or_insert(record.last);
+        }
+    }
+
+    /// Bytes of a direction were not captured.
+    pub(crate) fn miss(&mut self, direction: Direction, bytes: u64) {
+        if let Some(part) = self.part(direction) {
+            part.missing_bytes = part.missing_bytes.saturating_add(bytes);
+        }
+    }
+
+    /// The part that bytes of the direction go to. What a client sends during the response is none.
+    fn part(&mut self, direction: Direction) -> Option<&mut Part> {
+        let current = self.current.as_mut()?;
+        match direction {
+            Direction::ClientToServer if current.response.is_some() => None,
+            Direction::ClientToServer => current.request.as_mut(),
+            Direction::ServerToClient => current.response.as_mut(),
+        }
+    }
+
+    /// The exchange that there is, which ends here.
+    pub(crate) fn hand_out(&mut self, whole: Whole) -> Option<Transaction> {
+        let ended = self.current.take()?;
+        let index = self.count;
+        self.count = index.saturating_add(1);
+        let response = ended.response;
+        Some(Transaction {
+            index,
+            request: (ended.request).map(|it| it.message(whole.request || response.is_some())),
+            response: response.map(|it| it.message(whole.response)),
+            interim: None,
+            pipelined: false,
+            paired_after_loss: false,
+            opaque: Some(Opaque {
+                first_record: response.and_then(|it| it.first_record),
+                first_record_bytes: response.map(|it| it.first_record_bytes),
+                is_group: ended.is_group || self.is_http2,
+            }),
+        })
+    }
+}

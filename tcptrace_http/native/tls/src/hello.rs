@@ -1,0 +1,126 @@
+//! ClientHello and ServerHello (RFC 8446, sections 4.1.2 and 4.1.3; RFC 5246, section 7.4.1).
+
+use crate::bytes::Bytes;
+
+/// The random value of a ServerHello that is a HelloRetryRequest (RFC 8446, section 4.1.3).
+const RETRY: [u8; 32] = [
+    0xCF, 0x21, 0xAD, 0x74, 0xE5, 0x9A, 0x61, 0x11, 0xBE, 0x1D, 0x8C, 0x02, 0x1E, 0x65, 0xB8, 0x91,
+    0xC2, 0xA2, 0x11, 0x16, 0x7A, 0xBB, 0x8C, 0x5E, 0x07, 0x9E, 0x09, 0xE2, 0xC8, 0xA8, 0x33, 0x9C,
+];
+const RANDOM_BYTES: usize = 32;
+
+const SERVER_NAME: u16 = 0;
+const ALPN: u16 = 16;
+const PRE_SHARED_KEY: u16 = 41;
+const EARLY_DATA: u16 = 42;
+const SUPPORTED_VERSIONS: u16 = 43;
+
+pub(crate) const TLS13: u16 = 0x0304;
+
+/// What a ClientHello says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ClientHello {
+    pub(crate) server_name: Option<Box<str>>,
+    /// The names of protocols, with a comma between (RFC 7301).
+    pub(crate) protocols: Option<Box<str>>,
+    pub(crate) offers_early_data: bool,
+}
+
+/// What a ServerHello says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ServerHello {
+    pub(crate) version: u16,
+    pub(crate) cipher: u16,
+    pub(crate) takes_key: bool,
+    pub(crate) is_retry: bool,
+    pub(crate) protocol: Option<Box<str>>,
+}
+
+impl ClientHello {
+    pub(crate) fn parse(body: &[u8]) -> Option<Self> {
+        let mut body = Bytes(body);
+        let _version = body.u16()?;
+        body.take(RANDOM_BYTES)?;
+        let _session_id = body.vector8()?;
+        let _cipher_suites = body.vector16()?;
+        let _compression_methods = body.vector8()?;
+        let mut hello = ClientHello::default();
+        each_extension(body, |kind, data| match kind {
+            SERVER_NAME => hello.server_name = server_name(data),
+            ALPN => hello.protocols = protocols(data),
+            EARLY_DATA => hello.offers_early_data = true,
+            _ => {}
+        });
+        Some(hello)
+    }
+}
+
+impl ServerHello {
+    pub(crate) fn parse(body: &[u8]) -> Option<Self> {
+        let mut body = Bytes(body);
+        let version = body.u16()?;
+        let is_retry = body.take(RANDOM_BYTES)? == RETRY;
+        let _session_id = body.vector8()?;
+        let mut hello = ServerHello {
+            version,
+            cipher: body.u16()?,
+            is_retry,
+            ..ServerHello::default()
+        };
+        let _compression_method = body.u8()?;
+        each_extension(body, |kind, mut data| match kind {
+            SUPPORTED_VERSIONS => hello.version = data.u16().map_or(hello.version, without_draft),
+            PRE_SHARED_KEY => hello.takes_key = true,
+            ALPN => hello.protocol = protocols(data),
+            _ => {}
+        });
+        Some(hello)
+    }
+}
+
+/// Drafts of TLS 1.3 had versions of their own.
+fn without_draft(version: u16) -> u16 {
+    match version >> 8 {
+        0x7F | 0x7E | 0xFB => TLS13,
+        _ => version,
+    }
+}
+
+/// The extensions as far as they are well-formed; a hello need not have any.
+fn each_extension(mut body: Bytes<'_>, mut each: impl FnMut(u16, Bytes<'_>)) {
+    let mut extensions = body.vector16().unwrap_or(Bytes(&[]));
+    while let Some(kind) = extensions.u16() {
+        let Some(data) = extensions.vector16() else {
+            return;
+        };
+        each(kind, data);
+    }
+}
+
+/// The first host name of the list (RFC 6066, section 3).
+fn server_name(mut data: Bytes<'_>) -> Option<Box<str>> {
+    let mut list = data.vector16()?;
+    let is_host_name = list.u8()? == 0;
+    let name = list.vector16()?;
+    is_host_name.then(|| text(name.0))
+}
+
+fn protocols(mut data: Bytes<'_>) -> Option<Box<str>> {
+    let mut list = data.vector16()?;
+    let mut names = Vec::new();
+    while let Some(name) = list.vector8() {
+        if !is_grease(name.0) {
+            names.push(text(name.0));
+        }
+    }
+    (!names.is_empty()).then(|| names.join(",").into())
+}
+
+/// Names that clients make up so that servers learn to ignore them (RFC 8701).
+fn is_grease(name: &[u8]) -> bool {
+    matches!(name, [a, b] if a == b && a & 0x0F == 0x0A)
+}
+
+fn text(bytes: &[u8]) -> Box<str> {
+    String::from_utf8_lossy(bytes).into()
+}

@@ -1,0 +1,38 @@
+//! TLS as it is on the wire, without keys: handshakes, and exchanges of application data.
+//!
+//! Theory of operation. A [`Connection`] is given the bytes of both directions of one flow, as HTTP's is: each direction
+//! in order, a segment at a time, together with the packet that carried them. A reader for each direction
+//! ([`reader`]) finds the records by their headers of five bytes; after bytes that were not captured it looks for
+//! the next header. Every record has a role ([`handshake`]): before TLS 1.3 its type tells, in TLS 1.3, whose
+//! records all look alike once they are encrypted, its place and its length do:
+//!
+//! ```text
+//!  client  ClientHello  [early data]                      [certificate] Finished  request ...
+//!  server                   ServerHello ... Finished (53 or 69 bytes)   [tickets]          response ...
+//! ```
+//!
+//! Application data becomes exchanges ([`exchange`]): a burst of the client and what the server answers, up to the
+//! client's next burst. Where the client sends while the response is on its way (HTTP/2), they are one group.
+//!
+//! Nothing of application data is held; of a handshake only the record being read, and a hello. A reader holds
+//! application data too if `keeps_application` is set: a [`record::Record`] then has what a decryptor needs.
+
+#![forbid(unsafe_code)]
+
+mod bytes;
+mod cipher;
+mod connection;
+mod exchange;
+mod handshake;
+mod hello;
+mod messages;
+mod reader;
+mod recognise;
+mod record;
+
+#[cfg(test)]
+mod tests;
+
+pub use connection::Connection;
+pub use handshake::Handshake;
+pub use recognise::{starts_like, Start};

@@ -1,0 +1,150 @@
+//! Handshake messages of a direction, from the records that carry them in clear (RFC 8446, section 4).
+
+use crate::bytes::Bytes;
+
+/// A longer ClientHello or ServerHello is not looked into: the largest with post-quantum keys take 2 KiB.
+const HELLO_BYTES_MAX: usize = 64 * 1024;
+const HEADER_BYTES: usize = 4;
+
+pub(crate) const CLIENT_HELLO: u8 = 1;
+pub(crate) const SERVER_HELLO: u8 = 2;
+pub(crate) const CERTIFICATE: u8 = 11;
+pub(crate) const SERVER_HELLO_DONE: u8 = 14;
+
+/// A handshake message that came to its end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Message<'a> {
+    pub(crate) kind: u8,
+    /// Bytes behind its header.
+    pub(crate) length: usize,
+    /// Those bytes, of a hello.
+    pub(crate) body: &'a [u8],
+}
+
+/// Puts messages together: a record may hold several, and several records one.
+#[derive(Debug, Default)]
+pub(crate) struct Messages {
+    header: Vec<u8>,
+    body: Vec<u8>,
+    /// Bytes of the message that are still to come, once its header is known.
+    left: Option<usize>,
+    /// Bytes are missing: where the next message begins is not known.
+    is_lost: bool,
+}
+
+impl Messages {
+    pub(crate) fn held_bytes(&self) -> u64 {
+        self.body.capacity() as u64
+    }
+
+    /// Bytes of a record are missing, or what there is of a message is not to be kept.
+    pub(crate) fn lose(&mut self) {
+        *self = Messages {
+            is_lost: true,
+            ..Messages::default()
+        };
+    }
+
+    /// Takes the fragment of a record, and hands out the messages that end in it.
+    pub(crate) fn take(&mut self, fragment: &[u8], mut each: impl FnMut(Message<'_>)) {
+        let mut rest = Bytes(fragment);
+        while !rest.0.is_empty() && !self.is_lost {
+            let Some(left) = self.left else {
+                self.header(&mut rest);
+                // A message without a body, as ServerHelloDone, may end the fragment.
+                self.ends(&mut each);
+                continue;
+            };
+            let here = rest.take(left.min(rest.0.len())).unwrap_or_default();
+            if self.is_kept() {
+                self.body.extend_from_slice(here);
+            }
+            self.left = Some(left.saturating_sub(here.len()));
+            self.ends(&mut each);
+        }
+    }
+
+    fn header(&mut self, rest: &mut Bytes<'_>) {
+        let wanted = HEADER_BYTES.saturating_sub(self.header.len());
+        let here = rest.take(wanted.min(rest.0.len())).unwrap_or_default();
+        self.header.extend_from_slice(here);
+        self.left = (self.header.len() == HEADER_BYTES).then(|| self.length());
+    }
+
+    fn ends(&mut self, each: &mut impl FnMut(Message<'_>)) {
+        if self.left != Some(0) {
+            return;
+        }
+        let (kind, length) = (self.kind(), self.length());
+        each(Message {
+            kind,
+            length,
+            body: &self.body,
+        });
+        self.header.clear();
+        self.body = Vec::new();
+        self.left = None;
+    }
+
+    fn kind(&self) -> u8 {
+        self.header.first().copied().unwrap_or_default()
+    }
+
+    fn length(&self) -> usize {
+        let bytes = self.header.iter().skip(1);
+        bytes.fold(0, |length, byte| length << 8 | usize::from(*byte))
+    }
+
+    fn is_kept(&self) -> bool {
+        matches!(self.kind(), CLIENT_HELLO | SERVER_HELLO) && self.length() <= HELLO_BYTES_MAX
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn taken(fragments: &[&[u8]]) -> Vec<(u8, usize, Vec<u8>)> {
+        let (mut messages, mut found) = (Messages::default(), Vec::new());
+        for fragment in fragments {
+            messages.take(fragment, |it| {
+                found.push((it.kind, it.length, it.body.to_vec()));
+            });
+        }
+        found
+    }
+
+    #[test]
+    fn messages_are_found_however_records_cut_them() {
+        let bytes = [2, 0, 0, 3, 7, 8, 9, 11, 0, 0, 2, 1, 1, 14, 0, 0, 0];
+        let whole = taken(&[&bytes]);
+        let expected = [
+            (SERVER_HELLO, 3, vec![7, 8, 9]),
+            (CERTIFICATE, 2, vec![]),
+            (SERVER_HELLO_DONE, 0, vec![]),
+        ];
+        assert_eq!(whole, expected);
+        for at in 0..bytes.len() {
+            let (left, right) = bytes.split_at(at);
+            assert_eq!(taken(&[left, right]), expected, "cut at {at}");
+        }
+    }
+
+    #[test]
+    fn a_hello_that_is_too_long_is_not_kept() {
+        let mut messages = Messages::default();
+        messages.take(&[1, 255, 255, 255], |_| {});
+        for _ in 0..100 {
+            messages.take(&[0; 16_384], |_| {});
+        }
+        assert_eq!(messages.held_bytes(), 0);
+    }
+
+    #[test]
+    fn after_a_loss_nothing_is_taken_for_a_message() {
+        let mut messages = Messages::default();
+        messages.take(&[1, 0, 0, 9, 1], |_| {});
+        messages.lose();
+        messages.take(&[2, 0, 0, 0], |it| panic!("{it:?}"));
+    }
+}

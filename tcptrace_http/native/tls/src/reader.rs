@@ -1,0 +1,280 @@
+//! One direction: from its bytes to records.
+
+use tcptrace_http_messages::Direction;
+use trace_model::Mark;
+
+use crate::record::{Begun, ContentType, Header, Record, HEADER_BYTES};
+
+/// Segments without a record header after which a direction is not searched any more: the longest record takes a dozen.
+const SEARCH_SEGMENTS_MAX: u32 = 1024;
+
+/// The header that was found, and the one behind its record.
+const UNCONFIRMED: u8 = 2;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Within or before the header of a record.
+    Header,
+    /// So many bytes of the record are still to come.
+    Fragment { left: usize },
+    /// Where the next record begins is not known.
+    Searching,
+    /// The direction ended, or is no TLS any more.
+    Opaque,
+}
+
+#[derive(Debug)]
+pub(crate) enum Event<'a> {
+    More,
+    Begun(Begun),
+    Whole(Record<'a>),
+    /// A record was expected and these bytes are none.
+    NotARecord,
+}
+
+#[derive(Debug)]
+pub(crate) struct Reader {
+    direction: Direction,
+    state: State,
+    /// The stream offset of the next byte.
+    pub(crate) next: u64,
+    header: [u8; HEADER_BYTES],
+    header_bytes: usize,
+    begun: Begun,
+    last: Mark,
+    /// What there is of a record that did not come in one segment.
+    held: Vec<u8>,
+    /// Bytes of the record are missing.
+    is_broken: bool,
+    /// Headers until one confirms that which was found by searching.
+    unconfirmed: u8,
+    searched: u32,
+    /// Application data is wanted too: somebody decrypts it.
+    pub(crate) keeps_application: bool,
+}
+
+impl Reader {
+    /// A reader whose first byte has the stream offset `next`.
+    pub(crate) fn new(direction: Direction, next: u64) -> Self {
+        let header = Header {
+            content: ContentType::Handshake,
+            length: 0,
+        };
+        Reader {
+            direction,
+            state: State::Header,
+            next,
+            header: [0; HEADER_BYTES],
+            header_bytes: 0,
+            begun: Begun {
+                header,
+                start: next,
+                first: Mark::default(),
+                peer_acked: None,
+            },
+            last: Mark::default(),
+            held: Vec::new(),
+            is_broken: false,
+            unconfirmed: 0,
+            searched: 0,
+            keeps_application: false,
+        }
+    }
+
+    /// Whether all that came ends with the end of a record.
+    pub(crate) fn is_between_records(&self) -> bool {
+        self.state == State::Header && self.header_bytes == 0
+    }
+
+    pub(crate) fn is_searching(&self) -> bool {
+        self.state == State::Searching
+    }
+
+    /// Whether the header of a record has come, and not yet its end.
+    pub(crate) fn is_within_record(&self) -> bool {
+        matches!(self.state, State::Fragment { .. })
+    }
+
+    pub(crate) fn is_opaque(&self) -> bool {
+        self.state == State::Opaque
+    }
+
+    pub(crate) fn end(&mut self) {
+        self.state = State::Opaque;
+        self.held = Vec::new();
+    }
+
+    pub(crate) fn held_bytes(&self) -> u64 {
+        self.held.capacity() as u64
+    }
+
+    /// The record being read is passed over, its bytes are not kept.
+    pub(crate) fn give_up_held(&mut self) {
+        if !self.held.is_empty() {
+            self.is_broken = true;
+        }
+        self.held = Vec::new();
+    }
+
+    /// Takes bytes up to the next event, and says how many those were.
+    pub(crate) fn advance<'a>(
+        &'a mut self,
+        bytes: &'a [u8],
+        mark: Mark,
+        peer_acked: Option<u64>,
+    ) -> (usize, Event<'a>) {
+        match self.state {
+            State::Header => self.header(bytes, mark, peer_acked),
+            State::Fragment { left } => self.fragment(left, bytes, mark),
+            State::Searching => (self.search(bytes), Event::More),
+            State::Opaque => {
+                self.pass(bytes.len());
+                (bytes.len(), Event::More)
+            }
+        }
+    }
+
+    fn header(
+        &mut self,
+        bytes: &[u8],
+        mark: Mark,
+        peer_acked: Option<u64>,
+    ) -> (usize, Event<'static>) {
+        if self.header_bytes == 0 {
+            self.held.clear();
+            self.is_broken = false;
+            self.begun.start = self.next;
+            self.begun.first = mark;
+            self.begun.peer_acked = peer_acked;
+            self.last = mark;
+        }
+        self.last = self.last.later(mark);
+        let room = self.header.get_mut(self.header_bytes..).unwrap_or_default();
+        let used = room.len().min(bytes.len());
+        for (to, from) in room.iter_mut().zip(bytes) {
+            *to = *from;
+        }
+        self.pass(used);
+        self.header_bytes = self.header_bytes.saturating_add(used);
+        if self.header_bytes < HEADER_BYTES {
+            return (used, Event::More);
+        }
+        self.header_bytes = 0;
+        let Some(header) = Header::parse(&self.header) else {
+            let was_guess = std::mem::take(&mut self.unconfirmed) > 0;
+            self.search_from_here();
+            let event = if was_guess {
+                Event::More
+            } else {
+                Event::NotARecord
+            };
+            return (used, event);
+        };
+        self.unconfirmed = self.unconfirmed.saturating_sub(1);
+        self.begun.header = header;
+        self.state = State::Fragment {
+            left: usize::from(header.length),
+        };
+        (used, Event::Begun(self.begun))
+    }
+
+    fn fragment<'a>(&'a mut self, left: usize, bytes: &'a [u8], mark: Mark) -> (usize, Event<'a>) {
+        let here = bytes.get(..left).unwrap_or(bytes);
+        let used = here.len();
+        self.last = self.last.later(mark);
+        self.pass(used);
+        let is_whole = used == left;
+        let is_wanted =
+            self.keeps_application || self.begun.header.content != ContentType::ApplicationData;
+        let is_in_one = is_whole && self.held.is_empty();
+        if is_wanted && !self.is_broken && !is_in_one {
+            self.held.extend_from_slice(here);
+        }
+        if !is_whole {
+            self.state = State::Fragment {
+                left: left.saturating_sub(used),
+            };
+            return (used, Event::More);
+        }
+        self.state = State::Header;
+        let whole = if is_in_one {
+            here
+        } else {
+            self.held.as_slice()
+        };
+        let is_there = whole.len() == usize::from(self.begun.header.length);
+        let record = Record {
+            direction: self.direction,
+            begun: self.begun,
+            last: self.last,
+            bytes: (is_wanted && !self.is_broken && is_there).then_some(whole),
+        };
+        (used, Event::Whole(record))
+    }
+
+    /// Looks for the next header, and takes what is before it. What only looks like one is found out behind its record.
+    fn search(&mut self, bytes: &[u8]) -> usize {
+        let is_header = |window: &[u8]| {
+            Header::parse(window).is_some_and(|it| it.content == ContentType::ApplicationData)
+        };
+        let found = bytes.windows(HEADER_BYTES).position(is_header);
+        let found = found.or_else(|| Header::parse(bytes).is_some().then_some(0));
+        match found {
+            Some(before) => {
+                self.pass(before);
+                self.state = State::Header;
+                self.unconfirmed = UNCONFIRMED;
+                before
+            }
+            None => {
+                self.searched = self.searched.saturating_add(1);
+                if self.searched > SEARCH_SEGMENTS_MAX {
+                    self.state = State::Opaque;
+                }
+                self.pass(bytes.len());
+                bytes.len()
+            }
+        }
+    }
+
+    /// `length` bytes are missing, as was seen at `mark`. The record that ends with them or within, if there is one.
+    pub(crate) fn skip(&mut self, length: u64, mark: Mark) -> Option<Record<'static>> {
+        self.next = self.next.saturating_add(length);
+        let State::Fragment { left } = self.state else {
+            if self.state == State::Header {
+                self.search_from_here();
+            }
+            return None;
+        };
+        self.is_broken = true;
+        self.held = Vec::new();
+        let missing = usize::try_from(length).unwrap_or(usize::MAX);
+        if missing < left {
+            self.state = State::Fragment {
+                left: left.saturating_sub(missing),
+            };
+            return None;
+        }
+        if missing == left {
+            self.state = State::Header;
+        } else {
+            self.search_from_here();
+        }
+        Some(Record {
+            direction: self.direction,
+            begun: self.begun,
+            last: self.last.later(mark),
+            bytes: None,
+        })
+    }
+
+    fn search_from_here(&mut self) {
+        self.state = State::Searching;
+        self.header_bytes = 0;
+        self.searched = 0;
+    }
+
+    fn pass(&mut self, bytes: usize) {
+        self.next = self.next.saturating_add(bytes as u64);
+    }
+}

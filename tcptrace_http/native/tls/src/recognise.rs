@@ -1,0 +1,82 @@
+//! Whether a payload is TLS, by its first bytes alone.
+
+use crate::messages::{CLIENT_HELLO, SERVER_HELLO};
+use crate::record::{ContentType, Header, HEADER_BYTES};
+
+/// Record headers that follow each other where the records say: two are no chance any more.
+const CHAINED_MIN: usize = 2;
+
+/// What a payload begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    ClientHello,
+    ServerHello,
+    /// Records of a connection whose handshake was not seen.
+    Records,
+}
+
+/// What `payload` begins with, if that is TLS.
+#[inline]
+#[must_use]
+pub fn starts_like(payload: &[u8]) -> Option<Start> {
+    let first = payload.first()?;
+    if !matches!(first, 20..=24) {
+        return None;
+    }
+    let header = Header::parse(payload)?;
+    match (header.content, payload.get(HEADER_BYTES)) {
+        (ContentType::Handshake, Some(&CLIENT_HELLO)) => Some(Start::ClientHello),
+        (ContentType::Handshake, Some(&SERVER_HELLO)) => Some(Start::ServerHello),
+        (ContentType::ApplicationData, _) => are_records(payload).then_some(Start::Records),
+        _ => None,
+    }
+}
+
+/// Whether whole records fill the payload, or several headers follow each other.
+fn are_records(payload: &[u8]) -> bool {
+    let (mut rest, mut count) = (payload, 0_usize);
+    while let Some(header) = Header::parse(rest) {
+        count = count.saturating_add(1);
+        let Some(behind) = rest.get(header.record_bytes()..) else {
+            return count >= CHAINED_MIN;
+        };
+        rest = behind;
+    }
+    // Less than a header may be left: its rest is in the next segment.
+    rest.is_empty() || (rest.len() < HEADER_BYTES && count >= CHAINED_MIN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hellos_are_known_by_their_first_bytes() {
+        assert_eq!(
+            starts_like(&[22, 3, 1, 2, 0, 1, 0]),
+            Some(Start::ClientHello)
+        );
+        assert_eq!(
+            starts_like(&[22, 3, 3, 0, 90, 2, 0]),
+            Some(Start::ServerHello)
+        );
+        assert_eq!(starts_like(&[22, 2, 1, 2, 0, 1, 0]), None);
+        assert_eq!(starts_like(b"GET / HTTP/1.1\r\n"), None);
+        assert_eq!(starts_like(&[22, 3, 1]), None);
+    }
+
+    #[test]
+    fn records_are_known_by_several_headers_or_their_end() {
+        let record =
+            |length: u8| [vec![23, 3, 3, 0, length], vec![0; usize::from(length)]].concat();
+        assert_eq!(starts_like(&record(40)), Some(Start::Records));
+        let two = [record(40), record(30)].concat();
+        for end in 50..two.len() {
+            let part = two.get(..end).unwrap_or_default();
+            assert_eq!(starts_like(part), Some(Start::Records), "{end} bytes");
+        }
+        // A single header that nothing confirms.
+        assert_eq!(starts_like(record(40).get(..30).unwrap_or_default()), None);
+        assert_eq!(starts_like(&[record(40), vec![9; 9]].concat()), None);
+    }
+}

@@ -1,0 +1,84 @@
+//! Records of TLS: the five bytes before each of them (RFC 8446, section 5.1).
+
+use tcptrace_http_messages::Direction;
+use trace_model::Mark;
+
+use crate::bytes::Bytes;
+
+pub(crate) const HEADER_BYTES: usize = 5;
+/// The longest ciphertext of TLS 1.2 (RFC 5246, section 6.2.3); that of TLS 1.3 is shorter.
+const FRAGMENT_MAX: u16 = (1 << 14) + 2048;
+/// All versions up to TLS 1.3 say 3, and a minor version of at most 4.
+const MAJOR: u8 = 3;
+const MINOR_MAX: u8 = 4;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ContentType {
+    ChangeCipherSpec,
+    Alert,
+    Handshake,
+    ApplicationData,
+    Heartbeat,
+}
+
+impl ContentType {
+    fn of(byte: u8) -> Option<Self> {
+        match byte {
+            20 => Some(ContentType::ChangeCipherSpec),
+            21 => Some(ContentType::Alert),
+            22 => Some(ContentType::Handshake),
+            23 => Some(ContentType::ApplicationData),
+            24 => Some(ContentType::Heartbeat),
+            _ => None,
+        }
+    }
+}
+
+/// What the header of a record says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    pub content: ContentType,
+    /// Bytes behind the header.
+    pub length: u16,
+}
+
+impl Header {
+    /// The header at the front of `bytes`, if they are one.
+    pub(crate) fn parse(bytes: &[u8]) -> Option<Header> {
+        let mut bytes = Bytes(bytes);
+        let content = ContentType::of(bytes.u8()?)?;
+        let is_version = bytes.u8()? == MAJOR && bytes.u8()? <= MINOR_MAX;
+        let length = bytes.u16()?;
+        let is_length = (1..=FRAGMENT_MAX).contains(&length);
+        (is_version && is_length).then_some(Header { content, length })
+    }
+
+    /// Bytes of the record, its header included.
+    #[must_use]
+    pub fn record_bytes(self) -> usize {
+        usize::from(self.length).saturating_add(HEADER_BYTES)
+    }
+}
+
+/// The header of a record has come.
+#[derive(Clone, Copy, Debug)]
+pub struct Begun {
+    pub header: Header,
+    /// Stream offset of its first byte.
+    pub start: u64,
+    /// The packet that carried that byte.
+    pub first: Mark,
+    /// Bytes of the other direction that this packet acknowledged.
+    pub peer_acked: Option<u64>,
+}
+
+/// A record of which all bytes have come by, or are known to be missing.
+#[derive(Clone, Copy, Debug)]
+pub struct Record<'a> {
+    pub direction: Direction,
+    pub begun: Begun,
+    /// The latest packet that carried any byte of it.
+    pub last: Mark,
+    /// What follows the header. None if bytes are missing, or nobody wants them.
+    pub bytes: Option<&'a [u8]>,
+}

@@ -1,0 +1,88 @@
+"""What tshark says of the TLS handshakes of a capture, by stream."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["Handshake", "handshakes"]
+
+_CLIENT_HELLO: Final = 1
+_SERVER_HELLO: Final = 2
+_TLS13: Final = 0x0304
+_FIELDS: Final = (
+    "tcp.stream",
+    "tls.handshake.type",
+    "tls.handshake.extensions_server_name",
+    "tls.handshake.version",
+    "tls.handshake.extensions.supported_version",
+    "tls.handshake.ciphersuite",
+    "tls.resumed",
+    "tls.handshake.extensions_alpn_str",
+)
+_HELLOS: Final = f"tls.handshake.type == {_CLIENT_HELLO} || tls.handshake.type == {_SERVER_HELLO} || tls.resumed"
+#: Fields of one packet, and values of one field.
+_FIELD_END, _VALUE_END = "\t", ","
+
+
+@dataclass(slots=True)
+class Handshake:
+    """What both hellos of a stream say, as far as they were seen."""
+
+    server_name: str | None = None
+    alpn_offered: str | None = None
+    version: int | None = None
+    cipher: str | None = None
+    is_resumed: bool = False
+    has_client_hello: bool = False
+
+
+@cache
+def _cipher_names() -> dict[int, str]:
+    """IANA's names of the suites by number, of those that OpenSSL has: tshark does not give its own."""
+    command = ["openssl", "ciphers", "-stdname", "-V", "ALL:COMPLEMENTOFALL:@SECLEVEL=0"]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    rows = (line.split() for line in said.splitlines())
+    return {int(number.replace(",0x", ""), 16): name for number, _, name, *_ in rows}
+
+
+def handshakes(path: Path) -> dict[int, Handshake]:
+    """The handshakes by the number of their stream."""
+    fields = [word for field in _FIELDS for word in ("-e", field)]
+    command = ["tshark", "-n", "-r", path, "-Y", _HELLOS, "-T", "fields", *fields]
+    said = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    found: dict[int, Handshake] = {}
+    for line in said.splitlines():
+        row = dict(zip(_FIELDS, line.split(_FIELD_END), strict=True))
+        stream = row["tcp.stream"].partition(_VALUE_END)[0]
+        if stream:
+            _take(found.setdefault(int(stream), Handshake()), row)
+    return found
+
+
+def _take(handshake: Handshake, row: dict[str, str]) -> None:
+    """Adds what a packet says of a handshake."""
+    types = {int(each) for each in row["tls.handshake.type"].split(_VALUE_END) if each}
+    versions = [int(each, 16) for each in row["tls.handshake.version"].split(_VALUE_END) if each]
+    supported = [
+        int(each, 16) for each in row["tls.handshake.extensions.supported_version"].split(_VALUE_END) if each
+    ]
+    suites = [int(each, 0) for each in row["tls.handshake.ciphersuite"].split(_VALUE_END) if each]
+    handshake.is_resumed |= row["tls.resumed"] != ""
+    if _CLIENT_HELLO in types and not handshake.has_client_hello:
+        handshake.has_client_hello = True
+        handshake.server_name = row["tls.handshake.extensions_server_name"] or None
+        handshake.alpn_offered = row["tls.handshake.extensions_alpn_str"] or None
+    if _SERVER_HELLO in types and _CLIENT_HELLO not in types and handshake.version is None:
+        handshake.version = _without_draft(supported[0] if supported else versions[0])
+        handshake.cipher = _cipher_names().get(suites[0])
+
+
+def _without_draft(version: int) -> int:
+    """The version; drafts of TLS 1.3 had others, of 0x7f and of vendors."""
+    return _TLS13 if version >> 8 in {0x7E, 0x7F, 0xFB} else version
