@@ -24,6 +24,15 @@ pub(crate) enum Label {
 }
 
 impl Label {
+    const ALL: [Label; 6] = [
+        Label::Master,
+        Label::ClientEarly,
+        Label::ClientHandshake,
+        Label::ServerHandshake,
+        Label::ClientTraffic,
+        Label::ServerTraffic,
+    ];
+
     fn from_word(word: &[u8]) -> Option<Label> {
         Some(match word {
             b"CLIENT_RANDOM" => Label::Master,
@@ -65,6 +74,19 @@ impl KeyLog {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.secrets.is_empty()
+    }
+
+    /// How many secrets there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.secrets.len()
+    }
+
+    /// Whether there is any secret of a session.
+    #[must_use]
+    pub fn has(&self, client_random: &ClientRandom) -> bool {
+        let mut labels = Label::ALL.iter();
+        labels.any(|label| self.secret(client_random, *label).is_some())
     }
 
     /// Adds the secrets of a text. An error tells of bad lines; the others have been added.

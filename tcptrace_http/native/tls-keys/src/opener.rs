@@ -1,5 +1,7 @@
 //! Opens the records of one direction of a connection.
 
+use std::fmt;
+
 use trace_model::rows::Direction;
 
 use crate::error::{OpenError, Unsupported};
@@ -70,6 +72,12 @@ impl Opener {
         }
     }
 
+    /// Records that were missing before the one that was opened last.
+    #[must_use]
+    pub fn missed(&self) -> u64 {
+        self.search.missed()
+    }
+
     /// Opens the next record into `plain`, a buffer to be used again. A record that stays closed
     /// counts as missing.
     pub fn open<'a>(
@@ -93,5 +101,11 @@ impl Opener {
             self.search.add_missing(1);
         }
         outcome
+    }
+}
+
+impl fmt::Debug for Opener {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Opener").finish_non_exhaustive()
     }
 }

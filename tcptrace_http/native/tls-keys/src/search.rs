@@ -14,6 +14,8 @@ pub(crate) struct Search {
     /// Records that may be missing before the next one.
     missing: u64,
     attempts_left: u64,
+    /// Records that the last one found shows to be missing before it.
+    missed: u64,
 }
 
 impl Search {
@@ -21,11 +23,16 @@ impl Search {
         Search {
             missing: 0,
             attempts_left: ATTEMPTS_MAX,
+            missed: 0,
         }
     }
 
     pub(crate) fn is_exhausted(&self) -> bool {
         self.attempts_left == 0
+    }
+
+    pub(crate) fn missed(&self) -> u64 {
+        self.missed
     }
 
     pub(crate) fn is_certain(&self) -> bool {
@@ -44,7 +51,10 @@ impl Search {
                 return None;
             }
             if opens(sequence) {
-                *self = Search::new();
+                *self = Search {
+                    missed: sequence.saturating_sub(next),
+                    ..Search::new()
+                };
                 return Some(sequence);
             }
             self.attempts_left = self.attempts_left.saturating_sub(1);
