@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import subprocess
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -23,7 +23,8 @@ from tcptrace_http.cli.main import run
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-HTTP: Final = "gzip on; gzip_min_length 100; types { text/html html; text/css css; application/json json; }"
+HTTP: Final = """gzip on; gzip_min_length 100;
+types { text/html html; text/css css; application/json json; application/octet-stream bin; }"""
 TARGETS: Final = ("/page.html", "/large.bin", "/style.css", "/missing", "/empty.json")
 #: What curl is told, by what it makes of that: flow 0 is in clear, the others in this order.
 VERSIONS: Final = {
@@ -59,6 +60,12 @@ class Recorded:
     capture: Path
     keys: Path
     port: int
+
+    def without(self, folder: Path, *frames: int) -> Recorded:
+        """The same, but for these packets."""
+        rest = folder / "rest.pcap"
+        subprocess.run(["editcap", str(self.capture), str(rest), *map(str, frames)], check=True)
+        return replace(self, capture=rest)
 
     @property
     def transactions(self) -> pl.DataFrame:
@@ -129,6 +136,38 @@ def test_frames_are_those_of_the_records(recorded: Recorded) -> None:
     opaque = tcptrace_http.analyze(recorded.capture).transactions.filter(pl.col("flow") > 0)
     assert opaque["protocol"].unique().to_list() == ["tls"]
     assert recorded.transactions.filter(pl.col("flow") > 0).select(frames).equals(opaque.select(frames))
+
+
+def test_after_a_loss_decryption_goes_on(recorded: Recorded, tmp_path: Path) -> None:
+    """Of the one object in whose middle a packet is missing its bytes are; nothing else changes."""
+    large = recorded.transactions.filter(target="/large.bin")
+    middles = (large["response_first_frame"] + large["response_last_frame"]) // 2
+    packets = tcptrace_http.read(recorded.capture).packets
+    lost = [
+        packets.filter((pl.col("frame") >= middle) & (pl.col("payload_bytes") > 0))["frame"][0]
+        for middle in middles
+    ]
+    rest = recorded.without(tmp_path, *lost)
+    transactions = rest.transactions
+    assert (transactions.filter(target="/large.bin")["missing_bytes"] > 0).all()
+    same = pl.exclude("missing_bytes", "body_digest")
+    whole = recorded.transactions
+    assert transactions.select(SAME).select(same).equals(whole.select(SAME).select(same))
+    others = pl.col("target") != "/large.bin"
+    assert transactions.filter(others).select(SAME).equals(whole.filter(others).select(SAME))
+
+
+@pytest.mark.parametrize("flow", range(1, 1 + len(VERSIONS)), ids=VERSIONS)
+def test_a_lost_end_of_the_handshake_hides_no_request(recorded: Recorded, tmp_path: Path, flow: int) -> None:
+    packets = tcptrace_http.analyze(recorded.capture, tables=["packets"]).packets
+    first = recorded.transactions.filter(flow=flow, index=0)["request_frame"][0]
+    port = tcptrace_http.analyze(recorded.capture).flows.filter(flow=flow)["client_port"][0]
+    flight = packets.filter(
+        (pl.col("frame") < first) & (pl.col("source_port") == port) & (pl.col("payload_bytes") > 0)
+    )
+    rest = recorded.without(tmp_path, flight["frame"].to_list()[-1])
+    whole = recorded.transactions
+    assert rest.transactions.select(SAME).equals(whole.select(SAME))
 
 
 def test_tshark_decrypts_the_same(recorded: Recorded) -> None:

@@ -142,7 +142,7 @@ impl Connection {
             Event::Whole(record) => {
                 whole(side.role, &record, &mut side.messages, phases, exchanges);
                 if let Some(decrypted) = decrypted {
-                    decrypted.record(&record, phases, keys, out);
+                    decrypted.record((&record, side.role), phases, keys, out);
                 }
                 Some(true)
             }
@@ -197,7 +197,7 @@ impl Connection {
         if let Some(record) = side.reader.skip(missing, mark) {
             whole(side.role, &record, &mut side.messages, phases, exchanges);
             if let Some(decrypted) = decrypted {
-                decrypted.record(&record, phases, keys, out);
+                decrypted.record((&record, side.role), phases, keys, out);
             }
         }
         if side.role == Role::Application {

@@ -6,7 +6,7 @@ use tcptrace_http_messages::{Connection as Http, Direction, End, Message, Output
 use tcptrace_tls_keys::{KeyLog, OpenError, Opener, Record as Sealed};
 use trace_model::{Anomaly, AnomalyKind, Mark};
 
-use crate::handshake::Phases;
+use crate::handshake::{Phases, Role};
 use crate::offsets::{Offsets, Placed};
 use crate::record::{Begun, ContentType, Record, HEADER_BYTES};
 
@@ -34,6 +34,9 @@ struct Side {
     next: u64,
     plain_next: u64,
     offsets: Offsets,
+    has_opened: bool,
+    /// Bytes that the latest record had around its data: padding is not known else.
+    around: Option<u64>,
     /// Records that HTTP was told to be missing since one was opened.
     told: u64,
     /// Bytes are missing behind `next`.
@@ -152,7 +155,7 @@ impl Decrypted {
     /// A record is whole, or what was captured of it.
     pub(crate) fn record(
         &mut self,
-        record: &Record<'_>,
+        (record, role): (&Record<'_>, Role),
         phases: &Phases,
         keys: &mut Keys,
         out: &mut Output,
@@ -173,7 +176,7 @@ impl Decrypted {
             return;
         }
         match (&self.state, record.bytes) {
-            (State::Opening, _) => self.protected(record, phases, keys, out),
+            (State::Opening, _) => self.protected((record, role), phases, keys, out),
             (State::Waiting, Some(bytes)) if record.direction == Direction::ClientToServer => {
                 self.early.push(Early {
                     begun: record.begun,
@@ -212,7 +215,7 @@ impl Decrypted {
                 last: early.last,
                 bytes: Some(&early.bytes),
             };
-            self.protected(&record, phases, keys, out);
+            self.protected((&record, Role::Application), phases, keys, out);
         }
     }
 
@@ -225,14 +228,15 @@ impl Decrypted {
 
     fn protected(
         &mut self,
-        record: &Record<'_>,
+        (record, role): (&Record<'_>, Role),
         phases: &Phases,
         keys: &mut Keys,
         out: &mut Output,
     ) {
         let begun = &record.begun;
-        let overhead = u64::from(phases.handshake.overhead());
         let side = self.side(record.direction);
+        let usual = u64::from(phases.handshake.overhead());
+        let overhead = side.around.unwrap_or(usual);
         let skipped = begun.start.saturating_sub(side.next);
         let Some(opener) = &mut side.opener else {
             return;
@@ -242,7 +246,7 @@ impl Decrypted {
         }
         let Some(fragment) = record.bytes else {
             opener.skip(1);
-            return self.lose(record, skipped, overhead, out);
+            return self.lose((record, role), skipped, overhead, out);
         };
         let sealed = Sealed {
             content_type: begun.header.content as u8,
@@ -254,7 +258,11 @@ impl Decrypted {
             Ok(opened) => {
                 let missed = opener.missed().saturating_sub(side.told);
                 side.told = 0;
-                if skipped > 0 {
+                // Before TLS 1.3 the same keys protect Finished.
+                let handshake = !phases.handshake.is_tls13() && !side.has_opened;
+                let begins = side.plain_next == 0 && missed <= u64::from(handshake);
+                side.has_opened = true;
+                if skipped > 0 && !begins {
                     let data = data_bytes(skipped, missed, overhead);
                     self.gap(record.direction, data, record.last, out);
                 }
@@ -271,7 +279,7 @@ impl Decrypted {
                 if is_wrong && !std::mem::replace(&mut side.was_reported, true) {
                     notice(record.last, of_direction(record.direction, error), out);
                 }
-                self.lose(record, skipped, overhead, out);
+                self.lose((record, role), skipped, overhead, out);
             }
         }
         keys.plain = plain;
@@ -301,6 +309,8 @@ impl Decrypted {
         let acked =
             acked.map(|acked| (peer.offsets).plain_before(acked, peer.next, peer.plain_next));
         let plain = side.plain_next;
+        let length = u64::from(record.begun.header.length);
+        side.around = Some(length.saturating_sub(bytes.len() as u64));
         side.offsets.push(Placed {
             plain,
             plain_bytes: bytes.len() as u64,
@@ -316,7 +326,13 @@ impl Decrypted {
     }
 
     /// A record stays closed, and `skipped` bytes before it are missing.
-    fn lose(&mut self, record: &Record<'_>, skipped: u64, overhead: u64, out: &mut Output) {
+    fn lose(
+        &mut self,
+        (record, role): (&Record<'_>, Role),
+        skipped: u64,
+        overhead: u64,
+        out: &mut Output,
+    ) {
         let before = records_in(skipped, overhead);
         let length = u64::from(record.begun.header.length);
         let data =
@@ -324,7 +340,9 @@ impl Decrypted {
         let side = self.side(record.direction);
         side.told = side.told.saturating_add(before).saturating_add(1);
         side.pass(&record.begun);
-        self.gap(record.direction, data, record.last, out);
+        if role == Role::Application {
+            self.gap(record.direction, data, record.last, out);
+        }
     }
 
     /// Tells HTTP that so much plaintext is missing.
