@@ -55,7 +55,17 @@ JUDGED_COLUMNS: Final = {
     ),
     "transactions": frozenset(
         {
-            *("flow", "index", "method", "target", "status", "server_software", "expects_continue", "pipelined"),
+            *(
+                "flow",
+                "index",
+                "protocol",
+                "method",
+                "target",
+                "status",
+                "server_software",
+                "expects_continue",
+                "pipelined",
+            ),
             *("request_frame", "request_last_frame", "response_first_frame", "interim_responses"),
             *("request_time", "request_last_time", "response_first_time", "response_last_time"),
             *("start_time", "end_time", "request_header_bytes", "request_body_bytes"),

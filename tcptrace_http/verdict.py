@@ -29,7 +29,7 @@ def verdict(analysis: Analysed) -> Verdict:
 
     transactions = analysis.transactions.height
     if not transactions:
-        return Verdict("There is no HTTP in this capture", _size(analysis))
+        return Verdict("There is no HTTP and no TLS in this capture", _size(analysis))
     length = (pl.col("end") - pl.col("start")).dt.total_nanoseconds()
     stalls = pl.col("cause").cast(pl.String).str.starts_with("stall.")
     total, stalled = analysis.waits.select(

@@ -46,7 +46,7 @@ def capture_finding(flaws: pl.DataFrame, flaw: str) -> pl.LazyFrame:
     """One row for all flows that have the flaw, none where there is no such flow.
 
     The columns are those of a finding but the texts, and of :func:`grouped`: ``of_flows`` says how
-    many HTTP flows, of ``flows`` in all ``http_flows`` are; ``filter`` is what tcpdump needs to see them again.
+    many flows, of ``flows`` in all ``http_flows`` are; ``filter`` is what tcpdump needs to see them again.
     """
     import polars as pl
 
@@ -66,8 +66,8 @@ def capture_finding(flaws: pl.DataFrame, flaw: str) -> pl.LazyFrame:
             pl.lit(None, pl.String).alias("cause"),
             pl.col("flows").sum(),
             pl.when(one)
-            .then(pl.lit("1 HTTP flow"))
-            .otherwise(pl.format("{} HTTP flows", pl.col("flows").sum()))
+            .then(pl.lit("1 flow"))
+            .otherwise(pl.format("{} flows", pl.col("flows").sum()))
             .alias("of_flows"),
             pl.col("flows").filter("has_messages").sum().alias("http_flows"),
             pl.col("flows").filter(direction="client_to_server").sum().alias("flows_of_client"),

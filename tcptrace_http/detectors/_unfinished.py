@@ -52,7 +52,7 @@ def unfinished(
             path=pl.col("target").str.split("?").list.first(),
             request=pl.format(
                 "{} {}", pl.col("method").fill_null("a request"), pl.col("target").fill_null("").str.head(80)
-            ),
+            ).str.strip_chars_end(),
         )
     )
     no_time = pl.duration(nanoseconds=0)

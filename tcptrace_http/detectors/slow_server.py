@@ -120,7 +120,7 @@ def find(
                 ms("think"),
                 pl.col("method").fill_null("a request"),
                 pl.col("target").fill_null(""),
-            ),
+            ).str.strip_chars_end(),
             evidence=pl.format(
                 "request complete in frame {}, response begins in frame {} with status {}",
                 "request_last_frame",

@@ -101,9 +101,11 @@ def _split(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
 
     flows = tables["flows"].lazy().select("flow", "server_path_rtt", "client_path_rtt")
     awaits_continue = (pl.col("expects_continue") | (pl.col("interim_responses") > 0)).alias("awaits_continue")
+    # In TLS several messages of an application may follow each other without an answer: they are no request.
     asked = (
         tables["transactions"]
         .lazy()
+        .filter(pl.col("protocol") == "http")
         .select("flow", "response_first_time", pl.col("index").alias("transaction"), awaits_continue)
     )
     # The server answered before it had all of the request (RFC 9112, section 9.5): the response did not wait.
@@ -128,7 +130,7 @@ def _split(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
         .lazy()
         .filter(pl.col("direction") == FROM_CLIENT)
         .join(flows, on="flow", how="left", maintain_order="left")
-        .join(asked, on=["flow", "transaction"], how="left", maintain_order="left")
+        .join(asked, on=["flow", "transaction"], how="inner", maintain_order="left")
         .filter(~pl.col("awaits_continue").fill_null(value=False), ~is_early.fill_null(value=False))
         .with_columns(
             is_window=is_window.fill_null(value=False),

@@ -50,7 +50,7 @@ def find(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
     return capture_finding(tables["flaws"], "truncated_payload").with_columns(
         severity=pl.when(has_http).then(pl.lit("warning")).otherwise(pl.lit("info")),
         summary=pl.format(
-            "{} of {}, {} of them known to be HTTP, {} captured only in part: {} of payload cut off",
+            "{} of {}, {} of them known to be HTTP or TLS, {} captured only in part: {} of payload cut off",
             counted("count", "segment"),
             counted("flows", "flow"),
             "http_flows",

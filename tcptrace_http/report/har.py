@@ -2,7 +2,8 @@
 
 A page is a retrieval. Timings are in milliseconds; ``dns`` is -1, for no capture of a connection shows it, and
 so is ``connect`` on a connection that was used before. What each entry waited for is its ``_waits``, in
-nanoseconds after its start.
+nanoseconds after its start. An exchange in TLS is ``_opaque``: its URL has the host alone, and it has no method or
+status.
 """
 
 from __future__ import annotations
@@ -74,7 +75,9 @@ def _entries(analysis: Analysis, number: int) -> Iterator[dict[str, Any]]:
     import polars as pl
 
     key = ["flow", "transaction"]
-    of_flows = analysis.flows.select("flow", "server", "server_port", "client_port")
+    names = analysis.tls_handshakes.select("flow", "server_name")
+    columns = ("flow", "server", "server_port", "client_port", pl.col("protocol").alias("carried"))
+    of_flows = analysis.flows.select(columns).join(names, on="flow", how="left")
     of_pages = analysis.retrieval_transactions.select(*key, "retrieval").unique(key, keep="first")
     rows = (
         analysis.transactions.rename({"index": "transaction"})
@@ -123,6 +126,8 @@ def _entry(row: Mapping[str, Any], waits: list[dict[str, Any]], number: int) -> 
         "_transaction": row["transaction"],
         "_waits": waits,
     }
+    if row["protocol"] == "tls":
+        entry["_opaque"] = True
     if row["retrieval"] is not None:
         entry["pageref"] = _page_id(number, row["retrieval"])
     return entry
@@ -188,15 +193,26 @@ def _query(target: str | None) -> list[dict[str, str]]:
 
 def _url(row: Mapping[str, Any]) -> str:
     """The target URI (RFC 9112, section 3.3), whatever bytes the request had: what no URI may have is escaped."""
+    if row["protocol"] == "tls":
+        host = row["server_name"] or _address(row)
+        return f"https://{quote(host, safe=_HOST_CHARACTERS)}:{row['server_port']}/"
     target = row["target"] or "/"
     if _ABSOLUTE.match(target):
         return quote(target, safe=_URI_CHARACTERS)
-    address = f"[{row['server']}]" if ":" in (row["server"] or "") else row["server"]
-    authority = quote(row["host"], safe=_HOST_CHARACTERS) if row["host"] else f"{address}:{row['server_port']}"
+    authority = (
+        quote(row["host"], safe=_HOST_CHARACTERS) if row["host"] else f"{_address(row)}:{row['server_port']}"
+    )
+    scheme = "https" if row["carried"] == "tls" and row["method"] != "CONNECT" else "http"
     if row["method"] == "CONNECT" or target == "*":
-        return f"http://{authority}"
+        return f"{scheme}://{authority}"
     path = target if target.startswith("/") else f"/{target}"
-    return f"http://{authority}{quote(path, safe=_URI_CHARACTERS)}"
+    return f"{scheme}://{authority}{quote(path, safe=_URI_CHARACTERS)}"
+
+
+def _address(row: Mapping[str, Any]) -> str:
+    """The server's, as a host is written in a URL."""
+    address = str(row["server"] or "")
+    return f"[{address}]" if ":" in address else address
 
 
 def _size(count: int | None) -> int:

@@ -34,7 +34,7 @@ def what_was_looked_for(analysis: Analysis) -> str:
 
     responses = analysis.transactions.filter(pl.col("response_first_frame").is_not_null())
     if responses.is_empty():
-        return "There was nothing to look at: the capture holds no HTTP/1.x response."
+        return "There was nothing to look at: the capture holds no HTTP/1.x response, and none within TLS."
     names = ", ".join(detector.name for detector in DETECTORS.values() if not detector.reads_flaws)
     flows = responses["flow"].n_unique()
     looked = f"Looked in {counted(responses.height, 'response')} of {counted(flows, 'flow')} for {names}."
@@ -51,6 +51,7 @@ def what_cannot_be_seen(analysis: Analysis) -> Iterator[str]:
     if analysis.capture.tcp_packets == 0:
         return
     yield from _of_flows(analysis.flows)
+    yield from _of_tls(analysis)
     yield from _unjudged(analysis.inconclusive)
     yield from _of_transactions(analysis.transactions)
     told = set(analysis.findings["detector"])
@@ -71,18 +72,44 @@ def _unjudged(inconclusive: pl.DataFrame) -> Iterator[str]:
     """What was not judged, with the detectors together that lack the same."""
     together = inconclusive.group_by("because", "flows", maintain_order=True).agg("detector")
     for because, flows, detectors in together.iter_rows():
-        yield f"Not judged in {counted(flows, 'HTTP flow')} because of {because}: {', '.join(detectors)}."
+        yield f"Not judged in {counted(flows, 'flow')} because of {because}: {', '.join(detectors)}."
 
 
 def _of_flows(flows: pl.DataFrame) -> Iterator[str]:
     import polars as pl
 
-    http = flows.filter("is_http")
-    if http.is_empty():
-        yield "No HTTP/1.x was found: TLS, HTTP/2 and HTTP/3 cannot be read."
-    unplaced = http.filter(pl.col("observation_point") == "unknown").height
-    if unplaced:
-        yield f"Taken at the client or at the server? Unknown for {counted(unplaced, 'HTTP flow')}."
+    judged = flows.filter(pl.col("protocol").is_not_null())
+    if judged.is_empty():
+        yield "No HTTP/1.x and no TLS was found: HTTP/2 in clear and HTTP/3 cannot be read."
+    unplaced = judged.filter(pl.col("observation_point") == "unknown")
+    protocols = unplaced["protocol"].cast(pl.String).str.to_uppercase().value_counts().sort("protocol")
+    for protocol, count in protocols.iter_rows():
+        yield f"Taken at the client or at the server? Unknown for {counted(count, f'{protocol} flow')}."
+
+
+def _of_tls(analysis: Analysis) -> Iterator[str]:
+    """What is encrypted, and what that hides."""
+    import polars as pl
+
+    opaque = analysis.transactions.filter(pl.col("protocol") == "tls")["flow"].unique().implode()
+    is_opaque = ~pl.col("is_http") | pl.col("flow").is_in(opaque)
+    flows = analysis.flows.filter((pl.col("protocol") == "tls") & is_opaque)
+    if flows.is_empty():
+        return
+    handshakes = analysis.tls_handshakes.join(flows, on="flow", how="semi").filter(pl.col("version").is_not_null())
+    versions = handshakes["version"].cast(pl.String).value_counts().sort("version", descending=True).iter_rows()
+    told = "".join(f", {count:,} of {version}" for version, count in versions)
+    carried = int(flows["client_bytes"].sum()) + int(flows["server_bytes"].sum())
+    yield (
+        f"Not decrypted: {counted(flows.height, 'TLS flow')}{told}; {counted(carried, 'byte')}. Records tell"
+        " requests, responses and their times, but no method, URL or status."
+    )
+    groups = int(analysis.transactions["is_group"].sum())
+    if groups:
+        yield (
+            f"Told together: requests that overlap in TLS, as in HTTP/2 ({counted(groups, 'group')}). Times are"
+            " those of the group."
+        )
 
 
 def _of_transactions(transactions: pl.DataFrame) -> Iterator[str]:

@@ -66,7 +66,7 @@ class _Report:
         yield (
             f"{_INDENT}{counted(capture.packets, 'packet')}, {capture.tcp_packets:,} of TCP;"
             f" {counted(self._analysis.flows.height, 'flow')},"
-            f" {counted(self._analysis.transactions.height, 'HTTP transaction')}"
+            f" {_counted_transactions(self._analysis.transactions)}"
         )
         first, last = capture.first_time_ns, capture.last_time_ns
         if first is not None and last is not None:
@@ -210,7 +210,7 @@ class _Report:
             (
                 f"{row['flow']}.{row['index']}",
                 row["method"] or "-",
-                row["target"] or "-",
+                row["target"] or ("(TLS)" if row["protocol"] == "tls" else "-"),
                 str(row["status"] or "-"),
                 "-" if row["response_body_bytes"] is None else f"{row['response_body_bytes']:,}",
                 _between(row, "request_last_time", "response_first_time"),
@@ -308,6 +308,15 @@ def _most_of_path(critical_path: pl.DataFrame) -> dict[int, str]:
         .unique("retrieval", keep="first", maintain_order=True)
     )
     return {number: f"{cause} {share:.0%}" for number, cause, share in by_cause.iter_rows()}
+
+
+def _counted_transactions(transactions: pl.DataFrame) -> str:
+    """How many there are of HTTP, and exchanges that TLS hides."""
+    hidden = int((transactions["protocol"] == "tls").sum())
+    told = [counted(transactions.height - hidden, "HTTP transaction")] if hidden < transactions.height else []
+    if hidden:
+        told.append(counted(hidden, "TLS exchange"))
+    return ", ".join(told) or "0 HTTP transactions"
 
 
 def _plain_rows(frame: pl.DataFrame) -> list[dict[str, Any]]:

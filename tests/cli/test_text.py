@@ -35,7 +35,7 @@ def test_what_could_not_be_judged_is_named_beside_no_findings(cli, joined):
     text = " ".join(cli("analyze", joined).out.decode().split())
     assert "No finding that cost time; 1 note" in text
     assert "Not all of them could be judged in every flow" in text
-    said = text.partition("Not judged in 1 HTTP flow because of mid-stream-start:")[2]
+    said = text.partition("Not judged in 1 flow because of mid-stream-start:")[2]
     assert "slow-start-restart" in said.partition(".")[0]
 
 
@@ -79,7 +79,22 @@ def test_capture_without_http_is_not_called_clean(cli, tmp_path, opening):
     path.write_bytes(pcap(connection.records))
     text = " ".join(cli("analyze", path).out.decode().split())
     assert "holds no HTTP/1.x response" in text
-    assert "No HTTP/1.x was found" in text
+    assert "No HTTP/1.x and no TLS was found" in text
+
+
+def test_capture_of_tls_says_what_it_hides(cli, tmp_path):
+    connection = Connection()
+    connection.open()
+    # The record of a ClientHello, and one of application data.
+    connection.from_client(b"\x16\x03\x01\0\x2a\x01\0\0\x26\3\3" + bytes(36))
+    connection.from_client(b"\x17\x03\x03\0\x40" + bytes(64))
+    connection.from_server(b"\x17\x03\x03\0\x80" + bytes(128), after=1_000_000)
+    path = tmp_path / "tls.pcap"
+    path.write_bytes(pcap(connection.records))
+    text = " ".join(cli("analyze", path).out.decode().split())
+    assert "1 flow, 1 TLS exchange " in text
+    assert "Looked in 1 response of 1 flow" in text
+    assert "Not decrypted: 1 TLS flow; 249 bytes. Records tell requests" in text
 
 
 def test_capture_of_nothing_is_not_called_clean(cli, tmp_path):
@@ -102,7 +117,7 @@ def test_flow_seen_in_one_direction_is_named(cli, tmp_path):
     from_server = [(time, frame) for time, frame in clean_exchange() if frame[26:30] == bytes([10, 0, 0, 2])]
     path = tmp_path / "half.pcap"
     path.write_bytes(pcap(from_server))
-    assert "Only one direction was captured of 1 HTTP flow" in " ".join(cli("analyze", path).out.decode().split())
+    assert "Only one direction was captured of 1 flow" in " ".join(cli("analyze", path).out.decode().split())
 
 
 def test_many_rows_are_cut_with_a_line_that_says_how_to_see_all(cli, tmp_path):

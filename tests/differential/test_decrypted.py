@@ -5,6 +5,7 @@ One nginx on two ports, asked by curl for the same objects on a kept connection 
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import tempfile
@@ -223,6 +224,19 @@ def test_a_key_log_that_cannot_be_read_is_named(
     assert run([command, "--keylog", str(missing), str(recorded.capture)]) == 2
     said = capfdbinary.readouterr().err.decode()
     assert f"{missing}: the key log cannot be read: No such file or directory\n" in said
+
+
+def test_reports_tell_what_is_decrypted(recorded: Recorded, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    command = ["analyze", str(recorded.capture), "--keylog", str(recorded.keys)]
+    assert run(command) == 0
+    assert b"Not decrypted" not in capfdbinary.readouterr().out
+    assert run([*command, "--format", "har"]) == 0
+    told = json.loads(capfdbinary.readouterr().out)
+    schemes = [entry["request"]["url"].partition(":")[0] for entry in told["log"]["entries"]]
+    assert schemes.count("http") == len(TARGETS)
+    assert schemes.count("https") == len(TARGETS) * len(VERSIONS)
+    assert run(["analyze", str(recorded.capture)]) == 0
+    assert b"Not decrypted: 4 TLS flows" in capfdbinary.readouterr().out
 
 
 @pytest.mark.parametrize("format_name", ["text", "json", "html", "har"])

@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["Handshake", "handshakes"]
+__all__ = ["Handshake", "cipher_names", "handshakes"]
 
 _CLIENT_HELLO: Final = 1
 _SERVER_HELLO: Final = 2
 _TLS13: Final = 0x0304
+_MAJOR: Final = 3
+#: The first byte of a version; of drafts of TLS 1.3, too, those of vendors among them.
+_VERSIONS: Final = (_MAJOR, 0x7E, 0x7F, 0xFB)
 _FIELDS: Final = (
     "tcp.stream",
     "tls.handshake.type",
@@ -43,7 +46,7 @@ class Handshake:
 
 
 @cache
-def _cipher_names() -> dict[int, str]:
+def cipher_names() -> dict[int, str]:
     """IANA's names of the suites by number, of those that OpenSSL has: tshark does not give its own."""
     command = ["openssl", "ciphers", "-stdname", "-V", "ALL:COMPLEMENTOFALL:@SECLEVEL=0"]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
@@ -68,10 +71,10 @@ def handshakes(path: Path) -> dict[int, Handshake]:
 def _take(handshake: Handshake, row: dict[str, str]) -> None:
     """Adds what a packet says of a handshake."""
     types = {int(each) for each in row["tls.handshake.type"].split(_VALUE_END) if each}
-    versions = [int(each, 16) for each in row["tls.handshake.version"].split(_VALUE_END) if each]
-    supported = [
-        int(each, 16) for each in row["tls.handshake.extensions.supported_version"].split(_VALUE_END) if each
-    ]
+    # The extension overrules the field (RFC 8446, section 4.2.1).
+    said = (row["tls.handshake.extensions.supported_version"], row["tls.handshake.version"])
+    versions = [int(each, 16) for field in said for each in field.split(_VALUE_END) if each]
+    versions = [version for version in versions if version >> 8 in _VERSIONS]
     suites = [int(each, 0) for each in row["tls.handshake.ciphersuite"].split(_VALUE_END) if each]
     handshake.is_resumed |= row["tls.resumed"] != ""
     if _CLIENT_HELLO in types and not handshake.has_client_hello:
@@ -79,10 +82,10 @@ def _take(handshake: Handshake, row: dict[str, str]) -> None:
         handshake.server_name = row["tls.handshake.extensions_server_name"] or None
         handshake.alpn_offered = row["tls.handshake.extensions_alpn_str"] or None
     if _SERVER_HELLO in types and _CLIENT_HELLO not in types and handshake.version is None:
-        handshake.version = _without_draft(supported[0] if supported else versions[0])
-        handshake.cipher = _cipher_names().get(suites[0])
+        handshake.version = _without_draft(versions[0])
+        handshake.cipher = cipher_names().get(suites[0])
 
 
 def _without_draft(version: int) -> int:
-    """The version; drafts of TLS 1.3 had others, of 0x7f and of vendors."""
-    return _TLS13 if version >> 8 in {0x7E, 0x7F, 0xFB} else version
+    """The version; drafts of TLS 1.3 had others."""
+    return version if version >> 8 == _MAJOR else _TLS13

@@ -76,7 +76,7 @@ def test_capture_without_http_says_so(tmp_path):
     path = tmp_path / "silent.pcap"
     path.write_bytes(pcap(connection.records))
     page = html.page(tcptrace_http.analyze(path, tables={"segments"}))
-    assert "<h1>There is no HTTP in this capture" in page
+    assert "<h1>There is no HTTP and no TLS in this capture" in page
     assert held(page)[0] == {}
 
 

@@ -151,6 +151,12 @@ impl Connection {
         !self.is_http || self.has_unread_tunnel
     }
 
+    /// Whether all bytes were given so far, from the first on.
+    #[must_use]
+    pub fn begins_whole(&self) -> bool {
+        self.begins_whole
+    }
+
     /// Whether the bytes show that the requests come from server to client: a flow that was joined
     /// after its handshake, whose client was guessed wrong. All else here is by content.
     #[must_use]

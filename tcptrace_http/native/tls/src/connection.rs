@@ -258,10 +258,10 @@ impl Connection {
         self.decrypted.as_ref().is_some_and(|it| it.is_http())
     }
 
-    /// Whether the next record of a direction is searched for.
+    /// Whether a record of a direction had to be searched for: how its bytes were cut may decide which one was found.
     #[must_use]
-    pub fn is_searching(&self, direction: Direction) -> bool {
-        self.side(direction).reader.is_searching()
+    pub fn has_searched(&self, direction: Direction) -> bool {
+        self.side(direction).reader.has_searched()
     }
 
     /// The offset at which the request began whose bytes came last.

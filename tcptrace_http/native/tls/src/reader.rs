@@ -49,6 +49,7 @@ pub(crate) struct Reader {
     /// Headers until one confirms that which was found by searching.
     unconfirmed: u8,
     searched: u32,
+    has_searched: bool,
     /// Application data is wanted too: somebody decrypts it.
     pub(crate) keeps_application: bool,
 }
@@ -78,6 +79,7 @@ impl Reader {
             is_broken: false,
             unconfirmed: 0,
             searched: 0,
+            has_searched: false,
             keeps_application: false,
         }
     }
@@ -87,8 +89,8 @@ impl Reader {
         self.state == State::Header && self.header_bytes == 0
     }
 
-    pub(crate) fn is_searching(&self) -> bool {
-        self.state == State::Searching
+    pub(crate) fn has_searched(&self) -> bool {
+        self.has_searched
     }
 
     /// Whether the header of a record has come, and not yet its end.
@@ -271,6 +273,7 @@ impl Reader {
 
     fn search_from_here(&mut self) {
         self.state = State::Searching;
+        self.has_searched = true;
         self.header_bytes = 0;
         self.searched = 0;
     }

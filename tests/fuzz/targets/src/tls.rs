@@ -70,16 +70,15 @@ fn play(events: &[Event<'_>], mut cut: impl FnMut(&[u8]) -> usize) -> Outcome {
                 let _ = starts_like(event.bytes);
                 let mut rest = event.bytes;
                 while !rest.is_empty() {
-                    depends_on_cuts |= connection.is_searching(event.direction);
                     let (now, later) = rest.split_at(cut(rest).clamp(1, rest.len()));
                     let seen = (mark, acked);
                     connection.data(event.direction, *at, now, seen, &mut keys, &mut out);
                     *at += now.len() as u64;
                     rest = later;
-                    depends_on_cuts |= connection.is_searching(event.direction);
                 }
             }
         }
+        depends_on_cuts |= connection.has_searched(event.direction);
         assert!(connection.held_bytes() <= HELD_BYTES_MAX);
     }
     for direction in [Direction::ClientToServer, Direction::ServerToClient] {

@@ -1,7 +1,7 @@
 //! What a flow carries, as far as it is known.
 
 use tcptrace_http_messages::{Connection as Http, End, Output};
-use tcptrace_tls::{starts_like, Connection as Tls, Handshake, Keys};
+use tcptrace_tls::{starts_like, Connection as Tls, Handshake, Keys, Start};
 use trace_model::rows::{Direction, Protocol};
 use trace_model::Mark;
 
@@ -47,6 +47,17 @@ impl Carried {
     }
 }
 
+/// Whether TLS begins with `bytes`: with a hello, unless that was missed.
+#[inline]
+fn begins_tls(http: &Http, bytes: &[u8]) -> bool {
+    http.may_be_tls()
+        && match starts_like(bytes) {
+            Some(Start::ClientHello | Start::ServerHello) => true,
+            Some(Start::Records) => !http.begins_whole(),
+            None => false,
+        }
+}
+
 /// Who is given the bytes of both directions.
 #[derive(Debug)]
 pub(super) enum Reader {
@@ -67,7 +78,7 @@ impl Reader {
     ) {
         match self {
             Reader::Http(http) => {
-                if http.may_be_tls() && starts_like(bytes).is_some() {
+                if begins_tls(http, bytes) {
                     if http.is_http() {
                         http.give_up_held(mark, out);
                     }

@@ -3,7 +3,7 @@
 use tcptrace_attribution::{Ended, Extent, Facts, Handshake, Moment, PathFacts, Unfinished};
 use tcptrace_path::RoundTrip;
 use tcptrace_tcp::Side;
-use trace_model::rows::{Framing, TransactionRow};
+use trace_model::rows::{Framing, Protocol, TransactionRow};
 
 use super::closing::Close;
 use super::unacknowledged::Whole;
@@ -97,6 +97,11 @@ impl Flow {
     ) -> Option<Unfinished> {
         let is_had = whole.response && row.last_ack_time.is_some();
         let is_over = self.server_half().has_ended;
+        // What a client sends in TLS need not ask for anything, but for what it sends first.
+        let needs_none = row.protocol == Protocol::Tls && row.index > 0;
+        if needs_none && row.response_first_frame.is_none() {
+            return None;
+        }
         if is_had || !is_over || row.response_framing == Some(Framing::Tunnel) {
             return None;
         }

@@ -4,6 +4,7 @@ mod early_data;
 mod joined_late;
 mod repeats;
 mod resets;
+mod tls;
 
 use tcptrace_tcp::test_packets::{packet, segment};
 use trace_model::column::{Columns, Values};

@@ -1,0 +1,140 @@
+//! Flows that carry TLS: from their beginning, behind another protocol, and joined late.
+
+use super::*;
+
+/// The record of a ClientHello of 40 bytes, without extensions.
+fn client_hello() -> Vec<u8> {
+    [&[22, 3, 1, 0, 44, 1, 0, 0, 40, 3, 3][..], &[7; 38]].concat()
+}
+
+fn application(length: u8) -> Vec<u8> {
+    [vec![23, 3, 3, 0, length], vec![9; usize::from(length)]].concat()
+}
+
+/// Sends segments one after the other, each by the client or the server, that acknowledge all before.
+struct Talk {
+    script: Script,
+    next: [u32; 2],
+}
+
+impl Talk {
+    fn new() -> Self {
+        Talk {
+            script: Script::new(),
+            next: [1, 1],
+        }
+    }
+
+    fn say(&mut self, from_client: bool, payload: &[u8]) -> &mut Self {
+        let [own, other] = if from_client { [0, 1] } else { [1, 0] };
+        let (seq, ack) = (self.next[own], self.next[other]);
+        let flags = if payload.is_empty() { flags::ACK } else { DATA };
+        self.script.send(from_client, flags, seq, ack, payload);
+        self.next[own] += u32::try_from(payload.len()).unwrap();
+        self
+    }
+
+    fn finish(&mut self) -> (Columns, Columns, Columns) {
+        let tables = self.script.finish().of_flows;
+        (
+            { tables.flows }.take().into_columns(),
+            { tables.transactions }.take().into_columns(),
+            { tables.tls_handshakes }.take().into_columns(),
+        )
+    }
+}
+
+#[test]
+fn a_hello_makes_a_flow_tls_and_its_records_are_exchanges() {
+    let mut talk = Talk::new();
+    talk.script.handshake();
+    let (flows, transactions, handshakes) = talk
+        .say(true, &client_hello())
+        .say(true, &application(100))
+        .say(false, &application(200))
+        .say(true, b"")
+        .say(true, &application(90))
+        .say(false, &application(80))
+        .say(true, b"")
+        .finish();
+    assert_eq!(text(&flows, "protocol", 0), "tls");
+    assert_eq!(number(&flows, "is_http", 0), Some(0));
+    assert_eq!(text(&transactions, "protocol", 0), "tls");
+    assert_eq!(numbers(&transactions, "request_frame"), [5, 8]);
+    assert_eq!(numbers(&transactions, "response_first_frame"), [6, 9]);
+    // It is known that the first one is over when the next begins: its ACK was before.
+    assert_eq!(numbers(&transactions, "last_ack_frame"), [7, 10]);
+    assert_eq!(numbers(&transactions, "first_record_bytes"), [205, 85]);
+    assert_eq!(number(&transactions, "version", 0), None);
+    assert_eq!(number(&transactions, "response_header_bytes", 0), None);
+    assert_eq!(numbers(&handshakes, "client_hello_frame"), [4]);
+}
+
+#[test]
+fn tls_may_begin_behind_lines_of_another_protocol() {
+    let mut talk = Talk::new();
+    talk.script.handshake();
+    let (flows, transactions, _) = talk
+        .say(false, b"220 mail.example.com ESMTP\r\n")
+        .say(true, b"EHLO client\r\n")
+        .say(false, b"250-mail.example.com\r\n250 STARTTLS\r\n")
+        .say(true, b"STARTTLS\r\n")
+        .say(false, b"220 go ahead\r\n")
+        .say(true, &client_hello())
+        .say(true, &application(100))
+        .say(false, &application(200))
+        .finish();
+    assert_eq!(text(&flows, "protocol", 0), "tls");
+    assert_eq!(number(&flows, "is_http", 0), Some(0));
+    assert_eq!(numbers(&transactions, "request_frame"), [10]);
+    assert_eq!(numbers(&transactions, "response_first_frame"), [11]);
+}
+
+#[test]
+fn tls_in_a_tunnel_comes_behind_the_request_for_it() {
+    let mut talk = Talk::new();
+    talk.script.handshake();
+    let (flows, transactions, handshakes) = talk
+        .say(true, b"CONNECT h:443 HTTP/1.1\r\nHost: h\r\n\r\n")
+        .say(false, b"HTTP/1.1 200 OK\r\n\r\n")
+        .say(true, &client_hello())
+        .say(true, &application(100))
+        .say(false, &application(200))
+        .finish();
+    assert_eq!(text(&flows, "protocol", 0), "tls");
+    assert_eq!(number(&flows, "is_http", 0), Some(1));
+    assert_eq!(text(&transactions, "protocol", 0), "http");
+    assert_eq!(text(&transactions, "protocol", 1), "tls");
+    assert_eq!(numbers(&transactions, "request_frame"), [4, 7]);
+    assert_eq!(numbers(&handshakes, "client_hello_frame"), [6]);
+}
+
+#[test]
+fn a_hello_tells_the_client_of_a_flow_joined_late() {
+    let mut talk = Talk::new();
+    // The port of the other side is the lower one.
+    let (flows, _, _) = talk.say(false, &client_hello()).finish();
+    assert_eq!(text(&flows, "client", 0), "10.0.0.2");
+    assert_eq!(text(&flows, "protocol", 0), "tls");
+}
+
+#[test]
+fn records_alone_tell_tls_only_where_the_hello_was_missed() {
+    let mut joined = Talk::new();
+    let (flows, transactions, handshakes) = joined
+        .say(true, &application(100))
+        .say(false, &application(200))
+        .finish();
+    assert_eq!(text(&flows, "protocol", 0), "tls");
+    assert_eq!(numbers(&transactions, "response_first_frame"), [2]);
+    assert_eq!(handshakes.rows, 0);
+
+    let mut whole = Talk::new();
+    whole.script.handshake();
+    let (flows, transactions, _) = whole
+        .say(true, &application(100))
+        .say(false, &application(200))
+        .finish();
+    assert_eq!(number(&flows, "protocol", 0), None);
+    assert_eq!(transactions.rows, 0);
+}

@@ -1,0 +1,144 @@
+"""Real servers that speak TLS on loopback: what Nagle's algorithm holds is told without keys."""
+
+from __future__ import annotations
+
+import itertools
+import ssl
+import subprocess
+import tempfile
+import threading
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+from probe.servers import LARGE, document, nginx
+
+import tcptrace_http
+
+from .loopback import HOST, captured, free_port
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+#: As long as the responses in which the stall of Python's http.server was seen first.
+BODY_BYTES = 67_000
+REQUESTS = 3
+#: How the same hold is named, by the place of what was held in its response.
+HELD = {"short-initial-segment", "odd-short-final-segment", "nagle-delayed-ack"}
+#: The delayed ACK of Linux takes 40 ms and a tick.
+STALL_MS = (39.0, 49.0)
+TOLERANCE_MS = 2.0
+
+
+class Handler(SimpleHTTPRequestHandler):
+    """Python's http.server as it comes, but that it says nothing and keeps its connections."""
+
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A certificate that signs itself, and its key."""
+    folder = tmp_path_factory.mktemp("certificate")
+    certificate, key = folder / "certificate.pem", folder / "key.pem"
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=localhost"]
+    subprocess.run([*command, "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    return certificate, key
+
+
+@contextmanager
+def python_server(folder: Path, port: int, certificate: tuple[Path, Path]) -> Iterator[None]:
+    """Python's http.server on a socket that speaks TLS."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*certificate)
+    server = ThreadingHTTPServer((HOST, port), partial(Handler, directory=str(document(folder, BODY_BYTES))))
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def fetch(port: int, *options: str) -> None:
+    """Asks for the document several times on one connection, as curl does."""
+    urls = [f"https://localhost:{port}{LARGE}"] * REQUESTS
+    outputs = ["--output", "/dev/null"] * REQUESTS
+    command = ["curl", "--silent", "--fail", "--insecure", "--resolve", f"localhost:{port}:{HOST}", *options]
+    subprocess.run([*command, *outputs, *urls], check=True, timeout=60)
+
+
+def longest_pauses_ms(path: Path) -> list[float]:
+    """Of each response the longest time between two of its segments, by the packets alone."""
+    analysis = tcptrace_http.analyze(path)
+    sent = analysis.segments.filter(pl.col("direction") == "server_to_client", pl.col("payload_bytes") > 0)
+    times = sent["time"].to_physical().to_list()
+    ends = analysis.transactions.select("response_first_time", "response_last_time")
+    pauses = []
+    for first, last in ends.with_columns(pl.all().to_physical()).iter_rows():
+        within = [time for time in times if first <= time <= last]
+        pauses.append(max(later - earlier for earlier, later in itertools.pairwise(within)) / 1e6)
+    return pauses
+
+
+@pytest.mark.parametrize("version", ["1.2", "1.3"])
+def test_the_stall_of_pythons_http_server_is_named_within_2_ms(tmp_path, certificate, version):
+    path, port = tmp_path / "held.pcap", free_port()
+    with python_server(tmp_path, port, certificate), captured(port, path):
+        fetch(port, "--tls-max", version)
+    analysis = tcptrace_http.analyze(path)
+    assert analysis.transactions["protocol"].to_list() == ["tls"] * REQUESTS
+    assert analysis.transactions["complete"].all()
+    assert (analysis.transactions["response_body_bytes"] > BODY_BYTES).all()
+    # The kernel does not delay the ACK of every response, but of the first one on a connection.
+    stalled = {number: pause for number, pause in enumerate(longest_pauses_ms(path)) if pause >= STALL_MS[0]}
+    assert 0 in stalled
+    held = analysis.findings.filter(pl.col("detector").is_in(HELD))
+    lost_ms = {row["transaction"]: row["lost"].total_seconds() * 1e3 for row in held.iter_rows(named=True)}
+    assert lost_ms == pytest.approx(stalled, abs=TOLERANCE_MS)
+    assert all(lost <= STALL_MS[1] for lost in lost_ms.values())
+    assert all("TCP_NODELAY" in remedy for remedy in held["remedy"])
+
+
+def test_nothing_is_held_where_nginx_speaks_tls(tmp_path, certificate):
+    path, port = tmp_path / "good.pcap", free_port()
+    public, key = certificate
+    speaks = f"listen {HOST}:{port} ssl; ssl_certificate {public}; ssl_certificate_key {key};"
+    with tempfile.TemporaryDirectory(prefix="tcptrace-http-test-") as folder:
+        # The folder of a test is closed to nginx, which runs as another user.
+        Path(folder).chmod(0o755)
+        with nginx(Path(folder), server=speaks), captured(port, path):
+            fetch(port)
+    analysis = tcptrace_http.analyze(path)
+    assert analysis.transactions["protocol"].to_list() == ["tls"] * REQUESTS
+    assert analysis.findings.filter(pl.col("severity") == "error").is_empty()
+    assert HELD.isdisjoint(analysis.findings["detector"])
+
+
+def test_handshake_and_its_time_are_told(tmp_path, certificate):
+    path, port = tmp_path / "handshake.pcap", free_port()
+    with python_server(tmp_path, port, certificate), captured(port, path):
+        fetch(port, "--tls-max", "1.3")
+        fetch(port, "--tls-max", "1.2")
+    analysis = tcptrace_http.analyze(path)
+    newer, older = analysis.tls_handshakes.iter_rows(named=True)
+    assert (newer["version"], older["version"]) == ("TLS 1.3", "TLS 1.2")
+    assert (newer["round_trips"], older["round_trips"]) == (1, 2)
+    assert {newer["server_name"], older["server_name"]} == {"localhost"}
+    assert newer["certificate_bytes"] is None
+    # The chain has the certificate in binary, with three bytes before it.
+    text = certificate[0].read_text()
+    assert older["certificate_bytes"] == len(ssl.PEM_cert_to_DER_cert(text)) + 3
+    waits = analysis.waits.filter(pl.col("cause") == "setup.tls_handshake")
+    assert waits["transaction"].to_list() == [0, 0]
+    assert waits["end"].to_list() == [newer["done_time"], older["done_time"]]
