@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import sys
 import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -34,6 +35,8 @@ VERSIONS: Final = {
     "CBC": ("--tls-max", "1.2", "--ciphers", "ECDHE-RSA-AES256-SHA384"),
     "ChaCha20": ("--tlsv1.3", "--tls13-ciphers", "TLS_CHACHA20_POLY1305_SHA256"),
 }
+#: Types of pcapng blocks.
+SECRETS, PACKET = ((number).to_bytes(4, sys.byteorder) for number in (10, 6))
 #: What the transport cannot change.
 SAME: Final = (
     "index",
@@ -194,6 +197,32 @@ def test_a_block_of_secrets_is_as_good_as_a_file(recorded: Recorded, tmp_path: P
     command = ["editcap", "--inject-secrets", f"tls,{recorded.keys}", str(recorded.capture), str(with_secrets)]
     subprocess.run(command, check=True)
     assert tcptrace_http.analyze(with_secrets).transactions.equals(recorded.transactions)
+
+
+def test_secrets_open_what_comes_behind_them(recorded: Recorded, tmp_path: Path) -> None:
+    """A block of secrets behind the first connection in TLS opens the others."""
+    with_secrets = tmp_path / "secrets.pcapng"
+    command = ["editcap", "--inject-secrets", f"tls,{recorded.keys}", str(recorded.capture), str(with_secrets)]
+    subprocess.run(command, check=True)
+    blocks = list(blocks_of(with_secrets.read_bytes()))
+    (secrets,) = (block for block in blocks if block.startswith(SECRETS))
+    whole = recorded.transactions
+    packets = [at for at, block in enumerate(blocks) if block.startswith(PACKET)]
+    before = tcptrace_http.analyze(recorded.capture).flows.filter(flow=2)["first_frame"][0]
+    place = packets[before - 1]
+    moved = [block for block in blocks[:place] if block != secrets] + [secrets] + blocks[place:]
+    transactions = tcptrace_http.analyze(b"".join(moved)).transactions
+    assert transactions.filter(flow=1)["protocol"].unique().to_list() == ["tls"]
+    later = pl.col("flow") != 1
+    assert transactions.filter(later).equals(whole.filter(later))
+
+
+def blocks_of(capture: bytes) -> Iterator[bytes]:
+    """The blocks of a pcapng file of this machine's byte order."""
+    while capture:
+        length = int.from_bytes(capture[4:8], sys.byteorder)
+        yield capture[:length]
+        capture = capture[length:]
 
 
 def test_wrong_keys_are_told_once_and_change_nothing(recorded: Recorded, tmp_path: Path) -> None:

@@ -55,6 +55,8 @@ pub struct Connection {
     exchanges: Exchanges,
     /// Once there is a key log.
     decrypted: Option<Box<Decrypted>>,
+    /// Of the first records of client and server.
+    begin: (u64, u64),
 }
 
 impl Connection {
@@ -68,6 +70,7 @@ impl Connection {
             phases: Phases::default(),
             exchanges: Exchanges::default(),
             decrypted: None,
+            begin: (client, server),
         }
     }
 
@@ -94,8 +97,7 @@ impl Connection {
             );
         }
         if self.decrypted.is_none() && !keys.log.is_empty() {
-            let (client, server) = (self.client.reader.next, self.server.reader.next);
-            self.decrypted = Some(Decrypted::beginning_at(client, server));
+            self.decrypted = Some(Decrypted::beginning_at(self.begin));
         }
         let before = out.transactions.len();
         let known = usize::try_from(next.saturating_sub(offset)).unwrap_or(usize::MAX);
@@ -122,6 +124,7 @@ impl Connection {
             phases,
             exchanges,
             decrypted,
+            ..
         } = self;
         let (side, peer) = match direction {
             Direction::ClientToServer => (client, server),
@@ -178,6 +181,7 @@ impl Connection {
             phases,
             exchanges,
             decrypted,
+            ..
         } = self;
         let side = match direction {
             Direction::ClientToServer => client,
@@ -267,20 +271,18 @@ impl Connection {
     /// The offset at which the request began whose bytes came last.
     #[must_use]
     pub fn request_start(&self) -> Option<u64> {
-        let decrypted = self.decrypted.as_ref();
         // The record is known to begin before it can be decrypted.
-        self.exchanges
-            .request_start()
-            .max(decrypted.and_then(|it| it.request_start()))
+        let decrypted = self.decrypted.as_ref();
+        let start = decrypted.and_then(|it| it.request_start());
+        self.exchanges.request_start().max(start)
     }
 
     /// The offset at which the response began whose bytes came last.
     #[must_use]
     pub fn response_start(&self) -> Option<u64> {
         let decrypted = self.decrypted.as_ref();
-        self.exchanges
-            .response_start()
-            .max(decrypted.and_then(|it| it.response_start()))
+        let start = decrypted.and_then(|it| it.response_start());
+        self.exchanges.response_start().max(start)
     }
 
     /// Memory that unfinished records and hellos take.
@@ -298,8 +300,7 @@ impl Connection {
         bytes.into_iter().fold(others, u64::saturating_add)
     }
 
-    /// Forgets what is held of records and hellos, and hands out what is known of decrypted messages. What follows is
-    /// read on.
+    /// Forgets what is held of records and hellos, and hands out what is known of decrypted messages.
     pub fn give_up_held(&mut self, mark: Mark, out: &mut Output) {
         let before = out.transactions.len();
         if let Some(decrypted) = &mut self.decrypted {

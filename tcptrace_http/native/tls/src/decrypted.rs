@@ -2,16 +2,17 @@
 //!
 //! HTTP is given whole records, and counts bytes of plaintext; what it finds is placed in the stream again ([`Offsets`]).
 
-use tcptrace_http_messages::{Connection as Http, Direction, End, Message, Output, Transaction};
+mod to_http;
+
+use tcptrace_http_messages::{Connection as Http, Direction, Output};
 use tcptrace_tls_keys::{KeyLog, OpenError, Opener, Record as Sealed};
 use trace_model::{Anomaly, AnomalyKind, Mark};
 
+use self::to_http::data_bytes;
 use crate::handshake::{Phases, Role};
-use crate::offsets::{Offsets, Placed};
-use crate::record::{Begun, ContentType, Record, HEADER_BYTES};
+use crate::offsets::Offsets;
+use crate::record::{Begun, ContentType, Record};
 
-/// The longest plaintext of a record (RFC 8446, section 5.1).
-const PLAIN_BYTES: u64 = 1 << 14;
 const HTTP2: &str = "h2";
 
 /// The key log of a capture, for all its connections.
@@ -90,8 +91,8 @@ pub(crate) struct Decrypted {
 }
 
 impl Decrypted {
-    /// A connection whose next records begin at these offsets.
-    pub(crate) fn beginning_at(client: u64, server: u64) -> Box<Self> {
+    /// A connection whose first records begin at these offsets. Those before a key log comes count as missing.
+    pub(crate) fn beginning_at((client, server): (u64, u64)) -> Box<Self> {
         let mut this = Box::<Self>::default();
         this.client.next = client;
         this.server.next = server;
@@ -286,79 +287,6 @@ impl Decrypted {
         self.close_if_in_vain();
     }
 
-    /// Gives application data to HTTP.
-    fn deliver(
-        &mut self,
-        record: &Record<'_>,
-        bytes: &[u8],
-        looks_at_bodies: bool,
-        out: &mut Output,
-    ) {
-        if bytes.is_empty() {
-            return;
-        }
-        let begins_late = self.begins_late;
-        let http = self
-            .http
-            .get_or_insert_with(|| Box::new(new_http(begins_late, looks_at_bodies)));
-        let (side, peer) = match record.direction {
-            Direction::ClientToServer => (&mut self.client, &mut self.server),
-            Direction::ServerToClient => (&mut self.server, &mut self.client),
-        };
-        let acked = record.begun.peer_acked;
-        let acked =
-            acked.map(|acked| (peer.offsets).plain_before(acked, peer.next, peer.plain_next));
-        let plain = side.plain_next;
-        let length = u64::from(record.begun.header.length);
-        side.around = Some(length.saturating_sub(bytes.len() as u64));
-        side.offsets.push(Placed {
-            plain,
-            plain_bytes: bytes.len() as u64,
-            start: record.begun.start,
-            end: end_of(&record.begun),
-            first: record.begun.first,
-        });
-        side.plain_next = plain.saturating_add(bytes.len() as u64);
-        http.data(record.direction, plain, bytes, record.last, acked, out);
-        let starts = (http.request_start(), http.response_start());
-        self.client.note_start(starts.0);
-        self.server.note_start(starts.1);
-    }
-
-    /// A record stays closed, and `skipped` bytes before it are missing.
-    fn lose(
-        &mut self,
-        (record, role): (&Record<'_>, Role),
-        skipped: u64,
-        overhead: u64,
-        out: &mut Output,
-    ) {
-        let before = records_in(skipped, overhead);
-        let length = u64::from(record.begun.header.length);
-        let data =
-            data_bytes(skipped, before, overhead).saturating_add(length.saturating_sub(overhead));
-        let side = self.side(record.direction);
-        side.told = side.told.saturating_add(before).saturating_add(1);
-        side.pass(&record.begun);
-        if role == Role::Application {
-            self.gap(record.direction, data, record.last, out);
-        }
-    }
-
-    /// Tells HTTP that so much plaintext is missing.
-    fn gap(&mut self, direction: Direction, bytes: u64, mark: Mark, out: &mut Output) {
-        let Some(http) = &mut self.http else {
-            self.begins_late = true;
-            return;
-        };
-        let side = match direction {
-            Direction::ClientToServer => &mut self.client,
-            Direction::ServerToClient => &mut self.server,
-        };
-        http.gap(direction, side.plain_next, bytes, mark, out);
-        side.plain_next = side.plain_next.saturating_add(bytes);
-    }
-
     /// Gives up what is not HTTP/1, and what no key opens.
     fn close_if_in_vain(&mut self) {
         let is_in_vain = match &self.http {
@@ -380,54 +308,6 @@ impl Decrypted {
         self.side(direction).is_cut = true;
     }
 
-    /// The direction ended, at stream offset `at`.
-    pub(crate) fn end(
-        &mut self,
-        direction: Direction,
-        at: u64,
-        (end, mark): (End, Mark),
-        out: &mut Output,
-    ) {
-        let side = self.side(direction);
-        let rest = at.saturating_sub(side.next);
-        if side.is_cut && rest > 0 {
-            self.gap(direction, rest, mark, out);
-        }
-        if let Some(http) = &mut self.http {
-            http.end(direction, end, mark, out);
-        }
-    }
-
-    /// Places what HTTP found in the streams, and drops the exchanges that were made of the same records.
-    pub(crate) fn place(&mut self, before: usize, out: &mut Output) {
-        if out.transactions.len() <= before {
-            return;
-        }
-        let is_http = self.is_http();
-        for mut transaction in out.transactions.split_off(before) {
-            if transaction.opaque.is_none() {
-                self.place_one(&mut transaction);
-            } else if is_http {
-                continue;
-            }
-            out.transactions.push(transaction);
-        }
-    }
-
-    fn place_one(&mut self, transaction: &mut Transaction) {
-        if let Some(request) = &mut transaction.request {
-            place_message(request, &mut self.client.offsets);
-        }
-        if let Some(interim) = &mut transaction.interim {
-            let offsets = &self.server.offsets;
-            interim.first = offsets.first_of(interim.start).unwrap_or(interim.first);
-            interim.start = offsets.start_of(interim.start);
-        }
-        if let Some(response) = &mut transaction.response {
-            place_message(response, &mut self.server.offsets);
-        }
-    }
-
     fn side(&mut self, direction: Direction) -> &mut Side {
         match direction {
             Direction::ClientToServer => &mut self.client,
@@ -444,47 +324,10 @@ impl Side {
     }
 }
 
-/// From offsets in the plaintext to those in the stream. No message before this one is asked for any more.
-fn place_message(message: &mut Message, offsets: &mut Offsets) {
-    let end = message.end;
-    message.first = offsets.first_of(message.start).unwrap_or(message.first);
-    message.start = offsets.start_of(message.start);
-    message.head_end = offsets.end_of(message.head_end);
-    message.end = offsets.end_of(end);
-    offsets.forget_before(end);
-}
-
-fn new_http(begins_late: bool, looks_at_bodies: bool) -> Http {
-    let http = if begins_late {
-        Http::new()
-    } else {
-        Http::from_its_beginning()
-    };
-    if looks_at_bodies {
-        http.looking_at_bodies()
-    } else {
-        http
-    }
-}
-
 fn end_of(begun: &Begun) -> u64 {
     begun
         .start
         .saturating_add(begun.header.record_bytes() as u64)
-}
-
-/// The plaintext of so many bytes in so many records.
-fn data_bytes(bytes: u64, records: u64, overhead: u64) -> u64 {
-    let around = overhead.saturating_add(HEADER_BYTES as u64);
-    bytes.saturating_sub(records.saturating_mul(around))
-}
-
-/// The least number of records that so many bytes are.
-fn records_in(bytes: u64, overhead: u64) -> u64 {
-    let longest = overhead
-        .saturating_add(HEADER_BYTES as u64)
-        .saturating_add(PLAIN_BYTES);
-    bytes.div_ceil(longest)
 }
 
 fn of_direction(direction: Direction, error: OpenError) -> String {
