@@ -26,6 +26,7 @@ from tcptrace_http.schema import ON_REQUEST, TABLES
 from tcptrace_http.trace import empty_frame, frame_of
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
     from collections.abc import Set as AbstractSet
 
@@ -467,6 +468,7 @@ def analyze(
     statistics: bool = True,
     jobs: int | None = None,
     progress: Callable[[CaptureStream], None] | None = None,
+    keylog: str | os.PathLike[str] | None = None,
 ) -> Analysis:
     """Analyse a capture: a file by its path, ``-`` for standard input, or bytes, as of a simulation.
 
@@ -474,6 +476,9 @@ def analyze(
     ``jobs`` is the number of threads for a large capture, by default one for each core: one reads ahead,
     the others share the flows. The rows are the same for any number. Without ``statistics``, which cost
     some time, ``flows`` lacks the columns that are statistics (``schema.Column.is_statistic``).
+
+    ``keylog`` is a file with the secrets of TLS connections (RFC 9850), as what SSLKEYLOGFILE names: what they
+    open is read as if it had come in clear. A capture may have such secrets itself (editcap --inject-secrets).
 
     >>> import tcptrace_http
     >>> analysis = tcptrace_http.analyze("sample_traces/lan_hdrsep_small.pcap")
@@ -487,10 +492,13 @@ def analyze(
     >>> tcptrace_http.analyze(simulation.pcap(at="client")).transactions["status"].unique().to_list()
     [200]
 
-    :raises CaptureError: the file is no capture, or cannot be read.
+    :raises CaptureError: the file is no capture, or it or the key log cannot be read.
     """
     on_request = ON_REQUEST.intersection(tables)
-    return Analysis(decode(source, on_request=on_request, statistics=statistics, jobs=jobs, progress=progress))
+    decoded = decode(
+        source, on_request=on_request, statistics=statistics, jobs=jobs, progress=progress, keylog=keylog
+    )
+    return Analysis(decoded)
 
 
 def analyze_in_batches(
@@ -500,6 +508,7 @@ def analyze_in_batches(
     progress: Callable[[CaptureStream], None] | None = None,
     rows_in_a_batch: int = ROWS_IN_A_BATCH,
     follows: bool = False,
+    keylog: str | os.PathLike[str] | None = None,
 ) -> Iterator[Analysis]:
     """Analyse a capture of any length in bounded memory: each analysis has the flows that were finished
     since the one before, with their findings, and the transactions of which nothing more is to be
@@ -511,7 +520,9 @@ def analyze_in_batches(
     transactions of a connection come as soon as they are acknowledged; what they waited for is then told
     by what was seen so far, where else it is told by what the next ones show of their path, too.
     """
-    parts = batches(source, jobs=jobs, progress=progress, rows_in_a_batch=rows_in_a_batch, follows=follows)
+    parts = batches(
+        source, jobs=jobs, progress=progress, rows_in_a_batch=rows_in_a_batch, follows=follows, keylog=keylog
+    )
     return in_parts(parts)
 
 

@@ -17,6 +17,7 @@ from tcptrace_http.trace import Provenance, Trace, frame_of, native
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+    from typing import Any
 
     import polars as pl
 
@@ -96,10 +97,17 @@ def decode(
     statistics: bool = False,
     jobs: int | None = None,
     progress: Callable[[CaptureStream], None] | None = None,
+    keylog: str | os.PathLike[str] | None = None,
 ) -> Decoded:
     """All rows of a capture; ``progress`` is called after every chunk."""
     *_, last = batches(
-        source, on_request=on_request, statistics=statistics, jobs=jobs, progress=progress, rows_in_a_batch=None
+        source,
+        on_request=on_request,
+        statistics=statistics,
+        jobs=jobs,
+        progress=progress,
+        rows_in_a_batch=None,
+        keylog=keylog,
     )
     return last
 
@@ -114,16 +122,19 @@ def batches(  # noqa: PLR0913 -- what there is to ask for
     rows_in_a_batch: int | None = ROWS_IN_A_BATCH,
     asked_frame: int | None = None,
     follows: bool = False,
+    keylog: str | os.PathLike[str] | None = None,
 ) -> Iterator[Decoded]:
     """The rows of a capture, those that are final whenever there are many; at the end the rest.
 
     ``asked_frame`` is that of a segment which is explained in full: :attr:`Decoded.asked`. With
     ``follows`` a transaction comes as soon as it is acknowledged, though more of its connection may show.
+    ``keylog`` is a file with the secrets of TLS connections, beside those that the capture has itself.
     Memory is bounded by what is read between two batches, and by the flows that are open.
     """
     with CaptureStream(source) as stream:
         jobs = 1 if on_request or asked_frame is not None else _jobs(stream, jobs)
-        core = native.Analyzer(
+        core = _core(
+            keylog,
             packets="packets" in on_request,
             segments="segments" in on_request,
             statistics=statistics,
@@ -139,6 +150,17 @@ def batches(  # noqa: PLR0913 -- what there is to ask for
             )
             # The next rows are made while these may go.
             del rows
+
+
+def _core(keylog: str | os.PathLike[str] | None, **asked: Any) -> native.Analyzer:
+    """The core, with the secrets of a key log; :raises CaptureError: that cannot be read."""
+    path = None if keylog is None else os.fspath(keylog)
+    try:
+        return native.Analyzer(keylog=path, **asked)
+    except OSError as error:
+        # The core says what is wrong as the system does, with a number behind.
+        what = str(error).partition(" (os error")[0]
+        raise CaptureError(str(path), f"the key log cannot be read: {what}") from None
 
 
 def _parts(

@@ -81,7 +81,7 @@ FRAMINGS: Final = ("none", "content_length", "chunked", "until_close", "tunnel",
 HTTP_VERSIONS: Final = ("HTTP/1.0", "HTTP/1.1")
 #: What a flow carries.
 PROTOCOLS: Final = {
-    "http": "HTTP/1.0 or HTTP/1.1 in clear (RFC 9112)",
+    "http": "HTTP/1.0 or HTTP/1.1 (RFC 9112), in clear or decrypted",
     "tls": "TLS 1.0 to 1.3 (RFC 8446); its records tell exchanges, and nothing of what is in them",
 }
 TLS_VERSIONS: Final = ("SSL 3.0", "TLS 1.0", "TLS 1.1", "TLS 1.2", "TLS 1.3")
@@ -114,6 +114,8 @@ ANOMALY_KINDS: Final = {
     "missing_data": "Bytes of an HTTP message are missing; its framing told where it ends",
     "malformed_http": "Bytes at which an HTTP message was expected are none, or one that breaks the grammar",
     "malformed_tls": "Bytes at which a TLS record was expected are none",
+    "malformed_key_log": "Lines of a TLS key log are none (RFC 9850)",
+    "undecrypted_tls": "The key log has secrets of the connection, but they do not open its records",
     "ambiguous_framing": "Lengths of an HTTP message that contradict (RFC 9112, section 6.3)",
     "duplicate_packets": "Packets were captured more than once; only the first sighting of each is analysed",
     "limit_reached": "A limit that protects memory was reached; the detail says what was dropped",
@@ -521,7 +523,7 @@ _FLOWS: Final = Table(
         ("initial_window_segments", "u32?", "Segments of the server's first flight: see profiles"),
         ("super_segments", "u64", "Packets larger than a segment may be: merged by offload"),
         ("closed_by", "enum:CLOSED_BY*", "Who ended the flow first"),
-        ("is_http", "bool", "HTTP/1.x was found on it"),
+        ("is_http", "bool", "HTTP/1.x was found on it, in clear or decrypted"),
         ("protocol", "enum:PROTOCOLS?*", "What it carries, if that was found; the last one, if TLS began later"),
         ("transactions", "u32", "Transactions on it"),
         ("first_request_time", "time?", "First byte of the first request"),

@@ -14,6 +14,7 @@ import click
 
 from tcptrace_http.capture_stream import STANDARD_INPUT
 from tcptrace_http.cli.completion import files
+from tcptrace_http.cli.key_log import key_log_option
 from tcptrace_http.cli.output import STANDARD_OUTPUT, check_outputs, opened
 from tcptrace_http.cli.progress import Progress, Working
 from tcptrace_http.interruption import interruptible
@@ -80,6 +81,7 @@ _TABLE_OF_STATISTICS: Final = "flows"
     is_flag=True,
     help="Write rows (ndjson or csv) as transactions end, of a pipe or a growing file, until SIGINT or SIGTERM.",
 )
+@key_log_option
 @click.option("--redact", is_flag=True, help="Replace query values, Referer, Location and users of URLs.")
 @click.option("--quiet", is_flag=True, help="No progress and no notices on standard error.")
 def analyze(  # noqa: PLR0913, PLR0917 -- one parameter an option
@@ -90,6 +92,7 @@ def analyze(  # noqa: PLR0913, PLR0917 -- one parameter an option
     where: str | None,
     jobs: int | None,
     follows: bool,
+    keylog: str | None,
     redact: bool,
     quiet: bool,
 ) -> int:
@@ -117,15 +120,15 @@ def analyze(  # noqa: PLR0913, PLR0917 -- one parameter an option
         raise click.UsageError("--format xplot writes several files; name a folder with -o")
     table = table or _DEFAULT_TABLE
     _keep_within(jobs)
-    paths = _capture_paths(captures, output)
+    paths = _capture_paths(captures, output, keylog)
     if follows:
         from tcptrace_http.cli.follow import follow
 
         if where is not None or output != STANDARD_OUTPUT:
             raise click.UsageError("--follow writes all rows to standard output: leave out --where and -o")
-        return follow(paths, table, format_name, redact=redact, quiet=quiet)
+        return follow(paths, table, format_name, keylog=keylog, redact=redact, quiet=quiet)
     is_one = list(captures) == paths and len(paths) == 1
-    made = _Reading(format_name, table, where, jobs, redact, quiet).each(paths)
+    made = _Reading(format_name, table, where, jobs, keylog, redact, quiet).each(paths)
     first = next(made, None)
     if first is None:
         return _EXIT_UNREADABLE
@@ -159,12 +162,12 @@ def _graphs(analyses: Iterable[Analysis], folder: Path) -> int:
     return 0
 
 
-def _capture_paths(captures: tuple[str, ...], output: str) -> list[str]:
+def _capture_paths(captures: tuple[str, ...], output: str, keylog: str | None) -> list[str]:
     """The files to read, none of which may be the one to write."""
     from tcptrace_http.capture import expand
 
     paths = list(expand(captures))
-    check_outputs([output], paths)
+    check_outputs([output], [*paths, keylog])
     return paths
 
 
@@ -176,6 +179,7 @@ class _Reading:
     table: str
     where: str | None
     jobs: int | None
+    keylog: str | None
     redact: bool
     quiet: bool
 
@@ -223,7 +227,9 @@ class _Reading:
             from tcptrace_http.report import json
 
             return json.document(
-                self._noticed(analysis.analyze_in_batches(path, jobs=self.jobs, progress=progress))
+                self._noticed(
+                    analysis.analyze_in_batches(path, jobs=self.jobs, progress=progress, keylog=self.keylog)
+                )
             )
         whole = analysis.analyze(
             path,
@@ -231,6 +237,7 @@ class _Reading:
             statistics=self.table == _TABLE_OF_STATISTICS,
             jobs=self.jobs,
             progress=progress,
+            keylog=self.keylog,
         )
         (whole,) = self._noticed([whole])
         if self.where is not None:

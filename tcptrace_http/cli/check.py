@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from tcptrace_http.cli.completion import files
+from tcptrace_http.cli.key_log import key_log_option
 from tcptrace_http.cli.output import check_outputs
 from tcptrace_http.cli.progress import Progress
 from tcptrace_http.output_file import write_text
@@ -117,13 +118,30 @@ class Judging:
         return None if self.fail_on == "never" else Level(self.fail_on)
 
 
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """How captures are read."""
+
+    keylog: str | None
+    jobs: int | None
+    quiet: bool
+
+
 @click.command()
 @click.argument("captures", metavar="CAPTURE...", nargs=-1, shell_complete=files)
 @judging_options
 @click.option("--list", "lists", is_flag=True, help="List detectors, metrics and presets, and end.")
+@key_log_option
 @click.option("--jobs", type=click.IntRange(min=1), help="Threads. Default: one for each core.")
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
-def check(captures: tuple[str, ...], lists: bool, jobs: int | None, quiet: bool, **judging: object) -> int:
+def check(
+    captures: tuple[str, ...],
+    lists: bool,
+    keylog: str | None,
+    jobs: int | None,
+    quiet: bool,
+    **judging: object,
+) -> int:
     r"""Judge captures by a policy; the exit code says whether it holds.
 
     \b
@@ -152,10 +170,11 @@ def check(captures: tuple[str, ...], lists: bool, jobs: int | None, quiet: bool,
     from tcptrace_http.capture import expand
     from tcptrace_http.check import check as judge
 
-    files, known = output_files(asked, expand(captures)), baseline_of(asked)
+    inputs = [*expand(captures), *([keylog] if keylog else [])]
+    files, known = output_files(asked, inputs), baseline_of(asked)
     unreadable: list[str] = []
     policy = policy_of(asked)
-    judged = _gathered(captures, policy, jobs, quiet, unreadable)
+    judged = _gathered(captures, policy, _Reading(keylog, jobs, quiet), unreadable)
     report = judge(judged, policy=policy, fail_on=asked.level)
     return concluded(replace(report, unreadable=tuple(unreadable)), asked, files, known)
 
@@ -236,7 +255,7 @@ def output_files(
 
 
 def _gathered(
-    captures: tuple[str, ...], policy: Policy, jobs: int | None, quiet: bool, unreadable: list[str]
+    captures: tuple[str, ...], policy: Policy, reading: _Reading, unreadable: list[str]
 ) -> Iterator[Gathered]:
     """What is judged of the captures, one after the other; what cannot be read is told and noted."""
     from tcptrace_http.analysis import analyze_in_batches
@@ -246,8 +265,9 @@ def _gathered(
 
     for path in expand(captures):
         try:
-            with Progress(quiet=quiet) as progress:
-                yield gathered(analyze_in_batches(path, jobs=jobs, progress=progress), policy)
+            with Progress(quiet=reading.quiet) as progress:
+                parts = analyze_in_batches(path, jobs=reading.jobs, progress=progress, keylog=reading.keylog)
+                yield gathered(parts, policy)
         except CaptureError as error:
             click.echo(f"tcptrace-http: {error}", err=True)
             unreadable.append(str(error))

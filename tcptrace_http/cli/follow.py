@@ -18,7 +18,9 @@ _TABLES: Final = ("transactions", "waits", "flows")
 _FORMATS: Final = ("ndjson", "csv", "csv-safe")
 
 
-def follow(paths: Sequence[str], table: str, format_name: str, *, redact: bool, quiet: bool) -> int:
+def follow(
+    paths: Sequence[str], table: str, format_name: str, *, keylog: str | None, redact: bool, quiet: bool
+) -> int:
     """Write the rows of a table until the input ends; a file is read on as it grows, until a signal.
 
     :raises click.UsageError: rows of that table or in that format cannot be written one by one.
@@ -32,7 +34,7 @@ def follow(paths: Sequence[str], table: str, format_name: str, *, redact: bool, 
 
     is_first = True
     with interruptible(follows=True) as interruption:
-        for part in analyze_in_batches(paths[0], jobs=1, rows_in_a_batch=1, follows=True):
+        for part in analyze_in_batches(paths[0], jobs=1, rows_in_a_batch=1, follows=True, keylog=keylog):
             rows = part.table(table)
             if is_first or rows.height:
                 frame = redacted_frame(rows) if redact else rows

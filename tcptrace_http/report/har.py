@@ -76,9 +76,8 @@ def _entries(analysis: Analysis, number: int) -> Iterator[dict[str, Any]]:
 
     key = ["flow", "transaction"]
     names = analysis.tls_handshakes.select("flow", "server_name")
-    of_flows = analysis.flows.select("flow", "server", "server_port", "client_port").join(
-        names, on="flow", how="left"
-    )
+    columns = ("flow", "server", "server_port", "client_port", pl.col("protocol").alias("carried"))
+    of_flows = analysis.flows.select(columns).join(names, on="flow", how="left")
     of_pages = analysis.retrieval_transactions.select(*key, "retrieval").unique(key, keep="first")
     rows = (
         analysis.transactions.rename({"index": "transaction"})
@@ -203,10 +202,11 @@ def _url(row: Mapping[str, Any]) -> str:
     authority = (
         quote(row["host"], safe=_HOST_CHARACTERS) if row["host"] else f"{_address(row)}:{row['server_port']}"
     )
+    scheme = "https" if row["carried"] == "tls" and row["method"] != "CONNECT" else "http"
     if row["method"] == "CONNECT" or target == "*":
-        return f"http://{authority}"
+        return f"{scheme}://{authority}"
     path = target if target.startswith("/") else f"/{target}"
-    return f"http://{authority}{quote(path, safe=_URI_CHARACTERS)}"
+    return f"{scheme}://{authority}{quote(path, safe=_URI_CHARACTERS)}"
 
 
 def _address(row: Mapping[str, Any]) -> str:

@@ -91,7 +91,9 @@ def _of_tls(analysis: Analysis) -> Iterator[str]:
     """What is encrypted, and what that hides."""
     import polars as pl
 
-    flows = analysis.flows.filter(pl.col("protocol") == "tls")
+    opaque = analysis.transactions.filter(pl.col("protocol") == "tls")["flow"].unique().implode()
+    is_opaque = ~pl.col("is_http") | pl.col("flow").is_in(opaque)
+    flows = analysis.flows.filter((pl.col("protocol") == "tls") & is_opaque)
     if flows.is_empty():
         return
     handshakes = analysis.tls_handshakes.join(flows, on="flow", how="semi").filter(pl.col("version").is_not_null())

@@ -51,8 +51,9 @@ mod transaction_row;
 #[cfg(test)]
 mod flow_tests;
 
+use tcptrace_tls::BadLines;
 use trace_model::column::Columns;
-use trace_model::{Anomaly, Packet, PacketSink};
+use trace_model::{Anomaly, AnomalyKind, Packet, PacketSink};
 
 pub use crate::asked::{Asked, Explained};
 pub use crate::bundles::has_bundle;
@@ -117,6 +118,11 @@ impl Analyzer {
         segments.take(flow_table.len(), || flow_table.oldest_unsettled_row())
     }
 
+    /// Takes the TLS secrets of a key log, for the packets to come. An error tells of bad lines; the others are taken.
+    pub fn add_key_log(&mut self, text: &[u8]) -> Result<(), BadLines> {
+        self.tables.keys.log.add(text)
+    }
+
     /// Drops the rows of all tables but the segments that there are so far.
     pub fn drop_rows(&mut self) {
         self.tables.drop_rows();
@@ -155,5 +161,23 @@ impl PacketSink for Analyzer {
     fn anomaly(&mut self, anomaly: Anomaly) {
         let frame = self.tables.last_frame;
         self.tables.anomalies.push_decoders(frame, anomaly);
+    }
+
+    fn key_log(&mut self, text: &[u8]) {
+        if let Err(bad) = self.add_key_log(text) {
+            self.anomaly(of_bad_lines("a block of secrets", &bad));
+        }
+    }
+}
+
+/// What to say of bad lines of a key log; their text is not told.
+#[must_use]
+pub fn of_bad_lines(place: &str, bad: &BadLines) -> Anomaly {
+    Anomaly {
+        kind: AnomalyKind::MalformedKeyLog,
+        frame: None,
+        flow: None,
+        offset: None,
+        detail: format!("{place} has {bad}"),
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use tcptrace_http_messages::Output;
 use tcptrace_tcp::Segments;
+use tcptrace_tls::Keys;
 use trace_model::column::Columns;
 use trace_model::rows::{
     EndingsTable, FlawsTable, FlowStatisticsTable, FlowsTable, ProfilesTable, QueuesTable,
@@ -41,6 +42,8 @@ pub struct Tables {
     pub exchanges: Option<Vec<Exchange>>,
     /// Where HTTP hands out what it finds; empty between two packets.
     pub(crate) http_output: Output,
+    /// Secrets of TLS connections.
+    pub(crate) keys: Keys,
     /// What all flows hold for later.
     pub(crate) held: Held,
     left_behind: LeftBehind,

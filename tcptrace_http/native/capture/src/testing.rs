@@ -20,6 +20,7 @@ pub(crate) struct Seen {
 pub(crate) struct Recorder {
     pub(crate) packets: Vec<Seen>,
     pub(crate) anomalies: Vec<Anomaly>,
+    pub(crate) key_log: Vec<u8>,
 }
 
 impl Recorder {
@@ -47,6 +48,10 @@ impl PacketSink for Recorder {
 
     fn anomaly(&mut self, anomaly: Anomaly) {
         self.anomalies.push(anomaly);
+    }
+
+    fn key_log(&mut self, text: &[u8]) {
+        self.key_log.extend_from_slice(text);
     }
 }
 
@@ -187,6 +192,12 @@ impl Bytes {
     }
 
     /// An enhanced packet block captured in whole.
+    pub(crate) fn secrets(self, secrets_type: u32, text: &[u8]) -> Self {
+        let body = Bytes::new(self.order).u32(secrets_type);
+        let body = body.u32(text.len() as u32).raw(text).padded();
+        self.block(10, &body.bytes)
+    }
+
     pub(crate) fn enhanced(self, interface: u32, ticks: u64, frame: &[u8]) -> Self {
         let length = u32::try_from(frame.len()).unwrap();
         let (high, low) = ((ticks >> 32) as u32, ticks as u32);

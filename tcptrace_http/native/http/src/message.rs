@@ -25,6 +25,8 @@ pub struct Message {
     pub start: u64,
     /// Exclusive. Where a message is incomplete, the end of what is known of it.
     pub end: u64,
+    /// Where its head ends.
+    pub head_end: u64,
     /// The packet that carried its first byte.
     pub first: Mark,
     /// The latest packet, by frame number, that carried any byte of it.
@@ -82,6 +84,7 @@ impl Message {
         Box::new(Message {
             start: origin.start,
             end: origin.start.saturating_add(header_bytes),
+            head_end: origin.start.saturating_add(header_bytes),
             first: origin.first,
             last: origin.head_last,
             head_last: origin.head_last,

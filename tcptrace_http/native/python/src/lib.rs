@@ -6,10 +6,12 @@ mod asked;
 mod by_hand;
 mod hops;
 mod json;
+mod key_file;
 mod pages;
 mod shares;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use pyo3::buffer::PyBuffer;
@@ -24,6 +26,7 @@ use trace_model::column::{Columns, Values};
 use trace_model::rows::{PacketsWanted, SegmentsWanted};
 
 use crate::arrow::ArrowTable;
+use crate::key_file::KeyFile;
 use crate::shares::{Shares, Wanted};
 
 create_exception!(
@@ -68,13 +71,14 @@ impl Analyzer {
     /// `packets` and `segments`: True for all columns of the table, or the names of some. Without
     /// `others` no other table is made, and what is not needed is not done. With `block_rows` the
     /// two come in blocks of so many rows. `asked_frame` is that of a segment for `asked`, with one thread.
-    /// With `follows` a transaction's row comes as soon as the transaction is acknowledged.
+    /// With `follows` a transaction's row comes as soon as the transaction is acknowledged. `keylog` is a file with the
+    /// secrets of TLS connections.
     #[new]
     #[expect(
         clippy::too_many_arguments,
         reason = "what there is to ask for, by name"
     )]
-    #[pyo3(signature = (*, packets = Request::All(false), segments = Request::All(false), statistics = false, others = true, block_rows = usize::MAX, threads = 1, asked_frame = None, follows = false))]
+    #[pyo3(signature = (*, packets = Request::All(false), segments = Request::All(false), statistics = false, others = true, block_rows = usize::MAX, threads = 1, asked_frame = None, follows = false, keylog = None))]
     fn new(
         packets: Request,
         segments: Request,
@@ -84,6 +88,7 @@ impl Analyzer {
         threads: usize,
         asked_frame: Option<u64>,
         follows: bool,
+        keylog: Option<PathBuf>,
     ) -> PyResult<Self> {
         let wanted = Wanted {
             packets: packets
@@ -96,6 +101,7 @@ impl Analyzer {
             others,
             asked_frame,
             follows,
+            key_log: keylog.map(|path| KeyFile::read(&path)).transpose()?,
         };
         Ok(Analyzer {
             shares: Shares::new(wanted, threads)?,

@@ -12,7 +12,8 @@ use pyo3::PyResult;
 use rayon::prelude::{IntoParallelRefMutIterator, ParallelIterator};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use tcptrace_analysis::{
-    Analyzer, AnomaliesGiven, Asked, Batch, Document, Objects, Options, Segments, Share,
+    of_bad_lines, Analyzer, AnomaliesGiven, Asked, Batch, Document, Objects, Options, Segments,
+    Share,
 };
 use tcptrace_capture::{CaptureError, Decoder, Provenance};
 use trace_model::blocks::Blocks;
@@ -21,6 +22,8 @@ use trace_model::rows::PacketsTable;
 use trace_model::{Anomaly, AnomalyKind, Packet, PacketSink};
 
 use trace_model::packets;
+
+use crate::key_file::KeyFile;
 
 /// Which tables are wanted.
 pub struct Wanted {
@@ -33,6 +36,7 @@ pub struct Wanted {
     /// The frame of a segment that is to be explained in full: where one thread does it all.
     pub asked_frame: Option<u64>,
     pub follows: bool,
+    pub key_log: Option<KeyFile>,
 }
 
 /// Where the decoder's packets go.
@@ -62,6 +66,21 @@ impl PacketSink for Sink {
             }
         }
     }
+
+    fn key_log(&mut self, text: &[u8]) {
+        self.take_secrets(text, "a block of secrets");
+    }
+}
+
+impl Sink {
+    fn take_secrets(&mut self, text: &[u8], place: &str) {
+        let Some(analyzer) = self.analyzer.as_mut() else {
+            return;
+        };
+        if let Err(bad) = analyzer.add_key_log(text) {
+            self.anomaly(of_bad_lines(place, &bad));
+        }
+    }
 }
 
 struct Worker {
@@ -77,7 +96,8 @@ struct Worker {
 impl Worker {
     fn new(wanted: Wanted, share: Share) -> Self {
         let is_analyzed = wanted.others || wanted.segments.is_some();
-        Worker {
+        let key_log = wanted.key_log;
+        let mut worker = Worker {
             decoder: Decoder::new(),
             sink: Sink {
                 analyzer: is_analyzed.then(|| {
@@ -97,7 +117,11 @@ impl Worker {
             keeps_rows: wanted.others,
             is_decoded: false,
             is_finished: false,
+        };
+        if let Some(file) = key_log {
+            worker.sink.take_secrets(&file.text, &file.name);
         }
+        worker
     }
 
     fn feed(&mut self, bytes: &[u8]) -> Result<(), CaptureError> {
@@ -156,6 +180,7 @@ impl Shares {
             .transpose()
             .map_err(|error| PyRuntimeError::new_err(format!("no threads to be had: {error}")))?;
         let (statistics, follows) = (wanted.statistics, wanted.follows);
+        let key_log = wanted.key_log.clone();
         let of_another = |index| {
             let wanted = Wanted {
                 packets: None,
@@ -164,6 +189,7 @@ impl Shares {
                 others: true,
                 asked_frame: None,
                 follows,
+                key_log: key_log.clone(),
             };
             Worker::new(wanted, Share { index, count })
         };

@@ -1,8 +1,9 @@
 //! One TLS connection: both directions of a flow, and what passes between them.
 
-use tcptrace_http_messages::{Direction, Output};
+use tcptrace_http_messages::{Direction, End, Output};
 use trace_model::{Anomaly, AnomalyKind, Mark};
 
+use crate::decrypted::{Decrypted, Keys};
 use crate::exchange::{Exchanges, Peer, Whole};
 use crate::handshake::{Handshake, Phases, Role};
 use crate::messages::Messages;
@@ -52,6 +53,10 @@ pub struct Connection {
     server: Side,
     phases: Phases,
     exchanges: Exchanges,
+    /// Once there is a key log.
+    decrypted: Option<Box<Decrypted>>,
+    /// Of the first records of client and server.
+    begin: (u64, u64),
 }
 
 impl Connection {
@@ -64,6 +69,8 @@ impl Connection {
             server: Side::new(Direction::ServerToClient, server),
             phases: Phases::default(),
             exchanges: Exchanges::default(),
+            decrypted: None,
+            begin: (client, server),
         }
     }
 
@@ -74,20 +81,32 @@ impl Connection {
         direction: Direction,
         offset: u64,
         bytes: &[u8],
-        mark: Mark,
-        peer_acked: Option<u64>,
+        (mark, peer_acked): (Mark, Option<u64>),
+        keys: &mut Keys,
         out: &mut Output,
     ) {
         let next = self.side(direction).reader.next;
         if offset > next {
-            self.gap(direction, next, offset.saturating_sub(next), mark);
+            self.gap(
+                direction,
+                next,
+                offset.saturating_sub(next),
+                mark,
+                keys,
+                out,
+            );
         }
+        if self.decrypted.is_none() && !keys.log.is_empty() {
+            self.decrypted = Some(Decrypted::beginning_at(self.begin));
+        }
+        let before = out.transactions.len();
         let known = usize::try_from(next.saturating_sub(offset)).unwrap_or(usize::MAX);
         let mut rest = bytes.get(known..).unwrap_or_default();
         while !rest.is_empty() {
-            let used = self.advance(direction, rest, mark, peer_acked, out);
+            let used = self.advance(direction, rest, (mark, peer_acked), keys, out);
             rest = rest.get(used..).unwrap_or_default();
         }
+        self.place(before, out);
     }
 
     /// Takes bytes up to the next event, and says how many those were.
@@ -95,8 +114,8 @@ impl Connection {
         &mut self,
         direction: Direction,
         bytes: &[u8],
-        mark: Mark,
-        peer_acked: Option<u64>,
+        (mark, peer_acked): (Mark, Option<u64>),
+        keys: &mut Keys,
         out: &mut Output,
     ) -> usize {
         let Connection {
@@ -104,11 +123,17 @@ impl Connection {
             server,
             phases,
             exchanges,
+            decrypted,
+            ..
         } = self;
         let (side, peer) = match direction {
             Direction::ClientToServer => (client, server),
             Direction::ServerToClient => (server, client),
         };
+        let mut decrypted = decrypted.as_deref_mut();
+        if let Some(decrypted) = &mut decrypted {
+            side.reader.keeps_application = decrypted.wants(&keys.log, phases);
+        }
         let (used, event) = side.reader.advance(bytes, mark, peer_acked);
         let is_of_record = match event {
             Event::More => None,
@@ -119,6 +144,9 @@ impl Connection {
             }
             Event::Whole(record) => {
                 whole(side.role, &record, &mut side.messages, phases, exchanges);
+                if let Some(decrypted) = decrypted {
+                    decrypted.record((&record, side.role), phases, keys, out);
+                }
                 Some(true)
             }
             Event::NotARecord => {
@@ -137,12 +165,23 @@ impl Connection {
     }
 
     /// `length` bytes from `offset` on were never captured, as was noticed at `mark`.
-    pub fn gap(&mut self, direction: Direction, offset: u64, length: u64, mark: Mark) {
+    pub fn gap(
+        &mut self,
+        direction: Direction,
+        offset: u64,
+        length: u64,
+        mark: Mark,
+        keys: &mut Keys,
+        out: &mut Output,
+    ) {
+        let before = out.transactions.len();
         let Connection {
             client,
             server,
             phases,
             exchanges,
+            decrypted,
+            ..
         } = self;
         let side = match direction {
             Direction::ClientToServer => client,
@@ -155,16 +194,29 @@ impl Connection {
         }
         exchanges.miss(direction, missing);
         side.messages.lose();
+        let mut decrypted = decrypted.as_deref_mut();
+        if let Some(decrypted) = &mut decrypted {
+            decrypted.miss(direction);
+        }
         if let Some(record) = side.reader.skip(missing, mark) {
             whole(side.role, &record, &mut side.messages, phases, exchanges);
+            if let Some(decrypted) = decrypted {
+                decrypted.record((&record, side.role), phases, keys, out);
+            }
         }
         if side.role == Role::Application {
             exchanges.carried(direction, side.reader.next, mark);
         }
+        self.place(before, out);
     }
 
     /// The direction ended; nothing of it follows.
-    pub fn end(&mut self, direction: Direction, out: &mut Output) {
+    pub fn end(&mut self, direction: Direction, end: End, mark: Mark, out: &mut Output) {
+        let before = out.transactions.len();
+        let at = self.side(direction).reader.next;
+        if let Some(decrypted) = &mut self.decrypted {
+            decrypted.end(direction, at, (end, mark), out);
+        }
         let is_over = match direction {
             Direction::ServerToClient => true,
             Direction::ClientToServer => self.server.ended_whole.is_some(),
@@ -180,6 +232,14 @@ impl Connection {
         side.ended_whole = Some(side.is_whole());
         side.reader.end();
         side.messages.lose();
+        self.place(before, out);
+    }
+
+    /// What was decrypted takes the place of what its records tell.
+    fn place(&mut self, before: usize, out: &mut Output) {
+        if let Some(decrypted) = &mut self.decrypted {
+            decrypted.place(before, out);
+        }
     }
 
     /// The handshake, as far as it came.
@@ -191,7 +251,15 @@ impl Connection {
     /// Whether a direction is not looked at any more. If both are, nothing can follow.
     #[must_use]
     pub fn is_opaque(&self, direction: Direction) -> bool {
+        let decrypted = self.decrypted.as_ref();
         self.side(direction).reader.is_opaque()
+            || decrypted.is_some_and(|it| it.is_opaque(direction))
+    }
+
+    /// Whether HTTP was decrypted.
+    #[must_use]
+    pub fn is_http(&self) -> bool {
+        self.decrypted.as_ref().is_some_and(|it| it.is_http())
     }
 
     /// Whether a record of a direction had to be searched for: how its bytes were cut may decide which one was found.
@@ -203,13 +271,18 @@ impl Connection {
     /// The offset at which the request began whose bytes came last.
     #[must_use]
     pub fn request_start(&self) -> Option<u64> {
-        self.exchanges.request_start()
+        // The record is known to begin before it can be decrypted.
+        let decrypted = self.decrypted.as_ref();
+        let start = decrypted.and_then(|it| it.request_start());
+        self.exchanges.request_start().max(start)
     }
 
     /// The offset at which the response began whose bytes came last.
     #[must_use]
     pub fn response_start(&self) -> Option<u64> {
-        self.exchanges.response_start()
+        let decrypted = self.decrypted.as_ref();
+        let start = decrypted.and_then(|it| it.response_start());
+        self.exchanges.response_start().max(start)
     }
 
     /// Memory that unfinished records and hellos take.
@@ -222,11 +295,18 @@ impl Connection {
                 .saturating_add(it.messages.held_bytes())
         });
         let handshake = self.phases.handshake.held_bytes();
-        bytes.into_iter().fold(handshake, u64::saturating_add)
+        let decrypted = self.decrypted.as_ref().map_or(0, |it| it.held_bytes());
+        let others = handshake.saturating_add(decrypted);
+        bytes.into_iter().fold(others, u64::saturating_add)
     }
 
-    /// Forgets what is held of records and hellos. What follows is read on.
-    pub fn give_up_held(&mut self) {
+    /// Forgets what is held of records and hellos, and hands out what is known of decrypted messages.
+    pub fn give_up_held(&mut self, mark: Mark, out: &mut Output) {
+        let before = out.transactions.len();
+        if let Some(decrypted) = &mut self.decrypted {
+            decrypted.give_up_held(mark, out);
+        }
+        self.place(before, out);
         for side in [&mut self.client, &mut self.server] {
             side.reader.give_up_held();
             if side.messages.held_bytes() > 0 {

@@ -52,6 +52,7 @@ impl Part {
         Box::new(Message {
             start: self.start,
             end: self.end,
+            head_end: self.start.saturating_add(head_bytes),
             first: self.first,
             last: self.last,
             head_last: self.first_record.unwrap_or(self.last),

@@ -1,10 +1,11 @@
 //! The handshake of a connection: what it says in clear, and its phases by order, direction and size of records.
 
 use tcptrace_http_messages::Direction;
+use tcptrace_tls_keys::SecurityParameters;
 use trace_model::Mark;
 
 use crate::cipher;
-use crate::hello::{ClientHello, ServerHello, TLS13};
+use crate::hello::{ClientHello, Random, ServerHello, TLS13};
 use crate::messages::{Message, CERTIFICATE, CLIENT_HELLO, SERVER_HELLO, SERVER_HELLO_DONE};
 use crate::record::{Begun, ContentType, Record};
 
@@ -123,12 +124,30 @@ pub(crate) struct Phases {
     /// Which record of the client was Finished is told.
     is_settled: bool,
     turn: Option<Direction>,
+    client_random: Option<Random>,
+    server_random: Option<Random>,
+    encrypts_then_macs: bool,
 }
 
 impl Phases {
     /// Whether a hello came by: else the connection was joined later.
     pub(crate) fn has_begun(&self) -> bool {
         self.handshake.client_hello.is_some() || self.handshake.server_hello.is_some()
+    }
+
+    pub(crate) fn client_random(&self) -> Option<&Random> {
+        self.client_random.as_ref()
+    }
+
+    /// What both hellos agreed on, once both came by.
+    pub(crate) fn parameters(&self) -> Option<SecurityParameters> {
+        Some(SecurityParameters {
+            version: self.handshake.version?,
+            suite: self.handshake.cipher?,
+            client_random: self.client_random?,
+            server_random: self.server_random?,
+            encrypt_then_mac: self.encrypts_then_macs,
+        })
     }
 
     /// What a record is part of that has just begun.
@@ -328,6 +347,7 @@ impl Phases {
     }
 
     fn client_hello(&mut self, hello: ClientHello) {
+        self.client_random = Some(hello.random);
         let handshake = &mut self.handshake;
         handshake.server_name = hello.server_name;
         handshake.protocols_offered = hello.protocols;
@@ -341,6 +361,8 @@ impl Phases {
             handshake.hello_retry = true;
             return;
         }
+        self.server_random = Some(hello.random);
+        self.encrypts_then_macs = hello.encrypts_then_macs;
         handshake.version = Some(hello.version);
         handshake.cipher = Some(hello.cipher);
         handshake.protocol_chosen = hello.protocol;

@@ -9,8 +9,12 @@ const RETRY: [u8; 32] = [
 ];
 const RANDOM_BYTES: usize = 32;
 
+/// What a hello says so that no two are the same.
+pub(crate) type Random = [u8; RANDOM_BYTES];
+
 const SERVER_NAME: u16 = 0;
 const ALPN: u16 = 16;
+const ENCRYPT_THEN_MAC: u16 = 22;
 const PRE_SHARED_KEY: u16 = 41;
 const EARLY_DATA: u16 = 42;
 const SUPPORTED_VERSIONS: u16 = 43;
@@ -20,6 +24,7 @@ pub(crate) const TLS13: u16 = 0x0304;
 /// What a ClientHello says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ClientHello {
+    pub(crate) random: Random,
     pub(crate) server_name: Option<Box<str>>,
     /// The names of protocols, with a comma between (RFC 7301).
     pub(crate) protocols: Option<Box<str>>,
@@ -29,22 +34,28 @@ pub(crate) struct ClientHello {
 /// What a ServerHello says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ServerHello {
+    pub(crate) random: Random,
     pub(crate) version: u16,
     pub(crate) cipher: u16,
     pub(crate) takes_key: bool,
     pub(crate) is_retry: bool,
     pub(crate) protocol: Option<Box<str>>,
+    /// It takes the client's offer (RFC 7366).
+    pub(crate) encrypts_then_macs: bool,
 }
 
 impl ClientHello {
     pub(crate) fn parse(body: &[u8]) -> Option<Self> {
         let mut body = Bytes(body);
         let _version = body.u16()?;
-        body.take(RANDOM_BYTES)?;
+        let random = random(&mut body)?;
         let _session_id = body.vector8()?;
         let _cipher_suites = body.vector16()?;
         let _compression_methods = body.vector8()?;
-        let mut hello = ClientHello::default();
+        let mut hello = ClientHello {
+            random,
+            ..ClientHello::default()
+        };
         each_extension(body, |kind, data| match kind {
             SERVER_NAME => hello.server_name = server_name(data),
             ALPN => hello.protocols = protocols(data),
@@ -59,12 +70,13 @@ impl ServerHello {
     pub(crate) fn parse(body: &[u8]) -> Option<Self> {
         let mut body = Bytes(body);
         let version = body.u16()?;
-        let is_retry = body.take(RANDOM_BYTES)? == RETRY;
+        let random = random(&mut body)?;
         let _session_id = body.vector8()?;
         let mut hello = ServerHello {
+            random,
             version,
             cipher: body.u16()?,
-            is_retry,
+            is_retry: random == RETRY,
             ..ServerHello::default()
         };
         let _compression_method = body.u8()?;
@@ -72,10 +84,15 @@ impl ServerHello {
             SUPPORTED_VERSIONS => hello.version = data.u16().map_or(hello.version, without_draft),
             PRE_SHARED_KEY => hello.takes_key = true,
             ALPN => hello.protocol = protocols(data),
+            ENCRYPT_THEN_MAC => hello.encrypts_then_macs = true,
             _ => {}
         });
         Some(hello)
     }
+}
+
+fn random(body: &mut Bytes<'_>) -> Option<Random> {
+    body.take(RANDOM_BYTES)?.try_into().ok()
 }
 
 /// Drafts of TLS 1.3 had versions of their own.

@@ -14,18 +14,21 @@
 //! Application data becomes exchanges ([`exchange`]): a burst of the client and what the server answers, up to the
 //! client's next burst. Where the client sends while the response is on its way (HTTP/2), they are one group.
 //!
-//! Nothing of application data is held; of a handshake only the record being read, and a hello. A reader holds
-//! application data too if `keeps_application` is set: a [`record::Record`] then has what a decryptor needs.
+//! Nothing of application data is held; of a handshake only the record being read, and a hello. If [`Keys`] have the
+//! secrets of the connection, application data is held too, a record at a time, and what it hides is read
+//! ([`decrypted`]); if that is HTTP, its transactions take the place of the exchanges.
 
 #![forbid(unsafe_code)]
 
 mod bytes;
 mod cipher;
 mod connection;
+mod decrypted;
 mod exchange;
 mod handshake;
 mod hello;
 mod messages;
+mod offsets;
 mod reader;
 mod recognise;
 mod record;
@@ -34,5 +37,7 @@ mod record;
 mod tests;
 
 pub use connection::Connection;
+pub use decrypted::Keys;
 pub use handshake::Handshake;
 pub use recognise::{starts_like, Start};
+pub use tcptrace_tls_keys::BadLines;

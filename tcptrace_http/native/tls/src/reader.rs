@@ -59,6 +59,7 @@ impl Reader {
     pub(crate) fn new(direction: Direction, next: u64) -> Self {
         let header = Header {
             content: ContentType::Handshake,
+            version: 0,
             length: 0,
         };
         Reader {

@@ -13,12 +13,13 @@ const MAJOR: u8 = 3;
 const MINOR_MAX: u8 = 4;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 pub enum ContentType {
-    ChangeCipherSpec,
-    Alert,
-    Handshake,
-    ApplicationData,
-    Heartbeat,
+    ChangeCipherSpec = 20,
+    Alert = 21,
+    Handshake = 22,
+    ApplicationData = 23,
+    Heartbeat = 24,
 }
 
 impl ContentType {
@@ -38,6 +39,8 @@ impl ContentType {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     pub content: ContentType,
+    /// As sent: TLS 1.3 says 1.2.
+    pub version: u16,
     /// Bytes behind the header.
     pub length: u16,
 }
@@ -47,10 +50,16 @@ impl Header {
     pub(crate) fn parse(bytes: &[u8]) -> Option<Header> {
         let mut bytes = Bytes(bytes);
         let content = ContentType::of(bytes.u8()?)?;
-        let is_version = bytes.u8()? == MAJOR && bytes.u8()? <= MINOR_MAX;
+        let version = bytes.u16()?;
+        let [major, minor] = version.to_be_bytes();
+        let is_version = major == MAJOR && minor <= MINOR_MAX;
         let length = bytes.u16()?;
         let is_length = (1..=FRAGMENT_MAX).contains(&length);
-        (is_version && is_length).then_some(Header { content, length })
+        (is_version && is_length).then_some(Header {
+            content,
+            version,
+            length,
+        })
     }
 
     /// Bytes of the record, its header included.

@@ -220,6 +220,8 @@ pub struct Packet<'a> {
 pub trait PacketSink {
     fn packet(&mut self, packet: &Packet<'_>);
     fn anomaly(&mut self, anomaly: Anomaly);
+    /// Takes a TLS key log (RFC 9850) that stands before the packets it decrypts.
+    fn key_log(&mut self, _text: &[u8]) {}
 }
 
 #[cfg(test)]

@@ -42,6 +42,10 @@ pub enum AnomalyKind {
     MalformedHttp,
     /// Bytes at which a TLS record was expected are none.
     MalformedTls,
+    /// Lines of a TLS key log are none (RFC 9850).
+    MalformedKeyLog,
+    /// The key log has secrets of the connection, but they do not open its records.
+    UndecryptedTls,
     /// Lengths of an HTTP message that contradict (RFC 9112, section 6.3).
     AmbiguousFraming,
     /// Packets were captured more than once; only the first sighting of each is analysed.
@@ -68,6 +72,8 @@ impl AnomalyKind {
         "missing_data",
         "malformed_http",
         "malformed_tls",
+        "malformed_key_log",
+        "undecrypted_tls",
         "ambiguous_framing",
         "duplicate_packets",
         "limit_reached",
@@ -90,6 +96,8 @@ impl AnomalyKind {
         AnomalyKind::MissingData,
         AnomalyKind::MalformedHttp,
         AnomalyKind::MalformedTls,
+        AnomalyKind::MalformedKeyLog,
+        AnomalyKind::UndecryptedTls,
         AnomalyKind::AmbiguousFraming,
         AnomalyKind::DuplicatePackets,
         AnomalyKind::LimitReached,
@@ -543,7 +551,7 @@ impl ObservationPoint {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Protocol {
-    /// HTTP/1.0 or HTTP/1.1 in clear (RFC 9112).
+    /// HTTP/1.0 or HTTP/1.1 (RFC 9112), in clear or decrypted.
     #[default]
     Http,
     /// TLS 1.0 to 1.3 (RFC 8446); its records tell exchanges, and nothing of what is in them.
@@ -2149,7 +2157,7 @@ pub struct FlowRow {
     pub super_segments: u64,
     /// Who ended the flow first.
     pub closed_by: ClosedBy,
-    /// HTTP/1.x was found on it.
+    /// HTTP/1.x was found on it, in clear or decrypted.
     pub is_http: bool,
     /// What it carries, if that was found; the last one, if TLS began later.
     pub protocol: Option<Protocol>,

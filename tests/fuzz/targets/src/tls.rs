@@ -2,8 +2,8 @@
 //!
 //! An input is a row of segments: a byte that says what it is, two with its length, and its bytes.
 
-use tcptrace_http_messages::{Direction, Mark, Message, Output};
-use tcptrace_tls::{starts_like, Connection, Handshake};
+use tcptrace_http_messages::{Direction, End, Mark, Message, Output};
+use tcptrace_tls::{starts_like, Connection, Handshake, Keys};
 
 use crate::numbers::Numbers;
 
@@ -48,7 +48,7 @@ struct Outcome {
 
 fn play(events: &[Event<'_>], mut cut: impl FnMut(&[u8]) -> usize) -> Outcome {
     let mut connection = Connection::beginning_at(0, 0);
-    let mut out = Output::default();
+    let (mut keys, mut out) = (Keys::default(), Output::default());
     let mut next = [0_u64; 2];
     let mut depends_on_cuts = false;
     for (frame, event) in (1..).zip(events) {
@@ -62,16 +62,17 @@ fn play(events: &[Event<'_>], mut cut: impl FnMut(&[u8]) -> usize) -> Outcome {
         match event.kind {
             2 => {
                 let length = event.bytes.len() as u64;
-                connection.gap(event.direction, *at, length, mark);
+                connection.gap(event.direction, *at, length, mark, &mut keys, &mut out);
                 *at += length;
             }
-            3 => connection.end(event.direction, &mut out),
+            3 => connection.end(event.direction, End::Fin, mark, &mut out),
             _ => {
                 let _ = starts_like(event.bytes);
                 let mut rest = event.bytes;
                 while !rest.is_empty() {
                     let (now, later) = rest.split_at(cut(rest).clamp(1, rest.len()));
-                    connection.data(event.direction, *at, now, mark, acked, &mut out);
+                    let seen = (mark, acked);
+                    connection.data(event.direction, *at, now, seen, &mut keys, &mut out);
                     *at += now.len() as u64;
                     rest = later;
                 }
@@ -81,7 +82,7 @@ fn play(events: &[Event<'_>], mut cut: impl FnMut(&[u8]) -> usize) -> Outcome {
         assert!(connection.held_bytes() <= HELD_BYTES_MAX);
     }
     for direction in [Direction::ClientToServer, Direction::ServerToClient] {
-        connection.end(direction, &mut out);
+        connection.end(direction, End::EndOfCapture, Mark::default(), &mut out);
     }
     let handshake = connection.handshake().clone();
     assert_eq!(connection.held_bytes(), handshake.held_bytes());

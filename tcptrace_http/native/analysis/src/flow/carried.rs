@@ -1,7 +1,7 @@
 //! What a flow carries, as far as it is known.
 
 use tcptrace_http_messages::{Connection as Http, End, Output};
-use tcptrace_tls::{starts_like, Connection as Tls, Handshake, Start};
+use tcptrace_tls::{starts_like, Connection as Tls, Handshake, Keys, Start};
 use trace_model::rows::{Direction, Protocol};
 use trace_model::Mark;
 
@@ -35,7 +35,7 @@ impl Carried {
     pub(super) fn note(&mut self) {
         if let Some(reader) = &self.reader {
             self.protocol = reader.protocol().or(self.protocol);
-            self.is_http |= self.protocol == Some(Protocol::Http);
+            self.is_http |= reader.is_http();
         }
     }
 
@@ -74,7 +74,7 @@ impl Reader {
         (offset, bytes): (u64, &[u8]),
         (mark, peer_acked): (Mark, Option<u64>),
         peer_next: u64,
-        out: &mut Output,
+        (keys, out): (&mut Keys, &mut Output),
     ) {
         match self {
             Reader::Http(http) => {
@@ -87,13 +87,15 @@ impl Reader {
                         Direction::ServerToClient => (peer_next, offset),
                     };
                     let mut tls = Box::new(Tls::beginning_at(client, server));
-                    tls.data(direction, offset, bytes, mark, peer_acked, out);
+                    tls.data(direction, offset, bytes, (mark, peer_acked), keys, out);
                     *self = Reader::Tls(tls);
                 } else {
                     http.data(direction, offset, bytes, mark, peer_acked, out);
                 }
             }
-            Reader::Tls(tls) => tls.data(direction, offset, bytes, mark, peer_acked, out),
+            Reader::Tls(tls) => {
+                tls.data(direction, offset, bytes, (mark, peer_acked), keys, out);
+            }
         }
     }
 
@@ -102,18 +104,18 @@ impl Reader {
         direction: Direction,
         (offset, length): (u64, u64),
         mark: Mark,
-        out: &mut Output,
+        (keys, out): (&mut Keys, &mut Output),
     ) {
         match self {
             Reader::Http(http) => http.gap(direction, offset, length, mark, out),
-            Reader::Tls(tls) => tls.gap(direction, offset, length, mark),
+            Reader::Tls(tls) => tls.gap(direction, offset, length, mark, keys, out),
         }
     }
 
     pub(super) fn end(&mut self, direction: Direction, end: End, mark: Mark, out: &mut Output) {
         match self {
             Reader::Http(http) => http.end(direction, end, mark, out),
-            Reader::Tls(tls) => tls.end(direction, out),
+            Reader::Tls(tls) => tls.end(direction, end, mark, out),
         }
     }
 
@@ -121,6 +123,14 @@ impl Reader {
         match self {
             Reader::Http(http) => http.is_http().then_some(Protocol::Http),
             Reader::Tls(_) => Some(Protocol::Tls),
+        }
+    }
+
+    /// Whether HTTP was found, in clear or decrypted.
+    pub(super) fn is_http(&self) -> bool {
+        match self {
+            Reader::Http(http) => http.is_http(),
+            Reader::Tls(tls) => tls.is_http(),
         }
     }
 
@@ -158,7 +168,7 @@ impl Reader {
     pub(super) fn give_up_held(&mut self, mark: Mark, out: &mut Output) {
         match self {
             Reader::Http(http) => http.give_up_held(mark, out),
-            Reader::Tls(tls) => tls.give_up_held(),
+            Reader::Tls(tls) => tls.give_up_held(mark, out),
         }
     }
 }

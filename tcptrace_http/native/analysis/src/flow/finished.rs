@@ -50,7 +50,7 @@ impl Flow {
                 direction,
                 start: message.start,
                 end: message.end,
-                head_bytes: message.header_bytes,
+                head_bytes: message.head_end.saturating_sub(message.start),
             })
         };
         let request = framed(&transaction.request, Direction::ClientToServer);

@@ -77,7 +77,8 @@ impl Flow {
         let looks_at_bodies = tables.exchanges.is_some();
         let reader = self.carried.reader.take();
         let mut reader = reader.unwrap_or_else(|| self.new_reader(looks_at_bodies));
-        let output = &mut tables.http_output;
+        let (keys, output) = (&mut tables.keys, &mut tables.http_output);
+        keys.looks_at_bodies = looks_at_bodies;
         let (sender, peer) = self.halves(side);
         let peer_next = u64::try_from(peer.reassembler.delivered()).unwrap_or(0);
         let gaps_before = sender.reassembler.gap_bytes;
@@ -89,14 +90,20 @@ impl Flow {
                 peer_acked,
             } => {
                 let data = (offset, bytes);
-                reader.data(direction, data, (mark, peer_acked), peer_next, output);
+                let to = (&mut *keys, &mut *output);
+                reader.data(direction, data, (mark, peer_acked), peer_next, to);
             }
             Delivery::Gap {
                 offset,
                 length,
                 mark,
             } => {
-                reader.gap(direction, (offset, length), mark, output);
+                reader.gap(
+                    direction,
+                    (offset, length),
+                    mark,
+                    (&mut *keys, &mut *output),
+                );
             }
         });
         let lost = sender.reassembler.gap_bytes.saturating_sub(gaps_before);

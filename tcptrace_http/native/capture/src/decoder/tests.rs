@@ -19,6 +19,7 @@ fn pcapng_file() -> Vec<u8> {
     let file = file
         .enhanced(0, 1 << 40, &tcp_packet(b"one"))
         .block(5, &[1; 20])
+        .secrets(0x544c_534b, b"CLIENT_RANDOM")
         .block(0x0bad_cafe, &[]);
     let file = file
         .interface(1, &[])

@@ -7,6 +7,7 @@
 //! agree but whose body is wrong is skipped and reported; where the lengths are wrong nobody can
 //! tell where the next block begins, and the reading ends.
 
+mod decryption_secrets;
 mod interface_description;
 mod options;
 mod packet_block;
@@ -27,6 +28,7 @@ const INTERFACE_DESCRIPTION: u32 = 1;
 const OBSOLETE_PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
 const ENHANCED_PACKET: u32 = 6;
+const DECRYPTION_SECRETS: u32 = 10;
 
 /// Blocks that hold no packet but that Wireshark numbers as frames (wiretap, pcapng.c): a journal
 /// entry, custom blocks, and the system calls of sysdig.
@@ -45,7 +47,7 @@ const ALIGNMENT: u32 = 4;
 /// The largest block that is read as a whole, as in libpcap (sf-pcapng.c, INITIAL_MAX_BLOCKSIZE):
 /// sixty times the longest packet, so there is room for options.
 const MAX_BLOCK_BYTES: u32 = 16 * 1024 * 1024;
-/// The largest block that is passed over: more than any name or secrets table takes. A longer one
+/// The largest block that is passed over: more than any name table takes. A longer one
 /// is more likely a lie that would swallow the rest of the file.
 const MAX_SKIPPED_BYTES: u32 = 256 * 1024 * 1024;
 /// Interfaces of one section: what a 16-bit interface number, as in the first packet blocks, counts.
@@ -123,7 +125,11 @@ impl Pcapng {
         if let Some(what) = wrong_length(block_type, length) {
             return Progress::Malformed(what);
         }
-        if !is_read(block_type) {
+        if !is_read(block_type, length) {
+            if block_type == DECRYPTION_SECRETS {
+                decryption_secrets::report_too_long(length, offset, emitter);
+                emitter.notices.flush(sink);
+            }
             self.passed_over = Some(PassedOver {
                 length,
                 is_frame: is_frame(block_type),
@@ -189,6 +195,10 @@ impl Pcapng {
             }
             OBSOLETE_PACKET => PacketBlock::obsolete(block.byte_order, block.body),
             INTERFACE_DESCRIPTION => return self.interface(block, emitter, sink),
+            DECRYPTION_SECRETS => {
+                self.secrets(block, emitter, sink);
+                return Ok(());
+            }
             // Of the types that are read, only the section header is left.
             _ => return self.section(block),
         };
@@ -204,6 +214,14 @@ impl Pcapng {
         self.byte_order = Some(block.byte_order);
         self.interfaces.clear();
         Ok(())
+    }
+
+    fn secrets<S: PacketSink>(&mut self, block: &Block<'_>, emitter: &mut Emitter, sink: &mut S) {
+        match decryption_secrets::key_log(block.byte_order, block.body) {
+            Ok(Some(text)) => sink.key_log(text),
+            Ok(None) => {}
+            Err(what) => self.skipped(block, what, emitter, sink),
+        }
     }
 
     fn interface<S: PacketSink>(
@@ -322,11 +340,16 @@ impl Pcapng {
 
 /// Whether blocks of a type are read, rather than passed over.
 #[inline]
-fn is_read(block_type: u32) -> bool {
-    matches!(
-        block_type,
-        SECTION_HEADER | INTERFACE_DESCRIPTION | OBSOLETE_PACKET | SIMPLE_PACKET | ENHANCED_PACKET
-    )
+fn is_read(block_type: u32, length: u32) -> bool {
+    match block_type {
+        SECTION_HEADER
+        | INTERFACE_DESCRIPTION
+        | OBSOLETE_PACKET
+        | SIMPLE_PACKET
+        | ENHANCED_PACKET => true,
+        DECRYPTION_SECRETS => length <= MAX_BLOCK_BYTES,
+        _ => false,
+    }
 }
 
 fn is_frame(block_type: u32) -> bool {
@@ -338,7 +361,7 @@ fn is_frame(block_type: u32) -> bool {
 /// Why no block can have this length, if so.
 #[inline]
 fn wrong_length(block_type: u32, length: u32) -> Option<String> {
-    let most = if is_read(block_type) {
+    let most = if is_read(block_type, length) {
         MAX_BLOCK_BYTES
     } else {
         MAX_SKIPPED_BYTES

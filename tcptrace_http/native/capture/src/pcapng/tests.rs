@@ -106,7 +106,7 @@ fn test_an_interface_of_the_section_before_is_forgotten() {
 fn test_unknown_blocks_are_passed_over() {
     let file = start()
         .block(0x0bad_cafe, &[1; 1000])
-        .block(10, &[])
+        .block(4, &[])
         .enhanced(0, 0, &tcp_packet(b""));
     let reading = read_ok(&file);
     assert_eq!(reading.recorder.packets.len(), 1);
@@ -290,4 +290,45 @@ fn test_interfaces_without_number_are_bounded() {
     let reading = read_ok(&file.enhanced(65_535, 0, &tcp_packet(b"")));
     assert_eq!(reading.recorder.packets[0].interface, 65_535);
     assert_eq!(reading.recorder.kinds(), [AnomalyKind::LimitReached]);
+}
+
+#[test]
+fn test_key_logs_of_tls_are_handed_on_in_either_byte_order() {
+    for order in [Little, Big] {
+        let file = Bytes::new(order)
+            .section(order)
+            .secrets(0x544c_534b, b"one\n")
+            .interface(101, &[])
+            .secrets(0x5353_484b, b"of SSH\n")
+            .enhanced(0, 0, &tcp_packet(b""))
+            .secrets(0x544c_534b, b"two\n");
+        let reading = read_ok(&file);
+        assert_eq!(reading.recorder.key_log, b"one\ntwo\n");
+        assert!(reading.recorder.anomalies.is_empty());
+    }
+}
+
+#[test]
+fn test_secrets_that_run_over_their_block_are_skipped() {
+    let lie = Bytes::new(Little).u32(0x544c_534b).u32(9).raw(b"12345678");
+    let file = start()
+        .block(10, &lie.bytes)
+        .block(10, &[0; 4])
+        .enhanced(0, 0, &tcp_packet(b""));
+    let reading = read_ok(&file);
+    assert!(reading.recorder.key_log.is_empty());
+    assert_eq!(reading.recorder.kinds(), [MalformedBlock, MalformedBlock]);
+    assert_eq!(reading.recorder.packets.len(), 1);
+}
+
+#[test]
+fn test_secrets_of_more_than_the_largest_block_are_passed_over() {
+    let text = vec![b'#'; 16 * 1024 * 1024];
+    let file = start()
+        .secrets(0x544c_534b, &text)
+        .enhanced(0, 0, &tcp_packet(b""));
+    let reading = read_ok(&file);
+    assert!(reading.recorder.key_log.is_empty());
+    assert_eq!(reading.recorder.kinds(), [AnomalyKind::LimitReached]);
+    assert_eq!(reading.recorder.packets.len(), 1);
 }

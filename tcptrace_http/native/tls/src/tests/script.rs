@@ -2,10 +2,10 @@
 
 use std::sync::LazyLock;
 
-use tcptrace_http_messages::{Direction, Output, Transaction};
+use tcptrace_http_messages::{Direction, End, Output, Transaction};
 use trace_model::Mark;
 
-use crate::Connection;
+use crate::{Connection, Keys};
 
 pub const CHANGE: u8 = 20;
 pub const ALERT: u8 = 21;
@@ -122,6 +122,7 @@ fn hello_of_server(random: &[u8], version: u16, cipher: u16, key: bool) -> Vec<u
 /// A connection, and what it was given so far.
 pub struct Script {
     pub connection: Connection,
+    pub keys: Keys,
     pub out: Output,
     /// Bytes of each segment.
     pub lengths: Vec<u64>,
@@ -138,6 +139,7 @@ impl Default for Script {
     fn default() -> Self {
         Script {
             connection: Connection::beginning_at(0, 0),
+            keys: Keys::default(),
             out: Output::default(),
             lengths: Vec::new(),
             piece: usize::MAX,
@@ -184,17 +186,24 @@ impl Script {
     pub fn lose(&mut self, length: u64) {
         let mark = self.next_mark();
         self.lengths.push(length);
-        self.connection
-            .gap(Direction::ServerToClient, self.server_next, length, mark);
+        self.connection.gap(
+            Direction::ServerToClient,
+            self.server_next,
+            length,
+            mark,
+            &mut self.keys,
+            &mut self.out,
+        );
         self.server_next += length;
     }
 
     /// Both directions end: all exchanges.
     pub fn over(&mut self) -> Vec<Transaction> {
-        self.connection
-            .end(Direction::ClientToServer, &mut self.out);
-        self.connection
-            .end(Direction::ServerToClient, &mut self.out);
+        let mark = self.next_mark();
+        for direction in [Direction::ClientToServer, Direction::ServerToClient] {
+            self.connection
+                .end(direction, End::Fin, mark, &mut self.out);
+        }
         std::mem::take(&mut self.out.transactions)
     }
 
@@ -211,8 +220,14 @@ impl Script {
         self.lengths.push(bytes.len() as u64);
         let mut offset = start;
         for piece in bytes.chunks(self.piece.min(bytes.len().max(1))) {
-            self.connection
-                .data(direction, offset, piece, mark, Some(acked), &mut self.out);
+            self.connection.data(
+                direction,
+                offset,
+                piece,
+                (mark, Some(acked)),
+                &mut self.keys,
+                &mut self.out,
+            );
             offset += piece.len() as u64;
         }
     }

@@ -1,0 +1,29 @@
+//! TLS decryption: a key log and whole records in, plaintext out.
+//!
+//! [`KeyLog`] takes the secrets that an endpoint wrote; [`Opener`] opens the protected records of
+//! one direction, which the reader of the flow hands to it in their order. The tag or MAC of a
+//! record decides by which key and sequence number it was sent, so that decryption goes on after
+//! a gap. Secrets and keys are wiped when dropped, and no output shows them.
+
+#![forbid(unsafe_code)]
+
+mod aead;
+mod cbc;
+mod derive;
+mod error;
+mod hash;
+mod key_log;
+mod master;
+mod opener;
+mod record;
+mod search;
+mod secret;
+mod suite;
+#[cfg(test)]
+mod testing;
+mod traffic;
+
+pub use error::{OpenError, Unsupported};
+pub use key_log::{BadLines, ClientRandom, KeyLog};
+pub use opener::{Opener, SecurityParameters};
+pub use record::{Plain, Record};

@@ -1,0 +1,349 @@
+//! What the secrets of a key log make of a connection: its plaintext goes to HTTP, as if it had come in clear.
+//!
+//! HTTP is given whole records, and counts bytes of plaintext; what it finds is placed in the stream again ([`Offsets`]).
+
+mod to_http;
+
+use tcptrace_http_messages::{Connection as Http, Direction, Output};
+use tcptrace_tls_keys::{KeyLog, OpenError, Opener, Record as Sealed};
+use trace_model::{Anomaly, AnomalyKind, Mark};
+
+use self::to_http::data_bytes;
+use crate::handshake::{Phases, Role};
+use crate::offsets::Offsets;
+use crate::record::{Begun, ContentType, Record};
+
+const HTTP2: &str = "h2";
+
+/// The key log of a capture, for all its connections.
+#[derive(Debug, Default)]
+pub struct Keys {
+    pub log: KeyLog,
+    /// HTTP is to look at the bodies of responses.
+    pub looks_at_bodies: bool,
+    /// Of the record that was opened last.
+    plain: Vec<u8>,
+}
+
+/// One direction.
+#[derive(Debug, Default)]
+struct Side {
+    opener: Option<Opener>,
+    /// Before TLS 1.3: its ChangeCipherSpec came by.
+    has_changed: bool,
+    /// Stream offset of the next record.
+    next: u64,
+    plain_next: u64,
+    offsets: Offsets,
+    has_opened: bool,
+    /// Bytes that the latest record had around its data: padding is not known else.
+    around: Option<u64>,
+    /// Records that HTTP was told to be missing since one was opened.
+    told: u64,
+    /// Bytes are missing behind `next`.
+    is_cut: bool,
+    was_reported: bool,
+    is_given_up: bool,
+    /// Where the latest message begins: in the plaintext, and in the stream.
+    start: Option<(u64, u64)>,
+}
+
+impl Side {
+    /// Takes note of where HTTP says that its latest message begins.
+    fn note_start(&mut self, plain: Option<u64>) {
+        if self.start.map(|(start, _)| start) != plain {
+            self.start = plain.map(|plain| (plain, self.offsets.start_of(plain)));
+        }
+    }
+}
+
+/// A record of early data, until its keys can be told.
+#[derive(Debug)]
+struct Early {
+    begun: Begun,
+    last: Mark,
+    bytes: Vec<u8>,
+}
+
+#[derive(Debug, Default, PartialEq)]
+enum State {
+    /// For the ServerHello.
+    #[default]
+    Waiting,
+    Opening,
+    /// There is nothing to be opened.
+    Closed,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Decrypted {
+    state: State,
+    client: Side,
+    server: Side,
+    /// From the first application data on.
+    http: Option<Box<Http>>,
+    /// A record stayed closed before that.
+    begins_late: bool,
+    early: Vec<Early>,
+    /// The key log has secrets of the connection; else how many there were when it had none.
+    has_secrets: bool,
+    secrets_before: usize,
+}
+
+impl Decrypted {
+    /// A connection whose first records begin at these offsets. Those before a key log comes count as missing.
+    pub(crate) fn beginning_at((client, server): (u64, u64)) -> Box<Self> {
+        let mut this = Box::<Self>::default();
+        this.client.next = client;
+        this.server.next = server;
+        this
+    }
+
+    /// Whether application data is wanted.
+    pub(crate) fn wants(&mut self, log: &KeyLog, phases: &Phases) -> bool {
+        if self.state == State::Closed {
+            return false;
+        }
+        if !self.has_secrets && self.secrets_before != log.len() {
+            if let Some(random) = phases.client_random() {
+                self.secrets_before = log.len();
+                self.has_secrets = log.has(random);
+            }
+        }
+        self.has_secrets
+    }
+
+    /// Whether what was decrypted is HTTP.
+    pub(crate) fn is_http(&self) -> bool {
+        self.http.as_ref().is_some_and(|it| it.is_http())
+    }
+
+    pub(crate) fn is_opaque(&self, direction: Direction) -> bool {
+        let http = self.http.as_ref().filter(|it| it.is_http());
+        http.is_some_and(|it| it.is_opaque(direction))
+    }
+
+    /// Stream offset of the latest request.
+    pub(crate) fn request_start(&self) -> Option<u64> {
+        Some(self.client.start.filter(|_| self.is_http())?.1)
+    }
+
+    /// Stream offset of the latest response.
+    pub(crate) fn response_start(&self) -> Option<u64> {
+        Some(self.server.start.filter(|_| self.is_http())?.1)
+    }
+
+    pub(crate) fn held_bytes(&self) -> u64 {
+        let early = self.early.iter().map(|it| it.bytes.capacity() as u64);
+        let parts = [
+            size_of::<Self>() as u64,
+            self.client.offsets.held_bytes(),
+            self.server.offsets.held_bytes(),
+            self.http.as_ref().map_or(0, |it| it.held_bytes()),
+        ];
+        parts.into_iter().chain(early).fold(0, u64::saturating_add)
+    }
+
+    pub(crate) fn give_up_held(&mut self, mark: Mark, out: &mut Output) {
+        self.early = Vec::new();
+        if let Some(http) = &mut self.http {
+            http.give_up_held(mark, out);
+        }
+        self.client.offsets.give_up();
+        self.server.offsets.give_up();
+    }
+
+    /// A record is whole, or what was captured of it.
+    pub(crate) fn record(
+        &mut self,
+        (record, role): (&Record<'_>, Role),
+        phases: &Phases,
+        keys: &mut Keys,
+        out: &mut Output,
+    ) {
+        if self.state == State::Waiting {
+            self.prepare(record.last, phases, keys, out);
+        }
+        let content = record.begun.header.content;
+        let is_tls13 = phases.handshake.is_tls13();
+        let side = self.side(record.direction);
+        let is_protected = match content {
+            ContentType::ApplicationData => true,
+            _ => !is_tls13 && side.has_changed,
+        };
+        if !is_protected {
+            side.has_changed |= content == ContentType::ChangeCipherSpec;
+            side.next = end_of(&record.begun);
+            return;
+        }
+        match (&self.state, record.bytes) {
+            (State::Opening, _) => self.protected((record, role), phases, keys, out),
+            (State::Waiting, Some(bytes)) if record.direction == Direction::ClientToServer => {
+                self.early.push(Early {
+                    begun: record.begun,
+                    last: record.last,
+                    bytes: bytes.to_vec(),
+                });
+            }
+            _ => {}
+        }
+    }
+
+    /// Makes what opens the records, once both hellos came by.
+    fn prepare(&mut self, mark: Mark, phases: &Phases, keys: &mut Keys, out: &mut Output) {
+        let Some(parameters) = phases.parameters() else {
+            return;
+        };
+        if phases.handshake.protocol_chosen.as_deref() == Some(HTTP2) {
+            return self.close();
+        }
+        for direction in [Direction::ClientToServer, Direction::ServerToClient] {
+            match Opener::new(&parameters, direction) {
+                Ok(opener) => self.side(direction).opener = Some(opener),
+                Err(reason) => {
+                    if self.has_secrets {
+                        notice(mark, reason.to_string(), out);
+                    }
+                    return self.close();
+                }
+            }
+        }
+        self.state = State::Opening;
+        for early in std::mem::take(&mut self.early) {
+            let record = Record {
+                direction: Direction::ClientToServer,
+                begun: early.begun,
+                last: early.last,
+                bytes: Some(&early.bytes),
+            };
+            self.protected((&record, Role::Application), phases, keys, out);
+        }
+    }
+
+    fn close(&mut self) {
+        *self = Decrypted {
+            state: State::Closed,
+            ..Decrypted::default()
+        };
+    }
+
+    fn protected(
+        &mut self,
+        (record, role): (&Record<'_>, Role),
+        phases: &Phases,
+        keys: &mut Keys,
+        out: &mut Output,
+    ) {
+        let begun = &record.begun;
+        let side = self.side(record.direction);
+        let usual = u64::from(phases.handshake.overhead());
+        let overhead = side.around.unwrap_or(usual);
+        let skipped = begun.start.saturating_sub(side.next);
+        let Some(opener) = &mut side.opener else {
+            return;
+        };
+        if skipped > 0 {
+            opener.skip(skipped);
+        }
+        let Some(fragment) = record.bytes else {
+            opener.skip(1);
+            return self.lose((record, role), skipped, overhead, out);
+        };
+        let sealed = Sealed {
+            content_type: begun.header.content as u8,
+            version: begun.header.version,
+            fragment,
+        };
+        let mut plain = std::mem::take(&mut keys.plain);
+        match opener.open(&sealed, &keys.log, &mut plain) {
+            Ok(opened) => {
+                let missed = opener.missed().saturating_sub(side.told);
+                side.told = 0;
+                // Before TLS 1.3 the same keys protect Finished.
+                let handshake = !phases.handshake.is_tls13() && !side.has_opened;
+                let begins = side.plain_next == 0 && missed <= u64::from(handshake);
+                side.has_opened = true;
+                if skipped > 0 && !begins {
+                    let data = data_bytes(skipped, missed, overhead);
+                    self.gap(record.direction, data, record.last, out);
+                }
+                self.side(record.direction).pass(begun);
+                if opened.content_type == ContentType::ApplicationData as u8 {
+                    self.deliver(record, opened.bytes, keys.looks_at_bodies, out);
+                }
+            }
+            // What looked like a record behind a gap may be none.
+            Err(OpenError::WrongKey) if skipped > 0 => {}
+            Err(error) => {
+                side.is_given_up |= error == OpenError::GivenUp;
+                let is_wrong = error == OpenError::WrongKey;
+                if is_wrong && !std::mem::replace(&mut side.was_reported, true) {
+                    notice(record.last, of_direction(record.direction, error), out);
+                }
+                self.lose((record, role), skipped, overhead, out);
+            }
+        }
+        keys.plain = plain;
+        self.close_if_in_vain();
+    }
+
+    /// Gives up what is not HTTP/1, and what no key opens.
+    fn close_if_in_vain(&mut self) {
+        let is_in_vain = match &self.http {
+            Some(http) => {
+                let is_opaque = |direction| http.is_opaque(direction);
+                !http.is_http()
+                    && is_opaque(Direction::ClientToServer)
+                    && is_opaque(Direction::ServerToClient)
+            }
+            None => self.client.is_given_up && self.server.is_given_up,
+        };
+        if is_in_vain {
+            self.close();
+        }
+    }
+
+    /// Bytes of a direction were not captured.
+    pub(crate) fn miss(&mut self, direction: Direction) {
+        self.side(direction).is_cut = true;
+    }
+
+    fn side(&mut self, direction: Direction) -> &mut Side {
+        match direction {
+            Direction::ClientToServer => &mut self.client,
+            Direction::ServerToClient => &mut self.server,
+        }
+    }
+}
+
+impl Side {
+    /// The next record is that behind this one.
+    fn pass(&mut self, begun: &Begun) {
+        self.next = end_of(begun);
+        self.is_cut = false;
+    }
+}
+
+fn end_of(begun: &Begun) -> u64 {
+    begun
+        .start
+        .saturating_add(begun.header.record_bytes() as u64)
+}
+
+fn of_direction(direction: Direction, error: OpenError) -> String {
+    let whose = match direction {
+        Direction::ClientToServer => "client",
+        Direction::ServerToClient => "server",
+    };
+    format!("of a record of the {whose}: {error}")
+}
+
+fn notice(mark: Mark, detail: String, out: &mut Output) {
+    out.anomalies.push(Anomaly {
+        kind: AnomalyKind::UndecryptedTls,
+        frame: Some(mark.frame),
+        flow: None,
+        offset: None,
+        detail,
+    });
+}

@@ -1,0 +1,172 @@
+//! What HTTP is given of a connection, and what it gives back.
+
+use tcptrace_http_messages::{Connection as Http, Direction, End, Message, Output, Transaction};
+use trace_model::Mark;
+
+use super::{end_of, Decrypted};
+use crate::handshake::Role;
+use crate::offsets::{Offsets, Placed};
+use crate::record::{Record, HEADER_BYTES};
+
+/// The longest plaintext of a record (RFC 8446, section 5.1).
+const PLAIN_BYTES: u64 = 1 << 14;
+
+impl Decrypted {
+    /// Gives application data to HTTP.
+    pub(super) fn deliver(
+        &mut self,
+        record: &Record<'_>,
+        bytes: &[u8],
+        looks_at_bodies: bool,
+        out: &mut Output,
+    ) {
+        if bytes.is_empty() {
+            return;
+        }
+        let begins_late = self.begins_late;
+        let http = self
+            .http
+            .get_or_insert_with(|| Box::new(new_http(begins_late, looks_at_bodies)));
+        let (side, peer) = match record.direction {
+            Direction::ClientToServer => (&mut self.client, &mut self.server),
+            Direction::ServerToClient => (&mut self.server, &mut self.client),
+        };
+        let acked = record.begun.peer_acked;
+        let acked =
+            acked.map(|acked| (peer.offsets).plain_before(acked, peer.next, peer.plain_next));
+        let plain = side.plain_next;
+        let length = u64::from(record.begun.header.length);
+        side.around = Some(length.saturating_sub(bytes.len() as u64));
+        side.offsets.push(Placed {
+            plain,
+            plain_bytes: bytes.len() as u64,
+            start: record.begun.start,
+            end: end_of(&record.begun),
+            first: record.begun.first,
+        });
+        side.plain_next = plain.saturating_add(bytes.len() as u64);
+        http.data(record.direction, plain, bytes, record.last, acked, out);
+        let starts = (http.request_start(), http.response_start());
+        self.client.note_start(starts.0);
+        self.server.note_start(starts.1);
+    }
+
+    /// A record stays closed, and `skipped` bytes before it are missing.
+    pub(super) fn lose(
+        &mut self,
+        (record, role): (&Record<'_>, Role),
+        skipped: u64,
+        overhead: u64,
+        out: &mut Output,
+    ) {
+        let before = records_in(skipped, overhead);
+        let length = u64::from(record.begun.header.length);
+        let data =
+            data_bytes(skipped, before, overhead).saturating_add(length.saturating_sub(overhead));
+        let side = self.side(record.direction);
+        side.told = side.told.saturating_add(before).saturating_add(1);
+        side.pass(&record.begun);
+        if role == Role::Application {
+            self.gap(record.direction, data, record.last, out);
+        }
+    }
+
+    /// Tells HTTP that so much plaintext is missing.
+    pub(super) fn gap(&mut self, direction: Direction, bytes: u64, mark: Mark, out: &mut Output) {
+        let Some(http) = &mut self.http else {
+            self.begins_late = true;
+            return;
+        };
+        let side = match direction {
+            Direction::ClientToServer => &mut self.client,
+            Direction::ServerToClient => &mut self.server,
+        };
+        http.gap(direction, side.plain_next, bytes, mark, out);
+        side.plain_next = side.plain_next.saturating_add(bytes);
+    }
+
+    /// The direction ended, at stream offset `at`.
+    pub(crate) fn end(
+        &mut self,
+        direction: Direction,
+        at: u64,
+        (end, mark): (End, Mark),
+        out: &mut Output,
+    ) {
+        let side = self.side(direction);
+        let rest = at.saturating_sub(side.next);
+        if side.is_cut && rest > 0 {
+            self.gap(direction, rest, mark, out);
+        }
+        if let Some(http) = &mut self.http {
+            http.end(direction, end, mark, out);
+        }
+    }
+
+    /// Places what HTTP found in the streams, and drops the exchanges that were made of the same records.
+    pub(crate) fn place(&mut self, before: usize, out: &mut Output) {
+        if out.transactions.len() <= before {
+            return;
+        }
+        let is_http = self.is_http();
+        for mut transaction in out.transactions.split_off(before) {
+            if transaction.opaque.is_none() {
+                self.place_one(&mut transaction);
+            } else if is_http {
+                continue;
+            }
+            out.transactions.push(transaction);
+        }
+    }
+
+    fn place_one(&mut self, transaction: &mut Transaction) {
+        if let Some(request) = &mut transaction.request {
+            place_message(request, &mut self.client.offsets);
+        }
+        if let Some(interim) = &mut transaction.interim {
+            let offsets = &self.server.offsets;
+            interim.first = offsets.first_of(interim.start).unwrap_or(interim.first);
+            interim.start = offsets.start_of(interim.start);
+        }
+        if let Some(response) = &mut transaction.response {
+            place_message(response, &mut self.server.offsets);
+        }
+    }
+}
+
+/// From offsets in the plaintext to those in the stream. No message before this one is asked for any more.
+fn place_message(message: &mut Message, offsets: &mut Offsets) {
+    let end = message.end;
+    message.first = offsets.first_of(message.start).unwrap_or(message.first);
+    message.start = offsets.start_of(message.start);
+    message.head_end = offsets.end_of(message.head_end);
+    message.end = offsets.end_of(end);
+    offsets.forget_before(end);
+}
+
+fn new_http(begins_late: bool, looks_at_bodies: bool) -> Http {
+    let http = if begins_late {
+        Http::new()
+    } else {
+        Http::from_its_beginning()
+    };
+    if looks_at_bodies {
+        http.looking_at_bodies()
+    } else {
+        http
+    }
+}
+
+/// The plaintext of so many bytes in so many records.
+pub(super) fn data_bytes(bytes: u64, records: u64, overhead: u64) -> u64 {
+    let around = overhead.saturating_add(HEADER_BYTES as u64);
+    bytes.saturating_sub(records.saturating_mul(around))
+}
+
+/// The least number of records that so many bytes are.
+fn records_in(bytes: u64, overhead: u64) -> u64 {
+    let longest = overhead
+        .saturating_add(HEADER_BYTES as u64)
+        .saturating_add(PLAIN_BYTES);
+    bytes.div_ceil(longest)
+}

@@ -1,0 +1,288 @@
+"""TLS with a key log against the same exchanges in clear, and against tshark with the same key log.
+
+One nginx on two ports, asked by curl for the same objects on a kept connection each.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import polars as pl
+import pytest
+from detectors.loopback import captured, free_port
+from probe.servers import nginx
+
+import tcptrace_http
+from tcptrace_http.cli.main import run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HTTP: Final = """gzip on; gzip_min_length 100;
+types { text/html html; text/css css; application/json json; application/octet-stream bin; }"""
+TARGETS: Final = ("/page.html", "/large.bin", "/style.css", "/missing", "/empty.json")
+#: What curl is told, by what it makes of that: flow 0 is in clear, the others in this order.
+VERSIONS: Final = {
+    "TLS 1.2": ("--tls-max", "1.2"),
+    "TLS 1.3": ("--tlsv1.3",),
+    "CBC": ("--tls-max", "1.2", "--ciphers", "ECDHE-RSA-AES256-SHA384"),
+    "ChaCha20": ("--tlsv1.3", "--tls13-ciphers", "TLS_CHACHA20_POLY1305_SHA256"),
+}
+#: Types of pcapng blocks.
+SECRETS, PACKET = ((number).to_bytes(4, sys.byteorder) for number in (10, 6))
+#: What the transport cannot change.
+SAME: Final = (
+    "index",
+    "protocol",
+    "version",
+    "method",
+    "target",
+    "status",
+    "content_type",
+    "content_encoding",
+    "request_header_bytes",
+    "response_header_bytes",
+    "response_body_bytes",
+    "response_wire_bytes",
+    "response_framing",
+    "body_digest",
+    "pipelined",
+    "complete",
+    "missing_bytes",
+)
+
+
+@dataclass(frozen=True)
+class Recorded:
+    capture: Path
+    keys: Path
+    port: int
+
+    def without(self, folder: Path, *frames: int) -> Recorded:
+        """The same, but for these packets."""
+        rest = folder / "rest.pcap"
+        subprocess.run(["editcap", str(self.capture), str(rest), *map(str, frames)], check=True)
+        return replace(self, capture=rest)
+
+    @property
+    def transactions(self) -> pl.DataFrame:
+        return tcptrace_http.analyze(self.capture, keylog=self.keys).transactions
+
+
+@pytest.fixture(scope="module")
+def recorded() -> Iterator[Recorded]:
+    # The workers of nginx are another user, who may not look into the folders of pytest.
+    with tempfile.TemporaryDirectory(prefix="tcptrace-http-test-") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        yield record(folder)
+
+
+def record(folder: Path) -> Recorded:
+    """The same objects in clear and by each version, and the key log of the latter."""
+    certificate, key, capture, keys = (folder / name for name in ("c.pem", "k.pem", "all.pcap", "keys.log"))
+    certify = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost"]
+    subprocess.run([*certify, "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    port = free_port()
+    server = f"listen 127.0.0.1:{port} ssl; ssl_protocols TLSv1.2 TLSv1.3; ssl_certificate {certificate};"
+    with nginx(folder, http=HTTP, server=f"{server} ssl_certificate_key {key};") as clear:
+        www = folder / "www"
+        (www / "page.html").write_text("<p>A page.</p>\n" * 100)
+        (www / "large.bin").write_bytes(bytes(range(256)) * 2000)
+        (www / "style.css").write_text("p { color: red }\n" * 3000)
+        (www / "empty.json").write_text("{}")
+        with captured(int(clear.rpartition(":")[2]), capture, port):
+            fetch(clear, keys)
+            for options in VERSIONS.values():
+                fetch(f"https://127.0.0.1:{port}", keys, *options)
+    return Recorded(capture, keys, port)
+
+
+def fetch(server: str, keys: Path, *options: str) -> None:
+    """Asks for all targets on one connection."""
+    urls = [word for target in TARGETS for word in ("-o", "/dev/null", f"{server}{target}")]
+    command = ["curl", "--silent", "--insecure", "--http1.1", "--compressed", *options, *urls]
+    subprocess.run(command, check=True, env={"SSLKEYLOGFILE": str(keys), "PATH": "/usr/bin:/bin"})
+
+
+def test_what_is_decrypted_is_what_comes_in_clear(recorded: Recorded) -> None:
+    transactions = recorded.transactions
+    clear = transactions.filter(flow=0).select(SAME)
+    assert clear["target"].to_list() == list(TARGETS)
+    assert clear["status"].to_list() == [200, 200, 200, 404, 200]
+    assert clear["body_digest"].null_count() == 1
+    for flow, version in enumerate(VERSIONS, start=1):
+        decrypted = transactions.filter(flow=flow).select(SAME)
+        assert decrypted.equals(clear), version
+
+
+def test_waits_of_decrypted_transactions_add_up(recorded: Recorded) -> None:
+    analysis = tcptrace_http.analyze(recorded.capture, keylog=recorded.keys)
+    waits = analysis.waits.group_by("flow", "transaction").agg(
+        (pl.col("end") - pl.col("start")).sum().alias("sum")
+    )
+    joined = analysis.transactions.join(waits, left_on=["flow", "index"], right_on=["flow", "transaction"])
+    assert joined.height == analysis.transactions.height
+    assert joined.filter(pl.col("sum") != pl.col("end_time") - pl.col("start_time")).is_empty()
+    assert "unobserved" not in analysis.waits["cause"].cast(pl.String).to_list()
+
+
+def test_frames_are_those_of_the_records(recorded: Recorded) -> None:
+    """A message begins and ends in the packets in which the exchange of its records does."""
+    frames = ("flow", "index", "request_frame", "response_first_frame", "response_last_frame")
+    opaque = tcptrace_http.analyze(recorded.capture).transactions.filter(pl.col("flow") > 0)
+    assert opaque["protocol"].unique().to_list() == ["tls"]
+    assert recorded.transactions.filter(pl.col("flow") > 0).select(frames).equals(opaque.select(frames))
+
+
+def test_after_a_loss_decryption_goes_on(recorded: Recorded, tmp_path: Path) -> None:
+    """Of the one object in whose middle a packet is missing its bytes are; nothing else changes."""
+    large = recorded.transactions.filter(target="/large.bin")
+    middles = (large["response_first_frame"] + large["response_last_frame"]) // 2
+    packets = tcptrace_http.read(recorded.capture).packets
+    lost = [
+        packets.filter((pl.col("frame") >= middle) & (pl.col("payload_bytes") > 0))["frame"][0]
+        for middle in middles
+    ]
+    rest = recorded.without(tmp_path, *lost)
+    transactions = rest.transactions
+    assert (transactions.filter(target="/large.bin")["missing_bytes"] > 0).all()
+    same = pl.exclude("missing_bytes", "body_digest")
+    whole = recorded.transactions
+    assert transactions.select(SAME).select(same).equals(whole.select(SAME).select(same))
+    others = pl.col("target") != "/large.bin"
+    assert transactions.filter(others).select(SAME).equals(whole.filter(others).select(SAME))
+
+
+@pytest.mark.parametrize("flow", range(1, 1 + len(VERSIONS)), ids=VERSIONS)
+def test_a_lost_end_of_the_handshake_hides_no_request(recorded: Recorded, tmp_path: Path, flow: int) -> None:
+    packets = tcptrace_http.analyze(recorded.capture, tables=["packets"]).packets
+    first = recorded.transactions.filter(flow=flow, index=0)["request_frame"][0]
+    port = tcptrace_http.analyze(recorded.capture).flows.filter(flow=flow)["client_port"][0]
+    flight = packets.filter(
+        (pl.col("frame") < first) & (pl.col("source_port") == port) & (pl.col("payload_bytes") > 0)
+    )
+    rest = recorded.without(tmp_path, flight["frame"].to_list()[-1])
+    whole = recorded.transactions
+    assert rest.transactions.select(SAME).equals(whole.select(SAME))
+
+
+def test_tshark_decrypts_the_same(recorded: Recorded) -> None:
+    fields = ("tcp.stream", "frame.number", "http.request.method", "http.request.uri", "http.response.code")
+    options = ["-o", f"tls.keylog_file:{recorded.keys}", "-d", f"tcp.port=={recorded.port},tls", "-Y", "http"]
+    shown = [word for field in fields for word in ("-e", field)]
+    command = ["tshark", "-n", "-r", str(recorded.capture), *options, "-T", "fields", *shown]
+    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    # tshark gives a response the target of its request.
+    told = [
+        (int(flow), int(frame), method or int(status), target if method else None)
+        for flow, frame, method, target, status in (line.split("\t") for line in said.splitlines())
+    ]
+    ours: list[tuple[int, int, str | int, str | None]] = []
+    for row in recorded.transactions.iter_rows(named=True):
+        ours.append((row["flow"], row["request_last_frame"], row["method"], row["target"]))
+        ours.append((row["flow"], row["response_last_frame"], row["status"], None))
+    assert told == sorted(ours, key=lambda message: message[1])
+
+
+def test_a_block_of_secrets_is_as_good_as_a_file(recorded: Recorded, tmp_path: Path) -> None:
+    with_secrets = tmp_path / "secrets.pcapng"
+    command = ["editcap", "--inject-secrets", f"tls,{recorded.keys}", str(recorded.capture), str(with_secrets)]
+    subprocess.run(command, check=True)
+    assert tcptrace_http.analyze(with_secrets).transactions.equals(recorded.transactions)
+
+
+def test_secrets_open_what_comes_behind_them(recorded: Recorded, tmp_path: Path) -> None:
+    """A block of secrets behind the first connection in TLS opens the others."""
+    with_secrets = tmp_path / "secrets.pcapng"
+    command = ["editcap", "--inject-secrets", f"tls,{recorded.keys}", str(recorded.capture), str(with_secrets)]
+    subprocess.run(command, check=True)
+    blocks = list(blocks_of(with_secrets.read_bytes()))
+    (secrets,) = (block for block in blocks if block.startswith(SECRETS))
+    whole = recorded.transactions
+    packets = [at for at, block in enumerate(blocks) if block.startswith(PACKET)]
+    before = tcptrace_http.analyze(recorded.capture).flows.filter(flow=2)["first_frame"][0]
+    place = packets[before - 1]
+    moved = [block for block in blocks[:place] if block != secrets] + [secrets] + blocks[place:]
+    transactions = tcptrace_http.analyze(b"".join(moved)).transactions
+    assert transactions.filter(flow=1)["protocol"].unique().to_list() == ["tls"]
+    later = pl.col("flow") != 1
+    assert transactions.filter(later).equals(whole.filter(later))
+
+
+def blocks_of(capture: bytes) -> Iterator[bytes]:
+    """The blocks of a pcapng file of this machine's byte order."""
+    while capture:
+        length = int.from_bytes(capture[4:8], sys.byteorder)
+        yield capture[:length]
+        capture = capture[length:]
+
+
+def test_wrong_keys_are_told_once_and_change_nothing(recorded: Recorded, tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.log"
+    digits = {digit: format(15 - int(digit, 16), "x") for digit in "0123456789abcdef"}
+    inverted = (
+        re.sub(r"[0-9a-f]+$", lambda secret: "".join(digits[digit] for digit in secret[0]), line)
+        for line in recorded.keys.read_text().splitlines()
+    )
+    wrong.write_text("\n".join(["no secret", *inverted]))
+    analysis = tcptrace_http.analyze(recorded.capture, keylog=wrong)
+    without = tcptrace_http.analyze(recorded.capture)
+    assert analysis.transactions.equals(without.transactions)
+    assert analysis.findings.equals(without.findings)
+    anomalies = analysis.anomalies.filter(pl.col("kind").cast(pl.String).is_in(["undecrypted_tls"]))
+    told = anomalies.group_by("flow").len().sort("flow").rows()
+    # Each direction of each connection.
+    assert told == [(flow, 2) for flow, _ in enumerate(VERSIONS, start=1)]
+    lines = analysis.anomalies.filter(pl.col("kind").cast(pl.String) == "malformed_key_log")["detail"]
+    assert lines.to_list() == [f"{wrong} has 1 line without a secret: 1"]
+
+
+@pytest.mark.parametrize("command", ["analyze", "check"])
+def test_a_key_log_that_cannot_be_read_is_named(
+    recorded: Recorded, tmp_path: Path, command: str, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    missing = tmp_path / "missing.log"
+    assert run([command, "--keylog", str(missing), str(recorded.capture)]) == 2
+    said = capfdbinary.readouterr().err.decode()
+    assert f"{missing}: the key log cannot be read: No such file or directory\n" in said
+
+
+def test_reports_tell_what_is_decrypted(recorded: Recorded, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    command = ["analyze", str(recorded.capture), "--keylog", str(recorded.keys)]
+    assert run(command) == 0
+    assert b"Not decrypted" not in capfdbinary.readouterr().out
+    assert run([*command, "--format", "har"]) == 0
+    told = json.loads(capfdbinary.readouterr().out)
+    schemes = [entry["request"]["url"].partition(":")[0] for entry in told["log"]["entries"]]
+    assert schemes.count("http") == len(TARGETS)
+    assert schemes.count("https") == len(TARGETS) * len(VERSIONS)
+    assert run(["analyze", str(recorded.capture)]) == 0
+    assert b"Not decrypted: 4 TLS flows" in capfdbinary.readouterr().out
+
+
+@pytest.mark.parametrize("format_name", ["text", "json", "html", "har"])
+def test_no_output_has_a_secret(
+    recorded: Recorded, format_name: str, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    secrets = {line.split()[-1] for line in recorded.keys.read_text().splitlines() if not line.startswith("#")}
+    assert secrets
+    assert run(["analyze", "--format", format_name, "--keylog", str(recorded.keys), str(recorded.capture)]) == 0
+    told = capfdbinary.readouterr()
+    assert b"/style.css" in told.out
+    assert not any(secret.encode() in told.out + told.err for secret in secrets)
+
+
+def test_the_environment_names_a_key_log(
+    recorded: Recorded, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    monkeypatch.setenv("SSLKEYLOGFILE", str(recorded.keys))
+    assert run(["analyze", "--format", "ndjson", str(recorded.capture)]) == 0
+    assert capfdbinary.readouterr().out.count(b"/large.bin") == 1 + len(VERSIONS)
