@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 import ssl
 import subprocess
 import tempfile
 import threading
 from contextlib import contextmanager
+from datetime import timedelta
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -27,10 +27,14 @@ if TYPE_CHECKING:
 #: As long as the responses in which the stall of Python's http.server was seen first.
 BODY_BYTES = 67_000
 REQUESTS = 3
+#: The kernel delays the ACK of the first response on a connection; on a busy host not that of each.
+CONNECTIONS = 3
 #: How the same hold is named, by the place of what was held in its response.
 HELD = {"short-initial-segment", "odd-short-final-segment", "nagle-delayed-ack"}
 #: The delayed ACK of Linux takes 40 ms and a tick.
-STALL_MS = (39.0, 49.0)
+STALL_MIN_MS = 39.0
+#: What an ACK lets go leaves at once.
+RELEASED_MS = 0.2
 TOLERANCE_MS = 2.0
 
 
@@ -78,16 +82,18 @@ def fetch(port: int, *options: str) -> None:
     subprocess.run([*command, *outputs, *urls], check=True, timeout=60)
 
 
-def longest_pauses_ms(path: Path) -> list[float]:
-    """Of each response the longest time between two of its segments, by the packets alone."""
+def longest_pauses_ms(path: Path) -> dict[tuple[int, int], tuple[float, float]]:
+    """Of each response the longest time between two of its packets, and the time from there to the next one."""
     analysis = tcptrace_http.analyze(path)
-    sent = analysis.segments.filter(pl.col("direction") == "server_to_client", pl.col("payload_bytes") > 0)
-    times = sent["time"].to_physical().to_list()
-    ends = analysis.transactions.select("response_first_time", "response_last_time")
-    pauses = []
-    for first, last in ends.with_columns(pl.all().to_physical()).iter_rows():
+    times = analysis.segments["time"].to_physical().to_list()
+    ends = pl.col("response_first_time", "response_last_time").to_physical()
+    pauses = {}
+    for flow, index, first, last in analysis.transactions.select("flow", "index", ends).iter_rows():
         within = [time for time in times if first <= time <= last]
-        pauses.append(max(later - earlier for earlier, later in itertools.pairwise(within)) / 1e6)
+        places = range(1, len(within) - 1)
+        pauses[flow, index] = max(
+            ((within[at] - within[at - 1]) / 1e6, (within[at + 1] - within[at]) / 1e6) for at in places
+        )
     return pauses
 
 
@@ -95,18 +101,24 @@ def longest_pauses_ms(path: Path) -> list[float]:
 def test_the_stall_of_pythons_http_server_is_named_within_2_ms(tmp_path, certificate, version):
     path, port = tmp_path / "held.pcap", free_port()
     with python_server(tmp_path, port, certificate), captured(port, path):
-        fetch(port, "--tls-max", version)
+        for _ in range(CONNECTIONS):
+            fetch(port, "--tls-max", version)
     analysis = tcptrace_http.analyze(path)
-    assert analysis.transactions["protocol"].to_list() == ["tls"] * REQUESTS
+    assert analysis.transactions["protocol"].to_list() == ["tls"] * REQUESTS * CONNECTIONS
     assert analysis.transactions["complete"].all()
     assert (analysis.transactions["response_body_bytes"] > BODY_BYTES).all()
-    # The kernel does not delay the ACK of every response, but of the first one on a connection.
-    stalled = {number: pause for number, pause in enumerate(longest_pauses_ms(path)) if pause >= STALL_MS[0]}
-    assert 0 in stalled
-    held = analysis.findings.filter(pl.col("detector").is_in(HELD))
-    lost_ms = {row["transaction"]: row["lost"].total_seconds() * 1e3 for row in held.iter_rows(named=True)}
-    assert lost_ms == pytest.approx(stalled, abs=TOLERANCE_MS)
-    assert all(lost <= STALL_MS[1] for lost in lost_ms.values())
+    pauses = longest_pauses_ms(path)
+    stalled = {place for place, (pause, _) in pauses.items() if pause >= STALL_MIN_MS}
+    # What a busy host sends later than that behind an ACK may be a write of its own.
+    released = {place for place in stalled if pauses[place][1] <= RELEASED_MS}
+    held = analysis.findings.filter(
+        pl.col("detector").is_in(HELD), pl.col("lost") >= timedelta(milliseconds=STALL_MIN_MS)
+    )
+    lost = held.select("flow", "transaction", pl.col("lost").dt.total_nanoseconds() / 1e6)
+    lost_ms = {(flow, transaction): lost_ms for flow, transaction, lost_ms in lost.iter_rows()}
+    assert released
+    assert released <= set(lost_ms) <= stalled
+    assert lost_ms == pytest.approx({place: pauses[place][0] for place in lost_ms}, abs=TOLERANCE_MS)
     assert all("TCP_NODELAY" in remedy for remedy in held["remedy"])
 
 
