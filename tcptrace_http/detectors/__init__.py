@@ -37,6 +37,7 @@ from tcptrace_http.detectors import (
     retransmission_timeout,
     segmentation_offload,
     short_initial_segment,
+    slow_handshake_server,
     slow_server,
     slow_start_restart,
     small_send_buffer,
@@ -46,6 +47,7 @@ from tcptrace_http.detectors import (
     syn_retransmission,
     tail_loss,
     tls_flight_exceeds_window,
+    tls_hello_retry,
     truncated_payload,
     truncated_response,
     unanswered_connection,
@@ -142,6 +144,8 @@ DETECTORS: Final = {
             slow_server,
             # Those that judge TLS handshakes.
             tls_flight_exceeds_window,
+            tls_hello_retry,
+            slow_handshake_server,
         ),
     )
 }
