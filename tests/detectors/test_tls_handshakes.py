@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 from probe.link import delayed_link
-from probe.servers import nginx_within
+from probe.servers import nginx, nginx_within
 
 import tcptrace_http
 
@@ -121,3 +121,29 @@ def test_server_that_looks_up_a_certificate_in_the_handshake_is_named(tmp_path, 
     lost = lost_ms(tcptrace_http.analyze(path), "slow-handshake-server")
     expected = [think_seconds * 1e3 - ALLOWED_MS] if think_seconds else []
     assert lost == pytest.approx(expected, abs=2 * ALLOWED_MS)
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+@pytest.mark.parametrize("resumes", [False, True], ids=["forgets", "resumes"])
+def test_server_that_keeps_no_session_is_named(tmp_path, version, resumes):
+    kept = "ssl_session_cache shared:SSL:1m;" if resumes else "ssl_session_cache off; ssl_session_tickets off;"
+    client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    client.check_hostname, client.verify_mode = False, ssl.CERT_NONE
+    client.minimum_version = client.maximum_version = version
+    path, port, session = tmp_path / "sessions.pcap", free_port(), None
+    with folder_of_nginx() as folder:
+        speaks = f"listen {HOST}:{port} ssl; ssl_protocols TLSv1.2 TLSv1.3; {certified(folder, 1)} {kept}"
+        with nginx(folder, server=speaks), captured(port, path):
+            for _ in range(CONNECTIONS):
+                plain = socket.create_connection((HOST, port), timeout=TIMEOUT_SECONDS)
+                with client.wrap_socket(plain, server_hostname="localhost", session=session) as secured:
+                    secured.sendall(b"GET /large.html HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+                    while secured.recv(1 << 16):
+                        pass
+                    session = secured.session
+    analysis = tcptrace_http.analyze(path)
+    assert analysis.tls_handshakes["resumed"].to_list() == [False] + [resumes] * (CONNECTIONS - 1)
+    found = analysis.findings.filter(pl.col("detector") == "tls-no-resumption")
+    # On loopback a round trip costs nothing.
+    assert found["severity"].to_list() == ([] if resumes else ["info"])
+    assert all(f"{CONNECTIONS - 1} full TLS handshakes" in summary for summary in found["summary"])

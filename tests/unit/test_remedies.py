@@ -22,7 +22,7 @@ WITHOUT_A_SETTING = {
     *("segmentation-offload", "no-pure-acks", "local-acks", "slow-handshake-server"),
 }
 KNOWN = ("nginx", "Apache httpd", "lighttpd", "HAProxy", "Envoy", "Caddy", "Node.js", "Go net", "Go net/http")
-OTHERS = ("Python http.server", "gunicorn", "uvicorn", "com.sun.net.httpserver", "Linux", "socket")
+OTHERS = ("Python http.server", "gunicorn", "uvicorn", "com.sun.net.httpserver", "Linux", "socket", "Python ssl")
 
 
 def test_every_entry_names_detectors_that_there_are():
