@@ -13,9 +13,10 @@ RSA key of 2048 bits takes a millisecond or two, one with ECDSA a tenth of that.
 Evidence
 --------
 The ClientHello's first byte and the server's first, and in TLS 1.2 the client's Finished and the server's, less
-the path's round trip from the capture to the server. Not told where data was lost or overtaken in the handshake,
-nor through a proxy's tunnel (CONNECT), whose path goes on behind it. Lost is what it took over what a server may
-take (10 ms).
+the path's round trip from the capture to the server. Told only if the server answered anything on the
+connection within 10 ms of that round trip: else the path may go on behind a proxy or a VPN that takes the
+connection itself. Not told where data was lost or overtaken in the handshake, nor through a proxy's tunnel
+(CONNECT). Lost is what it took over what a server may take (10 ms).
 
 Fix
 ---
@@ -49,6 +50,8 @@ READS: Final = ("tls_handshakes", "waits")
 CAUSES: Final = ("setup.tls_handshake",)
 NEEDS: Final = ("both_directions", "handshake", "no_gaps", "acks_of_server")
 
+#: An answer may come sooner than the least round trip by the clock's error.
+PATH_SHARE_MIN: Final = 0.9
 #: As for responses (slow_server): a busy host takes ten milliseconds, and as long again to get to run.
 THINK_MIN: Final = timedelta(milliseconds=20)
 ALLOWED: Final = timedelta(milliseconds=10)
@@ -67,23 +70,35 @@ def find(
     """Handshakes that the server was slow in; see :class:`Detector`."""
     import polars as pl
 
-    flows = tables["flows"].lazy().select("flow", "server_path_rtt")
-    nothing = pl.duration(nanoseconds=0)
-    # Where the server finishes first, the handshake is done with the client's Finished.
-    before_hello = pl.col("server_hello_time") - pl.col("client_hello_time") - pl.col("server_path_rtt")
-    before_finished = pl.col("done_time") - pl.col("client_finished_time") - pl.col("server_path_rtt")
+    nothing, most = pl.duration(nanoseconds=0), pl.lit(allowed).cast(pl.Duration("ns"))
+    path = pl.col("server_path_rtt")
+    answer = pl.col("response_first_time") - pl.col("request_last_time")
+    paths = tables["flows"].lazy().select("flow", "server_path_rtt")
+    answers = tables["transactions"].lazy().join(paths, on="flow").select("flow", "server_path_rtt", answer=answer)
+    # What comes sooner answers something else: a ticket of the handshake.
+    is_quick = pl.col("answer").is_between(path * PATH_SHARE_MIN, path + most)
+    parts = ("before_hello", "before_finished")
     is_hello = pl.col("before_hello") >= pl.col("before_finished")
-    return (
+    served = (
         handshakes(tables)
-        .join(flows, on="flow", maintain_order="left")
+        .join(paths, on="flow", maintain_order="left")
         .with_columns(
-            before_hello=before_hello.clip(nothing),
-            before_finished=before_finished.clip(nothing).fill_null(nothing),
+            before_hello=pl.col("server_hello_time") - pl.col("client_hello_time"),
+            # Where the server finishes first, the handshake is done with the client's Finished.
+            before_finished=pl.col("done_time") - pl.col("client_finished_time"),
         )
-        .with_columns(think=pl.col("before_hello") + pl.col("before_finished"))
-        .filter(pl.col("think") >= think_min)
+    )
+    quick = pl.concat([answers, *(served.select("flow", "server_path_rtt", answer=name) for name in parts)])
+    return (
+        served.join(quick.filter(is_quick), on="flow", how="semi", maintain_order="left")
+        .with_columns(pl.col(name) - path for name in parts)
+        .with_columns(pl.when(pl.col(name) >= think_min).then(name).otherwise(nothing) for name in parts)
         .with_columns(
-            lost=pl.col("think") - pl.lit(allowed).cast(pl.Duration("ns")),
+            think=pl.sum_horizontal(parts),
+            lost=pl.sum_horizontal((pl.col(name) - most).clip(nothing) for name in parts),
+        )
+        .filter(pl.col("think") > nothing)
+        .with_columns(
             start=pl.when(is_hello).then("client_hello_time").otherwise("client_finished_time"),
             first_frame=pl.when(is_hello).then("client_hello_frame").otherwise("client_finished_frame"),
             last_frame=pl.when(is_hello).then("server_hello_frame").otherwise("first_application_frame"),
