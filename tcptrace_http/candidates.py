@@ -119,6 +119,13 @@ GATHERED_COLUMNS: Final = {
             *("first_flight_bytes", "first_flight_segments", "initial_window_bytes", "initial_window_segments"),
         }
     ),
+    "tls_handshakes": frozenset(
+        {
+            *("flow", "server_name", "version", "resumed", "hello_retry", "round_trips"),
+            *("client_hello_frame", "client_hello_time", "server_hello_time"),
+            *("server_flight_last_time", "done_time"),
+        }
+    ),
 }
 #: The columns of which hops are told, and their waits.
 HOP_COLUMNS: Final = {

@@ -37,6 +37,7 @@ from tcptrace_http.detectors import (
     retransmission_timeout,
     segmentation_offload,
     short_initial_segment,
+    slow_handshake_server,
     slow_server,
     slow_start_restart,
     small_send_buffer,
@@ -46,6 +47,8 @@ from tcptrace_http.detectors import (
     syn_retransmission,
     tail_loss,
     tls_flight_exceeds_window,
+    tls_hello_retry,
+    tls_no_resumption,
     truncated_payload,
     truncated_response,
     unanswered_connection,
@@ -111,6 +114,7 @@ DETECTORS: Final = {
             parallel_connection_burst,
             competing_bundle,
             repeated_slow_start,
+            tls_no_resumption,
             initial_window,
             idle_timeout_race,
             lost_pipelined_requests,
@@ -142,6 +146,8 @@ DETECTORS: Final = {
             slow_server,
             # Those that judge TLS handshakes.
             tls_flight_exceeds_window,
+            tls_hello_retry,
+            slow_handshake_server,
         ),
     )
 }

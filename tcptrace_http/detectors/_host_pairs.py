@@ -19,6 +19,7 @@ __all__ = [
     "CONNECTIONS",
     "ENDINGS",
     "FIRST_REQUESTS",
+    "HANDSHAKES",
     "LOSS_WAITS",
     "OPENINGS",
     "PAIR",
@@ -70,6 +71,12 @@ _OF_A_WINDOW: Final = (
     "largest_window_bytes",
 )
 
+#: What a TLS handshake says of its session, and the times of its phases.
+_OF_A_HANDSHAKE: Final = (
+    *("server_name", "version", "resumed", "hello_retry", "round_trips"),
+    *("client_hello_frame", "client_hello_time", "server_hello_time", "server_flight_last_time", "done_time"),
+)
+
 
 def _connections(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
     import polars as pl
@@ -91,6 +98,16 @@ def _first_requests(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
         .lazy()
         .filter(pl.col("index") == 0, pl.col("request_time").is_not_null())
         .select("flow", "request_time", "request_frame", asked=pl.struct("method", "target").hash())
+    )
+
+
+def _handshakes(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
+    of_flow = tables["flows"].lazy().select("flow", *SERVICE, "start", "initial_rtt", "last_response_time")
+    return (
+        tables["tls_handshakes"]
+        .lazy()
+        .select("flow", *_OF_A_HANDSHAKE)
+        .join(of_flow, on="flow", maintain_order="left")
     )
 
 
@@ -177,6 +194,8 @@ def _first(limit: int) -> Callable[[pl.LazyFrame], pl.LazyFrame]:
 CONNECTIONS: Final = Gather("connections", _connections, _first_of_each_pair, "flows")
 #: The first request on each of them, and what it asked for as a number to compare.
 FIRST_REQUESTS: Final = Gather("first_requests", _first_requests, _first(FLOWS_MAX), "transactions")
+#: Their TLS handshakes.
+HANDSHAKES: Final = Gather("handshakes", _handshakes, _first_of_each_pair, "tls_handshakes")
 #: The first response on each that waited for its congestion window, or lost data.
 OPENINGS: Final = Gather("openings", _openings, _first(NOTABLE_MAX), "waits")
 #: What was learnt of the server of each of these.

@@ -20,17 +20,18 @@ LOST_MIN: Final = timedelta(milliseconds=4)
 def handshakes(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
     """One row per handshake: its columns, ``transaction``, and of the server's profile the path and first flight.
 
-    Handshakes in a tunnel (CONNECT) are left out: their path goes on behind the server. So are those in which data
-    was lost or overtaken: other detectors have that time.
+    The first transaction of a flow alone waits for one: handshakes in a tunnel (CONNECT), whose path goes on
+    behind the proxy, are left out. So are those in which data was lost or overtaken: other detectors have that
+    time.
     """
     import polars as pl
 
     waits = (
         tables["waits"]
         .lazy()
-        .filter(pl.col("cause").cast(pl.String) == CAUSE, pl.col("transaction") == 0)
-        .group_by("flow", maintain_order=True)
-        .agg(pl.col("transaction", "start").first())
+        .filter(pl.col("cause").cast(pl.String) == CAUSE)
+        .select("flow", "transaction")
+        .unique("flow", maintain_order=True)
     )
     profiles = (
         tables["profiles"]

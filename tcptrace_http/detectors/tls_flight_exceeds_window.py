@@ -14,8 +14,9 @@ Evidence
 --------
 The bytes of the server's first flight and those that it sent before any ACK of them; the time from the first
 to the last byte of the flight, which is a round trip (two, three) of the path. Not told where the first window
-fills the path, for then the flight goes on without a pause; nor where only an end shorter than a segment waits,
-as Nagle's algorithm would have it. Lost are the round trips, and no more than the flight took.
+fills the path, for then the flight goes on without a pause; nor where fewer than ten segments came first and one
+of them is short, or only an end shorter than a segment waits, as after a write or by Nagle's algorithm. Lost are
+the round trips, and no more than the flight took.
 
 Fix
 ---
@@ -49,7 +50,7 @@ READS: Final = ("tls_handshakes", "waits")
 CAUSES: Final = ("setup.tls_handshake",)
 NEEDS: Final = ("both_directions", "handshake", "no_gaps", "pure_acks")
 
-#: RFC 6928, section 2. A first flight of fewer segments may be an application's first write instead.
+#: RFC 6928, section 2. Fewer segments, of which one is short, may be the application's first write instead.
 SEGMENTS_ALLOWED: Final = 10
 #: The time of the data itself, on top of whole round trips: what takes longer waits for something else.
 ROUND_TRIPS_OVER_MAX: Final = 0.5
@@ -72,7 +73,7 @@ def find(
     window, left = pl.col("first_flight_bytes"), pl.col("server_flight_bytes") - pl.col("first_flight_bytes")
     # Slow start doubles the window each round trip: 1, 3, 7 windows.
     rounds = ((pl.col("server_flight_bytes") / window + 1).log(2).ceil() - 1).cast(pl.Int64)
-    is_full = window > (pl.col("first_flight_segments") - 1) * pl.col("mss")
+    is_full = window >= pl.col("first_flight_segments") * pl.col("mss")
     is_window = (pl.col("first_flight_segments") >= segments_allowed) | (is_full & (left >= pl.col("mss")))
     # Such a window keeps the slowest link busy until the ACKs come back.
     fills_path = window * 8 / pl.col("link_rate") * 1e9 > ns("round_trip") / 2

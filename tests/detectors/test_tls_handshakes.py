@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import socket
+import ssl
 import subprocess
 import tempfile
+import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,11 +14,11 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 from probe.link import delayed_link
-from probe.servers import nginx_within
+from probe.servers import nginx, nginx_within
 
 import tcptrace_http
 
-from .loopback import captured
+from .loopback import HOST, TIMEOUT_SECONDS, Server, captured, free_port, respond
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
 ROUND_TRIP_SECONDS = 0.04
 TOLERANCE_MS = 4.0
 PORT = 443
+THINK_SECONDS = 0.1
+ALLOWED_MS = 10
 CONNECTIONS = 5
 #: The link is a process: where the machine is busy it holds a flight for longer, which is not the window's doing.
 NAMED_MIN = 3
@@ -82,3 +87,63 @@ def test_chain_that_the_first_window_does_not_hold_is_named(tmp_path, version):
     assert_round_trips(lost_ms(large, "tls-flight-exceeds-window"))
     small = analysed(tmp_path / "small.pcap", names=100, version=version)
     assert lost_ms(small, "tls-flight-exceeds-window") == []
+
+
+@pytest.mark.slow
+def test_server_that_takes_no_group_that_the_client_guessed_is_named(tmp_path):
+    other = analysed(tmp_path / "other.pcap", names=1, directives="ssl_ecdh_curve secp384r1;")
+    assert other.tls_handshakes["hello_retry"].all()
+    assert_round_trips(lost_ms(other, "tls-hello-retry"))
+    same = analysed(tmp_path / "same.pcap", names=1, directives="ssl_ecdh_curve X25519:secp384r1;")
+    assert lost_ms(same, "tls-hello-retry") == []
+
+
+@pytest.mark.parametrize("think_seconds", [THINK_SECONDS, 0.0])
+def test_server_that_looks_up_a_certificate_in_the_handshake_is_named(tmp_path, think_seconds):
+    certified(tmp_path, 1)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "certificate.pem", tmp_path / "key.pem")
+    context.sni_callback = lambda *_: time.sleep(think_seconds)
+    client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    client.check_hostname, client.verify_mode = False, ssl.CERT_NONE
+    path, port = tmp_path / "slow.pcap", free_port()
+
+    def serve(connection: socket.socket) -> None:
+        with context.wrap_socket(connection, server_side=True) as secured:
+            respond(secured)
+
+    with Server(port, serve), captured(port, path):
+        plain = socket.create_connection((HOST, port), timeout=TIMEOUT_SECONDS)
+        with client.wrap_socket(plain, server_hostname="localhost") as secured:
+            secured.sendall(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+            while secured.recv(1 << 16):
+                pass
+    lost = lost_ms(tcptrace_http.analyze(path), "slow-handshake-server")
+    expected = [think_seconds * 1e3 - ALLOWED_MS] if think_seconds else []
+    assert lost == pytest.approx(expected, abs=2 * ALLOWED_MS)
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+@pytest.mark.parametrize("resumes", [False, True], ids=["forgets", "resumes"])
+def test_server_that_keeps_no_session_is_named(tmp_path, version, resumes):
+    kept = "ssl_session_cache shared:SSL:1m;" if resumes else "ssl_session_cache off; ssl_session_tickets off;"
+    client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    client.check_hostname, client.verify_mode = False, ssl.CERT_NONE
+    client.minimum_version = client.maximum_version = version
+    path, port, session = tmp_path / "sessions.pcap", free_port(), None
+    with folder_of_nginx() as folder:
+        speaks = f"listen {HOST}:{port} ssl; ssl_protocols TLSv1.2 TLSv1.3; {certified(folder, 1)} {kept}"
+        with nginx(folder, server=speaks), captured(port, path):
+            for _ in range(CONNECTIONS):
+                plain = socket.create_connection((HOST, port), timeout=TIMEOUT_SECONDS)
+                with client.wrap_socket(plain, server_hostname="localhost", session=session) as secured:
+                    secured.sendall(b"GET /large.html HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+                    while secured.recv(1 << 16):
+                        pass
+                    session = secured.session
+    analysis = tcptrace_http.analyze(path)
+    assert analysis.tls_handshakes["resumed"].to_list() == [False] + [resumes] * (CONNECTIONS - 1)
+    found = analysis.findings.filter(pl.col("detector") == "tls-no-resumption")
+    # On loopback a round trip costs nothing.
+    assert found["severity"].to_list() == ([] if resumes else ["info"])
+    assert all(f"{CONNECTIONS - 1} full TLS handshakes" in summary for summary in found["summary"])

@@ -37,7 +37,8 @@ def said(words: list[str], fills: int | None) -> bytes:
     first, *rest = words
     given = dict(word.split("=", 1) for word in rest if "=" in word)
     flags = {word for word in rest if "=" not in word}
-    length = int(given.pop("bytes")) if "bytes" in given else fills
+    is_long = "bytes" in given
+    length = int(given.pop("bytes")) if is_long else fills
     version, name = given.pop("version", "1.3"), given.pop("name", None)
     if given or flags - {"resumed"} or version not in {"1.2", "1.3"}:
         raise ValueError(f"unknown words: {words}")
@@ -45,7 +46,7 @@ def said(words: list[str], fills: int | None) -> bytes:
         case "client_hello":
             made = client_hello(name, length)
         case "retry":
-            made = record(HANDSHAKE, server_hello(RETRY, "1.3"))
+            made = record(HANDSHAKE, server_hello(RETRY, "1.3")) + record(CHANGE, b"\1")
         case "server_flight":
             made = server_flight(version, length, resumed="resumed" in flags)
         case "client_flight" if version == "1.2" and not flags:
@@ -58,6 +59,8 @@ def said(words: list[str], fills: int | None) -> bytes:
             made = finished()
         case _:
             made = records(DATA, length or 0)
+    if not is_long and fills not in {None, len(made)}:
+        raise ValueError(f"{len(made)} bytes do not fill {fills}: {words}")
     return made
 
 

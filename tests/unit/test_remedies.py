@@ -19,10 +19,10 @@ WITHOUT_A_SETTING = {
     *("request-lull", "head-of-line-blocking", "slow-server", "unanswered-request", "unanswered-connection"),
     *("tail-loss", "retransmission-timeout", "spurious-retransmission", "reordering", "syn-retransmission"),
     *("queueing-delay", "one-sided-capture", "mid-stream-start", "capture-gap", "truncated-payload"),
-    *("segmentation-offload", "no-pure-acks", "local-acks"),
+    *("segmentation-offload", "no-pure-acks", "local-acks", "slow-handshake-server"),
 }
-KNOWN = ("nginx", "Apache httpd", "lighttpd", "HAProxy", "Envoy", "Node.js", "Go net", "Go net/http")
-OTHERS = ("Python http.server", "gunicorn", "uvicorn", "com.sun.net.httpserver", "Linux", "socket")
+KNOWN = ("nginx", "Apache httpd", "lighttpd", "HAProxy", "Envoy", "Caddy", "Node.js", "Go net", "Go net/http")
+OTHERS = ("Python http.server", "gunicorn", "uvicorn", "com.sun.net.httpserver", "Linux", "socket", "Python ssl")
 
 
 def test_every_entry_names_detectors_that_there_are():

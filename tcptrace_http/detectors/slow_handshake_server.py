@@ -1,0 +1,116 @@
+"""The server took long over its part of the TLS handshake.
+
+What it does
+------------
+Finds TLS handshakes in which the server worked, or waited for another service, for 20 ms and more before its
+ServerHello, or before TLS 1.2 its Finished.
+
+Why it is bad
+-------------
+It comes before the first request of each connection, and no network setting makes up for it. A signature with an
+RSA key of 2048 bits takes a millisecond or two, one with ECDSA a tenth of that.
+
+Evidence
+--------
+The ClientHello's first byte and the server's first, and in TLS 1.2 the client's Finished and the server's, less
+the path's round trip from the capture to the server. Told only if the server answered anything on the
+connection within 10 ms of that round trip: else the path may go on behind a proxy or a VPN that takes the
+connection itself. Not told where data was lost or overtaken in the handshake, nor through a proxy's tunnel
+(CONNECT). Lost is what it took over what a server may take (10 ms).
+
+Fix
+---
+Look at what runs in the handshake: the accept queue of a busy or single-threaded server, keys in an HSM or on
+another machine, a certificate that is loaded (nginx ``ssl_certificate`` with variables) or obtained (Caddy
+``on_demand``) for each name, OCSP or client certificates that are looked up, RSA keys of 4096 bits. Resume
+sessions.
+
+Reference
+---------
+RFC 8446, section 2; RFC 5246, section 7.3; J. Dean, Numbers Everyone Should Know, 2009;
+https://github.com/openssl/openssl/issues/29227; https://github.com/openssl/openssl/issues/13053.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from tcptrace_http.detectors._recoveries import ms
+from tcptrace_http.detectors._tls import handshakes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
+
+__all__ = ["CAUSES", "NEEDS", "READS", "find"]
+
+READS: Final = ("tls_handshakes", "waits")
+CAUSES: Final = ("setup.tls_handshake",)
+NEEDS: Final = ("both_directions", "handshake", "no_gaps", "acks_of_server")
+
+#: An answer may come sooner than the least round trip by the clock's error.
+PATH_SHARE_MIN: Final = 0.9
+#: As for responses (slow_server): a busy host takes ten milliseconds, and as long again to get to run.
+THINK_MIN: Final = timedelta(milliseconds=20)
+ALLOWED: Final = timedelta(milliseconds=10)
+REMEDY: Final = (
+    "look at what the server does in the handshake: accept queue, keys in an HSM or on another machine,"
+    " certificates loaded or obtained on demand, OCSP and client certificates; use ECDSA keys, resume sessions"
+)
+
+
+def find(
+    tables: Mapping[str, pl.DataFrame],
+    *,
+    think_min: timedelta = THINK_MIN,
+    allowed: timedelta = ALLOWED,
+) -> pl.LazyFrame:
+    """Handshakes that the server was slow in; see :class:`Detector`."""
+    import polars as pl
+
+    nothing, most = pl.duration(nanoseconds=0), pl.lit(allowed).cast(pl.Duration("ns"))
+    path = pl.col("server_path_rtt")
+    answer = pl.col("response_first_time") - pl.col("request_last_time")
+    paths = tables["flows"].lazy().select("flow", "server_path_rtt")
+    answers = tables["transactions"].lazy().join(paths, on="flow").select("flow", "server_path_rtt", answer=answer)
+    # What comes sooner answers something else: a ticket of the handshake.
+    is_quick = pl.col("answer").is_between(path * PATH_SHARE_MIN, path + most)
+    parts = ("before_hello", "before_finished")
+    is_hello = pl.col("before_hello") >= pl.col("before_finished")
+    served = (
+        handshakes(tables)
+        .join(paths, on="flow", maintain_order="left")
+        .with_columns(
+            before_hello=pl.col("server_hello_time") - pl.col("client_hello_time"),
+            # Where the server finishes first, the handshake is done with the client's Finished.
+            before_finished=pl.col("done_time") - pl.col("client_finished_time"),
+        )
+    )
+    quick = pl.concat([answers, *(served.select("flow", "server_path_rtt", answer=name) for name in parts)])
+    return (
+        served.join(quick.filter(is_quick), on="flow", how="semi", maintain_order="left")
+        .with_columns(pl.col(name) - path for name in parts)
+        .with_columns(pl.when(pl.col(name) >= think_min).then(name).otherwise(nothing) for name in parts)
+        .with_columns(
+            think=pl.sum_horizontal(parts),
+            lost=pl.sum_horizontal((pl.col(name) - most).clip(nothing) for name in parts),
+        )
+        .filter(pl.col("think") > nothing)
+        .with_columns(
+            start=pl.when(is_hello).then("client_hello_time").otherwise("client_finished_time"),
+            first_frame=pl.when(is_hello).then("client_hello_frame").otherwise("client_finished_frame"),
+            last_frame=pl.when(is_hello).then("server_hello_frame").otherwise("first_application_frame"),
+            confidence=pl.lit(0.85),
+            summary=pl.format("the server took {} ms over its part of the TLS handshake", ms("think")),
+            evidence=pl.format(
+                "{} ms before the ServerHello in frame {}, {} ms before its Finished; less the round trip: {} ms",
+                ms("before_hello"),
+                "server_hello_frame",
+                ms("before_finished"),
+                ms("server_path_rtt"),
+            ),
+            remedy=pl.lit(REMEDY),
+        )
+    )
