@@ -138,3 +138,32 @@ def test_messages_follow_each_other_in_one_segment(tmp_path: Path) -> None:
 def test_what_is_not_in_the_grammar_is_an_error(line: str) -> None:
     with pytest.raises(ValueError, match=r"\w"):
         packet_script.pcap(line)
+
+
+def test_tshark_reads_the_handshakes_that_a_script_says(tmp_path: Path) -> None:
+    capture = tmp_path / "script.pcap"
+    script = (
+        OPENED
+        + """
++0.001000 C > S P 1:301(300) ack 1 win 502 {client_hello name=example.com}
++0.002000 S > C P 1:62(61) ack 301 win 509 {retry}
++0.003000 C > S P 301:601(300) ack 62 win 502 {client_hello name=example.com}
++0.004000 S > C P 62:1062(1000) ack 601 win 509 {server_flight}
++0.005000 C > S P 601:665(64) ack 1062 win 502 {client_flight}
++0.100000 C2 > S P 1:301(300) ack 1 win 502 {client_hello name=example.com}
++0.101000 S > C2 P 1:1001(1000) ack 301 win 509 {server_flight version=1.2}
+"""
+    )
+    capture.write_bytes(packet_script.pcap(script))
+    fields = ["-e", "tls.handshake.type", "-e", "tls.handshake.extensions_server_name", "-e", "tls.record.length"]
+    command = ["tshark", "-r", str(capture), "-d", "tcp.port==80,tls", "-T", "fields", *fields]
+    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()[3:]
+    assert [line.split("\t") for line in lines] == [
+        ["1", "example.com", "295"],
+        ["2", "", "50,1"],
+        ["1", "example.com", "295"],
+        ["2", "", "50,1,876,53"],
+        ["", "", "1,53"],
+        ["1", "example.com", "295"],
+        ["2,11,14", "", "44,937,4"],
+    ]
