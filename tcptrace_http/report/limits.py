@@ -102,7 +102,8 @@ def _of_tls(analysis: Analysis) -> Iterator[str]:
     carried = int(flows["client_bytes"].sum()) + int(flows["server_bytes"].sum())
     yield (
         f"Not decrypted: {counted(flows.height, 'TLS flow')}{told}; {counted(carried, 'byte')}. Records tell"
-        " requests, responses and their times, but no method, URL or status."
+        " requests, responses and their times, but no method, URL or status; with --keylog FILE those too, if the"
+        " client wrote its keys (SSLKEYLOGFILE)."
     )
     groups = int(analysis.transactions["is_group"].sum())
     if groups:
