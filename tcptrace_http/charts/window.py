@@ -21,7 +21,7 @@ def draw(segments: pl.DataFrame, *, flow: int, direction: str = "server_to_clien
 
     Where more segments are in an interval than can be drawn, the greatest flight and the least window of it.
 
-    :raises NothingToDraw: the flow has no segments.
+    :raises NothingToDraw: the flow has no segments, or they tell neither.
     """
     import altair as alt
     import polars as pl
@@ -36,6 +36,8 @@ def draw(segments: pl.DataFrame, *, flow: int, direction: str = "server_to_clien
     )
     window = _series(own.filter(~is_sent), "window_bytes", origin, "receive window")
     both = pl.concat([flight, window])
+    if both.is_empty():
+        raise NothingToDraw(f"of flow {flow} neither bytes in flight nor a window are known in that direction")
     chart = (
         alt.Chart(both)
         .mark_line(interpolate="step-after", strokeWidth=1.5, point="transparent")

@@ -7,7 +7,7 @@ import pytest
 import tcptrace_http
 from charts.specifications import layers, rows, tooltips
 from charts.specifications import titles as axis_titles
-from tcptrace_http.charts import CHARTS
+from tcptrace_http.charts import CHARTS, window
 from tcptrace_http.charts._theme import DIRECTION_COLOURS, GROUP_COLOURS
 from tcptrace_http.cli.plot import CHART_NAMES
 from tcptrace_http.errors import NothingToDraw
@@ -72,6 +72,13 @@ def test_command_knows_every_chart():
 def test_flow_that_is_not_there_is_named(samples, chart):
     with pytest.raises(NothingToDraw, match="flow 77"):
         getattr(samples["fmt_pcapng.pcapng"].plot, chart)(flow=77)
+
+
+def test_segments_of_one_direction_whose_flight_is_not_known_make_no_window_chart(samples):
+    analysis = samples["fmt_pcapng.pcapng"]
+    segments = analysis.segments.filter(flow=0, direction="server_to_client").with_columns(flight_bytes=None)
+    with pytest.raises(NothingToDraw, match="neither"):
+        window.draw(segments, flow=0)
 
 
 def test_retrieval_that_is_not_there_is_named(samples):
