@@ -136,10 +136,7 @@ pub fn run(input: &[u8]) {
     let events = events(input);
     let whole = play(&events, |rest| rest.len());
     check(&whole.out);
-    let seed = input.iter().fold(0_u64, |sum, byte| {
-        sum.wrapping_mul(31).wrapping_add(u64::from(*byte))
-    });
-    let mut numbers = Numbers::new(seed);
+    let mut numbers = Numbers::of(input);
     let mut rest_of_segment = 0;
     let cut = play(&events, |rest| {
         let is_first = rest_of_segment == 0;

@@ -9,6 +9,14 @@ impl Numbers {
         Numbers(seed)
     }
 
+    /// Numbers that follow from all bytes of an input.
+    #[must_use]
+    pub fn of(input: &[u8]) -> Self {
+        Numbers(input.iter().fold(0, |sum, byte| {
+            sum.wrapping_mul(31).wrapping_add(u64::from(*byte))
+        }))
+    }
+
     pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
