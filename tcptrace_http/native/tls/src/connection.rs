@@ -5,8 +5,9 @@ use trace_model::{Anomaly, AnomalyKind, Mark};
 
 use crate::decrypted::{Decrypted, Keys};
 use crate::exchange::{Exchanges, Peer, Whole};
-use crate::handshake::{Handshake, Phases, Role};
+use crate::handshake::Handshake;
 use crate::messages::Messages;
+use crate::phases::{Phases, Role};
 use crate::reader::{Event, Reader};
 use crate::record::{Begun, ContentType, Record};
 

@@ -9,8 +9,8 @@ use tcptrace_tls_keys::{KeyLog, OpenError, Opener, Record as Sealed};
 use trace_model::{Anomaly, AnomalyKind, Mark};
 
 use self::to_http::data_bytes;
-use crate::handshake::{Phases, Role};
 use crate::offsets::Offsets;
+use crate::phases::{Phases, Role};
 use crate::record::{Begun, ContentType, Record};
 
 const HTTP2: &str = "h2";

@@ -5,7 +5,7 @@ use tcptrace_http_messages::{
 };
 use trace_model::Mark;
 
-use crate::handshake::Phases;
+use crate::phases::Phases;
 use crate::record::{Begun, Record};
 
 /// The shortest request of HTTP/1.x is `GET / HTTP/1.0` with two line ends. Less is a frame of HTTP/2.

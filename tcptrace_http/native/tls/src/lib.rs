@@ -3,7 +3,7 @@
 //! Theory of operation. A [`Connection`] is given the bytes of both directions of one flow, as HTTP's is: each direction
 //! in order, a segment at a time, together with the packet that carried them. A reader for each direction
 //! ([`reader`]) finds the records by their headers of five bytes; after bytes that were not captured it looks for
-//! the next header. Every record has a role ([`handshake`]): before TLS 1.3 its type tells, in TLS 1.3, whose
+//! the next header. Every record has a role ([`phases`]): before TLS 1.3 its type tells, in TLS 1.3, whose
 //! records all look alike once they are encrypted, its place and its length do:
 //!
 //! ```text
@@ -29,6 +29,7 @@ mod handshake;
 mod hello;
 mod messages;
 mod offsets;
+mod phases;
 mod reader;
 mod recognise;
 mod record;

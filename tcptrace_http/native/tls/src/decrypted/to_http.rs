@@ -4,8 +4,8 @@ use tcptrace_http_messages::{Connection as Http, Direction, End, Message, Output
 use trace_model::Mark;
 
 use super::{end_of, Decrypted};
-use crate::handshake::Role;
 use crate::offsets::{Offsets, Placed};
+use crate::phases::Role;
 use crate::record::{Record, HEADER_BYTES};
 
 /// The longest plaintext of a record (RFC 8446, section 5.1).
