@@ -94,6 +94,11 @@ class Analysis:
         return self._native("tls_handshakes")
 
     @cached_property
+    def tls_records(self) -> pl.DataFrame:
+        """One row per TLS record. Unless ``analyze`` was asked for these rows, the capture is read again."""
+        return self._native("tls_records")
+
+    @cached_property
     def links(self) -> pl.DataFrame:
         """One row a link of an HTML document."""
         return self._native("links")
@@ -359,7 +364,7 @@ class Analysis:
         if not isinstance(source, bytes) and not Path(source).is_file():
             path, wanted = self.capture.path, sorted(ON_REQUEST)
             raise KeyError(f"{path} cannot be read a second time for these tables: analyze(path, tables={wanted})")
-        return decode(source, on_request=ON_REQUEST, statistics=False)
+        return decode(source, on_request=ON_REQUEST, statistics=False, keylog=self._decoded.keylog)
 
     def _chosen(self, name: str, make: Callable[[], pl.DataFrame]) -> pl.DataFrame:
         if self._selected is not None and name in self._selected:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from tcptrace_http.capture_stream import CHUNK_BYTES, SHARED_CHUNK_BYTES, STANDARD_INPUT, CaptureStream
 from tcptrace_http.errors import CaptureError, MalformedCapture, UnknownFormat, UnsupportedLinkType
 from tcptrace_http.made_ahead import made_ahead
-from tcptrace_http.schema import TABLES
+from tcptrace_http.schema import ON_REQUEST, TABLES
 from tcptrace_http.trace import Provenance, Trace, frame_of, native
 
 if TYPE_CHECKING:
@@ -66,6 +66,8 @@ class Decoded:
     is_last: bool = True
     #: What there is of the frame that was asked for.
     asked: native.AskedFields | None = None
+    #: The key log that it was read with.
+    keylog: str | os.PathLike[str] | None = None
 
 
 def is_glob(path: str) -> bool:
@@ -135,8 +137,7 @@ def batches(  # noqa: PLR0913 -- what there is to ask for
         jobs = 1 if on_request or asked_frame is not None else _jobs(stream, jobs)
         core = _core(
             keylog,
-            packets="packets" in on_request,
-            segments="segments" in on_request,
+            **{name: name in on_request for name in ON_REQUEST},
             statistics=statistics,
             threads=max(1, jobs - 1),
             asked_frame=asked_frame,
@@ -146,7 +147,10 @@ def batches(  # noqa: PLR0913 -- what there is to ask for
         for rows, provenance, asked, is_last in made_ahead(parts) if jobs > 1 else parts:
             strangeness = tuple(stream.strangeness) if is_last else ()
             yield Decoded(
-                source, rows, on_request, statistics, provenance, strangeness, is_last=is_last, asked=asked
+                *(source, rows, on_request, statistics, provenance, strangeness),
+                is_last=is_last,
+                asked=asked,
+                keylog=keylog,
             )
             # The next rows are made while these may go.
             del rows
@@ -213,8 +217,7 @@ def blocks(
     may be closed early. Raises :class:`CaptureError` where the capture cannot be read on.
     """
     core = native.Analyzer(
-        packets=columns if table.name == "packets" else False,
-        segments=columns if table.name == "segments" else False,
+        **{name: columns if name == table.name else False for name in ON_REQUEST},
         others=False,
         block_rows=block_rows,
     )

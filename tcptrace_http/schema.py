@@ -35,6 +35,7 @@ __all__ = [
     "SEVERITIES",
     "SPURIOUS_EVIDENCE",
     "TABLES",
+    "TLS_CONTENT_TYPES",
     "TLS_VERSIONS",
     "Column",
     "Table",
@@ -84,6 +85,8 @@ PROTOCOLS: Final = {
     "http": "HTTP/1.0 or HTTP/1.1 (RFC 9112), in clear or decrypted",
     "tls": "TLS 1.0 to 1.3 (RFC 8446); its records tell exchanges, and nothing of what is in them",
 }
+#: RFC 8446, section 5.1; RFC 6520.
+TLS_CONTENT_TYPES: Final = ("change_cipher_spec", "alert", "handshake", "application_data", "heartbeat")
 TLS_VERSIONS: Final = ("SSL 3.0", "TLS 1.0", "TLS 1.1", "TLS 1.2", "TLS 1.3")
 SEVERITIES: Final = ("info", "warning", "error")
 #: Why a transaction belongs to a retrieval.
@@ -247,7 +250,7 @@ class Table:
     columns: tuple[Column, ...]
     #: Whether Rust makes the rows (else Python does, from the native tables).
     native: bool = True
-    #: A row for each packet costs memory: made only when asked for, of the columns that are wanted.
+    #: A row for each packet or record costs memory: made only when asked for, of the columns that are wanted.
     on_request: bool = False
 
 
@@ -672,6 +675,30 @@ _TLS_HANDSHAKES: Final = Table(
         ("round_trips", "u32", "Answers of the server that the client waited for before it sent application data"),
         ("alert", "u8?", "Description of a fatal alert in clear (RFC 8446, section 6.2)"),
     ),
+)
+
+_TLS_RECORDS: Final = Table(
+    "tls_records",
+    "One row per TLS record, in the order in which the records of the capture were complete.",
+    _columns(
+        ("flow", "u32", "Flow number"),
+        ("direction", "enum:DIRECTIONS", "Who sent it"),
+        (
+            "content_type",
+            "enum:TLS_CONTENT_TYPES",
+            "As its header says: of all that TLS 1.3 encrypts application_data",
+        ),
+        ("length", "u16", "Bytes behind its header of five bytes"),
+        ("offset", "u64", "Where its header starts in the payload of its sender, from 0"),
+        ("first_frame", "u64", "Frame of its first byte"),
+        ("first_time", "time", "Time of that frame"),
+        ("last_frame", "u64", "Frame that completed it"),
+        ("last_time", "time", "Time of that frame"),
+        ("handshake_messages", "str?", "Handshake messages in clear that end in it, with a comma between"),
+        ("decrypted_type", "enum:TLS_CONTENT_TYPES?", "What a key of the key log showed it to be"),
+        ("complete", "bool", "All of its bytes were captured"),
+    ),
+    on_request=True,
 )
 
 _LINKS: Final = Table(
@@ -1152,6 +1179,7 @@ TABLES: Final = {
         _FLOWS,
         _TRANSACTIONS,
         _TLS_HANDSHAKES,
+        _TLS_RECORDS,
         _LINKS,
         _PROFILES,
         _BODIES,
@@ -1174,7 +1202,7 @@ TABLES: Final = {
 }
 
 
-#: Tables with a row for each packet: they are made only when they are asked for.
+#: Tables with a row for each packet or record: they are made only when they are asked for.
 ON_REQUEST: Final = frozenset(table.name for table in TABLES.values() if table.on_request)
 
 

@@ -23,6 +23,7 @@ _KEYS: Final = {
     "transactions": ("flow", "index"),
     "links": ("flow", "transaction"),
     "tls_handshakes": ("flow",),
+    "tls_records": ("flow",),
     "profiles": ("flow",),
     "bodies": ("flow", "transaction"),
     "redirects": ("flow", "transaction"),

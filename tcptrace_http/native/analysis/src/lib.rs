@@ -51,8 +51,10 @@ mod transaction_row;
 #[cfg(test)]
 mod flow_tests;
 
-use tcptrace_tls::BadLines;
+use tcptrace_tls::{BadLines, RecordLog};
+use trace_model::blocks::Blocks;
 use trace_model::column::Columns;
+use trace_model::rows::TlsRecordsTable;
 use trace_model::{Anomaly, AnomalyKind, Packet, PacketSink};
 
 pub use crate::asked::{Asked, Explained};
@@ -75,6 +77,8 @@ pub use tcptrace_tcp::Segments;
 pub struct Options {
     /// The segments table, which grows with the capture unless it is taken.
     pub segments: Option<Segments>,
+    /// The table of TLS records, which grows with the capture unless it is taken.
+    pub tls_records: Option<Blocks<TlsRecordsTable>>,
     /// The statistics of flows.
     pub statistics: bool,
     /// The exchanges, which [`Objects`] judges together.
@@ -104,6 +108,8 @@ impl Analyzer {
             options.share.count,
         );
         tables.asked = Asked::new(options.asked_frame);
+        tables.keys.records = options.tls_records.as_ref().map(|_| RecordLog::default());
+        tables.tls_records = options.tls_records;
         tables.follows = options.follows;
         Analyzer {
             flow_table: FlowTable::new(options.share),

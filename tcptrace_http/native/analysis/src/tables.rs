@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 use tcptrace_http_messages::Output;
 use tcptrace_tcp::Segments;
 use tcptrace_tls::Keys;
+use trace_model::blocks::Blocks;
 use trace_model::column::Columns;
 use trace_model::rows::{
     EndingsTable, FlawsTable, FlowStatisticsTable, FlowsTable, ProfilesTable, QueuesTable,
-    RecoveriesTable, SegmentationTable, TlsHandshakesTable, TransactionsTable, WaitsTable,
+    RecoveriesTable, SegmentationTable, TlsHandshakesTable, TlsRecordRow, TlsRecordsTable,
+    TransactionsTable, WaitsTable,
 };
 use trace_model::{Anomaly, AnomalyKind};
 
@@ -26,6 +28,8 @@ pub struct Tables {
     pub anomalies: Anomalies,
     /// Kept only on demand: it grows with the capture.
     pub segments: Option<Segments>,
+    /// Kept only on demand, too.
+    pub tls_records: Option<Blocks<TlsRecordsTable>>,
     /// Kept only on demand: a row for each flow.
     pub flow_statistics: Option<FlowStatisticsTable>,
     pub last_frame: u64,
@@ -195,6 +199,16 @@ impl Tables {
     pub fn drop_rows(&mut self) {
         self.of_flows = FlowTables::default();
         self.flow_statistics = None;
+    }
+
+    /// Moves the rows of TLS records that a flow has had to their table.
+    pub(crate) fn take_records(&mut self, flow: u32) {
+        let (Some(table), Some(records)) = (&mut self.tls_records, &mut self.keys.records) else {
+            return;
+        };
+        for row in records.take() {
+            table.push(&TlsRecordRow { flow, ..row });
+        }
     }
 
     /// Adds an anomaly row about a flow.

@@ -23,7 +23,7 @@ use tcptrace_analysis::{flows_that_waited, has_bundle, link_rows, Document, Numb
 use tcptrace_capture::{link_type_name, CaptureError};
 use trace_model::blocks::Blocks;
 use trace_model::column::{Columns, Values};
-use trace_model::rows::{PacketsWanted, SegmentsWanted};
+use trace_model::rows::{PacketsWanted, SegmentsWanted, TlsRecordsWanted};
 
 use crate::arrow::ArrowTable;
 use crate::key_file::KeyFile;
@@ -68,9 +68,9 @@ struct Analyzer {
 
 #[pymethods]
 impl Analyzer {
-    /// `packets` and `segments`: True for all columns of the table, or the names of some. Without
+    /// `packets`, `segments` and `tls_records`: True for all columns of the table, or the names of some. Without
     /// `others` no other table is made, and what is not needed is not done. With `block_rows` the
-    /// two come in blocks of so many rows. `asked_frame` is that of a segment for `asked`, with one thread.
+    /// three come in blocks of so many rows. `asked_frame` is that of a segment for `asked`, with one thread.
     /// With `follows` a transaction's row comes as soon as the transaction is acknowledged. `keylog` is a file with the
     /// secrets of TLS connections.
     #[new]
@@ -78,10 +78,11 @@ impl Analyzer {
         clippy::too_many_arguments,
         reason = "what there is to ask for, by name"
     )]
-    #[pyo3(signature = (*, packets = Request::All(false), segments = Request::All(false), statistics = false, others = true, block_rows = usize::MAX, threads = 1, asked_frame = None, follows = false, keylog = None))]
+    #[pyo3(signature = (*, packets = Request::All(false), segments = Request::All(false), tls_records = Request::All(false), statistics = false, others = true, block_rows = usize::MAX, threads = 1, asked_frame = None, follows = false, keylog = None))]
     fn new(
         packets: Request,
         segments: Request,
+        tls_records: Request,
         statistics: bool,
         others: bool,
         block_rows: usize,
@@ -97,6 +98,9 @@ impl Analyzer {
             segments: segments
                 .wanted(SegmentsWanted::only)?
                 .map(|wanted| Segments::new(wanted, block_rows)),
+            tls_records: tls_records
+                .wanted(TlsRecordsWanted::only)?
+                .map(|wanted| Blocks::new(wanted, block_rows)),
             statistics,
             others,
             asked_frame,
@@ -157,7 +161,7 @@ impl Analyzer {
         Rows::new(tables, documents, shares.cut())
     }
 
-    /// Gives out the next block of `packets` or `segments`, and forgets it, as soon as its rows are
+    /// Gives out the next block of `packets`, `segments` or `tls_records`, and forgets it, as soon as its rows are
     /// settled; the last one after `finish`. None when there is none yet, or no more.
     fn take_block(&mut self, py: Python<'_>, name: &str) -> PyResult<Option<ArrowTable>> {
         let shares = &mut self.shares;

@@ -18,7 +18,7 @@ use tcptrace_analysis::{
 use tcptrace_capture::{CaptureError, Decoder, Provenance};
 use trace_model::blocks::Blocks;
 use trace_model::column::Columns;
-use trace_model::rows::PacketsTable;
+use trace_model::rows::{PacketsTable, TlsRecordsTable};
 use trace_model::{Anomaly, AnomalyKind, Packet, PacketSink};
 
 use trace_model::packets;
@@ -29,6 +29,7 @@ use crate::key_file::KeyFile;
 pub struct Wanted {
     pub packets: Option<Blocks<PacketsTable>>,
     pub segments: Option<Segments>,
+    pub tls_records: Option<Blocks<TlsRecordsTable>>,
     /// The statistics of flows.
     pub statistics: bool,
     /// All others.
@@ -95,7 +96,8 @@ struct Worker {
 
 impl Worker {
     fn new(wanted: Wanted, share: Share) -> Self {
-        let is_analyzed = wanted.others || wanted.segments.is_some();
+        let is_analyzed =
+            wanted.others || wanted.segments.is_some() || wanted.tls_records.is_some();
         let key_log = wanted.key_log;
         let mut worker = Worker {
             decoder: Decoder::new(),
@@ -103,6 +105,7 @@ impl Worker {
                 analyzer: is_analyzed.then(|| {
                     Analyzer::new(Options {
                         segments: wanted.segments,
+                        tls_records: wanted.tls_records,
                         statistics: wanted.statistics,
                         exchanges: wanted.others,
                         share,
@@ -166,10 +169,11 @@ pub struct Shares {
 }
 
 impl Shares {
-    /// Tables with a row for each packet are made by one thread, whatever `threads` says: they are
+    /// Tables with a row for each packet or record are made by one thread, whatever `threads` says: they are
     /// in the order of the capture.
     pub fn new(wanted: Wanted, threads: usize) -> PyResult<Self> {
-        let is_by_packet = wanted.packets.is_some() || wanted.segments.is_some();
+        let is_by_packet =
+            wanted.packets.is_some() || wanted.segments.is_some() || wanted.tls_records.is_some();
         let count = if is_by_packet {
             1
         } else {
@@ -185,6 +189,7 @@ impl Shares {
             let wanted = Wanted {
                 packets: None,
                 segments: None,
+                tls_records: None,
                 statistics,
                 others: true,
                 asked_frame: None,
@@ -292,6 +297,10 @@ impl Shares {
         match name {
             "packets" => self.first.sink.packets.as_mut()?.take(),
             "segments" => self.first.sink.analyzer.as_mut()?.take_segments(),
+            "tls_records" => {
+                let analyzer = self.first.sink.analyzer.as_mut()?;
+                analyzer.tables.tls_records.as_mut()?.take()
+            }
             _ => None,
         }
     }
@@ -300,12 +309,14 @@ impl Shares {
     fn rest_in_blocks(&mut self) -> BTreeMap<&'static str, VecDeque<Columns>> {
         let sink = &mut self.first.sink;
         let packets = sink.packets.take().map(Blocks::into_rest);
-        let segments = sink
-            .analyzer
-            .as_mut()
-            .and_then(|it| it.tables.segments.take());
-        let segments = segments.map(Segments::into_rest);
-        let named = [("packets", packets), ("segments", segments)];
+        let mut tables = sink.analyzer.as_mut().map(|it| &mut it.tables);
+        let segments = tables.as_mut().and_then(|it| it.segments.take());
+        let records = tables.and_then(|it| it.tls_records.take());
+        let named = [
+            ("packets", packets),
+            ("segments", segments.map(Segments::into_rest)),
+            ("tls_records", records.map(Blocks::into_rest)),
+        ];
         named
             .into_iter()
             .filter_map(|(name, rest)| Some((name, rest?)))

@@ -4,12 +4,12 @@ use tcptrace_http_messages::{Direction, End, Output};
 use trace_model::{Anomaly, AnomalyKind, Mark};
 
 use crate::decrypted::{Decrypted, Keys};
+use crate::effects;
 use crate::exchange::{Exchanges, Peer, Whole};
 use crate::handshake::Handshake;
 use crate::messages::Messages;
 use crate::phases::{Phases, Role};
 use crate::reader::{Event, Reader};
-use crate::record::{Begun, ContentType, Record};
 
 /// One direction.
 #[derive(Debug)]
@@ -140,14 +140,13 @@ impl Connection {
             Event::More => None,
             Event::Begun(begun) => {
                 let role = phases.role(direction, &begun);
-                side.role = begins(role, direction, &begun, (phases, exchanges, peer), out);
+                let of_flow = (phases, &mut *exchanges, peer.as_peer());
+                side.role = effects::begins(role, direction, &begun, of_flow, out);
                 Some(true)
             }
             Event::Whole(record) => {
-                whole(side.role, &record, &mut side.messages, phases, exchanges);
-                if let Some(decrypted) = decrypted {
-                    decrypted.record((&record, side.role), phases, keys, out);
-                }
+                let of_side = (side.role, &mut side.messages);
+                effects::whole(of_side, &record, (phases, exchanges), decrypted, keys, out);
                 Some(true)
             }
             Event::NotARecord => {
@@ -200,10 +199,8 @@ impl Connection {
             decrypted.miss(direction);
         }
         if let Some(record) = side.reader.skip(missing, mark) {
-            whole(side.role, &record, &mut side.messages, phases, exchanges);
-            if let Some(decrypted) = decrypted {
-                decrypted.record((&record, side.role), phases, keys, out);
-            }
+            let of_side = (side.role, &mut side.messages);
+            effects::whole(of_side, &record, (phases, exchanges), decrypted, keys, out);
         }
         if side.role == Role::Application {
             exchanges.carried(direction, side.reader.next, mark);
@@ -328,65 +325,6 @@ impl Connection {
             Direction::ClientToServer => &mut self.client,
             Direction::ServerToClient => &mut self.server,
         }
-    }
-}
-
-/// A record begins. What it is part of, once the exchanges know it.
-fn begins(
-    role: Role,
-    direction: Direction,
-    begun: &Begun,
-    (phases, exchanges, peer): (&mut Phases, &mut Exchanges, &Side),
-    out: &mut Output,
-) -> Role {
-    match (role, direction) {
-        (Role::LateFinished, _) => {
-            phases.application_had_not_begun(exchanges.take_back());
-        }
-        (Role::Application, Direction::ClientToServer) => {
-            let handshake = &phases.handshake;
-            let data_bytes = begun.header.length.saturating_sub(handshake.overhead());
-            let may_be_http2 = handshake.may_be_http2();
-            let finished = exchanges.client_record(begun, data_bytes, may_be_http2, peer.as_peer());
-            out.transactions.extend(finished);
-            phases.application_begins(begun.first);
-        }
-        (Role::Application, Direction::ServerToClient) => {
-            let data_bytes = begun
-                .header
-                .length
-                .saturating_sub(phases.handshake.overhead());
-            if !exchanges.server_record(begun, data_bytes, phases) {
-                return Role::Other;
-            }
-        }
-        _ => {}
-    }
-    role
-}
-
-/// A record is whole, or what was captured of it.
-fn whole(
-    role: Role,
-    record: &Record<'_>,
-    messages: &mut Messages,
-    phases: &mut Phases,
-    exchanges: &mut Exchanges,
-) {
-    match role {
-        Role::Application => exchanges.whole(record),
-        Role::Flight | Role::Finished | Role::LateFinished => phases.record(role, record),
-        Role::Other => {}
-    }
-    match (record.begun.header.content, record.bytes) {
-        (ContentType::Handshake, Some(fragment)) if role == Role::Flight => {
-            messages.take(fragment, |message| {
-                phases.message(record.direction, &message)
-            });
-        }
-        (ContentType::Handshake, None) if role == Role::Flight => messages.lose(),
-        (ContentType::Alert, Some(bytes)) => phases.alert(bytes),
-        _ => {}
     }
 }
 

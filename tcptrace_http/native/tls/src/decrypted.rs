@@ -12,6 +12,7 @@ use self::to_http::data_bytes;
 use crate::offsets::Offsets;
 use crate::phases::{Phases, Role};
 use crate::record::{Begun, ContentType, Record};
+use crate::record_log::RecordLog;
 
 const HTTP2: &str = "h2";
 
@@ -21,6 +22,8 @@ pub struct Keys {
     pub log: KeyLog,
     /// HTTP is to look at the bodies of responses.
     pub looks_at_bodies: bool,
+    /// What becomes of the table of records, where that is wanted.
+    pub records: Option<RecordLog>,
     /// Of the record that was opened last.
     plain: Vec<u8>,
 }
@@ -177,7 +180,12 @@ impl Decrypted {
             return;
         }
         match (&self.state, record.bytes) {
-            (State::Opening, _) => self.protected((record, role), phases, keys, out),
+            (State::Opening, _) => {
+                let shown = self.protected((record, role), phases, keys, out);
+                if let Some(records) = &mut keys.records {
+                    records.on_opened(shown);
+                }
+            }
             (State::Waiting, Some(bytes)) if record.direction == Direction::ClientToServer => {
                 self.early.push(Early {
                     begun: record.begun,
@@ -215,6 +223,7 @@ impl Decrypted {
                 begun: early.begun,
                 last: early.last,
                 bytes: Some(&early.bytes),
+                is_complete: true,
             };
             self.protected((&record, Role::Application), phases, keys, out);
         }
@@ -227,27 +236,27 @@ impl Decrypted {
         };
     }
 
+    /// A record that keys protect. Its content type, if one opened it.
     fn protected(
         &mut self,
         (record, role): (&Record<'_>, Role),
         phases: &Phases,
         keys: &mut Keys,
         out: &mut Output,
-    ) {
+    ) -> Option<u8> {
         let begun = &record.begun;
         let side = self.side(record.direction);
         let usual = u64::from(phases.handshake.overhead());
         let overhead = side.around.unwrap_or(usual);
         let skipped = begun.start.saturating_sub(side.next);
-        let Some(opener) = &mut side.opener else {
-            return;
-        };
+        let opener = side.opener.as_mut()?;
         if skipped > 0 {
             opener.skip(skipped);
         }
         let Some(fragment) = record.bytes else {
             opener.skip(1);
-            return self.lose((record, role), skipped, overhead, out);
+            self.lose((record, role), skipped, overhead, out);
+            return None;
         };
         let sealed = Sealed {
             content_type: begun.header.content as u8,
@@ -255,6 +264,7 @@ impl Decrypted {
             fragment,
         };
         let mut plain = std::mem::take(&mut keys.plain);
+        let mut shown = None;
         match opener.open(&sealed, &keys.log, &mut plain) {
             Ok(opened) => {
                 let missed = opener.missed().saturating_sub(side.told);
@@ -268,6 +278,7 @@ impl Decrypted {
                     self.gap(record.direction, data, record.last, out);
                 }
                 self.side(record.direction).pass(begun);
+                shown = Some(opened.content_type);
                 if opened.content_type == ContentType::ApplicationData as u8 {
                     self.deliver(record, opened.bytes, keys.looks_at_bodies, out);
                 }
@@ -285,6 +296,7 @@ impl Decrypted {
         }
         keys.plain = plain;
         self.close_if_in_vain();
+        shown
     }
 
     /// Gives up what is not HTTP/1, and what no key opens.

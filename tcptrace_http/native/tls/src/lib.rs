@@ -24,6 +24,7 @@ mod bytes;
 mod cipher;
 mod connection;
 mod decrypted;
+mod effects;
 mod exchange;
 mod handshake;
 mod hello;
@@ -33,6 +34,7 @@ mod phases;
 mod reader;
 mod recognise;
 mod record;
+mod record_log;
 
 #[cfg(test)]
 mod tests;
@@ -41,4 +43,5 @@ pub use connection::Connection;
 pub use decrypted::Keys;
 pub use handshake::Handshake;
 pub use recognise::{starts_like, Start};
+pub use record_log::RecordLog;
 pub use tcptrace_tls_keys::BadLines;

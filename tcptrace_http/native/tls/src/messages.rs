@@ -11,6 +11,31 @@ pub(crate) const SERVER_HELLO: u8 = 2;
 pub(crate) const CERTIFICATE: u8 = 11;
 pub(crate) const SERVER_HELLO_DONE: u8 = 14;
 
+/// Names of handshake messages (RFC 8446, section 4; RFC 5246, section 7.4; RFC 6066, section 8).
+const NAMES: &[(u8, &str)] = &[
+    (0, "hello_request"),
+    (CLIENT_HELLO, "client_hello"),
+    (SERVER_HELLO, "server_hello"),
+    (4, "new_session_ticket"),
+    (5, "end_of_early_data"),
+    (8, "encrypted_extensions"),
+    (CERTIFICATE, "certificate"),
+    (12, "server_key_exchange"),
+    (13, "certificate_request"),
+    (SERVER_HELLO_DONE, "server_hello_done"),
+    (15, "certificate_verify"),
+    (16, "client_key_exchange"),
+    (20, "finished"),
+    (22, "certificate_status"),
+    (24, "key_update"),
+];
+
+/// The name of a kind of message, or its number.
+pub(crate) fn message_name(kind: u8) -> String {
+    let known = NAMES.iter().find(|(number, _)| *number == kind);
+    known.map_or_else(|| kind.to_string(), |(_, name)| (*name).to_owned())
+}
+
 /// A handshake message that came to its end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Message<'a> {

@@ -211,6 +211,7 @@ impl Reader {
             begun: self.begun,
             last: self.last,
             bytes: (is_wanted && !self.is_broken && is_there).then_some(whole),
+            is_complete: !self.is_broken,
         };
         (used, Event::Whole(record))
     }
@@ -268,6 +269,7 @@ impl Reader {
             begun: self.begun,
             last: self.last.later(mark),
             bytes: None,
+            is_complete: false,
         })
     }
 

@@ -23,7 +23,7 @@ pub enum ContentType {
 }
 
 impl ContentType {
-    fn of(byte: u8) -> Option<Self> {
+    pub(crate) fn of(byte: u8) -> Option<Self> {
         match byte {
             20 => Some(ContentType::ChangeCipherSpec),
             21 => Some(ContentType::Alert),
@@ -90,4 +90,6 @@ pub struct Record<'a> {
     pub last: Mark,
     /// What follows the header. None if bytes are missing, or nobody wants them.
     pub bytes: Option<&'a [u8]>,
+    /// All of it was captured.
+    pub is_complete: bool,
 }

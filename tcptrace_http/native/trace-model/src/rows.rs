@@ -674,6 +674,36 @@ impl SpuriousEvidence {
 }
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
+pub enum TlsContentType {
+    #[default]
+    ChangeCipherSpec,
+    Alert,
+    Handshake,
+    ApplicationData,
+    Heartbeat,
+}
+impl TlsContentType {
+    pub const WORDS: &'static [&'static str] = &[
+        "change_cipher_spec",
+        "alert",
+        "handshake",
+        "application_data",
+        "heartbeat",
+    ];
+    pub const ALL: &'static [TlsContentType] = &[
+        TlsContentType::ChangeCipherSpec,
+        TlsContentType::Alert,
+        TlsContentType::Handshake,
+        TlsContentType::ApplicationData,
+        TlsContentType::Heartbeat,
+    ];
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        Self::WORDS.get(self as usize).copied().unwrap_or("")
+    }
+}
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
 pub enum TlsVersion {
     #[default]
     Ssl30,
@@ -5277,6 +5307,284 @@ impl TlsHandshakesTable {
                 },
             ],
         }
+    }
+}
+/// One row per TLS record, in the order in which the records of the capture were complete.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TlsRecordRow {
+    /// Flow number.
+    pub flow: u32,
+    /// Who sent it.
+    pub direction: Direction,
+    /// As its header says: of all that TLS 1.3 encrypts application_data.
+    pub content_type: TlsContentType,
+    /// Bytes behind its header of five bytes.
+    pub length: u16,
+    /// Where its header starts in the payload of its sender, from 0.
+    pub offset: u64,
+    /// Frame of its first byte.
+    pub first_frame: u64,
+    /// Time of that frame.
+    pub first_time: i64,
+    /// Frame that completed it.
+    pub last_frame: u64,
+    /// Time of that frame.
+    pub last_time: i64,
+    /// Handshake messages in clear that end in it, with a comma between.
+    pub handshake_messages: Option<String>,
+    /// What a key of the key log showed it to be.
+    pub decrypted_type: Option<TlsContentType>,
+    /// All of its bytes were captured.
+    pub complete: bool,
+}
+/// Which columns of [`TlsRecordsTable`] are gathered; by default all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TlsRecordsWanted {
+    pub flow: bool,
+    pub direction: bool,
+    pub content_type: bool,
+    pub length: bool,
+    pub offset: bool,
+    pub first_frame: bool,
+    pub first_time: bool,
+    pub last_frame: bool,
+    pub last_time: bool,
+    pub handshake_messages: bool,
+    pub decrypted_type: bool,
+    pub complete: bool,
+}
+impl Default for TlsRecordsWanted {
+    fn default() -> Self {
+        Self {
+            flow: true,
+            direction: true,
+            content_type: true,
+            length: true,
+            offset: true,
+            first_frame: true,
+            first_time: true,
+            last_frame: true,
+            last_time: true,
+            handshake_messages: true,
+            decrypted_type: true,
+            complete: true,
+        }
+    }
+}
+impl TlsRecordsWanted {
+    pub const NONE: Self = Self {
+        flow: false,
+        direction: false,
+        content_type: false,
+        length: false,
+        offset: false,
+        first_frame: false,
+        first_time: false,
+        last_frame: false,
+        last_time: false,
+        handshake_messages: false,
+        decrypted_type: false,
+        complete: false,
+    };
+    /// The columns of these names.
+    ///
+    /// # Errors
+    /// The first name that is no column.
+    pub fn only(names: &[String]) -> Result<Self, &str> {
+        let mut wanted = Self::NONE;
+        for name in names {
+            match name.as_str() {
+                "flow" => wanted.flow = true,
+                "direction" => wanted.direction = true,
+                "content_type" => wanted.content_type = true,
+                "length" => wanted.length = true,
+                "offset" => wanted.offset = true,
+                "first_frame" => wanted.first_frame = true,
+                "first_time" => wanted.first_time = true,
+                "last_frame" => wanted.last_frame = true,
+                "last_time" => wanted.last_time = true,
+                "handshake_messages" => wanted.handshake_messages = true,
+                "decrypted_type" => wanted.decrypted_type = true,
+                "complete" => wanted.complete = true,
+                unknown => return Err(unknown),
+            }
+        }
+        Ok(wanted)
+    }
+}
+/// Gathers [`TlsRecordRow`]s by column.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TlsRecordsTable {
+    rows: usize,
+    wanted: TlsRecordsWanted,
+    flow: Vec<u32>,
+    direction: Vec<u8>,
+    content_type: Vec<u8>,
+    length: Vec<u16>,
+    offset: Vec<u64>,
+    first_frame: Vec<u64>,
+    first_time: Vec<i64>,
+    last_frame: Vec<u64>,
+    last_time: Vec<i64>,
+    handshake_messages: Lists<u8>,
+    handshake_messages_validity: Vec<bool>,
+    decrypted_type: Vec<u8>,
+    decrypted_type_validity: Vec<bool>,
+    complete: Vec<bool>,
+}
+impl TlsRecordsTable {
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.rows
+    }
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+    pub fn push(&mut self, row: &TlsRecordRow) {
+        self.rows = self.rows.saturating_add(1);
+        if self.wanted.flow {
+            self.flow.push(row.flow);
+        }
+        if self.wanted.direction {
+            self.direction.push(row.direction as u8);
+        }
+        if self.wanted.content_type {
+            self.content_type.push(row.content_type as u8);
+        }
+        if self.wanted.length {
+            self.length.push(row.length);
+        }
+        if self.wanted.offset {
+            self.offset.push(row.offset);
+        }
+        if self.wanted.first_frame {
+            self.first_frame.push(row.first_frame);
+        }
+        if self.wanted.first_time {
+            self.first_time.push(row.first_time);
+        }
+        if self.wanted.last_frame {
+            self.last_frame.push(row.last_frame);
+        }
+        if self.wanted.last_time {
+            self.last_time.push(row.last_time);
+        }
+        if self.wanted.handshake_messages {
+            self.handshake_messages
+                .push(row.handshake_messages.as_deref().unwrap_or("").as_bytes());
+            self.handshake_messages_validity
+                .push(row.handshake_messages.is_some());
+        }
+        if self.wanted.decrypted_type {
+            self.decrypted_type
+                .push(row.decrypted_type.unwrap_or_default() as u8);
+            self.decrypted_type_validity
+                .push(row.decrypted_type.is_some());
+        }
+        if self.wanted.complete {
+            self.complete.push(row.complete);
+        }
+    }
+    #[must_use]
+    pub fn into_columns(self) -> Columns {
+        let columns = [
+            self.wanted.flow.then_some(Column {
+                name: "flow",
+                json_name: None,
+                values: Values::U32(self.flow),
+                validity: None,
+            }),
+            self.wanted.direction.then_some(Column {
+                name: "direction",
+                json_name: None,
+                values: Values::Enum(self.direction, Direction::WORDS),
+                validity: None,
+            }),
+            self.wanted.content_type.then_some(Column {
+                name: "content_type",
+                json_name: None,
+                values: Values::Enum(self.content_type, TlsContentType::WORDS),
+                validity: None,
+            }),
+            self.wanted.length.then_some(Column {
+                name: "length",
+                json_name: None,
+                values: Values::U16(self.length),
+                validity: None,
+            }),
+            self.wanted.offset.then_some(Column {
+                name: "offset",
+                json_name: None,
+                values: Values::U64(self.offset),
+                validity: None,
+            }),
+            self.wanted.first_frame.then_some(Column {
+                name: "first_frame",
+                json_name: None,
+                values: Values::U64(self.first_frame),
+                validity: None,
+            }),
+            self.wanted.first_time.then_some(Column {
+                name: "first_time",
+                json_name: None,
+                values: Values::Time(self.first_time),
+                validity: None,
+            }),
+            self.wanted.last_frame.then_some(Column {
+                name: "last_frame",
+                json_name: None,
+                values: Values::U64(self.last_frame),
+                validity: None,
+            }),
+            self.wanted.last_time.then_some(Column {
+                name: "last_time",
+                json_name: None,
+                values: Values::Time(self.last_time),
+                validity: None,
+            }),
+            self.wanted.handshake_messages.then_some(Column {
+                name: "handshake_messages",
+                json_name: None,
+                values: Values::Text(self.handshake_messages),
+                validity: Some(self.handshake_messages_validity),
+            }),
+            self.wanted.decrypted_type.then_some(Column {
+                name: "decrypted_type",
+                json_name: None,
+                values: Values::Enum(self.decrypted_type, TlsContentType::WORDS),
+                validity: Some(self.decrypted_type_validity),
+            }),
+            self.wanted.complete.then_some(Column {
+                name: "complete",
+                json_name: None,
+                values: Values::Bool(self.complete),
+                validity: None,
+            }),
+        ];
+        Columns {
+            rows: self.rows,
+            columns: columns.into_iter().flatten().collect(),
+        }
+    }
+}
+impl Gather for TlsRecordsTable {
+    type Row = TlsRecordRow;
+    type Wanted = TlsRecordsWanted;
+    fn of(wanted: TlsRecordsWanted) -> Self {
+        Self {
+            wanted,
+            ..Self::default()
+        }
+    }
+    fn len(&self) -> usize {
+        self.rows
+    }
+    fn push(&mut self, row: &TlsRecordRow) {
+        TlsRecordsTable::push(self, row);
+    }
+    fn into_columns(self) -> Columns {
+        TlsRecordsTable::into_columns(self)
     }
 }
 /// One row a link of a captured HTML document that a browser follows by itself: images, scripts, style sheets, icons, frames, media. Of a document with another coding than gzip or deflate there are none.

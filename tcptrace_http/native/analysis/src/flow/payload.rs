@@ -151,6 +151,7 @@ impl Flow {
         opened_before: Opened,
         tables: &mut Tables,
     ) {
+        tables.take_records(self.id.number);
         let opened = Opened::of(Some(&reader));
         let is_opaque = reader.is_opaque();
         self.carried.reader = Some(reader);

@@ -1,0 +1,78 @@
+//! What a record does: to the handshake, the exchanges, the plaintext and the table of records.
+
+use tcptrace_http_messages::{Direction, Output};
+
+use crate::decrypted::{Decrypted, Keys};
+use crate::exchange::{Exchanges, Peer};
+use crate::messages::Messages;
+use crate::phases::{Phases, Role};
+use crate::record::{Begun, ContentType, Record};
+
+/// A record begins. What it is part of, once the exchanges know it.
+pub(crate) fn begins(
+    role: Role,
+    direction: Direction,
+    begun: &Begun,
+    (phases, exchanges, peer): (&mut Phases, &mut Exchanges, Peer),
+    out: &mut Output,
+) -> Role {
+    match (role, direction) {
+        (Role::LateFinished, _) => {
+            phases.application_had_not_begun(exchanges.take_back());
+        }
+        (Role::Application, Direction::ClientToServer) => {
+            let handshake = &phases.handshake;
+            let data_bytes = begun.header.length.saturating_sub(handshake.overhead());
+            let may_be_http2 = handshake.may_be_http2();
+            let finished = exchanges.client_record(begun, data_bytes, may_be_http2, peer);
+            out.transactions.extend(finished);
+            phases.application_begins(begun.first);
+        }
+        (Role::Application, Direction::ServerToClient) => {
+            let data_bytes = begun
+                .header
+                .length
+                .saturating_sub(phases.handshake.overhead());
+            if !exchanges.server_record(begun, data_bytes, phases) {
+                return Role::Other;
+            }
+        }
+        _ => {}
+    }
+    role
+}
+
+/// A record is whole, or what was captured of it.
+pub(crate) fn whole(
+    (role, messages): (Role, &mut Messages),
+    record: &Record<'_>,
+    (phases, exchanges): (&mut Phases, &mut Exchanges),
+    decrypted: Option<&mut Decrypted>,
+    keys: &mut Keys,
+    out: &mut Output,
+) {
+    match role {
+        Role::Application => exchanges.whole(record),
+        Role::Flight | Role::Finished | Role::LateFinished => phases.record(role, record),
+        Role::Other => {}
+    }
+    match (record.begun.header.content, record.bytes) {
+        (ContentType::Handshake, Some(fragment)) if role == Role::Flight => {
+            messages.take(fragment, |message| {
+                phases.message(record.direction, &message);
+                if let Some(records) = &mut keys.records {
+                    records.on_message(message.kind);
+                }
+            });
+        }
+        (ContentType::Handshake, None) if role == Role::Flight => messages.lose(),
+        (ContentType::Alert, Some(bytes)) => phases.alert(bytes),
+        _ => {}
+    }
+    if let Some(decrypted) = decrypted {
+        decrypted.record((record, role), phases, keys, out);
+    }
+    if let Some(records) = &mut keys.records {
+        records.on_record(record);
+    }
+}

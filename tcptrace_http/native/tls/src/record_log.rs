@@ -1,0 +1,60 @@
+//! The rows of the table of records, where somebody wants them.
+
+use trace_model::rows::{TlsContentType, TlsRecordRow};
+
+use crate::messages::message_name;
+use crate::record::{ContentType, Record};
+
+/// Records since the rows were last taken, and what became known of the one at hand.
+#[derive(Debug, Default)]
+pub struct RecordLog {
+    rows: Vec<TlsRecordRow>,
+    /// Handshake messages in clear that end in it.
+    messages: Vec<u8>,
+    /// The content type that a key showed.
+    opened: Option<TlsContentType>,
+}
+
+impl RecordLog {
+    /// The rows so far; their flow is left for the caller, who knows it.
+    pub fn take(&mut self) -> impl Iterator<Item = TlsRecordRow> + '_ {
+        self.rows.drain(..)
+    }
+
+    pub(crate) fn on_message(&mut self, kind: u8) {
+        self.messages.push(kind);
+    }
+
+    pub(crate) fn on_opened(&mut self, content_type: Option<u8>) {
+        self.opened = content_type.and_then(ContentType::of).map(word);
+    }
+
+    /// The record at hand is whole, or what was captured of it.
+    pub(crate) fn on_record(&mut self, record: &Record<'_>) {
+        let names: Vec<String> = self.messages.drain(..).map(message_name).collect();
+        self.rows.push(TlsRecordRow {
+            flow: 0,
+            direction: record.direction,
+            content_type: word(record.begun.header.content),
+            length: record.begun.header.length,
+            offset: record.begun.start,
+            first_frame: record.begun.first.frame,
+            first_time: record.begun.first.time_ns,
+            last_frame: record.last.frame,
+            last_time: record.last.time_ns,
+            handshake_messages: (!names.is_empty()).then(|| names.join(",")),
+            decrypted_type: self.opened.take(),
+            complete: record.is_complete,
+        });
+    }
+}
+
+fn word(content: ContentType) -> TlsContentType {
+    match content {
+        ContentType::ChangeCipherSpec => TlsContentType::ChangeCipherSpec,
+        ContentType::Alert => TlsContentType::Alert,
+        ContentType::Handshake => TlsContentType::Handshake,
+        ContentType::ApplicationData => TlsContentType::ApplicationData,
+        ContentType::Heartbeat => TlsContentType::Heartbeat,
+    }
+}
