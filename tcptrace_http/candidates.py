@@ -70,7 +70,7 @@ JUDGED_COLUMNS: Final = {
             *("request_frame", "request_last_frame", "response_first_frame", "interim_responses"),
             *("request_time", "request_last_time", "response_first_time", "response_last_time"),
             *("start_time", "end_time", "request_header_bytes", "request_body_bytes"),
-            *("response_header_bytes", "response_wire_bytes", "first_record_bytes"),
+            *("response_header_bytes", "response_wire_bytes", "first_record_bytes", "first_record_time"),
         }
     ),
     "profiles": frozenset(
@@ -84,8 +84,9 @@ JUDGED_COLUMNS: Final = {
     "tls_handshakes": frozenset(
         {
             *("flow", "version", "hello_retry", "server_flight_bytes", "certificate_bytes", "round_trips"),
-            *("client_hello_frame", "client_hello_time", "server_hello_frame", "server_hello_time"),
-            *("server_flight_last_frame", "server_flight_last_time"),
+            *("client_hello_frame", "client_hello_time", "client_hello_last_frame", "client_hello_last_time"),
+            *("client_hello_bytes", "server_hello_frame", "server_hello_time"),
+            *("server_flight_last_frame", "server_flight_last_time", "unasked_first_frame", "unasked_last_frame"),
             *("client_finished_frame", "client_finished_time", "done_time", "first_application_frame"),
         }
     ),

@@ -30,7 +30,8 @@ RULES: Final = {
     ),
     "setup.tls_handshake": Rule(
         "From the end of the TCP handshake until the client has sent its Finished, and before TLS 1.3 has the"
-        " server's; of the transaction that opens its connection only",
+        " server's, without the time that a part of a flight was held (see explain tls-handshake-nagle); of the"
+        " transaction that opens its connection only",
         "RFC 8446, section 2; RFC 5246, section 7.3",
     ),
     "setup.syn_retransmission": Rule(

@@ -91,12 +91,15 @@ def har_timings(waits: pl.DataFrame) -> pl.DataFrame:
     sends = _is_of_request() & rolled_up.is_in(["receive", BY_PLACE])
     phase = pl.when(sends).then(pl.lit("send")).otherwise(rolled_up)
     key = ["flow", "transaction"]
+    # What was held in a TLS handshake comes before its message, and behind another part of the handshake.
+    is_before_message = pl.col("bytes").is_not_null() & pl.col("offset").is_null()
+    is_in_setup = is_before_message & (rolled_up.shift(1).over(key, order_by="start") == "connect")
     receives = (pl.col("phase") == "receive").cum_max().over(key, order_by="start")
     by_place = pl.when(receives).then(pl.lit("receive")).otherwise(pl.lit("wait"))
     length = pl.col("end") - pl.col("start")
     return (
         waits.lazy()
-        .with_columns(phase=phase)
+        .with_columns(phase=pl.when(is_in_setup.fill_null(value=False)).then(pl.lit("connect")).otherwise(phase))
         .with_columns(phase=pl.when(pl.col("phase") == BY_PLACE).then(by_place).otherwise("phase"))
         .group_by(key)
         .agg(

@@ -659,6 +659,8 @@ _TLS_HANDSHAKES: Final = Table(
         ("client_flight_bytes", "u64", "What the client sent behind its ClientHello, up to Finished"),
         ("client_hello_frame", "u64?", "Frame of the ClientHello's first byte"),
         ("client_hello_time", "time?", "Time of that byte"),
+        ("client_hello_last_frame", "u64?", "Frame that completed the first ClientHello"),
+        ("client_hello_last_time", "time?", "Time of that frame"),
         ("server_hello_frame", "u64?", "Frame of the first byte of the server's answer"),
         ("server_hello_time", "time?", "Time of that byte"),
         ("server_flight_last_frame", "u64?", "Frame that completed the server's first flight"),
@@ -672,6 +674,16 @@ _TLS_HANDSHAKES: Final = Table(
         ),
         ("first_application_frame", "u64?", "Frame of the first byte of the client's application data"),
         ("first_application_time", "time?", "Time of that byte"),
+        (
+            "unasked_bytes",
+            "u64",
+            (
+                "What the server sent unasked before its first response: session tickets (RFC 8446, section"
+                " 4.6.1), SETTINGS of HTTP/2"
+            ),
+        ),
+        ("unasked_first_frame", "u64?", "Frame in which the first record of that begins"),
+        ("unasked_last_frame", "u64?", "Frame in which the last record of that begins"),
         ("round_trips", "u32", "Answers of the server that the client waited for before it sent application data"),
         ("alert", "u8?", "Description of a fatal alert in clear (RFC 8446, section 6.2)"),
     ),

@@ -46,9 +46,13 @@ from tcptrace_http.detectors import (
     stretch_ack,
     syn_retransmission,
     tail_loss,
+    tls_client_hello_split,
     tls_flight_exceeds_window,
+    tls_handshake_nagle,
     tls_hello_retry,
     tls_no_resumption,
+    tls_record_exceeds_window,
+    tls_ticket_nagle,
     truncated_payload,
     truncated_response,
     unanswered_connection,
@@ -144,10 +148,14 @@ DETECTORS: Final = {
             receive_window_limit,
             queueing_delay,
             slow_server,
-            # Those that judge TLS handshakes.
+            # Those that judge TLS.
+            tls_ticket_nagle,
+            tls_handshake_nagle,
+            tls_client_hello_split,
             tls_flight_exceeds_window,
             tls_hello_retry,
             slow_handshake_server,
+            tls_record_exceeds_window,
         ),
     )
 }

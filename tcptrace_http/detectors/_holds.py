@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     import polars as pl
 
 __all__ = [
+    "CLIENT_HELLO",
     "DELAYED_ACK",
     "FROM_CLIENT",
+    "HANDSHAKE",
     "HOLD",
     "LOST_MIN",
     "NAGLE",
@@ -39,6 +41,22 @@ LOST_MIN: Final = timedelta(milliseconds=2)
 #: A wait of this confidence is think time as well as a hold.
 DOUBTFUL: Final = 0.5
 _SEGMENT: Final = ("flow", "transaction", "last_frame")
+#: The columns of ``tls_handshakes`` that tell whether something was held in a TLS handshake, or behind it.
+_HANDSHAKE: Final = (
+    *("client_hello_time", "client_hello_frame", "client_hello_last_time", "client_finished_frame", "done_time"),
+    *("unasked_first_frame", "unasked_last_frame"),
+)
+#: Places of what was held in a TLS handshake: in the ClientHello, or in what follows it.
+CLIENT_HELLO: Final = "client_hello"
+HANDSHAKE: Final = "handshake"
+#: Places of what was held behind a handshake: the request behind Finished, the response behind session tickets.
+_FINISHED: Final = "finished"
+_TICKETS: Final = "tickets"
+#: What stands for the short segment in a sentence, by place.
+_SAID_OF_BEHIND: Final = {
+    _FINISHED: "the client's TLS Finished in a short segment",
+    _TICKETS: "TLS session tickets in a short segment",
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,7 +76,8 @@ def holds(tables: Mapping[str, pl.DataFrame], causes: tuple[str, ...], *, lost_m
     """The waits of ``causes`` that lost at least ``lost_min``, with the columns of findings but for the texts.
 
     ``first_frame`` is the segment that was waited for. ``who`` sent the held segment, ``receiver`` acknowledged,
-    ``what`` names the message and ``doubt`` says what else the wait may be.
+    ``what`` names the message and ``doubt`` says what else the wait may be. ``place`` is that of the segment in a
+    TLS handshake or behind it, if it was held there.
     """
     import polars as pl
 
@@ -73,11 +92,48 @@ def holds(tables: Mapping[str, pl.DataFrame], causes: tuple[str, ...], *, lost_m
         )
         .filter(pl.col("cause").is_in(causes), pl.col("lost") >= lost_min)
         .pipe(with_hosts)
+        .join(
+            tables["tls_handshakes"].lazy().select("flow", *_HANDSHAKE),
+            on="flow",
+            how="left",
+            maintain_order="left",
+        )
+        .with_columns(place=_place_in_handshake())
         .with_columns(
+            what=pl.when(pl.col("place").is_in([CLIENT_HELLO, HANDSHAKE]))
+            .then(pl.lit("TLS handshake"))
+            .otherwise("what"),
             doubt=pl.when(pl.col("confidence") <= DOUBTFUL)
             .then(pl.lit(" (or the congestion window was full, or the application wrote the data only then)"))
             .otherwise(pl.lit("")),
         )
+    )
+
+
+def _place_in_handshake() -> pl.Expr:
+    """The place of a held segment in a TLS handshake, or behind it; null for none."""
+    import polars as pl
+
+    is_from_client = pl.col("direction") == FROM_CLIENT
+    is_in_handshake = (pl.col("start") >= pl.col("client_hello_time")) & (pl.col("end") <= pl.col("done_time"))
+    is_in_hello = is_in_handshake & is_from_client & (pl.col("end") <= pl.col("client_hello_last_time"))
+    behind = pl.col("behind_frame")
+    is_behind_finished = (pl.col("start") >= pl.col("done_time")) & behind.is_between(
+        "client_hello_frame", "client_finished_frame"
+    )
+    # What opens the response is no ticket alone.
+    is_behind_tickets = behind.is_between("unasked_first_frame", "unasked_last_frame") & (
+        pl.col("behind_offset") + pl.col("behind_bytes") <= 0
+    )
+    return (
+        pl.when(is_in_hello)
+        .then(pl.lit(CLIENT_HELLO))
+        .when(is_in_handshake)
+        .then(pl.lit(HANDSHAKE))
+        .when(is_from_client & is_behind_finished)
+        .then(pl.lit(_FINISHED))
+        .when(~is_from_client & is_behind_tickets)
+        .then(pl.lit(_TICKETS))
     )
 
 
@@ -100,7 +156,12 @@ def held_findings(tables: Mapping[str, pl.DataFrame], held: Held, *, lost_min: t
     waited_for = pl.when(pl.col("behind_frame").is_null()).then(
         pl.format("unacknowledged data (frame {})", "first_frame")
     )
-    short = pl.format("a short segment of {} bytes (frame {})", "behind_bytes", "behind_frame")
+    short = pl.format(
+        "{} of {} bytes (frame {})",
+        pl.col("place").replace_strict(_SAID_OF_BEHIND, default="a short segment", return_dtype=pl.String),
+        "behind_bytes",
+        "behind_frame",
+    )
     how = (
         pl.when(pl.col("cause") == DELAYED_ACK)
         .then(pl.format("whose ACK the {} delayed", "receiver"))
@@ -125,12 +186,13 @@ def held_findings(tables: Mapping[str, pl.DataFrame], held: Held, *, lost_min: t
                 "doubt",
             ),
             evidence=pl.format(
-                "frame {}; the ACK in frame {} released frame {} ({} bytes at offset {} of the {})",
+                "frame {}; the ACK in frame {} released frame {} ({} bytes{} of the {})",
                 "first_frame",
                 "released_by",
                 "last_frame",
                 "bytes",
-                "offset",
+                # A handshake comes before the message, and so do tickets in the same segment.
+                pl.format(" at offset {}", "offset").fill_null(""),
                 "what",
             ),
             remedy=pl.when(pl.col("who") == "client")
@@ -163,8 +225,15 @@ def _owner() -> pl.Expr:
     is_known = (pl.col("cause") == DELAYED_ACK) | pl.col("behind_frame").is_not_null()
     # A body that waits for 100 (Continue) is expect-continue-wait's (RFC 9110, section 10.1.1).
     awaits_continue = ~is_response & (pl.col("expects_continue") | (pl.col("interim_responses") > 0))
+    place = pl.col("place")
     return (
-        pl.when(awaits_continue)
+        pl.when(place == CLIENT_HELLO)
+        .then(pl.lit("tls-client-hello-split"))
+        .when(place == HANDSHAKE)
+        .then(pl.lit("tls-handshake-nagle"))
+        .when(place.is_not_null())
+        .then(pl.lit("tls-ticket-nagle"))
+        .when(awaits_continue)
         .then(None)
         .when(is_response & (is_behind_head | (is_behind_opening & ~is_last)))
         .then(pl.lit("short-initial-segment"))

@@ -34,7 +34,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tcptrace_http.detectors._holds import LOST_MIN, holds
+from tcptrace_http.detectors._holds import CLIENT_HELLO, LOST_MIN, holds
 from tcptrace_http.detectors._recoveries import ms
 
 if TYPE_CHECKING:
@@ -56,25 +56,31 @@ def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) 
     """Windows of one segment whose ACK was delayed; see :class:`Detector`."""
     import polars as pl
 
-    return holds(tables, CAUSES, lost_min=lost_min).with_columns(
-        summary=pl.format(
-            "a window of one segment of the {} (frame {}) waited for its ACK, which the {} delayed by {} ms{}",
-            "what",
-            "first_frame",
-            "receiver",
-            ms("lost"),
-            "doubt",
-        ),
-        evidence=pl.format(
-            "frame {} was alone in flight; the ACK in frame {} released frame {} ({} bytes)",
-            "first_frame",
-            "released_by",
-            "last_frame",
-            "bytes",
-        ),
-        remedy=pl.format(
-            "Let the {} begin with at least two segments, today ten (RFC 6928; Linux: ip route change ..."
-            " initcwnd 10), and keep its window when idle (net.ipv4.tcp_slow_start_after_idle=0)",
-            "who",
-        ),
+    # The rest of a ClientHello is tls-client-hello-split's.
+    is_own = pl.col("place").ne_missing(CLIENT_HELLO)
+    return (
+        holds(tables, CAUSES, lost_min=lost_min)
+        .filter(is_own)
+        .with_columns(
+            summary=pl.format(
+                "a window of one segment of the {} (frame {}) waited for its ACK, which the {} delayed by {} ms{}",
+                "what",
+                "first_frame",
+                "receiver",
+                ms("lost"),
+                "doubt",
+            ),
+            evidence=pl.format(
+                "frame {} was alone in flight; the ACK in frame {} released frame {} ({} bytes)",
+                "first_frame",
+                "released_by",
+                "last_frame",
+                "bytes",
+            ),
+            remedy=pl.format(
+                "Let the {} begin with at least two segments, today ten (RFC 6928; Linux: ip route change ..."
+                " initcwnd 10), and keep its window when idle (net.ipv4.tcp_slow_start_after_idle=0)",
+                "who",
+            ),
+        )
     )

@@ -83,7 +83,7 @@ def find(
         handshakes(tables)
         .join(paths, on="flow", maintain_order="left")
         .with_columns(
-            before_hello=pl.col("server_hello_time") - pl.col("client_hello_time"),
+            before_hello=pl.col("server_hello_time") - pl.col("client_hello_last_time"),
             # Where the server finishes first, the handshake is done with the client's Finished.
             before_finished=pl.col("done_time") - pl.col("client_finished_time"),
         )
@@ -99,7 +99,7 @@ def find(
         )
         .filter(pl.col("think") > nothing)
         .with_columns(
-            start=pl.when(is_hello).then("client_hello_time").otherwise("client_finished_time"),
+            start=pl.when(is_hello).then("client_hello_last_time").otherwise("client_finished_time"),
             first_frame=pl.when(is_hello).then("client_hello_frame").otherwise("client_finished_frame"),
             last_frame=pl.when(is_hello).then("server_hello_frame").otherwise("first_application_frame"),
             confidence=pl.lit(0.85),

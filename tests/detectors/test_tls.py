@@ -9,7 +9,7 @@ import threading
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,8 @@ import tcptrace_http
 from .loopback import HOST, captured, free_port
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
 
 #: As long as the responses in which the stall of Python's http.server was seen first.
 BODY_BYTES = 67_000
@@ -30,7 +31,7 @@ REQUESTS = 3
 #: The kernel delays the ACK of the first response on a connection; on a busy host not that of each.
 CONNECTIONS = 3
 #: How the same hold is named, by the place of what was held in its response.
-HELD = {"short-initial-segment", "odd-short-final-segment", "nagle-delayed-ack"}
+HELD = {"short-initial-segment", "odd-short-final-segment", "nagle-delayed-ack", "tls-ticket-nagle"}
 #: The delayed ACK of Linux takes 40 ms and a tick.
 STALL_MIN_MS = 39.0
 #: What an ACK lets go leaves at once.
@@ -47,6 +48,25 @@ class Handler(SimpleHTTPRequestHandler):
         """Say nothing."""
 
 
+class OneWrite(BaseHTTPRequestHandler):
+    """A server that writes each response at once."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        """Write a short response."""
+        self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n" + bytes(100))
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
+
+
+class OneWriteAtOnce(OneWrite):
+    """One that does not wait with it either."""
+
+    disable_nagle_algorithm = True
+
+
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """A certificate that signs itself, and its key."""
@@ -57,12 +77,19 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return certificate, key
 
 
-@contextmanager
-def python_server(folder: Path, port: int, certificate: tuple[Path, Path]) -> Iterator[None]:
+def python_server(folder: Path, port: int, certificate: tuple[Path, Path]) -> AbstractContextManager[None]:
     """Python's http.server on a socket that speaks TLS."""
+    return serving(port, partial(Handler, directory=str(document(folder, BODY_BYTES))), certificate)
+
+
+@contextmanager
+def serving(
+    port: int, handler: Callable[..., BaseHTTPRequestHandler], certificate: tuple[Path, Path]
+) -> Iterator[None]:
+    """Requests in TLS are a handler's."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(*certificate)
-    server = ThreadingHTTPServer((HOST, port), partial(Handler, directory=str(document(folder, BODY_BYTES))))
+    server = ThreadingHTTPServer((HOST, port), handler)
     server.socket = context.wrap_socket(server.socket, server_side=True)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
@@ -154,3 +181,28 @@ def test_handshake_and_its_time_are_told(tmp_path, certificate):
     waits = analysis.waits.filter(pl.col("cause") == "setup.tls_handshake")
     assert waits["transaction"].to_list() == [0, 0]
     assert waits["end"].to_list() == [newer["done_time"], older["done_time"]]
+
+
+def waits_for_first_responses_ms(path: Path) -> dict[int, float]:
+    """Of each connection's first request the time from its last packet to the first one of the response."""
+    first = tcptrace_http.analyze(path).transactions.filter(pl.col("index") == 0)
+    took = (pl.col("response_first_time") - pl.col("request_last_time")).dt.total_nanoseconds() / 1e6
+    return dict(first.select("flow", took).iter_rows())
+
+
+@pytest.mark.parametrize("handler", [OneWrite, OneWriteAtOnce], ids=["nagle", "nodelay"])
+def test_first_response_that_waits_behind_tickets_is_named_within_2_ms(tmp_path, certificate, handler):
+    path, port = tmp_path / "tickets.pcap", free_port()
+    with serving(port, handler, certificate), captured(port, path):
+        for _ in range(CONNECTIONS):
+            fetch(port, "--tlsv1.3")
+    analysis = tcptrace_http.analyze(path)
+    assert analysis.tls_handshakes["version"].to_list() == ["TLS 1.3"] * CONNECTIONS
+    assert (analysis.tls_handshakes["unasked_bytes"] > 0).all()
+    took_ms = waits_for_first_responses_ms(path)
+    stalled = {flow for flow, ms in took_ms.items() if ms >= STALL_MIN_MS}
+    found = analysis.findings.filter(pl.col("detector") == "tls-ticket-nagle")
+    lost = found.select("flow", pl.col("lost").dt.total_nanoseconds() / 1e6)
+    assert found["transaction"].unique().to_list() == ([0] if stalled else [])
+    assert dict(lost.iter_rows()) == pytest.approx({flow: took_ms[flow] for flow in stalled}, abs=TOLERANCE_MS)
+    assert bool(stalled) == (handler is OneWrite)

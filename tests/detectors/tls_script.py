@@ -1,6 +1,6 @@
 """TLS for packet scripts: what a payload says where it is a part of a handshake, or a record of data.
 
-``client_hello`` (with ``name=HOST``), ``retry``
+``client_hello`` (with ``name=HOST``, ``alpn=PROTOCOL``), ``retry``
     A ClientHello; a HelloRetryRequest.
 ``server_flight`` (with ``bytes=N``, ``version=1.2``, ``resumed``)
     All that the server sends first: in TLS 1.3 up to Finished, in TLS 1.2 up to ServerHelloDone with the
@@ -27,7 +27,7 @@ HEADER_BYTES = 5
 #: RFC 8446, section 4.1.3.
 RETRY = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c")
 TLS13_SUITE, TLS12_SUITE = 0x1301, 0xC02F
-NAME, PADDING, PRE_SHARED_KEY, VERSIONS = 0, 21, 41, 43
+NAME, ALPN, PADDING, PRE_SHARED_KEY, VERSIONS = 0, 16, 21, 41, 43
 #: Finished of these suites: a hash of 32 bytes, or 12 bytes before TLS 1.3 (RFC 5246, section 7.4.9).
 TLS13_FINISHED, TLS12_FINISHED = 4 + 32 + 17, 4 + 12 + 24
 
@@ -39,12 +39,12 @@ def said(words: list[str], fills: int | None) -> bytes:
     flags = {word for word in rest if "=" not in word}
     is_long = "bytes" in given
     length = int(given.pop("bytes")) if is_long else fills
-    version, name = given.pop("version", "1.3"), given.pop("name", None)
+    version, name, alpn = given.pop("version", "1.3"), given.pop("name", None), given.pop("alpn", None)
     if given or flags - {"resumed"} or version not in {"1.2", "1.3"}:
         raise ValueError(f"unknown words: {words}")
     match first:
         case "client_hello":
-            made = client_hello(name, length)
+            made = client_hello(name, alpn, length)
         case "retry":
             made = record(HANDSHAKE, server_hello(RETRY, "1.3")) + record(CHANGE, b"\1")
         case "server_flight":
@@ -87,11 +87,14 @@ def extension(kind: int, data: bytes) -> bytes:
     return struct.pack(">HH", kind, len(data)) + data
 
 
-def client_hello(name: str | None, length: int | None) -> bytes:
+def client_hello(name: str | None, alpn: str | None, length: int | None) -> bytes:
     extensions = extension(VERSIONS, b"\2\3\4")
     if name is not None:
         entry = struct.pack(">BH", 0, len(name)) + name.encode()
         extensions += extension(NAME, struct.pack(">H", len(entry)) + entry)
+    if alpn is not None:
+        protocol = struct.pack(">B", len(alpn)) + alpn.encode()
+        extensions += extension(ALPN, struct.pack(">H", len(protocol)) + protocol)
     made = padded_hello(extensions)
     missing = 0 if length is None else length - len(made)
     return padded_hello(extensions + extension(PADDING, bytes(missing - 4))) if missing else made

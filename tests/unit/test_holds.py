@@ -24,7 +24,22 @@ BEHIND_HEAD = {
     "behind_offset": 0,
     "behind_bytes": 200,
 }
-OWNERS = ("short-initial-segment", "odd-short-final-segment", "nagle-delayed-ack", "nagle-hold")
+OWNERS = (
+    *("short-initial-segment", "odd-short-final-segment", "nagle-delayed-ack", "nagle-hold"),
+    *("tls-ticket-nagle", "tls-handshake-nagle"),
+)
+#: TLS 1.3 that was done when the wait of the response began; tickets came in frames 4 and 5.
+SECURED = {
+    "client_hello_time": -20 * MS,
+    "client_hello_last_time": -20 * MS,
+    "client_hello_frame": 1,
+    "client_finished_frame": 3,
+    "done_time": 0,
+    "unasked_first_frame": 4,
+    "unasked_last_frame": 5,
+}
+#: The wait was within the handshake.
+WITHIN = SECURED | {"done_time": 50 * MS}
 
 
 def table(name: str, *rows: dict[str, Any]) -> pl.DataFrame:
@@ -32,7 +47,9 @@ def table(name: str, *rows: dict[str, Any]) -> pl.DataFrame:
     return pl.DataFrame([dict.fromkeys(schema) | row for row in rows], schema=schema)
 
 
-def told(*, expects_continue: bool = False, **wait: Any) -> list[dict[str, Any]]:
+def told(
+    *, expects_continue: bool = False, handshake: dict[str, Any] | None = None, **wait: Any
+) -> list[dict[str, Any]]:
     place = {"flow": 0, "transaction": 0, "first_frame": 5, "last_frame": 7, "start": 0, "end": 40 * MS}
     transaction = {"flow": 0, "index": 0, "response_header_bytes": 200, "response_wire_bytes": 1660}
     tables = {
@@ -40,6 +57,7 @@ def told(*, expects_continue: bool = False, **wait: Any) -> list[dict[str, Any]]
         "transactions": table(
             "transactions", transaction | {"expects_continue": expects_continue, "interim_responses": 0}
         ),
+        "tls_handshakes": table("tls_handshakes", *([{"flow": 0} | handshake] if handshake else [])),
     }
     return [
         row | {"detector": name}
@@ -75,6 +93,37 @@ def test_a_hold_has_one_owner_by_its_place_in_the_message(wait, owner):
     assert found["summary"]
     assert found["evidence"]
     assert found["remedy"]
+
+
+@pytest.mark.parametrize(
+    ("handshake", "wait", "owner"),
+    [
+        (SECURED, {"behind_offset": -400, "offset": 0}, "tls-ticket-nagle"),
+        # A ticket is in the segment that the response opens in.
+        (SECURED, {"behind_offset": -400, "offset": None}, "tls-ticket-nagle"),
+        (SECURED, {"behind_offset": -100}, "short-initial-segment"),
+        (SECURED, {"behind_offset": -400, "behind_frame": 9, "offset": 0}, "nagle-delayed-ack"),
+        (
+            SECURED,
+            {"direction": "client_to_server", "behind_frame": 3, "behind_offset": -200, "offset": 0},
+            "tls-ticket-nagle",
+        ),
+        (SECURED, {"direction": "client_to_server", "behind_frame": 5}, "nagle-delayed-ack"),
+        (WITHIN, {"behind_offset": -900, "offset": None}, "tls-handshake-nagle"),
+        (WITHIN, {"direction": "client_to_server", "behind_offset": -900, "offset": None}, "tls-handshake-nagle"),
+    ],
+)
+def test_a_hold_in_a_tls_handshake_or_behind_it_has_one_owner(handshake, wait, owner):
+    (found,) = told(handshake=handshake, **wait)
+    assert found["detector"] == owner
+    assert found["summary"]
+    assert found["evidence"]
+    assert "TCP_NODELAY" in found["remedy"]
+
+
+def test_what_a_client_holds_of_its_hello_is_no_other_hold():
+    within_hello = WITHIN | {"client_hello_last_time": 45 * MS}
+    assert told(handshake=within_hello, direction="client_to_server", offset=None) == []
 
 
 def test_a_hold_of_a_request_is_told_as_the_clients():

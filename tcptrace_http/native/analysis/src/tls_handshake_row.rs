@@ -28,6 +28,8 @@ pub fn tls_handshake_row(flow: &Flow) -> Option<TlsHandshakeRow> {
         client_flight_bytes: handshake.client_flight_bytes,
         client_hello_frame: handshake.client_hello.map(|it| it.frame),
         client_hello_time: handshake.client_hello.map(|it| it.time_ns),
+        client_hello_last_frame: handshake.client_hello_last.map(|it| it.frame),
+        client_hello_last_time: handshake.client_hello_last.map(|it| it.time_ns),
         server_hello_frame: handshake.server_hello.map(|it| it.frame),
         server_hello_time: handshake.server_hello.map(|it| it.time_ns),
         server_flight_last_frame: handshake.server_flight_last.map(|it| it.frame),
@@ -37,6 +39,9 @@ pub fn tls_handshake_row(flow: &Flow) -> Option<TlsHandshakeRow> {
         done_time: handshake.done().map(|it| it.time_ns),
         first_application_frame: handshake.first_application.map(|it| it.frame),
         first_application_time: handshake.first_application.map(|it| it.time_ns),
+        unasked_bytes: handshake.unasked_bytes,
+        unasked_first_frame: handshake.unasked.map(|(first, _)| first.frame),
+        unasked_last_frame: handshake.unasked.map(|(_, last)| last.frame),
         round_trips: handshake.round_trips,
         alert: handshake.alert,
     })

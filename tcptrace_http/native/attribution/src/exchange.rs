@@ -11,6 +11,8 @@ pub struct Handshake {
     pub done: Option<Moment>,
     /// The end of the TLS handshake behind it.
     pub secured: Option<Moment>,
+    /// What the client offers to speak in TLS begins with its request.
+    pub client_speaks_first: bool,
 }
 
 /// A message: its first and its last byte, and where it lies in its stream.

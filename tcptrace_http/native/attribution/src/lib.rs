@@ -29,6 +29,7 @@ mod recovery;
 mod release;
 mod replay;
 mod sender;
+mod setup;
 mod spans;
 mod standstill;
 mod stream;

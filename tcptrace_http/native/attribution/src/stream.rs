@@ -198,6 +198,18 @@ impl Stream {
             .filter(|it| it.before <= offset)
     }
 
+    /// When the last delivery before `time_ns` was.
+    pub(crate) fn delivered_before(&self, time_ns: i64) -> Option<i64> {
+        let mut arrivals = self.explained.arrivals.iter().rev();
+        Some(arrivals.find(|it| it.time_ns < time_ns)?.time_ns)
+    }
+
+    /// Whether anything was delivered from `since_ns` on and before `until_ns`.
+    pub(crate) fn has_delivered(&self, since_ns: i64, until_ns: i64) -> bool {
+        let last_ns = self.delivered_before(until_ns);
+        last_ns.is_some_and(|last_ns| last_ns >= since_ns)
+    }
+
     /// The last copy of the byte at `offset` that passed by `time_ns`.
     pub(crate) fn copy_of(&self, offset: i64, time_ns: i64) -> Option<Copy> {
         let mut copies = self.explained.copies.iter().rev();

@@ -3,9 +3,10 @@
 use tcptrace_path::{Place, Route, LEAST_BYTES};
 use trace_model::rows::Cause;
 
-use crate::exchange::{Exchange, Extent, Handshake};
+use crate::exchange::{Exchange, Extent};
 use crate::explained_stream::Arrival;
 use crate::partition::{Moment, Partition, Wait, ASSUMED, INFERRED, SEEN};
+use crate::setup;
 use crate::stream::Stream;
 use crate::unfinished::Scene;
 
@@ -47,10 +48,15 @@ pub(crate) fn explain(scene: &Scene<'_>, (up, down): (&Route, &Route)) -> Explai
     if exchange.is_one_sided {
         partition.until(end, Cause::Unobserved, SEEN);
     }
-    if let Some(handshake) = exchange.handshake.filter(|_| syn.is_some()) {
-        give_setup(&handshake, &mut partition);
+    let streams = (requests, responses);
+    let handshake = exchange.handshake.filter(|_| syn.is_some());
+    if let Some(handshake) = &handshake {
+        setup::give(handshake, streams, &mut partition);
     }
     if let Some(request) = exchange.request {
+        if let Some(handshake) = &handshake {
+            setup::give_held_request(handshake, &request, streams, &mut partition);
+        }
         partition.until(request.first, Cause::ClientThink, SEEN);
         give_spans(
             requests,
@@ -106,18 +112,6 @@ fn moment_of(arrival: Arrival) -> Moment {
     Moment {
         time_ns: arrival.time_ns,
         frame: arrival.frame,
-    }
-}
-
-fn give_setup(handshake: &Handshake, partition: &mut Partition) {
-    if let Some(resent) = handshake.resent {
-        partition.until(resent, Cause::SetupSynRetransmission, SEEN);
-    }
-    if let Some(done) = handshake.done {
-        partition.until(done, Cause::SetupHandshake, SEEN);
-    }
-    if let Some(secured) = handshake.secured {
-        partition.until(secured, Cause::SetupTlsHandshake, SEEN);
     }
 }
 

@@ -185,12 +185,12 @@ impl Exchanges {
         taken.map_or(0, |it| it.end.saturating_sub(it.start))
     }
 
-    /// A record of the server's application data begins. Whether it is part of a response.
+    /// A record of the server's application data begins. Whether it is part of a response, or sent unasked.
     pub(crate) fn server_record(
         &mut self,
         begun: &Begun,
         data_bytes: u16,
-        phases: &Phases,
+        phases: &mut Phases,
     ) -> bool {
         // Without the handshake, the request may have been missed.
         if self.current.is_none() && !phases.has_begun() {
@@ -201,9 +201,11 @@ impl Exchanges {
             });
         }
         let length = begun.header.length;
+        let bytes = begun.header.record_bytes() as u64;
         let Some(current) = &mut self.current else {
             // Sent unasked: those that follow are as long.
             self.ticket = Some(length).filter(|it| TICKET_LENGTHS.contains(it));
+            phases.sends_unasked(bytes, begun.first, begun.first);
             return false;
         };
         let asked = current.request.map_or(0, |it| it.start);
@@ -215,7 +217,12 @@ impl Exchanges {
             let is_another = self.ticket == Some(length);
             if is_another || (is_first && is_unasked) {
                 self.ticket = Some(length);
-                current.response = None;
+                // What came before it was one, too.
+                let taken = current.response.take();
+                let (start, first) =
+                    taken.map_or((begun.start, begun.first), |it| (it.start, it.first));
+                let before = begun.start.saturating_sub(start);
+                phases.sends_unasked(before.saturating_add(bytes), first, begun.first);
                 return false;
             }
             self.ticket = Some(length);

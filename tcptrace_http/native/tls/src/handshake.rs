@@ -23,12 +23,18 @@ pub struct Handshake {
     /// What the client sends behind its ClientHello, up to Finished.
     pub client_flight_bytes: u64,
     pub client_hello: Option<Mark>,
+    /// The end of the first ClientHello.
+    pub client_hello_last: Option<Mark>,
     pub server_hello: Option<Mark>,
     pub server_flight_last: Option<Mark>,
     pub client_finished: Option<Mark>,
     pub server_finished: Option<Mark>,
     /// The client's first application data.
     pub first_application: Option<Mark>,
+    /// What the server sends unasked before its first response: tickets (RFC 8446, section 4.6.1), SETTINGS of HTTP/2.
+    pub unasked_bytes: u64,
+    /// Where the first and the last record of it begin.
+    pub unasked: Option<(Mark, Mark)>,
     /// How often the client waited for an answer of the server before it sent application data.
     pub round_trips: u32,
     /// Description of a fatal alert in clear.
@@ -67,6 +73,15 @@ impl Handshake {
         ];
         let texts = texts.into_iter().flatten().map(|it| it.len());
         texts.fold(size_of::<Self>(), usize::saturating_add) as u64
+    }
+
+    /// Whether the client offers HTTP, in which it speaks first (RFC 7301, section 6; RFC 9113, section 3.2).
+    #[must_use]
+    pub fn offers_http(&self) -> bool {
+        let offered = self.protocols_offered.as_deref().unwrap_or_default();
+        offered
+            .split(',')
+            .any(|it| it == "h2" || it.starts_with("http/"))
     }
 
     /// Bytes of a record that are no data.

@@ -185,6 +185,15 @@ impl Phases {
         self.handshake.first_application.get_or_insert(first);
     }
 
+    /// The server sends so many bytes of application data, that nothing asked for, in records that begin at `first` and
+    /// `last`.
+    pub(crate) fn sends_unasked(&mut self, bytes: u64, first: Mark, last: Mark) {
+        let handshake = &mut self.handshake;
+        handshake.unasked_bytes = handshake.unasked_bytes.saturating_add(bytes);
+        let first = handshake.unasked.map_or(first, |(first, _)| first);
+        handshake.unasked = Some((first, last));
+    }
+
     /// What was taken for the client's application data, so many bytes, was none.
     pub(crate) fn application_had_not_begun(&mut self, bytes: u64) {
         let handshake = &mut self.handshake;
@@ -216,6 +225,9 @@ impl Phases {
             &mut handshake.client_hello_bytes
         };
         *sum = sum.saturating_add(bytes);
+        if handshake.server_hello.is_none() {
+            handshake.client_hello_last = Some(last);
+        }
         if role != Role::Flight || self.client_tail > 0 {
             handshake.client_finished = Some(last);
         }

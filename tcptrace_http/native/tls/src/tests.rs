@@ -191,12 +191,20 @@ fn exchanges_are_a_burst_and_its_answer() {
     assert_eq!(response.end - response.start, 206 + 2000 + 900 + 3 * 5);
 }
 
+/// Bytes that the server sent unasked, and the frames of the first and the last record of them.
+fn unasked(script: &Script) -> (u64, Option<(u64, u64)>) {
+    let made = script.connection.handshake();
+    let frames = made.unasked.map(|(first, last)| (first.frame, last.frame));
+    (made.unasked_bytes, frames)
+}
+
 #[test]
 fn tickets_are_no_response() {
     let mut before = tls13(&Hello::default());
     before.server(&[application(234), application(234)].concat());
     before.client(&application(100));
     before.server(&application(2000));
+    assert_eq!(unasked(&before), (478, Some((4, 4))));
     assert_eq!(spans(&before.over()), [[Some((5, 5)), Some((6, 6))]]);
 
     let mut behind = tls13(&Hello::default());
@@ -204,6 +212,7 @@ fn tickets_are_no_response() {
     behind.server(&application(234));
     behind.server(&application(234));
     behind.server(&[application(206), application(2000)].concat());
+    assert_eq!(unasked(&behind), (478, Some((5, 6))));
     assert_eq!(spans(&behind.over()), [[Some((4, 4)), Some((7, 7))]]);
 
     let mut around = tls13(&Hello::default());
@@ -211,14 +220,16 @@ fn tickets_are_no_response() {
     around.client(&application(100));
     around.server(&application(250));
     around.server(&application(2000));
+    assert_eq!(unasked(&around), (510, Some((4, 6))));
     assert_eq!(spans(&around.over()), [[Some((5, 5)), Some((7, 7))]]);
 
     // A single one was sent before the request had come, as its acknowledgment tells.
-    let mut unasked = tls13(&Hello::default());
-    unasked.client(&application(100));
-    unasked.server_that_has(script::Acked::Before, &application(234));
-    unasked.server(&application(2000));
-    assert_eq!(spans(&unasked.over()), [[Some((4, 4)), Some((6, 6))]]);
+    let mut single = tls13(&Hello::default());
+    single.client(&application(100));
+    single.server_that_has(script::Acked::Before, &application(234));
+    single.server(&application(2000));
+    assert_eq!(unasked(&single), (239, Some((5, 5))));
+    assert_eq!(spans(&single.over()), [[Some((4, 4)), Some((6, 6))]]);
 }
 
 #[test]

@@ -4988,6 +4988,10 @@ pub struct TlsHandshakeRow {
     pub client_hello_frame: Option<u64>,
     /// Time of that byte.
     pub client_hello_time: Option<i64>,
+    /// Frame that completed the first ClientHello.
+    pub client_hello_last_frame: Option<u64>,
+    /// Time of that frame.
+    pub client_hello_last_time: Option<i64>,
     /// Frame of the first byte of the server's answer.
     pub server_hello_frame: Option<u64>,
     /// Time of that byte.
@@ -5006,6 +5010,12 @@ pub struct TlsHandshakeRow {
     pub first_application_frame: Option<u64>,
     /// Time of that byte.
     pub first_application_time: Option<i64>,
+    /// What the server sent unasked before its first response: session tickets (RFC 8446, section 4.6.1), SETTINGS of HTTP/2.
+    pub unasked_bytes: u64,
+    /// Frame in which the first record of that begins.
+    pub unasked_first_frame: Option<u64>,
+    /// Frame in which the last record of that begins.
+    pub unasked_last_frame: Option<u64>,
     /// Answers of the server that the client waited for before it sent application data.
     pub round_trips: u32,
     /// Description of a fatal alert in clear (RFC 8446, section 6.2).
@@ -5039,6 +5049,10 @@ pub struct TlsHandshakesTable {
     client_hello_frame_validity: Vec<bool>,
     client_hello_time: Vec<i64>,
     client_hello_time_validity: Vec<bool>,
+    client_hello_last_frame: Vec<u64>,
+    client_hello_last_frame_validity: Vec<bool>,
+    client_hello_last_time: Vec<i64>,
+    client_hello_last_time_validity: Vec<bool>,
     server_hello_frame: Vec<u64>,
     server_hello_frame_validity: Vec<bool>,
     server_hello_time: Vec<i64>,
@@ -5057,6 +5071,11 @@ pub struct TlsHandshakesTable {
     first_application_frame_validity: Vec<bool>,
     first_application_time: Vec<i64>,
     first_application_time_validity: Vec<bool>,
+    unasked_bytes: Vec<u64>,
+    unasked_first_frame: Vec<u64>,
+    unasked_first_frame_validity: Vec<bool>,
+    unasked_last_frame: Vec<u64>,
+    unasked_last_frame_validity: Vec<bool>,
     round_trips: Vec<u32>,
     alert: Vec<u8>,
     alert_validity: Vec<bool>,
@@ -5106,6 +5125,14 @@ impl TlsHandshakesTable {
             .push(row.client_hello_time.unwrap_or_default());
         self.client_hello_time_validity
             .push(row.client_hello_time.is_some());
+        self.client_hello_last_frame
+            .push(row.client_hello_last_frame.unwrap_or_default());
+        self.client_hello_last_frame_validity
+            .push(row.client_hello_last_frame.is_some());
+        self.client_hello_last_time
+            .push(row.client_hello_last_time.unwrap_or_default());
+        self.client_hello_last_time_validity
+            .push(row.client_hello_last_time.is_some());
         self.server_hello_frame
             .push(row.server_hello_frame.unwrap_or_default());
         self.server_hello_frame_validity
@@ -5140,6 +5167,15 @@ impl TlsHandshakesTable {
             .push(row.first_application_time.unwrap_or_default());
         self.first_application_time_validity
             .push(row.first_application_time.is_some());
+        self.unasked_bytes.push(row.unasked_bytes);
+        self.unasked_first_frame
+            .push(row.unasked_first_frame.unwrap_or_default());
+        self.unasked_first_frame_validity
+            .push(row.unasked_first_frame.is_some());
+        self.unasked_last_frame
+            .push(row.unasked_last_frame.unwrap_or_default());
+        self.unasked_last_frame_validity
+            .push(row.unasked_last_frame.is_some());
         self.round_trips.push(row.round_trips);
         self.alert.push(row.alert.unwrap_or_default());
         self.alert_validity.push(row.alert.is_some());
@@ -5240,6 +5276,18 @@ impl TlsHandshakesTable {
                     validity: Some(self.client_hello_time_validity),
                 },
                 Column {
+                    name: "client_hello_last_frame",
+                    json_name: None,
+                    values: Values::U64(self.client_hello_last_frame),
+                    validity: Some(self.client_hello_last_frame_validity),
+                },
+                Column {
+                    name: "client_hello_last_time",
+                    json_name: None,
+                    values: Values::Time(self.client_hello_last_time),
+                    validity: Some(self.client_hello_last_time_validity),
+                },
+                Column {
                     name: "server_hello_frame",
                     json_name: None,
                     values: Values::U64(self.server_hello_frame),
@@ -5292,6 +5340,24 @@ impl TlsHandshakesTable {
                     json_name: None,
                     values: Values::Time(self.first_application_time),
                     validity: Some(self.first_application_time_validity),
+                },
+                Column {
+                    name: "unasked_bytes",
+                    json_name: None,
+                    values: Values::U64(self.unasked_bytes),
+                    validity: None,
+                },
+                Column {
+                    name: "unasked_first_frame",
+                    json_name: None,
+                    values: Values::U64(self.unasked_first_frame),
+                    validity: Some(self.unasked_first_frame_validity),
+                },
+                Column {
+                    name: "unasked_last_frame",
+                    json_name: None,
+                    values: Values::U64(self.unasked_last_frame),
+                    validity: Some(self.unasked_last_frame_validity),
                 },
                 Column {
                     name: "round_trips",

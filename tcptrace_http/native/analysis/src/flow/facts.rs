@@ -32,6 +32,7 @@ impl Flow {
             ),
             handshake: (row.index == 0).then(|| Handshake {
                 secured: self.secured(row.request_time),
+                client_speaks_first: self.carried.handshake().is_some_and(|it| it.offers_http()),
                 ..self.setup.handshake()
             }),
             is_one_sided: self.first.counts.packets == 0 || self.second.counts.packets == 0,

@@ -1,0 +1,108 @@
+"""The first TLS record of a response exceeds the window: no byte of it can be used for a round trip.
+
+What it does
+------------
+Finds responses in TLS whose first record is larger than the window of the server, so that the end of the record
+waited for an ACK.
+
+Why it is bad
+-------------
+A record is decrypted whole or not at all (RFC 8446, section 5.2). The first window of a new connection is ten
+segments, some 14 kB, and a record has up to 16 kB. The first byte comes early, and the first byte that the
+client can use a round trip later: a browser finds the links of a page only then. Smaller records first would
+not shorten the response itself.
+
+Evidence
+--------
+The waits ``send_limited.slow_start`` of segments that lie in the first record; the bytes of that record and
+those that came before the first of these waits. No key is needed, and with keys it is not told. No time is
+claimed: lost is 0 and the severity info; the summary says how much later the first usable byte came.
+
+Fix
+---
+Smaller records at the start of a response: nginx ``ssl_buffer_size 4k``; HAProxy ``tune.ssl.maxrecord 1400``
+(with ``tune.idletimer``); servers with dynamic record sizes, as Go's crypto/tls. Small records for all of a
+response cost CPU and bytes. Linux: ``ip route change … initcwnd 20`` on the server.
+
+Reference
+---------
+RFC 8446, sections 5.1 and 5.2; RFC 6928, section 2; https://github.com/igrigorik/istlsfastyet.com/issues/190;
+https://github.com/golang/go/issues/14376; https://github.com/h2o/h2o/pull/2780.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tcptrace_http.detectors._recoveries import ms
+from tcptrace_http.detectors._tls import LOST_MIN
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import timedelta
+
+    import polars as pl
+
+__all__ = ["CAUSES", "NEEDS", "READS", "find"]
+
+READS: Final = ("waits",)
+CAUSES: Final = ("send_limited.slow_start",)
+NEEDS: Final = ("both_directions", "no_gaps", "pure_acks")
+
+REMEDY: Final = (
+    "let a response begin with smaller TLS records (nginx ssl_buffer_size 4k, HAProxy tune.ssl.maxrecord); or"
+    " Linux: ip route change … initcwnd 20 on the server"
+)
+
+
+def find(tables: Mapping[str, pl.DataFrame], *, late_min: timedelta = LOST_MIN) -> pl.LazyFrame:
+    """Responses whose first record waited for a window; see :class:`Detector`."""
+    import polars as pl
+
+    records = (
+        tables["transactions"]
+        .lazy()
+        .filter(pl.col("first_record_time").is_not_null())
+        .select("flow", "first_record_time", "first_record_bytes", "response_first_frame", transaction="index")
+    )
+    # What opens the response waits for the server, whatever an ACK released.
+    is_within = (pl.col("offset") > 0) & (pl.col("offset") < pl.col("first_record_bytes"))
+    return (
+        tables["waits"]
+        .lazy()
+        .filter(
+            pl.col("cause").cast(pl.String).is_in(CAUSES),
+            pl.col("direction").cast(pl.String) == "server_to_client",
+        )
+        .join(records, on=["flow", "transaction"], how="inner", maintain_order="left")
+        .filter(is_within)
+        .group_by("flow", "transaction", maintain_order=True)
+        .agg(
+            pl.col("start").first(),
+            pl.col("first_record_bytes", "response_first_frame").first(),
+            pl.col("last_frame").last(),
+            late=(pl.col("end") - pl.col("start")).sum(),
+            before_bytes=pl.col("offset").min(),
+        )
+        .filter(pl.col("late") >= late_min)
+        .with_columns(
+            lost=pl.lit(0).cast(pl.Duration("ns")),
+            severity=pl.lit("info"),
+            cause=pl.lit(None, pl.String),
+            first_frame="response_first_frame",
+            confidence=pl.lit(0.9),
+            summary=pl.format(
+                "the first TLS record of the response has {} bytes and the server's window held {} of them: the"
+                " client could use the first byte {} ms later",
+                "first_record_bytes",
+                "before_bytes",
+                ms("late"),
+            ),
+            evidence=pl.format(
+                "the response begins in frame {}; its first record goes on in frame {}, behind an ACK",
+                "response_first_frame",
+                "last_frame",
+            ),
+            remedy=pl.lit(REMEDY),
+        )
+    )

@@ -1,0 +1,103 @@
+//! The time before the first request: the handshakes of TCP and TLS, and data that was held in them and behind them.
+
+use trace_model::rows::Cause;
+
+use crate::exchange::{Extent, Handshake};
+use crate::explained_stream::Span;
+use crate::partition::{Moment, Partition, ASSUMED, SEEN};
+use crate::stream::Stream;
+
+/// The client's stream, and the server's.
+pub(crate) type Streams<'a> = (&'a Stream, &'a Stream);
+
+/// Gives the time of the handshakes.
+pub(crate) fn give(
+    handshake: &Handshake,
+    (client, server): Streams<'_>,
+    partition: &mut Partition,
+) {
+    if let Some(resent) = handshake.resent {
+        partition.until(resent, Cause::SetupSynRetransmission, SEEN);
+    }
+    if let Some(done) = handshake.done {
+        partition.until(done, Cause::SetupHandshake, SEEN);
+    }
+    let Some(secured) = handshake.secured else {
+        return;
+    };
+    let (since_ns, until_ns) = (partition.time_ns(), secured.time_ns);
+    let is_of_flight = |span: &&Span, stream: &Stream, peer: &Stream| {
+        // What comes behind the peer's data answers that, whatever an acknowledgment released.
+        let before_ns = stream.delivered_before(span.end_ns).unwrap_or(since_ns);
+        is_hold(span) && !peer.has_delivered(before_ns, span.end_ns)
+    };
+    let of = |stream: &Stream, peer: &Stream| -> Vec<Span> {
+        let spans = stream.between(since_ns, until_ns);
+        spans
+            .filter(|it| is_of_flight(it, stream, peer))
+            .copied()
+            .collect()
+    };
+    let mut holds = [of(client, server), of(server, client)].concat();
+    holds.sort_by_key(|it| it.start_ns);
+    for span in holds.into_iter().filter(|it| it.end_ns <= until_ns) {
+        give_hold(&span, Cause::SetupTlsHandshake, partition);
+    }
+    partition.until(secured, Cause::SetupTlsHandshake, SEEN);
+}
+
+/// Gives the time that the first request was held behind the client's Finished.
+pub(crate) fn give_held_request(
+    handshake: &Handshake,
+    request: &Extent,
+    (client, server): Streams<'_>,
+    partition: &mut Partition,
+) {
+    let Some(secured) = handshake.secured else {
+        return;
+    };
+    let first = request.first;
+    // A client may wait for a greeting of the server; one of HTTP does not.
+    let since_ns = secured.time_ns.saturating_add(1);
+    let may_answer =
+        !handshake.client_speaks_first && server.has_delivered(since_ns, first.time_ns);
+    let mut spans = client.between(partition.time_ns(), first.time_ns);
+    let held = spans.find(|it| {
+        let is_behind_finished = it.bound.released_by > Some(secured.frame);
+        is_hold(it) && is_behind_finished && it.end_frame == Some(first.frame)
+    });
+    if let Some(span) = held.filter(|_| !may_answer) {
+        give_hold(span, Cause::ClientThink, partition);
+    }
+}
+
+fn give_hold(span: &Span, before: Cause, partition: &mut Partition) {
+    let behind = span.bound.behind.map(|it| Moment {
+        time_ns: span.start_ns,
+        frame: it.frame,
+    });
+    match behind {
+        Some(behind) => partition.until(behind, before, SEEN),
+        None => partition.within(span.start_ns, before, None, SEEN),
+    }
+    let (bound, time_ns) = (Some(span.bound), span.end_ns);
+    match span.end_frame {
+        Some(frame) => partition.bound(
+            Moment { time_ns, frame },
+            span.cause,
+            bound,
+            span.confidence,
+        ),
+        None => partition.within(time_ns, span.cause, bound, span.confidence),
+    }
+}
+
+/// Whether data waited behind a short segment, or behind a window of one. Where the congestion window explains an
+/// ordinary round trip as well, the flight was too large for that.
+fn is_hold(span: &Span) -> bool {
+    match span.cause {
+        Cause::StallNagleDelayedAck | Cause::StallDelayedAckFirstSegment => true,
+        Cause::StallNagleHold => span.bound.behind.is_some() && span.confidence > ASSUMED,
+        _ => false,
+    }
+}
