@@ -217,7 +217,9 @@ def blocks(
     may be closed early. Raises :class:`CaptureError` where the capture cannot be read on.
     """
     core = native.Analyzer(
-        **{name: columns if name == table.name else False for name in ON_REQUEST},
+        packets=columns if table.name == "packets" else False,
+        segments=columns if table.name == "segments" else False,
+        tls_records=columns if table.name == "tls_records" else False,
         others=False,
         block_rows=block_rows,
     )
