@@ -70,7 +70,7 @@ JUDGED_COLUMNS: Final = {
             *("request_frame", "request_last_frame", "response_first_frame", "interim_responses"),
             *("request_time", "request_last_time", "response_first_time", "response_last_time"),
             *("start_time", "end_time", "request_header_bytes", "request_body_bytes"),
-            *("response_header_bytes", "response_wire_bytes", "first_record_bytes", "first_record_time"),
+            *("response_header_wire_bytes", "response_wire_bytes", "first_record_bytes", "first_record_time"),
         }
     ),
     "profiles": frozenset(

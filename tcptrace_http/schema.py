@@ -596,7 +596,12 @@ _TRANSACTIONS: Final = Table(
             "u64?*",
             "Body of the response, framing removed, not decoded; of tls all application data",
         ),
-        ("response_wire_bytes", "u64?", "The whole response as sent, framing included"),
+        (
+            "response_header_wire_bytes",
+            "u64?",
+            "Start line and fields of the response as sent, records of TLS included; of tls the first record",
+        ),
+        ("response_wire_bytes", "u64?", "The whole response as sent, framing and records of TLS included"),
         ("response_framing", "enum:FRAMINGS?", "How the end of the response was found"),
         ("content_type", "str?", "Content-Type of the response"),
         ("content_encoding", "str?", "Content-Encoding of the response"),
@@ -624,7 +629,7 @@ _TRANSACTIONS: Final = Table(
         (
             "first_record_time",
             "time?",
-            "Of tls: when the first record of the response was complete, and the client could use a byte of it",
+            "Under TLS: when the first record of the response was complete, and the client could use a byte of it",
         ),
         ("first_record_bytes", "u32?", "That record on the wire"),
         (

@@ -206,9 +206,8 @@ def _transactions(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
     transactions = tables["transactions"].lazy()
     import polars as pl
 
-    # Of TLS the first record stands for the head: a write seldom shares a record with another one.
-    head = pl.coalesce("response_header_bytes", "first_record_bytes")
-    sizes = (head.alias("head_bytes"), "response_wire_bytes")
+    # Of TLS the first record stands for a head that cannot be read: a write seldom shares a record with another.
+    sizes = ("response_header_wire_bytes", "response_wire_bytes")
     continued = ("expects_continue", "interim_responses")
     return transactions.select("flow", *sizes, *continued, "server_software", transaction="index")
 
@@ -220,7 +219,7 @@ def _owner() -> pl.Expr:
     is_response = pl.col("direction") != FROM_CLIENT
     behind_end = pl.col("behind_offset") + pl.col("behind_bytes")
     is_behind_opening = (pl.col("behind_offset") <= 0) & (behind_end > 0)
-    is_behind_head = is_behind_opening & (behind_end <= pl.col("head_bytes"))
+    is_behind_head = is_behind_opening & (behind_end <= pl.col("response_header_wire_bytes"))
     is_last = pl.col("offset") + pl.col("bytes") >= pl.col("response_wire_bytes")
     is_known = (pl.col("cause") == DELAYED_ACK) | pl.col("behind_frame").is_not_null()
     # A body that waits for 100 (Continue) is expect-continue-wait's (RFC 9110, section 10.1.1).

@@ -50,7 +50,6 @@ SAME: Final = (
     "request_header_bytes",
     "response_header_bytes",
     "response_body_bytes",
-    "response_wire_bytes",
     "response_framing",
     "body_digest",
     "pipelined",
@@ -134,12 +133,14 @@ def test_waits_of_decrypted_transactions_add_up(recorded: Recorded) -> None:
     assert "unobserved" not in analysis.waits["cause"].cast(pl.String).to_list()
 
 
-def test_frames_are_those_of_the_records(recorded: Recorded) -> None:
+def test_frames_and_wire_bytes_are_those_of_the_records(recorded: Recorded) -> None:
     """A message begins and ends in the packets in which the exchange of its records does."""
     frames = ("flow", "index", "request_frame", "response_first_frame", "response_last_frame")
+    records = ("first_record_time", "first_record_bytes", "response_wire_bytes")
     opaque = tcptrace_http.analyze(recorded.capture).transactions.filter(pl.col("flow") > 0)
     assert opaque["protocol"].unique().to_list() == ["tls"]
-    assert recorded.transactions.filter(pl.col("flow") > 0).select(frames).equals(opaque.select(frames))
+    shown = (*frames, *records)
+    assert recorded.transactions.filter(pl.col("flow") > 0).select(shown).equals(opaque.select(shown))
 
 
 def test_after_a_loss_decryption_goes_on(recorded: Recorded, tmp_path: Path) -> None:

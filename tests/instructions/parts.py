@@ -34,6 +34,8 @@ _PARTS: Final = {
     "tcp/": "TCP",
     "analysis/": "flows",
     "http/": "HTTP",
+    "tls/": "TLS",
+    "tls-keys/": "TLS",
     "analysis/src/objects/": "objects",
     "analysis/src/documents": "objects",
     "sender/": "attribution",

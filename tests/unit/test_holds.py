@@ -51,7 +51,7 @@ def told(
     *, expects_continue: bool = False, handshake: dict[str, Any] | None = None, **wait: Any
 ) -> list[dict[str, Any]]:
     place = {"flow": 0, "transaction": 0, "first_frame": 5, "last_frame": 7, "start": 0, "end": 40 * MS}
-    transaction = {"flow": 0, "index": 0, "response_header_bytes": 200, "response_wire_bytes": 1660}
+    transaction = {"flow": 0, "index": 0, "response_header_wire_bytes": 200, "response_wire_bytes": 1660}
     tables = {
         "waits": table("waits", place | BEHIND_HEAD | wait),
         "transactions": table(

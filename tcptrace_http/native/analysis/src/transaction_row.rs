@@ -75,11 +75,13 @@ impl Halves for TransactionRow {
         self.response_last_time = Some(response.last.time_ns);
         self.response_header_bytes = Some(response.header_bytes);
         self.response_body_bytes = Some(response.body.bytes);
-        self.response_wire_bytes = Some(
-            response
-                .header_bytes
-                .saturating_add(response.body.wire_bytes),
-        );
+        self.response_header_wire_bytes = Some(response.header_wire_bytes());
+        self.response_wire_bytes = Some(response.wire_bytes());
+        self.first_record_time = (response.first_record)
+            .and_then(|it| it.last)
+            .map(|it| it.time_ns);
+        self.first_record_bytes =
+            (response.first_record).and_then(|it| u32::try_from(it.bytes).ok());
         self.response_framing = Some(framing_word(response.body.framing));
         self.content_type = response.fields.content_type.map(String::from);
         self.content_encoding = response.fields.content_encoding.map(String::from);
@@ -101,10 +103,6 @@ impl Halves for TransactionRow {
         self.request_header_bytes = None;
         self.response_header_bytes = None;
         self.response_framing = None;
-        self.first_record_time = opaque.first_record.map(|it| it.time_ns);
-        self.first_record_bytes = opaque
-            .first_record_bytes
-            .and_then(|it| u32::try_from(it).ok());
         self.is_group = opaque.is_group;
     }
 }

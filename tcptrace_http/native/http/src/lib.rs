@@ -76,7 +76,7 @@ pub use connection::Connection;
 pub use fields::Fields;
 pub use framing::Framing;
 pub use links::Links;
-pub use message::{Interim, Message, MessageBody, Opaque, Transaction};
+pub use message::{FirstRecord, Interim, Message, MessageBody, Opaque, Transaction};
 
 use documents::Documents;
 use known_texts::KnownTexts;

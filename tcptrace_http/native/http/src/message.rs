@@ -57,6 +57,17 @@ pub struct Message {
     pub has_keep_alive: bool,
     /// Of an HTML document: what it refers to, if anything.
     pub links: Option<Arc<Links>>,
+    /// Of a message that came in records of TLS.
+    pub first_record: Option<FirstRecord>,
+}
+
+/// The record of TLS that a message begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FirstRecord {
+    /// The packet that completed it: no byte of it can be used before.
+    pub last: Option<Mark>,
+    /// On the wire.
+    pub bytes: u64,
 }
 
 /// The body of a message (RFC 9112, section 6).
@@ -112,7 +123,26 @@ impl Message {
             has_close: head.framing.connection_close,
             has_keep_alive: head.framing.connection_keep_alive,
             links: None,
+            first_record: None,
         })
+    }
+
+    /// Its head on the wire, with the records of TLS around it.
+    #[must_use]
+    pub fn header_wire_bytes(&self) -> u64 {
+        match self.first_record {
+            Some(_) => self.head_end.saturating_sub(self.start),
+            None => self.header_bytes,
+        }
+    }
+
+    /// The whole message on the wire, with the records of TLS around it; missing bytes count.
+    #[must_use]
+    pub fn wire_bytes(&self) -> u64 {
+        match self.first_record {
+            Some(_) => self.end.saturating_sub(self.start),
+            None => self.header_bytes.saturating_add(self.body.wire_bytes),
+        }
     }
 
     /// Memory that it takes.
@@ -176,10 +206,6 @@ pub struct Transaction {
 /// An exchange that is encrypted: records take the place of heads and bodies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Opaque {
-    /// The packet that completed the first record of the response: no byte of it can be used before.
-    pub first_record: Option<Mark>,
-    /// Bytes of that record on the wire.
-    pub first_record_bytes: Option<u64>,
     /// The client sent while the response was on its way: these may be several exchanges at once, as in HTTP/2.
     pub is_group: bool,
 }

@@ -1,7 +1,7 @@
 //! Exchanges: a client's burst of application data, and what the server answers.
 
 use tcptrace_http_messages::{
-    Direction, Fields, Framing, Message, MessageBody, Opaque, Transaction,
+    Direction, Fields, FirstRecord, Framing, Message, MessageBody, Opaque, Transaction,
 };
 use trace_model::Mark;
 
@@ -77,6 +77,10 @@ impl Part {
             has_close: false,
             has_keep_alive: false,
             links: None,
+            first_record: Some(FirstRecord {
+                last: self.first_record,
+                bytes: self.first_record_bytes,
+            }),
         })
     }
 }
@@ -287,8 +291,6 @@ impl Exchanges {
             pipelined: false,
             paired_after_loss: false,
             opaque: Some(Opaque {
-                first_record: response.and_then(|it| it.first_record),
-                first_record_bytes: response.map(|it| it.first_record_bytes),
                 is_group: ended.is_group || self.is_http2,
             }),
         })

@@ -17,6 +17,8 @@ pub(crate) struct Placed {
     pub(crate) end: u64,
     /// The packet that carried its first byte.
     pub(crate) first: Mark,
+    /// The latest packet that carried any byte of it.
+    pub(crate) last: Mark,
 }
 
 impl Placed {
@@ -54,11 +56,11 @@ impl Offsets {
         self.place(before, plain, |record| record.end)
     }
 
-    /// The packet in which the record begins that has this byte.
-    pub(crate) fn first_of(&self, plain: u64) -> Option<Mark> {
+    /// The record that has this byte.
+    pub(crate) fn record_of(&self, plain: u64) -> Option<&Placed> {
         let before = self.records.partition_point(|it| it.plain <= plain);
         let record = self.records.get(before.checked_sub(1)?)?;
-        (plain < record.plain_end()).then_some(record.first)
+        (plain < record.plain_end()).then_some(record)
     }
 
     /// The place of a boundary, in the last of the first `count` records or behind it: bytes that are missing lie there.
@@ -133,6 +135,7 @@ mod tests {
                 start,
                 end: start + 32,
                 first,
+                last: first,
             });
         }
         offsets
@@ -159,8 +162,8 @@ mod tests {
         let offsets = offsets();
         let places: Vec<u64> = (30..=35).map(|plain| offsets.start_of(plain)).collect();
         assert_eq!(places, [236, 237, 238, 239, 240, 263]);
-        assert_eq!(offsets.first_of(32), None);
-        assert_eq!(offsets.first_of(35).map(|it| it.frame), Some(4));
+        assert_eq!(offsets.record_of(32).map(|it| it.first), None);
+        assert_eq!(offsets.record_of(35).map(|it| it.first.frame), Some(4));
         assert_eq!(offsets.start_of(48), 298);
     }
 

@@ -184,9 +184,10 @@ fn exchanges_are_a_burst_and_its_answer() {
     assert!(found.iter().all(Transaction::is_complete));
     let opaque = found[0].opaque.expect("no HTTP");
     assert!(!opaque.is_group);
-    assert_eq!(opaque.first_record_bytes, Some(211));
-    assert_eq!(opaque.first_record.map(|it| it.frame), Some(5));
     let response = found[0].response.as_ref().expect("a response");
+    let first_record = response.first_record.expect("a record");
+    assert_eq!(first_record.bytes, 211);
+    assert_eq!(first_record.last.map(|it| it.frame), Some(5));
     assert_eq!(response.body.bytes, 206 + 2000 + 900 - 3 * 17);
     assert_eq!(response.end - response.start, 206 + 2000 + 900 + 3 * 5);
 }

@@ -4313,7 +4313,9 @@ pub struct TransactionRow {
     pub response_header_bytes: Option<u64>,
     /// Body of the response, framing removed, not decoded; of tls all application data.
     pub response_body_bytes: Option<u64>,
-    /// The whole response as sent, framing included.
+    /// Start line and fields of the response as sent, records of TLS included; of tls the first record.
+    pub response_header_wire_bytes: Option<u64>,
+    /// The whole response as sent, framing and records of TLS included.
     pub response_wire_bytes: Option<u64>,
     /// How the end of the response was found.
     pub response_framing: Option<Framing>,
@@ -4355,7 +4357,7 @@ pub struct TransactionRow {
     pub body_digest: Option<u64>,
     /// 1xx responses before the final one.
     pub interim_responses: u32,
-    /// Of tls: when the first record of the response was complete, and the client could use a byte of it.
+    /// Under TLS: when the first record of the response was complete, and the client could use a byte of it.
     pub first_record_time: Option<i64>,
     /// That record on the wire.
     pub first_record_bytes: Option<u32>,
@@ -4421,6 +4423,8 @@ pub struct TransactionsTable {
     response_header_bytes_validity: Vec<bool>,
     response_body_bytes: Vec<u64>,
     response_body_bytes_validity: Vec<bool>,
+    response_header_wire_bytes: Vec<u64>,
+    response_header_wire_bytes_validity: Vec<bool>,
     response_wire_bytes: Vec<u64>,
     response_wire_bytes_validity: Vec<bool>,
     response_framing: Vec<u8>,
@@ -4553,6 +4557,10 @@ impl TransactionsTable {
             .push(row.response_body_bytes.unwrap_or_default());
         self.response_body_bytes_validity
             .push(row.response_body_bytes.is_some());
+        self.response_header_wire_bytes
+            .push(row.response_header_wire_bytes.unwrap_or_default());
+        self.response_header_wire_bytes_validity
+            .push(row.response_header_wire_bytes.is_some());
         self.response_wire_bytes
             .push(row.response_wire_bytes.unwrap_or_default());
         self.response_wire_bytes_validity
@@ -4782,6 +4790,12 @@ impl TransactionsTable {
                     json_name: Some("response_body_bytes"),
                     values: Values::U64(self.response_body_bytes),
                     validity: Some(self.response_body_bytes_validity),
+                },
+                Column {
+                    name: "response_header_wire_bytes",
+                    json_name: None,
+                    values: Values::U64(self.response_header_wire_bytes),
+                    validity: Some(self.response_header_wire_bytes_validity),
                 },
                 Column {
                     name: "response_wire_bytes",

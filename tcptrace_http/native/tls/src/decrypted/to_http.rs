@@ -1,6 +1,8 @@
 //! What HTTP is given of a connection, and what it gives back.
 
-use tcptrace_http_messages::{Connection as Http, Direction, End, Message, Output, Transaction};
+use tcptrace_http_messages::{
+    Connection as Http, Direction, End, FirstRecord, Message, Output, Transaction,
+};
 use trace_model::Mark;
 
 use super::{end_of, Decrypted};
@@ -43,6 +45,7 @@ impl Decrypted {
             start: record.begun.start,
             end: end_of(&record.begun),
             first: record.begun.first,
+            last: record.last,
         });
         side.plain_next = plain.saturating_add(bytes.len() as u64);
         http.data(record.direction, plain, bytes, record.last, acked, out);
@@ -125,7 +128,7 @@ impl Decrypted {
         }
         if let Some(interim) = &mut transaction.interim {
             let offsets = &self.server.offsets;
-            interim.first = offsets.first_of(interim.start).unwrap_or(interim.first);
+            interim.first = (offsets.record_of(interim.start)).map_or(interim.first, |it| it.first);
             interim.start = offsets.start_of(interim.start);
         }
         if let Some(response) = &mut transaction.response {
@@ -137,7 +140,13 @@ impl Decrypted {
 /// From offsets in the plaintext to those in the stream. No message before this one is asked for any more.
 fn place_message(message: &mut Message, offsets: &mut Offsets) {
     let end = message.end;
-    message.first = offsets.first_of(message.start).unwrap_or(message.first);
+    if let Some(record) = offsets.record_of(message.start) {
+        message.first = record.first;
+        message.first_record = Some(FirstRecord {
+            last: Some(record.last),
+            bytes: record.end.saturating_sub(record.start),
+        });
+    }
     message.start = offsets.start_of(message.start);
     message.head_end = offsets.end_of(message.head_end);
     message.end = offsets.end_of(end);
