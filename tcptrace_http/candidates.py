@@ -66,6 +66,7 @@ JUDGED_COLUMNS: Final = {
                 "server_software",
                 "expects_continue",
                 "pipelined",
+                "is_group",
             ),
             *("request_frame", "request_last_frame", "response_first_frame", "interim_responses"),
             *("request_time", "request_last_time", "response_first_time", "response_last_time"),

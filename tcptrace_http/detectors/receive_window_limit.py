@@ -63,7 +63,7 @@ def find(
     """Messages limited by their receiver's window; see :class:`Detector`."""
     import polars as pl
 
-    sent = pl.col("request_header_bytes") + pl.col("request_body_bytes")
+    sent = pl.col("request_header_bytes").fill_null(0) + pl.col("request_body_bytes")
     sizes = (
         tables["transactions"]
         .lazy()

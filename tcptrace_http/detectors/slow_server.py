@@ -79,6 +79,8 @@ def find(
     transactions = (
         tables["transactions"]
         .lazy()
+        # Several requests under TLS, each with a time of its own that cannot be told.
+        .filter(~pl.col("is_group"))
         .select(
             "flow",
             "method",
@@ -87,7 +89,7 @@ def find(
             "response_first_frame",
             "request_last_frame",
             transaction=pl.col("index"),
-            request_bytes=pl.col("request_header_bytes") + pl.col("request_body_bytes"),
+            request_bytes=pl.col("request_header_bytes").fill_null(0) + pl.col("request_body_bytes"),
         )
     )
     flows = tables["flows"].lazy().select("flow", "observation_point")
@@ -102,7 +104,7 @@ def find(
             pl.col("confidence").min(),
             think=(pl.col("end") - pl.col("start")).sum(),
         )
-        .join(transactions, on=key, how="left", maintain_order="left")
+        .join(transactions, on=key, how="inner", maintain_order="left")
         .join(queues, on=[*key, "response_first_frame"], how="left", maintain_order="left")
         .with_columns(think=pl.col("think") - pl.col("first_delay").fill_null(pl.duration(nanoseconds=0)))
     )
