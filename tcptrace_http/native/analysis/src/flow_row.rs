@@ -1,6 +1,6 @@
 //! The row of a flow in the flows table.
 
-use trace_model::rows::{Direction, FlowRow};
+use trace_model::rows::{ClosedBy, Direction, FlowRow};
 
 use crate::flow::Flow;
 use crate::observation::observation_point;
@@ -53,7 +53,7 @@ pub fn flow_row(flow: &Flow) -> FlowRow {
         observation_point: observation_point(to_server, to_client),
         initial_window_segments: of_server.map(|it| it.first_flight.segments),
         super_segments: flow.segment_size.super_segments,
-        closed_by: flow.closing.by,
+        closed_by: closed_by(flow),
         is_http: flow.carried.is_http,
         protocol: flow.carried.protocol,
         transactions: flow.usage.transactions,
@@ -65,5 +65,16 @@ pub fn flow_row(flow: &Flow) -> FlowRow {
         close_frame: flow.closing.first.map(|close| close.mark.frame),
         server_loss_time: flow.usage.server_loss_ns,
         largest_window_segments: of_server.map(|it| it.largest.segments),
+    }
+}
+
+/// Who ended it. A FIN that answers an alert of TLS does not: its peer said before that it would send no more
+/// (`close_notify`; RFC 8446, section 6.1).
+fn closed_by(flow: &Flow) -> ClosedBy {
+    let alerted_first = flow.carried.handshake().and_then(|it| it.alerted_first);
+    match (flow.closing.by, alerted_first) {
+        (ClosedBy::Client | ClosedBy::Server, Some(Direction::ClientToServer)) => ClosedBy::Client,
+        (ClosedBy::Client | ClosedBy::Server, Some(Direction::ServerToClient)) => ClosedBy::Server,
+        (by, _) => by,
     }
 }

@@ -147,7 +147,9 @@ impl Sender {
             has_fin: data.has_fin,
         };
         let answered = if is_late {
-            self.window_answer(data, route).or(answered)
+            self.window_answer(data, route)
+                .or_else(|| answered.and_then(|_| self.nagle_answer(data, candidate, route)))
+                .or(answered)
         } else {
             answered
         };
@@ -191,6 +193,22 @@ impl Sender {
     /// followed this is the one that it must have waited for (RFC 9293, section 3.8.6).
     fn window_answer(&self, data: &DataEvent, route: &Route) -> Option<Answered> {
         let (ack, before) = self.acks.answer(self.edge_moved_by(data.end)?)?;
+        let answer_ns = route.answer_ns(ack.time_ns, ack.packet_bytes, data.packet_bytes);
+        let off_ns = data.time_ns.saturating_sub(answer_ns).abs();
+        (off_ns <= route.tolerance_ns()).then_some((ack, before))
+    }
+
+    /// The acknowledgment of the last short segment, if a short one left then. Of several that came together it is the one
+    /// that Nagle's algorithm must have waited for (Linux, tcp_minshall_check).
+    fn nagle_answer(
+        &self,
+        data: &DataEvent,
+        candidate: Candidate,
+        route: &Route,
+    ) -> Option<Answered> {
+        let released_by = self.nagle.releasing_ack(candidate)?;
+        let (first, _) = self.acks.first_of(released_by)?;
+        let (ack, before) = self.acks.answer(first.frame)?;
         let answer_ns = route.answer_ns(ack.time_ns, ack.packet_bytes, data.packet_bytes);
         let off_ns = data.time_ns.saturating_sub(answer_ns).abs();
         (off_ns <= route.tolerance_ns()).then_some((ack, before))

@@ -37,6 +37,9 @@ pub(crate) fn begins(
                 return Role::Other;
             }
         }
+        (Role::Other, _) if phases.is_alert(begun) => {
+            phases.handshake.alerted_first.get_or_insert(direction);
+        }
         _ => {}
     }
     role

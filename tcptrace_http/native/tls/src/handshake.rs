@@ -1,5 +1,6 @@
 //! What a handshake says in clear, and its phases.
 
+use tcptrace_http_messages::Direction;
 use trace_model::Mark;
 
 use crate::cipher;
@@ -39,6 +40,8 @@ pub struct Handshake {
     pub round_trips: u32,
     /// Description of a fatal alert in clear.
     pub alert: Option<u8>,
+    /// Who sent the first alert, which but for warnings ends the connection (RFC 8446, section 6).
+    pub alerted_first: Option<Direction>,
 }
 
 impl Handshake {

@@ -150,10 +150,24 @@ impl Phases {
         Role::Flight
     }
 
+    /// Whether a record is an alert, as it says itself or its length does.
+    pub(crate) fn is_alert(&self, begun: &Begun) -> bool {
+        match begun.header.content {
+            ContentType::Alert => true,
+            ContentType::ApplicationData => {
+                self.may_be_tls13() && begun.header.length == cipher::TLS13_ALERT
+            }
+            _ => false,
+        }
+    }
+
+    fn may_be_tls13(&self) -> bool {
+        self.handshake.version.is_none_or(|it| it == TLS13)
+    }
+
     fn role_behind_handshake(&self, length: u16) -> Role {
-        let may_be_tls13 = self.handshake.version.is_none_or(|it| it == TLS13);
         let is_control = matches!(length, cipher::TLS13_ALERT | cipher::TLS13_KEY_UPDATE);
-        if may_be_tls13 && is_control {
+        if self.may_be_tls13() && is_control {
             Role::Other
         } else {
             Role::Application

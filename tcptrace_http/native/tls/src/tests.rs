@@ -2,7 +2,7 @@
 
 mod script;
 
-use tcptrace_http_messages::Transaction;
+use tcptrace_http_messages::{Direction, Transaction};
 
 use script::{
     application, client_hello, handshake, record, server_hello, Hello, Script, ALERT, CERTIFICATE,
@@ -329,6 +329,8 @@ fn alerts_and_key_updates_are_no_data() {
     script.server(&application(22));
     script.client(&application(19));
     script.server(&application(19));
+    let first = script.connection.handshake().alerted_first;
+    assert_eq!(first, Some(Direction::ClientToServer));
     let found = script.over();
     assert_eq!(spans(&found), [[Some((4, 4)), Some((5, 5))]]);
 }

@@ -71,6 +71,23 @@ fn a_hello_makes_a_flow_tls_and_its_records_are_exchanges() {
 }
 
 #[test]
+fn who_says_that_the_connection_ends_has_ended_it() {
+    let alert = [21, 3, 3, 0, 2, 1, 0];
+    for (says, expected) in [(&[][..], "server"), (&alert, "client")] {
+        let mut talk = Talk::new();
+        talk.script.handshake();
+        talk.say(true, &client_hello())
+            .say(true, &application(100))
+            .say(false, &application(200))
+            .say(true, says);
+        let [client, server] = talk.next;
+        talk.script
+            .send(false, flags::FIN | flags::ACK, server, client, b"");
+        assert_eq!(text(&talk.finish().0, "closed_by", 0), expected);
+    }
+}
+
+#[test]
 fn tls_may_begin_behind_lines_of_another_protocol() {
     let mut talk = Talk::new();
     talk.script.handshake();
