@@ -146,12 +146,13 @@ impl Sender {
             snd_nxt: self.snd_nxt,
             has_fin: data.has_fin,
         };
+        let nearest = answered;
         let answered = if is_late {
             self.window_answer(data, route)
-                .or_else(|| answered.and_then(|_| self.nagle_answer(data, candidate, route)))
-                .or(answered)
+                .or_else(|| nearest.and_then(|_| self.nagle_answer(data, candidate, route)))
+                .or(nearest)
         } else {
-            answered
+            nearest
         };
         let was_idle = match answered {
             Some((_, before)) => before.map_or(0, |it| it.ack) >= self.snd_nxt,
@@ -161,8 +162,13 @@ impl Sender {
         if is_idle && may_restart(idle_ns, route.round_trip_ns()) && self.snd_nxt > 1 {
             self.begin_idle(data.start);
         }
-        let release =
+        let mut release =
             answered.and_then(|(ack, before)| self.release(data, candidate, &ack, before.as_ref()));
+        // Of several that came together another one may have released it, unless the sender is known to hold.
+        if let (Some(found), Some((nearest, _))) = (&mut release, nearest) {
+            let is_of_several = nearest.frame != found.by_frame && !self.nagle.is_known_to_hold();
+            found.is_tied |= found.constraint == Constraint::Nagle && is_of_several;
+        }
         if is_late || was_idle {
             // The acknowledgment of all that was outstanding leaves the sender idle as well.
             let leaves_idle = answered.is_some_and(|(ack, _)| ack.ack >= self.snd_nxt);
