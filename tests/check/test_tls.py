@@ -75,8 +75,9 @@ def test_rules_and_thresholds_judge_what_tls_hides(cli, tmp_path, folder_of_serv
     assert ran.code == (1 if name == STALLING else 0), report
     assert [one["status"] for one in stalls] == ["failed" if name == STALLING else "passed"]
     found = {one for one in failing(report) if one != "stall_share"}
-    assert found <= set(HELD)
-    assert bool(found) == (name == STALLING)
+    # With TLS 1.3 the first response waits for the tickets' ACK besides.
+    assert found <= {*HELD, "tls-ticket-nagle"}
+    assert bool(found & set(HELD)) == (name == STALLING)
 
 
 def fires(detector: str) -> bytes:

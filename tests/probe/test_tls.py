@@ -82,11 +82,13 @@ def test_the_stall_of_pythons_http_server_fails(tmp_path, probed, certificate, v
     with python_tls(tmp_path, certificate, version) as url:
         shown = probed(url + LARGE, "--insecure", *ways)
     assert shown.code == 1, (shown.error, shown.report)
-    assert shown.failing
-    assert shown.failing <= set(HELD)
+    held = shown.failing & set(HELD)
+    assert held
+    # With TLS 1.3 the first response waits for the tickets' ACK besides.
+    assert shown.failing - held <= {"tls-ticket-nagle"}
     assert "disable_nagle_algorithm" in shown.settings
     # What stalls is named, for the probe knows its own secrets.
-    named = [one for name in HELD for one in violations(shown, name)]
+    named = [one for name in held for one in violations(shown, name)]
     assert {(one["method"], one["target"], one["status"]) for one in named} == {("GET", LARGE, 200)}
 
 
