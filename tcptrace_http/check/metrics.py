@@ -109,6 +109,15 @@ def _retransmission_rate(flows: pl.LazyFrame) -> pl.LazyFrame:
     return _of_known_flows(flows, pl.when(sent > 0).then(again / sent))
 
 
+def _tls_handshake(handshakes: pl.LazyFrame) -> pl.LazyFrame:
+    import polars as pl
+
+    took = spent("client_hello_time", "done_time").dt.total_nanoseconds()
+    return handshakes.select(
+        "flow", pl.lit(None, pl.UInt32).alias("transaction"), took.cast(pl.Float64).alias("value")
+    )
+
+
 def _page_time(retrievals: pl.LazyFrame) -> pl.LazyFrame:
     import polars as pl
 
@@ -149,6 +158,13 @@ _ALL: Final = (
     Metric("stall_share", Unit.SHARE, "the share of a transaction that stalls took", "waits", _stall_share),
     Metric("response_bytes", Unit.BYTES, "the body of a response", "transactions", _response_bytes),
     Metric("connect", Unit.NANOSECONDS, "the handshake's round trip of a connection", "flows", _connect),
+    Metric(
+        "tls_handshake",
+        Unit.NANOSECONDS,
+        "from the ClientHello of a connection until it may carry a request",
+        "tls_handshakes",
+        _tls_handshake,
+    ),
     Metric(
         "requests_per_connection", Unit.COUNT, "transactions on a connection", "flows", _requests_per_connection
     ),

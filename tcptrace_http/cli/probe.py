@@ -18,6 +18,7 @@ __all__ = ["probe"]
 @click.option("--path", "paths", multiple=True, metavar="PATH", help="Ask for this document of the server too.")
 @click.option("--save", type=click.Path(path_type=Path), help="Keep the capture in this file.")
 @click.option("--no-capture", is_flag=True, help="Judge by the sockets' own times, without packets.")
+@click.option("--insecure", is_flag=True, help="Do not check the server's certificate (https).")
 @click.option("--interface", metavar="NAME", help="Capture here. Default: where the route to the server leads.")
 @click.option("--time-limit", type=click.FloatRange(min=1), default=60, show_default=True, help="Seconds in all.")
 @click.option(
@@ -30,6 +31,7 @@ def probe(  # noqa: PLR0913, PLR0917 -- one parameter an option
     paths: tuple[str, ...],
     save: Path | None,
     no_capture: bool,
+    insecure: bool,
     interface: str | None,
     time_limit: float,
     max_requests: int,
@@ -39,9 +41,12 @@ def probe(  # noqa: PLR0913, PLR0917 -- one parameter an option
 ) -> int:
     r"""Ask a live server what brings out a bad configuration, and judge what it does.
 
-    Only the server that URL names is asked, over plain HTTP. Name a static document of 100 kB or more: parts
+    Only the server that URL names is asked, over http or https. Name a static document of 100 kB or more: parts
     of it (Range) stand for documents of other sizes. As root, or with the capability to capture, the packets
     of the probe's own connections are captured with tcpdump and analysed; else the sockets' times are judged.
+
+    With https the probe trusts whom the system trusts (or SSL_CERT_FILE), and resumes sessions. It reads its own
+    packets with its own secrets, which no report and no --save has; SSLKEYLOGFILE gets them, if it is set.
 
     \b
     0  the policy holds
@@ -53,6 +58,7 @@ def probe(  # noqa: PLR0913, PLR0917 -- one parameter an option
     Examples:
       tcptrace-http probe http://localhost:8080/large.html
       tcptrace-http probe localhost/a.js --policy tcp.toml --output-file junit:tcp.xml
+      tcptrace-http probe https://localhost:8443/large.html --insecure
       tcptrace-http probe http://10.0.0.2/ --path /small.json --save probe.pcap
     """
     from tcptrace_http.probe import Limits
@@ -68,6 +74,7 @@ def probe(  # noqa: PLR0913, PLR0917 -- one parameter an option
         fail_on=asked.level,
         captures=not no_capture,
         interface=interface,
+        insecure=insecure,
         save=save,
         progress=None if quiet or not sys.stderr.isatty() else _shown,
     )

@@ -13,12 +13,20 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from tcptrace_http.probe.workload import CONTROL, EXPECTATION, REPEATS, RESTART_BYTES, RESTART_RTT_NS, SERIAL
+from tcptrace_http.probe.workload import (
+    CONTROL,
+    EXPECTATION,
+    FRESH,
+    REPEATS,
+    RESTART_BYTES,
+    RESTART_RTT_NS,
+    SERIAL,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from tcptrace_http.probe.connection import Exchange
+    from tcptrace_http.probe.exchange import Exchange
     from tcptrace_http.probe.session import Session
 
 __all__ = ["PAUSE_NS", "Habit", "habits"]
@@ -33,6 +41,9 @@ _TEXT: Final = ("text/", "application/json", "application/javascript", "applicat
 #: Below this a compressed text saves no segment.
 _WORTH_COMPRESSING: Final = 1460
 _TEXT_STATUS: Final = 200
+#: As the detector tls-no-resumption has it.
+_OFFERED_MIN: Final = 3
+_RESUMED_SHARE_MAX: Final = 0.2
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -59,6 +70,7 @@ def habits(session: Session) -> list[Habit]:
         *_uncompressed(by_step),
         *_awaited(by_step),
         *_restarting(by_step, session.rtt_ns),
+        *_unresumed(by_step, session),
     ]
 
 
@@ -198,6 +210,21 @@ def _restarting(by_step: Mapping[str, Sequence[Exchange]], rtt: int | None) -> I
             lost_ns=lost,
             remedy="Keep the congestion window over idle times",
         )
+
+
+def _unresumed(by_step: Mapping[str, Sequence[Exchange]], session: Session) -> Iterator[Habit]:
+    """The server made full TLS handshakes although offered the session of an earlier connection."""
+    tls, fresh = session.tls, by_step.get(FRESH, ())
+    if tls is None or tls.offered < _OFFERED_MIN or not fresh or tls.resumed > _RESUMED_SHARE_MAX * tls.offered:
+        return
+    yield Habit(
+        detector="tls-no-resumption",
+        summary=f"of {tls.offered} TLS sessions offered to it the server resumed {tls.resumed or 'none'}",
+        example=fresh[0],
+        # TLS 1.3 takes one round trip in any case (RFC 8446, section 2).
+        lost_ns=0 if tls.version == "TLSv1.3" else session.rtt_ns or 0,
+        remedy="Resume sessions: tickets, with one key for all machines of an address, or a shared session cache",
+    )
 
 
 def _taken(exchange: Exchange) -> int:

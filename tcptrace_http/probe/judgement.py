@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
 import shutil
 import tempfile
 from collections import Counter
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.check import CheckReport, Level, Outcome, Status, Violation, check
 from tcptrace_http.check.baseline import fingerprint
@@ -20,14 +19,16 @@ from tcptrace_http.output_file import PRIVATE, replacing
 from tcptrace_http.probe.budget import Budget, Limits
 from tcptrace_http.probe.habits import habits
 from tcptrace_http.probe.recording import NoRecording, Recording
+from tcptrace_http.probe.repetition import BEHIND_DELAYED_ACKS, REPEAT_SHARE, Repeated
 from tcptrace_http.probe.session import Session
 from tcptrace_http.probe.target import target_of
+from tcptrace_http.probe.tls import KEY_LOG_VARIABLE, TlsClient, hand_on_keys, words_of
 from tcptrace_http.probe.workload import CONTROL, SERIAL, STEPS, run
 from tcptrace_http.quantity import counted
 from tcptrace_http.remedies import settings_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from tcptrace_http.analysis import Analysis
     from tcptrace_http.check import Policy
@@ -35,18 +36,8 @@ if TYPE_CHECKING:
 
 __all__ = ["probe"]
 
-#: Findings that a busy machine may make once: they count where half of the like requests show them.
-_MUST_REPEAT: Final = frozenset(
-    {
-        *("short-initial-segment", "odd-short-final-segment", "nagle-delayed-ack", "nagle-hold"),
-        *("cork-timeout", "delayed-ack-first-segment", "unfilled-segments", "slow-server"),
-    }
-)
-_REPEAT_SHARE: Final = 0.5
 #: The document, or a part of it.
 _AS_ASKED: Final = frozenset({HTTPStatus.OK, HTTPStatus.PARTIAL_CONTENT})
-#: Those that their detector itself takes for less likely than not are no part of a habit: paced segments look so.
-_CONFIDENCE_MIN: Final = 0.5
 #: Findings that the workload itself brings about.
 _OWN_DOING: Final = frozenset(
     {
@@ -54,8 +45,8 @@ _OWN_DOING: Final = frozenset(
         *("connection-per-request", "parallel-connection-burst", "competing-bundle", "repeated-slow-start"),
     }
 )
-#: Findings that prove that ACKs were delayed.
-_BEHIND_DELAYED_ACKS: Final = ("short-initial-segment", "odd-short-final-segment", "nagle-delayed-ack")
+#: Findings about TLS records, which the secrets open: what they hide is judged instead.
+_OF_RECORDS: Final = frozenset({"tls-record-exceeds-window"})
 #: An ACK that came so late was delayed: Linux's shortest delay is 40 ms, and a scheduler may shave some off.
 _DELAYED_NS: Final = 20_000_000
 
@@ -69,6 +60,7 @@ def probe(  # noqa: PLR0913 -- what a user chooses
     fail_on: Level | None = Level.ERROR,
     captures: bool = True,
     interface: str | None = None,
+    insecure: bool = False,
     save: Path | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> CheckReport:
@@ -78,14 +70,20 @@ def probe(  # noqa: PLR0913 -- what a user chooses
     sockets' own times are judged, and a note says what that cannot show. ``save`` keeps the capture. ``progress``
     is told the name of each step, and nothing at the end.
 
-    :raises ProbeError: the server cannot be reached, or does not answer in HTTP.
+    Of ``https`` the certificate is checked unless ``insecure``. What the capture says is read with the probe's own
+    secrets, which are kept nowhere but in the file that SSLKEYLOGFILE names, if it names one.
+
+    :raises ProbeError: the server cannot be reached or trusted, or does not answer in HTTP.
     """
     target = target_of(url)
-    session = Session(target, Budget(limits or Limits()), paths=paths)
     with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tcptrace-http-")))
+        path, keys = folder / "probe.pcap", folder / "keys.log"
+        tls = TlsClient(target, keys, insecure=insecure) if target.scheme == "https" else None
+        if tls is None:
+            policy = policy.only(ignored=frozenset(filter(_is_of_tls, policy.named())))
+        session = Session(target, Budget(limits or Limits()), paths=paths, tls=tls)
         stack.callback(session.close)
-        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="tcptrace-http-"))
-        path = Path(folder) / "probe.pcap"
         recording = None
         if captures:
             try:
@@ -103,6 +101,8 @@ def probe(  # noqa: PLR0913 -- what a user chooses
                 recording.end()
                 if save is not None:
                     _save(path, save)
+            if tls is not None:
+                _hand_on(keys, session)
         if recording is not None and recording.dropped:
             session.note(
                 f"the capture lacks {counted(recording.dropped, 'packet')}: what the sockets show was judged;"
@@ -114,7 +114,21 @@ def probe(  # noqa: PLR0913 -- what a user chooses
             session.note("the capture reached its greatest size and was cut short")
         from tcptrace_http.analysis import analyze
 
-        return _by_capture(analyze(path), session, policy, fail_on, kept=save)
+        analysis = analyze(path, keylog=None if tls is None else keys)
+        return _by_capture(analysis, session, policy, fail_on, kept=save)
+
+
+def _is_of_tls(name: str) -> bool:
+    """Whether a detector judges TLS: a server that is asked in clear is not told to do well there."""
+    return name.startswith("tls-") or name == "slow-handshake-server"
+
+
+def _hand_on(keys: Path, session: Session) -> None:
+    """Give the secrets to the user, if they are asked for."""
+    try:
+        hand_on_keys(keys)
+    except OSError as error:
+        session.note(f"{KEY_LOG_VARIABLE} cannot be written: {words_of(error)}")
 
 
 def _save(path: Path, save: Path) -> None:
@@ -126,11 +140,11 @@ def _save(path: Path, save: Path) -> None:
 def _by_capture(
     analysis: Analysis, session: Session, policy: Policy, fail_on: Level | None, *, kept: Path | None
 ) -> CheckReport:
-    repeated = _Repeated.of(analysis, session)
+    repeated = Repeated.of(analysis, session)
     # Neither what the probe itself brings about, nor what its sockets know better.
-    ours = policy.only(ignored=_OWN_DOING.union(_BETTER_BY_SOCKETS))
+    ours = policy.only(ignored=_OWN_DOING.union(_BETTER_BY_SOCKETS, _OF_RECORDS))
     report = check([analysis], policy=ours, fail_on=fail_on, counts=repeated.counts)
-    stalls = sum(count for (detector, _), count in repeated.found.items() if detector in _BEHIND_DELAYED_ACKS)
+    stalls = sum(count for (detector, _), count in repeated.found.items() if detector in BEHIND_DELAYED_ACKS)
     judged = with_habits(report.outcomes, _habit_outcomes(session, policy, _WHERE_PACKETS_FAIL))
     return replace(
         report,
@@ -167,54 +181,6 @@ def _placed(outcome: Outcome, kept: Path | None) -> Outcome:
     return replace(outcome, violations=[replace(each, capture=path) for each in outcome.violations])
 
 
-@dataclass(slots=True)
-class _Repeated:
-    """Which findings are the server's habit and which came once, by the step that their transactions were of."""
-
-    #: The step of the request of this number on the connection from this port.
-    steps: Mapping[tuple[int, int], str]
-    asked: Mapping[str, int]
-    found: Mapping[tuple[str, str], int]
-
-    @classmethod
-    def of(cls, analysis: Analysis, session: Session) -> _Repeated:
-        """Counts findings by detector and step."""
-        import polars as pl
-
-        steps = {(each.port, each.index): each.step for each in session.exchanges}
-        ports = dict(analysis.flows.select("flow", "client_port").iter_rows())
-        likely = analysis.findings.filter(pl.col("confidence") >= _CONFIDENCE_MIN)
-        rows = likely.select("detector", "flow", "transaction").unique().iter_rows()
-        found = Counter(
-            (detector, steps.get((ports[flow], transaction), ""))
-            for detector, flow, transaction in rows
-            if flow in ports
-        )
-        return cls(steps, Counter(steps.values()), found)
-
-    def counts(self, row: Mapping[str, Any]) -> bool:
-        """Whether a finding counts."""
-        if row["detector"] not in _MUST_REPEAT:
-            return True
-        if row["confidence"] < _CONFIDENCE_MIN:
-            return False
-        step = self.steps.get((row["client_port"], row["transaction"]), "")
-        return self._is_habit(row["detector"], step)
-
-    def _is_habit(self, detector: str, step: str) -> bool:
-        # Quick ACKs are the control: what it shows besides is the server's own pace.
-        if not step.startswith(f"{SERIAL} "):
-            return False
-        return self.found[detector, step] >= math.ceil(_REPEAT_SHARE * self.asked[step])
-
-    def notes(self) -> Iterator[str]:
-        """What was seen too seldom to be a habit."""
-        for (detector, step), count in sorted(self.found.items()):
-            is_serial = step.startswith(f"{SERIAL} ")
-            if detector in _BEHIND_DELAYED_ACKS and is_serial and not self._is_habit(detector, step):
-                yield f"{detector} in {count} of {self.asked[step]} requests ({step}): too seldom to be a habit"
-
-
 def _by_habits(session: Session, policy: Policy, fail_on: Level | None) -> CheckReport:
     unseen = [name for name in policy.named() if name not in (*_TOLD_BY_SOCKETS, *_OWN_DOING)]
     if unseen:
@@ -241,6 +207,7 @@ _BETTER_BY_SOCKETS: Final = (
     "lost-pipelined-requests",
     "uncompressed-text",
     "expect-continue-wait",
+    "tls-no-resumption",
 )
 #: What packets prove only where segments are full before the pause. On a path whose segments the receive window
 #: cuts, as loopback's of 64 kB, the sockets' control, that the pause stays without delayed ACKs, is what is left.
@@ -369,4 +336,4 @@ def _socket_ack_control(session: Session) -> Outcome:
     serial = [each for each in session.exchanges if each.step.startswith(f"{SERIAL} ")]
     delaying = sum(each.delays_acks for each in serial)
     message = f"the kernel was to delay ACKs in {delaying} of {len(serial)} requests"
-    return _control("ACKs were delayed", holds=delaying > _REPEAT_SHARE * len(serial), message=message)
+    return _control("ACKs were delayed", holds=delaying > REPEAT_SHARE * len(serial), message=message)

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Final
 
 from tcptrace_http._version import __version__
 from tcptrace_http.probe.budget import Spent
-from tcptrace_http.probe.connection import Connection, Exchange
+from tcptrace_http.probe.connection import Connection
 from tcptrace_http.probe.target import bound_socket
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tcptrace_http.probe.budget import Budget
+    from tcptrace_http.probe.exchange import Exchange
     from tcptrace_http.probe.target import Target
+    from tcptrace_http.probe.tls import TlsClient
 
 __all__ = ["Session"]
 
@@ -27,9 +29,13 @@ _PORTS_OF_A_PATH: Final = 10
 class Session:
     """Asks what the workload says. What the server does wrong is kept in the exchanges, and raises nothing."""
 
-    def __init__(self, target: Target, budget: Budget, *, paths: Sequence[str] = ()) -> None:
+    def __init__(
+        self, target: Target, budget: Budget, *, paths: Sequence[str] = (), tls: TlsClient | None = None
+    ) -> None:
         self.target = target
         self.budget = budget
+        #: How TLS is spoken; None of a target without it.
+        self.tls = tls
         #: Further documents to ask for.
         self.paths = tuple(target.at(path).path for path in paths)
         #: The one that the others are compared with; the workload's first step finds it.
@@ -57,17 +63,18 @@ class Session:
         if text not in self.notes:
             self.notes.append(text)
 
-    def connect(self, *, delays_acks: bool = True) -> Connection:
-        """A new connection.
+    def connect(self, *, delays_acks: bool = True, resumes: bool = True) -> Connection:
+        """A new connection; with TLS it resumes the session of an earlier one, unless it is not to.
 
-        :raises ProbeError: the server cannot be reached (any more).
+        :raises ProbeError: the server cannot be reached (any more), or the TLS handshake fails.
         :raises Spent: all ports that were reserved are used.
         """
         if not self._reserved:
             raise Spent
         with ExitStack() as unless_connected:
             reserved = unless_connected.enter_context(self._reserved.pop())
-            connection = Connection(self.target, self.budget, reserved, delays_acks=delays_acks)
+            tls = None if self.tls is None else self.tls.stream(resumes=resumes)
+            connection = Connection(self.target, self.budget, reserved, delays_acks=delays_acks, tls=tls)
             unless_connected.pop_all()
         self._open.append(connection)
         return connection

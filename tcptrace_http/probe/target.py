@@ -12,16 +12,18 @@ from tcptrace_http.errors import ProbeError
 
 __all__ = ["Target", "bound_socket", "target_of"]
 
-_HTTP_PORT: Final = 80
+#: The port of each scheme (RFC 9110, sections 4.2.1 and 4.2.2).
+_PORTS: Final = {"http": 80, "https": 443}
 #: What a path and query may hold as they are (RFC 3986, sections 3.3 and 3.4), and what is escaped already.
 _AS_IT_IS: Final = "/?:@!$&'()*+,;=-._~%[]"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Target:
-    """A URL of scheme ``http``, and the one address that is probed."""
+    """A URL of scheme ``http`` or ``https``, and the one address that is probed."""
 
     url: str
+    scheme: str
     host: str
     port: int
     #: Path and query, as a request has them (origin form, RFC 9112, section 3.2.1).
@@ -34,18 +36,19 @@ class Target:
     def authority(self) -> str:
         """The Host field (RFC 9110, section 7.2)."""
         name = f"[{self.host}]" if ":" in self.host else self.host
-        return name if self.port == _HTTP_PORT else f"{name}:{self.port}"
+        return name if self.port == _PORTS[self.scheme] else f"{name}:{self.port}"
 
     def at(self, path: str) -> Target:
         """Another path of the same server, with its query."""
         written = _written(path)
-        return replace(self, path=written, url=f"http://{self.authority}{written}")
+        return replace(self, path=written, url=f"{self.scheme}://{self.authority}{written}")
 
     def redirected(self, location: str) -> Target | None:
         """Where a Location field leads; None where that is another server, which is never asked."""
         try:
             parts = urlsplit(urljoin(self.url, location))
-            is_same = (parts.scheme, parts.hostname, parts.port or _HTTP_PORT) == ("http", self.host, self.port)
+            port = parts.port or _PORTS[self.scheme]
+            is_same = (parts.scheme, parts.hostname, port) == (self.scheme, self.host, self.port)
         except ValueError:
             return None
         return self.at(_path(parts.path, parts.query)) if is_same else None
@@ -54,23 +57,22 @@ class Target:
 def target_of(url: str) -> Target:
     """The target of a URL; ``http://`` may be left out.
 
-    :raises ProbeError: it is no URL of scheme http, or its host has no address.
+    :raises ProbeError: it is no URL of scheme http or https, or its host has no address.
     """
     try:
         parts = urlsplit(url if "://" in url else f"http://{url}")
-        port = parts.port or _HTTP_PORT
+        port = parts.port or _PORTS.get(parts.scheme, 0)
         host = _ascii(parts.hostname or "")
     except ValueError as error:
         raise ProbeError(url, f"no URL: {error}") from None
-    if parts.scheme == "https":
-        raise ProbeError(url, "TLS hides HTTP; probe the plain HTTP port that the TLS terminator asks")
-    if parts.scheme != "http" or not host:
-        raise ProbeError(url, "write http://HOST[:PORT]/PATH")
+    if parts.scheme not in _PORTS or not host:
+        raise ProbeError(url, "write http://HOST[:PORT]/PATH, or https://")
     if parts.username is not None:
         raise ProbeError(url, "a name and password in a URL are not sent; probe a document that needs none")
     family, address = _resolved(url, host, port)
     bare = Target(
         url=url,
+        scheme=parts.scheme,
         host=host,
         port=port,
         path="/",

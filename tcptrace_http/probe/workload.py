@@ -17,10 +17,10 @@ from tcptrace_http.probe.budget import Spent
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tcptrace_http.probe.connection import Exchange
+    from tcptrace_http.probe.exchange import Exchange
     from tcptrace_http.probe.session import Session
 
-__all__ = ["CONTROL", "EXPECTATION", "REPEATS", "SERIAL", "STEPS", "run"]
+__all__ = ["CONTROL", "EXPECTATION", "FRESH", "FULL_HANDSHAKE", "REPEATS", "SERIAL", "STEPS", "run"]
 
 #: Sizes that between them show a head written alone, and pieces of 4, 8, 16 and 32 kB (nginx without
 #: sendfile shows from 33 kB only, a Go server above 4 kB only); the odd ones leave a short segment at the end.
@@ -32,10 +32,12 @@ _CONTROL_REPEATS: Final = 3
 SERIAL: Final = "serial"
 CONTROL: Final = "quick-ack"
 EXPECTATION: Final = "expectation"
+FRESH: Final = "fresh"
+FULL_HANDSHAKE: Final = "full-handshake"
 _REDIRECTS_MAX: Final = 5
 #: The class of a status is its hundreds (RFC 9110, section 15).
 _REDIRECTION: Final = 3
-_FRESH: Final = 3
+_FRESH_CONNECTIONS: Final = 3
 _PIPELINED: Final = 12
 _BUNDLE: Final = 6
 #: Above the limit of 100 requests that servers commonly set.
@@ -132,8 +134,15 @@ def delayed_ack(session: Session) -> None:
 
 def fresh(session: Session) -> None:
     """A request on a new connection each time."""
-    for _ in range(_FRESH):
-        session.get("fresh", session.connect())
+    for _ in range(_FRESH_CONNECTIONS):
+        session.get(FRESH, session.connect())
+        session.close_all()
+
+
+def full_handshakes(session: Session) -> None:
+    """A request on a new connection that resumes no TLS session: the certificate chain comes each time."""
+    for _ in range(_FRESH_CONNECTIONS if session.tls is not None else 0):
+        session.get(FULL_HANDSHAKE, session.connect(resumes=False))
         session.close_all()
 
 
@@ -225,6 +234,7 @@ STEPS: Final = (
     quick_acks,
     delayed_ack,
     fresh,
+    full_handshakes,
     split,
     pipelined,
     compressed,

@@ -115,7 +115,7 @@ def test_address_that_does_not_answer_cannot_be_probed(probed):
 @pytest.mark.parametrize(
     ("url", "said"),
     [
-        ("https://localhost/", "TLS hides HTTP"),
+        ("https://", "write http://HOST[:PORT]/PATH, or https://"),
         ("ftp://localhost/", "write http://HOST[:PORT]/PATH"),
         ("http://", "write http://HOST[:PORT]/PATH"),
         ("http://localhost:99999/", "no URL"),

@@ -1,0 +1,199 @@
+"""TLS of the probe's connections, by Python's ``ssl`` over memory: the socket stays the connection's own.
+
+So bytes are timed as they come from the network, and ACKs are delayed in the handshake as they are behind it. The
+secrets go to a key log of the probe's own, which its owner alone may read and which the caller removes.
+"""
+
+from __future__ import annotations
+
+import os
+import ssl
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+from tcptrace_http.output_file import PRIVATE
+from tcptrace_http.probe.exchange import Came
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tcptrace_http.probe.target import Target
+
+__all__ = ["KEY_LOG_VARIABLE", "TlsClient", "TlsStream", "hand_on_keys", "words_of"]
+
+#: Where TLS libraries write their secrets, if the user says so.
+KEY_LOG_VARIABLE: Final = "SSLKEYLOGFILE"
+#: The longest record's plaintext (RFC 8446, section 5.1), and its header.
+_RECORD_BYTES: Final = 1 << 14
+_HEADER_BYTES: Final = 5
+#: The first bytes of a server that speaks TLS: an alert or a handshake message, version 3.x.
+_BEGINNINGS: Final = (b"\x15\x03", b"\x16\x03")
+_BEGINNING_BYTES: Final = 2
+
+
+class TlsClient:
+    """How the probe speaks TLS with one server: whom it trusts, and the session that it resumes."""
+
+    def __init__(self, target: Target, keys: Path, *, insecure: bool) -> None:
+        self._target = target
+        self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        if insecure:
+            self._context.check_hostname = False
+            self._context.verify_mode = ssl.CERT_NONE
+        else:
+            self._context.load_default_certs()
+        self._context.set_alpn_protocols(["http/1.1"])
+        keys.touch(mode=PRIVATE)
+        self._context.keylog_filename = str(keys)
+        self._session: ssl.SSLSession | None = None
+        #: Connections that offered a session, and those that resumed one.
+        self.offered = 0
+        self.resumed = 0
+        #: The version that was spoken last.
+        self.version = ""
+
+    def stream(self, *, resumes: bool) -> TlsStream:
+        """TLS of a new connection, which offers the newest session unless it is not to be resumed."""
+        session = self._session if resumes else None
+        incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        # A name in the DNS may end in a dot, a name in a certificate does not (RFC 6066, section 3).
+        name = self._target.host.rstrip(".")
+        tls = self._context.wrap_bio(incoming, outgoing, server_hostname=name, session=session)
+        return TlsStream(self, tls, incoming, outgoing, offers=session is not None)
+
+    def keep(self, session: ssl.SSLSession | None) -> None:
+        """Remember a session: the newest, for a server may take each but once."""
+        self._session = session or self._session
+
+    def failure(self, error: OSError, begin: bytes) -> str:
+        """Why a handshake failed, and what to do; ``begin`` is what the server sent first."""
+        place = self._target.authority
+        if begin and not begin.startswith(_BEGINNINGS):
+            return f"{place} speaks no TLS; probe it by http://, or another port"
+        match error:
+            case ssl.SSLCertVerificationError():
+                return (
+                    f"the certificate of {place} is not trusted ({error.verify_message.rstrip('.')}); correct it,"
+                    " trust its issuer with SSL_CERT_FILE=FILE, or do not check it with --insecure"
+                )
+            case TimeoutError():
+                return f"{place} does not answer in the TLS handshake; look whether it speaks TLS on this port"
+            case ssl.SSLError():
+                return (
+                    f"the TLS handshake with {place} failed ({words_of(error)}); compare the server's versions,"
+                    " ciphers and names with what curl -v says"
+                )
+            case _:
+                return f"{place} closed the connection in the TLS handshake; look for the reason in its error log"
+
+
+class TlsStream:
+    """TLS of one connection: bytes that came in, bytes to send out."""
+
+    def __init__(
+        self,
+        client: TlsClient,
+        tls: ssl.SSLObject,
+        incoming: ssl.MemoryBIO,
+        outgoing: ssl.MemoryBIO,
+        *,
+        offers: bool,
+    ) -> None:
+        self._client = client
+        self._tls = tls
+        self._incoming = incoming
+        self._outgoing = outgoing
+        self._offers = offers
+        self._begin = b""
+        #: What came of a record that has not ended.
+        self._open_record = b""
+        self.is_established = False
+
+    def advance(self, raw: bytes) -> bytes:
+        """Go on with the handshake after what came from the server; what is to be sent then.
+
+        :raises OSError: it fails.
+        """
+        self._begin = (self._begin + raw)[:_BEGINNING_BYTES]
+        self._incoming.write(raw)
+        with suppress(ssl.SSLWantReadError):
+            self._tls.do_handshake()
+            self.is_established = True
+            self._client.offered += self._offers
+            self._client.resumed += bool(self._tls.session_reused)
+            self._client.version = self._tls.version() or ""
+        return self.pending()
+
+    def failure(self, error: OSError) -> str:
+        """Why the handshake failed, and what to do."""
+        return self._client.failure(error, self._begin)
+
+    def sealed(self, data: bytes) -> bytes:
+        """The records of what is written at once."""
+        self._tls.write(data)
+        return self.pending()
+
+    def opened(self, raw: bytes) -> Came:
+        """What is in the records that came; nothing is the end of the stream.
+
+        :raises OSError: they are no records of this connection, or an alert.
+        """
+        self._incoming.write(raw) if raw else self._incoming.write_eof()
+        data = bytearray()
+        has_ended = False
+        with suppress(ssl.SSLWantReadError):
+            while not has_ended:
+                try:
+                    piece = self._tls.read(_RECORD_BYTES)
+                except ssl.SSLEOFError:
+                    # Closed without an alert: as in clear, the framing of HTTP says whether anything is missing.
+                    piece = b""
+                data += piece
+                has_ended = not piece
+        self._open_record = _open_record(self._open_record + raw)
+        holds_response = bool(data or self._open_record)
+        return Came(len(raw) if holds_response else 0, bytes(data), has_ended)
+
+    def closing(self) -> bytes:
+        """The alert that ends the stream (RFC 8446, section 6.1): without it OpenSSL resumes no session."""
+        if self.is_established:
+            with suppress(ssl.SSLError):
+                self._tls.unwrap()
+        return self.pending()
+
+    def keep_session(self) -> None:
+        """Let the next connections resume the session: with a response its ticket is there."""
+        self._client.keep(self._tls.session)
+
+    def pending(self) -> bytes:
+        """What is to be sent: handshake messages, answers to key updates, alerts."""
+        return self._outgoing.read()
+
+
+def _open_record(raw: bytes) -> bytes:
+    """What is left behind whole records."""
+    at = 0
+    while len(raw) >= at + _HEADER_BYTES:
+        end = at + _HEADER_BYTES + int.from_bytes(raw[at + 3 : at + _HEADER_BYTES], "big")
+        if end > len(raw):
+            break
+        at = end
+    return raw[at:]
+
+
+def words_of(error: OSError) -> str:
+    """What went wrong, without the library's own places."""
+    reason = error.reason if isinstance(error, ssl.SSLError) else ""
+    return reason.replace("_", " ").lower() if reason else error.strerror or str(error)
+
+
+def hand_on_keys(keys: Path) -> None:
+    """Append the secrets to the file that the user's environment names, as curl does.
+
+    :raises OSError: it cannot be written.
+    """
+    named = os.environ.get(KEY_LOG_VARIABLE)
+    if named:
+        number = os.open(named, os.O_WRONLY | os.O_APPEND | os.O_CREAT, PRIVATE)
+        with os.fdopen(number, "ab") as file:
+            file.write(keys.read_bytes())

@@ -1,0 +1,101 @@
+"""Real servers on loopback that speak TLS, with certificates made by openssl: nginx, and Python's http.server."""
+
+from __future__ import annotations
+
+import ssl
+import subprocess
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any
+
+from .servers import document, free_port, nginx
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+HOST = "127.0.0.1"
+#: Below a segment of loopback: behind a head that is written alone Nagle's algorithm holds all of it.
+BODY_BYTES = 20_000
+_NEW_KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
+
+
+@dataclass(frozen=True)
+class Certificate:
+    public: Path
+    key: Path
+    #: The certificate of the authority that signed it.
+    authority: Path
+
+    def directives(self) -> str:
+        return f"ssl_certificate {self.public}; ssl_certificate_key {self.key};"
+
+    def context(self) -> ssl.SSLContext:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(self.public, self.key)
+        return context
+
+
+def certified(folder: Path, *, names: tuple[str, ...] = (f"IP:{HOST}",), days: int = 1) -> Certificate:
+    """A certificate for these names, and the authority that signs it; of less than no days it has expired."""
+    made = Certificate(*(folder / f"{name}.pem" for name in ("public", "key", "authority")))
+    request, extensions, authority_key = (folder / name for name in ("request.pem", "extensions", "ca.key"))
+    extensions.write_text(f"subjectAltName={','.join(names)}\n")
+    _openssl("req", "-x509", *_NEW_KEY, "-subj", "/CN=CA", "-keyout", authority_key, "-out", made.authority)
+    _openssl("req", "-new", *_NEW_KEY, "-subj", "/CN=server", "-keyout", made.key, "-out", request)
+    signs = ("-CA", made.authority, "-CAkey", authority_key, "-CAcreateserial")
+    _openssl(
+        *("x509", "-req", "-in", request, *signs),
+        *("-days", str(days), "-extfile", extensions, "-out", made.public),
+    )
+    return made
+
+
+def _openssl(*words: str | Path) -> None:
+    subprocess.run(["openssl", *words], check=True, capture_output=True)
+
+
+@contextmanager
+def nginx_tls(folder: Path, certificate: Certificate, version: str = "1.3", directives: str = "") -> Iterator[str]:
+    """Nginx that speaks one version of TLS; its address as a URL's begin."""
+    port = free_port()
+    speaks = f"listen {HOST}:{port} ssl; ssl_protocols TLSv{version}; {certificate.directives()}"
+    with nginx(folder, server=f"{speaks} {directives}"):
+        yield f"https://{HOST}:{port}"
+
+
+class _Handler(SimpleHTTPRequestHandler):
+    """Python's http.server as it comes, but that it says nothing and keeps its connections."""
+
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
+
+
+@contextmanager
+def python_tls(
+    folder: Path,
+    certificate: Certificate,
+    version: str = "1.3",
+    *,
+    on_hello: Callable[..., None] | None = None,
+) -> Iterator[str]:
+    """Python's http.server on a socket that speaks one version of TLS; each handshake calls ``on_hello``."""
+    context = certificate.context()
+    context.minimum_version = context.maximum_version = ssl.TLSVersion[f"TLSv{version.replace('.', '_')}"]
+    context.sni_callback = on_hello  # type: ignore[assignment]
+    server = ThreadingHTTPServer((HOST, 0), partial(_Handler, directory=str(document(folder, BODY_BYTES))))
+    server.daemon_threads = True
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"https://{HOST}:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
