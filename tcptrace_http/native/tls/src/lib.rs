@@ -39,5 +39,5 @@ mod tests;
 pub use connection::Connection;
 pub use decrypted::Keys;
 pub use handshake::Handshake;
-pub use recognise::{starts_like, Start};
+pub use recognise::{may_begin_hello, starts_like, Start};
 pub use tcptrace_tls_keys::BadLines;

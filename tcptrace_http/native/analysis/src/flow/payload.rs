@@ -137,11 +137,12 @@ impl Flow {
         } else {
             Connection::new()
         };
-        Reader::Http(Box::new(if looks_at_bodies {
+        let connection = if looks_at_bodies {
             connection.looking_at_bodies()
         } else {
             connection
-        }))
+        };
+        Reader::Http(Box::new(connection), None)
     }
 
     /// Takes what the reader made of the bytes.
