@@ -483,7 +483,8 @@ def analyze(
     some time, ``flows`` lacks the columns that are statistics (``schema.Column.is_statistic``).
 
     ``keylog`` is a file with the secrets of TLS connections (RFC 9850), as what SSLKEYLOGFILE names: what they
-    open is read as if it had come in clear. A capture may have such secrets itself (editcap --inject-secrets).
+    open is read as if it had come in clear. A pcapng file may have such secrets itself (editcap --inject-secrets);
+    in a pipe and in a packed file they open only what comes behind them.
 
     >>> import tcptrace_http
     >>> analysis = tcptrace_http.analyze("sample_traces/lan_hdrsep_small.pcap")

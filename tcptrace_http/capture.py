@@ -143,6 +143,8 @@ def batches(  # noqa: PLR0913 -- what there is to ask for
             asked_frame=asked_frame,
             follows=follows,
         )
+        if stream.total is not None:
+            core.take_secrets(source)
         parts = _parts(core, stream, jobs, progress, rows_in_a_batch)
         for rows, provenance, asked, is_last in made_ahead(parts) if jobs > 1 else parts:
             strangeness = tuple(stream.strangeness) if is_last else ()

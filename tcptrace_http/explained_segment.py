@@ -11,6 +11,7 @@ from tcptrace_http.schema import TABLES
 from tcptrace_http.trace import frame_of
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable
 
     from tcptrace_http.capture import Decoded
@@ -74,15 +75,20 @@ class ExplainedSegment:
 
 
 def explain_frame(
-    source: Source, frame: int, *, progress: Callable[[CaptureStream], None] | None = None
+    source: Source,
+    frame: int,
+    *,
+    progress: Callable[[CaptureStream], None] | None = None,
+    keylog: str | os.PathLike[str] | None = None,
 ) -> ExplainedSegment:
-    """Explain the segment in that frame.
+    """Explain the segment in that frame; ``keylog`` is a file with the secrets of TLS connections.
 
+    :raises CaptureError: the capture or the key log cannot be read.
     :raises UnknownSegment: the capture has no such frame, or it has no data of an HTTP message.
     """
     flows: list[Flow] = []
     waits: list[Wait] = []
-    for decoded in batches(source, progress=progress, asked_frame=frame):
+    for decoded in batches(source, progress=progress, asked_frame=frame, keylog=keylog):
         if decoded.asked is not None and decoded.asked["flow"] is not None:
             flows += _flows(decoded, decoded.asked["flow"])
             waits += _waits(decoded, decoded.asked["flow"], frame)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["HAR_TIMINGS", "ROLLUPS", "RollUp", "by_rfc4898", "by_tapo", "har_timings"]
+__all__ = ["HAR_TIMINGS", "ROLLUPS", "RollUp", "by_rfc4898", "by_tapo", "har_timings", "tls_timings"]
 
 #: HAR 1.2, in its order. No capture of a connection shows how its name was looked up: dns is null.
 HAR_TIMINGS: Final = ("blocked", "dns", "connect", "send", "wait", "receive")
@@ -111,6 +111,17 @@ def har_timings(waits: pl.DataFrame) -> pl.DataFrame:
         .sort(key)
         .collect()
     )
+
+
+def tls_timings(waits: pl.DataFrame) -> pl.DataFrame:
+    """The part of ``connect`` that is the TLS handshake, HAR's ``ssl``: ``flow``, ``transaction``, ``ssl``, of the
+    transactions that waited for one.
+    """
+    import polars as pl
+
+    handshakes = waits.filter(pl.col("cause").cast(pl.String) == "setup.tls_handshake")
+    length = pl.col("end") - pl.col("start")
+    return handshakes.group_by("flow", "transaction").agg(length.sum().alias("ssl"))
 
 
 def by_rfc4898(waits: pl.DataFrame) -> pl.DataFrame:

@@ -118,7 +118,7 @@ ANOMALY_KINDS: Final = {
     "malformed_http": "Bytes at which an HTTP message was expected are none, or one that breaks the grammar",
     "malformed_tls": "Bytes at which a TLS record was expected are none",
     "malformed_key_log": "Lines of a TLS key log are none (RFC 9850)",
-    "undecrypted_tls": "The key log has secrets of the connection, but they do not open its records",
+    "undecrypted_tls": "Secrets of the connection do not open its records, or come behind them",
     "ambiguous_framing": "Lengths of an HTTP message that contradict (RFC 9112, section 6.3)",
     "duplicate_packets": "Packets were captured more than once; only the first sighting of each is analysed",
     "limit_reached": "A limit that protects memory was reached; the detail says what was dropped",

@@ -9,6 +9,7 @@ import click
 
 from tcptrace_http.cli.chart_file import check_chart_file, save_chart
 from tcptrace_http.cli.completion import sides
+from tcptrace_http.cli.key_log import key_log_option
 from tcptrace_http.cli.output import check_outputs, write
 from tcptrace_http.cli.progress import Working
 from tcptrace_http.errors import NothingToDraw
@@ -70,6 +71,7 @@ class _Numbers(click.ParamType[int | tuple[int, int]]):
     help="One chart in place of the text, to the file of --output: .html, .svg, .png or .json.",
 )
 @click.option("-o", "--output", default="-", metavar="PATH", help="Write to this file.")
+@key_log_option
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
 def diff(  # noqa: PLR0913, PLR0917 -- one parameter an option
     left: str,
@@ -79,6 +81,7 @@ def diff(  # noqa: PLR0913, PLR0917 -- one parameter an option
     format_name: str,
     chart: str | None,
     output: str,
+    keylog: str | None,
     quiet: bool,
 ) -> None:
     r"""Compare two sides: where the time differs, split by cause, exactly.
@@ -88,8 +91,8 @@ def diff(  # noqa: PLR0913, PLR0917 -- one parameter an option
     (http11+no-nagle): it is simulated on the path, with the hosts and the page that are inferred from the other
     side; "inferred" is that as it is.
     Differences are left less right. Captures before and after a change of configuration can be compared as well
-    as a capture with a model. Exits with 0 whatever differs, also where nothing can be compared, and with 2 where
-    a side cannot be read or modelled.
+    as a capture with a model; one key log has the secrets of both. Exits with 0 whatever differs, also where
+    nothing can be compared, and with 2 where a side cannot be read or modelled.
 
     \b
     Examples:
@@ -102,11 +105,11 @@ def diff(  # noqa: PLR0913, PLR0917 -- one parameter an option
     """
     from tcptrace_http.difference import diff as compared
 
-    check_outputs([output], [left, right])
+    check_outputs([output], [left, right, keylog])
     if chart is not None:
         check_chart_file(Path(output))
     with Working("comparing", quiet=quiet):
-        difference = compared(left, right, retrieval=retrieval, flow=flow)
+        difference = compared(left, right, retrieval=retrieval, flow=flow, keylog=keylog)
         if chart is not None:
             _draw(difference, chart, Path(output))
             return

@@ -7,6 +7,7 @@ from difflib import get_close_matches
 import click
 
 from tcptrace_http.cli.completion import names_to_explain
+from tcptrace_http.cli.key_log import key_log_option
 from tcptrace_http.errors import UnknownName
 from tcptrace_http.peers import PEERS
 
@@ -29,7 +30,10 @@ __all__ = ["explain"]
     type=click.Choice(("text", "json")),
     help="Format of --frame. Default: text.",
 )
-def explain(name: str | None, peer: str | None, frame: int | None, format_name: str | None) -> None:
+@key_log_option
+def explain(
+    name: str | None, peer: str | None, frame: int | None, format_name: str | None, keylog: str | None
+) -> None:
     r"""Say what NAME means: a detector, a cause, a table, a column, a need, a kind of anomaly or of flaw,
     a metric or a preset of policies; a fix of a what-if; or what a simulation is made of: a strategy, a page, a
     network, a TCP stack.
@@ -52,7 +56,7 @@ def explain(name: str | None, peer: str | None, frame: int | None, format_name: 
     if frame is not None:
         if name is None or peer is not None:
             raise click.UsageError("--frame takes one capture and no --peer: explain --frame 12 slow.pcapng")
-        click.echo(_segment(name, frame, format_name))
+        click.echo(_segment(name, frame, format_name, keylog))
     elif format_name is not None:
         raise click.UsageError("--format belongs to --frame: explain --frame 12 --format json slow.pcapng")
     elif peer is not None:
@@ -68,12 +72,12 @@ def explain(name: str | None, peer: str | None, frame: int | None, format_name: 
         click.echo(_meaning(name))
 
 
-def _segment(capture: str, frame: int, format_name: str | None) -> str:
+def _segment(capture: str, frame: int, format_name: str | None, keylog: str | None) -> str:
     """What the segment in that frame waited for."""
     from tcptrace_http.explained_segment import explain_frame
     from tcptrace_http.report.explained_segment import as_json, as_text
 
-    explained = explain_frame(capture, frame)
+    explained = explain_frame(capture, frame, keylog=keylog)
     return as_json(explained) if format_name == "json" else as_text(explained)
 
 

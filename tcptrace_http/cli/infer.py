@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from tcptrace_http.cli.completion import files
+from tcptrace_http.cli.key_log import key_log_option
 from tcptrace_http.cli.output import check_outputs
 from tcptrace_http.cli.progress import Progress
 from tcptrace_http.output_file import write_text
@@ -26,9 +27,16 @@ __all__ = ["infer"]
     default="text",
     help="Format of the figures on standard output. Default: text.",
 )
+@key_log_option
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
-def infer(
-    capture: str, output: str | None, retrieval: int | None, session: bool, format_name: str, quiet: bool
+def infer(  # noqa: PLR0913, PLR0917 -- one parameter an option
+    capture: str,
+    output: str | None,
+    retrieval: int | None,
+    session: bool,
+    format_name: str,
+    keylog: str | None,
+    quiet: bool,
 ) -> None:
     r"""Find the path, the stacks, the page and the strategy behind a captured retrieval.
 
@@ -46,9 +54,9 @@ def infer(
     from tcptrace_http.inference import infer as inferred
     from tcptrace_http.inference.report import as_json, as_text, as_toml
 
-    check_outputs([output], [capture])
+    check_outputs([output], [capture, keylog])
     with Progress(quiet=quiet) as progress:
-        analysis = analyze(capture, tables=NEEDED_TABLES, progress=progress)
+        analysis = analyze(capture, tables=NEEDED_TABLES, progress=progress, keylog=keylog)
         inference = inferred(analysis, retrieval=retrieval, session=session)
     if output == "-":
         click.echo(as_toml(inference, capture), nl=False)

@@ -9,6 +9,7 @@ import click
 
 from tcptrace_http.cli.chart_file import check_chart_file, save_chart
 from tcptrace_http.cli.completion import files
+from tcptrace_http.cli.key_log import key_log_option
 from tcptrace_http.cli.output import check_outputs
 from tcptrace_http.cli.progress import Progress, Working
 from tcptrace_http.errors import NothingToDraw
@@ -45,6 +46,7 @@ _COMPARISON: Final = "comparison"
     type=click.Choice(("server_to_client", "client_to_server")),
     help="Whose segments. Default: the server's.",
 )
+@key_log_option
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
 def plot(  # noqa: PLR0913, PLR0917 -- one parameter an option
     chart: str,
@@ -53,6 +55,7 @@ def plot(  # noqa: PLR0913, PLR0917 -- one parameter an option
     flow: int | None,
     retrieval: int | None,
     direction: str | None,
+    keylog: str | None,
     quiet: bool,
 ) -> None:
     r"""Draw one chart of a capture, or a comparison of two to four.
@@ -74,11 +77,11 @@ def plot(  # noqa: PLR0913, PLR0917 -- one parameter an option
       tcptrace-http plot comparison before.pcap after.pcap -o change.png
     """
     check_chart_file(output)
-    check_outputs([output], captures)
+    check_outputs([output], [*captures, keylog])
     if chart != _COMPARISON and len(captures) > 1:
         raise click.UsageError(f"the chart {chart} is of one capture; comparison is of several")
     options = _options(chart, flow=flow, retrieval=retrieval, direction=direction)
-    analyses = [_analysed(capture, chart, quiet=quiet) for capture in captures]
+    analyses = [_analysed(capture, chart, keylog, quiet=quiet) for capture in captures]
     with Working("drawing the chart", quiet=quiet):
         try:
             drawn = (
@@ -89,12 +92,12 @@ def plot(  # noqa: PLR0913, PLR0917 -- one parameter an option
         save_chart(drawn, output)
 
 
-def _analysed(capture: str, chart: str, *, quiet: bool) -> Analysis:
+def _analysed(capture: str, chart: str, keylog: str | None, *, quiet: bool) -> Analysis:
     from tcptrace_http import analysis
 
     tables = {"segments"} if chart in _OF_FLOWS else set()
     with Progress(quiet=quiet) as progress:
-        return analysis.analyze(capture, tables=tables, statistics=False, progress=progress)
+        return analysis.analyze(capture, tables=tables, statistics=False, progress=progress, keylog=keylog)
 
 
 def _compared(captures: tuple[str, ...], analyses: list[Analysis]) -> alt.LayerChart:

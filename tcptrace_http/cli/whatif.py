@@ -10,6 +10,7 @@ import click
 
 from tcptrace_http.cli.chart_file import check_chart_file, save_chart
 from tcptrace_http.cli.completion import files, fixes, parts_of_simulations
+from tcptrace_http.cli.key_log import key_log_option
 from tcptrace_http.cli.output import check_outputs, write
 from tcptrace_http.cli.progress import Working
 
@@ -58,6 +59,7 @@ _WIDTH: Final = 80
 @click.option(
     "--jobs", type=click.IntRange(min=1), metavar="N", help="Simulate so many at once. Default: one a CPU."
 )
+@key_log_option
 @click.option("--list", "lists", is_flag=True, help="List the fixes, and do nothing else.")
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
 def whatif(  # noqa: PLR0913, PLR0917 -- one parameter an option
@@ -72,6 +74,7 @@ def whatif(  # noqa: PLR0913, PLR0917 -- one parameter an option
     output: str,
     chart: Path | None,
     jobs: int | None,
+    keylog: str | None,
     lists: bool,
     quiet: bool,
 ) -> None:
@@ -93,7 +96,7 @@ def whatif(  # noqa: PLR0913, PLR0917 -- one parameter an option
         return
     if capture is None:
         raise click.UsageError("say which CAPTURE (--list shows the fixes)")
-    check_outputs([output, chart], [capture])
+    check_outputs([output, chart], [capture, keylog])
     if chart is not None:
         check_chart_file(chart)
     prediction = _predicted(
@@ -105,6 +108,7 @@ def whatif(  # noqa: PLR0913, PLR0917 -- one parameter an option
         retrieval=retrieval,
         session=session,
         jobs=jobs,
+        keylog=keylog,
         quiet=quiet,
     )
     if chart is not None:
@@ -124,12 +128,15 @@ def _predicted(  # noqa: PLR0913 -- as the command has them
     retrieval: int | None,
     session: bool,
     jobs: int | None,
+    keylog: str | None,
     quiet: bool,
 ) -> WhatIf:
     """The prediction; names and quantities that are none are errors of usage."""
     from reference_sim.quantities import bits_per_second, nanoseconds
     from reference_sim.strategies import named_strategy
+    from tcptrace_http.analysis import analyze
     from tcptrace_http.errors import ScenarioError, UnknownName
+    from tcptrace_http.inference import NEEDED_TABLES
     from tcptrace_http.what_if import fix_named
     from tcptrace_http.what_if import whatif as predicted
 
@@ -146,7 +153,7 @@ def _predicted(  # noqa: PLR0913 -- as the command has them
         raise click.UsageError(str(error)) from None
     with Working("simulating", quiet=quiet):
         return predicted(
-            capture,
+            analyze(capture, tables=NEEDED_TABLES, keylog=keylog),
             fixes=_names(fix_names),
             strategies=_names(strategy_names),
             rtt=rtt_ns,

@@ -27,6 +27,8 @@ from tcptrace_http.difference.stalls import named_stalls
 from tcptrace_http.errors import UnknownName
 
 if TYPE_CHECKING:
+    import os
+
     from tcptrace_http.difference.plots import DifferencePlots
     from tcptrace_http.difference.side import Source
 
@@ -131,6 +133,7 @@ def diff(
     retrieval: int | tuple[int, int] | None = None,
     flow: int | tuple[int, int] | None = None,
     jobs: int | None = None,
+    keylog: str | os.PathLike[str] | None = None,
 ) -> Difference:
     """Compare two sides, each a capture, a scenario file (``.toml``), a scenario or an analysis.
 
@@ -140,7 +143,8 @@ def diff(
 
     ``retrieval`` compares only this one of the left side with its partner, or with that of the right side; where a
     side is a name, it is that of the other one. ``flow`` chooses the flows that are walked segment by segment in
-    the same way, by default those that differ most.
+    the same way, by default those that differ most. ``keylog`` is a file with the secrets of TLS connections of
+    both sides.
 
     >>> import tcptrace_http
     >>> slow, fixed = "sample_traces/lan_hdrsep_small.pcap", "sample_traces/lan_hdrsep_small_nodelay.pcap"
@@ -148,11 +152,11 @@ def diff(
     >>> difference.causes["cause"][0], difference.difference_ns
     ('stall.nagle_delayed_ack', 800376000)
 
-    :raises CaptureError: a capture cannot be read.
+    :raises CaptureError: a capture or the key log cannot be read.
     :raises ScenarioError: a scenario cannot be, or nothing can be inferred.
     :raises UnknownName: there is no such file or strategy, retrieval or flow.
     """
-    ours, theirs, retrieval = sides_of(left, right, retrieval=retrieval, jobs=jobs)
+    ours, theirs, retrieval = sides_of(left, right, retrieval=retrieval, jobs=jobs, keylog=keylog)
     retrievals = _chosen(paired_retrievals(ours.analysis, theirs.analysis), ours, theirs, retrieval)
     transactions = paired_transactions(
         ours.analysis, theirs.analysis, retrievals, is_selection=retrieval is not None

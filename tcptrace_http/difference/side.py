@@ -45,7 +45,12 @@ class Side:
 
 
 def sides_of(
-    left: Source, right: Source, *, retrieval: int | tuple[int, int] | None = None, jobs: int | None = None
+    left: Source,
+    right: Source,
+    *,
+    retrieval: int | tuple[int, int] | None = None,
+    jobs: int | None = None,
+    keylog: str | os.PathLike[str] | None = None,
 ) -> tuple[Side, Side, int | tuple[int, int] | None]:
     """Both sides, and the retrievals to compare: where a side is a name, that which was inferred from, and its.
 
@@ -61,17 +66,17 @@ def sides_of(
             f"{names[0]} and {names[1]} are both no files: one side has to be a capture or a scenario"
         )
     if names[1] is not None:
-        ours = side_of(left, jobs=jobs)
+        ours = side_of(left, jobs=jobs, keylog=keylog)
         theirs, pair = _model_of(names[1], ours, retrieval, is_right=True)
         return ours, theirs, pair
     if names[0] is not None:
-        theirs = side_of(right, jobs=jobs)
+        theirs = side_of(right, jobs=jobs, keylog=keylog)
         ours, pair = _model_of(names[0], theirs, retrieval, is_right=False)
         return ours, theirs, pair
-    return side_of(left, jobs=jobs), side_of(right, jobs=jobs), retrieval
+    return side_of(left, jobs=jobs, keylog=keylog), side_of(right, jobs=jobs, keylog=keylog), retrieval
 
 
-def side_of(source: Source, *, jobs: int | None = None) -> Side:
+def side_of(source: Source, *, jobs: int | None = None, keylog: str | os.PathLike[str] | None = None) -> Side:
     """The analysis of a capture, of a scenario file (``.toml``), or of a scenario.
 
     :raises CaptureError: the capture cannot be read.
@@ -88,7 +93,7 @@ def side_of(source: Source, *, jobs: int | None = None) -> Side:
         from reference_sim.scenario_file import read
 
         return Side(path, _at_client(read(path)), is_simulated=True)
-    return Side(path, analyze(path, tables=("segments",), jobs=jobs))
+    return Side(path, analyze(path, tables=("segments",), jobs=jobs, keylog=keylog))
 
 
 def _model_of(

@@ -1,9 +1,9 @@
 """HAR 1.2 (Odvarko, "HTTP Archive 1.2"): what browsers' tools and waterfall viewers read.
 
 A page is a retrieval. Timings are in milliseconds; ``dns`` is -1, for no capture of a connection shows it, and
-so is ``connect`` on a connection that was used before. What each entry waited for is its ``_waits``, in
-nanoseconds after its start. An exchange in TLS is ``_opaque``: its URL has the host alone, and it has no method or
-status.
+so is ``connect`` on a connection that was used before. ``ssl`` is the part of ``connect`` that is the TLS
+handshake, and -1 without one. What each entry waited for is its ``_waits``, in nanoseconds after its start. An
+exchange in TLS is ``_opaque``: its URL has the host alone, and it has no method or status.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, quote
 
 from tcptrace_http.redaction import escaped_controls
-from tcptrace_http.rollups import HAR_TIMINGS, har_timings
+from tcptrace_http.rollups import HAR_TIMINGS, har_timings, tls_timings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -82,9 +82,12 @@ def _entries(analysis: Analysis, number: int) -> Iterator[dict[str, Any]]:
     rows = (
         analysis.transactions.rename({"index": "transaction"})
         .join(har_timings(analysis.waits), on=key, how="left")
+        .join(tls_timings(analysis.waits), on=key, how="left")
         .join(of_flows, on="flow", how="left")
         .join(of_pages, on=key, how="left")
-        .with_columns(pl.col("start_time").to_physical().alias("start_time_ns"), pl.col(HAR_TIMINGS).to_physical())
+        .with_columns(
+            pl.col("start_time").to_physical().alias("start_time_ns"), pl.col(*HAR_TIMINGS, "ssl").to_physical()
+        )
     )
     waits = _waits(analysis)
     for row in rows.sort("start_time_ns", *key).iter_rows(named=True):
@@ -119,7 +122,8 @@ def _entry(row: Mapping[str, Any], waits: list[dict[str, Any]], number: int) -> 
         "request": _request(row),
         "response": _response(row),
         "cache": {},
-        "timings": timings,
+        # Part of connect.
+        "timings": timings | {"ssl": _duration(row["ssl"])},
         "serverIPAddress": row["server"],
         "connection": str(row["client_port"]),
         "_flow": row["flow"],

@@ -5,6 +5,7 @@ One nginx on two ports, asked by curl for the same objects on a kept connection 
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 import subprocess
@@ -21,9 +22,10 @@ from probe.servers import nginx
 
 import tcptrace_http
 from tcptrace_http.cli.main import run
+from tcptrace_http.explained_segment import explain_frame
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 HTTP: Final = """gzip on; gzip_min_length 100;
 types { text/html html; text/css css; application/json json; application/octet-stream bin; }"""
@@ -175,6 +177,25 @@ def test_a_lost_end_of_the_handshake_hides_no_request(recorded: Recorded, tmp_pa
     assert rest.transactions.select(SAME).equals(whole.select(SAME))
 
 
+@pytest.mark.parametrize("flow", [2, 4])
+def test_lost_tickets_are_no_part_of_the_first_response(recorded: Recorded, tmp_path: Path, flow: int) -> None:
+    analysis = tcptrace_http.analyze(recorded.capture, keylog=recorded.keys, tables=["segments"])
+    finished = analysis.tls_handshakes.filter(flow=flow)["client_finished_frame"][0]
+    answered = analysis.transactions.filter(flow=flow, index=0)["response_first_frame"][0]
+    from_server = pl.col("direction").cast(pl.String) == "server_to_client"
+    tickets = analysis.segments.filter(
+        from_server,
+        pl.col("flow") == flow,
+        pl.col("payload_bytes") > 0,
+        pl.col("frame").is_between(finished, answered, closed="none"),
+    )["frame"].to_list()
+    assert tickets
+    for lost in (tickets, tickets[-1:]):
+        assert (
+            recorded.without(tmp_path, *lost).transactions.select(SAME).equals(analysis.transactions.select(SAME))
+        )
+
+
 def test_tshark_decrypts_the_same(recorded: Recorded) -> None:
     fields = ("tcp.stream", "frame.number", "http.request.method", "http.request.uri", "http.response.code")
     options = ["-o", f"tls.keylog_file:{recorded.keys}", "-d", f"tcp.port=={recorded.port},tls", "-Y", "http"]
@@ -200,22 +221,58 @@ def test_a_block_of_secrets_is_as_good_as_a_file(recorded: Recorded, tmp_path: P
     assert tcptrace_http.analyze(with_secrets).transactions.equals(recorded.transactions)
 
 
-def test_secrets_open_what_comes_behind_them(recorded: Recorded, tmp_path: Path) -> None:
-    """A block of secrets behind the first connection in TLS opens the others."""
-    with_secrets = tmp_path / "secrets.pcapng"
+@pytest.fixture(scope="module")
+def moved(recorded: Recorded, tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], bytes]:
+    """A pcapng with its block of secrets before that frame."""
+    with_secrets = tmp_path_factory.mktemp("secrets") / "secrets.pcapng"
     command = ["editcap", "--inject-secrets", f"tls,{recorded.keys}", str(recorded.capture), str(with_secrets)]
     subprocess.run(command, check=True)
     blocks = list(blocks_of(with_secrets.read_bytes()))
     (secrets,) = (block for block in blocks if block.startswith(SECRETS))
-    whole = recorded.transactions
-    packets = [at for at, block in enumerate(blocks) if block.startswith(PACKET)]
+    rest = [block for block in blocks if block != secrets]
+    packets = [at for at, block in enumerate(rest) if block.startswith(PACKET)]
+
+    def moved(before: int) -> bytes:
+        place = packets[before - 1] if before <= len(packets) else len(rest)
+        return b"".join([*rest[:place], secrets, *rest[place:]])
+
+    return moved
+
+
+@pytest.mark.parametrize("before", [40, sys.maxsize], ids=["within", "behind"])
+def test_secrets_of_a_file_open_what_comes_before_them(
+    recorded: Recorded, moved: Callable[[int], bytes], tmp_path: Path, before: int
+) -> None:
+    capture = tmp_path / "moved.pcapng"
+    capture.write_bytes(moved(before))
+    for source in (capture, capture.read_bytes()):
+        analysis = tcptrace_http.analyze(source)
+        assert analysis.transactions.equals(recorded.transactions)
+        assert analysis.anomalies.is_empty()
+
+
+@pytest.mark.parametrize("way", ["pipe", "gzip"])
+def test_secrets_open_what_comes_behind_them(
+    recorded: Recorded, moved: Callable[[int], bytes], tmp_path: Path, way: str
+) -> None:
+    """A block of secrets behind the first connection in TLS opens the others."""
     before = tcptrace_http.analyze(recorded.capture).flows.filter(flow=2)["first_frame"][0]
-    place = packets[before - 1]
-    moved = [block for block in blocks[:place] if block != secrets] + [secrets] + blocks[place:]
-    transactions = tcptrace_http.analyze(b"".join(moved)).transactions
-    assert transactions.filter(flow=1)["protocol"].unique().to_list() == ["tls"]
-    later = pl.col("flow") != 1
-    assert transactions.filter(later).equals(whole.filter(later))
+    content = moved(before)
+    capture = tmp_path / "moved.pcapng.gz"
+    capture.write_bytes(gzip.compress(content) if way == "gzip" else b"")
+    command = [sys.executable, "-m", "tcptrace_http", "analyze", "--format", "ndjson"]
+    source = ["-"] if way == "pipe" else [str(capture)]
+    said = subprocess.run([*command, *source], input=content, check=True, capture_output=True).stdout
+    told = [json.loads(line) for line in said.splitlines()]
+    found = [(row["flow"], row["protocol"], row["target"]) for row in told if row["flow"] != 1]
+    whole = recorded.transactions.filter(pl.col("flow") != 1)
+    assert found == whole.select("flow", pl.col("protocol").cast(pl.String), "target").rows()
+    assert {row["protocol"] for row in told if row["flow"] == 1} == {"tls"}
+    said = subprocess.run(
+        [*command, "--table", "anomalies", *source], input=content, check=True, capture_output=True
+    ).stdout
+    (late,) = map(json.loads, said.splitlines())
+    assert (late["kind"], late["frame"]) == ("undecrypted_tls", before - 1)
 
 
 def blocks_of(capture: bytes) -> Iterator[bytes]:
@@ -246,12 +303,30 @@ def test_wrong_keys_are_told_once_and_change_nothing(recorded: Recorded, tmp_pat
     assert lines.to_list() == [f"{wrong} has 1 line without a secret: 1"]
 
 
-@pytest.mark.parametrize("command", ["analyze", "check"])
+#: Commands that read captures, each with what it is told beside the last one.
+COMMANDS: Final = {
+    "analyze": ["analyze"],
+    "check": ["check"],
+    "explain": ["explain", "--frame", "1"],
+    "plot": ["plot", "waterfall", "-o", "chart.json"],
+    "diff": ["diff", "other.pcap"],
+    "infer": ["infer"],
+    "whatif": ["whatif"],
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
 def test_a_key_log_that_cannot_be_read_is_named(
-    recorded: Recorded, tmp_path: Path, command: str, capfdbinary: pytest.CaptureFixture[bytes]
+    recorded: Recorded,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    command: str,
+    capfdbinary: pytest.CaptureFixture[bytes],
 ) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("other.pcap").write_bytes(recorded.capture.read_bytes())
     missing = tmp_path / "missing.log"
-    assert run([command, "--keylog", str(missing), str(recorded.capture)]) == 2
+    assert run([*COMMANDS[command], "--keylog", str(missing), str(recorded.capture)]) == 2
     said = capfdbinary.readouterr().err.decode()
     assert f"{missing}: the key log cannot be read: No such file or directory\n" in said
 
@@ -281,9 +356,59 @@ def test_no_output_has_a_secret(
     assert not any(secret.encode() in told.out + told.err for secret in secrets)
 
 
+def of_flow(recorded: Recorded, flow: int, folder: Path) -> Path:
+    """The packets of one flow."""
+    packets = tcptrace_http.read(recorded.capture).packets
+    port = tcptrace_http.analyze(recorded.capture).flows.filter(flow=flow)["client_port"][0]
+    others = packets.filter((pl.col("source_port") != port) & (pl.col("destination_port") != port))["frame"]
+    chosen = folder / f"flow{flow}.pcap"
+    subprocess.run(["editcap", str(recorded.capture), str(chosen), *map(str, others)], check=True)
+    return chosen
+
+
+def test_a_difference_is_that_of_what_both_sides_hide(recorded: Recorded, tmp_path: Path) -> None:
+    one, other = (of_flow(recorded, flow, tmp_path) for flow in (1, 2))
+    difference = tcptrace_http.diff(one, other, keylog=recorded.keys)
+    targets = difference.left.analysis.transactions["target"].to_list()
+    assert targets == difference.right.analysis.transactions["target"].to_list() == list(TARGETS)
+    hidden = tcptrace_http.diff(one, other)
+    assert hidden.left.analysis.transactions["target"].null_count() == len(TARGETS)
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        (["analyze", "--format", "ndjson", "-o"], b"/style.css"),
+        (["plot", "waits", "-o"], b"/style.css"),
+        (["diff", "other.pcap", "--format", "json", "-o"], b"/style.css"),
+    ],
+    ids=["analyze", "plot", "diff"],
+)
 def test_the_environment_names_a_key_log(
-    recorded: Recorded, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+    recorded: Recorded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: list[str], told: bytes
 ) -> None:
-    monkeypatch.setenv("SSLKEYLOGFILE", str(recorded.keys))
-    assert run(["analyze", "--format", "ndjson", str(recorded.capture)]) == 0
-    assert capfdbinary.readouterr().out.count(b"/large.bin") == 1 + len(VERSIONS)
+    monkeypatch.chdir(tmp_path)
+    capture = of_flow(recorded, 2, tmp_path)
+    Path("other.pcap").write_bytes(capture.read_bytes())
+    output = tmp_path / "output.json"
+    for keys in (None, recorded.keys):
+        monkeypatch.delenv("SSLKEYLOGFILE", raising=False)
+        if keys is not None:
+            monkeypatch.setenv("SSLKEYLOGFILE", str(keys))
+        assert run([*command, str(output), str(capture)]) == 0
+        assert (told in output.read_bytes()) == (keys is not None)
+
+
+@pytest.mark.parametrize("command", [["infer"], ["whatif", "--fix", "no-nagle"]], ids=lambda each: each[0])
+def test_a_page_in_tls_is_modelled_with_its_keys(recorded: Recorded, tmp_path: Path, command: list[str]) -> None:
+    capture = of_flow(recorded, 2, tmp_path)
+    assert run([*command, str(capture)]) == 2
+    assert run([*command, "--keylog", str(recorded.keys), str(capture)]) == 0
+
+
+def test_a_decrypted_segment_is_explained(recorded: Recorded) -> None:
+    large = recorded.transactions.filter(flow=2, target="/large.bin")
+    frame = large["response_last_frame"][0]
+    explained = explain_frame(recorded.capture, frame, keylog=recorded.keys)
+    assert explained.segment["transaction"] == large["index"][0]
+    assert (explained.flow.number, explained.flow.protocol) == (2, "tls")

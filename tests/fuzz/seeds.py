@@ -216,6 +216,25 @@ def tls_exchanges() -> dict[str, bytes]:
     }
 
 
+#: No ordinary record: what it is, by its first byte.
+UPDATE, TICKET, PADDED, DAMAGED, RAW = (bytes([kind]) for kind in range(1, 6))
+
+
+def sealed_exchanges() -> dict[str, bytes]:
+    """Exchanges within TLS, alone and with what may come between them."""
+    question, answer = EXCHANGES["plain"]
+    between = {
+        "update": [(CLIENT | END, UPDATE), (SERVER | END, UPDATE)],
+        "ticket": [(SERVER | END, TICKET + b"new session")],
+        "padded": [(CLIENT | END, PADDED + b"GET /p HTTP/1.1\r\n\r\n"), answer],
+        "damaged": [(SERVER | END, DAMAGED + b"HTTP/1.1 200 OK\r\n\r\n")],
+        "raw": [(SERVER | END, RAW + b"\x17\3\3\0\x14no record of these keys")],
+        "lost_ticket": [question, (SERVER | GAP, bytes(200))],
+    }
+    mixed = {name: http([*events, question, answer, question, answer]) for name, events in between.items()}
+    return {name: http(events) for name, events in EXCHANGES.items()} | mixed
+
+
 def seeds() -> dict[str, dict[str, bytes]]:
     """By target and name."""
     samples = {path.stem: path.read_bytes() for path in sorted((ROOT / "sample_traces").glob("*.pcap"))}
@@ -232,6 +251,7 @@ def seeds() -> dict[str, dict[str, bytes]]:
         "end_to_end": captures,
         "http": {name: http(events) for name, events in EXCHANGES.items()},
         "tls": tls_exchanges(),
+        "tls_keys": sealed_exchanges(),
         "reassembler": {f"steps_{at}": b"".join(steps[at:] + steps[:at]) for at in range(0, len(steps), 4)},
     }
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from captures import ACK, MILLISECOND, PSH, Connection, clean_exchange, pcap
+from detectors import packet_script
 from haralyzer import HarParser
 from jsonschema import Draft6Validator, FormatChecker
 from referencing import Registry, Resource
@@ -21,7 +22,7 @@ REGISTRY = Registry().with_resources(
     (f"{name}{end}", Resource(part, specification=DRAFT6)) for name, part in PARTS.items() for end in ("", "#")
 )
 VALIDATOR = Draft6Validator(PARTS["har.json"], registry=REGISTRY, format_checker=FormatChecker())
-MILLISECONDS = ("blocked", "dns", "connect", "send", "wait", "receive")
+MILLISECONDS = ("blocked", "dns", "connect", "send", "wait", "receive", "ssl")
 
 
 def archive(analysis):
@@ -73,7 +74,7 @@ def test_what_does_not_apply_is_minus_one(analysis):
     for entry in archive(analysis)["log"]["entries"]:
         timings = entry["timings"]
         assert tuple(timings) == MILLISECONDS
-        assert timings["dns"] == -1
+        assert timings["dns"] == timings["ssl"] == -1
         assert (timings["connect"] == -1) == reused[entry["_flow"], entry["_transaction"]]
         assert min(timings[name] for name in ("send", "wait", "receive")) >= 0
 
@@ -101,6 +102,37 @@ def test_connect_is_of_the_first_transaction_alone(tmp_path):
     entries = archive(tcptrace_http.analyze(path))["log"]["entries"]
     assert [entry["timings"]["connect"] == -1 for entry in entries] == [False, True, True]
     assert entries[0]["timings"]["connect"] == pytest.approx(1.01)
+
+
+#: The TLS handshake takes from the ACK of the SYN-ACK to the client's Finished: 50.17 ms.
+TLS_EXCHANGES = """
++0.000000 C > S S 0:0(0) win 64240 <mss 1460>
++0.050000 S > C S 0:0(0) ack 1 win 65160 <mss 1460>
++0.050030 C > S . ack 1 win 64240
++0.050100 C > S P 1:301(300) ack 1 win 64240 {client_hello name=example.com}
++0.100100 S > C P 1:1201(1200) ack 301 win 65160 {server_flight bytes=1200}
++0.100120 C > S . ack 1201 win 64240
++0.100200 C > S P 301:365(64) ack 1201 win 64240 {client_flight}
++0.100300 C > S P 365:565(200) ack 1201 win 64240 {data}
++0.150300 S > C P 1201:2201(1000) ack 565 win 65160 {data}
++0.150320 C > S . ack 2201 win 64240
++0.160000 C > S P 565:765(200) ack 2201 win 64240 {data}
++0.210000 S > C P 2201:3201(1000) ack 765 win 65160 {data}
++0.210020 C > S . ack 3201 win 64240
+"""
+
+
+def test_ssl_is_the_part_of_connect_that_is_the_tls_handshake(tmp_path):
+    path = tmp_path / "tls.pcap"
+    path.write_bytes(packet_script.pcap(TLS_EXCHANGES))
+    analysis = tcptrace_http.analyze(path)
+    document = archive(analysis)
+    assert problems(document) == []
+    first, second = (entry["timings"] for entry in document["log"]["entries"])
+    assert first["ssl"] == pytest.approx(50.17)
+    assert first["connect"] == pytest.approx(100.2)
+    assert second["ssl"] == second["connect"] == -1
+    assert document["log"]["entries"][0]["time"] == pytest.approx(150.3)
 
 
 HOSTILE = [

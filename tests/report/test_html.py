@@ -5,9 +5,12 @@ import re
 
 import pytest
 from captures import ACK, MILLISECOND, PSH, Connection, clean_exchange, pcap
+from detectors import packet_script
 
 import tcptrace_http
 from tcptrace_http.report import html
+
+from .test_har import TLS_EXCHANGES
 
 SCRIPT = re.compile(r"const CHARTS = (.*);\nconst TABLES = (.*);")
 
@@ -39,6 +42,18 @@ def test_tables_have_every_row(stalled):
     assert len(tables["transactions"]["rows"]) == analysis.transactions.height
     assert len(tables["findings"]["rows"]) == analysis.findings.height
     assert len(tables["connections"]["rows"]) == analysis.flows.height
+
+
+def test_transactions_tell_what_the_tls_handshake_took_where_there_is_one(stalled, tmp_path):
+    path = tmp_path / "tls.pcap"
+    path.write_bytes(packet_script.pcap(TLS_EXCHANGES))
+    _, tables = held(html.page(tcptrace_http.analyze(path, tables={"segments"})))
+    names = tables["transactions"]["columns"]
+    connect, handshake = (names.index(name) for name in ("connect (ms)", "TLS (ms)"))
+    rows = [(row[connect], row[handshake]) for row in tables["transactions"]["rows"]]
+    assert rows == [(100.2, 50.17), (None, None)]
+    _, of_clear = held(stalled[1])
+    assert "TLS (ms)" not in of_clear["transactions"]["columns"]
 
 
 def test_page_needs_nothing_from_elsewhere(stalled):

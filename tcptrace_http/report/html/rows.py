@@ -73,7 +73,7 @@ def _milliseconds(expression: pl.Expr) -> pl.Expr:
 def _transactions(analysis: Analysis) -> pl.DataFrame:
     import polars as pl
 
-    from tcptrace_http.rollups import har_timings
+    from tcptrace_http.rollups import har_timings, tls_timings
 
     key = ["flow", "transaction"]
     length = pl.col("end") - pl.col("start")
@@ -85,9 +85,12 @@ def _transactions(analysis: Analysis) -> pl.DataFrame:
     phases = har_timings(analysis.waits).select(
         *key, *(_milliseconds(pl.col(name)).alias(f"{name} (ms)") for name in ("connect", "wait", "receive"))
     )
+    handshakes = tls_timings(analysis.waits).select(*key, _milliseconds(pl.col("ssl")).alias("TLS (ms)"))
+    of_tls = [] if handshakes.is_empty() else ["TLS (ms)"]
     return (
         analysis.transactions.rename({"index": "transaction"})
         .join(phases, on=key, how="left", maintain_order="left")
+        .join(handshakes, on=key, how="left", maintain_order="left")
         .join(stalled, on=key, how="left", maintain_order="left")
         .select(
             *key,
@@ -99,6 +102,7 @@ def _transactions(analysis: Analysis) -> pl.DataFrame:
             _milliseconds(pl.col("end_time") - pl.col("start_time")).alias("elapsed (ms)"),
             pl.col("stalled (ms)").fill_null(0.0),
             pl.when(~pl.col("reused_connection")).then("connect (ms)").alias("connect (ms)"),
+            *of_tls,
             "wait (ms)",
             "receive (ms)",
             pl.col("request_frame").alias("frame"),

@@ -129,6 +129,12 @@ impl Analyzer {
         self.tables.keys.log.add(text)
     }
 
+    /// How many secrets it has.
+    #[must_use]
+    pub fn secrets(&self) -> usize {
+        self.tables.keys.log.len()
+    }
+
     /// Drops the rows of all tables but the segments that there are so far.
     pub fn drop_rows(&mut self) {
         self.tables.drop_rows();

@@ -25,4 +25,5 @@ mod unknown_format;
 pub use decoder::Decoder;
 pub use error::CaptureError;
 pub use link_type::link_type_name;
+pub use pcapng::each_key_log;
 pub use provenance::Provenance;

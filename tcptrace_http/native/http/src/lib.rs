@@ -77,6 +77,7 @@ pub use fields::Fields;
 pub use framing::Framing;
 pub use links::Links;
 pub use message::{FirstRecord, Interim, Message, MessageBody, Opaque, Transaction};
+pub use proxy_protocol::header_length as proxy_header_length;
 
 use documents::Documents;
 use known_texts::KnownTexts;

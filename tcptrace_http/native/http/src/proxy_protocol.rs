@@ -8,7 +8,8 @@ const LONGEST_LINE_BYTES: usize = 107;
 
 /// The length of the header at the start of a connection's first segment. A sender writes it at once (section 2),
 /// so none is waited for.
-pub(super) fn header_length(bytes: &[u8]) -> Option<usize> {
+#[must_use]
+pub fn header_length(bytes: &[u8]) -> Option<usize> {
     let length = match bytes.strip_prefix(SIGNATURE) {
         Some([0x20 | 0x21, _, high, low, ..]) => {
             let rest = usize::from(u16::from_be_bytes([*high, *low]));

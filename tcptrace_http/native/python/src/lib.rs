@@ -9,8 +9,11 @@ mod json;
 mod key_file;
 mod pages;
 mod shares;
+mod sink;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fs::File;
+use std::io::Cursor;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
@@ -18,6 +21,7 @@ use pyo3::buffer::PyBuffer;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyKeyError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyDict;
 use tcptrace_analysis::{flows_that_waited, has_bundle, link_rows, Document, Numbers, Segments};
 use tcptrace_capture::{link_type_name, CaptureError};
@@ -56,6 +60,13 @@ impl Request {
                 .map_err(|name| PyKeyError::new_err(format!("no column {name}"))),
         }
     }
+}
+
+/// A capture that can be read twice.
+#[derive(FromPyObject)]
+enum Whole {
+    InMemory(PyBackedBytes),
+    File(PathBuf),
 }
 
 /// Reads one capture: `feed` its bytes in order, then `finish`; `take` the rows that are final
@@ -111,6 +122,19 @@ impl Analyzer {
             shares: Shares::new(wanted, threads)?,
             is_finished: false,
         })
+    }
+
+    /// Takes the TLS secrets that a pcapng file has, before its packets are fed: they may stand behind these. What cannot
+    /// be read is told by who reads those.
+    fn take_secrets(&mut self, py: Python<'_>, capture: Whole) -> PyResult<()> {
+        self.must_be_open()?;
+        let shares = &mut self.shares;
+        py.detach(|| match capture {
+            Whole::InMemory(bytes) => shares.take_secrets(&mut Cursor::new(&bytes[..])),
+            Whole::File(path) => shares.take_secrets(&mut File::open(path)?),
+        })
+        .ok();
+        Ok(())
     }
 
     /// Takes the next bytes of the capture, uncompressed. The GIL is released meanwhile.

@@ -6,24 +6,23 @@
 //! thread gives.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::io::{self, Read, Seek};
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::PyResult;
 use rayon::prelude::{IntoParallelRefMutIterator, ParallelIterator};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use tcptrace_analysis::{
-    of_bad_lines, Analyzer, AnomaliesGiven, Asked, Batch, Document, Objects, Options, Segments,
-    Share,
+    Analyzer, AnomaliesGiven, Asked, Batch, Document, Objects, Options, Segments, Share,
 };
-use tcptrace_capture::{CaptureError, Decoder, Provenance};
+use tcptrace_capture::{each_key_log, CaptureError, Decoder, Provenance};
 use trace_model::blocks::Blocks;
 use trace_model::column::Columns;
 use trace_model::rows::{PacketsTable, TlsRecordsTable};
-use trace_model::{Anomaly, AnomalyKind, Packet, PacketSink};
-
-use trace_model::packets;
+use trace_model::{Anomaly, AnomalyKind};
 
 use crate::key_file::KeyFile;
+use crate::sink::Sink;
 
 /// Which tables are wanted.
 pub struct Wanted {
@@ -38,50 +37,6 @@ pub struct Wanted {
     pub asked_frame: Option<u64>,
     pub follows: bool,
     pub key_log: Option<KeyFile>,
-}
-
-/// Where the decoder's packets go.
-struct Sink {
-    /// None where only the packets are wanted.
-    analyzer: Option<Analyzer>,
-    packets: Option<Blocks<PacketsTable>>,
-    /// Every share's decoder notices the same; one of them is asked.
-    takes_decoders_anomalies: bool,
-}
-
-impl PacketSink for Sink {
-    #[inline]
-    fn packet(&mut self, packet: &Packet<'_>) {
-        if let Some(table) = self.packets.as_mut() {
-            packets::push(table, packet);
-        }
-        if let Some(analyzer) = self.analyzer.as_mut() {
-            analyzer.packet(packet);
-        }
-    }
-
-    fn anomaly(&mut self, anomaly: Anomaly) {
-        if let Some(analyzer) = self.analyzer.as_mut() {
-            if self.takes_decoders_anomalies {
-                analyzer.anomaly(anomaly);
-            }
-        }
-    }
-
-    fn key_log(&mut self, text: &[u8]) {
-        self.take_secrets(text, "a block of secrets");
-    }
-}
-
-impl Sink {
-    fn take_secrets(&mut self, text: &[u8], place: &str) {
-        let Some(analyzer) = self.analyzer.as_mut() else {
-            return;
-        };
-        if let Err(bad) = analyzer.add_key_log(text) {
-            self.anomaly(of_bad_lines(place, &bad));
-        }
-    }
 }
 
 struct Worker {
@@ -115,6 +70,7 @@ impl Worker {
                 }),
                 packets: wanted.packets,
                 takes_decoders_anomalies: share.index == 0,
+                has_told_late_secrets: false,
             },
             numbers: Vec::new(),
             keeps_rows: wanted.others,
@@ -206,6 +162,16 @@ impl Shares {
             anomalies_given: AnomaliesGiven::default(),
             objects: Objects::default(),
             blocks_left: BTreeMap::new(),
+        })
+    }
+
+    /// Takes the secrets of a whole capture that can be read twice. Of bad lines those tell who come to their block.
+    pub fn take_secrets<F: Read + Seek>(&mut self, capture: &mut F) -> io::Result<()> {
+        each_key_log(capture, |text| {
+            let workers = std::iter::once(&mut self.first).chain(&mut self.others);
+            for analyzer in workers.filter_map(|worker| worker.sink.analyzer.as_mut()) {
+                drop(analyzer.add_key_log(text));
+            }
         })
     }
 

@@ -273,7 +273,9 @@ impl Decrypted {
                 let handshake = !phases.handshake.is_tls13() && !side.has_opened;
                 let begins = side.plain_next == 0 && missed <= u64::from(handshake);
                 side.has_opened = true;
-                if skipped > 0 && !begins {
+                let is_first =
+                    side.plain_next == 0 && answers_first(&self.http, record, opened.bytes);
+                if skipped > 0 && !begins && !is_first {
                     let data = data_bytes(skipped, missed, overhead);
                     self.gap(record.direction, data, record.last, out);
                 }
@@ -334,6 +336,16 @@ impl Side {
         self.next = end_of(begun);
         self.is_cut = false;
     }
+}
+
+/// Whether a record that opens begins the response to the only request so far: what is missing before it was a ticket
+/// (RFC 8446, section 4.6.1).
+fn answers_first(http: &Option<Box<Http>>, record: &Record<'_>, plain: &[u8]) -> bool {
+    record.direction == Direction::ServerToClient
+        && plain.starts_with(b"HTTP/1.")
+        && http
+            .as_ref()
+            .is_some_and(|it| it.request_start() == Some(0))
 }
 
 fn end_of(begun: &Begun) -> u64 {

@@ -42,6 +42,6 @@ mod tests;
 pub use connection::Connection;
 pub use decrypted::Keys;
 pub use handshake::Handshake;
-pub use recognise::{starts_like, Start};
+pub use recognise::{may_begin_hello, starts_like, Start};
 pub use record_log::RecordLog;
 pub use tcptrace_tls_keys::BadLines;

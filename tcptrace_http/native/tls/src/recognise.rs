@@ -32,6 +32,20 @@ pub fn starts_like(payload: &[u8]) -> Option<Start> {
     }
 }
 
+/// Whether so few bytes that they do not tell may be the beginning of a hello.
+#[inline]
+#[must_use]
+pub fn may_begin_hello(payload: &[u8]) -> bool {
+    // The rest of the shortest one that could be.
+    let mut whole = [ContentType::Handshake as u8, 3, 1, 0, 1, CLIENT_HELLO];
+    let few = 1..whole.len();
+    let Some(start) = whole.get_mut(..payload.len()) else {
+        return false;
+    };
+    start.copy_from_slice(payload);
+    few.contains(&payload.len()) && starts_like(&whole) == Some(Start::ClientHello)
+}
+
 /// Whether whole records fill the payload, or several headers follow each other.
 fn are_records(payload: &[u8]) -> bool {
     let (mut rest, mut count) = (payload, 0_usize);
@@ -63,6 +77,20 @@ mod tests {
         assert_eq!(starts_like(&[22, 2, 1, 2, 0, 1, 0]), None);
         assert_eq!(starts_like(b"GET / HTTP/1.1\r\n"), None);
         assert_eq!(starts_like(&[22, 3, 1]), None);
+    }
+
+    #[test]
+    fn fewer_bytes_than_tell_a_hello_may_begin_one() {
+        let hello = [22, 3, 1, 2, 0, 1];
+        for length in 1..hello.len() {
+            let start = hello.get(..length).unwrap_or_default();
+            assert!(may_begin_hello(start), "{length} bytes");
+        }
+        assert!(!may_begin_hello(&hello));
+        assert!(!may_begin_hello(b""));
+        assert!(!may_begin_hello(b"GET"));
+        assert!(!may_begin_hello(&[22, 2]));
+        assert!(!may_begin_hello(&[23, 3, 3]));
     }
 
     #[test]

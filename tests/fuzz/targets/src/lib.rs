@@ -11,7 +11,9 @@ pub mod http;
 pub mod mutation;
 pub mod numbers;
 pub mod reassembler;
+mod sealed;
 pub mod tls;
+pub mod tls_keys;
 
 /// A target by its name, which is also that of its corpus.
 pub type Target = (&'static str, fn(&[u8]));
@@ -22,4 +24,5 @@ pub const TARGETS: &[Target] = &[
     ("http", http::run),
     ("reassembler", reassembler::run),
     ("tls", tls::run),
+    ("tls_keys", tls_keys::run),
 ];

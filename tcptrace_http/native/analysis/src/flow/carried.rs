@@ -1,9 +1,11 @@
 //! What a flow carries, as far as it is known.
 
-use tcptrace_http_messages::{Connection as Http, End, Output};
+use tcptrace_http_messages::{proxy_header_length, Connection as Http, End, Output};
 use tcptrace_tls::{starts_like, Connection as Tls, Handshake, Keys, Start};
 use trace_model::rows::{Direction, Protocol};
 use trace_model::Mark;
+
+use super::hello_pieces::{HelloPieces, Payload};
 
 #[derive(Debug, Default)]
 pub struct Carried {
@@ -58,11 +60,23 @@ fn begins_tls(http: &Http, bytes: &[u8]) -> bool {
         }
 }
 
+/// What comes behind the header that a load balancer writes first, if that is all of it.
+fn behind_proxy_header(all: Payload<'_>) -> Payload<'_> {
+    let is_first = all.offset == 0 && all.direction == Direction::ClientToServer;
+    let header = is_first.then(|| proxy_header_length(all.bytes));
+    let length = header.flatten().unwrap_or(0);
+    Payload {
+        offset: all.offset.saturating_add(length as u64),
+        bytes: all.bytes.get(length..).unwrap_or_default(),
+        ..all
+    }
+}
+
 /// Who is given the bytes of both directions.
 #[derive(Debug)]
 pub(super) enum Reader {
-    /// Until it is known what the bytes are, too.
-    Http(Box<Http>),
+    /// Until it is known what the bytes are, too: they may be the first ones of a hello.
+    Http(Box<Http>, Option<Box<HelloPieces>>),
     Tls(Box<Tls>),
 }
 
@@ -77,21 +91,39 @@ impl Reader {
         (keys, out): (&mut Keys, &mut Output),
     ) {
         match self {
-            Reader::Http(http) => {
-                if begins_tls(http, bytes) {
-                    if http.is_http() {
-                        http.give_up_held(mark, out);
-                    }
-                    let (client, server) = match direction {
-                        Direction::ClientToServer => (offset, peer_next),
-                        Direction::ServerToClient => (peer_next, offset),
-                    };
-                    let mut tls = Box::new(Tls::beginning_at(client, server));
-                    tls.data(direction, offset, bytes, (mark, peer_acked), keys, out);
-                    *self = Reader::Tls(tls);
-                } else {
+            Reader::Http(http, pieces) => {
+                let all = Payload {
+                    direction,
+                    offset,
+                    bytes,
+                    mark,
+                    peer_acked,
+                };
+                let next = behind_proxy_header(all);
+                let before = pieces.take();
+                let held = before.as_ref().filter(|it| it.are_hello_with(next));
+                if held.is_none() && !begins_tls(http, next.bytes) {
                     http.data(direction, offset, bytes, mark, peer_acked, out);
+                    if http.may_be_tls() {
+                        *pieces = HelloPieces::with(before, next);
+                    }
+                    return;
                 }
+                if http.is_http() {
+                    http.give_up_held(mark, out);
+                }
+                let start = held.map_or(next.offset, |it| it.offset);
+                let (client, server) = match direction {
+                    Direction::ClientToServer => (start, peer_next),
+                    Direction::ServerToClient => (peer_next, start),
+                };
+                let mut tls = Box::new(Tls::beginning_at(client, server));
+                if let Some(held) = held {
+                    held.give(&mut tls, keys, out);
+                }
+                let seen = (mark, peer_acked);
+                tls.data(direction, next.offset, next.bytes, seen, keys, out);
+                *self = Reader::Tls(tls);
             }
             Reader::Tls(tls) => {
                 tls.data(direction, offset, bytes, (mark, peer_acked), keys, out);
@@ -107,21 +139,21 @@ impl Reader {
         (keys, out): (&mut Keys, &mut Output),
     ) {
         match self {
-            Reader::Http(http) => http.gap(direction, offset, length, mark, out),
+            Reader::Http(http, _) => http.gap(direction, offset, length, mark, out),
             Reader::Tls(tls) => tls.gap(direction, offset, length, mark, keys, out),
         }
     }
 
     pub(super) fn end(&mut self, direction: Direction, end: End, mark: Mark, out: &mut Output) {
         match self {
-            Reader::Http(http) => http.end(direction, end, mark, out),
+            Reader::Http(http, _) => http.end(direction, end, mark, out),
             Reader::Tls(tls) => tls.end(direction, end, mark, out),
         }
     }
 
     pub(super) fn protocol(&self) -> Option<Protocol> {
         match self {
-            Reader::Http(http) => http.is_http().then_some(Protocol::Http),
+            Reader::Http(http, _) => http.is_http().then_some(Protocol::Http),
             Reader::Tls(_) => Some(Protocol::Tls),
         }
     }
@@ -129,7 +161,7 @@ impl Reader {
     /// Whether HTTP was found, in clear or decrypted.
     pub(super) fn is_http(&self) -> bool {
         match self {
-            Reader::Http(http) => http.is_http(),
+            Reader::Http(http, _) => http.is_http(),
             Reader::Tls(tls) => tls.is_http(),
         }
     }
@@ -137,7 +169,7 @@ impl Reader {
     /// Whether neither direction is looked at any more.
     pub(super) fn is_opaque(&self) -> bool {
         let is_opaque = |direction| match self {
-            Reader::Http(http) => http.is_opaque(direction),
+            Reader::Http(http, _) => http.is_opaque(direction),
             Reader::Tls(tls) => tls.is_opaque(direction),
         };
         is_opaque(Direction::ClientToServer) && is_opaque(Direction::ServerToClient)
@@ -145,14 +177,14 @@ impl Reader {
 
     pub(super) fn request_start(&self) -> Option<u64> {
         match self {
-            Reader::Http(http) => http.request_start(),
+            Reader::Http(http, _) => http.request_start(),
             Reader::Tls(tls) => tls.request_start(),
         }
     }
 
     pub(super) fn response_start(&self) -> Option<u64> {
         match self {
-            Reader::Http(http) => http.response_start(),
+            Reader::Http(http, _) => http.response_start(),
             Reader::Tls(tls) => tls.response_start(),
         }
     }
@@ -160,14 +192,14 @@ impl Reader {
     #[inline]
     pub(super) fn held_bytes(&self) -> u64 {
         match self {
-            Reader::Http(http) => http.held_bytes(),
+            Reader::Http(http, _) => http.held_bytes(),
             Reader::Tls(tls) => tls.held_bytes(),
         }
     }
 
     pub(super) fn give_up_held(&mut self, mark: Mark, out: &mut Output) {
         match self {
-            Reader::Http(http) => http.give_up_held(mark, out),
+            Reader::Http(http, _) => http.give_up_held(mark, out),
             Reader::Tls(tls) => tls.give_up_held(mark, out),
         }
     }

@@ -10,6 +10,7 @@ mod early;
 mod end;
 mod facts;
 mod finished;
+mod hello_pieces;
 mod identity;
 mod losses;
 mod memory;

@@ -42,6 +42,12 @@ impl Flow {
         let payload_start = start
             .saturating_add(i64::from(segment.has(flags::SYN)))
             .saturating_sub(1);
+        // Its sender had what it acknowledges before it sent this.
+        if let Some(ack) = ack.filter(|_| self.half(side.other()).reassembler.is_waiting()) {
+            self.deliver(side.other(), mark, tables, |reassembler, deliver| {
+                reassembler.acknowledged(ack.saturating_sub(1), deliver);
+            });
+        }
         if segment.payload_bytes > 0 && !segment.has(flags::RST) {
             self.properties.cut.note(packet.frame, segment);
             let piece = Piece {
@@ -54,13 +60,7 @@ impl Flow {
             self.take_payload(side, piece, tables);
         }
         if let Some(ack) = ack {
-            let acked = ack.saturating_sub(1);
-            self.receiver_answers(side.other(), acked, tables);
-            if self.half(side.other()).reassembler.is_waiting() {
-                self.deliver(side.other(), mark, tables, |reassembler, deliver| {
-                    reassembler.acknowledged(acked, deliver);
-                });
-            }
+            self.receiver_answers(side.other(), ack.saturating_sub(1), tables);
         }
     }
 
@@ -137,11 +137,12 @@ impl Flow {
         } else {
             Connection::new()
         };
-        Reader::Http(Box::new(if looks_at_bodies {
+        let connection = if looks_at_bodies {
             connection.looking_at_bodies()
         } else {
             connection
-        }))
+        };
+        Reader::Http(Box::new(connection), None)
     }
 
     /// Takes what the reader made of the bytes.

@@ -127,6 +127,65 @@ fn tls_in_a_tunnel_comes_behind_the_request_for_it() {
 }
 
 #[test]
+fn a_hello_may_stand_behind_the_header_of_a_load_balancer() {
+    let header = b"PROXY TCP4 192.0.2.1 192.0.2.2 40000 443\r\n";
+    for is_alone in [false, true] {
+        let mut talk = Talk::new();
+        talk.script.handshake();
+        if is_alone {
+            talk.say(true, header).say(true, &client_hello());
+        } else {
+            talk.say(true, &[header, &client_hello()[..]].concat());
+        }
+        let (flows, transactions, handshakes) = talk
+            .say(true, &application(100))
+            .say(false, &application(200))
+            .finish();
+        let first = 4 + u64::from(is_alone);
+        assert_eq!(text(&flows, "protocol", 0), "tls");
+        assert_eq!(numbers(&handshakes, "client_hello_frame"), [first]);
+        assert_eq!(numbers(&handshakes, "client_hello_bytes"), [49]);
+        assert_eq!(numbers(&transactions, "request_frame"), [first + 1]);
+    }
+}
+
+#[test]
+fn a_hello_may_come_in_segments_of_a_few_bytes() {
+    for cuts in [vec![1], vec![5], vec![3, 4], vec![1, 2, 3, 4, 5, 6, 7]] {
+        let mut talk = Talk::new();
+        talk.script.handshake();
+        let hello = client_hello();
+        let mut start = 0;
+        for cut in cuts.iter().copied().chain([hello.len()]) {
+            talk.say(true, &hello[start..cut]);
+            start = cut;
+        }
+        let (flows, transactions, handshakes) = talk
+            .say(true, &application(100))
+            .say(false, &application(200))
+            .finish();
+        assert_eq!(text(&flows, "protocol", 0), "tls", "{cuts:?}");
+        assert_eq!(numbers(&handshakes, "client_hello_frame"), [4]);
+        assert_eq!(numbers(&handshakes, "client_hello_bytes"), [49]);
+        let request = 5 + u64::try_from(cuts.len()).unwrap();
+        assert_eq!(numbers(&transactions, "request_frame"), [request]);
+    }
+}
+
+#[test]
+fn a_few_bytes_that_begin_like_a_hello_are_none_without_the_rest() {
+    let mut talk = Talk::new();
+    talk.script.handshake();
+    let (flows, transactions, _) = talk
+        .say(true, &[22, 3])
+        .say(true, b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+        .say(false, b"HTTP/1.1 204 No Content\r\n\r\n")
+        .finish();
+    assert_eq!(text(&flows, "protocol", 0), "http");
+    assert_eq!(numbers(&transactions, "request_frame"), [5]);
+}
+
+#[test]
 fn a_hello_tells_the_client_of_a_flow_joined_late() {
     let mut talk = Talk::new();
     // The port of the other side is the lower one.

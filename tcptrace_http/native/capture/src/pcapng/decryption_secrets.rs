@@ -1,4 +1,5 @@
-//! Decryption secrets block (draft-ietf-opsawg-pcapng, section 4.7): secrets of the packets after it.
+//! Decryption secrets block (draft-ietf-opsawg-pcapng, section 4.7): secrets of the packets after it, and of
+//! those before it where the whole file can be looked through (`every_key_log`).
 
 use trace_model::AnomalyKind;
 

@@ -8,6 +8,7 @@
 //! tell where the next block begins, and the reading ends.
 
 mod decryption_secrets;
+mod every_key_log;
 mod interface_description;
 mod options;
 mod packet_block;
@@ -21,6 +22,8 @@ use crate::error::CaptureError;
 use crate::progress::Progress;
 use interface_description::Interface;
 use packet_block::PacketBlock;
+
+pub use every_key_log::each_key_log;
 
 /// Block types (draft-ietf-opsawg-pcapng, section 11.1).
 const SECTION_HEADER: u32 = 0x0a0d_0d0a;

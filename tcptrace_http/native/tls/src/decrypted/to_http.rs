@@ -48,7 +48,13 @@ impl Decrypted {
             last: record.last,
         });
         side.plain_next = plain.saturating_add(bytes.len() as u64);
+        let told = out.transactions.len();
         http.data(record.direction, plain, bytes, record.last, acked, out);
+        if http.roles_are_reversed() {
+            // The hellos told who the client is: a request of the server is none of HTTP.
+            out.transactions.truncate(told);
+            return self.close();
+        }
         let starts = (http.request_start(), http.response_start());
         self.client.note_start(starts.0);
         self.server.note_start(starts.1);
