@@ -1,4 +1,4 @@
-"""What a simulation can be made of, by name: strategies, pages, networks and stacks, listed and explained."""
+"""What a simulation can be made of, by name: strategies, pages, networks, stacks and TLS, listed and explained."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from reference_sim.pages import PAGES
 from reference_sim.quantities import nanoseconds, rate_text, size_text, time_text
 from reference_sim.stacks import PRESETS, knobs_of
 from reference_sim.strategies import STRATEGIES
+from reference_sim.tls import PRESETS as TLS_PRESETS
+from reference_sim.tls import Tls
 from reference_sim.topology import ByteQueue, PacketQueue
 
 if TYPE_CHECKING:
@@ -43,6 +45,7 @@ KINDS: Final[Mapping[str, str]] = {
     "page": "Pages",
     "network": "Networks",
     "stack": "TCP stacks",
+    "tls": "TLS",
 }
 
 
@@ -53,6 +56,8 @@ def entries() -> Iterator[Entry]:
             yield Entry(kind, name, known.about, known.source)
     for name, preset in PRESETS.items():
         yield Entry("stack", name, preset.about, preset.source["*"])
+    for name, secured in TLS_PRESETS.items():
+        yield Entry("tls", name, secured.about, secured.source)
 
 
 def explain(name: str) -> str | None:
@@ -61,6 +66,7 @@ def explain(name: str) -> str | None:
     found += [_page(PAGES[name])] if name in PAGES else []
     found += [_network(NETWORKS[name])] if name in NETWORKS else []
     found += [_stack(PRESETS[name])] if name in PRESETS else []
+    found += [_tls(name)] if name in TLS_PRESETS else []
     return "\n\n".join(found) or None
 
 
@@ -120,6 +126,12 @@ def _stack(preset: Preset) -> str:
     for name, value, source in knobs_of(preset):
         rows += [f"  {name:<{width}}  {_knob(preset.stack, name, value)}", f"  {'':<{width}}    {source}"]
     return _text(f"{preset.stack.name} (TCP stack)", preset.about, preset.source["*"], "Knobs", "\n".join(rows))
+
+
+def _tls(name: str) -> str:
+    preset = TLS_PRESETS[name]
+    rows = [(field.name, _knob(preset.tls, field.name, getattr(preset.tls, field.name))) for field in fields(Tls)]
+    return _text(f"{name} (TLS)", preset.about, preset.source, "Choices", _aligned(rows))
 
 
 def _knob(owner: Any, name: str, value: Any) -> str:

@@ -20,6 +20,7 @@ from reference_sim.page import Constant, Law, Page
 from reference_sim.plan import HttpVersion, Plan, Visit
 from reference_sim.quantities import nanoseconds
 from reference_sim.stack import Stack
+from reference_sim.tls import Tls
 from reference_sim.topology import Network
 from tcptrace_http.errors import ScenarioError
 
@@ -86,6 +87,8 @@ class Server:
     sizes_include_heads: bool = False
     #: The head is padded to at least this many bytes.
     min_head_bytes: int = 0
+    #: None: its connections are in clear.
+    tls: Tls | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

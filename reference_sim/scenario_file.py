@@ -6,6 +6,7 @@ A short file names a strategy, a page and a network, as the command line does::
     page = "kruse-lerc"
     network = "satellite"
     stack = "netbsd-1.2.1"
+    tls = { based_on = "tls-1.3", chain_bytes = "4 kB" }    # or a name; without it: in clear
 
 A long one has tables. Whatever has a name can be written out in its place; ``based_on`` changes a
 known one::
@@ -59,6 +60,8 @@ from reference_sim.scenario import Browser, Scenario, Tap
 from reference_sim.stack import Stack
 from reference_sim.stacks import PRESETS
 from reference_sim.strategies import named_strategy
+from reference_sim.tls import PRESETS as TLS_PRESETS
+from reference_sim.tls import Tls
 from reference_sim.topology import Link, Network, duplex
 from reference_sim.workloads import retrieval, tap_at
 from tcptrace_http.errors import ScenarioError
@@ -75,6 +78,7 @@ _SHORT: Final = (
     "network",
     "stack",
     "server_stack",
+    "tls",
     "think",
     "parse",
     "processing",
@@ -82,6 +86,7 @@ _SHORT: Final = (
     "seed",
 )
 _BITS: Final = 64
+_SECURED: Final = {name: preset.tls for name, preset in TLS_PRESETS.items()}
 _OF_A_SIZED_PAGE: Final = ("name", "base", "images", "host")
 
 
@@ -136,6 +141,7 @@ class _Reader:
         self._decoder = Decoder(
             {
                 Stack: lambda value: self._named(self._stacks, value, self._stack, "stack"),
+                Tls: lambda value: self._named(_SECURED, value, self._tls, "TLS"),
                 Page: lambda value: self._named(self._pages, value, self._page, "page"),
                 Plan: lambda value: self._named(self._plans, value, self._plan, "plan"),
                 Network: lambda value: self._named(NETWORKS, value, self._network, "network"),
@@ -163,7 +169,15 @@ class _Reader:
         for key in ("page", "network"):
             if key not in table:
                 raise ScenarioError("is missing; a file with a strategy names a page and a network", field=key)
-        types = {"page": Page, "network": Network, "stack": Stack, "server_stack": Stack, "at": str, "seed": int}
+        types = {
+            "page": Page,
+            "network": Network,
+            "stack": Stack,
+            "server_stack": Stack,
+            "tls": Tls,
+            "at": str,
+            "seed": int,
+        }
         choices = {key: within(key, self._decoder.value, types[key], table[key]) for key in types.keys() & table}
         choices["strategy"] = within("strategy", named_strategy, str(table["strategy"]))
         for key in LAWS_OF_TIME & table.keys():
@@ -194,10 +208,17 @@ class _Reader:
 
     def _stack(self, table: Any) -> Any:
         """A stack, whole or ``based_on`` another."""
+        return self._based(Stack, self._stacks, table, "stack")
+
+    def _tls(self, table: Any) -> Any:
+        """How connections are secured, whole or ``based_on`` a name."""
+        return self._based(Tls, _SECURED, table, "TLS")
+
+    def _based(self, kind: type[Any], known: Mapping[str, Any], table: Any, what: str) -> Any:
         if not isinstance(table, dict) or "based_on" not in table:
-            return self._decoder.dataclass(Stack, table)
-        known = within("based_on", lambda: named(self._stacks, str(table["based_on"]), what="stack"))
-        return self._changed(known, {key: value for key, value in table.items() if key != "based_on"})
+            return self._decoder.dataclass(kind, table)
+        old = within("based_on", lambda: named(known, str(table["based_on"]), what=what))
+        return self._changed(old, {key: value for key, value in table.items() if key != "based_on"})
 
     def _changed(self, known: Any, table: dict[str, Any]) -> Any:
         """The same with other fields; of a field that is a table itself, only what is given changes."""

@@ -33,6 +33,7 @@ from reference_sim.page_versions import once
 from reference_sim.plan import After, Bytes, Complete, Fetch, HttpVersion, Plan, Requested, Start, Visit
 from reference_sim.scenario import Writes
 from reference_sim.stack import Stack
+from reference_sim.tls import Tls
 from tcptrace_http.errors import ScenarioError
 
 __all__ = [
@@ -122,6 +123,8 @@ class Strategy:
     place: Place = Place.ORIGIN
     #: How the server writes.
     writes: Writes = _ONE_WRITE
+    #: How connections are secured; None: as the scenario has them.
+    tls: Tls | None = None
     #: Knobs of the stacks that it needs otherwise than the scenario has them.
     client_stack: Mapping[str, Any] = field(default_factory=dict)
     server_stack: Mapping[str, Any] = field(default_factory=dict)

@@ -35,6 +35,8 @@ from reference_sim.stack import Heartbeat, Segments, Stack
 from reference_sim.stacks import stack as stack_named
 from reference_sim.strategies import named_strategy
 from reference_sim.strategy import Discovery, Place, Protocol, Strategy
+from reference_sim.tls import PORT, Tls
+from reference_sim.tls import tls as tls_named
 from reference_sim.topology import Network
 from tcptrace_http.errors import ScenarioError
 
@@ -58,6 +60,7 @@ def retrieval(  # noqa: PLR0913 -- one parameter a choice
     think: Law = _NOW,
     parse: int | timedelta = 0,
     processing: Law = _NOW,
+    tls: str | Tls | None = None,
     at: str = "client",
     record: Record | None = None,
     seed: int = 1,
@@ -66,7 +69,8 @@ def retrieval(  # noqa: PLR0913 -- one parameter a choice
 
     Strategy, page, network and stacks are names or objects; the server's stack is the client's if it
     is not given. ``think`` is the pause between visits and ``processing`` the server's time for a
-    response, in nanoseconds; ``parse`` the browser's from a link to its request. Frames are recorded
+    response, in nanoseconds; ``parse`` the browser's from a link to its request. ``tls`` is how connections
+    are secured, by default as the strategy has it: in clear, unless it says otherwise. Frames are recorded
     ``at`` the ``client``, the ``server``, or a node or link of that name.
 
     :raises ScenarioError: a name is unknown, or the network has no place for what the strategy needs.
@@ -85,10 +89,15 @@ def retrieval(  # noqa: PLR0913 -- one parameter a choice
         "taps": (tap_at(where, at),),
         "record": Record.everything() if record is None else record,
     }
+    secured = tls_named(tls) if isinstance(tls, str) else tls or chosen.tls
+    if secured is not None and (chosen.protocol is Protocol.FTP or chosen.place is not Place.ORIGIN):
+        raise ScenarioError(f"{chosen.name!r} is not simulated over TLS", field="tls")
     if chosen.protocol is Protocol.FTP:
         return Scenario(transfers=(_files(what, where, client, server),), **common)
     visits = chosen.visits(what)
     origin = _server(chosen, where.servers[0], chosen.server(server), visits=visits, processing=processing)
+    if secured is not None:
+        origin = replace(origin, port=PORT, tls=secured)
     browser = Browser(
         node=where.clients[0],
         stack=chosen.client(client),

@@ -7,6 +7,8 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from reference_sim.tls import stream_bytes
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -169,6 +171,8 @@ class Connection:
     limits: dict[str, Limits]
     windows: dict[str, list[Window]]
     transactions: list[Transaction]
+    #: It begins with a handshake of TLS.
+    is_secured: bool = False
 
     def is_short(self, packet: Packet) -> bool:
         """Whether more had room in a segment of the server."""
@@ -224,7 +228,8 @@ def connections_of(tables: Mapping[str, pl.DataFrame], scenario: Mapping[str, An
             nagle=next((scenario["stacks"][it["stack"]]["nagle"] for it in _servers(row, scenario)), "off"),
             writes_at_once=all(not server["writes"]["gap_ns"] for server in _servers(row, scenario)),
             head_alone=any(server["writes"]["head_alone"] for server in _servers(row, scenario)),
-            chunk_bytes=next((server["writes"]["chunk_bytes"] for server in _servers(row, scenario)), None),
+            chunk_bytes=next((_chunk_bytes(server) for server in _servers(row, scenario)), None),
+            is_secured=any(server.get("tls") for server in _servers(row, scenario)),
             shares_window=shares,
             heard=heard[_pair(row)] if shares else set(_arrived(sent[CLIENT])),
             paths={side: _path(sent[side], links_of_packet, scenario) for side in sent},
@@ -233,6 +238,12 @@ def connections_of(tables: Mapping[str, pl.DataFrame], scenario: Mapping[str, An
             windows={side: windows.get((number, side), []) for side in sent},
             transactions=sorted(transactions[number], key=lambda it: it.index),
         )
+
+
+def _chunk_bytes(server: Mapping[str, Any]) -> int | None:
+    """What a write of the server takes of its stream."""
+    chunk = server["writes"]["chunk_bytes"]
+    return None if chunk is None else stream_bytes(server.get("tls"), chunk)
 
 
 def _in_nanoseconds(table: pl.DataFrame, epoch_ns: int) -> pl.DataFrame:

@@ -110,6 +110,8 @@ def partition_of(
     partition = Partition(times.start, times.end)
     if times.opens_connection:
         _give_setup(partition, observer)
+        if observer.connection.is_secured:
+            partition.until(times.request_first, "setup.tls_handshake")
     partition.until(times.request_first, "client.think")
     for gap in request_gaps_of(times, observer):
         partition.pieces(gap.pieces)

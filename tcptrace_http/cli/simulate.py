@@ -50,6 +50,12 @@ _NANOSECONDS: Final = 1_000_000_000
     help="The TCP of the server, where it is another.",
 )
 @click.option(
+    "--tls",
+    metavar="NAME",
+    shell_complete=parts_of_simulations("tls"),
+    help="How the connections are secured. Default: not at all.",
+)
+@click.option(
     "--scenario", "file", metavar="FILE", shell_complete=files, help="A scenario in TOML, in place of all these."
 )
 @click.option("--seed", type=click.IntRange(0, (1 << 64) - 1), help="The same seed gives the same bytes.")
@@ -66,7 +72,7 @@ _NANOSECONDS: Final = 1_000_000_000
     help="Write the capture: pcapng, or pcap by its suffix; - is stdout.",
 )
 @click.option(
-    "--list", "lists", is_flag=True, help="List strategies, pages, networks and stacks, and do nothing else."
+    "--list", "lists", is_flag=True, help="List strategies, pages, networks, stacks and TLS, and do nothing else."
 )
 @click.option(
     "--format",
@@ -82,6 +88,7 @@ def simulate(  # noqa: PLR0913, PLR0917 -- one parameter an option
     network: str | None,
     stack: str | None,
     server_stack: str | None,
+    tls: str | None,
     file: str | None,
     seed: int | None,
     at: str | None,
@@ -100,6 +107,7 @@ def simulate(  # noqa: PLR0913, PLR0917 -- one parameter an option
     Examples:
       tcptrace-http simulate --list
       tcptrace-http simulate --strategy http11-pipelined --page heidemann --network lan -o page.pcapng
+      tcptrace-http simulate --strategy http11 --page heidemann --network wan --tls tls-1.3 -o page.pcapng
       tcptrace-http simulate --scenario office.toml --truth truth.json -o office.pcapng
     """
     if lists:
@@ -107,7 +115,7 @@ def simulate(  # noqa: PLR0913, PLR0917 -- one parameter an option
 
         click.echo(catalogue.as_json() if format_name == "json" else catalogue.as_text())
         return
-    parts = _Parts(strategy, page, network, stack, server_stack)
+    parts = _Parts(strategy, page, network, stack, server_stack, tls)
     if output is None:
         raise click.UsageError("say where the capture goes: -o OUT.pcapng")
     check_outputs([output, truth], [file])
@@ -124,12 +132,13 @@ class _Parts:
     network: str | None
     stack: str | None
     server_stack: str | None
+    tls: str | None
 
     def from_file(self, path: str) -> Scenario:
         """The scenario of a file, which says it all."""
         from reference_sim.scenario_file import read
 
-        if any((self.strategy, self.page, self.network, self.stack, self.server_stack)):
+        if any((self.strategy, self.page, self.network, self.stack, self.server_stack, self.tls)):
             raise click.UsageError("--scenario says what is simulated; leave the other names out")
         return read(path)
 
@@ -146,6 +155,7 @@ class _Parts:
             network=self.network or "",
             client_stack=self.stack or _DEFAULT_STACK,
             server_stack=self.server_stack,
+            tls=self.tls,
         )
 
 

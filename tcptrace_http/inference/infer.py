@@ -22,6 +22,7 @@ from tcptrace_http.inference.rate import bottleneck_rate
 from tcptrace_http.inference.requests import split_figure, splits
 from tcptrace_http.inference.round_trip import propagation, round_trip, round_trip_spread
 from tcptrace_http.inference.stacks import first_window, options
+from tcptrace_http.inference.tls import tls_of
 
 if TYPE_CHECKING:
     from reference_sim.scenario import Scenario
@@ -98,8 +99,10 @@ def _infer(what: Observed) -> Inference:
         way = replace(way, is_assumed=True, low=0, reason="what sending takes is not known without path.rate")
     delay = way.value if isinstance(way.value, int) else 0
     shown = losses(what, bits, delay)
+    secured, of_tls = tls_of(what, bits, delay)
     parts = Parts(
         seen=what,
+        tls=secured,
         times=processing_times(what, bits, delay),
         lost=shown,
         queue=Unlimited(),
@@ -123,6 +126,7 @@ def _infer(what: Observed) -> Inference:
         *(round_trip(what), way, round_trip_spread(what), rate, queue, loss_rate(what, lost, of_runs=of_runs)),
         *(*chosen, _window_of(parts.window, server), *knobs, parts.most_requests, *of_ends),
         ack_delay(what),
+        *of_tls,
         *(parts.parse(choice.strategy), split_figure(what, parts.splits), *parts.times),
     )
     changed = {

@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from tcptrace_http.errors import ScenarioError
+from tcptrace_http.inference.opaque import with_retrievals
 from tcptrace_http.inference.packets import FlowPackets, Packet
 from tcptrace_http.inference.part import Part, first_packets, up_to
 
@@ -32,6 +33,8 @@ __all__ = ["NEEDED_TABLES", "Exchange", "Observed", "Visited", "observed"]
 NEEDED_TABLES: Final = ("packets", "segments")
 #: Content types that a page can begin with.
 _DOCUMENT: Final = ("text/html", "application/xhtml")
+#: Of exchanges that are encrypted: what clients of today ask in where it is not HTTP/2.
+_VERSION_IN_TLS: Final = "HTTP/1.1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,8 @@ class Exchange:
     asks_to_close: bool
     asks_to_keep: bool
     server_closes: bool
+    #: It came in TLS, and nothing is known of what it says.
+    is_opaque: bool
     #: URL of the transaction that led to it, by its number in the visit, if that is known.
     initiator: int | None
 
@@ -90,6 +95,8 @@ class Observed:
     #: Rows of the profiles table of the server's data, by flow.
     profiles: dict[int, dict[str, Any]]
     server_software: str
+    #: Rows of the table of TLS handshakes, by flow.
+    handshakes: dict[int, dict[str, Any]]
     #: How much of the session this is; None: all of it.
     part: Part | None = None
 
@@ -155,6 +162,7 @@ def observed(analysis: Analysis, *, retrieval: int | None = None, session: bool 
     """
     import polars as pl
 
+    analysis = with_retrievals(analysis)
     retrievals = analysis.retrievals
     if retrievals.is_empty():
         raise ScenarioError("no page was retrieved in this capture: no HTTP request with its response")
@@ -190,6 +198,7 @@ def observed(analysis: Analysis, *, retrieval: int | None = None, session: bool 
         flows={row["flow"]: row for row in _physical(flows).to_dicts()},
         profiles=_profiles(analysis, flows),
         server_software=_software(analysis, flows["flow"].to_list()),
+        handshakes=_handshakes(analysis, flows),
     )
     if is_whole:
         return what
@@ -202,6 +211,11 @@ def _profiles(analysis: Analysis, flows: pl.DataFrame) -> dict[int, dict[str, An
 
     is_of_server = pl.col("direction").cast(pl.String) == "server_to_client"
     rows = analysis.profiles.filter(is_of_server).join(flows, on="flow", how="semi", maintain_order="left")
+    return {row["flow"]: row for row in _physical(rows).to_dicts()}
+
+
+def _handshakes(analysis: Analysis, flows: pl.DataFrame) -> dict[int, dict[str, Any]]:
+    rows = analysis.tls_handshakes.join(flows, on="flow", how="semi", maintain_order="left")
     return {row["flow"]: row for row in _physical(rows).to_dicts()}
 
 
@@ -299,7 +313,8 @@ def _answered(analysis: Analysis, members: pl.DataFrame, flows: list[int]) -> pl
     import polars as pl
 
     # A model of what was mostly not captured would be one of nothing, and could be of any size.
-    is_captured = pl.col("missing_bytes") <= (pl.col("response_header_bytes") + pl.col("response_body_bytes")) / 2
+    response = pl.sum_horizontal("response_header_bytes", "response_body_bytes")
+    is_captured = pl.col("missing_bytes") <= response / 2
     answered = members.join(
         analysis.transactions, left_on=["flow", "transaction"], right_on=["flow", "index"], suffix="_of"
     ).filter(pl.col("flow").is_in(flows), pl.col("response_first_time").is_not_null(), pl.col("complete"))
@@ -345,7 +360,7 @@ def _exchange(row: dict[str, Any], numbers: dict[tuple[int, int], int], origin: 
         index=row["transaction"],
         target=row["target"] or "/",
         host=row["host"] or "",
-        version=row["version"],
+        version=row["version"] or _VERSION_IN_TLS,
         status=row["status"] or 200,
         content_type=(row["content_type"] or "application/octet-stream").partition(";")[0].strip(),
         start=row["start"] - origin,
@@ -364,6 +379,7 @@ def _exchange(row: dict[str, Any], numbers: dict[tuple[int, int], int], origin: 
         asks_to_close=bool(row["request_close"]),
         asks_to_keep=bool(row["request_keep_alive"]),
         server_closes=bool(row["response_close"]),
+        is_opaque=row["protocol"] == "tls",
         initiator=numbers.get(initiator),
     )
 

@@ -20,12 +20,14 @@ from tcptrace_http.inference.page import pages_of
 from tcptrace_http.inference.parse import parse_time
 from tcptrace_http.inference.requests import Split, with_nagle, with_splits
 from tcptrace_http.inference.stacks import with_options
+from tcptrace_http.inference.tls import waits_behind_finished
 
 if TYPE_CHECKING:
     from reference_sim.page import Page
     from reference_sim.plan import Visit
     from reference_sim.stack import Stack
     from reference_sim.strategy import Strategy
+    from reference_sim.tls import Tls
     from reference_sim.topology import Network, Queue
     from tcptrace_http.inference.figure import Figure
     from tcptrace_http.inference.loss import Lost
@@ -65,6 +67,8 @@ class Parts:
     of_server: Options
     of_client: Options
     splits: dict[tuple[int, int], Split]
+    #: How connections are secured.
+    tls: Tls | None = None
     #: The phase of the client's heartbeat, where runs told it.
     phase: Figure | None = None
     #: What the hosts' clocks show, past a whole tick, when the client begins.
@@ -88,7 +92,7 @@ class Parts:
         server, of_server = with_options(choice.server, self.of_server, self.window, "server")
         client, of_client = with_options(choice.client, self.of_client, None, "client")
         client, of_delays = with_delays(client, self.seen, self.reactions(), told=self.phase)
-        client, nagle = with_nagle(client, self.splits)
+        client, nagle = with_nagle(client, self.splits, waits_behind_finished(self.seen))
         client, quick = with_quick_acks(client, self.seen, is_so=self.has_quick_acks)
         return server, client, [*of_server, *of_client, *of_delays, *quick, nagle]
 
@@ -150,6 +154,8 @@ class Parts:
             writes=choice.strategy.writes if writes is None else writes,
             keep_alive=self.keep_alive() if any(visit.plan.persistent for visit in visits) else None,
             min_head_bytes=min(exchange.head_bytes for exchange in self.seen.exchanges),
+            sizes_include_heads=any(exchange.is_opaque for exchange in self.seen.exchanges),
+            tls=self.tls,
         )
         browser = Browser(
             node=network.clients[0],

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from tcptrace_http.inference.client_clock import departures, sending_time
 from tcptrace_http.inference.figure import Figure, assumed, seen
 from tcptrace_http.inference.steps import partings, stepwise
+from tcptrace_http.inference.tls import unasked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -33,6 +34,8 @@ _OF_RUNS: Final = "other data was on the path meanwhile: as the run has it that 
 _TIMEOUT: Final = 200_000_000
 # Times of run and capture differ by roundings, and by no more than this.
 _PARTED: Final = 50_000
+# What an ACK lets go leaves so soon after it on any machine, and what takes longer was not ready.
+_SOON: Final = 2_000_000
 # So many times are changed, and so many of what parts first are tried each time.
 _STEPS: Final = 24
 _FIRST: Final = 2
@@ -48,8 +51,12 @@ def processing_times(observed: Observed, rate: int | None, propagation: int) -> 
         first, since = _first_of(observed, exchange, observed.by_frame[exchange.response_frame])
         elapsed = first.time - left[exchange.request_last_frame]
         found.append(_bounds(observed, exchange, first, elapsed, sending_time(since, rate), rate, propagation))
+    held = [_waits_for_tickets(observed, exchange, rate) for exchange in observed.exchanges]
+    # It may have been ready all the time.
+    found = [(0 if is_held else low, high) for is_held, (low, high) in zip(held, found, strict=True)]
     exact = [high for low, high in found if low == high]
-    usual = round(median(exact)) if exact else min((high for _, high in found), default=0)
+    least = 0 if any(held) else min((high for _, high in found), default=0)
+    usual = round(median(exact)) if exact else least
     if observed.is_near_client:
         # What is so much longer may have been lost at first, and have waited for a timeout.
         found = [(0 if high - usual > _TIMEOUT else low, high) for low, high in found]
@@ -57,6 +64,19 @@ def processing_times(observed: Observed, rate: int | None, propagation: int) -> 
         _figure(number, exchange, low, high, usual)
         for number, (exchange, (low, high)) in enumerate(zip(observed.exchanges, found, strict=True))
     )
+
+
+def _waits_for_tickets(observed: Observed, exchange: Exchange, rate: int | None) -> bool:
+    """Whether a response came as soon as the tickets before it were acknowledged."""
+    tickets = unasked(observed, exchange)
+    if not tickets:
+        return False
+    first = observed.by_frame[exchange.response_frame]
+    ack = observed.lookups[exchange.flow].first_ack_from(tickets[-1].end)
+    if ack is None:
+        return False
+    path = observed.server_path + sending_time(first.ip_bytes, rate) if observed.is_near_client else 0
+    return abs(first.time - ack.time - path) <= _SOON
 
 
 def _first_of(observed: Observed, exchange: Exchange, begin: Packet) -> tuple[Packet, int]:

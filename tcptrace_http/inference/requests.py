@@ -92,8 +92,18 @@ def with_splits(plan: Plan, visit: int, found: dict[tuple[int, int], Split]) -> 
     return replace(plan, fetches=tuple(parted(place, fetch) for place, fetch in enumerate(plan.fetches)))
 
 
-def with_nagle(stack: Stack, found: dict[tuple[int, int], Split]) -> tuple[Stack, Figure]:
-    """The client's stack without Nagle's algorithm, where the second part of a request did not wait."""
+def with_nagle(
+    stack: Stack, found: dict[tuple[int, int], Split], behind_finished: bool | None
+) -> tuple[Stack, Figure]:
+    """The client's stack without Nagle's algorithm, where the second part of a request did not wait.
+
+    ``behind_finished``: a request waited for the ACK of the client's Finished; None: there is no TLS.
+    """
+    if not found and behind_finished is False:
+        off = Nagle.OFF
+        return replace(stack, nagle=off), assumed(
+            _NAGLE, str(off.value), reason="no request waited behind the client's Finished"
+        )
     if not found:
         return stack, assumed(
             _NAGLE, str(stack.nagle.value), reason="no request was written in parts: as the preset"

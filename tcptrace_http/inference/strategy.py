@@ -72,7 +72,8 @@ def signs(observed: Observed) -> Signs:
         version=exchanges[0].version,
         is_reused=max(counts.values()) > 1,
         may_persist=any(
-            (is_http11 or exchange.asks_to_keep) and not exchange.server_closes and not exchange.asks_to_close
+            (is_http11 or exchange.asks_to_keep)
+            and not (exchange.asks_to_close or _server_closes(observed, exchange))
             for exchange in exchanges
         ),
         is_pipelined=any(exchange.is_pipelined for exchange in exchanges),
@@ -82,6 +83,12 @@ def signs(observed: Observed) -> Signs:
         at_once=_at_once(observed),
         is_closed_by_server=any(each.server_closes and not each.asks_to_close for each in exchanges),
     )
+
+
+def _server_closes(observed: Observed, exchange: Exchange) -> bool:
+    """Whether the server would not go on with the connection; in TLS that shows only where it closes first."""
+    is_closing = exchange.is_opaque and observed.flows[exchange.flow]["closed_by"] == "server"
+    return exchange.server_closes or is_closing
 
 
 def _at_once(observed: Observed) -> int:

@@ -18,6 +18,7 @@ from reference_sim.quantities import nanoseconds, time_text
 from reference_sim.scenario import Writes
 from tcptrace_http.inference.figure import Figure, assumed, seen
 from tcptrace_http.inference.packets import PSH
+from tcptrace_http.inference.tls import data_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,7 +45,7 @@ def ways_of_writing(observed: Observed) -> list[Writes]:
     heads = {exchange.head_bytes for exchange in observed.exchanges}
     sizes = Counter(offset for offset, head in ends if offset not in heads for offset in {offset, offset - head})
     longest = max(exchange.head_bytes + exchange.body_bytes for exchange in observed.exchanges)
-    suggested = [size for size, _ in sizes.most_common(_TRIED)]
+    suggested = [data_bytes(observed, size) for size, _ in sizes.most_common(_TRIED)]
     chunks = [size for size in dict.fromkeys((*suggested, *_USUAL)) if 0 < size < longest]
     found = [Writes(), *(Writes(chunk_bytes=size) for size in chunks)]
     if any(offset == head for offset, head in ends):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from reference_sim.names import near
 from tcptrace_http.errors import UnknownName
-from tcptrace_http.what_if import request_fixes, stack_fixes
+from tcptrace_http.what_if import request_fixes, stack_fixes, tls_fixes
 from tcptrace_http.what_if.fix import Fix, Side, together
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ def _registry() -> dict[str, Fix]:
     singles = (
         *stack_fixes.of_servers(),
         *request_fixes.of_server_programs(),
+        *tls_fixes.of_tls(),
         *request_fixes.of_browsers(),
         *stack_fixes.of_clients(),
         *request_fixes.of_pages(),

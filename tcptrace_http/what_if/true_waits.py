@@ -87,6 +87,9 @@ class TrueWaits:
                 request = _Request(*rest)
                 self._requests[client, visit][request.fetch] = request
         self.opened = dict(_rows(truth.connections, ("connection", "opened")))
+        is_secured = any(server.tls is not None for server in scenario.servers)
+        #: Where a handshake of TLS follows: when that of TCP is done.
+        self.established = dict(_rows(truth.connections, ("connection", "established"))) if is_secured else {}
         self._limits: dict[tuple[int, str], list[tuple[int, str]]] = defaultdict(list)
         for connection, side, time, limit in _rows(truth.limits, ("connection", "side", "time", "limit")):
             self._limits[connection, side].append((time, limit))
@@ -346,6 +349,9 @@ class _Walk:
     def _connection(self, request: _Request) -> _Request | None:
         """What a request waited for that had no connection at once; None: nothing else of the retrieval."""
         if request.index == 0:
+            established = self._waits.established.get(request.connection)
+            if established is not None:
+                self._cover("setup.tls_handshake", established)
             self._cover("setup.handshake", self._waits.opened[request.connection])
             if self._at <= request.wanted:
                 return None

@@ -49,6 +49,16 @@ def test_a_scenario_comes_from_a_file(cli, tmp_path):
     assert "captured at server; 3 connections, 3 transactions" in result.err
 
 
+def test_connections_are_secured_as_the_name_says(cli, tmp_path):
+    path = tmp_path / "page.pcapng"
+    assert cli("simulate", *CHOICES, "--tls", "tls-1.2-resumed", "-o", str(path)).code == 0
+    document = json.loads(cli("analyze", "--format", "json", str(path)).out)
+    assert {row["protocol"] for row in document["transactions"]} == {"tls"}
+    lines = cli("analyze", "--table", "tls_handshakes", "--format", "ndjson", str(path)).out.splitlines()
+    (handshake,) = map(json.loads, lines)
+    assert (handshake["version"], handshake["resumed"]) == ("TLS 1.2", True)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -57,6 +67,7 @@ def test_a_scenario_comes_from_a_file(cli, tmp_path):
         ((*CHOICES, "--scenario", "x.toml", "-o", "x"), "leave the other names out"),
         ((*CHOICES[:-1], "lam", "-o", "x"), "no network 'lam'; did you mean 'lan'?"),
         ((*CHOICES, "--strategy", "http12", "-o", "x"), "no strategy 'http12'; did you mean 'http11'"),
+        ((*CHOICES, "--tls", "tls1.3", "-o", "x"), "no TLS 'tls1.3'; did you mean 'tls-1.3'?"),
         ((*CHOICES, "--page", "heideman", "-o", "x"), "no page 'heideman'; did you mean 'heidemann'?"),
         ((*CHOICES, "--stack", "linux-5", "-o", "x"), "no stack 'linux-5'; did you mean 'linux-6'?"),
         ((*CHOICES, "--server-stack", "reno2", "-o", "x"), "no stack 'reno2'; did you mean 'reno'?"),
@@ -131,7 +142,7 @@ def test_the_list_names_everything_as_text_and_json(cli):
     names = {entry["name"] for table in listed.values() for entry in table}
     assert names == {entry.name for entry in entries()}
     assert all(f"  {name} " in text for name in names)
-    assert set(listed) == {"strategies", "pages", "networks", "tcp_stacks"}
+    assert set(listed) == {"strategies", "pages", "networks", "tcp_stacks", "tls"}
 
 
 @pytest.mark.parametrize("entry", list(entries()), ids=lambda entry: entry.name)

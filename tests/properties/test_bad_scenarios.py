@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from reference_sim import _native
 from reference_sim.scenario_file import parse
 from reference_sim.simulation import simulate
+from reference_sim.tls import PRESETS
 from reference_sim.workloads import retrieval
 from tcptrace_http.errors import ScenarioError
 
@@ -29,6 +30,7 @@ VALID = [
         ("ftp", "wan", "tahoe-ns"),
     )
 ]
+VALID += [retrieval(strategy="http11", page="heidemann", network="wan", tls=name).document() for name in PRESETS]
 ODD = (
     *(None, True, False, "", "x", "a\r\nb", "\0", "\ud800", "é", [], {}, [[]], {"kind": "x"}),
     *(-1, 0, 1, 2, 255, 256, 65_535, 65_536, 10**6, 10**9, 10**12, 10**15),

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from reference_sim.page import Constant
+from reference_sim.page import Constant, Page, objects_of
 from reference_sim.scenario import Writes
 from reference_sim.stack import Nagle
 from reference_sim.stacks import stack
+from reference_sim.tls import Tls, TlsVersion
 from reference_sim.topology import DataSegments
 from reference_sim.workloads import retrieval
 
@@ -32,7 +33,24 @@ def _made() -> dict[str, Scenario]:
     reno = stack("reno")
     at_once = replace(reno.acks, every=1, counts_segments=True)
     prompt = replace(reno, name="prompt", nagle=Nagle.OFF, acks=at_once)
+    linux = stack("linux-6")
+    quick = replace(linux, name="quick", nagle=Nagle.OFF)
+    # It delays every ACK, and its server holds what follows a ticket.
+    slow = replace(linux, name="slow", nagle=Nagle.OFF, acks=replace(linux.acks, quick_acks=None))
+    holding = replace(linux, name="holding", nagle=Nagle.BSD)
+    one = Page(name="one", objects=objects_of(500))
     return {
+        "secured": retrieval(
+            strategy="http11",
+            page="heidemann",
+            network="wan",
+            client_stack=quick,
+            server_stack=linux,
+            tls=Tls(version=TlsVersion.TLS12, chain_bytes=20_000),
+        ),
+        "tickets": retrieval(
+            strategy="http11", page=one, network="wan", client_stack=slow, server_stack=holding, tls=Tls()
+        ),
         "apache": retrieval(strategy="p-http-apache-1.1b4", **old),
         "netscape": retrieval(strategy="http10-parallel-4", processing=Constant(value=20 * _MS), **modern),
         "pipelined": retrieval(strategy="http11-pipelined", parse=_MS, **modern),

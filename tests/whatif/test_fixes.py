@@ -19,7 +19,7 @@ def time_of(scenario):
 
 @pytest.mark.parametrize("fix", FIXES.values(), ids=lambda fix: fix.name)
 def test_fix_says_what_it_is_and_names_detectors_that_exist(fix):
-    assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", fix.name)
+    assert re.fullmatch(r"[a-z0-9]+([-.][a-z0-9]+)*", fix.name)
     assert fix.about
     assert fix.source
     assert fix.unneeded
@@ -63,6 +63,10 @@ def test_fix_changes_something_and_the_retrieval_still_ends(fix):
         ("no-loss", "lossy", None),
         ("all-fixes", "apache", "stall.nagle_delayed_ack"),
         ("t-tcp", "netscape", "setup.handshake"),
+        ("tls-1.3", "secured", "setup.tls_handshake"),
+        ("tls-resumption", "secured", "setup.tls_handshake"),
+        ("smaller-chain", "secured", "setup.tls_handshake"),
+        ("tickets-with-response", "tickets", "stall.nagle_delayed_ack"),
     ],
 )
 def test_fix_saves_what_it_is_for(fix, name, cause):

@@ -38,6 +38,7 @@ pub mod tcp;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod testing;
+pub mod tls;
 pub mod truth;
 pub mod validate;
 mod wire;

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use crate::stack::{Nanoseconds, Stack};
+use crate::tls::Tls;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -134,6 +135,8 @@ pub struct Server {
     pub sizes_include_heads: bool,
     /// The head is padded to at least this many bytes.
     pub min_head_bytes: u32,
+    /// None: its connections are in clear.
+    pub tls: Option<Tls>,
 }
 
 /// How a response goes into the socket: write by write.

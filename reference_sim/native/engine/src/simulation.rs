@@ -5,11 +5,13 @@ use std::sync::Arc;
 use crate::app::browser::Browser;
 use crate::app::proxy::Proxy;
 use crate::app::server::Server;
+use crate::app::tls::Secured;
 use crate::app::transfer::Transfer;
 use crate::app::{AppId, Application, Network};
 use crate::scenario::Scenario;
 use crate::stack::Nanoseconds;
 use crate::tap::Tap;
+use crate::tls::Tls;
 use crate::truth::Truth;
 use crate::validate::{self, ScenarioFault};
 use crate::world::{Notice, World};
@@ -168,19 +170,44 @@ impl Simulation {
 pub(crate) fn applications(scenario: &Arc<Scenario>) -> Vec<BoxedApplication> {
     let mut made: Vec<BoxedApplication> = Vec::new();
     let next = |made: &Vec<BoxedApplication>| AppId(made.len() as u32);
-    for index in 0..scenario.servers.len() {
-        made.push(Box::new(Server::new(next(&made), scenario, index)));
+    for (index, server) in scenario.servers.iter().enumerate() {
+        let app = next(&made);
+        let plain = Box::new(Server::new(app, scenario, index));
+        made.push(secured(app, plain, scenario, server.tls, ""));
     }
     for index in 0..scenario.proxies.len() {
         made.push(Box::new(Proxy::new(next(&made), scenario, index)));
     }
-    for index in 0..scenario.browsers.len() {
-        made.push(Box::new(Browser::new(next(&made), scenario, index)));
+    for (index, browser) in scenario.browsers.iter().enumerate() {
+        let app = next(&made);
+        let plain = Box::new(Browser::new(app, scenario, index));
+        let name = scenario.server_name_of(browser);
+        made.push(secured(
+            app,
+            plain,
+            scenario,
+            scenario.tls_of(browser),
+            name,
+        ));
     }
     for index in 0..scenario.transfers.len() {
         made.push(Box::new(Transfer::new(next(&made), scenario, index)));
     }
     made
+}
+
+/// The application, with TLS around it where its connections have that.
+fn secured(
+    app: AppId,
+    plain: BoxedApplication,
+    scenario: &Scenario,
+    tls: Option<Tls>,
+    server_name: &str,
+) -> BoxedApplication {
+    match tls {
+        Some(tls) => Box::new(Secured::new(app, plain, tls, scenario.seed, server_name)),
+        None => plain,
+    }
 }
 
 #[cfg(test)]

@@ -217,7 +217,13 @@ fn pool_terms(app: AppId, scenario: &Scenario, index: usize) -> pool::Terms {
         }
     });
     let (to_node, to_port) = to.unwrap_or((0, 0));
-    pool::Terms::new(scenario, app, (node, stack), (to_node, to_port))
+    let terms = pool::Terms::new(scenario, app, (node, stack), (to_node, to_port));
+    let is_secured = browser.is_some_and(|browser| scenario.tls_of(browser).is_some());
+    pool::Terms {
+        // The handshake of TLS comes first.
+        writes_at_once: terms.writes_at_once && !is_secured,
+        ..terms
+    }
 }
 
 fn fetches(scenario: &Scenario, plan: u32) -> &[Fetch] {

@@ -53,7 +53,8 @@ pub struct Exchange {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Response {
-    /// The offset of its first byte in the server's stream (the first byte of all is 1).
+    /// The offset of its first byte in the server's stream (the first byte of all is 1). All bytes are those of the
+    /// stream: what sealing adds counts to the body, unless the head is a write of its own.
     pub offset: u64,
     pub head_bytes: u64,
     pub body_bytes: u64,
@@ -97,6 +98,8 @@ pub struct Exchanges {
     first: u64,
     open: VecDeque<Option<Exchange>>,
     orders: BTreeMap<u32, Order>,
+    /// By connection: where the records end that its server wrote, and its client has not read.
+    records: BTreeMap<u32, VecDeque<u64>>,
 }
 
 impl Exchanges {
@@ -139,6 +142,27 @@ impl Exchanges {
 
     pub fn forget_order(&mut self, connection: u32) {
         self.orders.remove(&connection);
+    }
+
+    /// A server has written a record that ends at this offset (exclusive).
+    pub fn seal(&mut self, connection: u32, end: u64) {
+        self.records.entry(connection).or_default().push_back(end);
+    }
+
+    /// Of so many bytes of a server's stream (the SYN not counted), those up to the last whole record.
+    pub fn whole_records(&mut self, connection: u32, total: u64) -> u64 {
+        let Some(ends) = self.records.get_mut(&connection) else {
+            return 0;
+        };
+        let has_come = |end: &&u64| **end <= total + 1;
+        while ends.get(1).as_ref().is_some_and(has_come) {
+            ends.pop_front();
+        }
+        ends.front().filter(has_come).map_or(0, |end| end - 1)
+    }
+
+    pub fn forget_records(&mut self, connection: u32) {
+        self.records.remove(&connection);
     }
 }
 

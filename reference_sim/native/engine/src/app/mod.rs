@@ -19,6 +19,7 @@ pub mod server;
 mod test_network;
 #[cfg(test)]
 mod tests;
+pub mod tls;
 pub mod transfer;
 
 use std::sync::Arc;
@@ -184,6 +185,14 @@ pub trait Network {
     fn write_offset(&self, at: End) -> u64;
     /// The largest payload of a segment on this connection.
     fn mss(&self, at: End) -> u32;
+    /// Bytes of the stream that one call with so many takes: more, where it is sealed.
+    fn stream_bytes(&self, _: End, bytes: u64) -> u64 {
+        bytes
+    }
+    /// Whether something that was written waits for the send buffer.
+    fn is_writing(&self, _: End) -> bool {
+        false
+    }
 }
 
 /// Something that uses connections.

@@ -288,15 +288,19 @@ impl Channel {
 impl Outgoing {
     fn write(self, network: &mut dyn Network, at: End) -> ExchangeId {
         let bytes = self.head.bytes();
-        note_request(network, at, self.exchange, self.row, bytes);
+        let split = self.split.filter(|(first, _)| (1..bytes).contains(first));
+        let first = split.map_or(bytes, |(first, _)| first);
+        let calls = [first, bytes - first];
+        let on_stream = calls.map(|bytes| network.stream_bytes(at, bytes));
+        note_request(network, at, self.exchange, self.row, on_stream.iter().sum());
         let whole = self.head.content();
         let message = Some(self.exchange.request());
-        match self.split {
-            Some((first, gap)) if first > 0 && first < bytes => {
+        match split {
+            Some((first, gap)) => {
                 network.write(at, vec![whole.slice(0, first)], None, 0);
                 network.write(at, vec![whole.slice(first, bytes)], message, gap);
             }
-            _ => network.write(at, vec![whole], message, 0),
+            None => network.write(at, vec![whole], message, 0),
         }
         self.exchange
     }

@@ -8,6 +8,7 @@ use super::exchange::{Exchange, ExchangeId, Response};
 use super::http_text::{clock, ConnectionField, Head, Terms};
 use super::{AppId, Application, Content, End, Happening, Network, Token};
 use crate::scenario::{self, HttpVersion, Scenario};
+use crate::stack::Nanoseconds;
 use crate::truth::Side;
 
 /// A server of the scenario.
@@ -156,17 +157,27 @@ impl Server {
         let Some((head, body)) = self.response(&exchange, keeps, now, mss) else {
             return;
         };
-        let offset = network.write_offset(at);
+        let Some(writes) = self.terms().map(|terms| terms.writes) else {
+            return;
+        };
+        let mut head_bytes = head.bytes();
+        let calls = calls(head.content(), body, &writes);
+        let on_stream = |call: &Vec<Content>| {
+            let bytes = call.iter().map(Content::bytes).sum();
+            network.stream_bytes(at, bytes)
+        };
+        if writes.head_alone {
+            head_bytes = calls.first().map_or(head_bytes, on_stream);
+        }
+        let bytes: u64 = calls.iter().map(on_stream).sum();
         let response = Response {
-            offset,
-            head_bytes: head.bytes(),
-            body_bytes: body.iter().map(Content::bytes).sum(),
+            offset: network.write_offset(at),
+            head_bytes,
+            body_bytes: bytes - head_bytes,
             closes: !keeps,
         };
         note_response(network, connection, id, response);
-        if let Some(terms) = self.terms() {
-            write(network, at, head.content(), body, &terms.writes, id);
-        }
+        write(network, at, calls, writes.gap_ns, id);
         if let Some(serving) = self.connections.get_mut(&connection) {
             serving.state = State::Writing;
             if !keeps {
@@ -271,15 +282,8 @@ pub(super) fn note_response(
     timeline.response(response.offset, end, row_number);
 }
 
-/// Write by write, as the server's pattern is.
-fn write(
-    network: &mut dyn Network,
-    at: End,
-    head: Content,
-    body: Vec<Content>,
-    writes: &scenario::Writes,
-    id: ExchangeId,
-) {
+/// A response in write calls, as the server's pattern is.
+fn calls(head: Content, body: Vec<Content>, writes: &scenario::Writes) -> Vec<Vec<Content>> {
     // A buffer that is written when it is full has the head in it (Heidemann 1996, figure 4).
     let taken = if writes.head_alone { 0 } else { head.bytes() };
     let mut calls: Vec<Vec<Content>> = vec![vec![head]];
@@ -295,11 +299,20 @@ fn write(
         }
     }
     calls.extend(chunks);
+    calls
+}
+
+fn write(
+    network: &mut dyn Network,
+    at: End,
+    calls: Vec<Vec<Content>>,
+    gap: Nanoseconds,
+    id: ExchangeId,
+) {
     let last = calls.len() - 1;
     for (number, call) in calls.into_iter().enumerate() {
         let message = (number == last).then_some(id.response());
-        let gap = if number == 0 { 0 } else { writes.gap_ns };
-        network.write(at, call, message, gap);
+        network.write(at, call, message, if number == 0 { 0 } else { gap });
     }
 }
 

@@ -366,6 +366,7 @@ pub fn scenario() -> Scenario {
             }),
             sizes_include_heads: false,
             min_head_bytes: 0,
+            tls: None,
         }],
         browsers: vec![browser()],
         transfers: vec![],

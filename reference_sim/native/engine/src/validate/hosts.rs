@@ -6,9 +6,13 @@ use super::check::{
     at_least, at_most, each, index, largest, law_of_time, optional, optional_time, require, time,
     Check,
 };
-use super::limits::{MAX_BYTES, MAX_HEAD_BYTES, MAX_WRITES};
+use super::limits::{
+    MAX_BYTES, MAX_CHAIN_BYTES, MAX_HEAD_BYTES, MAX_HELLO_BYTES, MAX_RECORD_BYTES, MAX_TICKETS,
+    MAX_TICKET_BYTES, MAX_WRITES, MIN_CHAIN_BYTES,
+};
 use super::text;
 use crate::scenario::{Browser, Origin, Proxy, Scenario, Server, Transfer};
+use crate::tls::{Tls, TlsVersion};
 
 /// All of them.
 pub(super) fn hosts(scenario: &Scenario) -> Check {
@@ -57,7 +61,33 @@ fn server(at: &str, server: &Server, scenario: &Scenario) -> Check {
             limits.timeout_ns,
         )?;
     }
-    Ok(())
+    let tls = server.tls.as_ref();
+    tls.map_or(Ok(()), |it| secured(&format!("{at}.tls"), it))
+}
+
+fn secured(at: &str, tls: &Tls) -> Check {
+    require(
+        !tls.early_data || (tls.resumed && tls.version == TlsVersion::Tls13),
+        format_args!("{at}.early_data"),
+        "it needs version 1.3, resumed",
+    )?;
+    let numbers = [
+        ("hello_bytes", tls.hello_bytes, 0, MAX_HELLO_BYTES),
+        (
+            "chain_bytes",
+            tls.chain_bytes,
+            MIN_CHAIN_BYTES,
+            MAX_CHAIN_BYTES,
+        ),
+        ("tickets", tls.tickets, 0, MAX_TICKETS),
+        ("ticket_bytes", tls.ticket_bytes, 1, MAX_TICKET_BYTES),
+        ("record_bytes", tls.record_bytes, 1, MAX_RECORD_BYTES),
+    ];
+    for (name, number, least, most) in numbers {
+        at_least(format_args!("{at}.{name}"), number.into(), least)?;
+        at_most(format_args!("{at}.{name}"), number.into(), most)?;
+    }
+    time(format_args!("{at}.processing_ns"), tls.processing_ns)
 }
 
 /// The writes of the largest response that there may be.
@@ -94,6 +124,12 @@ fn proxy(at: &str, proxy: &Proxy, scenario: &Scenario) -> Check {
         proxy.server,
         scenario.servers.len(),
         "server",
+    )?;
+    let server = scenario.servers.get(proxy.server as usize);
+    require(
+        server.is_none_or(|server| server.tls.is_none()),
+        format_args!("{at}.server"),
+        "a proxy speaks to servers in clear, and this one has TLS",
     )?;
     at_least(format_args!("{at}.port"), proxy.port.into(), 1)?;
     optional(

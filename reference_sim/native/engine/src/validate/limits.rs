@@ -23,6 +23,19 @@ pub(super) const MAX_WRITES: u64 = 1 << 20;
 /// Of a head that is filled up: browsers and servers take no more.
 pub(super) const MAX_HEAD_BYTES: u64 = 1 << 16;
 
+/// A ClientHello in one record, with what its extensions take beside the padding.
+pub(super) const MAX_HELLO_BYTES: u64 = 1 << 14;
+/// A certificate without a signature.
+pub(super) const MIN_CHAIN_BYTES: u64 = 129;
+/// More than any chain has: browsers refuse it.
+pub(super) const MAX_CHAIN_BYTES: u64 = 1 << 20;
+/// A handful is in use; they are made at once.
+pub(super) const MAX_TICKETS: u64 = 255;
+/// A ticket stands in a ClientHello, and that in one record.
+pub(super) const MAX_TICKET_BYTES: u64 = 1 << 13;
+/// The most data of a record (RFC 8446, section 5.1).
+pub(super) const MAX_RECORD_BYTES: u64 = 1 << 14;
+
 /// The largest payload that an IPv4 packet can carry in a segment without options.
 pub(super) const MAX_MSS: u32 = 65_495;
 /// Linux offers no less (`TCP_MIN_MSS`): with all options there is room for data.

@@ -197,4 +197,9 @@ impl Network for World {
     fn mss(&self, at: End) -> u32 {
         self.endpoint(at).map_or(0, |endpoint| endpoint.tcp.mss())
     }
+
+    fn is_writing(&self, at: End) -> bool {
+        let endpoint = self.endpoint(at);
+        endpoint.is_some_and(|endpoint| !endpoint.writes.is_empty())
+    }
 }

@@ -3,6 +3,7 @@
 mod closing;
 mod proxies;
 mod retrievals;
+mod secured;
 mod transfers;
 mod writes;
 

@@ -1,0 +1,88 @@
+//! How the connections of a server are secured: what of TLS decides about sizes and round trips.
+
+use std::net::Ipv4Addr;
+
+use serde::Deserialize;
+
+use crate::scenario::{Browser, Origin, Scenario};
+use crate::stack::Nanoseconds;
+
+/// Of a record's type, version and length (RFC 8446, section 5.1).
+const HEADER_BYTES: u64 = 5;
+
+/// The choices of a server and its clients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tls {
+    pub version: TlsVersion,
+    /// Every connection goes on with the keys of an earlier one.
+    pub resumed: bool,
+    /// Requests go out behind the ClientHello (RFC 8446, section 2.3).
+    pub early_data: bool,
+    /// The ClientHello is padded to at least so many bytes on the wire (RFC 7685).
+    pub hello_bytes: u32,
+    /// The certificate list of a full handshake.
+    pub chain_bytes: u32,
+    pub tickets: u32,
+    pub ticket_bytes: u32,
+    /// Tickets of TLS 1.3 go out in the first write of a response, each in a write of its own otherwise.
+    pub tickets_with_response: bool,
+    /// The most data of a record.
+    pub record_bytes: u32,
+    /// From the end of the ClientHello to the server's flight.
+    pub processing_ns: Nanoseconds,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub enum TlsVersion {
+    #[serde(rename = "1.2")]
+    Tls12,
+    #[serde(rename = "1.3")]
+    Tls13,
+}
+
+impl TlsVersion {
+    /// What AES-GCM adds to the data of a record: the tag, and the true type (RFC 8446, section 5.2) or the explicit
+    /// nonce (RFC 5288, section 3).
+    #[must_use]
+    pub fn overhead(self) -> u64 {
+        match self {
+            TlsVersion::Tls12 => 8 + 16,
+            TlsVersion::Tls13 => 1 + 16,
+        }
+    }
+}
+
+impl Tls {
+    /// Bytes of the stream that so much data takes, if it is written at once.
+    #[must_use]
+    pub fn stream_bytes(&self, data: u64) -> u64 {
+        let records = data.div_ceil(u64::from(self.record_bytes.max(1)));
+        data + records * (HEADER_BYTES + self.version.overhead())
+    }
+}
+
+impl Scenario {
+    /// How a browser's connections are secured.
+    #[must_use]
+    pub fn tls_of(&self, browser: &Browser) -> Option<Tls> {
+        match browser.origin {
+            Origin::Server(server) => self.servers.get(server as usize)?.tls,
+            Origin::Proxy(_) => None,
+        }
+    }
+
+    /// The host of a browser's first page; none if that is an address (RFC 6066, section 3).
+    #[must_use]
+    pub fn server_name_of(&self, browser: &Browser) -> &str {
+        let visit = browser.visits.first();
+        let page = visit.and_then(|visit| self.pages.get(visit.page as usize));
+        let host = page.map_or("", |page| &page.host);
+        let name = host.split_once(':').map_or(host, |(name, _)| name);
+        if name.starts_with('[') || name.parse::<Ipv4Addr>().is_ok() {
+            ""
+        } else {
+            name
+        }
+    }
+}
