@@ -45,8 +45,6 @@ _OWN_DOING: Final = frozenset(
         *("connection-per-request", "parallel-connection-burst", "competing-bundle", "repeated-slow-start"),
     }
 )
-#: Findings about TLS records, which the secrets open: what they hide is judged instead.
-_OF_RECORDS: Final = frozenset({"tls-record-exceeds-window"})
 #: An ACK that came so late was delayed: Linux's shortest delay is 40 ms, and a scheduler may shave some off.
 _DELAYED_NS: Final = 20_000_000
 
@@ -142,7 +140,7 @@ def _by_capture(
 ) -> CheckReport:
     repeated = Repeated.of(analysis, session)
     # Neither what the probe itself brings about, nor what its sockets know better.
-    ours = policy.only(ignored=_OWN_DOING.union(_BETTER_BY_SOCKETS, _OF_RECORDS))
+    ours = policy.only(ignored=_OWN_DOING | _BETTER_BY_SOCKETS)
     report = check([analysis], policy=ours, fail_on=fail_on, counts=repeated.counts)
     stalls = sum(count for (detector, _), count in repeated.found.items() if detector in BEHIND_DELAYED_ACKS)
     judged = with_habits(report.outcomes, _habit_outcomes(session, policy, _WHERE_PACKETS_FAIL))

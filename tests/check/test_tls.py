@@ -91,6 +91,9 @@ def fires(detector: str) -> bytes:
     ("detector", "levels"),
     [
         ("tls-flight-exceeds-window", {"recommended": "error", "lan": "error", "satellite": "error"}),
+        ("tls-handshake-nagle", {"recommended": "error", "lan": "error", "satellite": "error"}),
+        ("tls-ticket-nagle", {"recommended": "error", "lan": "error", "satellite": "error"}),
+        ("tls-client-hello-split", {"recommended": "warning", "lan": "warning", "satellite": "warning"}),
         ("tls-no-resumption", {"recommended": "warning", "lan": "warning", "satellite": "error"}),
         ("tls-hello-retry", {"recommended": "warning", "lan": "warning", "satellite": "error"}),
         ("slow-handshake-server", {"recommended": "warning", "lan": "warning", "satellite": "warning"}),
