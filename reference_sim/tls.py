@@ -1,7 +1,8 @@
 """How the connections of a server are secured: what of TLS decides about sizes and round trips.
 
-Records and the clear part of handshakes are as RFC 8446 and RFC 5246 have them; what would be encrypted is opaque
-bytes of the right length. The suites are those of AES-256-GCM with SHA-384.
+Records and the clear part of handshakes are as RFC 8446 and RFC 5246 have them; what would be encrypted is
+opaque bytes of the right length. The suites are those of AES-256-GCM with SHA-384. Requests and tickets are
+writes of their own behind Finished: a stack with Nagle's algorithm on holds them (openssl/openssl#4237).
 
 >>> from reference_sim.tls import PRESETS
 >>> dataclasses.replace(PRESETS["tls-1.3"].tls, chain_bytes=16_000)

@@ -69,7 +69,7 @@ def waits_behind_finished(observed: Observed) -> bool | None:
 
 def data_bytes(observed: Observed, size: int) -> int:
     """The data of a write that took so many bytes of the stream."""
-    if not any(exchange.is_opaque for exchange in observed.exchanges):
+    if not observed.handshakes:
         return size
     return max(size - _RECORD_BYTES * -(-size // (_RECORD_DATA + _RECORD_BYTES)), 1)
 
@@ -163,5 +163,6 @@ def _is_held(observed: Observed, flow: int, row: dict[str, Any]) -> bool:
 def _words(secured: Tls) -> str:
     kind = "resumed" if secured.resumed else f"full, chain of {secured.chain_bytes} B"
     early = ", early data" * secured.early_data
-    tickets = f", {secured.tickets} tickets of {secured.ticket_bytes} B" if secured.tickets else ""
+    of_bytes = f"ticket{'s' * (secured.tickets > 1)} of {secured.ticket_bytes} B"
+    tickets = f", {secured.tickets} {of_bytes}" if secured.tickets else ""
     return f"TLS {secured.version}, {kind}{early}{tickets}"

@@ -111,7 +111,7 @@ def _visited(scenario: Scenario, browser: Browser, visit: Visit, strategy: Strat
         think=Constant(value=REVISIT_PAUSE_NS) if is_without_pause else browser.think,
         parse=browser.parse,
         processing=server.processing,
-        tls=server.tls,
+        tls=strategy.tls or server.tls,
         at=_place(scenario),
         record=scenario.record,
         seed=scenario.seed,

@@ -15,12 +15,13 @@ import tcptrace_http
 from reference_sim.scenario import NodeTap
 from reference_sim.simulation import simulate
 from reference_sim.stack import Nagle
+from reference_sim.strategies import STRATEGIES
 from reference_sim.tls import Tls, TlsVersion, flight_bytes
 from tcptrace_http.inference import NEEDED_TABLES, infer
 from tcptrace_http.inference.observed import observed
 from tcptrace_http.what_if import FIXES
 from tcptrace_http.what_if.outcome import elapsed_of
-from tcptrace_http.what_if.strategies import as_it_is
+from tcptrace_http.what_if.strategies import as_it_is, under
 from tests.probe.link import delayed_link
 from tests.probe.servers import LARGE, nginx_within
 from tests.simulator.test_tls import CHOICES, secured
@@ -107,6 +108,13 @@ def test_strategies_stay_secured():
     before = told.baseline_causes["setup.tls_handshake"]
     assert causes["setup.tls_handshake"] == pytest.approx(connections * before, rel=0.2)
     assert [one.name for one in told.skipped] == ["ftp"]
+
+
+def test_strategy_that_says_how_is_secured_that_way():
+    resumed = Tls(resumed=True)
+    strategy = STRATEGIES["http11"].but("resumed", "as before, resumed", tls=resumed)
+    for name in ("secured", "nodelay"):
+        assert under(RETRIEVALS[name], strategy).scenario.servers[0].tls == resumed
 
 
 @contextmanager
