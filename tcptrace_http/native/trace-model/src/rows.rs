@@ -44,7 +44,7 @@ pub enum AnomalyKind {
     MalformedTls,
     /// Lines of a TLS key log are none (RFC 9850).
     MalformedKeyLog,
-    /// The key log has secrets of the connection, but they do not open its records.
+    /// Secrets of the connection do not open its records, or come behind them.
     UndecryptedTls,
     /// Lengths of an HTTP message that contradict (RFC 9112, section 6.3).
     AmbiguousFraming,
