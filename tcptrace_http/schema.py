@@ -687,8 +687,8 @@ _TLS_HANDSHAKES: Final = Table(
                 " 4.6.1), SETTINGS of HTTP/2"
             ),
         ),
-        ("unasked_first_frame", "u64?", "Frame in which the first record of that begins"),
-        ("unasked_last_frame", "u64?", "Frame in which the last record of that begins"),
+        ("unasked_first_frame", "u64?", "Frame of the first byte of that"),
+        ("unasked_last_frame", "u64?", "Frame that completed it"),
         ("round_trips", "u32", "Answers of the server that the client waited for before it sent application data"),
         ("alert", "u8?", "Description of a fatal alert in clear (RFC 8446, section 6.2)"),
     ),

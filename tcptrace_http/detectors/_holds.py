@@ -115,7 +115,8 @@ def _place_in_handshake() -> pl.Expr:
     import polars as pl
 
     is_from_client = pl.col("direction") == FROM_CLIENT
-    is_in_handshake = (pl.col("start") >= pl.col("client_hello_time")) & (pl.col("end") <= pl.col("done_time"))
+    # At the server's side its Finished passes before the client has it.
+    is_in_handshake = pl.col("start").is_between("client_hello_time", "done_time", closed="left")
     is_in_hello = is_in_handshake & is_from_client & (pl.col("end") <= pl.col("client_hello_last_time"))
     behind = pl.col("behind_frame")
     is_behind_finished = (pl.col("start") >= pl.col("done_time")) & behind.is_between(

@@ -90,6 +90,21 @@ def test_chain_that_the_first_window_does_not_hold_is_named(tmp_path, version):
 
 
 @pytest.mark.slow
+def test_record_that_the_first_window_does_not_hold_is_named(tmp_path):
+    large = analysed(tmp_path / "large.pcap", names=1)
+    found = large.findings.filter(pl.col("detector") == "tls-record-exceeds-window")
+    # A busy link delays an ACK's answer, which is then told as the server's.
+    assert not found.is_empty()
+    assert found["severity"].unique().to_list() == ["info"]
+    late = pl.col("first_record_time") - pl.col("response_first_time")
+    told = large.transactions.join(found, left_on=["flow", "index"], right_on=["flow", "transaction"], how="semi")
+    late_ms = told.select(late.dt.total_nanoseconds() / 1e6).to_series().to_list()
+    assert min(late_ms) >= ROUND_TRIP_SECONDS * 1e3 - TOLERANCE_MS
+    small = analysed(tmp_path / "small.pcap", names=1, directives="ssl_buffer_size 4k;")
+    assert "tls-record-exceeds-window" not in small.findings["detector"]
+
+
+@pytest.mark.slow
 def test_server_that_takes_no_group_that_the_client_guessed_is_named(tmp_path):
     other = analysed(tmp_path / "other.pcap", names=1, directives="ssl_ecdh_curve secp384r1;")
     assert other.tls_handshakes["hello_retry"].all()

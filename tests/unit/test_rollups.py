@@ -65,6 +65,20 @@ def test_the_timings_of_a_capture_are_the_times_of_its_transactions(tmp_path):
     assert timings["receive"] > 175 * MS
 
 
+def test_what_was_held_in_a_tls_handshake_is_part_of_the_connection():
+    partition = [
+        *(("setup.tls_handshake", 10), ("stall.nagle_delayed_ack", 40), ("setup.tls_handshake", 1)),
+        *(("network.propagation", 5), ("stall.nagle_delayed_ack", 30)),
+    ]
+    # A part of a handshake has no place in the message.
+    offsets, sizes = [None, None, None, None, 0], [None, 400, None, None, 1000]
+    table = waits([partition]).with_columns(
+        offset=pl.Series(offsets, dtype=pl.UInt64), bytes=pl.Series(sizes, dtype=pl.UInt32)
+    )
+    (timings,) = tcptrace_http.har_timings(table).select("connect", "wait", "receive").iter_rows()
+    assert timings == (51 * MS, 5 * MS, 30 * MS)
+
+
 def test_time_by_place_is_received_only_behind_what_was_received():
     partition = [
         ("request.send", 1),

@@ -40,7 +40,9 @@ pub(crate) fn give(
     };
     let mut holds = [of(client, server), of(server, client)].concat();
     holds.sort_by_key(|it| it.start_ns);
-    for span in holds.into_iter().filter(|it| it.end_ns <= until_ns) {
+    // What ends the handshake may pass the capture before it is at its receiver.
+    let ends_by_then = |it: &Span| it.end_ns <= until_ns || it.end_frame == Some(secured.frame);
+    for span in holds.into_iter().filter(ends_by_then) {
         give_hold(&span, Cause::SetupTlsHandshake, partition);
     }
     partition.until(secured, Cause::SetupTlsHandshake, SEEN);

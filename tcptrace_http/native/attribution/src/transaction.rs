@@ -75,6 +75,7 @@ pub(crate) fn explain(scene: &Scene<'_>, (up, down): (&Route, &Route)) -> Explai
             opening,
             came,
             requests,
+            responses,
             up,
             down,
         };
@@ -156,6 +157,7 @@ struct Server<'a> {
     opening: Option<Arrival>,
     came: Moment,
     requests: &'a Stream,
+    responses: &'a Stream,
     up: &'a Route,
     down: &'a Route,
 }
@@ -194,6 +196,10 @@ impl Server<'_> {
         let held = held.filter(|(_, by)| by.released_by.is_none_or(|frame| frame > asked));
         match held {
             Some((cause, by)) if cause != Cause::ServerDataUnavailable => {
+                // It was held from when the server had sent what it waited behind, as a ticket of TLS.
+                let behind = by.behind.and_then(|it| self.responses.arrival_of(it.start));
+                let held_ns = behind.map_or(i64::MIN, |it| it.time_ns.saturating_sub(behind_ns));
+                partition.within(held_ns, Cause::ServerThink, None, INFERRED);
                 partition.before((behind_ns, came), cause, Some(by), INFERRED);
             }
             _ => {

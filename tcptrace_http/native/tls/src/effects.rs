@@ -34,7 +34,7 @@ pub(crate) fn begins(
                 .length
                 .saturating_sub(phases.handshake.overhead());
             if !exchanges.server_record(begun, data_bytes, phases) {
-                return Role::Other;
+                return Role::Unasked;
             }
         }
         (Role::Other, _) if phases.is_alert(begun) => {
@@ -57,6 +57,7 @@ pub(crate) fn whole(
     match role {
         Role::Application => exchanges.whole(record),
         Role::Flight | Role::Finished | Role::LateFinished => phases.record(role, record),
+        Role::Unasked => phases.has_sent_unasked(record.last),
         Role::Other => {}
     }
     match (record.begun.header.content, record.bytes) {

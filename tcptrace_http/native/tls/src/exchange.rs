@@ -12,6 +12,8 @@ use crate::record::{Begun, Record};
 const REQUEST_BYTES_MIN: u16 = 18;
 /// Tickets of common servers: less than a thousand bytes, and all of a connection as long. OpenSSL and rustls send two.
 const TICKET_LENGTHS: std::ops::RangeInclusive<u16> = 80..=1500;
+/// As many as rustls sent once (rustls/rustls#2187): what is as long behind them is no ticket.
+const TICKETS_SENT: u8 = 4;
 
 /// One side of an exchange, as far as it has come.
 #[derive(Clone, Copy, Debug)]
@@ -124,7 +126,8 @@ pub(crate) struct Exchanges {
     count: u64,
     /// Length of the server's first record, which may be a ticket (RFC 8446, section 4.6.1).
     ticket: Option<u16>,
-    /// A record came that is no ticket.
+    tickets: u8,
+    /// No more tickets follow: a record came that is none, or the server sent them with its Finished.
     is_answered: bool,
     is_http2: bool,
     request_start: Option<u64>,
@@ -209,7 +212,9 @@ impl Exchanges {
         let Some(current) = &mut self.current else {
             // Sent unasked: those that follow are as long.
             self.ticket = Some(length).filter(|it| TICKET_LENGTHS.contains(it));
-            phases.sends_unasked(bytes, begun.first, begun.first);
+            self.tickets = self.tickets.saturating_add(1);
+            self.is_answered = phases.handshake.client_finished.is_none();
+            phases.sends_unasked(bytes, begun.first);
             return false;
         };
         let asked = current.request.map_or(0, |it| it.start);
@@ -218,15 +223,16 @@ impl Exchanges {
         let may_be_ticket = phases.handshake.is_tls13() && self.count == 0 && !self.is_answered;
         if may_be_ticket {
             let is_first = self.ticket.is_none() && TICKET_LENGTHS.contains(&length);
-            let is_another = self.ticket == Some(length);
+            let is_another = self.ticket == Some(length) && self.tickets < TICKETS_SENT;
             if is_another || (is_first && is_unasked) {
                 self.ticket = Some(length);
+                self.tickets = self.tickets.saturating_add(1);
                 // What came before it was one, too.
                 let taken = current.response.take();
                 let (start, first) =
                     taken.map_or((begun.start, begun.first), |it| (it.start, it.first));
                 let before = begun.start.saturating_sub(start);
-                phases.sends_unasked(before.saturating_add(bytes), first, begun.first);
+                phases.sends_unasked(before.saturating_add(bytes), first);
                 return false;
             }
             self.ticket = Some(length);

@@ -34,7 +34,7 @@ pub struct Handshake {
     pub first_application: Option<Mark>,
     /// What the server sends unasked before its first response: tickets (RFC 8446, section 4.6.1), SETTINGS of HTTP/2.
     pub unasked_bytes: u64,
-    /// Where the first and the last record of it begin.
+    /// Its first byte, and its last one.
     pub unasked: Option<(Mark, Mark)>,
     /// How often the client waited for an answer of the server before it sent application data.
     pub round_trips: u32,

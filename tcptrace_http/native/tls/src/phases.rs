@@ -24,7 +24,9 @@ pub(crate) enum Role {
     /// Finished, behind records that were taken for application data.
     LateFinished,
     Application,
-    /// An alert, a key update, what a server sends unasked.
+    /// What a server sends before its first response: tickets.
+    Unasked,
+    /// An alert, a key update.
     Other,
 }
 
@@ -199,13 +201,18 @@ impl Phases {
         self.handshake.first_application.get_or_insert(first);
     }
 
-    /// The server sends so many bytes of application data, that nothing asked for, in records that begin at `first` and
-    /// `last`.
-    pub(crate) fn sends_unasked(&mut self, bytes: u64, first: Mark, last: Mark) {
+    /// The server sends so many bytes of application data that nothing asked for, from `first` on.
+    pub(crate) fn sends_unasked(&mut self, bytes: u64, first: Mark) {
         let handshake = &mut self.handshake;
         handshake.unasked_bytes = handshake.unasked_bytes.saturating_add(bytes);
-        let first = handshake.unasked.map_or(first, |(first, _)| first);
-        handshake.unasked = Some((first, last));
+        handshake.unasked.get_or_insert((first, first));
+    }
+
+    /// A record of that is whole.
+    pub(crate) fn has_sent_unasked(&mut self, end: Mark) {
+        if let Some((_, last)) = &mut self.handshake.unasked {
+            *last = end;
+        }
     }
 
     /// What was taken for the client's application data, so many bytes, was none.

@@ -234,6 +234,42 @@ fn tickets_are_no_response() {
 }
 
 #[test]
+fn responses_may_be_as_long_as_tickets() {
+    // Go sends its ticket behind Finished, and none later.
+    let mut with_finished = Script::default();
+    with_finished.client(&client_hello(&Hello::default()));
+    with_finished.server(
+        &[
+            server_hello(TLS13, GCM, false),
+            application(811),
+            application(53),
+            application(139),
+        ]
+        .concat(),
+    );
+    with_finished.client(&application(53));
+    with_finished.client(&application(100));
+    with_finished.server(&application(139));
+    with_finished.client(&application(90));
+    with_finished.server(&application(139));
+    assert_eq!(unasked(&with_finished), (144, Some((2, 2))));
+    let found = spans(&with_finished.over());
+    assert_eq!(
+        found,
+        [[Some((4, 4)), Some((5, 5))], [Some((6, 6)), Some((7, 7))]]
+    );
+
+    // No server sends so many.
+    let mut behind = tls13(&Hello::default());
+    behind.server(&application(139));
+    for _ in 0..5 {
+        behind.client(&application(90));
+        behind.server(&application(139));
+    }
+    assert_eq!(spans(&behind.over()).len(), 2);
+}
+
+#[test]
 fn early_data_belongs_to_the_first_exchange() {
     let mut script = Script::default();
     let hello = Hello {

@@ -5026,9 +5026,9 @@ pub struct TlsHandshakeRow {
     pub first_application_time: Option<i64>,
     /// What the server sent unasked before its first response: session tickets (RFC 8446, section 4.6.1), SETTINGS of HTTP/2.
     pub unasked_bytes: u64,
-    /// Frame in which the first record of that begins.
+    /// Frame of the first byte of that.
     pub unasked_first_frame: Option<u64>,
-    /// Frame in which the last record of that begins.
+    /// Frame that completed it.
     pub unasked_last_frame: Option<u64>,
     /// Answers of the server that the client waited for before it sent application data.
     pub round_trips: u32,
