@@ -94,5 +94,6 @@ def of_tls() -> tuple[Fix, ...]:
             side=Side.SERVER,
             apply=_secured(_with_tickets_in_response),
             unneeded="no ticket of TLS 1.3 was sent by itself",
+            mends=("tls-ticket-nagle",),
         ),
     )
