@@ -240,7 +240,6 @@ pub fn run(input: &[u8]) {
 /// What TLS does not change.
 #[derive(Debug, PartialEq)]
 struct Told<'a> {
-    index: u64,
     messages: [Option<ToldMessage<'a>>; 2],
     pipelined: bool,
 }
@@ -259,7 +258,6 @@ impl<'a> Told<'a> {
     fn of(transaction: &'a Transaction) -> Self {
         let messages = [&transaction.request, &transaction.response];
         Told {
-            index: transaction.index,
             messages: messages.map(|it| it.as_deref().map(ToldMessage::of)),
             pipelined: transaction.pipelined,
         }
