@@ -206,8 +206,6 @@ def held_findings(tables: Mapping[str, pl.DataFrame], held: Held, *, lost_min: t
 
 def _transactions(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
     transactions = tables["transactions"].lazy()
-    import polars as pl
-
     # Of TLS the first record stands for a head that cannot be read: a write seldom shares a record with another.
     sizes = ("response_header_wire_bytes", "response_wire_bytes")
     continued = ("expects_continue", "interim_responses")

@@ -2,32 +2,32 @@
 
 What it does
 ------------
-Finds TLS handshakes whose ClientHello takes more than one segment and waited for its rest: that was held in the
-client, came late, was lost and sent again, or was sent again and never answered.
+Finds TLS handshakes whose ClientHello takes more than one segment and waited for its rest: the client held that
+rest, or it came late, or it was lost and sent again, or it was sent again and never answered.
 
 Why it is bad
 -------------
-A server answers the whole ClientHello. With a post-quantum key (X25519MLKEM768) it has more than 1,400 bytes
-and seldom fits in one segment. Its end is a short segment: some stacks hold it until the first one is
-acknowledged, and some middleboxes expect the whole of it in the first segment, and drop the rest or never
-answer. A loss there has no data behind it, so that a timer must run out.
+A server answers a whole ClientHello only. With a post-quantum key (X25519MLKEM768) a ClientHello has more than
+1,400 bytes and seldom fits in one segment. Its end is a short segment. Some stacks hold that segment until the
+first one is acknowledged; some middleboxes expect the whole ClientHello in the first segment, and drop the rest
+or never answer. If the end is lost, no data follows it, so that a timer must run out.
 
 Evidence
 --------
-The segments of the ClientHello, and what the rest waited for: the wait of held data, the recovery of a lost
-segment behind the first one, or the pause alone. Lost is that time; of a ClientHello without an answer, the
-time in which its rest was sent again.
+The segments of the ClientHello, and the wait of its rest: the wait of held data, the recovery of a lost segment
+behind the first one, or the pause alone. Lost is that time; of a ClientHello without an answer, the time in
+which its rest was sent again.
 
 Fix
 ---
-Client: write the ClientHello at once and set TCP_NODELAY; make it smaller (fewer groups and signature
+Client: write the ClientHello in one call and set TCP_NODELAY; make it smaller (fewer groups and signature
 algorithms). Go: ``GODEBUG=tlsmlkem=0``, or ``tls.Config.CurvePreferences`` without X25519MLKEM768. Middlebox:
-one that puts the ClientHello together before it looks for the server name.
+reassemble the ClientHello before looking for the server name.
 
 Reference
 ---------
 RFC 8446, sections 4.1.2 and 5.1; RFC 896; https://github.com/golang/go/issues/80573;
-https://github.com/cloudflare/cloudflare-docs/pull/18165; https://github.com/dadrian/tldr.fail/issues/23.
+https://github.com/cloudflare/cloudflare-docs/pull/18165.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ READS: Final = ("tls_handshakes",)
 NEEDS: Final = ("both_directions", "no_gaps", "whole_payload")
 
 REMEDY: Final = (
-    "let the client write its ClientHello at once with TCP_NODELAY, or make it smaller (Go: GODEBUG=tlsmlkem=0, or"
-    " CurvePreferences without X25519MLKEM768); look for a middlebox that drops the second segment"
+    "Let the client write its ClientHello in one call with TCP_NODELAY, or make it smaller (Go: GODEBUG="
+    "tlsmlkem=0, or CurvePreferences without X25519MLKEM768); look for a middlebox that drops the second segment"
 )
 
 
@@ -103,7 +103,7 @@ def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) 
 
 
 def _held(tables: Mapping[str, pl.DataFrame], lost_min: timedelta) -> pl.LazyFrame:
-    """What the client held of its ClientHello: at most one row per flow."""
+    """Parts of a ClientHello that the client held: at most one row per flow."""
     import polars as pl
 
     return (
@@ -137,7 +137,7 @@ def _late(tables: Mapping[str, pl.DataFrame], split: pl.LazyFrame) -> pl.LazyFra
         .unique("flow", maintain_order=True)
     )
     is_answered = pl.col("server_hello_time").is_not_null()
-    # The first byte has offset 1: what is lost with it is no second segment.
+    # The first byte has offset 1: a loss that begins there is no loss of the second segment.
     is_rest = (pl.col("direction").cast(pl.String) == FROM_CLIENT) & (pl.col("offset") > 1)
     was_lost = pl.col("spurious_by").cast(pl.String) == "none"
     resent = (

@@ -3,8 +3,8 @@
 What it does
 ------------
 Finds parts of a TLS handshake flight, the server's or the client's, that Nagle's algorithm held until the ACK
-of an earlier short segment of the same flight came. What follows a message of the peer answers it, and is none
-of these.
+of an earlier short segment of the same flight came. A part that follows a message of the peer answers it, and is
+none of these.
 
 Why it is bad
 -------------

@@ -1,4 +1,4 @@
-"""The server asked for another ClientHello, which takes a round trip more.
+"""The server asked for another ClientHello (HelloRetryRequest): one round trip more.
 
 What it does
 ------------

@@ -1,4 +1,4 @@
-"""The first TLS record of a response exceeds the window: no byte of it can be used for a round trip.
+"""The first TLS record of a response exceeds the window: the client can use no byte of it for a round trip.
 
 What it does
 ------------
@@ -15,14 +15,14 @@ not shorten the response itself.
 Evidence
 --------
 The waits ``send_limited.slow_start`` of segments that lie in the first record; the bytes of that record and
-those that came before the first of these waits. No key is needed, and with keys it is not told. No time is
-claimed: lost is 0 and the severity info; the summary says how much later the first usable byte came.
+those that came before the first of these waits. No key is needed. No time is claimed: lost is 0 and the severity
+info; the summary says how much later the first usable byte came.
 
 Fix
 ---
 Smaller records at the start of a response: nginx ``ssl_buffer_size 4k``; HAProxy ``tune.ssl.maxrecord 1400``
-(with ``tune.idletimer``); servers with dynamic record sizes, as Go's crypto/tls. Small records for all of a
-response cost CPU and bytes. Linux: ``ip route change … initcwnd 20`` on the server.
+(and again after ``tune.idletimer``); a server with dynamic record sizes, as Go's crypto/tls. Small records for all
+of a response cost CPU and bytes. Linux: ``ip route change … initcwnd 20`` on the server.
 
 Reference
 ---------
@@ -50,7 +50,7 @@ CAUSES: Final = ("send_limited.slow_start",)
 NEEDS: Final = ("both_directions", "no_gaps", "pure_acks")
 
 REMEDY: Final = (
-    "let a response begin with smaller TLS records (nginx ssl_buffer_size 4k, HAProxy tune.ssl.maxrecord); or"
+    "Let a response begin with smaller TLS records (nginx ssl_buffer_size 4k, HAProxy tune.ssl.maxrecord); or"
     " Linux: ip route change … initcwnd 20 on the server"
 )
 
@@ -65,7 +65,7 @@ def find(tables: Mapping[str, pl.DataFrame], *, late_min: timedelta = LOST_MIN) 
         .filter(pl.col("first_record_time").is_not_null())
         .select("flow", "first_record_time", "first_record_bytes", "response_first_frame", transaction="index")
     )
-    # What opens the response waits for the server, whatever an ACK released.
+    # The first segment of a response waits for the server, whatever an ACK released.
     is_within = (pl.col("offset") > 0) & (pl.col("offset") < pl.col("first_record_bytes"))
     return (
         tables["waits"]

@@ -1,4 +1,4 @@
-"""How the connections were secured: the version, the sizes of the flights, the server's time for its answer.
+"""TLS of a capture's connections: the version, the sizes of the flights, the server's time for its answer.
 
 Ciphertext shows lengths only. The certificate chain is taken to be as long as it must be for the server's flight
 to have its length. Tickets are what the server sent between the handshake and its first response.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from reference_sim.tls import CHAIN_BYTES_MIN, Tls, TlsVersion, flight_bytes
+from reference_sim.tls import CHAIN_BYTES_MIN, RECORD_DATA_MAX, Tls, TlsVersion, flight_bytes
 from tcptrace_http.inference.client_clock import sending_time
 from tcptrace_http.inference.figure import Figure, seen
 
@@ -21,21 +21,20 @@ __all__ = ["data_bytes", "tls_of", "unasked", "waits_behind_finished"]
 
 _TLS13: Final = "TLS 1.3"
 _VERSIONS: Final = {"TLS 1.2": TlsVersion.TLS12, _TLS13: TlsVersion.TLS13}
-#: Its record.
+#: A whole record.
 _CHANGE_CIPHER_SPEC: Final = 6
-#: What a ticket's record and message have around it in TLS 1.3, and in 1.2, where Finished follows.
+#: Bytes of a ticket's record and message around it in TLS 1.3, and in 1.2, where Finished follows.
 _AROUND_TICKET: Final = 47
 _AROUND_TICKET_12: Final = 15
 _TICKET_EXTENSION: Final = 4
 _FINISH: Final = _CHANGE_CIPHER_SPEC + 45
 _TICKET_BYTES_MAX: Final = 8192
-#: A full record, and what is around its data.
-_RECORD_DATA: Final = 16_384
+#: Bytes of a record around its data (TLS 1.3, AES-GCM).
 _RECORD_BYTES: Final = 22
 
 
 def tls_of(observed: Observed, rate: int | None, propagation: int) -> tuple[Tls | None, tuple[Figure, ...]]:
-    """How the first connection was secured whose handshake is whole, and the figure of it; None: in clear."""
+    """TLS of the first connection with a whole handshake, and the figure of it; None: in clear."""
     row = next((row for _, row in sorted(observed.handshakes.items()) if _is_whole(row)), None)
     if row is None:
         return None, ()
@@ -71,7 +70,7 @@ def data_bytes(observed: Observed, size: int) -> int:
     """The data of a write that took so many bytes of the stream."""
     if not observed.handshakes:
         return size
-    return max(size - _RECORD_BYTES * -(-size // (_RECORD_DATA + _RECORD_BYTES)), 1)
+    return max(size - _RECORD_BYTES * -(-size // (RECORD_DATA_MAX + _RECORD_BYTES)), 1)
 
 
 def _is_whole(row: dict[str, Any]) -> bool:
@@ -89,9 +88,9 @@ def _processing(observed: Observed, row: dict[str, Any], rate: int | None, propa
 
 
 def _tickets(observed: Observed, row: dict[str, Any], version: TlsVersion) -> dict[str, Any]:
-    """How many tickets there were, and their length, by what the server sent before its first response."""
+    """Number and length of the tickets, by the server's packets before its first response."""
     if row["resumed"] and version is TlsVersion.TLS12:
-        # It is part of the flight.
+        # The ticket is part of the flight.
         bare = Tls(version=version, resumed=True, tickets=0)
         return _ticket12(row["server_flight_bytes"] - flight_bytes(bare) - _TICKET_EXTENSION)
     last = observed.by_frame.get(row["server_flight_last_frame"])
@@ -129,7 +128,8 @@ def _within(observed: Observed, exchange: Exchange, size: int) -> int:
     answer, last = (observed.by_frame.get(it) for it in (exchange.response_frame, exchange.response_last_frame))
     if answer is None or last is None or not exchange.is_opaque:
         return 0
-    before = last.end - answer.seq - exchange.body_bytes - _RECORD_BYTES * -(-exchange.body_bytes // _RECORD_DATA)
+    sealing = _RECORD_BYTES * -(-exchange.body_bytes // RECORD_DATA_MAX)
+    before = last.end - answer.seq - exchange.body_bytes - sealing
     return before // size if 0 < before < answer.payload and before % size == 0 else 0
 
 

@@ -140,7 +140,7 @@ def _by_capture(
 ) -> CheckReport:
     repeated = Repeated.of(analysis, session)
     # Neither what the probe itself brings about, nor what its sockets know better.
-    ours = policy.only(ignored=_OWN_DOING | _BETTER_BY_SOCKETS)
+    ours = policy.only(ignored=_OWN_DOING.union(_BETTER_BY_SOCKETS))
     report = check([analysis], policy=ours, fail_on=fail_on, counts=repeated.counts)
     stalls = sum(count for (detector, _), count in repeated.found.items() if detector in BEHIND_DELAYED_ACKS)
     judged = with_habits(report.outcomes, _habit_outcomes(session, policy, _WHERE_PACKETS_FAIL))

@@ -1,4 +1,4 @@
-"""Fixes of TLS: what the handshake sends, how often it waits, and what the server sends before its response."""
+"""Fixes of TLS: fewer round trips of the handshake, smaller flights, tickets that go with the response."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 __all__ = ["of_tls"]
 
-#: What a segment carries less with timestamps (RFC 7323, appendix A).
+#: Bytes of the timestamps option in a segment (RFC 7323, appendix A).
 _TIMESTAMPS: Final = 12
 
 
 def _secured(change: Callable[[Tls, Stack], Tls]) -> Callable[[Scenario], Scenario | None]:
-    """Every server that has TLS with this change."""
+    """A scenario whose servers with TLS have this change."""
 
     def otherwise(server: Server) -> Server:
         return server if server.tls is None else replace(server, tls=change(server.tls, server.stack))
@@ -43,7 +43,7 @@ def _resumed(secured: Tls, stack: Stack) -> Tls:
 
 
 def _with_fitting_chain(secured: Tls, stack: Stack) -> Tls:
-    """The chain is shorter by what the server's first flight exceeds its first window."""
+    """A chain that is shorter by the bytes of the first flight beyond the first window."""
     window = first_window(stack) * (stack.mss - _TIMESTAMPS * stack.timestamps)
     beyond = flight_bytes(secured) - window
     if secured.resumed or beyond <= 0:
@@ -59,7 +59,7 @@ def _with_tickets_in_response(secured: Tls, stack: Stack) -> Tls:
 
 
 def of_tls() -> tuple[Fix, ...]:
-    """What the server's TLS can do otherwise."""
+    """Fixes of a server's TLS."""
     return (
         Fix(
             name="tls-1.3",
@@ -71,16 +71,16 @@ def of_tls() -> tuple[Fix, ...]:
         ),
         Fix(
             name="tls-resumption",
-            about="every connection goes on with the keys of an earlier one: no certificate is sent",
+            about="every connection resumes an earlier session: no certificate is sent",
             source="RFC 8446, section 2.2; RFC 5077",
             side=Side.SERVER,
             apply=_secured(_resumed),
-            unneeded="no connection has a full handshake of TLS",
+            unneeded="no connection has a full TLS handshake",
             mends=("tls-no-resumption", "tls-flight-exceeds-window"),
         ),
         Fix(
             name="smaller-chain",
-            about="the certificate chain is so short that the server's flight fits its first window",
+            about="the certificate chain is short enough for the server's flight to fit its first window",
             source="RFC 6928, section 2; RFC 8446, section 4.4.2",
             side=Side.SERVER,
             apply=_secured(_with_fitting_chain),
@@ -93,7 +93,7 @@ def of_tls() -> tuple[Fix, ...]:
             source="RFC 8446, section 4.6.1; RFC 896",
             side=Side.SERVER,
             apply=_secured(_with_tickets_in_response),
-            unneeded="no ticket of TLS 1.3 was sent by itself",
+            unneeded="no TLS 1.3 ticket was sent in a write of its own",
             mends=("tls-ticket-nagle",),
         ),
     )

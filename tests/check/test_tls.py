@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,14 +11,15 @@ from detectors import packet_script
 from detectors.loopback import captured
 from detectors.test_cases import CASE, CASES
 from probe.configurations import HELD
-from probe.servers import LARGE
-from probe.tls_servers import Certificate, certified, nginx_tls, python_tls
+from probe.servers import LARGE, readable_folder
+from probe.tls_servers import Certificate, certified, nginx_tls, port_of, python_tls
 
 from tcptrace_http import analyze
 from tcptrace_http.check import Level, Status, check, parse_policy, preset
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 REQUESTS = 4
 CONNECTIONS = 3
@@ -37,10 +36,8 @@ SERVERS = {STALLING: python_tls, GOOD: nginx_tls}
 
 @pytest.fixture(scope="module")
 def folder_of_server() -> Iterator[Path]:
-    """A folder that nginx may read, which runs as another user."""
-    with tempfile.TemporaryDirectory(prefix="tcptrace-http-test-") as name:
-        Path(name).chmod(0o755)
-        yield Path(name)
+    with readable_folder() as folder:
+        yield folder
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +47,7 @@ def certificate(folder_of_server: Path) -> Certificate:
 
 def record(name: str, version: str, folder: Path, certificate: Certificate, path: Path) -> None:
     """A capture of curl's requests, several on each connection."""
-    with SERVERS[name](folder, certificate, version) as url, captured(int(url.rpartition(":")[2]), path):
+    with SERVERS[name](folder, certificate, version) as url, captured(port_of(url), path):
         words = [word for _ in range(REQUESTS) for word in ("--output", "/dev/null", url + LARGE)]
         for _ in range(CONNECTIONS):
             subprocess.run(["curl", "--silent", "--fail", "--insecure", *words], check=True, timeout=60)

@@ -5,26 +5,23 @@ from __future__ import annotations
 import socket
 import ssl
 import subprocess
-import tempfile
-import threading
-from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
-from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
+from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
-from probe.servers import LARGE, document, nginx
+from probe.servers import LARGE, readable_folder
+from probe.tls_servers import Certificate, certified, nginx_tls, port_of, python_tls
 
 import tcptrace_http
 
 from .loopback import HOST, TIMEOUT_SECONDS, Server, captured, free_port
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
+    from collections.abc import Callable
+    from pathlib import Path
 
 #: As long as the responses in which the stall of Python's http.server was seen first.
 BODY_BYTES = 67_000
@@ -38,15 +35,6 @@ STALL_MIN_MS = 39.0
 #: What an ACK lets go leaves at once.
 RELEASED_MS = 0.2
 TOLERANCE_MS = 2.0
-
-
-class Handler(SimpleHTTPRequestHandler):
-    """Python's http.server as it comes, but that it says nothing and keeps its connections."""
-
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, *_: Any) -> None:
-        """Say nothing."""
 
 
 class OneWrite(BaseHTTPRequestHandler):
@@ -69,37 +57,12 @@ class OneWriteAtOnce(OneWrite):
 
 
 @pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """A certificate that signs itself, and its key."""
-    folder = tmp_path_factory.mktemp("certificate")
-    certificate, key = folder / "certificate.pem", folder / "key.pem"
-    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=localhost"]
-    subprocess.run([*command, "-keyout", key, "-out", certificate], check=True, capture_output=True)
-    return certificate, key
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
+    return certified(tmp_path_factory.mktemp("certificate"))
 
 
-def python_server(folder: Path, port: int, certificate: tuple[Path, Path]) -> AbstractContextManager[None]:
-    """Python's http.server on a socket that speaks TLS."""
-    return serving(port, partial(Handler, directory=str(document(folder, BODY_BYTES))), certificate)
-
-
-@contextmanager
-def serving(
-    port: int, handler: Callable[..., BaseHTTPRequestHandler], certificate: tuple[Path, Path]
-) -> Iterator[None]:
-    """Requests in TLS are a handler's."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(*certificate)
-    server = ThreadingHTTPServer((HOST, port), handler)
-    server.socket = context.wrap_socket(server.socket, server_side=True)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+#: Python's http.server on a socket that speaks TLS.
+python_server = partial(python_tls, version=None, body_bytes=BODY_BYTES)
 
 
 def fetch(port: int, *options: str) -> None:
@@ -127,10 +90,10 @@ def longest_pauses_ms(path: Path) -> dict[tuple[int, int], tuple[float, float]]:
 
 @pytest.mark.parametrize("version", ["1.2", "1.3"])
 def test_the_stall_of_pythons_http_server_is_named_within_2_ms(tmp_path, certificate, version):
-    path, port = tmp_path / "held.pcap", free_port()
-    with python_server(tmp_path, port, certificate), captured(port, path):
+    path = tmp_path / "held.pcap"
+    with python_server(tmp_path, certificate) as url, captured(port_of(url), path):
         for _ in range(CONNECTIONS):
-            fetch(port, "--tls-max", version)
+            fetch(port_of(url), "--tls-max", version)
     analysis = tcptrace_http.analyze(path)
     assert analysis.transactions["protocol"].to_list() == ["tls"] * REQUESTS * CONNECTIONS
     assert analysis.transactions["complete"].all()
@@ -151,14 +114,9 @@ def test_the_stall_of_pythons_http_server_is_named_within_2_ms(tmp_path, certifi
 
 
 def test_nothing_is_held_where_nginx_speaks_tls(tmp_path, certificate):
-    path, port = tmp_path / "good.pcap", free_port()
-    public, key = certificate
-    speaks = f"listen {HOST}:{port} ssl; ssl_certificate {public}; ssl_certificate_key {key};"
-    with tempfile.TemporaryDirectory(prefix="tcptrace-http-test-") as folder:
-        # The folder of a test is closed to nginx, which runs as another user.
-        Path(folder).chmod(0o755)
-        with nginx(Path(folder), server=speaks), captured(port, path):
-            fetch(port)
+    path = tmp_path / "good.pcap"
+    with readable_folder() as folder, nginx_tls(folder, certificate) as url, captured(port_of(url), path):
+        fetch(port_of(url))
     analysis = tcptrace_http.analyze(path)
     assert analysis.transactions["protocol"].to_list() == ["tls"] * REQUESTS
     assert analysis.findings.filter(pl.col("severity") == "error").is_empty()
@@ -166,10 +124,10 @@ def test_nothing_is_held_where_nginx_speaks_tls(tmp_path, certificate):
 
 
 def test_handshake_and_its_time_are_told(tmp_path, certificate):
-    path, port = tmp_path / "handshake.pcap", free_port()
-    with python_server(tmp_path, port, certificate), captured(port, path):
-        fetch(port, "--tls-max", "1.3")
-        fetch(port, "--tls-max", "1.2")
+    path = tmp_path / "handshake.pcap"
+    with python_server(tmp_path, certificate) as url, captured(port_of(url), path):
+        fetch(port_of(url), "--tls-max", "1.3")
+        fetch(port_of(url), "--tls-max", "1.2")
     analysis = tcptrace_http.analyze(path)
     newer, older = analysis.tls_handshakes.iter_rows(named=True)
     assert (newer["version"], older["version"]) == ("TLS 1.3", "TLS 1.2")
@@ -177,7 +135,7 @@ def test_handshake_and_its_time_are_told(tmp_path, certificate):
     assert {newer["server_name"], older["server_name"]} == {"localhost"}
     assert newer["certificate_bytes"] is None
     # The chain has the certificate in binary, with three bytes before it.
-    text = certificate[0].read_text()
+    text = certificate.public.read_text()
     assert older["certificate_bytes"] == len(ssl.PEM_cert_to_DER_cert(text)) + 3
     waits = analysis.waits.filter(pl.col("cause") == "setup.tls_handshake")
     assert waits["transaction"].to_list() == [0, 0]
@@ -218,10 +176,10 @@ def assert_named(path: Path, named: str, stalled: dict[int, float]) -> None:
 
 @pytest.mark.parametrize("handler", [OneWrite, OneWriteAtOnce], ids=["nagle", "nodelay"])
 def test_first_response_that_waits_behind_tickets_is_named_within_2_ms(tmp_path, certificate, handler):
-    path, port = tmp_path / "tickets.pcap", free_port()
-    with serving(port, handler, certificate), captured(port, path):
+    path = tmp_path / "tickets.pcap"
+    with python_tls(tmp_path, certificate, handler=handler) as url, captured(port_of(url), path):
         for _ in range(CONNECTIONS):
-            fetch(port, "--tlsv1.3")
+            fetch(port_of(url), "--tlsv1.3")
     analysis = tcptrace_http.analyze(path)
     assert analysis.tls_handshakes["version"].to_list() == ["TLS 1.3"] * CONNECTIONS
     assert (analysis.tls_handshakes["unasked_bytes"] > 0).all()
@@ -267,8 +225,7 @@ def serve_in_two_writes(connection: socket.socket, *, context: ssl.SSLContext, n
 )
 @pytest.mark.parametrize("nodelay", [False, True], ids=["nagle", "nodelay"])
 def test_flights_in_two_writes_are_named_within_2_ms(tmp_path, certificate, version, named, nodelay):
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(*certificate)
+    context = certificate.context()
     context.maximum_version = version
     client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     client.check_hostname, client.verify_mode = False, ssl.CERT_NONE

@@ -5,23 +5,21 @@ from __future__ import annotations
 import socket
 import ssl
 import subprocess
-import tempfile
 import time
-from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
 from probe.link import delayed_link
-from probe.servers import nginx, nginx_within
+from probe.servers import nginx, nginx_within, readable_folder
+from probe.tls_servers import certified, host_names
 
 import tcptrace_http
 
 from .loopback import HOST, TIMEOUT_SECONDS, Server, captured, free_port, respond
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from pathlib import Path
 
     from tcptrace_http import Analysis
 
@@ -35,31 +33,13 @@ CONNECTIONS = 5
 NAMED_MIN = 3
 
 
-def certified(folder: Path, names: int) -> str:
-    """The directives of a server with a certificate for so many names."""
-    certificate, key = folder / "certificate.pem", folder / "key.pem"
-    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=localhost"]
-    alternatives = ",".join(f"DNS:host{number:04}.example.com" for number in range(names))
-    command += ["-addext", f"subjectAltName={alternatives}"]
-    subprocess.run([*command, "-keyout", key, "-out", certificate], check=True, capture_output=True)
-    return f"ssl_certificate {certificate}; ssl_certificate_key {key};"
-
-
-@contextmanager
-def folder_of_nginx() -> Iterator[Path]:
-    """A folder that nginx may read, which runs as another user."""
-    with tempfile.TemporaryDirectory(prefix="tcptrace-http-test-") as folder:
-        Path(folder).chmod(0o755)
-        yield Path(folder)
-
-
 def analysed(path: Path, *, names: int, directives: str = "", version: str = "1.3") -> Analysis:
     """What a capture at the client shows of curl's requests, each on a connection of its own."""
-    with delayed_link(round_trip_seconds=ROUND_TRIP_SECONDS) as link, folder_of_nginx() as folder:
+    with delayed_link(round_trip_seconds=ROUND_TRIP_SECONDS) as link, readable_folder() as folder:
         within = ["ip", "netns", "exec", link.client]
-        speaks = f"listen {link.address}:{PORT} ssl; ssl_protocols TLSv1.2 TLSv1.3; {certified(folder, names)}"
-        device = link.client.replace("-c", "0")
-        seen = captured(PORT, path, within=within, device=device, address=link.address)
+        certificate = certified(folder, names=host_names(names)).directives()
+        speaks = f"listen {link.address}:{PORT} ssl; ssl_protocols TLSv1.2 TLSv1.3; {certificate}"
+        seen = captured(PORT, path, within=within, device=link.device, address=link.address)
         with nginx_within(folder, link.server, link.address, server=speaks + directives), seen:
             fetch = ["curl", "--silent", "--fail", "--insecure", "--tls-max", version, "--output", "/dev/null"]
             for _ in range(CONNECTIONS):
@@ -115,9 +95,7 @@ def test_server_that_takes_no_group_that_the_client_guessed_is_named(tmp_path):
 
 @pytest.mark.parametrize("think_seconds", [THINK_SECONDS, 0.0])
 def test_server_that_looks_up_a_certificate_in_the_handshake_is_named(tmp_path, think_seconds):
-    certified(tmp_path, 1)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(tmp_path / "certificate.pem", tmp_path / "key.pem")
+    context = certified(tmp_path).context()
     context.sni_callback = lambda *_: time.sleep(think_seconds)
     client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     client.check_hostname, client.verify_mode = False, ssl.CERT_NONE
@@ -146,8 +124,9 @@ def test_server_that_keeps_no_session_is_named(tmp_path, version, resumes):
     client.check_hostname, client.verify_mode = False, ssl.CERT_NONE
     client.minimum_version = client.maximum_version = version
     path, port, session = tmp_path / "sessions.pcap", free_port(), None
-    with folder_of_nginx() as folder:
-        speaks = f"listen {HOST}:{port} ssl; ssl_protocols TLSv1.2 TLSv1.3; {certified(folder, 1)} {kept}"
+    with readable_folder() as folder:
+        certificate = certified(folder).directives()
+        speaks = f"listen {HOST}:{port} ssl; ssl_protocols TLSv1.2 TLSv1.3; {certificate} {kept}"
         with nginx(folder, server=speaks), captured(port, path):
             for _ in range(CONNECTIONS):
                 plain = socket.create_connection((HOST, port), timeout=TIMEOUT_SECONDS)

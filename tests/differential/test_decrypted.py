@@ -10,33 +10,23 @@ import json
 import re
 import subprocess
 import sys
-import tempfile
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import polars as pl
 import pytest
-from detectors.loopback import captured, free_port
-from probe.servers import nginx
 
 import tcptrace_http
 from tcptrace_http.cli.main import run
 from tcptrace_http.explained_segment import explain_frame
 
+from .recorded_tls import TARGETS, VERSIONS
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-HTTP: Final = """gzip on; gzip_min_length 100;
-types { text/html html; text/css css; application/json json; application/octet-stream bin; }"""
-TARGETS: Final = ("/page.html", "/large.bin", "/style.css", "/missing", "/empty.json")
-#: What curl is told, by what it makes of that: flow 0 is in clear, the others in this order.
-VERSIONS: Final = {
-    "TLS 1.2": ("--tls-max", "1.2"),
-    "TLS 1.3": ("--tlsv1.3",),
-    "CBC": ("--tls-max", "1.2", "--ciphers", "ECDHE-RSA-AES256-SHA384"),
-    "ChaCha20": ("--tlsv1.3", "--tls13-ciphers", "TLS_CHACHA20_POLY1305_SHA256"),
-}
+    from .recorded_tls import Recorded
+
 #: Types of pcapng blocks.
 SECRETS, PACKET = ((number).to_bytes(4, sys.byteorder) for number in (10, 6))
 #: What the transport cannot change.
@@ -58,59 +48,6 @@ SAME: Final = (
     "complete",
     "missing_bytes",
 )
-
-
-@dataclass(frozen=True)
-class Recorded:
-    capture: Path
-    keys: Path
-    port: int
-
-    def without(self, folder: Path, *frames: int) -> Recorded:
-        """The same, but for these packets."""
-        rest = folder / "rest.pcap"
-        subprocess.run(["editcap", str(self.capture), str(rest), *map(str, frames)], check=True)
-        return replace(self, capture=rest)
-
-    @property
-    def transactions(self) -> pl.DataFrame:
-        return tcptrace_http.analyze(self.capture, keylog=self.keys).transactions
-
-
-@pytest.fixture(scope="module")
-def recorded() -> Iterator[Recorded]:
-    # The workers of nginx are another user, who may not look into the folders of pytest.
-    with tempfile.TemporaryDirectory(prefix="tcptrace-http-test-") as name:
-        folder = Path(name)
-        folder.chmod(0o755)
-        yield record(folder)
-
-
-def record(folder: Path) -> Recorded:
-    """The same objects in clear and by each version, and the key log of the latter."""
-    certificate, key, capture, keys = (folder / name for name in ("c.pem", "k.pem", "all.pcap", "keys.log"))
-    certify = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost"]
-    subprocess.run([*certify, "-keyout", key, "-out", certificate], check=True, capture_output=True)
-    port = free_port()
-    server = f"listen 127.0.0.1:{port} ssl; ssl_protocols TLSv1.2 TLSv1.3; ssl_certificate {certificate};"
-    with nginx(folder, http=HTTP, server=f"{server} ssl_certificate_key {key};") as clear:
-        www = folder / "www"
-        (www / "page.html").write_text("<p>A page.</p>\n" * 100)
-        (www / "large.bin").write_bytes(bytes(range(256)) * 2000)
-        (www / "style.css").write_text("p { color: red }\n" * 3000)
-        (www / "empty.json").write_text("{}")
-        with captured(int(clear.rpartition(":")[2]), capture, port):
-            fetch(clear, keys)
-            for options in VERSIONS.values():
-                fetch(f"https://127.0.0.1:{port}", keys, *options)
-    return Recorded(capture, keys, port)
-
-
-def fetch(server: str, keys: Path, *options: str) -> None:
-    """Asks for all targets on one connection."""
-    urls = [word for target in TARGETS for word in ("-o", "/dev/null", f"{server}{target}")]
-    command = ["curl", "--silent", "--insecure", "--http1.1", "--compressed", *options, *urls]
-    subprocess.run(command, check=True, env={"SSLKEYLOGFILE": str(keys), "PATH": "/usr/bin:/bin"})
 
 
 def test_what_is_decrypted_is_what_comes_in_clear(recorded: Recorded) -> None:
@@ -356,18 +293,8 @@ def test_no_output_has_a_secret(
     assert not any(secret.encode() in told.out + told.err for secret in secrets)
 
 
-def of_flow(recorded: Recorded, flow: int, folder: Path) -> Path:
-    """The packets of one flow."""
-    packets = tcptrace_http.read(recorded.capture).packets
-    port = tcptrace_http.analyze(recorded.capture).flows.filter(flow=flow)["client_port"][0]
-    others = packets.filter((pl.col("source_port") != port) & (pl.col("destination_port") != port))["frame"]
-    chosen = folder / f"flow{flow}.pcap"
-    subprocess.run(["editcap", str(recorded.capture), str(chosen), *map(str, others)], check=True)
-    return chosen
-
-
 def test_a_difference_is_that_of_what_both_sides_hide(recorded: Recorded, tmp_path: Path) -> None:
-    one, other = (of_flow(recorded, flow, tmp_path) for flow in (1, 2))
+    one, other = (recorded.of_flow(flow, tmp_path) for flow in (1, 2))
     difference = tcptrace_http.diff(one, other, keylog=recorded.keys)
     targets = difference.left.analysis.transactions["target"].to_list()
     assert targets == difference.right.analysis.transactions["target"].to_list() == list(TARGETS)
@@ -388,7 +315,7 @@ def test_the_environment_names_a_key_log(
     recorded: Recorded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: list[str], told: bytes
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    capture = of_flow(recorded, 2, tmp_path)
+    capture = recorded.of_flow(2, tmp_path)
     Path("other.pcap").write_bytes(capture.read_bytes())
     output = tmp_path / "output.json"
     for keys in (None, recorded.keys):
@@ -399,11 +326,15 @@ def test_the_environment_names_a_key_log(
         assert (told in output.read_bytes()) == (keys is not None)
 
 
-@pytest.mark.parametrize("command", [["infer"], ["whatif", "--fix", "no-nagle"]], ids=lambda each: each[0])
-def test_a_page_in_tls_is_modelled_with_its_keys(recorded: Recorded, tmp_path: Path, command: list[str]) -> None:
-    capture = of_flow(recorded, 2, tmp_path)
-    assert run([*command, str(capture)]) == 2
-    assert run([*command, "--keylog", str(recorded.keys), str(capture)]) == 0
+def test_keys_name_the_objects_of_a_page_that_is_modelled_without_them_too(
+    recorded: Recorded, tmp_path: Path
+) -> None:
+    capture = str(recorded.of_flow(2, tmp_path))
+    for keys in ([], ["--keylog", str(recorded.keys)]):
+        output = tmp_path / f"{len(keys)}.toml"
+        assert run(["infer", *keys, "-o", str(output), capture]) == 0
+        assert ("/style.css" in output.read_text()) == bool(keys)
+        assert run(["whatif", "--fix", "no-nagle", *keys, capture]) == 0
 
 
 def test_a_decrypted_segment_is_explained(recorded: Recorded) -> None:

@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import subprocess
-import tempfile
 from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import polars as pl
-import pytest
 
 import tcptrace_http
 from tcptrace_http.schema import TLS_CONTENT_TYPES
 
-from .test_decrypted import record
-
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from .test_decrypted import Recorded
+    from .recorded_tls import Recorded
 
 _FIRST_TYPE: Final = 20
 _FIELDS: Final = (
@@ -41,20 +34,11 @@ _MESSAGES: Final = {
 }
 
 
-@pytest.fixture(scope="module")
-def recorded() -> Iterator[Recorded]:
-    # The workers of nginx are another user, who may not look into the folders of pytest.
-    with tempfile.TemporaryDirectory(prefix="tcptrace-http-test-") as name:
-        folder = Path(name)
-        folder.chmod(0o755)
-        yield record(folder)
-
-
 def of_tshark(recorded: Recorded, *options: str) -> list[dict[str, list[int]]]:
     """The values of each field by packet, of packets that complete records."""
     fields = [word for field in _FIELDS for word in ("-e", field)]
     # Application data in clear behind them is not of interest.
-    command = ["tshark", "-n", "-r", recorded.capture, "-d", f"tcp.port=={recorded.port},tls", *options]
+    command = ["tshark", "-n", "-r", str(recorded.capture), "-d", f"tcp.port=={recorded.port},tls", *options]
     command += ["-Y", "tls.record.length", "-T", "fields", *fields]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     return [

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tcptrace_http.cli.main import run
 
+from .servers import readable_folder
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -48,10 +49,9 @@ class Probed:
 
 @pytest.fixture
 def tmp_path() -> Iterator[Path]:
-    """A folder that any user may read, as pytest's own is not: servers that root starts serve as somebody else."""
-    with tempfile.TemporaryDirectory(prefix="tcptrace-http-test-") as name:
-        Path(name).chmod(0o755)
-        yield Path(name)
+    """A folder that any user may read, in place of pytest's own."""
+    with readable_folder() as folder:
+        yield folder
 
 
 @pytest.fixture

@@ -33,6 +33,8 @@ class Link:
     #: The namespaces of either end.
     client: str
     server: str
+    #: The client's device.
+    device: str
     #: The server's address.
     address: str
 
@@ -61,7 +63,7 @@ def delayed_link(*, round_trip_seconds: float) -> Iterator[Link]:
         carrier.start()
         stack.callback(carrier.join)
         stack.callback(ended.set)
-        yield Link(ends[0][0], ends[1][0], _SERVER)
+        yield Link(ends[0][0], ends[1][0], f"{name}0", _SERVER)
 
 
 def _carry(devices: list[int], delay: float, ended: threading.Event) -> None:

@@ -9,6 +9,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from contextlib import contextmanager
@@ -65,6 +66,14 @@ def free_port(address: str = "127.0.0.1") -> int:
     with socket.socket() as taken:
         taken.bind((address, 0))
         return int(taken.getsockname()[1])
+
+
+@contextmanager
+def readable_folder() -> Iterator[Path]:
+    """A folder that any user may read, as pytest's own is not: servers that root starts serve as somebody else."""
+    with tempfile.TemporaryDirectory(prefix="tcptrace-http-test-") as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
 
 
 def document(folder: Path, size: int = 120_000) -> Path:

@@ -8,7 +8,6 @@ import sys
 import tempfile
 import time
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -22,13 +21,14 @@ from tcptrace_http.probe import Limits, probe
 
 from .configurations import HELD
 from .link import delayed_link
-from .servers import LARGE, free_port, nginx, nginx_within
+from .servers import LARGE, free_port, nginx, nginx_within, readable_folder
 from .test_bad_servers import counting, timed
-from .tls_servers import HOST, Certificate, certified, nginx_tls, python_tls
+from .tls_servers import HOST, Certificate, certified, host_names, nginx_tls, python_tls
 
 if TYPE_CHECKING:
     import socket
     from collections.abc import Iterator
+    from pathlib import Path
 
     from .conftest import Probed
 
@@ -44,10 +44,8 @@ ROUND_TRIP_SECONDS = 0.04
 
 @pytest.fixture(scope="module")
 def certificate() -> Iterator[Certificate]:
-    # The workers of nginx are another user, who may not look into the folders of pytest.
-    with tempfile.TemporaryDirectory(prefix="tcptrace-http-test-") as name:
-        Path(name).chmod(0o755)
-        yield certified(Path(name))
+    with readable_folder() as folder:
+        yield certified(folder)
 
 
 @pytest.fixture
@@ -120,8 +118,7 @@ def test_a_server_that_is_slow_in_every_handshake_is_told(tmp_path, probed, cert
 @BOTH_VERSIONS
 @pytest.mark.parametrize("names", [MANY_NAMES, 1])
 def test_a_chain_that_exceeds_the_first_window_fails(tmp_path, names, version):
-    alternatives = tuple(f"DNS:host{number:04}.example.com" for number in range(names))
-    certificate = certified(tmp_path, names=alternatives)
+    certificate = certified(tmp_path, names=host_names(names))
     with delayed_link(round_trip_seconds=ROUND_TRIP_SECONDS) as link:
         within = ["ip", "netns", "exec"]
         settings = ("net.ipv4.tcp_slow_start_after_idle=0", "net.ipv4.tcp_congestion_control=reno")

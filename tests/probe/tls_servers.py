@@ -8,7 +8,7 @@ import threading
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
 from .servers import document, free_port, nginx
@@ -39,6 +39,11 @@ class Certificate:
         return context
 
 
+def host_names(count: int) -> tuple[str, ...]:
+    """Names for a certificate that is as large as they are many."""
+    return tuple(f"DNS:host{number:04}.example.com" for number in range(count))
+
+
 def certified(folder: Path, *, names: tuple[str, ...] = (f"IP:{HOST}",), days: int = 1) -> Certificate:
     """A certificate for these names, and the authority that signs it; of less than no days it has expired."""
     made = Certificate(*(folder / f"{name}.pem" for name in ("public", "key", "authority")))
@@ -58,6 +63,11 @@ def _openssl(*words: str | Path) -> None:
     subprocess.run(["openssl", *words], check=True, capture_output=True)
 
 
+def port_of(url: str) -> int:
+    """The port in a URL's begin."""
+    return int(url.rpartition(":")[2])
+
+
 @contextmanager
 def nginx_tls(folder: Path, certificate: Certificate, version: str = "1.3", directives: str = "") -> Iterator[str]:
     """Nginx that speaks one version of TLS; its address as a URL's begin."""
@@ -67,7 +77,7 @@ def nginx_tls(folder: Path, certificate: Certificate, version: str = "1.3", dire
         yield f"https://{HOST}:{port}"
 
 
-class _Handler(SimpleHTTPRequestHandler):
+class Handler(SimpleHTTPRequestHandler):
     """Python's http.server as it comes, but that it says nothing and keeps its connections."""
 
     protocol_version = "HTTP/1.1"
@@ -80,15 +90,19 @@ class _Handler(SimpleHTTPRequestHandler):
 def python_tls(
     folder: Path,
     certificate: Certificate,
-    version: str = "1.3",
+    version: str | None = "1.3",
     *,
+    body_bytes: int = BODY_BYTES,
+    handler: type[BaseHTTPRequestHandler] | None = None,
     on_hello: Callable[..., None] | None = None,
 ) -> Iterator[str]:
-    """Python's http.server on a socket that speaks one version of TLS; each handshake calls ``on_hello``."""
+    """Python's http.server on a socket that speaks one version of TLS, or all; handshakes call ``on_hello``."""
     context = certificate.context()
-    context.minimum_version = context.maximum_version = ssl.TLSVersion[f"TLSv{version.replace('.', '_')}"]
-    context.sni_callback = on_hello  # type: ignore[assignment]
-    server = ThreadingHTTPServer((HOST, 0), partial(_Handler, directory=str(document(folder, BODY_BYTES))))
+    if version is not None:
+        context.minimum_version = context.maximum_version = ssl.TLSVersion[f"TLSv{version.replace('.', '_')}"]
+    context.sni_callback = on_hello  # type: ignore[assignment] -- typeshed has no None, which ssl takes
+    of_document = partial(Handler, directory=str(document(folder, body_bytes)))
+    server = ThreadingHTTPServer((HOST, 0), handler or of_document)
     server.daemon_threads = True
     server.socket = context.wrap_socket(server.socket, server_side=True)
     thread = threading.Thread(target=server.serve_forever)

@@ -5,9 +5,7 @@ from __future__ import annotations
 import shutil
 import statistics
 import subprocess
-from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -16,14 +14,16 @@ from reference_sim.scenario import NodeTap
 from reference_sim.simulation import simulate
 from reference_sim.stack import Nagle
 from reference_sim.strategies import STRATEGIES
-from reference_sim.tls import Tls, TlsVersion, flight_bytes
+from reference_sim.tls import PORT, Tls, TlsVersion, flight_bytes
 from tcptrace_http.inference import NEEDED_TABLES, infer
 from tcptrace_http.inference.observed import observed
 from tcptrace_http.what_if import FIXES
 from tcptrace_http.what_if.outcome import elapsed_of
 from tcptrace_http.what_if.strategies import as_it_is, under
+from tests.detectors.loopback import captured
 from tests.probe.link import delayed_link
-from tests.probe.servers import LARGE, nginx_within
+from tests.probe.servers import LARGE, nginx_within, readable_folder
+from tests.probe.tls_servers import certified
 from tests.simulator.test_tls import CHOICES, secured
 from tests.whatif.kernel_pairs import NOISE_NS, WITHIN
 from tests.whatif.retrievals import RETRIEVALS
@@ -32,21 +32,21 @@ MS = 1_000_000
 OF_TLS = ("tls-1.3", "tls-resumption", "smaller-chain", "tickets-with-response")
 
 
-def captured(scenario):
+def analysed(scenario):
     scenario = replace(scenario, taps=(NodeTap(name="client"),))
     return tcptrace_http.analyze(simulate(scenario).pcap())
 
 
 @pytest.mark.parametrize("name", CHOICES)
 def test_flight_has_the_bytes_that_its_choices_make(name):
-    (row,) = captured(secured(CHOICES[name])).tls_handshakes.iter_rows(named=True)
+    (row,) = analysed(secured(CHOICES[name])).tls_handshakes.iter_rows(named=True)
     assert row["server_flight_bytes"] == flight_bytes(CHOICES[name])
 
 
 @pytest.mark.parametrize("name", CHOICES)
 def test_choices_are_inferred_from_the_capture(name):
     """But for what does not show: the chain of a resumed handshake, a full record, and tickets in a response."""
-    true, told = CHOICES[name], infer(captured(secured(CHOICES[name]))).scenario.servers[0].tls
+    true, told = CHOICES[name], infer(analysed(secured(CHOICES[name]))).scenario.servers[0].tls
     hidden = {"record_bytes": told.record_bytes, "tickets_with_response": False, "processing": told.processing}
     if true.resumed:
         hidden["chain_bytes"] = told.chain_bytes
@@ -70,7 +70,7 @@ def test_what_is_predicted_is_what_the_fix_saves_of_the_scenario(name, fix):
     scenario = RETRIEVALS[name]
     fixed = FIXES[fix].apply(scenario)
     true = 0 if fixed is None else elapsed_of(as_it_is(scenario)) - elapsed_of(as_it_is(fixed))
-    told = tcptrace_http.whatif(captured(scenario), fixes=[fix], draws=0)
+    told = tcptrace_http.whatif(analysed(scenario), fixes=[fix], draws=0)
     assert told.retells
     assert told.row(fix).saved_ns == pytest.approx(true, abs=max(WITHIN * abs(true), NOISE_NS))
 
@@ -78,8 +78,8 @@ def test_what_is_predicted_is_what_the_fix_saves_of_the_scenario(name, fix):
 def test_price_of_a_round_trip_is_a_round_trip():
     """TLS 1.2 to 1.3, with a chain that fits the first window in both."""
     scenario = secured(Tls(version=TlsVersion.TLS12, tickets=0))
-    row = tcptrace_http.whatif(captured(scenario), fixes=["tls-1.3"], draws=0).row("tls-1.3")
-    (round_trip,) = captured(scenario).flows["initial_rtt"].dt.total_nanoseconds()
+    row = tcptrace_http.whatif(analysed(scenario), fixes=["tls-1.3"], draws=0).row("tls-1.3")
+    (round_trip,) = analysed(scenario).flows["initial_rtt"].dt.total_nanoseconds()
     assert row.saved_ns == pytest.approx(round_trip, rel=0.1)
     assert row.causes[0].cause == "setup.tls_handshake"
 
@@ -90,19 +90,19 @@ def test_what_a_capture_of_tls12_leaves_open_of_the_server_is_in_the_range():
     quick = replace(holding.servers[0], stack=replace(holding.servers[0].stack, nagle=Nagle.OFF))
     scenario = replace(holding, servers=(quick,))
     true = elapsed_of(as_it_is(scenario)) - elapsed_of(as_it_is(FIXES["tls-1.3"].apply(scenario)))
-    told = tcptrace_http.whatif(captured(scenario), fixes=["tls-1.3"], draws=4)
+    told = tcptrace_http.whatif(analysed(scenario), fixes=["tls-1.3"], draws=4)
     assert told.left_open["server.nagle"] == ("minshall", "off")
     assert told.row("tls-1.3").saved.low_ns < true <= told.row("tls-1.3").saved.high_ns + NOISE_NS
 
 
 def test_capture_in_clear_is_not_offered_what_is_of_tls():
-    prediction = tcptrace_http.whatif(captured(RETRIEVALS["nodelay"]), draws=0)
+    prediction = tcptrace_http.whatif(analysed(RETRIEVALS["nodelay"]), draws=0)
     assert not {row.name for row in prediction.rows} & set(OF_TLS)
     assert {one.name for one in prediction.skipped} >= set(OF_TLS)
 
 
 def test_strategies_stay_secured():
-    told = tcptrace_http.whatif(captured(RETRIEVALS["secured"]), strategies=["http10-serial", "ftp"], draws=0)
+    told = tcptrace_http.whatif(analysed(RETRIEVALS["secured"]), strategies=["http10-serial", "ftp"], draws=0)
     connections = len(RETRIEVALS["secured"].browsers[0].visits[0].page.objects)
     causes = {cause.cause: cause.after_ns for cause in told.row("http10-serial").causes}
     before = told.baseline_causes["setup.tls_handshake"]
@@ -117,64 +117,21 @@ def test_strategy_that_says_how_is_secured_that_way():
         assert under(RETRIEVALS[name], strategy).scenario.servers[0].tls == resumed
 
 
-@contextmanager
-def capturing(namespace, path):
-    command = [
-        "ip",
-        "netns",
-        "exec",
-        namespace,
-        "tcpdump",
-        "-i",
-        "any",
-        "--immediate-mode",
-        "-U",
-        "-w",
-        str(path),
-        "tcp",
-    ]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        try:
-            for line in process.stderr:
-                if "listening" in line:
-                    break
-            yield
-        finally:
-            process.terminate()
-            process.wait(20)
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(not all(map(shutil.which, ("ip", "tcpdump", "curl", "nginx"))), reason="needs root's tools")
 def test_tls13_saves_of_a_real_server_what_is_predicted_of_its_capture_with_tls12(tmp_path):
     """The best of five retrievals each, over a path of 60 ms: what carries its packets is late by milliseconds."""
-    Path(tmp_path).chmod(0o755)
-    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
-    request = [
-        "openssl",
-        "req",
-        "-x509",
-        "-newkey",
-        "rsa:2048",
-        "-nodes",
-        "-days",
-        "2",
-        "-subj",
-        "/CN=www.example.com",
-    ]
-    subprocess.run([*request, "-keyout", key, "-out", certificate], check=True, capture_output=True)
     found = {}
     for version in ("TLSv1.2", "TLSv1.3"):
-        folder = tmp_path / version
-        folder.mkdir()
-        with delayed_link(round_trip_seconds=0.06) as link:
-            server = f"listen {link.address}:443 ssl; ssl_certificate {certificate}; ssl_certificate_key {key};"
-            fetch = ["ip", "netns", "exec", link.client, "curl", "-sk", "--http1.1", "-o", "/dev/null"]
-            where = ["--resolve", f"www.example.com:443:{link.address}", f"https://www.example.com{LARGE}"]
-            with nginx_within(folder, link.server, link.address, server=f"{server} ssl_protocols {version};"):
-                paths = [folder / f"{number}.pcap" for number in range(5)]
+        with readable_folder() as folder, delayed_link(round_trip_seconds=0.06) as link:
+            server = f"listen {link.address}:{PORT} ssl; {certified(folder).directives()} ssl_protocols {version};"
+            within = ["ip", "netns", "exec", link.client]
+            fetch = [*within, "curl", "-sk", "--http1.1", "-o", "/dev/null"]
+            where = ["--resolve", f"www.example.com:{PORT}:{link.address}", f"https://www.example.com{LARGE}"]
+            with nginx_within(folder, link.server, link.address, server=server):
+                paths = [tmp_path / f"{version}-{number}.pcap" for number in range(5)]
                 for path in paths:
-                    with capturing(link.client, path):
+                    with captured(PORT, path, within=within, device=link.device, address=link.address):
                         subprocess.run([*fetch, *where], check=True)
         found[version] = [tcptrace_http.analyze(path, tables=NEEDED_TABLES) for path in paths]
     old, new = (min(observed(each).elapsed for each in analyses) for analyses in found.values())
