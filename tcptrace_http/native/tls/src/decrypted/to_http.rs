@@ -26,9 +26,19 @@ impl Decrypted {
             return;
         }
         let begins_late = self.begins_late;
-        let http = self
-            .http
-            .get_or_insert_with(|| Box::new(new_http(begins_late, looks_at_bodies)));
+        let ended = [
+            (Direction::ClientToServer, self.client.ended),
+            (Direction::ServerToClient, self.server.ended),
+        ];
+        let http = self.http.get_or_insert_with(|| {
+            let mut http = Box::new(new_http(begins_late, looks_at_bodies));
+            for (direction, ended) in ended {
+                if let Some((end, mark)) = ended {
+                    http.end(direction, end, mark, out);
+                }
+            }
+            http
+        });
         let (side, peer) = match record.direction {
             Direction::ClientToServer => (&mut self.client, &mut self.server),
             Direction::ServerToClient => (&mut self.server, &mut self.client),
@@ -103,6 +113,7 @@ impl Decrypted {
         out: &mut Output,
     ) {
         let side = self.side(direction);
+        side.ended = Some((end, mark));
         let rest = at.saturating_sub(side.next);
         if side.is_cut && rest > 0 {
             self.gap(direction, rest, mark, out);
