@@ -3,8 +3,9 @@
 An instruction counts for the project's innermost function that it was inlined into, or that called the C library
 for it; what no function of the project is around, as a compressor, counts for ``libraries``. Then comes what
 ``analyze --format json`` takes beyond that and beyond its start: the detectors and the writing of JSON, which are
-Python's and polars'. The last line is a ceiling: what a loop takes that reads, decodes and finds the flow of each
-packet, and nothing more.
+Python's and polars'. It is a lower bound: the installed core has another allocator and is optimised as a whole, so
+that it takes less than the example that is counted. The last line is a ceiling: what a loop takes that reads,
+decodes and finds the flow of each packet, and nothing more.
 """
 
 from __future__ import annotations
