@@ -88,7 +88,10 @@ def of_servers() -> tuple[Fix, ...]:
             side=Side.SERVER,
             apply=_on(_with(nagle=Nagle.OFF), server=True),
             unneeded="Nagle's algorithm is off already",
-            mends=("short-initial-segment", "odd-short-final-segment", "nagle-delayed-ack", "nagle-hold"),
+            mends=(
+                *("short-initial-segment", "odd-short-final-segment", "nagle-delayed-ack", "nagle-hold"),
+                *("tls-ticket-nagle", "tls-handshake-nagle"),
+            ),
         ),
         Fix(
             name="minshall-nagle",
