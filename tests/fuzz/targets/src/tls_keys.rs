@@ -210,6 +210,9 @@ fn in_clear(steps: &[Step]) -> Option<Vec<Transaction>> {
         for plain in &step.plain {
             http.data(direction, at, plain, mark, acked, &mut out);
             at += plain.len() as u64;
+            if http.roles_are_reversed() {
+                return None;
+            }
         }
         sent.add(direction, at - sent.next(direction));
     }
@@ -217,7 +220,7 @@ fn in_clear(steps: &[Step]) -> Option<Vec<Transaction>> {
     for direction in [Direction::ClientToServer, Direction::ServerToClient] {
         http.end(direction, End::EndOfCapture, last, &mut out);
     }
-    (!http.roles_are_reversed()).then_some(out.transactions)
+    Some(out.transactions)
 }
 
 pub fn run(input: &[u8]) {
