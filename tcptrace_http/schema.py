@@ -1072,13 +1072,14 @@ _HOPS: Final = Table(
 
 _RETRIEVALS: Final = Table(
     "retrievals",
-    "One row a retrieval: a page, as its base document and the transactions that it causes.",
+    "One row a retrieval: a page, as its base document and the transactions that it causes. In a capture without"
+    " HTTP in clear, exchanges of TLS without keys make retrievals by time alone.",
     _columns(
         ("retrieval", "u32*", "Number of the retrieval, from 0, by its start"),
         ("client", "str*", "Address of the client"),
         ("flow", "u32*", "Flow of the base document"),
         ("transaction", "u32*", "Transaction of the base document on that flow"),
-        ("url", "str*", "URL of the base document"),
+        ("url", "str?*", "URL of the base document; null of TLS without keys"),
         ("start", "time*", "The SYN of its connection if that was opened for it, else its request"),
         ("end", "time*", "Last byte of the last response"),
         ("elapsed", "duration*", "From start to end: the page time"),

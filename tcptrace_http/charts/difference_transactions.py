@@ -101,8 +101,8 @@ def _name() -> pl.Expr:
 
     left, right = (pl.col(f"{side}_target").str.slice(0, _NAME) for side in _SIDES)
     return (
-        pl.when(how="same")
-        .then(pl.format("{} {}", "pair", left.fill_null("?")))
+        pl.when(pl.col("how").is_in(["same", "unnamed"]))
+        .then(pl.format("{} {}", "pair", pl.coalesce(left, right, pl.lit("?"))))
         .when(how="renamed")
         .then(pl.format("{} {} = {}", "pair", left.fill_null("?"), right.fill_null("?")))
         .when(how="only_left")

@@ -1,9 +1,9 @@
 """Which items of two sequences are the same one: transactions, and retrievals.
 
 In three passes. What has one name on both sides is aligned first, whatever its place: a reordering is seen
-through. What is left is renamed, or missing on a side: a sequence alignment (Needleman and Wunsch, J. Mol. Biol.
-48, 1970) by size finds the cheapest account of that. What then still has a twin of the same size was renamed
-and reordered. The rest is on one side only.
+through. What is left is renamed, without a name, or missing on a side: a sequence alignment (Needleman and
+Wunsch, J. Mol. Biol. 48, 1970) by size finds the cheapest account of that. What then still has a twin of the same
+size was renamed and reordered. The rest is on one side only.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Pair = tuple[int | None, int | None]
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """What is aligned: only items of one kind are ever the same one."""
+    """What is aligned: only items of one kind are ever the same one; an empty kind or name is not known."""
 
     kind: str
     name: str
@@ -62,7 +62,7 @@ def _by_name(
     """Those of one name among themselves, in their order."""
     places = defaultdict[tuple[str, str], tuple[list[int], list[int]]](lambda: ([], []))
     for side, items, indices in ((0, left, lefts), (1, right, rights)):
-        for index in indices:
+        for index in (index for index in indices if items[index].name):
             places[items[index].kind, items[index].name][side].append(index)
     for ours, theirs in places.values():
 
@@ -77,7 +77,7 @@ def _by_order_and_size(
 ) -> Iterator[tuple[int, int]]:
     def cost(i: int, j: int) -> float:
         one, other = left[lefts[i]], right[rights[j]]
-        if one.kind != other.kind:
+        if one.kind and other.kind and one.kind != other.kind:
             return 2 * _ONE_SIDED
         return _RENAMED + _size_cost(one.size, other.size)
 

@@ -15,8 +15,8 @@
                           ``retrieval`` (null: the side does not have it), ``url``, ``transactions`` and
                           ``elapsed_ns``; ``difference_ns``, and its ``causes``
 ``transactions``          one object a transaction of either side: ``pair``, ``how`` it was aligned (``same``,
-                          ``renamed``, ``only_left``, ``only_right``), ``method``; of both sides ``flow``,
-                          ``transaction``, ``retrieval``, ``target``, ``body_bytes`` and ``elapsed_ns``;
+                          ``renamed``, ``unnamed``, ``only_left``, ``only_right``), ``method``; of both sides
+                          ``flow``, ``transaction``, ``retrieval``, ``target``, ``body_bytes`` and ``elapsed_ns``;
                           ``difference_ns``, and its ``causes``
 ``stalls``                ``cause`` and ``detector``; of both sides ``count`` and ``lost_ns``; ``difference_ns``
 ``residuals``             one object an aligned retrieval (``pair``), ``side`` and analytic ``model`` of its kind:

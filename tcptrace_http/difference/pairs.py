@@ -15,7 +15,14 @@ if TYPE_CHECKING:
 
     from tcptrace_http.analysis import Analysis
 
-__all__ = ["RETRIEVALS", "TRANSACTIONS", "pair_of_retrievals", "paired_retrievals", "paired_transactions"]
+__all__ = [
+    "RETRIEVALS",
+    "TRANSACTIONS",
+    "is_opaque",
+    "pair_of_retrievals",
+    "paired_retrievals",
+    "paired_transactions",
+]
 
 _TIME: Final = pl.Duration("ns")
 #: A row a retrieval of either side. ``pair`` numbers the rows; those with both sides are first.
@@ -31,10 +38,10 @@ RETRIEVALS: Final = {
     "right_elapsed": _TIME,
     "difference": _TIME,
 }
-#: A row a transaction of either side; ``how`` it was aligned.
+#: A row a transaction of either side; ``how`` it was aligned: ``unnamed`` by order and size, a side has no target.
 TRANSACTIONS: Final = {
     "pair": pl.UInt32(),
-    "how": pl.Enum(("same", "renamed", "only_left", "only_right")),
+    "how": pl.Enum(("same", "renamed", "unnamed", "only_left", "only_right")),
     "method": pl.String(),
     **{
         f"{side}_{name}": dtype
@@ -99,7 +106,7 @@ def _retrievals(analysis: Analysis) -> list[dict[str, Any]]:
 
 def _page(row: dict[str, Any]) -> Item:
     parts = urlsplit(row["url"] or "")
-    return Item("retrieval", f"{parts.path}?{parts.query}", row["bytes"])
+    return Item("retrieval", f"{parts.path}?{parts.query}" if row["url"] else "", row["bytes"])
 
 
 def _side(side: str, rows: Sequence[dict[str, Any]], place: int | None) -> dict[str, Any]:
@@ -115,7 +122,8 @@ def paired_transactions(
 
     Of a selection of retrievals only their own are left over, and they are all that is there.
     """
-    ours, theirs = _transactions(left), _transactions(right)
+    has_opaque = any(is_opaque(analysis) for analysis in (left, right))
+    ours, theirs = (_transactions(analysis, with_heads=has_opaque) for analysis in (left, right))
     partners: dict[int, int] = {}
     if is_selection:
         ours, theirs = _of(ours, retrievals["left_retrieval"]), _of(theirs, retrievals["right_retrieval"])
@@ -156,18 +164,27 @@ def _partners(
     return {lefts[one]: rights[other] for one, other in places if one is not None and other is not None}
 
 
-def _transactions(analysis: Analysis) -> list[_Transaction]:
-    """In the order of their start, with the retrieval that they belong to."""
+def is_opaque(analysis: Analysis) -> bool:
+    """Whether the retrievals are of TLS without keys."""
+    return analysis.retrievals["url"].has_nulls()
+
+
+def _transactions(analysis: Analysis, *, with_heads: bool) -> list[_Transaction]:
+    """In the order of their start, with the retrieval that they belong to.
+
+    In TLS heads and bodies are one: there, both are the size of what comes in clear.
+    """
     of_pages = analysis.retrieval_transactions.select("flow", pl.col("transaction").alias("index"), "retrieval")
     elapsed = (pl.col("end_time") - pl.col("start_time")).to_physical().alias("elapsed")
+    size = pl.sum_horizontal("response_body_bytes", *(["response_header_bytes"] if with_heads else []))
     rows = (
         analysis.transactions.sort("start_time", "flow", "index")
         .join(of_pages, on=["flow", "index"], how="left", maintain_order="left")
-        .select("flow", "index", "retrieval", "method", "target", "response_body_bytes", elapsed)
+        .select("flow", "index", "retrieval", "method", "target", "response_body_bytes", elapsed, size=size)
         .rename({"index": "transaction", "response_body_bytes": "body_bytes"})
     )
     return [
-        _Transaction(Item(row["method"] or "", row["target"] or "", row["body_bytes"] or 0), row)
+        _Transaction(Item(row["method"] or "", row["target"] or "", row["size"] or 0), row)
         for row in rows.iter_rows(named=True)
     ]
 
@@ -188,6 +205,8 @@ def _how(left: dict[str, Any] | None, right: dict[str, Any] | None) -> str:
         return "only_right"
     if right is None:
         return "only_left"
+    if left["target"] is None or right["target"] is None:
+        return "unnamed"
     return "same" if left["target"] == right["target"] else "renamed"
 
 

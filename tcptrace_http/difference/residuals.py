@@ -59,6 +59,7 @@ class _Page:
 
 
 _NO_LOSS: Final = "something was lost or reordered"
+_SECURED: Final = "no model has a TLS handshake"
 _NO_HANDSHAKE: Final = "a connection was not opened for it"
 _NO_WINDOW: Final = "the first response did not use its window up: that is not known"
 _NO_BOTTLENECK: Final = "the bottleneck takes longer than a round trip for it: the model knows none"
@@ -171,6 +172,7 @@ class _Facts:
         windows = of_servers.filter(pl.col("initial_window_segments").is_not_null())
         self._windows: dict[int, int] = dict(windows.select("flow", "initial_window_segments").rows())
         self._disturbed = set(analysis.recoveries["flow"].to_list())
+        self._secured = set(analysis.tls_handshakes["flow"].to_list())
 
     def page(self, number: int) -> _Page | str:
         """The retrieval, or which assumption of every model does not hold."""
@@ -178,6 +180,8 @@ class _Facts:
         flows = {row["flow"] for row in rows}
         if flows & self._disturbed or not all(row["complete"] for row in rows):
             return _NO_LOSS
+        if flows & self._secured:
+            return _SECURED
         opened = {row["flow"] for row in rows if not row["reused_connection"]}
         known = [self._flows[flow] for flow in flows]
         if opened != flows or any(flow["initial_rtt"] is None for flow in known):

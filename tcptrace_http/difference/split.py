@@ -29,7 +29,7 @@ def causes_of_retrievals(
     """For each pair of retrievals and cause what the critical paths spent on it: they sum to the elapsed times."""
     sides = []
     for side, analysis in (("left", left), ("right", right)):
-        aligned = transactions.filter(pl.col("how").is_in(["same", "renamed"])).select(
+        aligned = transactions.filter(pl.col("how").is_in(["same", "renamed", "unnamed"])).select(
             flow=f"{side}_flow", transaction=f"{side}_transaction", is_aligned=True
         )
         path = analysis.critical_path.join(aligned, on=_KEY, how="left").with_columns(

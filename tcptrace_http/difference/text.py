@@ -15,7 +15,7 @@ from tcptrace_http.difference.summary import (
     stall_rows,
     transactions_by_difference,
 )
-from tcptrace_http.difference.words import divergence_words, explanation, headline, model_words, signed
+from tcptrace_http.difference.words import divergence_words, signed, told
 from tcptrace_http.quantity import counted, duration
 from tcptrace_http.report.grid import Heading, clipped, grid, printable
 
@@ -67,7 +67,7 @@ _RESIDUALS: Final = (
 def rendered(difference: Difference, *, width: int) -> str:
     """The whole text, lines of at most ``width`` where their words let them."""
     sections = [
-        [*_sides(difference, width), *_told(difference, width)],
+        [*_sides(difference, width), *(line for words in told(difference) for line in _wrapped(words, width))],
         _causes(difference, width),
         _stalls(difference, width),
         _transactions(difference, width),
@@ -87,11 +87,6 @@ def _sides(difference: Difference, width: int) -> Iterator[str]:
 
 def _wrapped(text: str, width: int) -> list[str]:
     return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
-
-
-def _told(difference: Difference, width: int) -> list[str]:
-    told = (headline(difference), explanation(difference), model_words(difference))
-    return [line for words in told for line in _wrapped(words, width)]
 
 
 def _causes(difference: Difference, width: int) -> list[str]:
@@ -128,11 +123,11 @@ def _transactions(difference: Difference, width: int) -> list[str]:
 
 
 def _transaction(row: dict[str, Any]) -> Sequence[str]:
-    target, other = row["left_target"] or "", row["right_target"] or ""
+    targets = dict.fromkeys(filter(None, (row["left_target"], row["right_target"])))
     return (
         f"{row['left_flow']}.{row['left_transaction']}",
         f"{row['right_flow']}.{row['right_transaction']}",
-        clipped(target if target == other else f"{target} = {other}", _NAME_MAX),
+        clipped(" = ".join(targets) or "?", _NAME_MAX),
         duration(row["left_elapsed"]),
         duration(row["right_elapsed"]),
         signed(row["difference"]),
@@ -156,8 +151,8 @@ def _one_sided(difference: Difference, width: int) -> list[str]:
             time = duration(int(alone[f"{side}_elapsed"].to_physical().sum() or 0))
             names = [printable(name or "?") for name in alone[f"{side}_target"].head(_ONE_SIDED_SHOWN).to_list()]
             more = ", …" if alone.height > _ONE_SIDED_SHOWN else ""
-            told = f"Only on the {side}: {counted(alone.height, 'transaction')} of {time} together"
-            lines += _wrapped(f"{told} ({', '.join(names)}{more}).", width)
+            several = f"Only on the {side}: {counted(alone.height, 'transaction')} of {time} together"
+            lines += _wrapped(f"{several} ({', '.join(names)}{more}).", width)
     return lines
 
 

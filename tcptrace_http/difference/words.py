@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Final
 import polars as pl
 
 from tcptrace_http.difference.modelled import INFERRED
+from tcptrace_http.difference.pairs import is_opaque
 from tcptrace_http.difference.split import UNALIGNED
 from tcptrace_http.quantity import counted, duration
 
 if TYPE_CHECKING:
     from tcptrace_http.difference import Difference, Divergence
 
-__all__ = ["cause_words", "divergence_words", "explanation", "headline", "model_words", "signed", "title"]
+__all__ = ["cause_words", "divergence_words", "explanation", "headline", "model_words", "signed", "title", "told"]
 
 #: A model that is off by more than this part of a difference does not explain the difference.
 _OWN_ERROR: Final = 0.25
@@ -27,6 +28,12 @@ def title(difference: Difference) -> str:
     if not more:
         return "Both sides take the same time"
     return f"The {'left' if more > 0 else 'right'} side takes {duration(abs(more))} longer"
+
+
+def told(difference: Difference) -> list[str]:
+    """All sentences about the difference as a whole."""
+    words = (headline(difference), explanation(difference), opaque_words(difference), model_words(difference))
+    return [each for each in words if each]
 
 
 def headline(difference: Difference) -> str:
@@ -71,6 +78,19 @@ def explanation(difference: Difference) -> str:
         return f"{part} of the {duration(abs(more))} are {cause}{told}."
     back = duration(abs(top["difference"] - more))
     return f"{cause} alone: {part}{told}; other causes give {back} back."
+
+
+def opaque_words(difference: Difference) -> str:
+    """What cannot be known of TLS without keys; empty where there is none."""
+    sides = (("left", difference.left), ("right", difference.right))
+    names = [word for word, side in sides if is_opaque(side.analysis)]
+    if not names:
+        return ""
+    which = "Both sides are" if len(names) == len(sides) else f"The {names[0]} side is"
+    return (
+        f"{which} TLS without keys, where exchanges have no method and no target: they are aligned by order and "
+        "size."
+    )
 
 
 def model_words(difference: Difference) -> str:

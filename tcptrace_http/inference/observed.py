@@ -16,7 +16,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from tcptrace_http.errors import ScenarioError
-from tcptrace_http.inference.opaque import with_retrievals
 from tcptrace_http.inference.packets import FlowPackets, Packet
 from tcptrace_http.inference.part import Part, first_packets, up_to
 
@@ -162,7 +161,6 @@ def observed(analysis: Analysis, *, retrieval: int | None = None, session: bool 
     """
     import polars as pl
 
-    analysis = with_retrievals(analysis)
     retrievals = analysis.retrievals
     if retrievals.is_empty():
         raise ScenarioError("no page was retrieved in this capture: no HTTP request with its response")

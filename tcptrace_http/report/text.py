@@ -34,6 +34,8 @@ _FLOWS_OF_A_FINDING: Final = 5
 _INDENT: Final = "    "
 _SEVERITY_COLOUR: Final = {"error": "31", "warning": "33", "info": "36"}
 _BOLD: Final = "1"
+#: In place of the URL of a page.
+_NO_URL: Final = "TLS without keys"
 
 
 def write(analyses: Iterable[Analysis], file: BinaryIO, *, width: int | None, colour: bool) -> None:
@@ -179,7 +181,7 @@ class _Report:
         cells = [
             (
                 f"{row['flow']}.{row['transaction']}",
-                row["url"],
+                row["url"] or _NO_URL,
                 f"{row['transactions']:,}",
                 f"{row['flows']:,}",
                 f"{row['bytes']:,}",

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from tcptrace_http.inference import infer
 from tcptrace_http.inference.observed import observed
-from tcptrace_http.inference.opaque import with_retrievals
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,7 +50,7 @@ def captured(analysis: Analysis, *, retrieval: int | None = None, session: bool 
     findings, stalls = _findings(analysis, what)
     return Captured(
         name=analysis.capture.path,
-        retrievals=with_retrievals(analysis).retrievals.height,
+        retrievals=analysis.retrievals.height,
         elapsed_ns=what.elapsed,
         # Candidates send other packets than those that were lost.
         scenario=_with_encodings(inference.by_chance, analysis, what),

@@ -112,3 +112,11 @@ def test_the_time_of_tls_handshakes_has_a_threshold():
         assert outcome.status is status, outcome.message
     report = check([analysis], policy=parse_policy('[thresholds]\ntls_handshake = ["count==4"]'))
     assert report.outcomes[0].status is Status.PASSED
+
+
+def test_retrieval_without_keys_has_a_threshold():
+    analysis = analyze(fires("tls-ticket-nagle"))
+    took = analysis.retrievals["elapsed"].max().total_seconds() * 1000
+    for limit, status in ((took - 1, Status.FAILED), (took + 1, Status.PASSED)):
+        report = check([analysis], policy=parse_policy(f'[thresholds]\npage_time = ["max<{limit:.0f}ms"]'))
+        assert report.outcomes[0].status is status

@@ -97,6 +97,19 @@ def test_capture_of_tls_says_what_it_hides(cli, tmp_path):
     assert "Not decrypted: 1 TLS flow; 249 bytes. Records tell requests" in text
 
 
+def test_page_of_tls_exchanges_has_no_url(cli, tmp_path):
+    connection = Connection()
+    connection.open()
+    connection.from_client(b"\x16\x03\x01\0\x2a\x01\0\0\x26\3\3" + bytes(36))
+    for _ in range(2):
+        connection.from_client(b"\x17\x03\x03\0\x40" + bytes(64), after=MILLISECOND)
+        connection.from_server(b"\x17\x03\x03\0\x80" + bytes(128), after=MILLISECOND)
+    path = tmp_path / "tls.pcap"
+    path.write_bytes(pcap(connection.records))
+    lines = [" ".join(line.split()) for line in cli("analyze", path).out.decode().splitlines()]
+    assert any(line.startswith("0.0 TLS without keys 2 1 ") for line in lines)
+
+
 def test_capture_of_nothing_is_not_called_clean(cli, tmp_path):
     path = tmp_path / "empty.pcap"
     path.write_bytes(pcap([]))

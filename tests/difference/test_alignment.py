@@ -64,6 +64,12 @@ def test_of_equals_the_first_are_aligned():
     assert align([get("/a", 5)] * 3, [get("/b", 5)]) == [(0, 0), (1, None), (2, None)]
 
 
+def test_items_without_a_name_are_aligned_by_order_and_size():
+    hidden = [Item("", "", size + 30) for size in (9000, 3000, 52_000)]
+    assert align(PAGE, hidden) == [(0, 0), (1, None), (2, 1), (3, 2)]
+    assert align(hidden, [hidden[0], hidden[2]]) == [(0, 0), (1, None), (2, 1)]
+
+
 ITEMS = st.lists(
     st.builds(Item, st.sampled_from(["GET", "POST"]), st.sampled_from("abcd"), st.integers(0, 50)), max_size=12
 )

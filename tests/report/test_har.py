@@ -133,6 +133,9 @@ def test_ssl_is_the_part_of_connect_that_is_the_tls_handshake(tmp_path):
     assert first["connect"] == pytest.approx(100.2)
     assert second["ssl"] == second["connect"] == -1
     assert document["log"]["entries"][0]["time"] == pytest.approx(150.3)
+    (page,) = document["log"]["pages"]
+    assert (page["title"], page["pageTimings"]["onLoad"]) == ("", pytest.approx(210))
+    assert {(entry["pageref"], entry["_opaque"]) for entry in document["log"]["entries"]} == {(page["id"], True)}
 
 
 HOSTILE = [

@@ -245,3 +245,33 @@ def test_pages_that_would_take_too_much_are_left_out_all_together_and_that_is_sa
     assert pages.rows.count("retrievals") == 0
     assert pages.findings.is_empty()
     assert "not made of 4 transactions" in str(pages.complaint)
+
+
+def exchange(flow: int, index: int, begin: float, end: float) -> dict[str, Any]:
+    """An exchange in TLS without keys."""
+    hidden = dict.fromkeys(("target", "method", "host", "status"))
+    return got(flow, index, "", begin, end, protocol="tls") | hidden
+
+
+def test_exchanges_of_tls_without_keys_are_retrievals_by_time_alone():
+    rows = [exchange(0, 0, 0, 100), exchange(0, 1, 900, 950), exchange(1, 0, 960, 990), exchange(0, 2, 2000, 2100)]
+    found = pages(rows)
+    assert grouping(found) == [["0.0 base", "0.1 time", "1.0 time"], ["0.2 base"]]
+    assert found.retrievals["url"].to_list() == [None, None]
+    assert found.retrievals["bytes"].to_list() == [3000, 1000]
+
+
+def test_exchanges_of_tls_belong_to_no_page_where_http_is_in_clear():
+    assert grouping(pages([exchange(0, 0, 0, 100), got(1, 0, "/", 50, 120, **HTML)])) == [["1.0 base"]]
+
+
+def test_a_tls_handshake_is_no_silence_and_no_spare_connection():
+    """It takes 1.5 s; then a connection that is ready for 1.2 s waits for its request."""
+    times = {"has_syn": True, "initial_rtt": timedelta(milliseconds=500), "client": "c"}
+    found = retrievals(
+        transactions=[exchange(0, 0, 2000, 2100), exchange(1, 0, 4600, 4700), exchange(2, 0, 8000, 8100)],
+        flows=[{"flow": flow, "start": at(begin), **times} for flow, begin in enumerate((0, 2600, 4700))],
+        tls_handshakes=[{"flow": flow, "done_time": at(end)} for flow, end in enumerate((2000, 4600, 6800))],
+    )
+    assert grouping(found) == [["0.0 base", "1.0 time"], ["2.0 base"]]
+    assert found.retrievals["start"].to_list() == [at(0), at(8000)]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tcptrace_http.difference.html import sections
 from tcptrace_http.difference.html.rows import retrievals_table, transactions_table
-from tcptrace_http.difference.words import explanation, headline, model_words, title
+from tcptrace_http.difference.words import title, told
 from tcptrace_http.errors import NothingToDraw
 from tcptrace_http.html_page import style_of
 from tcptrace_http.quantity import counted, duration
@@ -58,9 +58,7 @@ def _charts(difference: Difference) -> dict[str, Any]:
 
 def _body(difference: Difference, charts: dict[str, Any], tables: dict[str, Any]) -> Iterator[str]:
     yield f"<header><h1>{escape(title(difference))}</h1>"
-    for told in (headline(difference), explanation(difference), model_words(difference)):
-        if told:
-            yield f"<p>{escape(told)}</p>"
+    yield from (f"<p>{escape(words)}</p>" for words in told(difference))
     yield from _sides(difference)
     yield "</header><main>"
     if "causes" in charts:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tcptrace_http.difference.html.around import rows_around
 from tcptrace_http.difference.summary import Line, cause_lines, model_failures, model_rows, stall_rows
-from tcptrace_http.difference.words import divergence_words, explanation, headline, model_words, signed, title
+from tcptrace_http.difference.words import divergence_words, signed, title, told
 from tcptrace_http.quantity import counted, duration
 
 if TYPE_CHECKING:
@@ -21,8 +21,7 @@ __all__ = ["assumptions", "causes", "divergences", "models", "overview", "qualit
 
 def overview(difference: Difference) -> str:
     """What a notebook shows: how much, why, and the split by cause."""
-    told = (headline(difference), explanation(difference), model_words(difference))
-    words = "".join(f"<p>{escape(each)}</p>" for each in told if each)
+    words = "".join(f"<p>{escape(each)}</p>" for each in told(difference))
     return f"<h3>{escape(title(difference))}</h3>{words}{''.join(causes(difference))}"
 
 
@@ -64,8 +63,8 @@ def divergences(difference: Difference) -> Iterator[str]:
     if not difference.divergences:
         yield "<p>No segment differs in what was sent, nor noticeably in when.</p></section>"
         return
-    told = "".join(f"<li>{escape(divergence_words(it))}.</li>" for it in difference.divergences)
-    yield f'<ol class="steps">{told}</ol>'
+    steps = "".join(f"<li>{escape(divergence_words(it))}.</li>" for it in difference.divergences)
+    yield f'<ol class="steps">{steps}</ol>'
     yield "<p>The segments around the first place; times are from the start of its transaction:</p>"
     yield _around(difference)
     yield "</section>"
@@ -104,8 +103,8 @@ def models(difference: Difference) -> Iterator[str]:
         headings = ("model", "side", "retrievals", "predicted", "took", "left out")
         yield _table(headings, rows, numbers=range(2, 6))
     for side, reason, count in failures:
-        told = f"No analytic model for {counted(count, 'retrieval')} on the {side}: {reason}."
-        yield f'<p class="quiet">{escape(told)}</p>'
+        words = f"No analytic model for {counted(count, 'retrieval')} on the {side}: {reason}."
+        yield f'<p class="quiet">{escape(words)}</p>'
     yield "</section>"
 
 
@@ -140,8 +139,8 @@ def _lacks(word: str, side: Side) -> Iterator[str]:
     if not transactions:
         yield f"{word}: there is no HTTP in it."
     for row in analysis.inconclusive.iter_rows(named=True):
-        told = f"{row['detector']} could not be judged on {counted(row['flows'], 'connection')}"
-        yield f"{word}: {told}. {row['reason']}."
+        unjudged = f"{row['detector']} could not be judged on {counted(row['flows'], 'connection')}"
+        yield f"{word}: {unjudged}. {row['reason']}."
 
 
 def _table(

@@ -7,7 +7,9 @@ use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use tcptrace_analysis::{Document, Links};
 use trace_model::column::{Column, Columns, Values};
-use trace_model::rows::{FlawsTable, FlowsTable, LinksTable, TransactionsTable, WaitsTable};
+use trace_model::rows::{
+    FlawsTable, FlowsTable, LinksTable, TlsHandshakesTable, TransactionsTable, WaitsTable,
+};
 use trace_model::Mark;
 
 /// By table and column: the values of all rows.
@@ -17,6 +19,10 @@ pub fn tables(given: &Given<'_>) -> PyResult<BTreeMap<&'static str, Columns>> {
     let mut tables = BTreeMap::from([
         ("flows", FlowsTable::default().into_columns()),
         ("transactions", TransactionsTable::default().into_columns()),
+        (
+            "tls_handshakes",
+            TlsHandshakesTable::default().into_columns(),
+        ),
         ("links", LinksTable::default().into_columns()),
         ("waits", WaitsTable::default().into_columns()),
         ("flaws", FlawsTable::default().into_columns()),

@@ -8284,7 +8284,7 @@ impl WaitsTable {
         }
     }
 }
-/// One row a retrieval: a page, as its base document and the transactions that it causes.
+/// One row a retrieval: a page, as its base document and the transactions that it causes. In a capture without HTTP in clear, exchanges of TLS without keys make retrievals by time alone.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RetrievalRow {
     /// Number of the retrieval, from 0, by its start.
@@ -8295,8 +8295,8 @@ pub struct RetrievalRow {
     pub flow: u32,
     /// Transaction of the base document on that flow.
     pub transaction: u32,
-    /// URL of the base document.
-    pub url: String,
+    /// URL of the base document; null of TLS without keys.
+    pub url: Option<String>,
     /// The SYN of its connection if that was opened for it, else its request.
     pub start: i64,
     /// Last byte of the last response.
@@ -8323,6 +8323,7 @@ pub struct RetrievalsTable {
     flow: Vec<u32>,
     transaction: Vec<u32>,
     url: Lists<u8>,
+    url_validity: Vec<bool>,
     start: Vec<i64>,
     end: Vec<i64>,
     elapsed: Vec<i64>,
@@ -8347,7 +8348,8 @@ impl RetrievalsTable {
         self.client.push(row.client.as_bytes());
         self.flow.push(row.flow);
         self.transaction.push(row.transaction);
-        self.url.push(row.url.as_bytes());
+        self.url.push(row.url.as_deref().unwrap_or("").as_bytes());
+        self.url_validity.push(row.url.is_some());
         self.start.push(row.start);
         self.end.push(row.end);
         self.elapsed.push(row.elapsed);
@@ -8390,7 +8392,7 @@ impl RetrievalsTable {
                     name: "url",
                     json_name: Some("url"),
                     values: Values::Text(self.url),
-                    validity: None,
+                    validity: Some(self.url_validity),
                 },
                 Column {
                     name: "start",

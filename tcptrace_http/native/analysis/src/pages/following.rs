@@ -39,7 +39,7 @@ impl Followed {
         }
         let fetched: HashSet<&str> = rows
             .iter()
-            .map(|it| last_segment(urls.text(it.url)))
+            .filter_map(|it| Some(last_segment(urls.text(it.url?))))
             .collect();
         let by_place: Numbered<(u32, u32), usize> = rows
             .iter()
@@ -67,7 +67,7 @@ impl Followed {
                 followed.left_out = followed.left_out.saturating_add(1);
                 continue;
             }
-            let url = rows.get(*row).map_or(0, |it| it.url);
+            let url = rows.get(*row).and_then(|it| it.url).unwrap_or_default();
             let found = by_url
                 .entry((text, url))
                 .or_insert_with(|| followed.resolve(document, candidates, urls, urls.text(url)));

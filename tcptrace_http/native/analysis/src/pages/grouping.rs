@@ -98,8 +98,8 @@ fn evidence(requests: &Requests) -> Vec<Evidence> {
     let named: Numbers<usize> = requests.rows.iter().filter_map(|it| it.referer).collect();
     let documents = by_url(
         answered()
-            .filter(|(_, it, _)| named.contains(&it.url))
-            .map(|(row, it, at)| (it.client, it.url, at, row)),
+            .filter_map(|(row, it, at)| Some((it.client, it.url?, at, row)))
+            .filter(|(_, url, ..)| named.contains(url)),
     );
     let links = by_url(requests.links.iter().filter_map(|link| {
         let client = requests.rows.get(link.row)?.client;
@@ -114,13 +114,19 @@ fn evidence(requests: &Requests) -> Vec<Evidence> {
             it.client,
             end_before.map_or(it.end_ns, |end| end.max(it.end_ns)),
         ));
-        let silence_ns = end_before.map(|end| it.request_ns.saturating_sub(end));
-        let redirect = latest(&redirects, it.client, it.url, it.request_ns)
+        // A client that opens a connection is not silent; a TLS handshake may take longer than a silence.
+        let heard_ns = it.url.map_or(it.start_ns, |_| it.request_ns);
+        let silence_ns = end_before.map(|end| heard_ns.saturating_sub(end));
+        let redirect = it
+            .url
+            .and_then(|url| latest(&redirects, it.client, url, it.request_ns))
             .filter(|(at, _)| it.request_ns.saturating_sub(*at) <= SILENCE_MIN_NS);
         let document = it
             .referer
             .and_then(|referer| latest(&documents, it.client, referer, it.request_ns));
-        let link = latest(&links, it.client, it.url, it.request_ns);
+        let link = it
+            .url
+            .and_then(|url| latest(&links, it.client, url, it.request_ns));
         let cause = cause(requests, it, redirect, document, link);
         let is_caused = cause.is_some_and(|cause| {
             let is_clicked =
@@ -237,7 +243,7 @@ fn beginnings(requests: &Requests, evidence: &[Evidence]) -> Vec<bool> {
         .collect();
     // Of the page that began last: its URL, and when each of its URLs was fetched last.
     let mut page = None;
-    let mut ends: Numbered<usize, i64> = Numbered::default();
+    let mut ends: Numbered<Option<usize>, i64> = Numbered::default();
     let each = evidence.iter().zip(&requests.rows).enumerate();
     each.map(|(row, (evidence, it))| {
         let is_root = evidence.cause.is_none();
@@ -247,12 +253,13 @@ fn beginnings(requests: &Requests, evidence: &[Evidence]) -> Vec<bool> {
         let is_page = is_document || to_page.contains(&row);
         let begins = is_root && (evidence.follows_silence() || is_page);
         if begins {
-            page = Some(it.url);
+            page = it.url;
             ends.clear();
         }
         let before = ends.insert(it.url, it.end_ns);
         // A page does not ask for its own document again.
-        let is_again = page == Some(it.url) && before.is_some_and(|end| end <= it.request_ns);
+        let is_again =
+            page.is_some() && page == it.url && before.is_some_and(|end| end <= it.request_ns);
         begins || (is_root && is_again)
     })
     .collect()

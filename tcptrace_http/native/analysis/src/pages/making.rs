@@ -67,7 +67,7 @@ impl Making {
                 .unwrap_or_default(),
             flow: base.flow,
             transaction: base.transaction,
-            url: requests.url(base.url).to_owned(),
+            url: requests.url(base.url),
             start: base.start_ns,
             end,
             elapsed,

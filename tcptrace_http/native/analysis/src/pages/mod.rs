@@ -33,7 +33,7 @@ use waits_of::WaitsOf;
 const SILENCE_MIN_NS: i64 = 1_000_000_000;
 
 /// What pages are made from, and the columns that are kept of each. Detectors of pages have no others.
-const SOURCES: [(&str, &[&str]); 4] = [
+const SOURCES: [(&str, &[&str]); 5] = [
     (
         "flows",
         &[
@@ -56,6 +56,7 @@ const SOURCES: [(&str, &[&str]); 4] = [
         &[
             "flow",
             "index",
+            "protocol",
             "method",
             "target",
             "host",
@@ -73,6 +74,7 @@ const SOURCES: [(&str, &[&str]); 4] = [
             "location",
         ],
     ),
+    ("tls_handshakes", &["flow", "done_time"]),
     ("waits", &["flow", "transaction", "cause", "start", "end"]),
     ("flaws", &["flow", "flaw"]),
 ];
@@ -201,6 +203,7 @@ impl Pages {
         let requests = Requests::of(
             self.parts("transactions"),
             self.parts("flows"),
+            self.parts("tls_handshakes"),
             &self.documents,
         );
         let members = members(&requests);

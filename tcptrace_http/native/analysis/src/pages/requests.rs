@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use trace_model::column::{Column, Columns};
+use trace_model::rows::Protocol;
 
 use super::following::Followed;
 use super::reference::{normal, resolved};
@@ -26,7 +27,8 @@ pub(super) struct Request {
     pub answer_ns: Option<i64>,
     pub end_ns: i64,
     pub status: Option<i64>,
-    pub url: usize,
+    /// None of an exchange in TLS without keys.
+    pub url: Option<usize>,
     pub referer: Option<usize>,
     /// Where a redirect leads to.
     pub leads_to: Option<usize>,
@@ -92,15 +94,20 @@ impl Requests {
     pub(super) fn of(
         transactions: &[Columns],
         flows: &[Columns],
+        handshakes: &[Columns],
         documents: &[Document],
     ) -> Requests {
         let mut requests = Requests::default();
-        let flows = Flows::of(flows, &mut requests.clients);
+        let flows = Flows::of(flows, handshakes, &mut requests.clients);
         for part in transactions {
             let source = Source::of(part);
             let urls = &mut requests.urls;
             let rows = (0..part.rows).filter_map(|row| source.request(row, &flows, urls));
             requests.rows.extend(rows);
+        }
+        // Time alone tells exchanges in TLS apart: where there are pages of HTTP, they would mix.
+        if requests.rows.iter().any(|it| it.url.is_some()) {
+            requests.rows.retain(|it| it.url.is_some());
         }
         let by_time = |it: &Request| (it.client, it.request_ns, it.flow, it.transaction);
         requests.rows.sort_unstable_by_key(by_time);
@@ -110,8 +117,8 @@ impl Requests {
         requests
     }
 
-    pub(super) fn url(&self, number: usize) -> &str {
-        self.urls.text(number)
+    pub(super) fn url(&self, number: Option<usize>) -> Option<String> {
+        number.map(|number| self.urls.text(number).to_owned())
     }
 }
 
@@ -131,27 +138,39 @@ struct Flow {
     start_ns: i64,
     has_syn: bool,
     initial_rtt_ns: Option<i64>,
+    /// When its TLS handshake was over.
+    secured_ns: Option<i64>,
 }
 
 struct Flows(Numbered<u32, Flow>);
 
 impl Flows {
-    fn of(parts: &[Columns], clients: &mut Vec<String>) -> Flows {
-        let rows = || {
-            parts
-                .iter()
-                .flat_map(|part| (0..part.rows).map(move |row| (part, row)))
-        };
+    fn of(parts: &[Columns], handshakes: &[Columns], clients: &mut Vec<String>) -> Flows {
+        let rows = || rows(parts);
+        let secured: Numbered<u32, Option<i64>> = numbered(handshakes)
+            .map(|(flow, part, row)| (flow, integer(part, "done_time", row)))
+            .collect();
         let mut names: Vec<&str> = rows().map(|(part, row)| client(part, row)).collect();
         names.sort_unstable();
         names.dedup();
         *clients = names.iter().map(|name| (*name).to_owned()).collect();
-        let flows = rows().filter_map(|(part, row)| {
-            let number = *part.numbers("flow")?.get(row)?;
-            Some((number, Flow::of(part, row, &names)))
+        let flows = numbered(parts).map(|(number, part, row)| {
+            let secured_ns = secured.get(&number).copied().flatten();
+            (number, Flow::of(part, row, &names, secured_ns))
         });
         Flows(flows.collect())
     }
+}
+
+fn rows(parts: &[Columns]) -> impl Iterator<Item = (&Columns, usize)> {
+    parts
+        .iter()
+        .flat_map(|part| (0..part.rows).map(move |row| (part, row)))
+}
+
+/// The rows with their flows.
+fn numbered(parts: &[Columns]) -> impl Iterator<Item = (u32, &Columns, usize)> {
+    rows(parts).filter_map(|(part, row)| Some((*part.numbers("flow")?.get(row)?, part, row)))
 }
 
 fn client(flows: &Columns, row: usize) -> &str {
@@ -159,7 +178,7 @@ fn client(flows: &Columns, row: usize) -> &str {
 }
 
 impl Flow {
-    fn of(table: &Columns, row: usize, clients: &[&str]) -> Flow {
+    fn of(table: &Columns, row: usize, clients: &[&str], secured_ns: Option<i64>) -> Flow {
         Flow {
             client: clients
                 .binary_search(&client(table, row))
@@ -172,6 +191,7 @@ impl Flow {
             start_ns: integer(table, "start", row).unwrap_or_default(),
             has_syn: table.column("has_syn").is_some_and(|it| it.is_true(row)),
             initial_rtt_ns: integer(table, "initial_rtt", row),
+            secured_ns,
         }
     }
 }
@@ -180,6 +200,7 @@ impl Flow {
 struct Source<'a> {
     flows: &'a [u32],
     numbers: &'a [u32],
+    protocol: Option<&'a Column>,
     method: Option<&'a Column>,
     target: Option<&'a Column>,
     host: Option<&'a Column>,
@@ -199,6 +220,7 @@ impl<'a> Source<'a> {
         Source {
             flows: table.numbers("flow").unwrap_or_default(),
             numbers: table.numbers("index").unwrap_or_default(),
+            protocol: column("protocol"),
             method: column("method"),
             target: column("target"),
             host: column("host"),
@@ -221,7 +243,10 @@ impl<'a> Source<'a> {
         let integer = |column: Option<&Column>| column.and_then(|it| it.integer(row));
         let text = |column: Option<&'a Column>| column.and_then(|it| it.text(row));
         let request_ns = integer(self.request)?;
-        text(self.method).filter(|method| *method != "CONNECT")?;
+        let is_opaque = integer(self.protocol) == Some(Protocol::Tls as i64);
+        if !is_opaque {
+            text(self.method).filter(|method| *method != "CONNECT")?;
+        }
         let (flow, transaction) = (*self.flows.get(row)?, *self.numbers.get(row)?);
         let of_flow = flows.0.get(&flow)?;
         let target = text(self.target).unwrap_or_default();
@@ -243,7 +268,7 @@ impl<'a> Source<'a> {
             answer_ns: integer(answer),
             end_ns: seen_last.map_or(request_ns, |end| end.max(request_ns)),
             status,
-            url: 0,
+            url: None,
             referer: text(self.referer).map(|referer| urls.number(&normal(referer))),
             leads_to: None,
             is_html: text(self.content_type).is_some_and(is_html),
@@ -251,19 +276,27 @@ impl<'a> Source<'a> {
                 .and_then(|it| u64::try_from(it).ok())
                 .unwrap_or(0),
         };
+        if is_opaque {
+            return Some(request);
+        }
         if request.is_redirect() {
             let location = text(self.location).map(|it| normal(&resolved(&url, it)));
             request.leads_to = location.map(|it| urls.number(&it));
         }
-        request.url = urls.number(&url);
+        request.url = Some(urls.number(&url));
         Some(request)
     }
 }
 
 /// The SYN of a connection that was opened for the transaction; a spare one waited longer for a request.
 fn start(request_ns: i64, transaction: u32, flow: &Flow) -> i64 {
-    let waited = request_ns.saturating_sub(flow.start_ns);
-    let spare = flow.initial_rtt_ns.map(|rtt| waited.saturating_sub(rtt));
+    let opened_ns = flow
+        .initial_rtt_ns
+        .map(|rtt| flow.start_ns.saturating_add(rtt));
+    let spare = flow
+        .secured_ns
+        .or(opened_ns)
+        .map(|ready_ns| request_ns.saturating_sub(ready_ns));
     let is_opened =
         transaction == 0 && flow.has_syn && spare.is_some_and(|spare| spare < SILENCE_MIN_NS);
     if is_opened {
