@@ -1,4 +1,4 @@
-"""The retrievals of a capture: of one that is all TLS without keys, groups of exchanges by time.
+"""Retrievals of a capture that is all TLS without keys: groups of exchanges by time.
 
 Without addresses, time alone tells pages apart: B. Mah, An Empirical Model of HTTP Network Traffic (INFOCOM 1997),
 divides them at one second of silence.
@@ -31,7 +31,7 @@ class _Grouped:
 
 
 def with_retrievals(analysis: Analysis) -> Analysis:
-    """The analysis itself, or with retrievals of exchanges in TLS where it has none of HTTP."""
+    """The analysis; if it has no retrievals of HTTP, with those of exchanges in TLS."""
     if not analysis.retrievals.is_empty():
         return analysis
     members = _members(analysis)
