@@ -1,11 +1,12 @@
 """TLS of a server's connections: the choices that decide sizes and round trips.
 
 Records and the clear part of handshakes are those of RFC 8446 and RFC 5246; encrypted parts are opaque bytes of
-the right length. The suites are those of AES-256-GCM with SHA-384. Requests and tickets are
-writes of their own behind Finished: a stack with Nagle's algorithm on holds them (openssl/openssl#4237).
+the right length. The suites are those of AES-256-GCM with SHA-384. Requests and tickets are writes of their own
+behind Finished: a stack with Nagle's algorithm on holds them (openssl/openssl#4237).
 
+>>> from dataclasses import replace
 >>> from reference_sim.tls import PRESETS
->>> dataclasses.replace(PRESETS["tls-1.3"].tls, chain_bytes=16_000)
+>>> secured = replace(PRESETS["tls-1.3"].tls, chain_bytes=16_000)
 """
 
 from __future__ import annotations

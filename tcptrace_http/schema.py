@@ -629,7 +629,7 @@ _TRANSACTIONS: Final = Table(
         (
             "first_record_time",
             "time?",
-            "Under TLS: when the first record of the response was complete, and the client could use a byte of it",
+            "Under TLS: when the first record of the response was complete, so that its bytes could be used",
         ),
         ("first_record_bytes", "u32?", "That record on the wire"),
         (
@@ -683,12 +683,12 @@ _TLS_HANDSHAKES: Final = Table(
             "unasked_bytes",
             "u64",
             (
-                "What the server sent unasked before its first response: session tickets (RFC 8446, section"
+                "Bytes that the server sent unasked before its first response: session tickets (RFC 8446, section"
                 " 4.6.1), SETTINGS of HTTP/2"
             ),
         ),
-        ("unasked_first_frame", "u64?", "Frame of the first byte of that"),
-        ("unasked_last_frame", "u64?", "Frame that completed it"),
+        ("unasked_first_frame", "u64?", "Frame of the first of these bytes"),
+        ("unasked_last_frame", "u64?", "Frame of the last of these bytes"),
         ("round_trips", "u32", "Answers of the server that the client waited for before it sent application data"),
         ("alert", "u8?", "Description of a fatal alert in clear (RFC 8446, section 6.2)"),
     ),
@@ -696,14 +696,14 @@ _TLS_HANDSHAKES: Final = Table(
 
 _TLS_RECORDS: Final = Table(
     "tls_records",
-    "One row per TLS record, in the order in which the records of the capture were complete.",
+    "One row per TLS record, in the order in which records were complete.",
     _columns(
         ("flow", "u32", "Flow number"),
         ("direction", "enum:DIRECTIONS", "Who sent it"),
         (
             "content_type",
             "enum:TLS_CONTENT_TYPES",
-            "As its header says: of all that TLS 1.3 encrypts application_data",
+            "Type in its header: application_data for every record that TLS 1.3 encrypts",
         ),
         ("length", "u16", "Bytes behind its header of five bytes"),
         ("offset", "u64", "Where its header starts in the payload of its sender, from 0"),
@@ -711,8 +711,8 @@ _TLS_RECORDS: Final = Table(
         ("first_time", "time", "Time of that frame"),
         ("last_frame", "u64", "Frame that completed it"),
         ("last_time", "time", "Time of that frame"),
-        ("handshake_messages", "str?", "Handshake messages in clear that end in it, with a comma between"),
-        ("decrypted_type", "enum:TLS_CONTENT_TYPES?", "What a key of the key log showed it to be"),
+        ("handshake_messages", "str?", "Handshake messages in clear that end in it, separated by commas"),
+        ("decrypted_type", "enum:TLS_CONTENT_TYPES?", "Type inside, opened with a key of the key log"),
         ("complete", "bool", "All of its bytes were captured"),
     ),
     on_request=True,

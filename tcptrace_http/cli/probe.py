@@ -45,8 +45,9 @@ def probe(  # noqa: PLR0913, PLR0917 -- one parameter an option
     of it (Range) stand for documents of other sizes. As root, or with the capability to capture, the packets
     of the probe's own connections are captured with tcpdump and analysed; else the sockets' times are judged.
 
-    With https the probe trusts whom the system trusts (or SSL_CERT_FILE), and resumes sessions. It reads its own
-    packets with its own secrets, which no report and no --save has; SSLKEYLOGFILE gets them, if it is set.
+    With https the probe trusts the authorities of the system (or of SSL_CERT_FILE), and resumes sessions. It reads
+    its own packets with its own secrets. No report and no --save has these; they are appended to the file that
+    SSLKEYLOGFILE names, if any.
 
     \b
     0  the policy holds

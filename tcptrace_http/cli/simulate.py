@@ -53,7 +53,7 @@ _NANOSECONDS: Final = 1_000_000_000
     "--tls",
     metavar="NAME",
     shell_complete=parts_of_simulations("tls"),
-    help="How the connections are secured. Default: not at all.",
+    help="TLS of the connections, by name. Default: none.",
 )
 @click.option(
     "--scenario", "file", metavar="FILE", shell_complete=files, help="A scenario in TOML, in place of all these."

@@ -41,18 +41,18 @@ LOST_MIN: Final = timedelta(milliseconds=2)
 #: A wait of this confidence is think time as well as a hold.
 DOUBTFUL: Final = 0.5
 _SEGMENT: Final = ("flow", "transaction", "last_frame")
-#: The columns of ``tls_handshakes`` that tell whether something was held in a TLS handshake, or behind it.
+#: Columns of ``tls_handshakes`` that place a held segment in a TLS handshake, or behind it.
 _HANDSHAKE: Final = (
     *("client_hello_time", "client_hello_frame", "client_hello_last_time", "client_finished_frame", "done_time"),
     *("unasked_first_frame", "unasked_last_frame"),
 )
-#: Places of what was held in a TLS handshake: in the ClientHello, or in what follows it.
+#: Places of data held in a TLS handshake: the ClientHello, and the rest.
 CLIENT_HELLO: Final = "client_hello"
 HANDSHAKE: Final = "handshake"
-#: Places of what was held behind a handshake: the request behind Finished, the response behind session tickets.
+#: Places of data held behind a handshake: the request behind Finished, the response behind session tickets.
 _FINISHED: Final = "finished"
 _TICKETS: Final = "tickets"
-#: What stands for the short segment in a sentence, by place.
+#: Names of the short segment in a sentence, by place.
 _SAID_OF_BEHIND: Final = {
     _FINISHED: "the client's TLS Finished in a short segment",
     _TICKETS: "TLS session tickets in a short segment",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["CAUSE", "HELD", "LOST_MIN", "handshakes"]
 
 CAUSE: Final = "setup.tls_handshake"
-#: What holds data in a handshake; the wait for the delayed ACK of a window of one segment is one, too.
+#: Causes of held data in a handshake, the delayed ACK of a one-segment window among them.
 HELD: Final = (*NAGLE, *FIRST_SEGMENT)
 #: A round trip of less is one inside a site, as for slow start.
 LOST_MIN: Final = timedelta(milliseconds=4)

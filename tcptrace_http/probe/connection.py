@@ -141,7 +141,7 @@ class Connection:
         return replace(self._response(step, method, path, asked), held=held)
 
     def _has_answer(self, seconds: float) -> bool:
-        """Whether a response or the end of the stream comes within so many seconds; its reader gets what came."""
+        """Whether a response or the end of the stream comes within so many seconds; its reader gets the data."""
         until = time.monotonic() + seconds
         while (left := until - time.monotonic()) > 0 and select.select([self._socket], [], [], left)[0]:
             try:
@@ -170,7 +170,7 @@ class Connection:
         return time.monotonic_ns()
 
     def _read(self) -> bytes:
-        """What the socket has, as soon as it has anything; nothing is the end.
+        """Read the socket once it has data; empty is the end.
 
         :raises Spent: there is no time left.
         :raises OSError: nothing comes, or the connection failed.
@@ -188,7 +188,7 @@ class Connection:
         return raw
 
     def _receive(self) -> Came:
-        """What one read gives of the stream; raises as :meth:`_read`."""
+        """Read the stream once; raises as :meth:`_read`."""
         raw = self._read()
         if self._tls is None:
             return Came(len(raw), raw, has_ended=not raw)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Came", "Exchange", "Kernel", "Piece"]
+__all__ = ["TLS_BEGINNINGS", "Came", "Exchange", "Kernel", "Piece"]
+
+#: First bytes of a server that speaks TLS: an alert or a handshake message, version 3.x (RFC 8446, section 5.1).
+TLS_BEGINNINGS: Final = (b"\x15\x03", b"\x16\x03")
 
 
 @dataclass(frozen=True, slots=True)
 class Came:
-    """What one read of a socket gave."""
+    """Data of one read of a socket."""
 
     #: Bytes on the wire; none where they hold nothing of a response (session tickets).
     size: int

@@ -213,13 +213,13 @@ def _restarting(by_step: Mapping[str, Sequence[Exchange]], rtt: int | None) -> I
 
 
 def _unresumed(by_step: Mapping[str, Sequence[Exchange]], session: Session) -> Iterator[Habit]:
-    """The server made full TLS handshakes although offered the session of an earlier connection."""
+    """Full TLS handshakes although the probe offered the session of an earlier connection."""
     tls, fresh = session.tls, by_step.get(FRESH, ())
     if tls is None or tls.offered < _OFFERED_MIN or not fresh or tls.resumed > _RESUMED_SHARE_MAX * tls.offered:
         return
     yield Habit(
         detector="tls-no-resumption",
-        summary=f"of {tls.offered} TLS sessions offered to it the server resumed {tls.resumed or 'none'}",
+        summary=f"the server resumed {tls.resumed or 'none'} of {tls.offered} TLS sessions offered to it",
         example=fresh[0],
         # TLS 1.3 takes one round trip in any case (RFC 8446, section 2).
         lost_ns=0 if tls.version == "TLSv1.3" else session.rtt_ns or 0,

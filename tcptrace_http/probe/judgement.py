@@ -68,8 +68,8 @@ def probe(  # noqa: PLR0913 -- what a user chooses
     sockets' own times are judged, and a note says what that cannot show. ``save`` keeps the capture. ``progress``
     is told the name of each step, and nothing at the end.
 
-    Of ``https`` the certificate is checked unless ``insecure``. What the capture says is read with the probe's own
-    secrets, which are kept nowhere but in the file that SSLKEYLOGFILE names, if it names one.
+    Of ``https`` the certificate is checked unless ``insecure``. The capture is read with the probe's own secrets,
+    which are kept nowhere but in the file that SSLKEYLOGFILE names, if any.
 
     :raises ProbeError: the server cannot be reached or trusted, or does not answer in HTTP.
     """
@@ -82,15 +82,7 @@ def probe(  # noqa: PLR0913 -- what a user chooses
             policy = policy.only(ignored=frozenset(filter(_is_of_tls, policy.named())))
         session = Session(target, Budget(limits or Limits()), paths=paths, tls=tls)
         stack.callback(session.close)
-        recording = None
-        if captures:
-            try:
-                recording = Recording(target, session.ports, path, interface=interface)
-            except NoRecording as reason:
-                session.note(
-                    f"no packets were captured ({reason}): what the sockets show was judged, which are not"
-                    " retransmissions, windows, or holds shorter than 30 ms"
-                )
+        recording = _recording(session, path, interface) if captures else None
         session.budget.start()
         try:
             run(session, progress)
@@ -116,8 +108,20 @@ def probe(  # noqa: PLR0913 -- what a user chooses
         return _by_capture(analysis, session, policy, fail_on, kept=save)
 
 
+def _recording(session: Session, path: Path, interface: str | None) -> Recording | None:
+    """Start to capture the probe's packets; None and a note where they may not be captured."""
+    try:
+        return Recording(session.target, session.ports, path, interface=interface)
+    except NoRecording as reason:
+        session.note(
+            f"no packets were captured ({reason}): what the sockets show was judged, which are not"
+            " retransmissions, windows, or holds shorter than 30 ms"
+        )
+        return None
+
+
 def _is_of_tls(name: str) -> bool:
-    """Whether a detector judges TLS: a server that is asked in clear is not told to do well there."""
+    """Whether a detector judges TLS: no such rule may pass for a server that is asked in clear."""
     return name.startswith("tls-") or name == "slow-handshake-server"
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import h11
 
-from tcptrace_http.probe.exchange import Came, Exchange, Piece
+from tcptrace_http.probe.exchange import TLS_BEGINNINGS, Came, Exchange, Piece
 
 if TYPE_CHECKING:
     from tcptrace_http.probe.exchange import Kernel
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 __all__ = ["Reader"]
 
 _END_OF_HEAD: Final = b"\r\n\r\n"
-#: The first bytes of a TLS record: alert or handshake, version 3.x (RFC 8446, section 5.1).
-_TLS_RECORDS: Final = (b"\x15\x03", b"\x16\x03")
 
 
 class Reader:
@@ -50,7 +48,7 @@ class Reader:
         return self._parser.trailing_data[0] if self._is_complete else b""
 
     def feed(self, came: Came, now: int) -> None:
-        """Take what was read."""
+        """Take the data of one read."""
         if came.size:
             self.pieces.append(Piece(now, came.size))
         self.size += came.size
@@ -63,7 +61,7 @@ class Reader:
         """Parse what follows; nothing is the end of the stream."""
         if self._head is None:
             self._begin += data
-            if self._begin.startswith(_TLS_RECORDS):
+            if self._begin.startswith(TLS_BEGINNINGS):
                 self.fault = "it speaks TLS; probe it by https://"
                 return
         try:

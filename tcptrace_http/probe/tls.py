@@ -1,7 +1,7 @@
 """TLS of the probe's connections, by Python's ``ssl`` over memory: the socket stays the connection's own.
 
-So bytes are timed as they come from the network, and ACKs are delayed in the handshake as they are behind it. The
-secrets go to a key log of the probe's own, which its owner alone may read and which the caller removes.
+So bytes are timed as they come from the network, and ACKs are delayed in the handshake as after it. The secrets go
+to a key log of the probe's own: its owner alone may read that file, and the caller removes it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.output_file import PRIVATE
-from tcptrace_http.probe.exchange import Came
+from tcptrace_http.probe.exchange import TLS_BEGINNINGS, Came
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,13 +26,11 @@ KEY_LOG_VARIABLE: Final = "SSLKEYLOGFILE"
 #: The longest record's plaintext (RFC 8446, section 5.1), and its header.
 _RECORD_BYTES: Final = 1 << 14
 _HEADER_BYTES: Final = 5
-#: The first bytes of a server that speaks TLS: an alert or a handshake message, version 3.x.
-_BEGINNINGS: Final = (b"\x15\x03", b"\x16\x03")
 _BEGINNING_BYTES: Final = 2
 
 
 class TlsClient:
-    """How the probe speaks TLS with one server: whom it trusts, and the session that it resumes."""
+    """TLS with one server: the trusted authorities, and the session to resume."""
 
     def __init__(self, target: Target, keys: Path, *, insecure: bool) -> None:
         self._target = target
@@ -66,9 +64,9 @@ class TlsClient:
         self._session = session or self._session
 
     def failure(self, error: OSError, begin: bytes) -> str:
-        """Why a handshake failed, and what to do; ``begin`` is what the server sent first."""
+        """The reason of a failed handshake, and the remedy; ``begin`` has the server's first bytes."""
         place = self._target.authority
-        if begin and not begin.startswith(_BEGINNINGS):
+        if begin and not begin.startswith(TLS_BEGINNINGS):
             return f"{place} speaks no TLS; probe it by http://, or another port"
         match error:
             case ssl.SSLCertVerificationError():
@@ -105,12 +103,12 @@ class TlsStream:
         self._outgoing = outgoing
         self._offers = offers
         self._begin = b""
-        #: What came of a record that has not ended.
+        #: Bytes of a record that has not ended.
         self._open_record = b""
         self.is_established = False
 
     def advance(self, raw: bytes) -> bytes:
-        """Go on with the handshake after what came from the server; what is to be sent then.
+        """Take bytes of the server in the handshake; return the bytes to send.
 
         :raises OSError: it fails.
         """
@@ -125,16 +123,16 @@ class TlsStream:
         return self.pending()
 
     def failure(self, error: OSError) -> str:
-        """Why the handshake failed, and what to do."""
+        """The reason of the failed handshake, and the remedy."""
         return self._client.failure(error, self._begin)
 
     def sealed(self, data: bytes) -> bytes:
-        """The records of what is written at once."""
+        """Seal the data of one write in records."""
         self._tls.write(data)
         return self.pending()
 
     def opened(self, raw: bytes) -> Came:
-        """What is in the records that came; nothing is the end of the stream.
+        """Open the records in ``raw``; empty ``raw`` is the end of the stream.
 
         :raises OSError: they are no records of this connection, or an alert.
         """
@@ -166,12 +164,12 @@ class TlsStream:
         self._client.keep(self._tls.session)
 
     def pending(self) -> bytes:
-        """What is to be sent: handshake messages, answers to key updates, alerts."""
+        """Bytes to send: handshake messages, answers to key updates, alerts."""
         return self._outgoing.read()
 
 
 def _open_record(raw: bytes) -> bytes:
-    """What is left behind whole records."""
+    """The rest behind whole records."""
     at = 0
     while len(raw) >= at + _HEADER_BYTES:
         end = at + _HEADER_BYTES + int.from_bytes(raw[at + 3 : at + _HEADER_BYTES], "big")
@@ -182,7 +180,7 @@ def _open_record(raw: bytes) -> bytes:
 
 
 def words_of(error: OSError) -> str:
-    """What went wrong, without the library's own places."""
+    """The reason of an error, without the library's own places."""
     reason = error.reason if isinstance(error, ssl.SSLError) else ""
     return reason.replace("_", " ").lower() if reason else error.strerror or str(error)
 

@@ -50,7 +50,7 @@ SAME: Final = (
 )
 
 
-def test_what_is_decrypted_is_what_comes_in_clear(recorded: Recorded) -> None:
+def test_decrypted_transactions_are_those_in_clear(recorded: Recorded) -> None:
     transactions = recorded.transactions
     clear = transactions.filter(flow=0).select(SAME)
     assert clear["target"].to_list() == list(TARGETS)

@@ -71,7 +71,7 @@ def shaken(context: ssl.SSLContext, stream: TlsStream) -> tuple[Peer, bytes]:
 
 
 @BOTH_VERSIONS
-def test_what_one_side_says_the_other_gets(client, certificate, version):
+def test_data_of_each_side_reaches_the_other(client, certificate, version):
     stream = client.stream(resumes=True)
     peer, tickets = shaken(speaking(certificate, version), stream)
     peer.incoming.write(stream.sealed(b"GET /"))
@@ -81,7 +81,7 @@ def test_what_one_side_says_the_other_gets(client, certificate, version):
     assert (came.size, came.data, came.has_ended) == (len(raw), b"HTTP/1.1 200 OK", False)
 
 
-def test_tickets_are_nothing_of_a_response_and_a_part_of_a_record_is(client, certificate):
+def test_a_part_of_a_record_counts_to_the_response_and_tickets_do_not(client, certificate):
     stream = client.stream(resumes=True)
     peer, tickets = shaken(speaking(certificate, ssl.TLSVersion.TLSv1_3), stream)
     assert tickets
@@ -121,7 +121,7 @@ def test_the_end_of_a_stream_is_told_with_an_alert_and_without(client, certifica
             assert stream.opened(b"").has_ended
 
 
-def test_what_is_no_record_is_an_error(client, certificate):
+def test_a_damaged_record_is_an_error(client, certificate):
     stream = client.stream(resumes=False)
     peer, tickets = shaken(speaking(certificate, ssl.TLSVersion.TLSv1_3), stream)
     raw = bytearray(tickets + peer.says(b"response"))

@@ -202,7 +202,7 @@ def test_a_wrong_choice_is_named(table, message):
         (Tls(chain_bytes=5), r"servers\[0\].tls.chain_bytes: 5 is below the least"),
     ],
 )
-def test_what_cannot_be_is_refused(choice, message):
+def test_an_impossible_choice_is_refused(choice, message):
     with pytest.raises(ScenarioError, match=message):
         simulate(secured(choice))
 

@@ -125,7 +125,7 @@ def test_a_hold_in_a_tls_handshake_or_behind_it_has_one_owner(handshake, wait, o
     assert "TCP_NODELAY" in found["remedy"]
 
 
-def test_what_a_client_holds_of_its_hello_is_no_other_hold():
+def test_a_held_part_of_the_clienthello_is_no_other_hold():
     within_hello = WITHIN | {"client_hello_last_time": 45 * MS}
     assert told(handshake=within_hello, direction="client_to_server", offset=None) == []
 

@@ -65,7 +65,7 @@ def test_the_timings_of_a_capture_are_the_times_of_its_transactions(tmp_path):
     assert timings["receive"] > 175 * MS
 
 
-def test_what_was_held_in_a_tls_handshake_is_part_of_the_connection():
+def test_data_held_in_a_tls_handshake_is_part_of_the_connection():
     partition = [
         *(("setup.tls_handshake", 10), ("stall.nagle_delayed_ack", 40), ("setup.tls_handshake", 1)),
         *(("network.propagation", 5), ("stall.nagle_delayed_ack", 30)),

@@ -66,7 +66,7 @@ def test_choices_are_inferred_from_the_capture(name):
 
 @pytest.mark.parametrize("fix", OF_TLS)
 @pytest.mark.parametrize("name", ["secured", "tickets"])
-def test_what_is_predicted_is_what_the_fix_saves_of_the_scenario(name, fix):
+def test_the_prediction_is_the_saving_of_the_scenario_with_the_fix(name, fix):
     scenario = RETRIEVALS[name]
     fixed = FIXES[fix].apply(scenario)
     true = 0 if fixed is None else elapsed_of(as_it_is(scenario)) - elapsed_of(as_it_is(fixed))
@@ -84,7 +84,7 @@ def test_price_of_a_round_trip_is_a_round_trip():
     assert row.causes[0].cause == "setup.tls_handshake"
 
 
-def test_what_a_capture_of_tls12_leaves_open_of_the_server_is_in_the_range():
+def test_the_range_has_the_saving_that_a_capture_of_tls12_leaves_open():
     """Whether its server holds what follows a ticket shows only in TLS 1.3."""
     holding = RETRIEVALS["secured"]
     quick = replace(holding.servers[0], stack=replace(holding.servers[0].stack, nagle=Nagle.OFF))
@@ -95,7 +95,7 @@ def test_what_a_capture_of_tls12_leaves_open_of_the_server_is_in_the_range():
     assert told.row("tls-1.3").saved.low_ns < true <= told.row("tls-1.3").saved.high_ns + NOISE_NS
 
 
-def test_capture_in_clear_is_not_offered_what_is_of_tls():
+def test_a_capture_in_clear_is_offered_no_fix_of_tls():
     prediction = tcptrace_http.whatif(analysed(RETRIEVALS["nodelay"]), draws=0)
     assert not {row.name for row in prediction.rows} & set(OF_TLS)
     assert {one.name for one in prediction.skipped} >= set(OF_TLS)

@@ -1,4 +1,4 @@
-//! How the connections of a server are secured: what of TLS decides about sizes and round trips.
+//! TLS of a server's connections: the choices that decide sizes and round trips.
 
 use std::net::Ipv4Addr;
 
@@ -15,7 +15,7 @@ const HEADER_BYTES: u64 = 5;
 #[serde(deny_unknown_fields)]
 pub struct Tls {
     pub version: TlsVersion,
-    /// Every connection goes on with the keys of an earlier one.
+    /// Every connection resumes an earlier session.
     pub resumed: bool,
     /// Requests go out behind the ClientHello (RFC 8446, section 2.3).
     pub early_data: bool,

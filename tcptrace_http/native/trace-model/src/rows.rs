@@ -4357,7 +4357,7 @@ pub struct TransactionRow {
     pub body_digest: Option<u64>,
     /// 1xx responses before the final one.
     pub interim_responses: u32,
-    /// Under TLS: when the first record of the response was complete, and the client could use a byte of it.
+    /// Under TLS: when the first record of the response was complete, so that its bytes could be used.
     pub first_record_time: Option<i64>,
     /// That record on the wire.
     pub first_record_bytes: Option<u32>,
@@ -5024,11 +5024,11 @@ pub struct TlsHandshakeRow {
     pub first_application_frame: Option<u64>,
     /// Time of that byte.
     pub first_application_time: Option<i64>,
-    /// What the server sent unasked before its first response: session tickets (RFC 8446, section 4.6.1), SETTINGS of HTTP/2.
+    /// Bytes that the server sent unasked before its first response: session tickets (RFC 8446, section 4.6.1), SETTINGS of HTTP/2.
     pub unasked_bytes: u64,
-    /// Frame of the first byte of that.
+    /// Frame of the first of these bytes.
     pub unasked_first_frame: Option<u64>,
-    /// Frame that completed it.
+    /// Frame of the last of these bytes.
     pub unasked_last_frame: Option<u64>,
     /// Answers of the server that the client waited for before it sent application data.
     pub round_trips: u32,
@@ -5389,14 +5389,14 @@ impl TlsHandshakesTable {
         }
     }
 }
-/// One row per TLS record, in the order in which the records of the capture were complete.
+/// One row per TLS record, in the order in which records were complete.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TlsRecordRow {
     /// Flow number.
     pub flow: u32,
     /// Who sent it.
     pub direction: Direction,
-    /// As its header says: of all that TLS 1.3 encrypts application_data.
+    /// Type in its header: application_data for every record that TLS 1.3 encrypts.
     pub content_type: TlsContentType,
     /// Bytes behind its header of five bytes.
     pub length: u16,
@@ -5410,9 +5410,9 @@ pub struct TlsRecordRow {
     pub last_frame: u64,
     /// Time of that frame.
     pub last_time: i64,
-    /// Handshake messages in clear that end in it, with a comma between.
+    /// Handshake messages in clear that end in it, separated by commas.
     pub handshake_messages: Option<String>,
-    /// What a key of the key log showed it to be.
+    /// Type inside, opened with a key of the key log.
     pub decrypted_type: Option<TlsContentType>,
     /// All of its bytes were captured.
     pub complete: bool,

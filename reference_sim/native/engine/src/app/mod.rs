@@ -21,6 +21,7 @@ mod test_network;
 mod tests;
 pub mod tls;
 pub mod transfer;
+mod writes;
 
 use std::sync::Arc;
 

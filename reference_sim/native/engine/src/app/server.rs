@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::answer::{fetch, objects, sizes, whole_segments, Answer};
 use super::exchange::{Exchange, ExchangeId, Response};
 use super::http_text::{clock, ConnectionField, Head, Terms};
+use super::writes::write_calls;
 use super::{AppId, Application, Content, End, Happening, Network, Token};
 use crate::scenario::{self, HttpVersion, Scenario};
 use crate::stack::Nanoseconds;
@@ -161,7 +162,7 @@ impl Server {
             return;
         };
         let mut head_bytes = head.bytes();
-        let calls = calls(head.content(), body, &writes);
+        let calls = write_calls(head.content(), body, &writes);
         let on_stream = |call: &Vec<Content>| {
             let bytes = call.iter().map(Content::bytes).sum();
             network.stream_bytes(at, bytes)
@@ -282,26 +283,6 @@ pub(super) fn note_response(
     timeline.response(response.offset, end, row_number);
 }
 
-/// A response in write calls, as the server's pattern is.
-fn calls(head: Content, body: Vec<Content>, writes: &scenario::Writes) -> Vec<Vec<Content>> {
-    // A buffer that is written when it is full has the head in it (Heidemann 1996, figure 4).
-    let taken = if writes.head_alone { 0 } else { head.bytes() };
-    let mut calls: Vec<Vec<Content>> = vec![vec![head]];
-    let chunks = match writes.chunk_bytes {
-        Some(bytes) => chunked(body, bytes.max(1), bytes.saturating_sub(taken).max(1)),
-        None if body.is_empty() => Vec::new(),
-        None => vec![body],
-    };
-    let mut chunks = chunks.into_iter();
-    if !writes.head_alone {
-        if let (Some(call), Some(chunk)) = (calls.first_mut(), chunks.next()) {
-            call.extend(chunk);
-        }
-    }
-    calls.extend(chunks);
-    calls
-}
-
 fn write(
     network: &mut dyn Network,
     at: End,
@@ -314,27 +295,6 @@ fn write(
         let message = (number == last).then_some(id.response());
         network.write(at, call, message, if number == 0 { 0 } else { gap });
     }
-}
-
-/// Cuts contents into stretches of so many bytes, the first of `first`.
-fn chunked(contents: Vec<Content>, bytes: u64, first: u64) -> Vec<Vec<Content>> {
-    let (mut chunks, mut room): (Vec<Vec<Content>>, u64) = (Vec::new(), 0);
-    for content in contents {
-        let mut from = 0;
-        while from < content.bytes() {
-            if room == 0 {
-                room = if chunks.is_empty() { first } else { bytes };
-                chunks.push(Vec::new());
-            }
-            let to = content.bytes().min(from + room);
-            if let Some(chunk) = chunks.last_mut() {
-                chunk.push(content.slice(from, to));
-            }
-            room -= to - from;
-            from = to;
-        }
-    }
-    chunks
 }
 
 /// The bytes [from, to) of what these contents are together.
