@@ -87,19 +87,16 @@ def har_timings(waits: pl.DataFrame) -> pl.DataFrame:
     """
     import polars as pl
 
-    rolled_up = pl.col("cause").cast(pl.String).replace_strict({name: up.har for name, up in ROLLUPS.items()})
+    rolled_up = _rolled_up()
     sends = _is_of_request() & rolled_up.is_in(["receive", BY_PLACE])
     phase = pl.when(sends).then(pl.lit("send")).otherwise(rolled_up)
     key = ["flow", "transaction"]
-    # What was held in a TLS handshake comes before its message, and behind another part of the handshake.
-    is_before_message = pl.col("bytes").is_not_null() & pl.col("offset").is_null()
-    is_in_setup = is_before_message & (rolled_up.shift(1).over(key, order_by="start") == "connect")
     receives = (pl.col("phase") == "receive").cum_max().over(key, order_by="start")
     by_place = pl.when(receives).then(pl.lit("receive")).otherwise(pl.lit("wait"))
     length = pl.col("end") - pl.col("start")
     return (
         waits.lazy()
-        .with_columns(phase=pl.when(is_in_setup.fill_null(value=False)).then(pl.lit("connect")).otherwise(phase))
+        .with_columns(phase=pl.when(_is_held_in_handshake()).then(pl.lit("connect")).otherwise(phase))
         .with_columns(phase=pl.when(pl.col("phase") == BY_PLACE).then(by_place).otherwise("phase"))
         .group_by(key)
         .agg(
@@ -119,9 +116,26 @@ def tls_timings(waits: pl.DataFrame) -> pl.DataFrame:
     """
     import polars as pl
 
-    handshakes = waits.filter(pl.col("cause").cast(pl.String) == "setup.tls_handshake")
+    is_of_handshake = pl.col("cause").cast(pl.String) == "setup.tls_handshake"
+    handshakes = waits.filter(is_of_handshake | _is_held_in_handshake())
     length = pl.col("end") - pl.col("start")
     return handshakes.group_by("flow", "transaction").agg(length.sum().alias("ssl"))
+
+
+def _rolled_up() -> pl.Expr:
+    """The HAR timing of a cause."""
+    import polars as pl
+
+    return pl.col("cause").cast(pl.String).replace_strict({name: up.har for name, up in ROLLUPS.items()})
+
+
+def _is_held_in_handshake() -> pl.Expr:
+    """Whether a part of a TLS handshake was held: it comes before its message, and behind another part."""
+    import polars as pl
+
+    is_before_message = pl.col("bytes").is_not_null() & pl.col("offset").is_null()
+    before = _rolled_up().shift(1).over("flow", "transaction", order_by="start")
+    return (is_before_message & (before == "connect")).fill_null(value=False)
 
 
 def by_rfc4898(waits: pl.DataFrame) -> pl.DataFrame:

@@ -116,16 +116,17 @@ def _place_in_handshake() -> pl.Expr:
 
     is_from_client = pl.col("direction") == FROM_CLIENT
     # At the server's side its Finished passes before the client has it.
-    is_in_handshake = pl.col("start").is_between("client_hello_time", "done_time", closed="left")
+    is_in_handshake = pl.col("offset").is_null() & pl.col("start").is_between(
+        "client_hello_time", "done_time", closed="left"
+    )
     is_in_hello = is_in_handshake & is_from_client & (pl.col("end") <= pl.col("client_hello_last_time"))
-    behind = pl.col("behind_frame")
+    # A segment with the first byte of the message holds more than Finished or tickets.
+    is_before_message = pl.col("behind_offset") + pl.col("behind_bytes") <= 0
+    behind = pl.when(is_before_message).then("behind_frame")
     is_behind_finished = (pl.col("start") >= pl.col("done_time")) & behind.is_between(
         "client_hello_frame", "client_finished_frame"
     )
-    # A segment with the first byte of the response holds more than tickets.
-    is_behind_tickets = behind.is_between("unasked_first_frame", "unasked_last_frame") & (
-        pl.col("behind_offset") + pl.col("behind_bytes") <= 0
-    )
+    is_behind_tickets = behind.is_between("unasked_first_frame", "unasked_last_frame")
     return (
         pl.when(is_in_hello)
         .then(pl.lit(CLIENT_HELLO))

@@ -59,10 +59,13 @@ def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) 
     """ClientHellos in several segments that waited for the rest; see :class:`Detector`."""
     import polars as pl
 
+    # Without the server's packets the client's flights are one.
+    one_sided = tables["flaws"].lazy().filter(pl.col("flaw").cast(pl.String) == "one_sided_capture")
     split = (
         tables["tls_handshakes"]
         .lazy()
         .filter(pl.col("client_hello_last_frame") > pl.col("client_hello_frame"))
+        .join(one_sided, on="flow", how="anti", maintain_order="left")
         .select(
             *(
                 "flow",

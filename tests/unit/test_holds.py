@@ -109,6 +109,10 @@ def test_a_hold_has_one_owner_by_its_place_in_the_message(wait, owner):
             "tls-ticket-nagle",
         ),
         (SECURED, {"direction": "client_to_server", "behind_frame": 5}, "nagle-delayed-ack"),
+        # The segment with Finished has the begin of the request, too.
+        (SECURED, {"direction": "client_to_server", "behind_frame": 3, "behind_offset": -50}, "nagle-delayed-ack"),
+        # Early data comes before the handshake is done.
+        (WITHIN, {"behind_frame": 2, "behind_offset": -900, "offset": 0}, "nagle-delayed-ack"),
         (WITHIN, {"behind_offset": -900, "offset": None}, "tls-handshake-nagle"),
         (WITHIN, {"direction": "client_to_server", "behind_offset": -900, "offset": None}, "tls-handshake-nagle"),
     ],

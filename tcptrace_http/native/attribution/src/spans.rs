@@ -159,7 +159,10 @@ impl Explainer<'_> {
             lay.until(until_ns, words.pace, Constraint::Link, SEEN);
             return None;
         }
-        let is_paced = it.release.is_none() && is_paced(it, self.departures);
+        let release = it
+            .release
+            .filter(|_| !meets_ack_by_chance(it, self.departures));
+        let is_paced = release.is_none() && is_paced(it, self.departures);
         if self.lacks_acks && !is_paced {
             lay.until(
                 until_ns,
@@ -177,7 +180,7 @@ impl Explainer<'_> {
             lay.bound(until_ns, Cause::StallCorkTimeout, bound, ASSUMED);
             return Some((Cause::StallCorkTimeout, bound));
         }
-        let Some(release) = it.release else {
+        let Some(release) = release else {
             let (cause, constraint) = if is_paced {
                 (words.pace, Constraint::Link)
             } else {
@@ -229,11 +232,34 @@ impl Explainer<'_> {
 /// Gaps that differ by less than this part are a pacer's.
 const EVEN_SHARE: i64 = 16;
 
+/// Even gaps that no acknowledgment ended, before one that an acknowledgment seems to have ended.
+const CLOCKED_MIN: usize = 3;
+
+/// Whether a segment follows the clock of its sender, and an acknowledgment came at the same time: ACKs of paced segments
+/// come at their pace.
+fn meets_ack_by_chance(it: &Departure, departures: &[Departure]) -> bool {
+    let frame = it.data.frame;
+    let place = departures.partition_point(|other| other.data.frame < frame);
+    let own_ns = gap_ns(it);
+    let is_even =
+        |other: &&Departure| gap_ns(other).saturating_sub(own_ns).abs() <= own_ns / EVEN_SHARE;
+    let before = departures.iter().take(place).rev().filter(|it| it.is_late);
+    let clocked = before.take_while(is_even).filter(|it| is_free(it));
+    clocked.take(CLOCKED_MIN).count() == CLOCKED_MIN
+}
+
+fn gap_ns(it: &Departure) -> i64 {
+    it.data.time_ns.saturating_sub(it.pass_before_ns)
+}
+
+/// Whether nothing but its sender held it.
+fn is_free(it: &Departure) -> bool {
+    it.is_late && it.release.is_none() && it.repair.is_none()
+}
+
 /// Whether a full segment that no acknowledgment released follows a clock of its sender: the gaps before it and beside
 /// it are even (rate-based pacing, Visweswaraiah and Heidemann 1997).
 fn is_paced(it: &Departure, departures: &[Departure]) -> bool {
-    let gap_ns = |it: &Departure| it.data.time_ns.saturating_sub(it.pass_before_ns);
-    let is_free = |it: &Departure| it.is_late && it.release.is_none() && it.repair.is_none();
     let is_full = |it: &Departure| it.data.end.saturating_sub(it.data.start) >= it.data.full_bytes;
     let frame = it.data.frame;
     let Ok(place) = departures.binary_search_by_key(&frame, |it| it.data.frame) else {

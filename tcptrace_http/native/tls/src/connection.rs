@@ -100,14 +100,14 @@ impl Connection {
         if self.decrypted.is_none() && !keys.log.is_empty() {
             self.decrypted = Some(Decrypted::beginning_at(self.begin));
         }
-        let before = out.transactions.len();
         let known = usize::try_from(next.saturating_sub(offset)).unwrap_or(usize::MAX);
         let mut rest = bytes.get(known..).unwrap_or_default();
         while !rest.is_empty() {
+            let before = out.transactions.len();
             let used = self.advance(direction, rest, (mark, peer_acked), keys, out);
+            self.place(before, out);
             rest = rest.get(used..).unwrap_or_default();
         }
-        self.place(before, out);
     }
 
     /// Takes bytes up to the next event, and says how many those were.
@@ -233,7 +233,7 @@ impl Connection {
         self.place(before, out);
     }
 
-    /// What was decrypted takes the place of what its records tell.
+    /// What was decrypted takes the place of what its records tell, from where it was found to be HTTP.
     fn place(&mut self, before: usize, out: &mut Output) {
         if let Some(decrypted) = &mut self.decrypted {
             decrypted.place(before, out);

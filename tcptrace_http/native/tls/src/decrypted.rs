@@ -4,7 +4,7 @@
 
 mod to_http;
 
-use tcptrace_http_messages::{Connection as Http, Direction, Output};
+use tcptrace_http_messages::{Connection as Http, Direction, End, Output};
 use tcptrace_tls_keys::{KeyLog, OpenError, Opener, Record as Sealed};
 use trace_model::{Anomaly, AnomalyKind, Mark};
 
@@ -49,6 +49,7 @@ struct Side {
     is_given_up: bool,
     /// Where the latest message begins: in the plaintext, and in the stream.
     start: Option<(u64, u64)>,
+    ended: Option<(End, Mark)>,
 }
 
 impl Side {

@@ -230,6 +230,10 @@ impl Phases {
             Direction::ClientToServer => {
                 self.client_is_encrypted |= is_change;
                 self.client_record(role, bytes, record.last);
+                // Early data comes behind a ChangeCipherSpec.
+                if self.handshake.server_hello.is_none() && !is_change {
+                    self.handshake.client_hello_last = Some(record.last);
+                }
             }
             Direction::ServerToClient => {
                 self.server_record(role, bytes, record.last);
@@ -246,9 +250,6 @@ impl Phases {
             &mut handshake.client_hello_bytes
         };
         *sum = sum.saturating_add(bytes);
-        if handshake.server_hello.is_none() {
-            handshake.client_hello_last = Some(last);
-        }
         if role != Role::Flight || self.client_tail > 0 {
             handshake.client_finished = Some(last);
         }

@@ -1,5 +1,6 @@
 //! Connections from their bytes: handshakes of all versions, exchanges, tickets, gaps.
 
+mod records;
 mod script;
 
 use tcptrace_http_messages::{Direction, Transaction};

@@ -38,6 +38,8 @@ pub fn key_log() -> String {
 /// Seals the records of one direction.
 pub struct Sealer {
     secret: [u8; 32],
+    cipher: Aes128Gcm,
+    vector: Vec<u8>,
     sequence: u64,
 }
 
@@ -50,8 +52,11 @@ impl Sealer {
     }
 
     fn of(secret: [u8; 32]) -> Self {
+        let key = expand(&secret, "key", 16);
         Sealer {
             secret,
+            cipher: Aes128Gcm::new_from_slice(&key).expect("its key length"),
+            vector: expand(&secret, "iv", 12),
             sequence: 0,
         }
     }
@@ -60,15 +65,15 @@ impl Sealer {
     pub fn seal(&mut self, content: u8, text: &[u8], padding: usize) -> Vec<u8> {
         let mut sealed = [text, &[content], &vec![0; padding]].concat();
         let header = header(APPLICATION_DATA, sealed.len() + 16);
-        let mut nonce = expand(&self.secret, "iv", 12);
+        let mut nonce = self.vector.clone();
         for (to, from) in nonce.iter_mut().rev().zip(self.sequence.to_le_bytes()) {
             *to ^= from;
         }
         self.sequence += 1;
-        let key = expand(&self.secret, "key", 16);
-        let cipher = Aes128Gcm::new_from_slice(&key).expect("its key length");
         let nonce = Nonce::<Aes128Gcm>::try_from(&nonce[..]).expect("12 bytes");
-        let tag = cipher.encrypt_inout_detached(&nonce, &header, sealed.as_mut_slice().into());
+        let tag = self
+            .cipher
+            .encrypt_inout_detached(&nonce, &header, sealed.as_mut_slice().into());
         [&header, &sealed[..], &tag.expect("a short text")].concat()
     }
 

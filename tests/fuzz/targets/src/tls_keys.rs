@@ -36,7 +36,7 @@ struct Step {
 /// The steps of an input, and whether all that was sent came by as it was sent.
 fn steps(input: &[u8]) -> (Vec<Step>, bool) {
     let mut sealers = [Sealer::new(false), Sealer::new(true)];
-    let mut is_whole = true;
+    let (mut is_whole, mut is_over) = (true, [false; 2]);
     let mut found: Vec<Step> = (0..)
         .zip(handshake())
         .map(|(at, flight)| Step::new(at, flight))
@@ -47,7 +47,11 @@ fn steps(input: &[u8]) -> (Vec<Step>, bool) {
             _ => (0, part),
         };
         let text = text.get(..TEXT_MAX).unwrap_or(text);
-        let sealer = &mut sealers[usize::from(control & 1)];
+        let side = usize::from(control & 1);
+        if is_over[side] {
+            continue;
+        }
+        let sealer = &mut sealers[side];
         let mut step = Step::new(control, Vec::new());
         let (what, plain) = match (control >> 1) & 3 {
             0 => (
@@ -66,6 +70,7 @@ fn steps(input: &[u8]) -> (Vec<Step>, bool) {
             }
             _ => other(sealer, text, &mut is_whole),
         };
+        is_over[side] = matches!(what, What::End);
         step.what = what;
         step.plain = plain.into_iter().map(<[u8]>::to_vec).collect();
         found.push(step);
@@ -240,7 +245,6 @@ pub fn run(input: &[u8]) {
 /// What TLS does not change.
 #[derive(Debug, PartialEq)]
 struct Told<'a> {
-    index: u64,
     messages: [Option<ToldMessage<'a>>; 2],
     pipelined: bool,
 }
@@ -259,7 +263,6 @@ impl<'a> Told<'a> {
     fn of(transaction: &'a Transaction) -> Self {
         let messages = [&transaction.request, &transaction.response];
         Told {
-            index: transaction.index,
             messages: messages.map(|it| it.as_deref().map(ToldMessage::of)),
             pipelined: transaction.pipelined,
         }

@@ -26,9 +26,19 @@ impl Decrypted {
             return;
         }
         let begins_late = self.begins_late;
-        let http = self
-            .http
-            .get_or_insert_with(|| Box::new(new_http(begins_late, looks_at_bodies)));
+        let ended = [
+            (Direction::ClientToServer, self.client.ended),
+            (Direction::ServerToClient, self.server.ended),
+        ];
+        let http = self.http.get_or_insert_with(|| {
+            let mut http = Box::new(new_http(begins_late, looks_at_bodies));
+            for (direction, ended) in ended {
+                if let Some((end, mark)) = ended {
+                    http.end(direction, end, mark, out);
+                }
+            }
+            http
+        });
         let (side, peer) = match record.direction {
             Direction::ClientToServer => (&mut self.client, &mut self.server),
             Direction::ServerToClient => (&mut self.server, &mut self.client),
@@ -103,6 +113,7 @@ impl Decrypted {
         out: &mut Output,
     ) {
         let side = self.side(direction);
+        side.ended = Some((end, mark));
         let rest = at.saturating_sub(side.next);
         if side.is_cut && rest > 0 {
             self.gap(direction, rest, mark, out);
@@ -118,33 +129,39 @@ impl Decrypted {
             return;
         }
         let is_http = self.is_http();
+        // What waited for its peer may come behind a later one.
+        let (mut client_end, mut server_end) = (0, 0);
         for mut transaction in out.transactions.split_off(before) {
             if transaction.opaque.is_none() {
-                self.place_one(&mut transaction);
+                let (request, response) = self.place_one(&mut transaction);
+                client_end = request.max(client_end);
+                server_end = response.max(server_end);
             } else if is_http {
                 continue;
             }
             out.transactions.push(transaction);
         }
+        self.client.offsets.forget_before(client_end);
+        self.server.offsets.forget_before(server_end);
     }
 
-    fn place_one(&mut self, transaction: &mut Transaction) {
-        if let Some(request) = &mut transaction.request {
-            place_message(request, &mut self.client.offsets);
-        }
+    /// Where request and response end in the plaintext; 0 if there is none.
+    fn place_one(&self, transaction: &mut Transaction) -> (u64, u64) {
+        let request = transaction.request.as_deref_mut();
+        let request = request.map_or(0, |it| place_message(it, &self.client.offsets));
         if let Some(interim) = &mut transaction.interim {
             let offsets = &self.server.offsets;
             interim.first = (offsets.record_of(interim.start)).map_or(interim.first, |it| it.first);
             interim.start = offsets.start_of(interim.start);
         }
-        if let Some(response) = &mut transaction.response {
-            place_message(response, &mut self.server.offsets);
-        }
+        let response = transaction.response.as_deref_mut();
+        let response = response.map_or(0, |it| place_message(it, &self.server.offsets));
+        (request, response)
     }
 }
 
-/// From offsets in the plaintext to those in the stream. No message before this one is asked for any more.
-fn place_message(message: &mut Message, offsets: &mut Offsets) {
+/// From offsets in the plaintext to those in the stream; where it ends in the plaintext.
+fn place_message(message: &mut Message, offsets: &Offsets) -> u64 {
     let end = message.end;
     if let Some(record) = offsets.record_of(message.start) {
         message.first = record.first;
@@ -156,7 +173,7 @@ fn place_message(message: &mut Message, offsets: &mut Offsets) {
     message.start = offsets.start_of(message.start);
     message.head_end = offsets.end_of(message.head_end);
     message.end = offsets.end_of(end);
-    offsets.forget_before(end);
+    end
 }
 
 fn new_http(begins_late: bool, looks_at_bodies: bool) -> Http {
