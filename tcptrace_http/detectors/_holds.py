@@ -120,7 +120,7 @@ def _place_in_handshake() -> pl.Expr:
         "client_hello_time", "done_time", closed="left"
     )
     is_in_hello = is_in_handshake & is_from_client & (pl.col("end") <= pl.col("client_hello_last_time"))
-    # What opens the message stands for itself.
+    # A segment with the first byte of the message holds more than Finished or tickets.
     is_before_message = pl.col("behind_offset") + pl.col("behind_bytes") <= 0
     behind = pl.when(is_before_message).then("behind_frame")
     is_behind_finished = (pl.col("start") >= pl.col("done_time")) & behind.is_between(

@@ -68,8 +68,8 @@ pub fn flow_row(flow: &Flow) -> FlowRow {
     }
 }
 
-/// Who ended it. A FIN that answers an alert of TLS does not: its peer said before that it would send no more
-/// (`close_notify`; RFC 8446, section 6.1).
+/// The side that ended the connection. A FIN that answers the alert `close_notify` does not end it: the peer said
+/// before that it would send no more (RFC 8446, section 6.1).
 fn closed_by(flow: &Flow) -> ClosedBy {
     let alerted_first = flow.carried.handshake().and_then(|it| it.alerted_first);
     match (flow.closing.by, alerted_first) {

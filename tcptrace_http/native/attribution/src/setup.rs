@@ -27,7 +27,7 @@ pub(crate) fn give(
     };
     let (since_ns, until_ns) = (partition.time_ns(), secured.time_ns);
     let is_of_flight = |span: &&Span, stream: &Stream, peer: &Stream| {
-        // What comes behind the peer's data answers that, whatever an acknowledgment released.
+        // Data sent after the peer's data answers it, whatever an acknowledgment released.
         let before_ns = stream.delivered_before(span.end_ns).unwrap_or(since_ns);
         is_hold(span) && !peer.has_delivered(before_ns, span.end_ns)
     };
@@ -40,7 +40,7 @@ pub(crate) fn give(
     };
     let mut holds = [of(client, server), of(server, client)].concat();
     holds.sort_by_key(|it| it.start_ns);
-    // What ends the handshake may pass the capture before it is at its receiver.
+    // The last segment of the handshake may pass the capture before its receiver has it.
     let ends_by_then = |it: &Span| it.end_ns <= until_ns || it.end_frame == Some(secured.frame);
     for span in holds.into_iter().filter(ends_by_then) {
         give_hold(&span, Cause::SetupTlsHandshake, partition);

@@ -165,7 +165,7 @@ impl Shares {
         })
     }
 
-    /// Takes the secrets of a whole capture that can be read twice. Of bad lines those tell who come to their block.
+    /// Takes the secrets of a whole capture that can be read twice. Bad lines are told when their block is read.
     pub fn take_secrets<F: Read + Seek>(&mut self, capture: &mut F) -> io::Result<()> {
         each_key_log(capture, |text| {
             let workers = std::iter::once(&mut self.first).chain(&mut self.others);

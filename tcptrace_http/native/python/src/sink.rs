@@ -1,4 +1,4 @@
-//! Where the packets of a decoder go.
+//! The receiver of a decoder's packets, anomalies and key logs.
 
 use tcptrace_analysis::{of_bad_lines, Analyzer};
 use trace_model::blocks::Blocks;

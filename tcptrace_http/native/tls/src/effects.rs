@@ -1,4 +1,4 @@
-//! What a record does: to the handshake, the exchanges, the plaintext and the table of records.
+//! Effects of a record: on the handshake, the exchanges, the plaintext and the table of records.
 
 use tcptrace_http_messages::{Direction, Output};
 
@@ -8,7 +8,7 @@ use crate::messages::Messages;
 use crate::phases::{Phases, Role};
 use crate::record::{Begun, ContentType, Record};
 
-/// A record begins. What it is part of, once the exchanges know it.
+/// Takes the beginning of a record; returns its role, once the exchanges know it.
 pub(crate) fn begins(
     role: Role,
     direction: Direction,
@@ -45,7 +45,7 @@ pub(crate) fn begins(
     role
 }
 
-/// A record is whole, or what was captured of it.
+/// Takes a whole record, or its captured part.
 pub(crate) fn whole(
     (role, messages): (Role, &mut Messages),
     record: &Record<'_>,

@@ -1,4 +1,4 @@
-//! The rows of the table of records, where somebody wants them.
+//! Rows of the table of records, if it is asked for.
 
 use trace_model::rows::{TlsContentType, TlsRecordRow};
 

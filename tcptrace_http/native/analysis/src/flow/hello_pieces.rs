@@ -1,11 +1,11 @@
-//! A hello of TLS that is cut into segments of fewer bytes than tell it.
+//! A TLS hello in segments that are too short to be recognised alone.
 
 use tcptrace_http_messages::Output;
 use tcptrace_tls::{may_begin_hello, starts_like, Connection as Tls, Keys, Start};
 use trace_model::rows::Direction;
 use trace_model::Mark;
 
-/// A segment, or what it adds, on its way to a reader.
+/// New bytes of a segment, on their way to a reader.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Payload<'a> {
     pub(super) direction: Direction,
@@ -15,7 +15,7 @@ pub(super) struct Payload<'a> {
     pub(super) peer_acked: Option<u64>,
 }
 
-/// What came of it so far: at most five bytes.
+/// The bytes so far: at most five.
 #[derive(Debug)]
 pub(super) struct HelloPieces {
     direction: Direction,

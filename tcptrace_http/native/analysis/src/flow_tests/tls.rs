@@ -71,7 +71,7 @@ fn a_hello_makes_a_flow_tls_and_its_records_are_exchanges() {
 }
 
 #[test]
-fn who_says_that_the_connection_ends_has_ended_it() {
+fn the_sender_of_close_notify_has_ended_the_connection() {
     let alert = [21, 3, 3, 0, 2, 1, 0];
     for (says, expected) in [(&[][..], "server"), (&alert, "client")] {
         let mut talk = Talk::new();
