@@ -107,11 +107,14 @@ def test_a_server_that_resumes_no_session_is_told(tmp_path, probed, trusted, ver
 @pytest.mark.parametrize("think_seconds", [THINK_SECONDS, 0.0])
 def test_a_server_that_is_slow_in_every_handshake_is_told(tmp_path, probed, certificate, think_seconds):
     rule = ("--insecure", "--select", "slow-handshake-server", "--fail-on", "warning")
-    with python_tls(tmp_path, certificate, on_hello=lambda *_: time.sleep(think_seconds)) as url:
+    # A response that tickets hold is no proof of a short path, which the detector needs.
+    with python_tls(tmp_path, certificate, nagle=False, on_hello=lambda *_: time.sleep(think_seconds)) as url:
         shown = probed(url + LARGE, *rule)
     assert shown.code == (1 if think_seconds else 0), (shown.error, shown.report)
     found = violations(shown, "slow-handshake-server")
-    assert all(one["lost_ns"] == pytest.approx((think_seconds - 0.01) * 1e9, abs=20e6) for one in found)
+    # A busy machine sleeps for longer: the least is the server's own.
+    if think_seconds:
+        assert min(one["lost_ns"] for one in found) == pytest.approx((think_seconds - 0.01) * 1e9, abs=20e6)
 
 
 @pytest.mark.slow

@@ -86,6 +86,12 @@ class Handler(SimpleHTTPRequestHandler):
         """Say nothing."""
 
 
+class PromptHandler(Handler):
+    """The same without Nagle's algorithm: no response waits for the ACK of session tickets."""
+
+    disable_nagle_algorithm = True
+
+
 @contextmanager
 def python_tls(
     folder: Path,
@@ -93,6 +99,7 @@ def python_tls(
     version: str | None = "1.3",
     *,
     body_bytes: int = BODY_BYTES,
+    nagle: bool = True,
     handler: type[BaseHTTPRequestHandler] | None = None,
     on_hello: Callable[..., None] | None = None,
 ) -> Iterator[str]:
@@ -101,7 +108,7 @@ def python_tls(
     if version is not None:
         context.minimum_version = context.maximum_version = ssl.TLSVersion[f"TLSv{version.replace('.', '_')}"]
     context.sni_callback = on_hello  # type: ignore[assignment] -- typeshed has no None, which ssl takes
-    of_document = partial(Handler, directory=str(document(folder, body_bytes)))
+    of_document = partial(Handler if nagle else PromptHandler, directory=str(document(folder, body_bytes)))
     server = ThreadingHTTPServer((HOST, 0), handler or of_document)
     server.daemon_threads = True
     server.socket = context.wrap_socket(server.socket, server_side=True)
