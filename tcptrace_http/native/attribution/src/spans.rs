@@ -234,6 +234,8 @@ const EVEN_SHARE: i64 = 16;
 
 /// Even gaps that no acknowledgment ended, before one that an acknowledgment seems to have ended.
 const CLOCKED_MIN: usize = 3;
+/// Segments among which these are looked for: ticks and ACKs drift apart within so many.
+const CLOCKED_WITHIN: usize = 16;
 
 /// Whether a segment follows the clock of its sender, and an acknowledgment came at the same time: ACKs of paced segments
 /// come at their pace.
@@ -244,7 +246,8 @@ fn meets_ack_by_chance(it: &Departure, departures: &[Departure]) -> bool {
     let is_even =
         |other: &&Departure| gap_ns(other).saturating_sub(own_ns).abs() <= own_ns / EVEN_SHARE;
     let before = departures.iter().take(place).rev().filter(|it| it.is_late);
-    let clocked = before.take_while(is_even).filter(|it| is_free(it));
+    let even = before.take(CLOCKED_WITHIN).take_while(is_even);
+    let clocked = even.filter(|it| is_free(it));
     clocked.take(CLOCKED_MIN).count() == CLOCKED_MIN
 }
 
