@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import statistics
 import subprocess
 from dataclasses import replace
@@ -118,7 +117,6 @@ def test_strategy_that_says_how_is_secured_that_way():
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not all(map(shutil.which, ("ip", "tcpdump", "curl", "nginx"))), reason="needs root's tools")
 def test_tls13_saves_of_a_real_server_what_is_predicted_of_its_capture_with_tls12(tmp_path):
     """The best of five retrievals each, over a path of 60 ms: what carries its packets is late by milliseconds."""
     found = {}
