@@ -34,6 +34,11 @@ RULES: Final = {
         " transaction that opens its connection only",
         "RFC 8446, section 2; RFC 5246, section 7.3",
     ),
+    "setup.h2_settings": Rule(
+        "From the end of the handshakes, or the client's preface, to the first request, where that came once the"
+        " server's SETTINGS were there; of the transaction that opens its connection only",
+        "RFC 9113, section 3.4",
+    ),
     "setup.syn_retransmission": Rule(
         "From the first SYN to the last SYN or SYN-ACK that was sent again before the handshake was done",
         "RFC 6298, section 5.7",
@@ -100,6 +105,24 @@ RULES: Final = {
         " than a window in slow start must have grown to by the ACKs that had come, and at least half of the most"
         " that ever was",
         f"{_RFC4898}; {_TRAT}: sender window limited",
+    ),
+    "send_limited.h2_stream_window": Rule(
+        "From when all that the stream's window allowed had come to when the answer to the WINDOW_UPDATE that gave"
+        " more could come, without the time that is send_limited.h2_window_update; whatever came of other streams",
+        "RFC 9113, sections 5.2 and 6.9.1",
+    ),
+    "send_limited.h2_connection_window": Rule(
+        "As send_limited.h2_stream_window, of the window that all streams of the connection share",
+        "RFC 9113, sections 5.2 and 6.9.1",
+    ),
+    "send_limited.h2_window_update": Rule(
+        "From when all that a window allowed had come to its receiver until that sent the WINDOW_UPDATE",
+        "RFC 9113, sections 5.2.2 and 6.9.1",
+    ),
+    "send_limited.multiplexed_behind": Rule(
+        "Bytes of other streams came, up to the stream's own, and the sender did not stop for want of data in between:"
+        " what it writes behind a pause it had not before",
+        "RFC 9113, sections 5 and 5.3; RFC 9218, section 10",
     ),
     "send_limited.bottleneck": Rule(
         "Gaps between segments that are no longer than the pace of the full segments before, with room for jitter",

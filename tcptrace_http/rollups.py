@@ -38,6 +38,7 @@ class RollUp:
 ROLLUPS: Final = {
     "setup.handshake": RollUp("connect", NONE, NONE),
     "setup.tls_handshake": RollUp("connect", NONE, NONE),
+    "setup.h2_settings": RollUp("blocked", NONE, NONE),
     "setup.syn_retransmission": RollUp("connect", NONE, NONE),
     "setup.unanswered": RollUp("connect", NONE, NONE),
     "request.send": RollUp("send", _SND, "client idle"),
@@ -52,6 +53,10 @@ ROLLUPS: Final = {
     "send_limited.receive_window": RollUp("receive", _RWIN, NONE),
     "send_limited.zero_window": RollUp("receive", _RWIN, "zero window"),
     "send_limited.send_buffer": RollUp("receive", _SND, "resource constraint"),
+    "send_limited.h2_stream_window": RollUp(BY_PLACE, _SND, "resource constraint"),
+    "send_limited.h2_connection_window": RollUp(BY_PLACE, _SND, "resource constraint"),
+    "send_limited.h2_window_update": RollUp(BY_PLACE, _SND, "resource constraint"),
+    "send_limited.multiplexed_behind": RollUp(BY_PLACE, NONE, NONE),
     "send_limited.bottleneck": RollUp("receive", NONE, NONE),
     "stall.nagle_delayed_ack": RollUp("receive", _SND, "packet delay"),
     "stall.nagle_hold": RollUp("receive", _SND, NONE),

@@ -23,6 +23,7 @@ __all__ = [
     "ENDINGS",
     "FLAWS",
     "FRAMINGS",
+    "H2_WINDOW_EVENTS",
     "HTTP_VERSIONS",
     "MEMBERSHIPS",
     "NAGLE_VARIANTS",
@@ -51,6 +52,8 @@ CONSTRAINTS: Final = {
     "nagle": "Nagle's algorithm, for less than a full segment (RFC 896; RFC 9293, 3.7.4)",
     "cork": "A corked socket: less than a full segment waits 200 ms (TCP_CORK, MSG_MORE)",
     "send_buffer": "The sender's socket buffer, which holds what is not acknowledged",
+    "h2_stream_window": "The flow-control window of its stream (RFC 9113, section 5.2)",
+    "h2_connection_window": "The flow-control window of all streams of the connection (RFC 9113, section 5.2)",
     "link": "The slowest link, or a pacer: one serialization behind the segment before",
     "loss": "The repair of a loss, or a segment that was overtaken",
 }
@@ -79,12 +82,15 @@ ENDINGS: Final = {
 }
 #: How the end of a message body was found (RFC 9112, section 6.3).
 FRAMINGS: Final = ("none", "content_length", "chunked", "until_close", "tunnel", "unknown")
-HTTP_VERSIONS: Final = ("HTTP/1.0", "HTTP/1.1")
+HTTP_VERSIONS: Final = ("HTTP/1.0", "HTTP/1.1", "HTTP/2")
 #: What a flow carries.
 PROTOCOLS: Final = {
     "http": "HTTP/1.0 or HTTP/1.1 (RFC 9112), in clear or decrypted",
     "tls": "TLS 1.0 to 1.3 (RFC 8446); its records tell exchanges, and nothing of what is in them",
+    "h2": "HTTP/2 (RFC 9113), in clear or decrypted: a transaction is a stream",
 }
+#: What changes a flow-control window of HTTP/2 (RFC 9113, section 6.9).
+H2_WINDOW_EVENTS: Final = ("data", "window_update", "settings")
 #: RFC 8446, section 5.1; RFC 6520.
 TLS_CONTENT_TYPES: Final = ("change_cipher_spec", "alert", "handshake", "application_data", "heartbeat")
 TLS_VERSIONS: Final = ("SSL 3.0", "TLS 1.0", "TLS 1.1", "TLS 1.2", "TLS 1.3")
@@ -116,6 +122,8 @@ ANOMALY_KINDS: Final = {
     "overlapping_data_differs": "A retransmission or overlap whose bytes differ from the first copy",
     "missing_data": "Bytes of an HTTP message are missing; its framing told where it ends",
     "malformed_http": "Bytes at which an HTTP message was expected are none, or one that breaks the grammar",
+    "malformed_http2": "Bytes at which a frame of HTTP/2 was expected are none, or one that breaks RFC 9113",
+    "broken_hpack": "Header blocks of HTTP/2 were lost: fields that refer to them are unknown (RFC 7541)",
     "malformed_tls": "Bytes at which a TLS record was expected are none",
     "malformed_key_log": "Lines of a TLS key log are none (RFC 9850)",
     "undecrypted_tls": "Secrets of the connection do not open its records, or come behind them",
@@ -140,6 +148,7 @@ FLAWS: Final = {
 CAUSES: Final = {
     "setup.handshake": "The three-way handshake: SYN to the client's ACK (RFC 9293, section 3.5)",
     "setup.tls_handshake": "The TLS handshake: until the client could send application data (RFC 8446, section 2)",
+    "setup.h2_settings": "The client of HTTP/2 waited for the server's SETTINGS before it asked (RFC 9113, 3.4)",
     "setup.syn_retransmission": "A SYN or SYN-ACK was lost or not answered, and its timer ran (RFC 6298, 5)",
     "setup.unanswered": "A SYN or SYN-ACK that nobody answered until the end (RFC 9293, section 3.10.7)",
     "request.send": "First to last byte of the request on its way: the client was sending",
@@ -159,6 +168,17 @@ CAUSES: Final = {
     "send_limited.send_buffer": (
         "Flights of one size without loss, below the receive window: the sender kept no more in flight"
         " (RFC 4898, SndLimTransSnd)"
+    ),
+    "send_limited.h2_stream_window": "The flow-control window of the stream was used up (RFC 9113, section 5.2)",
+    "send_limited.h2_connection_window": (
+        "The flow-control window that all streams of the connection share was used up (RFC 9113, section 5.2)"
+    ),
+    "send_limited.h2_window_update": (
+        "A flow-control window was used up and all of it was there, but the receiver gave no more: its application"
+        " had not read, or its WINDOW_UPDATE came late (RFC 9113, section 6.9)"
+    ),
+    "send_limited.multiplexed_behind": (
+        "Bytes of other streams of the connection were sent meanwhile (RFC 9113, section 5)"
     ),
     "send_limited.bottleneck": "Data came in the pace of the path's slowest link, or of its sender",
     "stall.nagle_delayed_ack": (
@@ -640,6 +660,15 @@ _TRANSACTIONS: Final = Table(
         ("reused_connection", "bool", "An earlier transaction ran on the flow"),
         ("pipelined", "bool", "Sent before the response before it was complete"),
         ("missing_bytes", "u64", "Bytes of both messages that were not captured"),
+        ("stream", "u32?*", "Of h2: number of the stream (RFC 9113, section 5.1.1)"),
+        ("is_pushed", "bool", "Of h2: the server promised it, and nobody had asked (PUSH_PROMISE)"),
+        ("urgency", "u8?", "Of h2: urgency that the client gave it last, 0 (first) to 7 (RFC 9218, section 4.1)"),
+        ("has_trailers", "bool", "Of h2: fields came behind the body of the response"),
+        ("reset_by", "enum:DIRECTIONS?", "Of h2: who gave the stream up (RST_STREAM)"),
+        ("reset_code", "u32?", "Of h2: the error code of that (RFC 9113, section 7)"),
+        ("grpc_status", "u16?*", "Of gRPC: grpc-status of the response, 0 for OK"),
+        ("grpc_request_messages", "u32?", "Of gRPC: messages of the client"),
+        ("grpc_response_messages", "u32?", "Of gRPC: messages of the server"),
         ("complete", "bool*", "Both messages were framed to their end"),
     ),
 )
@@ -716,6 +745,65 @@ _TLS_RECORDS: Final = Table(
         ("complete", "bool", "All of its bytes were captured"),
     ),
     on_request=True,
+)
+
+_H2_CONNECTIONS: Final = Table(
+    "h2_connections",
+    "One row per flow that carries HTTP/2. Frames are those of both directions.",
+    _columns(
+        ("flow", "u32", "Flow number"),
+        ("is_upgrade", "bool", "It began as HTTP/1.1 (Upgrade: h2c)"),
+        ("preface_time", "time?", "Time of the first byte of the client's connection preface (RFC 9113, 3.4)"),
+        ("client_settings_frame", "u64?", "Frame of the client's first SETTINGS"),
+        ("client_settings_time", "time?", "Time of it"),
+        ("client_settings_acked_time", "time?", "When the server acknowledged it"),
+        ("server_settings_frame", "u64?", "Frame of the server's first SETTINGS"),
+        ("server_settings_time", "time?", "Time of it"),
+        ("server_settings_acked_time", "time?", "When the client acknowledged it"),
+        ("client_initial_window", "u32?", "Window of a stream that the client gives: it bounds responses"),
+        ("server_initial_window", "u32?", "Window of a stream that the server gives: it bounds requests"),
+        ("client_connection_window", "u64?", "Window of the connection that the client gave before any DATA came"),
+        ("server_connection_window", "u64?", "Window of the connection that the server gave before any DATA came"),
+        ("client_max_frame", "u32?", "SETTINGS_MAX_FRAME_SIZE of the client"),
+        ("server_max_frame", "u32?", "SETTINGS_MAX_FRAME_SIZE of the server"),
+        ("max_concurrent_streams", "u32?", "SETTINGS_MAX_CONCURRENT_STREAMS of the server"),
+        ("streams", "u32", "Streams on it"),
+        ("data_frames", "u64", "DATA frames"),
+        ("headers_frames", "u64", "HEADERS frames"),
+        ("priority_frames", "u64", "PRIORITY frames"),
+        ("rst_stream_frames", "u64", "RST_STREAM frames"),
+        ("settings_frames", "u64", "SETTINGS frames, acknowledgments included"),
+        ("push_promise_frames", "u64", "PUSH_PROMISE frames"),
+        ("ping_frames", "u64", "PING frames, acknowledgments included"),
+        ("goaway_frames", "u64", "GOAWAY frames"),
+        ("window_update_frames", "u64", "WINDOW_UPDATE frames"),
+        ("continuation_frames", "u64", "CONTINUATION frames"),
+        ("priority_update_frames", "u64", "PRIORITY_UPDATE frames (RFC 9218, section 7.1)"),
+        ("other_frames", "u64", "Frames of other types"),
+        ("goaway_frame", "u64?", "Frame of the first GOAWAY"),
+        ("goaway_time", "time?", "Time of it"),
+        ("goaway_by", "enum:DIRECTIONS?", "Who sent it"),
+        ("goaway_code", "u32?", "Its error code (RFC 9113, section 7)"),
+        ("last_stream", "u32?", "The last stream that its sender took on"),
+        ("unknown_fields", "u64", "Header fields that refer to blocks which were not captured"),
+    ),
+)
+
+_H2_WINDOWS: Final = Table(
+    "h2_windows",
+    "One row per event of HTTP/2 flow control, in the order of the capture: what was used of the windows, and what was"
+    " given. Windows are those that the capture's point knows; its sender learns of them later.",
+    _columns(
+        ("flow", "u32", "Flow number"),
+        ("direction", "enum:DIRECTIONS", "Direction of the DATA that the windows bound"),
+        ("stream", "u32", "Number of the stream; 0 for the connection, or for a change of all streams"),
+        ("frame", "u64", "Frame that completed it"),
+        ("time", "time", "Time of that"),
+        ("event", "enum:H2_WINDOW_EVENTS", "What it was"),
+        ("bytes", "i64", "By how much the windows changed; negative for DATA, its padding included"),
+        ("stream_window", "i64?", "Window of the stream behind it; null for the connection's events"),
+        ("connection_window", "i64?", "Window of the connection behind it; null if it is not known"),
+    ),
 )
 
 _LINKS: Final = Table(
@@ -1040,6 +1128,7 @@ _WAITS: Final = Table(
         ("behind_frame", "u64?", "Latest short segment that was outstanding until then"),
         ("behind_offset", "i64?", "Where that starts, from the start of the message"),
         ("behind_bytes", "u32?", "Its payload"),
+        ("behind_stream", "u32?", "Of h2: the stream whose bytes were in that segment, if none of its own were"),
         ("upstream_flow", "u32?^", "Of server.upstream: flow of the proxy's request to its upstream server"),
         ("upstream_transaction", "u32?^", "Of server.upstream: number of that transaction on its flow"),
     ),
@@ -1198,6 +1287,8 @@ TABLES: Final = {
         _TRANSACTIONS,
         _TLS_HANDSHAKES,
         _TLS_RECORDS,
+        _H2_CONNECTIONS,
+        _H2_WINDOWS,
         _LINKS,
         _PROFILES,
         _BODIES,

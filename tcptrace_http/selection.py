@@ -24,6 +24,8 @@ _KEYS: Final = {
     "links": ("flow", "transaction"),
     "tls_handshakes": ("flow",),
     "tls_records": ("flow",),
+    "h2_connections": ("flow",),
+    "h2_windows": ("flow",),
     "profiles": ("flow",),
     "bodies": ("flow", "transaction"),
     "redirects": ("flow", "transaction"),

@@ -40,6 +40,10 @@ pub enum AnomalyKind {
     MissingData,
     /// Bytes at which an HTTP message was expected are none, or one that breaks the grammar.
     MalformedHttp,
+    /// Bytes at which a frame of HTTP/2 was expected are none, or one that breaks RFC 9113.
+    MalformedHttp2,
+    /// Header blocks of HTTP/2 were lost: fields that refer to them are unknown (RFC 7541).
+    BrokenHpack,
     /// Bytes at which a TLS record was expected are none.
     MalformedTls,
     /// Lines of a TLS key log are none (RFC 9850).
@@ -71,6 +75,8 @@ impl AnomalyKind {
         "overlapping_data_differs",
         "missing_data",
         "malformed_http",
+        "malformed_http2",
+        "broken_hpack",
         "malformed_tls",
         "malformed_key_log",
         "undecrypted_tls",
@@ -95,6 +101,8 @@ impl AnomalyKind {
         AnomalyKind::OverlappingDataDiffers,
         AnomalyKind::MissingData,
         AnomalyKind::MalformedHttp,
+        AnomalyKind::MalformedHttp2,
+        AnomalyKind::BrokenHpack,
         AnomalyKind::MalformedTls,
         AnomalyKind::MalformedKeyLog,
         AnomalyKind::UndecryptedTls,
@@ -115,6 +123,8 @@ pub enum Cause {
     SetupHandshake,
     /// The TLS handshake: until the client could send application data (RFC 8446, section 2).
     SetupTlsHandshake,
+    /// The client of HTTP/2 waited for the server's SETTINGS before it asked (RFC 9113, 3.4).
+    SetupH2Settings,
     /// A SYN or SYN-ACK was lost or not answered, and its timer ran (RFC 6298, 5).
     SetupSynRetransmission,
     /// A SYN or SYN-ACK that nobody answered until the end (RFC 9293, section 3.10.7).
@@ -143,6 +153,14 @@ pub enum Cause {
     SendLimitedZeroWindow,
     /// Flights of one size without loss, below the receive window: the sender kept no more in flight (RFC 4898, SndLimTransSnd).
     SendLimitedSendBuffer,
+    /// The flow-control window of the stream was used up (RFC 9113, section 5.2).
+    SendLimitedH2StreamWindow,
+    /// The flow-control window that all streams of the connection share was used up (RFC 9113, section 5.2).
+    SendLimitedH2ConnectionWindow,
+    /// A flow-control window was used up and all of it was there, but the receiver gave no more: its application had not read, or its WINDOW_UPDATE came late (RFC 9113, section 6.9).
+    SendLimitedH2WindowUpdate,
+    /// Bytes of other streams of the connection were sent meanwhile (RFC 9113, section 5).
+    SendLimitedMultiplexedBehind,
     /// Data came in the pace of the path's slowest link, or of its sender.
     SendLimitedBottleneck,
     /// Data was ready but held by the sender (Nagle's algorithm or a window of one short and one full segment) until the receiver's delayed ACK came (RFC 896; RFC 1122, 4.2.3.2).
@@ -184,6 +202,7 @@ impl Cause {
     pub const WORDS: &'static [&'static str] = &[
         "setup.handshake",
         "setup.tls_handshake",
+        "setup.h2_settings",
         "setup.syn_retransmission",
         "setup.unanswered",
         "request.send",
@@ -198,6 +217,10 @@ impl Cause {
         "send_limited.receive_window",
         "send_limited.zero_window",
         "send_limited.send_buffer",
+        "send_limited.h2_stream_window",
+        "send_limited.h2_connection_window",
+        "send_limited.h2_window_update",
+        "send_limited.multiplexed_behind",
         "send_limited.bottleneck",
         "stall.nagle_delayed_ack",
         "stall.nagle_hold",
@@ -220,6 +243,7 @@ impl Cause {
     pub const ALL: &'static [Cause] = &[
         Cause::SetupHandshake,
         Cause::SetupTlsHandshake,
+        Cause::SetupH2Settings,
         Cause::SetupSynRetransmission,
         Cause::SetupUnanswered,
         Cause::RequestSend,
@@ -234,6 +258,10 @@ impl Cause {
         Cause::SendLimitedReceiveWindow,
         Cause::SendLimitedZeroWindow,
         Cause::SendLimitedSendBuffer,
+        Cause::SendLimitedH2StreamWindow,
+        Cause::SendLimitedH2ConnectionWindow,
+        Cause::SendLimitedH2WindowUpdate,
+        Cause::SendLimitedMultiplexedBehind,
         Cause::SendLimitedBottleneck,
         Cause::StallNagleDelayedAck,
         Cause::StallNagleHold,
@@ -299,6 +327,10 @@ pub enum Constraint {
     Cork,
     /// The sender's socket buffer, which holds what is not acknowledged.
     SendBuffer,
+    /// The flow-control window of its stream (RFC 9113, section 5.2).
+    H2StreamWindow,
+    /// The flow-control window of all streams of the connection (RFC 9113, section 5.2).
+    H2ConnectionWindow,
     /// The slowest link, or a pacer: one serialization behind the segment before.
     Link,
     /// The repair of a loss, or a segment that was overtaken.
@@ -312,6 +344,8 @@ impl Constraint {
         "nagle",
         "cork",
         "send_buffer",
+        "h2_stream_window",
+        "h2_connection_window",
         "link",
         "loss",
     ];
@@ -322,6 +356,8 @@ impl Constraint {
         Constraint::Nagle,
         Constraint::Cork,
         Constraint::SendBuffer,
+        Constraint::H2StreamWindow,
+        Constraint::H2ConnectionWindow,
         Constraint::Link,
         Constraint::Loss,
     ];
@@ -458,14 +494,36 @@ impl Framing {
 }
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
+pub enum H2WindowEvent {
+    #[default]
+    Data,
+    WindowUpdate,
+    Settings,
+}
+impl H2WindowEvent {
+    pub const WORDS: &'static [&'static str] = &["data", "window_update", "settings"];
+    pub const ALL: &'static [H2WindowEvent] = &[
+        H2WindowEvent::Data,
+        H2WindowEvent::WindowUpdate,
+        H2WindowEvent::Settings,
+    ];
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        Self::WORDS.get(self as usize).copied().unwrap_or("")
+    }
+}
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
 pub enum HttpVersion {
     #[default]
     Http10,
     Http11,
+    Http2,
 }
 impl HttpVersion {
-    pub const WORDS: &'static [&'static str] = &["HTTP/1.0", "HTTP/1.1"];
-    pub const ALL: &'static [HttpVersion] = &[HttpVersion::Http10, HttpVersion::Http11];
+    pub const WORDS: &'static [&'static str] = &["HTTP/1.0", "HTTP/1.1", "HTTP/2"];
+    pub const ALL: &'static [HttpVersion] =
+        &[HttpVersion::Http10, HttpVersion::Http11, HttpVersion::Http2];
     #[must_use]
     pub fn word(self) -> &'static str {
         Self::WORDS.get(self as usize).copied().unwrap_or("")
@@ -556,10 +614,12 @@ pub enum Protocol {
     Http,
     /// TLS 1.0 to 1.3 (RFC 8446); its records tell exchanges, and nothing of what is in them.
     Tls,
+    /// HTTP/2 (RFC 9113), in clear or decrypted: a transaction is a stream.
+    H2,
 }
 impl Protocol {
-    pub const WORDS: &'static [&'static str] = &["http", "tls"];
-    pub const ALL: &'static [Protocol] = &[Protocol::Http, Protocol::Tls];
+    pub const WORDS: &'static [&'static str] = &["http", "tls", "h2"];
+    pub const ALL: &'static [Protocol] = &[Protocol::Http, Protocol::Tls, Protocol::H2];
     #[must_use]
     pub fn word(self) -> &'static str {
         Self::WORDS.get(self as usize).copied().unwrap_or("")
@@ -4369,6 +4429,24 @@ pub struct TransactionRow {
     pub pipelined: bool,
     /// Bytes of both messages that were not captured.
     pub missing_bytes: u64,
+    /// Of h2: number of the stream (RFC 9113, section 5.1.1).
+    pub stream: Option<u32>,
+    /// Of h2: the server promised it, and nobody had asked (PUSH_PROMISE).
+    pub is_pushed: bool,
+    /// Of h2: urgency that the client gave it last, 0 (first) to 7 (RFC 9218, section 4.1).
+    pub urgency: Option<u8>,
+    /// Of h2: fields came behind the body of the response.
+    pub has_trailers: bool,
+    /// Of h2: who gave the stream up (RST_STREAM).
+    pub reset_by: Option<Direction>,
+    /// Of h2: the error code of that (RFC 9113, section 7).
+    pub reset_code: Option<u32>,
+    /// Of gRPC: grpc-status of the response, 0 for OK.
+    pub grpc_status: Option<u16>,
+    /// Of gRPC: messages of the client.
+    pub grpc_request_messages: Option<u32>,
+    /// Of gRPC: messages of the server.
+    pub grpc_response_messages: Option<u32>,
     /// Both messages were framed to their end.
     pub complete: bool,
 }
@@ -4468,6 +4546,22 @@ pub struct TransactionsTable {
     reused_connection: Vec<bool>,
     pipelined: Vec<bool>,
     missing_bytes: Vec<u64>,
+    stream: Vec<u32>,
+    stream_validity: Vec<bool>,
+    is_pushed: Vec<bool>,
+    urgency: Vec<u8>,
+    urgency_validity: Vec<bool>,
+    has_trailers: Vec<bool>,
+    reset_by: Vec<u8>,
+    reset_by_validity: Vec<bool>,
+    reset_code: Vec<u32>,
+    reset_code_validity: Vec<bool>,
+    grpc_status: Vec<u16>,
+    grpc_status_validity: Vec<bool>,
+    grpc_request_messages: Vec<u32>,
+    grpc_request_messages_validity: Vec<bool>,
+    grpc_response_messages: Vec<u32>,
+    grpc_response_messages_validity: Vec<bool>,
     complete: Vec<bool>,
 }
 impl TransactionsTable {
@@ -4628,6 +4722,26 @@ impl TransactionsTable {
         self.reused_connection.push(row.reused_connection);
         self.pipelined.push(row.pipelined);
         self.missing_bytes.push(row.missing_bytes);
+        self.stream.push(row.stream.unwrap_or_default());
+        self.stream_validity.push(row.stream.is_some());
+        self.is_pushed.push(row.is_pushed);
+        self.urgency.push(row.urgency.unwrap_or_default());
+        self.urgency_validity.push(row.urgency.is_some());
+        self.has_trailers.push(row.has_trailers);
+        self.reset_by.push(row.reset_by.unwrap_or_default() as u8);
+        self.reset_by_validity.push(row.reset_by.is_some());
+        self.reset_code.push(row.reset_code.unwrap_or_default());
+        self.reset_code_validity.push(row.reset_code.is_some());
+        self.grpc_status.push(row.grpc_status.unwrap_or_default());
+        self.grpc_status_validity.push(row.grpc_status.is_some());
+        self.grpc_request_messages
+            .push(row.grpc_request_messages.unwrap_or_default());
+        self.grpc_request_messages_validity
+            .push(row.grpc_request_messages.is_some());
+        self.grpc_response_messages
+            .push(row.grpc_response_messages.unwrap_or_default());
+        self.grpc_response_messages_validity
+            .push(row.grpc_response_messages.is_some());
         self.complete.push(row.complete);
     }
     #[must_use]
@@ -4958,6 +5072,60 @@ impl TransactionsTable {
                     json_name: None,
                     values: Values::U64(self.missing_bytes),
                     validity: None,
+                },
+                Column {
+                    name: "stream",
+                    json_name: Some("stream"),
+                    values: Values::U32(self.stream),
+                    validity: Some(self.stream_validity),
+                },
+                Column {
+                    name: "is_pushed",
+                    json_name: None,
+                    values: Values::Bool(self.is_pushed),
+                    validity: None,
+                },
+                Column {
+                    name: "urgency",
+                    json_name: None,
+                    values: Values::U8(self.urgency),
+                    validity: Some(self.urgency_validity),
+                },
+                Column {
+                    name: "has_trailers",
+                    json_name: None,
+                    values: Values::Bool(self.has_trailers),
+                    validity: None,
+                },
+                Column {
+                    name: "reset_by",
+                    json_name: None,
+                    values: Values::Enum(self.reset_by, Direction::WORDS),
+                    validity: Some(self.reset_by_validity),
+                },
+                Column {
+                    name: "reset_code",
+                    json_name: None,
+                    values: Values::U32(self.reset_code),
+                    validity: Some(self.reset_code_validity),
+                },
+                Column {
+                    name: "grpc_status",
+                    json_name: Some("grpc_status"),
+                    values: Values::U16(self.grpc_status),
+                    validity: Some(self.grpc_status_validity),
+                },
+                Column {
+                    name: "grpc_request_messages",
+                    json_name: None,
+                    values: Values::U32(self.grpc_request_messages),
+                    validity: Some(self.grpc_request_messages_validity),
+                },
+                Column {
+                    name: "grpc_response_messages",
+                    json_name: None,
+                    values: Values::U32(self.grpc_response_messages),
+                    validity: Some(self.grpc_response_messages_validity),
                 },
                 Column {
                     name: "complete",
@@ -5665,6 +5833,578 @@ impl Gather for TlsRecordsTable {
     }
     fn into_columns(self) -> Columns {
         TlsRecordsTable::into_columns(self)
+    }
+}
+/// One row per flow that carries HTTP/2. Frames are those of both directions.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct H2ConnectionRow {
+    /// Flow number.
+    pub flow: u32,
+    /// It began as HTTP/1.1 (Upgrade: h2c).
+    pub is_upgrade: bool,
+    /// Time of the first byte of the client's connection preface (RFC 9113, 3.4).
+    pub preface_time: Option<i64>,
+    /// Frame of the client's first SETTINGS.
+    pub client_settings_frame: Option<u64>,
+    /// Time of it.
+    pub client_settings_time: Option<i64>,
+    /// When the server acknowledged it.
+    pub client_settings_acked_time: Option<i64>,
+    /// Frame of the server's first SETTINGS.
+    pub server_settings_frame: Option<u64>,
+    /// Time of it.
+    pub server_settings_time: Option<i64>,
+    /// When the client acknowledged it.
+    pub server_settings_acked_time: Option<i64>,
+    /// Window of a stream that the client gives: it bounds responses.
+    pub client_initial_window: Option<u32>,
+    /// Window of a stream that the server gives: it bounds requests.
+    pub server_initial_window: Option<u32>,
+    /// Window of the connection that the client gave before any DATA came.
+    pub client_connection_window: Option<u64>,
+    /// Window of the connection that the server gave before any DATA came.
+    pub server_connection_window: Option<u64>,
+    /// SETTINGS_MAX_FRAME_SIZE of the client.
+    pub client_max_frame: Option<u32>,
+    /// SETTINGS_MAX_FRAME_SIZE of the server.
+    pub server_max_frame: Option<u32>,
+    /// SETTINGS_MAX_CONCURRENT_STREAMS of the server.
+    pub max_concurrent_streams: Option<u32>,
+    /// Streams on it.
+    pub streams: u32,
+    /// DATA frames.
+    pub data_frames: u64,
+    /// HEADERS frames.
+    pub headers_frames: u64,
+    /// PRIORITY frames.
+    pub priority_frames: u64,
+    /// RST_STREAM frames.
+    pub rst_stream_frames: u64,
+    /// SETTINGS frames, acknowledgments included.
+    pub settings_frames: u64,
+    /// PUSH_PROMISE frames.
+    pub push_promise_frames: u64,
+    /// PING frames, acknowledgments included.
+    pub ping_frames: u64,
+    /// GOAWAY frames.
+    pub goaway_frames: u64,
+    /// WINDOW_UPDATE frames.
+    pub window_update_frames: u64,
+    /// CONTINUATION frames.
+    pub continuation_frames: u64,
+    /// PRIORITY_UPDATE frames (RFC 9218, section 7.1).
+    pub priority_update_frames: u64,
+    /// Frames of other types.
+    pub other_frames: u64,
+    /// Frame of the first GOAWAY.
+    pub goaway_frame: Option<u64>,
+    /// Time of it.
+    pub goaway_time: Option<i64>,
+    /// Who sent it.
+    pub goaway_by: Option<Direction>,
+    /// Its error code (RFC 9113, section 7).
+    pub goaway_code: Option<u32>,
+    /// The last stream that its sender took on.
+    pub last_stream: Option<u32>,
+    /// Header fields that refer to blocks which were not captured.
+    pub unknown_fields: u64,
+}
+/// Gathers [`H2ConnectionRow`]s by column.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct H2ConnectionsTable {
+    rows: usize,
+    flow: Vec<u32>,
+    is_upgrade: Vec<bool>,
+    preface_time: Vec<i64>,
+    preface_time_validity: Vec<bool>,
+    client_settings_frame: Vec<u64>,
+    client_settings_frame_validity: Vec<bool>,
+    client_settings_time: Vec<i64>,
+    client_settings_time_validity: Vec<bool>,
+    client_settings_acked_time: Vec<i64>,
+    client_settings_acked_time_validity: Vec<bool>,
+    server_settings_frame: Vec<u64>,
+    server_settings_frame_validity: Vec<bool>,
+    server_settings_time: Vec<i64>,
+    server_settings_time_validity: Vec<bool>,
+    server_settings_acked_time: Vec<i64>,
+    server_settings_acked_time_validity: Vec<bool>,
+    client_initial_window: Vec<u32>,
+    client_initial_window_validity: Vec<bool>,
+    server_initial_window: Vec<u32>,
+    server_initial_window_validity: Vec<bool>,
+    client_connection_window: Vec<u64>,
+    client_connection_window_validity: Vec<bool>,
+    server_connection_window: Vec<u64>,
+    server_connection_window_validity: Vec<bool>,
+    client_max_frame: Vec<u32>,
+    client_max_frame_validity: Vec<bool>,
+    server_max_frame: Vec<u32>,
+    server_max_frame_validity: Vec<bool>,
+    max_concurrent_streams: Vec<u32>,
+    max_concurrent_streams_validity: Vec<bool>,
+    streams: Vec<u32>,
+    data_frames: Vec<u64>,
+    headers_frames: Vec<u64>,
+    priority_frames: Vec<u64>,
+    rst_stream_frames: Vec<u64>,
+    settings_frames: Vec<u64>,
+    push_promise_frames: Vec<u64>,
+    ping_frames: Vec<u64>,
+    goaway_frames: Vec<u64>,
+    window_update_frames: Vec<u64>,
+    continuation_frames: Vec<u64>,
+    priority_update_frames: Vec<u64>,
+    other_frames: Vec<u64>,
+    goaway_frame: Vec<u64>,
+    goaway_frame_validity: Vec<bool>,
+    goaway_time: Vec<i64>,
+    goaway_time_validity: Vec<bool>,
+    goaway_by: Vec<u8>,
+    goaway_by_validity: Vec<bool>,
+    goaway_code: Vec<u32>,
+    goaway_code_validity: Vec<bool>,
+    last_stream: Vec<u32>,
+    last_stream_validity: Vec<bool>,
+    unknown_fields: Vec<u64>,
+}
+impl H2ConnectionsTable {
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.rows
+    }
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+    pub fn push(&mut self, row: &H2ConnectionRow) {
+        self.rows = self.rows.saturating_add(1);
+        self.flow.push(row.flow);
+        self.is_upgrade.push(row.is_upgrade);
+        self.preface_time.push(row.preface_time.unwrap_or_default());
+        self.preface_time_validity.push(row.preface_time.is_some());
+        self.client_settings_frame
+            .push(row.client_settings_frame.unwrap_or_default());
+        self.client_settings_frame_validity
+            .push(row.client_settings_frame.is_some());
+        self.client_settings_time
+            .push(row.client_settings_time.unwrap_or_default());
+        self.client_settings_time_validity
+            .push(row.client_settings_time.is_some());
+        self.client_settings_acked_time
+            .push(row.client_settings_acked_time.unwrap_or_default());
+        self.client_settings_acked_time_validity
+            .push(row.client_settings_acked_time.is_some());
+        self.server_settings_frame
+            .push(row.server_settings_frame.unwrap_or_default());
+        self.server_settings_frame_validity
+            .push(row.server_settings_frame.is_some());
+        self.server_settings_time
+            .push(row.server_settings_time.unwrap_or_default());
+        self.server_settings_time_validity
+            .push(row.server_settings_time.is_some());
+        self.server_settings_acked_time
+            .push(row.server_settings_acked_time.unwrap_or_default());
+        self.server_settings_acked_time_validity
+            .push(row.server_settings_acked_time.is_some());
+        self.client_initial_window
+            .push(row.client_initial_window.unwrap_or_default());
+        self.client_initial_window_validity
+            .push(row.client_initial_window.is_some());
+        self.server_initial_window
+            .push(row.server_initial_window.unwrap_or_default());
+        self.server_initial_window_validity
+            .push(row.server_initial_window.is_some());
+        self.client_connection_window
+            .push(row.client_connection_window.unwrap_or_default());
+        self.client_connection_window_validity
+            .push(row.client_connection_window.is_some());
+        self.server_connection_window
+            .push(row.server_connection_window.unwrap_or_default());
+        self.server_connection_window_validity
+            .push(row.server_connection_window.is_some());
+        self.client_max_frame
+            .push(row.client_max_frame.unwrap_or_default());
+        self.client_max_frame_validity
+            .push(row.client_max_frame.is_some());
+        self.server_max_frame
+            .push(row.server_max_frame.unwrap_or_default());
+        self.server_max_frame_validity
+            .push(row.server_max_frame.is_some());
+        self.max_concurrent_streams
+            .push(row.max_concurrent_streams.unwrap_or_default());
+        self.max_concurrent_streams_validity
+            .push(row.max_concurrent_streams.is_some());
+        self.streams.push(row.streams);
+        self.data_frames.push(row.data_frames);
+        self.headers_frames.push(row.headers_frames);
+        self.priority_frames.push(row.priority_frames);
+        self.rst_stream_frames.push(row.rst_stream_frames);
+        self.settings_frames.push(row.settings_frames);
+        self.push_promise_frames.push(row.push_promise_frames);
+        self.ping_frames.push(row.ping_frames);
+        self.goaway_frames.push(row.goaway_frames);
+        self.window_update_frames.push(row.window_update_frames);
+        self.continuation_frames.push(row.continuation_frames);
+        self.priority_update_frames.push(row.priority_update_frames);
+        self.other_frames.push(row.other_frames);
+        self.goaway_frame.push(row.goaway_frame.unwrap_or_default());
+        self.goaway_frame_validity.push(row.goaway_frame.is_some());
+        self.goaway_time.push(row.goaway_time.unwrap_or_default());
+        self.goaway_time_validity.push(row.goaway_time.is_some());
+        self.goaway_by.push(row.goaway_by.unwrap_or_default() as u8);
+        self.goaway_by_validity.push(row.goaway_by.is_some());
+        self.goaway_code.push(row.goaway_code.unwrap_or_default());
+        self.goaway_code_validity.push(row.goaway_code.is_some());
+        self.last_stream.push(row.last_stream.unwrap_or_default());
+        self.last_stream_validity.push(row.last_stream.is_some());
+        self.unknown_fields.push(row.unknown_fields);
+    }
+    #[must_use]
+    pub fn into_columns(self) -> Columns {
+        Columns {
+            rows: self.rows,
+            columns: vec![
+                Column {
+                    name: "flow",
+                    json_name: None,
+                    values: Values::U32(self.flow),
+                    validity: None,
+                },
+                Column {
+                    name: "is_upgrade",
+                    json_name: None,
+                    values: Values::Bool(self.is_upgrade),
+                    validity: None,
+                },
+                Column {
+                    name: "preface_time",
+                    json_name: None,
+                    values: Values::Time(self.preface_time),
+                    validity: Some(self.preface_time_validity),
+                },
+                Column {
+                    name: "client_settings_frame",
+                    json_name: None,
+                    values: Values::U64(self.client_settings_frame),
+                    validity: Some(self.client_settings_frame_validity),
+                },
+                Column {
+                    name: "client_settings_time",
+                    json_name: None,
+                    values: Values::Time(self.client_settings_time),
+                    validity: Some(self.client_settings_time_validity),
+                },
+                Column {
+                    name: "client_settings_acked_time",
+                    json_name: None,
+                    values: Values::Time(self.client_settings_acked_time),
+                    validity: Some(self.client_settings_acked_time_validity),
+                },
+                Column {
+                    name: "server_settings_frame",
+                    json_name: None,
+                    values: Values::U64(self.server_settings_frame),
+                    validity: Some(self.server_settings_frame_validity),
+                },
+                Column {
+                    name: "server_settings_time",
+                    json_name: None,
+                    values: Values::Time(self.server_settings_time),
+                    validity: Some(self.server_settings_time_validity),
+                },
+                Column {
+                    name: "server_settings_acked_time",
+                    json_name: None,
+                    values: Values::Time(self.server_settings_acked_time),
+                    validity: Some(self.server_settings_acked_time_validity),
+                },
+                Column {
+                    name: "client_initial_window",
+                    json_name: None,
+                    values: Values::U32(self.client_initial_window),
+                    validity: Some(self.client_initial_window_validity),
+                },
+                Column {
+                    name: "server_initial_window",
+                    json_name: None,
+                    values: Values::U32(self.server_initial_window),
+                    validity: Some(self.server_initial_window_validity),
+                },
+                Column {
+                    name: "client_connection_window",
+                    json_name: None,
+                    values: Values::U64(self.client_connection_window),
+                    validity: Some(self.client_connection_window_validity),
+                },
+                Column {
+                    name: "server_connection_window",
+                    json_name: None,
+                    values: Values::U64(self.server_connection_window),
+                    validity: Some(self.server_connection_window_validity),
+                },
+                Column {
+                    name: "client_max_frame",
+                    json_name: None,
+                    values: Values::U32(self.client_max_frame),
+                    validity: Some(self.client_max_frame_validity),
+                },
+                Column {
+                    name: "server_max_frame",
+                    json_name: None,
+                    values: Values::U32(self.server_max_frame),
+                    validity: Some(self.server_max_frame_validity),
+                },
+                Column {
+                    name: "max_concurrent_streams",
+                    json_name: None,
+                    values: Values::U32(self.max_concurrent_streams),
+                    validity: Some(self.max_concurrent_streams_validity),
+                },
+                Column {
+                    name: "streams",
+                    json_name: None,
+                    values: Values::U32(self.streams),
+                    validity: None,
+                },
+                Column {
+                    name: "data_frames",
+                    json_name: None,
+                    values: Values::U64(self.data_frames),
+                    validity: None,
+                },
+                Column {
+                    name: "headers_frames",
+                    json_name: None,
+                    values: Values::U64(self.headers_frames),
+                    validity: None,
+                },
+                Column {
+                    name: "priority_frames",
+                    json_name: None,
+                    values: Values::U64(self.priority_frames),
+                    validity: None,
+                },
+                Column {
+                    name: "rst_stream_frames",
+                    json_name: None,
+                    values: Values::U64(self.rst_stream_frames),
+                    validity: None,
+                },
+                Column {
+                    name: "settings_frames",
+                    json_name: None,
+                    values: Values::U64(self.settings_frames),
+                    validity: None,
+                },
+                Column {
+                    name: "push_promise_frames",
+                    json_name: None,
+                    values: Values::U64(self.push_promise_frames),
+                    validity: None,
+                },
+                Column {
+                    name: "ping_frames",
+                    json_name: None,
+                    values: Values::U64(self.ping_frames),
+                    validity: None,
+                },
+                Column {
+                    name: "goaway_frames",
+                    json_name: None,
+                    values: Values::U64(self.goaway_frames),
+                    validity: None,
+                },
+                Column {
+                    name: "window_update_frames",
+                    json_name: None,
+                    values: Values::U64(self.window_update_frames),
+                    validity: None,
+                },
+                Column {
+                    name: "continuation_frames",
+                    json_name: None,
+                    values: Values::U64(self.continuation_frames),
+                    validity: None,
+                },
+                Column {
+                    name: "priority_update_frames",
+                    json_name: None,
+                    values: Values::U64(self.priority_update_frames),
+                    validity: None,
+                },
+                Column {
+                    name: "other_frames",
+                    json_name: None,
+                    values: Values::U64(self.other_frames),
+                    validity: None,
+                },
+                Column {
+                    name: "goaway_frame",
+                    json_name: None,
+                    values: Values::U64(self.goaway_frame),
+                    validity: Some(self.goaway_frame_validity),
+                },
+                Column {
+                    name: "goaway_time",
+                    json_name: None,
+                    values: Values::Time(self.goaway_time),
+                    validity: Some(self.goaway_time_validity),
+                },
+                Column {
+                    name: "goaway_by",
+                    json_name: None,
+                    values: Values::Enum(self.goaway_by, Direction::WORDS),
+                    validity: Some(self.goaway_by_validity),
+                },
+                Column {
+                    name: "goaway_code",
+                    json_name: None,
+                    values: Values::U32(self.goaway_code),
+                    validity: Some(self.goaway_code_validity),
+                },
+                Column {
+                    name: "last_stream",
+                    json_name: None,
+                    values: Values::U32(self.last_stream),
+                    validity: Some(self.last_stream_validity),
+                },
+                Column {
+                    name: "unknown_fields",
+                    json_name: None,
+                    values: Values::U64(self.unknown_fields),
+                    validity: None,
+                },
+            ],
+        }
+    }
+}
+/// One row per event of HTTP/2 flow control, in the order of the capture: what was used of the windows, and what was given. Windows are those that the capture's point knows; its sender learns of them later.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct H2WindowRow {
+    /// Flow number.
+    pub flow: u32,
+    /// Direction of the DATA that the windows bound.
+    pub direction: Direction,
+    /// Number of the stream; 0 for the connection, or for a change of all streams.
+    pub stream: u32,
+    /// Frame that completed it.
+    pub frame: u64,
+    /// Time of that.
+    pub time: i64,
+    /// What it was.
+    pub event: H2WindowEvent,
+    /// By how much the windows changed; negative for DATA, its padding included.
+    pub bytes: i64,
+    /// Window of the stream behind it; null for the connection's events.
+    pub stream_window: Option<i64>,
+    /// Window of the connection behind it; null if it is not known.
+    pub connection_window: Option<i64>,
+}
+/// Gathers [`H2WindowRow`]s by column.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct H2WindowsTable {
+    rows: usize,
+    flow: Vec<u32>,
+    direction: Vec<u8>,
+    stream: Vec<u32>,
+    frame: Vec<u64>,
+    time: Vec<i64>,
+    event: Vec<u8>,
+    bytes: Vec<i64>,
+    stream_window: Vec<i64>,
+    stream_window_validity: Vec<bool>,
+    connection_window: Vec<i64>,
+    connection_window_validity: Vec<bool>,
+}
+impl H2WindowsTable {
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.rows
+    }
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+    pub fn push(&mut self, row: &H2WindowRow) {
+        self.rows = self.rows.saturating_add(1);
+        self.flow.push(row.flow);
+        self.direction.push(row.direction as u8);
+        self.stream.push(row.stream);
+        self.frame.push(row.frame);
+        self.time.push(row.time);
+        self.event.push(row.event as u8);
+        self.bytes.push(row.bytes);
+        self.stream_window
+            .push(row.stream_window.unwrap_or_default());
+        self.stream_window_validity
+            .push(row.stream_window.is_some());
+        self.connection_window
+            .push(row.connection_window.unwrap_or_default());
+        self.connection_window_validity
+            .push(row.connection_window.is_some());
+    }
+    #[must_use]
+    pub fn into_columns(self) -> Columns {
+        Columns {
+            rows: self.rows,
+            columns: vec![
+                Column {
+                    name: "flow",
+                    json_name: None,
+                    values: Values::U32(self.flow),
+                    validity: None,
+                },
+                Column {
+                    name: "direction",
+                    json_name: None,
+                    values: Values::Enum(self.direction, Direction::WORDS),
+                    validity: None,
+                },
+                Column {
+                    name: "stream",
+                    json_name: None,
+                    values: Values::U32(self.stream),
+                    validity: None,
+                },
+                Column {
+                    name: "frame",
+                    json_name: None,
+                    values: Values::U64(self.frame),
+                    validity: None,
+                },
+                Column {
+                    name: "time",
+                    json_name: None,
+                    values: Values::Time(self.time),
+                    validity: None,
+                },
+                Column {
+                    name: "event",
+                    json_name: None,
+                    values: Values::Enum(self.event, H2WindowEvent::WORDS),
+                    validity: None,
+                },
+                Column {
+                    name: "bytes",
+                    json_name: None,
+                    values: Values::I64(self.bytes),
+                    validity: None,
+                },
+                Column {
+                    name: "stream_window",
+                    json_name: None,
+                    values: Values::I64(self.stream_window),
+                    validity: Some(self.stream_window_validity),
+                },
+                Column {
+                    name: "connection_window",
+                    json_name: None,
+                    values: Values::I64(self.connection_window),
+                    validity: Some(self.connection_window_validity),
+                },
+            ],
+        }
     }
 }
 /// One row a link of a captured HTML document that a browser follows by itself: images, scripts, style sheets, icons, frames, media. Of a document with another coding than gzip or deflate there are none.
@@ -8110,6 +8850,8 @@ pub struct WaitRow {
     pub behind_offset: Option<i64>,
     /// Its payload.
     pub behind_bytes: Option<u32>,
+    /// Of h2: the stream whose bytes were in that segment, if none of its own were.
+    pub behind_stream: Option<u32>,
 }
 /// Gathers [`WaitRow`]s by column.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -8139,6 +8881,8 @@ pub struct WaitsTable {
     behind_offset_validity: Vec<bool>,
     behind_bytes: Vec<u32>,
     behind_bytes_validity: Vec<bool>,
+    behind_stream: Vec<u32>,
+    behind_stream_validity: Vec<bool>,
 }
 impl WaitsTable {
     #[must_use]
@@ -8178,6 +8922,10 @@ impl WaitsTable {
             .push(row.behind_offset.is_some());
         self.behind_bytes.push(row.behind_bytes.unwrap_or_default());
         self.behind_bytes_validity.push(row.behind_bytes.is_some());
+        self.behind_stream
+            .push(row.behind_stream.unwrap_or_default());
+        self.behind_stream_validity
+            .push(row.behind_stream.is_some());
     }
     #[must_use]
     pub fn into_columns(self) -> Columns {
@@ -8279,6 +9027,12 @@ impl WaitsTable {
                     json_name: None,
                     values: Values::U32(self.behind_bytes),
                     validity: Some(self.behind_bytes_validity),
+                },
+                Column {
+                    name: "behind_stream",
+                    json_name: None,
+                    values: Values::U32(self.behind_stream),
+                    validity: Some(self.behind_stream_validity),
                 },
             ],
         }
