@@ -804,6 +804,7 @@ _H2_WINDOWS: Final = Table(
         ("stream_window", "i64?", "Window of the stream behind it; null for the connection's events"),
         ("connection_window", "i64?", "Window of the connection behind it; null if it is not known"),
     ),
+    on_request=True,
 )
 
 _LINKS: Final = Table(

@@ -8,7 +8,7 @@ use trace_model::rows::{
     BodiesTable, BodyRow, EndingRow, EndingsTable, ExpectationRow, ExpectationsTable, FlawRow,
     FlawsTable, FlowRow, FlowsTable, ProfileRow, ProfilesTable, QueueRow, QueuesTable,
     RecoveriesTable, RecoveryRow, RedirectRow, RedirectsTable, SegmentationRow, SegmentationTable,
-    TlsHandshakeRow, TlsHandshakesTable, TransactionRow, TransactionsTable, WaitRow, WaitsTable,
+    H2ConnectionRow, H2ConnectionsTable, TlsHandshakeRow, TlsHandshakesTable, TransactionRow, TransactionsTable, WaitRow, WaitsTable,
 };
 
 /// A table of some 1.5 million rows with short texts. While its longest column grows or is sorted,
@@ -96,6 +96,13 @@ rows!(
     ProfilesTable,
     ProfileRow,
     "profiles",
+    TABLE_BYTES_MAX,
+    |_| 0
+);
+rows!(
+    H2ConnectionsTable,
+    H2ConnectionRow,
+    "h2_connections",
     TABLE_BYTES_MAX,
     |_| 0
 );

@@ -21,6 +21,7 @@ use crate::host_pairs::{HostPairs, PAIRS_MAX};
 use crate::profile_row::profile_rows;
 use crate::same_packet::SamePackets;
 use crate::tables::Tables;
+use crate::h2_connection_row::h2_connection_row;
 use crate::tls_handshake_row::tls_handshake_row;
 
 /// Flows that are over and still remembered, for what comes late: a FIN or RST sent again. A server
@@ -407,6 +408,9 @@ fn finish(flow: &mut Flow, tables: &mut Tables) {
     }
     if let Some(handshake) = tls_handshake_row(flow) {
         tables.of_flows.tls_handshakes.push(&handshake);
+    }
+    if let Some(connection) = h2_connection_row(flow) {
+        tables.of_flows.h2_connections.push(&connection);
     }
     if let Some(ending) = ending_row(flow) {
         tables.of_flows.endings.push(&ending);

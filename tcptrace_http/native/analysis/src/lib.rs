@@ -30,6 +30,7 @@ mod flow;
 mod flow_row;
 mod flow_table;
 mod held;
+mod h2_connection_row;
 mod host_pairs;
 mod local_acks;
 mod long_waits;
@@ -54,7 +55,7 @@ mod flow_tests;
 use tcptrace_tls::{BadLines, RecordLog};
 use trace_model::blocks::Blocks;
 use trace_model::column::Columns;
-use trace_model::rows::TlsRecordsTable;
+use trace_model::rows::{H2WindowsTable, TlsRecordsTable};
 use trace_model::{Anomaly, AnomalyKind, Packet, PacketSink};
 
 pub use crate::asked::{Asked, Explained};
@@ -79,6 +80,8 @@ pub struct Options {
     pub segments: Option<Segments>,
     /// The table of TLS records, which grows with the capture unless it is taken.
     pub tls_records: Option<Blocks<TlsRecordsTable>>,
+    /// The table of HTTP/2's flow control, as before.
+    pub h2_windows: Option<Blocks<H2WindowsTable>>,
     /// The statistics of flows.
     pub statistics: bool,
     /// The exchanges, which [`Objects`] judges together.
@@ -110,6 +113,8 @@ impl Analyzer {
         tables.asked = Asked::new(options.asked_frame);
         tables.keys.records = options.tls_records.as_ref().map(|_| RecordLog::default());
         tables.tls_records = options.tls_records;
+        tables.http_output.windows = options.h2_windows.as_ref().map(|_| Vec::new());
+        tables.h2_windows = options.h2_windows;
         tables.follows = options.follows;
         Analyzer {
             flow_table: FlowTable::new(options.share),

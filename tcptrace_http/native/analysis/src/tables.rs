@@ -8,7 +8,7 @@ use tcptrace_tls::Keys;
 use trace_model::blocks::Blocks;
 use trace_model::column::Columns;
 use trace_model::rows::{
-    EndingsTable, FlawsTable, FlowStatisticsTable, FlowsTable, ProfilesTable, QueuesTable,
+    EndingsTable, FlawsTable, FlowStatisticsTable, FlowsTable, H2ConnectionsTable, H2WindowRow, H2WindowsTable, ProfilesTable, QueuesTable,
     RecoveriesTable, SegmentationTable, TlsHandshakesTable, TlsRecordRow, TlsRecordsTable,
     TransactionsTable, WaitsTable,
 };
@@ -30,6 +30,8 @@ pub struct Tables {
     pub segments: Option<Segments>,
     /// Kept only on demand, too.
     pub tls_records: Option<Blocks<TlsRecordsTable>>,
+    /// As before.
+    pub h2_windows: Option<Blocks<H2WindowsTable>>,
     /// Kept only on demand: a row for each flow.
     pub flow_statistics: Option<FlowStatisticsTable>,
     pub last_frame: u64,
@@ -63,6 +65,7 @@ pub struct FlowTables {
     /// Rows that come with that of their flow.
     pub profiles: Bounded<ProfilesTable>,
     pub tls_handshakes: Bounded<TlsHandshakesTable>,
+    pub h2_connections: Bounded<H2ConnectionsTable>,
     pub endings: Bounded<EndingsTable>,
     /// Their rows come with that of their flow.
     pub flaws: Bounded<FlawsTable>,
@@ -111,6 +114,7 @@ const OF_FLOWS: &[(&str, &str)] = &[
     ("waits", "transaction"),
     ("profiles", "flow"),
     ("tls_handshakes", "flow"),
+    ("h2_connections", "flow"),
     ("endings", "transaction"),
     ("flaws", "flow"),
     ("segmentation", "transaction"),
@@ -123,7 +127,7 @@ const CANDIDATES: &[&str] = &["segmentation", "recoveries", "queues"];
 
 impl FlowTables {
     /// Says what was left out of each table.
-    fn complaints(&self) -> [Option<String>; 11] {
+    fn complaints(&self) -> [Option<String>; 12] {
         [
             self.flows.complaint(),
             self.transactions.complaint(),
@@ -131,6 +135,7 @@ impl FlowTables {
             self.waits.complaint(),
             self.profiles.complaint(),
             self.tls_handshakes.complaint(),
+            self.h2_connections.complaint(),
             self.endings.complaint(),
             self.flaws.complaint(),
             self.segmentation.complaint(),
@@ -160,6 +165,7 @@ impl FlowTables {
             self.waits.bytes(),
             self.profiles.bytes(),
             self.tls_handshakes.bytes(),
+            self.h2_connections.bytes(),
             self.endings.bytes(),
             self.flaws.bytes(),
             self.segmentation.bytes(),
@@ -208,6 +214,16 @@ impl Tables {
         };
         for row in records.take() {
             table.push(&TlsRecordRow { flow, ..row });
+        }
+    }
+
+    /// Moves the events of HTTP/2's flow control that a flow has had to their table.
+    pub(crate) fn take_windows(&mut self, flow: u32) {
+        let (Some(table), Some(rows)) = (&mut self.h2_windows, &mut self.http_output.windows) else {
+            return;
+        };
+        for row in rows.drain(..) {
+            table.push(&H2WindowRow { flow, ..row });
         }
     }
 
@@ -306,6 +322,10 @@ impl Tables {
             (
                 "tls_handshakes",
                 self.of_flows.tls_handshakes.take().into_columns(),
+            ),
+            (
+                "h2_connections",
+                self.of_flows.h2_connections.take().into_columns(),
             ),
             // Made with the row of its flow, and all that it tells is in it.
             ("endings", self.of_flows.endings.take().into_columns()),

@@ -1,11 +1,16 @@
 //! The row of a transaction.
 
-use tcptrace_http_messages::{Framing, Message, Opaque, Transaction};
+use tcptrace_http_messages::{Framing, Message, Opaque, StreamFacts, Transaction};
 use trace_model::rows::{Framing as FramingWord, HttpVersion, Protocol, TransactionRow};
 
 /// Transaction `index` of `flow`; its last ACK is filled in when it comes.
 #[must_use]
-pub fn transaction_row(flow: u32, index: u32, transaction: Transaction) -> TransactionRow {
+pub fn transaction_row(
+    flow: u32,
+    index: u32,
+    transaction: Transaction,
+    stream: Option<&StreamFacts>,
+) -> TransactionRow {
     let complete = transaction.is_complete();
     let either = transaction
         .request
@@ -37,6 +42,9 @@ pub fn transaction_row(flow: u32, index: u32, transaction: Transaction) -> Trans
     if let Some(opaque) = opaque {
         row.take_opaque(opaque);
     }
+    if let Some(stream) = stream {
+        row.take_stream(stream);
+    }
     row
 }
 
@@ -45,6 +53,7 @@ trait Halves {
     fn take_request(&mut self, request: Message);
     fn take_response(&mut self, response: Message);
     fn take_opaque(&mut self, opaque: Opaque);
+    fn take_stream(&mut self, stream: &StreamFacts);
 }
 
 impl Halves for TransactionRow {
@@ -104,6 +113,24 @@ impl Halves for TransactionRow {
         self.response_header_bytes = None;
         self.response_framing = None;
         self.is_group = opaque.is_group;
+    }
+
+    /// What HTTP/2 has of its own.
+    fn take_stream(&mut self, stream: &StreamFacts) {
+        self.protocol = Protocol::H2;
+        self.version = Some(HttpVersion::Http2);
+        self.reused_connection = !stream.is_first;
+        self.stream = Some(stream.id);
+        self.is_pushed = stream.is_pushed;
+        self.urgency = stream.urgency;
+        self.has_trailers = stream.has_trailers;
+        self.reset_by = stream.reset.map(|it| it.by);
+        self.reset_code = stream.reset.map(|it| it.code);
+        self.grpc_status = stream.grpc.and_then(|it| it.status);
+        self.grpc_request_messages = stream.grpc.map(|it| it.request_messages);
+        self.grpc_response_messages = stream.grpc.map(|it| it.response_messages);
+        self.response_framing = None;
+        self.response_wire_bytes = self.response_wire_bytes.map(|_| stream.response.bytes());
     }
 }
 

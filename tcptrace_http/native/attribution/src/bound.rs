@@ -23,4 +23,6 @@ pub struct Bound {
     pub end: i64,
     /// The latest short segment that was outstanding until then.
     pub behind: Option<Short>,
+    /// The stream of HTTP/2 whose bytes it carried, if none were those of the message that waited.
+    pub behind_stream: Option<u32>,
 }

@@ -6,6 +6,7 @@ use crate::causes::Words;
 use crate::exchange::{Exchange, Extent, Handshake, Unfinished};
 use crate::explained_segment::ExplainedSegment;
 use crate::log::{AckEvent, DataEvent};
+use crate::multiplexed::OfStream;
 use crate::partition::Moment;
 use crate::path_facts::PathFacts;
 use crate::profile::Profile;
@@ -111,6 +112,10 @@ impl Connection {
         let round_trip_ns = path.to_server_ns.saturating_add(path.to_client_ns);
         let bytes = u32::try_from(request.end.saturating_sub(request.start)).unwrap_or(u32::MAX);
         let bytes = bytes.saturating_add(ANSWER_BYTES_MIN);
+        if elapsed_ns < 0 {
+            // Both go on at once, as in streams of HTTP/2.
+            return;
+        }
         let link_ns = elapsed_ns.saturating_sub(round_trip_ns);
         if let Some(most) = Serialization::at_most(link_ns, bytes) {
             // The packet that came back on the least round trip took no longer than that.
@@ -128,19 +133,20 @@ impl Connection {
     }
 
     /// Explains what is recorded of long messages but for the latest events, which tell what was lost. `begun` is where the
-    /// latest request and the latest response began.
-    pub fn explain_parts(&mut self, path: &PathFacts, begun: [Option<i64>; 2]) {
+    /// latest request and the latest response began; `overlap`: there are several, of HTTP/2.
+    pub fn explain_parts(&mut self, path: &PathFacts, begun: [Option<i64>; 2], overlap: bool) {
         let (up, down) = path.routes(self.link_at_most);
         let [lacks_up, lacks_down] = path.lacks_acks;
         let [request, response] = begun;
         let requests = self.side(path.client_is_second);
-        requests.explain_part(request, &up, Words::Requests, lacks_up);
+        requests.explain_part((request, overlap), &up, Words::Requests, lacks_up);
         let responses = self.side(!path.client_is_second);
-        responses.explain_part(response, &down, Words::Responses, lacks_down);
+        responses.explain_part((response, overlap), &down, Words::Responses, lacks_down);
     }
 
     /// The waits of a transaction that is over; they are asked for in order.
-    pub fn explain(&mut self, facts: &Facts) -> Explained {
+    /// `of_stream`: of HTTP/2, whose transactions overlap.
+    pub fn explain(&mut self, facts: &Facts, of_stream: Option<&OfStream>) -> Explained {
         self.bound_link(facts);
         let (up, down) = facts.path.routes(self.link_at_most);
         let is_over = facts.unfinished.is_some();
@@ -162,7 +168,7 @@ impl Connection {
             request: facts.request,
             response: facts.response,
             handshake: facts.handshake,
-            previous_end: self.previous_end,
+            previous_end: self.previous_end.filter(|_| of_stream.is_none()),
             is_one_sided: facts.is_one_sided,
             header_bytes: facts.path.header_bytes,
             unfinished: facts.unfinished,
@@ -177,9 +183,13 @@ impl Connection {
             requests: streams.0,
             responses: streams.1,
             lacks_acks: facts.path.lacks_acks,
-            answered_to: self.answered_to.max(1),
+            answered_to: match of_stream {
+                // Others may have been answered since.
+                Some(_) => i64::MAX,
+                None => self.answered_to.max(1),
+            },
         };
-        let explained = explain(&scene, (&up, &down));
+        let explained = explain(&scene, (&up, &down), of_stream);
         self.answered_to = facts
             .response
             .map_or(self.answered_to, |it| it.end.max(self.answered_to));
@@ -187,7 +197,13 @@ impl Connection {
         for (is_client, message) in [(true, facts.request), (false, facts.response)] {
             if let Some(message) = message {
                 let stream = self.side(is_client == client_is_second);
-                stream.forget_before(explained.last.time_ns, message.end);
+                let [client, server] = of_stream.map_or([None; 2], |it| it.kept);
+                let kept = if is_client { client } else { server };
+                let kept_ns = of_stream.map_or(i64::MAX, |it| it.kept_ns);
+                stream.forget_before(
+                    explained.last.time_ns.min(kept_ns),
+                    message.end.min(kept.unwrap_or(i64::MAX)),
+                );
             }
         }
         explained

@@ -121,7 +121,7 @@ fn waits_of(
             (None, None) => break,
         }
     }
-    let explained = connection.explain(&facts((first_ms, last_ms, end), lacks_acks));
+    let explained = connection.explain(&facts((first_ms, last_ms, end), lacks_acks), None);
     let of = |wait: &crate::partition::Wait| {
         let length_ns = wait.end.time_ns - wait.start.time_ns;
         (
@@ -247,13 +247,13 @@ fn response_of_more_segments_than_a_log_holds_is_explained_from_its_opening_to_i
         connection.on_data(true, data(time_ms, frame, (end - FULL, end)));
         connection.on_ack(true, ack(time_ms, frame + 1, end));
         if connection.is_long() {
-            connection.explain_parts(&path(false), [Some(1), Some(1)]);
+            connection.explain_parts(&path(false), [Some(1), Some(1)], false);
         }
     }
     let held_bytes = connection.held_bytes();
     assert!(held_bytes < 32 << 20, "{held_bytes} bytes are held");
     let facts = facts((60, time_ms, 1 + SEGMENTS * FULL), false);
-    let waits = connection.explain(&facts).waits;
+    let waits = connection.explain(&facts, None).waits;
     assert_eq!(connection.take_fallen_out(), 0);
     let of = |cause: Cause| {
         let those = waits.iter().filter(|it| it.cause == cause);

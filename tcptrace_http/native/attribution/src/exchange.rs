@@ -13,6 +13,8 @@ pub struct Handshake {
     pub secured: Option<Moment>,
     /// What the client offers to speak in TLS begins with its request.
     pub client_speaks_first: bool,
+    /// The server's SETTINGS of HTTP/2, where the client's preface came before its first request.
+    pub settings: Option<Moment>,
 }
 
 /// A message: its first and its last byte, and where it lies in its stream.

@@ -33,6 +33,8 @@ pub(crate) struct Arrival {
     pub(crate) after: i64,
     pub(crate) time_ns: i64,
     pub(crate) frame: u64,
+    /// When its last segment passed the capture.
+    pub(crate) passed_ns: i64,
     pub(crate) packet_bytes: u32,
     /// What an acknowledgment released, if it did.
     pub(crate) held: Option<Held>,

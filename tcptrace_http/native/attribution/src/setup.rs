@@ -1,10 +1,11 @@
 //! The time before the first request: the handshakes of TCP and TLS, and data that was held in them and behind them.
 
+use tcptrace_path::Route;
 use trace_model::rows::Cause;
 
 use crate::exchange::{Extent, Handshake};
 use crate::explained_stream::Span;
-use crate::partition::{Moment, Partition, ASSUMED, SEEN};
+use crate::partition::{Moment, Partition, ASSUMED, INFERRED, SEEN};
 use crate::stream::Stream;
 
 /// The client's stream, and the server's.
@@ -72,6 +73,26 @@ pub(crate) fn give_held_request(
         give_hold(span, Cause::ClientThink, partition);
     }
 }
+
+/// Gives the time that the first request waited for the server's SETTINGS: it came when an answer to them could.
+pub(crate) fn give_settings(
+    handshake: &Handshake,
+    request: &Extent,
+    up: &Route,
+    partition: &mut Partition,
+) {
+    let Some(settings) = handshake.settings else {
+        return;
+    };
+    let answer_ns = up.answer_ns(settings.time_ns, SETTINGS_BYTES, SETTINGS_BYTES);
+    let late_ns = request.first.time_ns.saturating_sub(answer_ns);
+    if late_ns.abs() <= up.tolerance_ns().saturating_add(up.host_ns()) {
+        partition.until(request.first, Cause::SetupH2Settings, INFERRED);
+    }
+}
+
+/// A packet with SETTINGS.
+const SETTINGS_BYTES: u32 = 80;
 
 fn give_hold(span: &Span, before: Cause, partition: &mut Partition) {
     let behind = span.bound.behind.map(|it| Moment {

@@ -37,6 +37,7 @@ impl Explainer<'_> {
                     after: delivered.after,
                     time_ns: departure.there_ns,
                     frame: departure.data.frame,
+                    passed_ns: departure.data.time_ns,
                     packet_bytes: departure.data.packet_bytes,
                     held,
                     repaired,
@@ -80,6 +81,7 @@ impl Explainer<'_> {
                 start: departure.data.start,
                 end: departure.data.end,
                 behind: None,
+                behind_stream: None,
             },
             spans,
         };

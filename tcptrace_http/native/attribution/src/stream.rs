@@ -137,7 +137,7 @@ impl Stream {
     /// Explains a message that began at `begun` as far as the log goes, if it is long.
     pub(crate) fn explain_part(
         &mut self,
-        begun: Option<i64>,
+        (begun, overlap): (Option<i64>, bool),
         route: &Route,
         words: Words,
         lacks_acks: bool,
@@ -154,7 +154,9 @@ impl Stream {
         let until = until.unwrap_or(i64::MAX);
         self.explain(until, route, words, lacks_acks);
         self.next_part = self.log.len().saturating_add(EVENTS_BEHIND_PART);
-        self.explained.merge(words.of_causes().pace, self.asked);
+        if !overlap {
+            self.explained.merge(words.of_causes().pace, self.asked);
+        }
         if let Some(begun) = begun {
             self.explained.pass_over(begun, until);
             let is_within = |acked: i64| acked > begun && acked < until;

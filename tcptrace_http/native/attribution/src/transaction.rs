@@ -4,7 +4,8 @@ use tcptrace_path::{Place, Route, LEAST_BYTES};
 use trace_model::rows::Cause;
 
 use crate::exchange::{Exchange, Extent};
-use crate::explained_stream::Arrival;
+use crate::explained_stream::{Arrival, Span};
+use crate::multiplexed::{OfStream, View};
 use crate::partition::{Moment, Partition, Wait, ASSUMED, INFERRED, SEEN};
 use crate::setup;
 use crate::stream::Stream;
@@ -23,8 +24,24 @@ pub struct Explained {
 }
 
 /// Explains a transaction; `routes` are those of requests and of responses.
-pub(crate) fn explain(scene: &Scene<'_>, (up, down): (&Route, &Route)) -> Explained {
+pub(crate) fn explain(
+    scene: &Scene<'_>,
+    (up, down): (&Route, &Route),
+    of_stream: Option<&OfStream>,
+) -> Explained {
     let (requests, responses) = (scene.requests, scene.responses);
+    let of_request = of_stream.map(|it| View {
+        stream: requests,
+        frames: &it.request,
+        route: up,
+        application: Cause::ClientThink,
+    });
+    let of_response = of_stream.map(|it| View {
+        stream: responses,
+        frames: &it.response,
+        route: down,
+        application: Cause::ServerDataUnavailable,
+    });
     let tail = scene.tail();
     let exchange = &Exchange {
         response: tail.map_or(scene.exchange.response, |tail| tail.delivered),
@@ -56,15 +73,16 @@ pub(crate) fn explain(scene: &Scene<'_>, (up, down): (&Route, &Route)) -> Explai
     if let Some(request) = exchange.request {
         if let Some(handshake) = &handshake {
             setup::give_held_request(handshake, &request, streams, &mut partition);
+            setup::give_settings(handshake, &request, up, &mut partition);
         }
         partition.until(request.first, Cause::ClientThink, SEEN);
-        give_spans(
-            requests,
-            request.last,
-            Cause::RequestSend,
-            &mut partition,
-            None,
-        );
+        let message = Told {
+            stream: requests,
+            view: of_request.as_ref(),
+            pace: Cause::RequestSend,
+            filled_ns: None,
+        };
+        message.give(request.last, &mut partition);
     }
     if let (Some(response), Some(had)) = (exchange.response, had) {
         let opening = responses.arrival_of(response.start);
@@ -78,16 +96,16 @@ pub(crate) fn explain(scene: &Scene<'_>, (up, down): (&Route, &Route)) -> Explai
             responses,
             up,
             down,
+            view: of_response.as_ref(),
         };
         server.give(&mut partition);
-        let filled_ns = filled_by_next(responses, &response);
-        give_spans(
-            responses,
-            had,
-            Cause::SendLimitedBottleneck,
-            &mut partition,
-            filled_ns,
-        );
+        let message = Told {
+            stream: responses,
+            view: of_response.as_ref(),
+            pace: Cause::SendLimitedBottleneck,
+            filled_ns: filled_by_next(responses, &response).filter(|_| of_stream.is_none()),
+        };
+        message.give(had, &mut partition);
     }
     if let Some(tail) = tail {
         tail.give(scene, down, &mut partition);
@@ -116,22 +134,42 @@ fn moment_of(arrival: Arrival) -> Moment {
     }
 }
 
-/// The time between the deliveries of a message up to its last byte.
-fn give_spans(
-    stream: &Stream,
-    last: Moment,
+/// The time between the deliveries of a message.
+struct Told<'a> {
+    stream: &'a Stream,
+    /// Of a stream of HTTP/2.
+    view: Option<&'a View<'a>>,
     pace: Cause,
-    partition: &mut Partition,
     filled_ns: Option<i64>,
-) {
-    for span in stream.between(partition.time_ns(), last.time_ns) {
-        let is_filled = filled_ns == Some(span.end_ns) && span.bound.released_by.is_none();
+}
+
+impl Told<'_> {
+    /// Gives the time up to its last byte.
+    fn give(&self, last: Moment, partition: &mut Partition) {
+        let (from_ns, until_ns) = (partition.time_ns(), last.time_ns);
+        match self.view {
+            Some(view) => {
+                for span in view.spans(from_ns, until_ns) {
+                    self.give_one(&span, last, partition);
+                }
+            }
+            None => {
+                for span in self.stream.between(from_ns, until_ns) {
+                    self.give_one(span, last, partition);
+                }
+            }
+        }
+        partition.until(last, self.stream.unexplained(self.pace), ASSUMED);
+    }
+
+    fn give_one(&self, span: &Span, last: Moment, partition: &mut Partition) {
+        let is_filled = self.filled_ns == Some(span.end_ns) && span.bound.released_by.is_none();
         let cause = match span.cause {
             Cause::ServerDataUnavailable if is_filled => Cause::StallNagleHold,
             cause => cause,
         };
         let bound = Some(span.bound);
-        if stream.unexplained(pace) == Cause::Unobserved {
+        if self.stream.unexplained(self.pace) == Cause::Unobserved {
             partition.within(span.start_ns, Cause::Unobserved, None, SEEN);
         }
         match span.end_frame {
@@ -145,7 +183,6 @@ fn give_spans(
             None => partition.within(span.end_ns, cause, bound, span.confidence),
         }
     }
-    partition.until(last, stream.unexplained(pace), ASSUMED);
 }
 
 /// The last segment of a request that did not leave at once is no longer.
@@ -160,6 +197,8 @@ struct Server<'a> {
     responses: &'a Stream,
     up: &'a Route,
     down: &'a Route,
+    /// Of a stream of HTTP/2.
+    view: Option<&'a View<'a>>,
 }
 
 impl Server<'_> {
@@ -190,6 +229,9 @@ impl Server<'_> {
             self.came.time_ns.saturating_sub(since_ns)
         });
         let behind_ns = size_ns.saturating_add(repair_ns).saturating_add(path_ns);
+        if self.give_multiplexed(partition) {
+            return;
+        }
         // An answer waits for its question last; what an earlier acknowledgment released was there before.
         let asked = self.exchange.request.map_or(0, |it| it.last.frame);
         let held = self.opening.and_then(|it| it.held);
@@ -228,6 +270,24 @@ impl Server<'_> {
             partition.before((size_ns, came), cause, None, INFERRED);
         }
         partition.until(came, Cause::SendLimitedBottleneck, INFERRED);
+    }
+
+    /// Gives the time of the server, where other streams' bytes came up to the opening. Whether they did.
+    fn give_multiplexed(&self, partition: &mut Partition) -> bool {
+        let came = self.came;
+        let Some(view) = self.view else { return false };
+        let Some(idle_ns) = view.idle_until(partition.time_ns(), came.time_ns) else {
+            return false;
+        };
+        partition.within(idle_ns, Cause::ServerThink, None, INFERRED);
+        for span in view.spans(partition.time_ns(), came.time_ns) {
+            // The server may have worked on it all the while.
+            let confidence = span.confidence.min(ASSUMED);
+            let bound = Some(span.bound);
+            partition.within(span.end_ns, span.cause, bound, confidence);
+        }
+        partition.until(came, Cause::SendLimitedMultiplexedBehind, ASSUMED);
+        true
     }
 
     /// A request that was lost was sent again.

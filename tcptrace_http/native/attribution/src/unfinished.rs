@@ -172,6 +172,7 @@ fn bound(direction: Direction, constraint: Constraint, start: i64, bytes: i64) -
         start,
         end: start.saturating_add(bytes),
         behind: None,
+        behind_stream: None,
     }
 }
 

@@ -87,7 +87,7 @@ fn waits(
             },
         }),
     };
-    let waits = connection.explain(&facts).waits.into_iter();
+    let waits = connection.explain(&facts, None).waits.into_iter();
     let length_ms = |ns: i64| (ns + 500_000) / 1_000_000;
     let waits = waits.map(|it| (it.cause, length_ms(it.end.time_ns - it.start.time_ns)));
     waits.filter(|(_, ms)| *ms > 0).collect()

@@ -2,7 +2,7 @@
 
 use trace_model::AnomalyKind;
 
-use super::connection::Connection;
+use super::connection::{Connection, Http2Start};
 use super::exchange::RequestFacts;
 use super::framing::{self, Framing, MethodKind};
 use super::head::{Head, Start, TARGET_KEPT_MAX};
@@ -115,6 +115,8 @@ impl Connection {
         let (framing, doubt) =
             framing::of_response(status, kind, &head.framing, head.minor_version);
         self.doubt(doubt, mark, out);
+        let upgrades_to_http2 = head.fields.upgrades_to_http2;
+        let head_end = origin.start.saturating_add(head.bytes as u64);
         let has_body = self
             .responses
             .begin_body(Message::from_head(head, origin, framing), &out.known);
@@ -123,6 +125,11 @@ impl Connection {
             self.finish(Role::Response, true, mark, out);
         }
         if framing == Framing::Tunnel && status == 101 {
+            self.http2 = upgrades_to_http2.then_some(Http2Start {
+                client: self.requests.next,
+                server: head_end,
+                is_upgrade: true,
+            });
             self.leave_http(mark, out);
         } else if framing == Framing::Tunnel {
             self.enter_tunnel(mark, out);

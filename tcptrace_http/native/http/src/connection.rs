@@ -26,6 +26,19 @@ pub struct Connection {
     pub(super) begins_whole: bool,
     /// A CONNECT was granted, and nothing inside the tunnel was read yet.
     pub(super) has_unread_tunnel: bool,
+    /// HTTP/2 begins.
+    pub(super) http2: Option<Http2Start>,
+}
+
+/// Where HTTP/2 takes the place of HTTP/1.1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Http2Start {
+    /// Offset of the client's connection preface.
+    pub client: u64,
+    /// Offset of the server's first frame.
+    pub server: u64,
+    /// The client asked for it (RFC 7540, section 3.2): the response to that request is on stream 1.
+    pub is_upgrade: bool,
 }
 
 impl Default for Connection {
@@ -46,6 +59,7 @@ impl Connection {
             roles_are_reversed: false,
             begins_whole: false,
             has_unread_tunnel: false,
+            http2: None,
         }
     }
 
@@ -143,6 +157,18 @@ impl Connection {
     #[must_use]
     pub fn is_http(&self) -> bool {
         self.is_http
+    }
+
+    /// Whether HTTP/2 begins, and where: nothing is read here any more.
+    #[must_use]
+    pub fn http2(&self) -> Option<Http2Start> {
+        self.http2
+    }
+
+    /// Offset of the next byte of a direction.
+    #[must_use]
+    pub fn next(&self, direction: Direction) -> u64 {
+        self.reader(self.role(direction)).next
     }
 
     /// Whether TLS may begin here: no message of HTTP was found, or a tunnel was granted and nothing came through it yet.
@@ -324,7 +350,14 @@ impl Connection {
                 out.notice(AnomalyKind::LimitReached, mark, detail);
                 self.leave_http(mark, out);
             }
-            Event::Http2 => self.leave_http(mark, out),
+            Event::Http2 => {
+                self.http2 = Some(Http2Start {
+                    client: self.requests.origin.start,
+                    server: self.responses.next,
+                    is_upgrade: false,
+                });
+                self.leave_http(mark, out);
+            }
         }
     }
 

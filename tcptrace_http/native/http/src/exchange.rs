@@ -94,6 +94,7 @@ impl Exchange {
             pipelined: self.pipelined,
             paired_after_loss: self.paired_after_loss,
             opaque: None,
+            stream: None,
         })
     }
 }

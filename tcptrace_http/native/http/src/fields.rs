@@ -28,6 +28,15 @@ pub struct Fields {
     pub expects_continue: bool,
     /// The field `Upgrade` is there (RFC 9110, section 7.8).
     pub has_upgrade: bool,
+    /// It names HTTP/2 in clear text (RFC 7540, section 3.2).
+    pub upgrades_to_http2: bool,
+}
+
+impl Fields {
+    /// Takes a field of a version of HTTP that has no framing fields.
+    pub fn take(&mut self, name: &str, value: &[u8]) {
+        read_one(&Header { name, value }, self, &mut FramingFields::default());
+    }
 }
 
 /// What Content-Length says (RFC 9110, section 8.6).
@@ -91,6 +100,7 @@ fn read_one(header: &Header<'_>, fields: &mut Fields, framing: &mut FramingField
         8 if is("location") => &mut fields.location,
         7 if is("upgrade") => {
             fields.has_upgrade = true;
+            fields.upgrades_to_http2 |= members(header.value).any(|it| it.eq_ignore_ascii_case(b"h2c"));
             return;
         }
         10 if is("connection") => return read_connection(header.value, framing),

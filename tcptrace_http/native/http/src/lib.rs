@@ -50,6 +50,7 @@ mod role;
 mod slot;
 mod start_line;
 mod stream;
+mod stream_facts;
 mod unpacked;
 
 #[cfg(test)]
@@ -72,16 +73,18 @@ mod robustness_tests;
 mod script;
 
 pub use body::Body;
-pub use connection::Connection;
+pub use connection::{Connection, Http2Start};
 pub use fields::Fields;
 pub use framing::Framing;
 pub use links::Links;
 pub use message::{FirstRecord, Interim, Message, MessageBody, Opaque, Transaction};
 pub use proxy_protocol::header_length as proxy_header_length;
+pub use stream_facts::{Frames, Grpc, Opening, Piece, Reset, StreamFacts, WindowKind};
 
 use documents::Documents;
 use known_texts::KnownTexts;
 pub use trace_model::rows::Direction;
+use trace_model::rows::H2WindowRow;
 pub use trace_model::Mark;
 use trace_model::{Anomaly, AnomalyKind};
 
@@ -100,13 +103,15 @@ pub struct Output {
     pub transactions: Vec<Transaction>,
     /// What was odd; `flow` is left for the caller, who knows it.
     pub anomalies: Vec<Anomaly>,
+    /// Events of flow control of HTTP/2, if they are wanted; their flow is left for the caller.
+    pub windows: Option<Vec<H2WindowRow>>,
     /// Of all connections that hand out here.
     known: KnownTexts,
     documents: Documents,
 }
 
 impl Output {
-    pub(self) fn notice(&mut self, kind: AnomalyKind, mark: Mark, detail: impl Into<String>) {
+    pub fn notice(&mut self, kind: AnomalyKind, mark: Mark, detail: impl Into<String>) {
         self.anomalies.push(Anomaly {
             kind,
             frame: Some(mark.frame),

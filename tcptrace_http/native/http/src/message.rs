@@ -7,6 +7,7 @@ use super::fields::{ContentLength, Fields};
 use super::framing::{self, Framing};
 use super::head::{Head, Start};
 use super::links::Links;
+use super::stream_facts::StreamFacts;
 use super::Mark;
 
 /// Where the message now being read began.
@@ -127,6 +128,40 @@ impl Message {
         })
     }
 
+    /// A message of HTTP/2 whose first frame begins at `start`: nothing of it is known yet.
+    #[must_use]
+    pub fn of_frames(start: u64, first: Mark) -> Box<Message> {
+        Box::new(Message {
+            start,
+            end: start,
+            head_end: start,
+            first,
+            last: first,
+            head_last: first,
+            method: None,
+            target: None,
+            status: None,
+            minor_version: 0,
+            fields: Fields::default(),
+            header_bytes: 0,
+            body: MessageBody {
+                framing: Framing::Unknown,
+                content_length: None,
+                bytes: 0,
+                wire_bytes: 0,
+                first: None,
+                kept: None,
+            },
+            complete: false,
+            missing_bytes: 0,
+            keep_alive: true,
+            has_close: false,
+            has_keep_alive: false,
+            links: None,
+            first_record: None,
+        })
+    }
+
     /// Its head on the wire, with the records of TLS around it.
     #[must_use]
     pub fn header_wire_bytes(&self) -> u64 {
@@ -146,7 +181,8 @@ impl Message {
     }
 
     /// Memory that it takes.
-    pub(super) fn held_bytes(&self) -> u64 {
+    #[must_use]
+    pub fn held_bytes(&self) -> u64 {
         let fields = &self.fields;
         let texts = [
             &self.method,
@@ -201,6 +237,8 @@ pub struct Transaction {
     pub paired_after_loss: bool,
     /// What is known of an exchange that cannot be read. None: it is HTTP.
     pub opaque: Option<Opaque>,
+    /// Of HTTP/2: what its stream tells beyond its messages.
+    pub stream: Option<Box<StreamFacts>>,
 }
 
 /// An exchange that is encrypted: records take the place of heads and bodies.

@@ -27,7 +27,7 @@ use tcptrace_analysis::{flows_that_waited, has_bundle, link_rows, Document, Numb
 use tcptrace_capture::{link_type_name, CaptureError};
 use trace_model::blocks::Blocks;
 use trace_model::column::{Columns, Values};
-use trace_model::rows::{PacketsWanted, SegmentsWanted, TlsRecordsWanted};
+use trace_model::rows::{PacketsWanted, SegmentsWanted, H2WindowsWanted, TlsRecordsWanted};
 
 use crate::arrow::ArrowTable;
 use crate::key_file::KeyFile;
@@ -79,9 +79,9 @@ struct Analyzer {
 
 #[pymethods]
 impl Analyzer {
-    /// `packets`, `segments` and `tls_records`: True for all columns of the table, or the names of some. Without
+    /// `packets`, `segments`, `tls_records` and `h2_windows`: True for all columns of the table, or the names of some. Without
     /// `others` no other table is made, and what is not needed is not done. With `block_rows` the
-    /// three come in blocks of so many rows. `asked_frame` is that of a segment for `asked`, with one thread.
+    /// four come in blocks of so many rows. `asked_frame` is that of a segment for `asked`, with one thread.
     /// With `follows` a transaction's row comes as soon as the transaction is acknowledged. `keylog` is a file with the
     /// secrets of TLS connections.
     #[new]
@@ -89,11 +89,12 @@ impl Analyzer {
         clippy::too_many_arguments,
         reason = "what there is to ask for, by name"
     )]
-    #[pyo3(signature = (*, packets = Request::All(false), segments = Request::All(false), tls_records = Request::All(false), statistics = false, others = true, block_rows = usize::MAX, threads = 1, asked_frame = None, follows = false, keylog = None))]
+    #[pyo3(signature = (*, packets = Request::All(false), segments = Request::All(false), tls_records = Request::All(false), h2_windows = Request::All(false), statistics = false, others = true, block_rows = usize::MAX, threads = 1, asked_frame = None, follows = false, keylog = None))]
     fn new(
         packets: Request,
         segments: Request,
         tls_records: Request,
+        h2_windows: Request,
         statistics: bool,
         others: bool,
         block_rows: usize,
@@ -111,6 +112,9 @@ impl Analyzer {
                 .map(|wanted| Segments::new(wanted, block_rows)),
             tls_records: tls_records
                 .wanted(TlsRecordsWanted::only)?
+                .map(|wanted| Blocks::new(wanted, block_rows)),
+            h2_windows: h2_windows
+                .wanted(H2WindowsWanted::only)?
                 .map(|wanted| Blocks::new(wanted, block_rows)),
             statistics,
             others,
@@ -185,7 +189,7 @@ impl Analyzer {
         Rows::new(tables, documents, shares.cut())
     }
 
-    /// Gives out the next block of `packets`, `segments` or `tls_records`, and forgets it, as soon as its rows are
+    /// Gives out the next block of `packets`, `segments`, `tls_records` or `h2_windows`, and forgets it, as soon as its rows are
     /// settled; the last one after `finish`. None when there is none yet, or no more.
     fn take_block(&mut self, py: Python<'_>, name: &str) -> PyResult<Option<ArrowTable>> {
         let shares = &mut self.shares;

@@ -18,7 +18,7 @@ use tcptrace_analysis::{
 use tcptrace_capture::{each_key_log, CaptureError, Decoder, Provenance};
 use trace_model::blocks::Blocks;
 use trace_model::column::Columns;
-use trace_model::rows::{PacketsTable, TlsRecordsTable};
+use trace_model::rows::{PacketsTable, H2WindowsTable, TlsRecordsTable};
 use trace_model::{Anomaly, AnomalyKind};
 
 use crate::key_file::KeyFile;
@@ -29,6 +29,7 @@ pub struct Wanted {
     pub packets: Option<Blocks<PacketsTable>>,
     pub segments: Option<Segments>,
     pub tls_records: Option<Blocks<TlsRecordsTable>>,
+    pub h2_windows: Option<Blocks<H2WindowsTable>>,
     /// The statistics of flows.
     pub statistics: bool,
     /// All others.
@@ -37,6 +38,13 @@ pub struct Wanted {
     pub asked_frame: Option<u64>,
     pub follows: bool,
     pub key_log: Option<KeyFile>,
+}
+
+impl Wanted {
+    /// A table of rows for segments, records or the like.
+    fn is_by_flow(&self) -> bool {
+        self.segments.is_some() || self.tls_records.is_some() || self.h2_windows.is_some()
+    }
 }
 
 struct Worker {
@@ -51,8 +59,7 @@ struct Worker {
 
 impl Worker {
     fn new(wanted: Wanted, share: Share) -> Self {
-        let is_analyzed =
-            wanted.others || wanted.segments.is_some() || wanted.tls_records.is_some();
+        let is_analyzed = wanted.others || wanted.is_by_flow();
         let key_log = wanted.key_log;
         let mut worker = Worker {
             decoder: Decoder::new(),
@@ -61,6 +68,7 @@ impl Worker {
                     Analyzer::new(Options {
                         segments: wanted.segments,
                         tls_records: wanted.tls_records,
+                        h2_windows: wanted.h2_windows,
                         statistics: wanted.statistics,
                         exchanges: wanted.others,
                         share,
@@ -128,8 +136,7 @@ impl Shares {
     /// Tables with a row for each packet or record are made by one thread, whatever `threads` says: they are
     /// in the order of the capture.
     pub fn new(wanted: Wanted, threads: usize) -> PyResult<Self> {
-        let is_by_packet =
-            wanted.packets.is_some() || wanted.segments.is_some() || wanted.tls_records.is_some();
+        let is_by_packet = wanted.packets.is_some() || wanted.is_by_flow();
         let count = if is_by_packet {
             1
         } else {
@@ -146,6 +153,7 @@ impl Shares {
                 packets: None,
                 segments: None,
                 tls_records: None,
+                h2_windows: None,
                 statistics,
                 others: true,
                 asked_frame: None,
@@ -267,6 +275,10 @@ impl Shares {
                 let analyzer = self.first.sink.analyzer.as_mut()?;
                 analyzer.tables.tls_records.as_mut()?.take()
             }
+            "h2_windows" => {
+                let analyzer = self.first.sink.analyzer.as_mut()?;
+                analyzer.tables.h2_windows.as_mut()?.take()
+            }
             _ => None,
         }
     }
@@ -277,11 +289,13 @@ impl Shares {
         let packets = sink.packets.take().map(Blocks::into_rest);
         let mut tables = sink.analyzer.as_mut().map(|it| &mut it.tables);
         let segments = tables.as_mut().and_then(|it| it.segments.take());
-        let records = tables.and_then(|it| it.tls_records.take());
+        let records = tables.as_mut().and_then(|it| it.tls_records.take());
+        let windows = tables.and_then(|it| it.h2_windows.take());
         let named = [
             ("packets", packets),
             ("segments", segments.map(Segments::into_rest)),
             ("tls_records", records.map(Blocks::into_rest)),
+            ("h2_windows", windows.map(Blocks::into_rest)),
         ];
         named
             .into_iter()

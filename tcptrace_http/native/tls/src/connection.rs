@@ -1,5 +1,6 @@
 //! One TLS connection: both directions of a flow, and what passes between them.
 
+use tcptrace_http2::{Connection as Http2, Oldest};
 use tcptrace_http_messages::{Direction, End, Output};
 use trace_model::{Anomaly, AnomalyKind, Mark};
 
@@ -252,6 +253,19 @@ impl Connection {
         let decrypted = self.decrypted.as_ref();
         self.side(direction).reader.is_opaque()
             || decrypted.is_some_and(|it| it.is_opaque(direction))
+    }
+
+    /// HTTP/2, if that was decrypted.
+    #[must_use]
+    pub fn as_http2(&self) -> Option<&Http2> {
+        self.decrypted.as_ref()?.as_http2()
+    }
+
+    /// Where the oldest of open streams of HTTP/2 begin.
+    #[must_use]
+    pub fn oldest(&self) -> Oldest {
+        let decrypted = self.decrypted.as_ref();
+        decrypted.map_or_else(Oldest::default, |it| it.oldest())
     }
 
     /// Whether HTTP was decrypted.

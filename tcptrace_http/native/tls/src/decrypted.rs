@@ -4,7 +4,8 @@
 
 mod to_http;
 
-use tcptrace_http_messages::{Connection as Http, Direction, End, Output};
+use tcptrace_http2::{Connection as Http2, Messages, Oldest};
+use tcptrace_http_messages::{Direction, End, Output};
 use tcptrace_tls_keys::{KeyLog, OpenError, Opener, Record as Sealed};
 use trace_model::{Anomaly, AnomalyKind, Mark};
 
@@ -85,7 +86,9 @@ pub(crate) struct Decrypted {
     client: Side,
     server: Side,
     /// From the first application data on.
-    http: Option<Box<Http>>,
+    http: Option<Messages>,
+    /// The hellos agreed on HTTP/2.
+    is_http2: bool,
     /// A record stayed closed before that.
     begins_late: bool,
     early: Vec<Early>,
@@ -125,6 +128,21 @@ impl Decrypted {
     pub(crate) fn is_opaque(&self, direction: Direction) -> bool {
         let http = self.http.as_ref().filter(|it| it.is_http());
         http.is_some_and(|it| it.is_opaque(direction))
+    }
+
+    /// HTTP/2, if it is that.
+    pub(crate) fn as_http2(&self) -> Option<&Http2> {
+        self.http.as_ref()?.as_http2()
+    }
+
+    /// Where the oldest of open streams of HTTP/2 begin.
+    pub(crate) fn oldest(&self) -> Oldest {
+        let oldest = self.as_http2().map_or_else(Oldest::default, Http2::oldest);
+        Oldest {
+            client: oldest.client.map(|plain| self.client.offsets.start_of(plain)),
+            server: oldest.server.map(|plain| self.server.offsets.start_of(plain)),
+            ..oldest
+        }
     }
 
     /// Stream offset of the latest request.
@@ -203,9 +221,7 @@ impl Decrypted {
         let Some(parameters) = phases.parameters() else {
             return;
         };
-        if phases.handshake.protocol_chosen.as_deref() == Some(HTTP2) {
-            return self.close();
-        }
+        self.is_http2 = phases.handshake.protocol_chosen.as_deref() == Some(HTTP2);
         for direction in [Direction::ClientToServer, Direction::ServerToClient] {
             match Opener::new(&parameters, direction) {
                 Ok(opener) => self.side(direction).opener = Some(opener),
@@ -341,7 +357,7 @@ impl Side {
 
 /// Whether a record that opens begins the response to the only request so far: what is missing before it was a ticket
 /// (RFC 8446, section 4.6.1).
-fn answers_first(http: &Option<Box<Http>>, record: &Record<'_>, plain: &[u8]) -> bool {
+fn answers_first(http: &Option<Messages>, record: &Record<'_>, plain: &[u8]) -> bool {
     record.direction == Direction::ServerToClient
         && plain.starts_with(b"HTTP/1.")
         && http

@@ -296,6 +296,7 @@ impl Exchanges {
             interim: None,
             pipelined: false,
             paired_after_loss: false,
+            stream: None,
             opaque: Some(Opaque {
                 is_group: ended.is_group || self.is_http2,
             }),

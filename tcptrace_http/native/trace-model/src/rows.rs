@@ -6301,10 +6301,74 @@ pub struct H2WindowRow {
     /// Window of the connection behind it; null if it is not known.
     pub connection_window: Option<i64>,
 }
+/// Which columns of [`H2WindowsTable`] are gathered; by default all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct H2WindowsWanted {
+    pub flow: bool,
+    pub direction: bool,
+    pub stream: bool,
+    pub frame: bool,
+    pub time: bool,
+    pub event: bool,
+    pub bytes: bool,
+    pub stream_window: bool,
+    pub connection_window: bool,
+}
+impl Default for H2WindowsWanted {
+    fn default() -> Self {
+        Self {
+            flow: true,
+            direction: true,
+            stream: true,
+            frame: true,
+            time: true,
+            event: true,
+            bytes: true,
+            stream_window: true,
+            connection_window: true,
+        }
+    }
+}
+impl H2WindowsWanted {
+    pub const NONE: Self = Self {
+        flow: false,
+        direction: false,
+        stream: false,
+        frame: false,
+        time: false,
+        event: false,
+        bytes: false,
+        stream_window: false,
+        connection_window: false,
+    };
+    /// The columns of these names.
+    ///
+    /// # Errors
+    /// The first name that is no column.
+    pub fn only(names: &[String]) -> Result<Self, &str> {
+        let mut wanted = Self::NONE;
+        for name in names {
+            match name.as_str() {
+                "flow" => wanted.flow = true,
+                "direction" => wanted.direction = true,
+                "stream" => wanted.stream = true,
+                "frame" => wanted.frame = true,
+                "time" => wanted.time = true,
+                "event" => wanted.event = true,
+                "bytes" => wanted.bytes = true,
+                "stream_window" => wanted.stream_window = true,
+                "connection_window" => wanted.connection_window = true,
+                unknown => return Err(unknown),
+            }
+        }
+        Ok(wanted)
+    }
+}
 /// Gathers [`H2WindowRow`]s by column.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct H2WindowsTable {
     rows: usize,
+    wanted: H2WindowsWanted,
     flow: Vec<u32>,
     direction: Vec<u8>,
     stream: Vec<u32>,
@@ -6328,83 +6392,121 @@ impl H2WindowsTable {
     }
     pub fn push(&mut self, row: &H2WindowRow) {
         self.rows = self.rows.saturating_add(1);
-        self.flow.push(row.flow);
-        self.direction.push(row.direction as u8);
-        self.stream.push(row.stream);
-        self.frame.push(row.frame);
-        self.time.push(row.time);
-        self.event.push(row.event as u8);
-        self.bytes.push(row.bytes);
-        self.stream_window
-            .push(row.stream_window.unwrap_or_default());
-        self.stream_window_validity
-            .push(row.stream_window.is_some());
-        self.connection_window
-            .push(row.connection_window.unwrap_or_default());
-        self.connection_window_validity
-            .push(row.connection_window.is_some());
+        if self.wanted.flow {
+            self.flow.push(row.flow);
+        }
+        if self.wanted.direction {
+            self.direction.push(row.direction as u8);
+        }
+        if self.wanted.stream {
+            self.stream.push(row.stream);
+        }
+        if self.wanted.frame {
+            self.frame.push(row.frame);
+        }
+        if self.wanted.time {
+            self.time.push(row.time);
+        }
+        if self.wanted.event {
+            self.event.push(row.event as u8);
+        }
+        if self.wanted.bytes {
+            self.bytes.push(row.bytes);
+        }
+        if self.wanted.stream_window {
+            self.stream_window
+                .push(row.stream_window.unwrap_or_default());
+            self.stream_window_validity
+                .push(row.stream_window.is_some());
+        }
+        if self.wanted.connection_window {
+            self.connection_window
+                .push(row.connection_window.unwrap_or_default());
+            self.connection_window_validity
+                .push(row.connection_window.is_some());
+        }
     }
     #[must_use]
     pub fn into_columns(self) -> Columns {
+        let columns = [
+            self.wanted.flow.then_some(Column {
+                name: "flow",
+                json_name: None,
+                values: Values::U32(self.flow),
+                validity: None,
+            }),
+            self.wanted.direction.then_some(Column {
+                name: "direction",
+                json_name: None,
+                values: Values::Enum(self.direction, Direction::WORDS),
+                validity: None,
+            }),
+            self.wanted.stream.then_some(Column {
+                name: "stream",
+                json_name: None,
+                values: Values::U32(self.stream),
+                validity: None,
+            }),
+            self.wanted.frame.then_some(Column {
+                name: "frame",
+                json_name: None,
+                values: Values::U64(self.frame),
+                validity: None,
+            }),
+            self.wanted.time.then_some(Column {
+                name: "time",
+                json_name: None,
+                values: Values::Time(self.time),
+                validity: None,
+            }),
+            self.wanted.event.then_some(Column {
+                name: "event",
+                json_name: None,
+                values: Values::Enum(self.event, H2WindowEvent::WORDS),
+                validity: None,
+            }),
+            self.wanted.bytes.then_some(Column {
+                name: "bytes",
+                json_name: None,
+                values: Values::I64(self.bytes),
+                validity: None,
+            }),
+            self.wanted.stream_window.then_some(Column {
+                name: "stream_window",
+                json_name: None,
+                values: Values::I64(self.stream_window),
+                validity: Some(self.stream_window_validity),
+            }),
+            self.wanted.connection_window.then_some(Column {
+                name: "connection_window",
+                json_name: None,
+                values: Values::I64(self.connection_window),
+                validity: Some(self.connection_window_validity),
+            }),
+        ];
         Columns {
             rows: self.rows,
-            columns: vec![
-                Column {
-                    name: "flow",
-                    json_name: None,
-                    values: Values::U32(self.flow),
-                    validity: None,
-                },
-                Column {
-                    name: "direction",
-                    json_name: None,
-                    values: Values::Enum(self.direction, Direction::WORDS),
-                    validity: None,
-                },
-                Column {
-                    name: "stream",
-                    json_name: None,
-                    values: Values::U32(self.stream),
-                    validity: None,
-                },
-                Column {
-                    name: "frame",
-                    json_name: None,
-                    values: Values::U64(self.frame),
-                    validity: None,
-                },
-                Column {
-                    name: "time",
-                    json_name: None,
-                    values: Values::Time(self.time),
-                    validity: None,
-                },
-                Column {
-                    name: "event",
-                    json_name: None,
-                    values: Values::Enum(self.event, H2WindowEvent::WORDS),
-                    validity: None,
-                },
-                Column {
-                    name: "bytes",
-                    json_name: None,
-                    values: Values::I64(self.bytes),
-                    validity: None,
-                },
-                Column {
-                    name: "stream_window",
-                    json_name: None,
-                    values: Values::I64(self.stream_window),
-                    validity: Some(self.stream_window_validity),
-                },
-                Column {
-                    name: "connection_window",
-                    json_name: None,
-                    values: Values::I64(self.connection_window),
-                    validity: Some(self.connection_window_validity),
-                },
-            ],
+            columns: columns.into_iter().flatten().collect(),
         }
+    }
+}
+impl Gather for H2WindowsTable {
+    type Row = H2WindowRow;
+    type Wanted = H2WindowsWanted;
+    fn of(wanted: H2WindowsWanted) -> Self {
+        Self {
+            wanted,
+            ..Self::default()
+        }
+    }
+    fn len(&self) -> usize {
+        self.rows
+    }
+    fn push(&mut self, row: &H2WindowRow) {
+        H2WindowsTable::push(self, row);
+    }
+    fn into_columns(self) -> Columns {
+        H2WindowsTable::into_columns(self)
     }
 }
 /// One row a link of a captured HTML document that a browser follows by itself: images, scripts, style sheets, icons, frames, media. Of a document with another coding than gzip or deflate there are none.

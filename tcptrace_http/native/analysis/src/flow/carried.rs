@@ -1,6 +1,7 @@
 //! What a flow carries, as far as it is known.
 
-use tcptrace_http_messages::{proxy_header_length, Connection as Http, End, Output};
+use tcptrace_http2::{Connection as Http2, Facts as Http2Facts, Messages, Oldest};
+use tcptrace_http_messages::{proxy_header_length, End, Output};
 use tcptrace_tls::{starts_like, Connection as Tls, Handshake, Keys, Start};
 use trace_model::rows::{Direction, Protocol};
 use trace_model::Mark;
@@ -13,11 +14,15 @@ pub struct Carried {
     pub protocol: Option<Protocol>,
     /// HTTP was found, whatever came behind it.
     pub is_http: bool,
+    /// Messages are streams of HTTP/2, which overlap: what tells a message by its place among others is not told.
+    pub has_streams: bool,
     /// Neither was found, or the flow is over: payload is not looked at any more.
     pub(super) is_opaque: bool,
     pub(super) reader: Option<Reader>,
     /// Of TLS, once its reader is given back.
     pub(super) handshake: Option<Box<Handshake>>,
+    /// Of HTTP/2, as before.
+    http2: Option<Box<Http2Facts>>,
 }
 
 impl Carried {
@@ -33,17 +38,28 @@ impl Carried {
         }
     }
 
+    /// What is known of a connection of HTTP/2.
+    pub fn http2(&self) -> Option<&Http2Facts> {
+        let of_reader = self.reader.as_ref().and_then(Reader::as_http2);
+        of_reader.map(Http2::facts).or(self.http2.as_deref())
+    }
+
     /// Notes what the reader has found.
     pub(super) fn note(&mut self) {
         if let Some(reader) = &self.reader {
             self.protocol = reader.protocol().or(self.protocol);
             self.is_http |= reader.is_http();
+            self.has_streams |= reader.as_http2().is_some();
         }
     }
 
     /// Gives the reader back.
     pub(super) fn drop_reader(&mut self) {
-        if let Some(Reader::Tls(tls)) = self.reader.take() {
+        let reader = self.reader.take();
+        if let Some(http2) = reader.as_ref().and_then(Reader::as_http2) {
+            self.http2 = Some(Box::new(http2.facts().clone()));
+        }
+        if let Some(Reader::Tls(tls)) = reader {
             self.handshake = Some(Box::new(tls.handshake().clone()));
         }
     }
@@ -51,7 +67,7 @@ impl Carried {
 
 /// Whether TLS begins with `bytes`: with a hello, unless that was missed.
 #[inline]
-fn begins_tls(http: &Http, bytes: &[u8]) -> bool {
+fn begins_tls(http: &Messages, bytes: &[u8]) -> bool {
     http.may_be_tls()
         && match starts_like(bytes) {
             Some(Start::ClientHello | Start::ServerHello) => true,
@@ -76,7 +92,7 @@ fn behind_proxy_header(all: Payload<'_>) -> Payload<'_> {
 #[derive(Debug)]
 pub(super) enum Reader {
     /// Until it is known what the bytes are, too: they may be the first ones of a hello.
-    Http(Box<Http>, Option<Box<HelloPieces>>),
+    Http(Messages, Option<Box<HelloPieces>>),
     Tls(Box<Tls>),
 }
 
@@ -103,7 +119,7 @@ impl Reader {
                 let before = pieces.take();
                 let held = before.as_ref().filter(|it| it.are_hello_with(next));
                 if held.is_none() && !begins_tls(http, next.bytes) {
-                    http.data(direction, offset, bytes, mark, peer_acked, out);
+                    http.data(direction, offset, bytes, (mark, peer_acked), out);
                     if http.may_be_tls() {
                         *pieces = HelloPieces::with(before, next);
                     }
@@ -139,7 +155,7 @@ impl Reader {
         (keys, out): (&mut Keys, &mut Output),
     ) {
         match self {
-            Reader::Http(http, _) => http.gap(direction, offset, length, mark, out),
+            Reader::Http(http, _) => http.gap(direction, (offset, length), mark, out),
             Reader::Tls(tls) => tls.gap(direction, offset, length, mark, keys, out),
         }
     }
@@ -153,8 +169,24 @@ impl Reader {
 
     pub(super) fn protocol(&self) -> Option<Protocol> {
         match self {
+            Reader::Http(http, _) if http.is_http2() => Some(Protocol::H2),
             Reader::Http(http, _) => http.is_http().then_some(Protocol::Http),
             Reader::Tls(_) => Some(Protocol::Tls),
+        }
+    }
+
+    pub(super) fn as_http2(&self) -> Option<&Http2> {
+        match self {
+            Reader::Http(http, _) => http.as_http2(),
+            Reader::Tls(tls) => tls.as_http2(),
+        }
+    }
+
+    /// Where the oldest of open streams of HTTP/2 begin.
+    pub(super) fn oldest(&self) -> Oldest {
+        match self {
+            Reader::Http(http, _) => http.as_http2().map_or_else(Oldest::default, Http2::oldest),
+            Reader::Tls(tls) => tls.oldest(),
         }
     }
 

@@ -30,9 +30,10 @@ impl Flow {
                 (row.response_last_time, row.response_last_frame),
                 response,
             ),
-            handshake: (row.index == 0).then(|| Handshake {
+            handshake: (!row.reused_connection).then(|| Handshake {
                 secured: self.secured(row.request_time),
                 client_speaks_first: self.carried.handshake().is_some_and(|it| it.offers_http()),
+                settings: self.settings(row.request_time),
                 ..self.setup.handshake()
             }),
             is_one_sided: self.first.counts.packets == 0 || self.second.counts.packets == 0,
@@ -47,6 +48,17 @@ impl Flow {
         is_before.then_some(Moment {
             time_ns: done.time_ns,
             frame: done.frame,
+        })
+    }
+
+    /// The server's SETTINGS, if only the preface of HTTP/2 came before them.
+    fn settings(&self, request_ns: Option<i64>) -> Option<Moment> {
+        let http2 = self.carried.http2()?;
+        let (preface, settings) = (http2.preface?, http2.server.settings?);
+        let is_between = preface.time_ns < settings.time_ns && request_ns? > settings.time_ns;
+        is_between.then_some(Moment {
+            time_ns: settings.time_ns,
+            frame: settings.frame,
         })
     }
 

@@ -61,12 +61,14 @@ impl Flow {
         let up_ns = self.service_ns(client, full_bytes);
         let down_ns = self.service_ns(client.other(), full_bytes);
         let messages = self.messages();
-        if let Some(request) = &request {
+        let stream = transaction.stream.take();
+        let is_alone = stream.is_none();
+        if let Some(request) = request.as_ref().filter(|_| is_alone) {
             messages
                 .requests
                 .message_ends(request, up_ns, &mut tables.of_flows.segmentation);
         }
-        if let Some(response) = response {
+        if let Some(response) = response.filter(|_| is_alone) {
             messages
                 .responses
                 .message_ends(&response, down_ns, &mut tables.of_flows.segmentation);
@@ -96,7 +98,7 @@ impl Flow {
             response: is_whole(&transaction.response),
         };
         let is_known_late = transaction.opaque.is_some();
-        let mut row = transaction_row(self.id.number, index, transaction);
+        let mut row = transaction_row(self.id.number, index, transaction, stream.as_deref());
         if is_known_late && response.is_some_and(|it| it.end <= self.server_half().sequence.acked) {
             let acked = self.messages().acked;
             row.last_ack_frame = Some(acked.frame);
@@ -105,7 +107,7 @@ impl Flow {
         if let Some((exchanges, noted)) = tables.exchanges.as_mut().zip(noted) {
             exchanges.extend(self.exchange(tables.last_frame, &row, noted));
         }
-        if let Some(oldest) = self.unacknowledged.push((row, whole), request, response) {
+        if let Some(oldest) = self.unacknowledged.push((row, whole), (request, response), stream) {
             self.write(oldest, tables);
         }
     }
@@ -134,7 +136,7 @@ impl Flow {
             target: row.target.clone()?,
             request_frame: row.request_frame?,
             request_time: row.request_time?,
-            opened_ns: self.setup.syn_ns.filter(|_| row.index == 0),
+            opened_ns: self.setup.syn_ns.filter(|_| !row.reused_connection),
             details: details.map(Box::new),
         })
     }

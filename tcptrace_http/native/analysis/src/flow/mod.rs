@@ -25,6 +25,7 @@ mod reports;
 mod roles;
 mod round_trips;
 mod setup;
+mod streams;
 mod unacknowledged;
 mod usage;
 

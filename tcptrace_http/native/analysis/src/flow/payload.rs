@@ -1,5 +1,6 @@
 //! Payload on its way to HTTP or TLS, and what comes back from there.
 
+use tcptrace_http2::Messages;
 use tcptrace_http_messages::Connection;
 use tcptrace_tcp::{Delivery, Half, Piece, Reassembler, Side};
 use trace_model::{flags, AnomalyKind, Mark, Packet, Segment};
@@ -142,7 +143,7 @@ impl Flow {
         } else {
             connection
         };
-        Reader::Http(Box::new(connection), None)
+        Reader::Http(Messages::new(connection), None)
     }
 
     /// Takes what the reader made of the bytes.
@@ -153,6 +154,7 @@ impl Flow {
         tables: &mut Tables,
     ) {
         tables.take_records(self.id.number);
+        tables.take_windows(self.id.number);
         let opened = Opened::of(Some(&reader));
         let is_opaque = reader.is_opaque();
         self.carried.reader = Some(reader);

@@ -3,12 +3,14 @@
 use std::collections::VecDeque;
 
 use tcptrace_attribution::{AckEvent, Connection, DataEvent, Extent, Facts, Profile, Wait};
+use tcptrace_http2::Oldest;
 use tcptrace_path::Acknowledged;
 use tcptrace_tcp::{Class, Side};
 use trace_model::rows::{Cause, Direction, WaitRow};
 use trace_model::{flags, AnomalyKind, Packet, Segment};
 
 use super::messages::half_offset;
+use super::carried::Reader;
 use super::unacknowledged::Waiting;
 use super::Flow;
 use crate::asked::{Asked, Explained};
@@ -189,12 +191,20 @@ impl Flow {
     fn explain_parts(&mut self) {
         let path = self.path_facts();
         let reader = self.carried.reader.as_ref();
+        let http2 = reader.and_then(Reader::as_http2);
+        // A stream that is alone is as a message of HTTP/1.
+        let overlap = http2.is_some_and(|it| it.open_streams() > 1);
+        let oldest = reader.map_or_else(Oldest::default, Reader::oldest);
+        let alone = |start: Option<u64>, of_stream: Option<u64>| {
+            let start = start.or(of_stream.filter(|_| !overlap));
+            start.map(half_offset)
+        };
         let begun = [
-            reader.and_then(|it| it.request_start()).map(half_offset),
-            reader.and_then(|it| it.response_start()).map(half_offset),
+            alone(reader.and_then(Reader::request_start), oldest.client),
+            alone(reader.and_then(Reader::response_start), oldest.server),
         ];
         if let Some(record) = self.record.as_mut() {
-            record.connection.explain_parts(&path, begun);
+            record.connection.explain_parts(&path, begun, overlap);
         }
     }
 
@@ -256,11 +266,13 @@ impl Flow {
             whole,
             request,
             response,
+            stream,
         } = transaction;
+        let of_stream = stream.map(|stream| self.of_stream(*stream));
         let mut facts = self.facts(&row, request, response);
         facts.unfinished = self.unfinished(&row, whole, &facts, tables.last_ns);
         if let Some(record) = self.record.as_mut() {
-            let explained = record.connection.explain(&facts);
+            let explained = record.connection.explain(&facts, of_stream.as_ref());
             let fallen_out = record.connection.take_fallen_out();
             if fallen_out > 0 {
                 let detail = format!(
@@ -332,6 +344,7 @@ fn bound_columns(wait: &Wait, facts: &Facts) -> WaitRow {
         behind_frame: bound.behind.map(|it| it.frame),
         behind_offset: bound.behind.map(|it| it.start.saturating_sub(start)),
         behind_bytes: bound.behind.and_then(|it| bytes_of(it.start, it.end)),
+        behind_stream: bound.behind_stream,
         ..WaitRow::default()
     }
 }

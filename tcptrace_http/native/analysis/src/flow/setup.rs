@@ -72,6 +72,7 @@ impl Setup {
             done: self.done,
             secured: None,
             client_speaks_first: false,
+            settings: None,
         }
     }
 }

@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 
+use tcptrace_http_messages::StreamFacts;
 use trace_model::rows::{TransactionRow, TransactionsTable};
 use trace_model::Packet;
 
@@ -26,6 +27,8 @@ pub(super) struct Waiting {
     /// Where its messages lie in their streams.
     pub(super) request: Option<Span>,
     pub(super) response: Option<Span>,
+    /// Of HTTP/2.
+    pub(super) stream: Option<Box<StreamFacts>>,
 }
 
 #[derive(Debug, Default)]
@@ -51,8 +54,8 @@ impl Unacknowledged {
     pub(super) fn push(
         &mut self,
         (row, whole): (TransactionRow, Whole),
-        request: Option<Span>,
-        response: Option<Span>,
+        (request, response): (Option<Span>, Option<Span>),
+        stream: Option<Box<StreamFacts>>,
     ) -> Option<Waiting> {
         self.held_bytes = self.held_bytes.saturating_add(bytes_of(&row));
         let is_acknowledged = row.last_ack_time.is_some() && self.queue.is_empty();
@@ -66,6 +69,7 @@ impl Unacknowledged {
             whole,
             request,
             response,
+            stream,
         });
         if self.queue.len() > UNACKNOWLEDGED_MAX {
             self.pop()
@@ -109,6 +113,11 @@ impl Unacknowledged {
         });
         let mut spans = spans.filter(|span| (span.start..span.end).contains(&offset));
         spans.next()
+    }
+
+    /// Those that wait, in their order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Waiting> {
+        self.untold.iter().chain(&self.queue)
     }
 
     /// Gives the memory back.

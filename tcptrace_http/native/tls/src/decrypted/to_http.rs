@@ -1,7 +1,8 @@
 //! What HTTP is given of a connection, and what it gives back.
 
+use tcptrace_http2::Messages;
 use tcptrace_http_messages::{
-    Connection as Http, Direction, End, FirstRecord, Message, Output, Transaction,
+    Connection as Http, Direction, End, FirstRecord, Frames, Message, Output, Transaction,
 };
 use trace_model::Mark;
 
@@ -25,13 +26,17 @@ impl Decrypted {
         if bytes.is_empty() {
             return;
         }
-        let begins_late = self.begins_late;
+        let (begins_late, is_http2) = (self.begins_late, self.is_http2);
         let ended = [
             (Direction::ClientToServer, self.client.ended),
             (Direction::ServerToClient, self.server.ended),
         ];
         let http = self.http.get_or_insert_with(|| {
-            let mut http = Box::new(new_http(begins_late, looks_at_bodies));
+            let mut http = if is_http2 {
+                Messages::http2(!begins_late)
+            } else {
+                Messages::new(new_http(begins_late, looks_at_bodies))
+            };
             for (direction, ended) in ended {
                 if let Some((end, mark)) = ended {
                     http.end(direction, end, mark, out);
@@ -59,7 +64,7 @@ impl Decrypted {
         });
         side.plain_next = plain.saturating_add(bytes.len() as u64);
         let told = out.transactions.len();
-        http.data(record.direction, plain, bytes, record.last, acked, out);
+        http.data(record.direction, plain, bytes, (record.last, acked), out);
         if http.roles_are_reversed() {
             // The hellos told who the client is: a request of the server is none of HTTP.
             out.transactions.truncate(told);
@@ -100,7 +105,7 @@ impl Decrypted {
             Direction::ClientToServer => &mut self.client,
             Direction::ServerToClient => &mut self.server,
         };
-        http.gap(direction, side.plain_next, bytes, mark, out);
+        http.gap(direction, (side.plain_next, bytes), mark, out);
         side.plain_next = side.plain_next.saturating_add(bytes);
     }
 
@@ -141,6 +146,14 @@ impl Decrypted {
             }
             out.transactions.push(transaction);
         }
+        if let Some(http2) = self.as_http2() {
+            // Streams that are open had begun before.
+            let oldest = http2.oldest();
+            (client_end, server_end) = (
+                oldest.client.unwrap_or(self.client.plain_next),
+                oldest.server.unwrap_or(self.server.plain_next),
+            );
+        }
         self.client.offsets.forget_before(client_end);
         self.server.offsets.forget_before(server_end);
     }
@@ -156,6 +169,10 @@ impl Decrypted {
         }
         let response = transaction.response.as_deref_mut();
         let response = response.map_or(0, |it| place_message(it, &self.server.offsets));
+        if let Some(stream) = &mut transaction.stream {
+            place_frames(&mut stream.request, &self.client.offsets);
+            place_frames(&mut stream.response, &self.server.offsets);
+        }
         (request, response)
     }
 }
@@ -174,6 +191,17 @@ fn place_message(message: &mut Message, offsets: &Offsets) -> u64 {
     message.head_end = offsets.end_of(message.head_end);
     message.end = offsets.end_of(end);
     end
+}
+
+/// As before, of the frames of a stream.
+fn place_frames(frames: &mut Frames, offsets: &Offsets) {
+    for piece in &mut frames.pieces {
+        piece.start = offsets.start_of(piece.start);
+        piece.end = offsets.end_of(piece.end).max(piece.start);
+    }
+    for opening in &mut frames.openings {
+        opening.at = offsets.start_of(opening.at);
+    }
 }
 
 fn new_http(begins_late: bool, looks_at_bodies: bool) -> Http {

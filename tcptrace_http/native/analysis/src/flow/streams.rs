@@ -1,0 +1,50 @@
+//! What the core is told of a stream of HTTP/2: where its frames lie, and how far back other streams ask.
+
+use tcptrace_attribution::{Frames, Moment, OfStream, Opening, Piece};
+use tcptrace_http2::Oldest;
+use tcptrace_http_messages::{Frames as Read, StreamFacts, WindowKind};
+
+use super::carried::Reader;
+use super::messages::half_offset;
+use super::Flow;
+
+impl Flow {
+    /// The frames of a stream that is told now.
+    pub(super) fn of_stream(&self, stream: StreamFacts) -> OfStream {
+        let reader = self.carried.reader.as_ref();
+        let open = reader.map_or_else(Oldest::default, Reader::oldest);
+        let waiting = || self.unacknowledged.iter();
+        let starts = waiting().filter_map(|it| it.row.request_time.or(it.row.response_first_time));
+        let requests = waiting().filter_map(|it| it.request).map(|it| it.start);
+        let responses = waiting().filter_map(|it| it.response).map(|it| it.start);
+        OfStream {
+            request: frames(&stream.request),
+            response: frames(&stream.response),
+            kept_ns: starts.chain(open.time_ns).min().unwrap_or(i64::MAX),
+            kept: [
+                requests.chain(open.client.map(half_offset)).min(),
+                responses.chain(open.server.map(half_offset)).min(),
+            ],
+        }
+    }
+}
+
+fn frames(read: &Read) -> Frames {
+    let pieces = read.pieces.iter().map(|it| Piece {
+        start: half_offset(it.start),
+        end: half_offset(it.end),
+        behind: (it.behind > 0).then_some(it.behind),
+    });
+    let openings = read.openings.iter().map(|it| Opening {
+        at: half_offset(it.at),
+        is_of_stream: it.window == WindowKind::Stream,
+        by: Moment {
+            time_ns: it.by.time_ns,
+            frame: it.by.frame,
+        },
+    });
+    Frames {
+        pieces: pieces.collect(),
+        openings: openings.collect(),
+    }
+}

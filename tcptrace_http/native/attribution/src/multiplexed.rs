@@ -1,0 +1,297 @@
+//! A message of HTTP/2 among those of other streams: what its next byte waited for (RFC 9113, sections 5 and 5.2).
+//!
+//! The segments of a direction carry the bytes of all its streams. What a stream waits for is what held the segment with its
+//! own next byte, and before that, whatever came first of these two: a flow-control window that was used up, until more was
+//! given; and other streams' bytes. What the sender writes behind a pause of its own it did not have before the pause.
+
+use tcptrace_path::Route;
+use trace_model::rows::{Cause, Constraint};
+
+use crate::bound::Bound;
+use crate::explained_stream::Span;
+use crate::partition::{Moment, INFERRED, SEEN};
+use crate::stream::Stream;
+
+/// The frames of a message in the stream of its direction.
+#[derive(Clone, Debug, Default)]
+pub struct Frames {
+    /// In their order.
+    pub pieces: Vec<Piece>,
+    /// In their order.
+    pub openings: Vec<Opening>,
+}
+
+/// Frames that follow each other.
+#[derive(Clone, Copy, Debug)]
+pub struct Piece {
+    pub start: i64,
+    pub end: i64,
+    /// The stream whose frames came right before it.
+    pub behind: Option<u32>,
+}
+
+/// DATA that a flow-control window had not let go before.
+#[derive(Clone, Copy, Debug)]
+pub struct Opening {
+    /// Where the frame starts.
+    pub at: i64,
+    /// The window of the stream; else that of the connection.
+    pub is_of_stream: bool,
+    /// The packet that gave more.
+    pub by: Moment,
+}
+
+/// The frames of both messages of a stream, and how far back other streams ask.
+#[derive(Clone, Debug, Default)]
+pub struct OfStream {
+    pub request: Frames,
+    pub response: Frames,
+    /// When the oldest one that is not told began, and where its bytes begin in both directions.
+    pub kept_ns: i64,
+    pub kept: [Option<i64>; 2],
+}
+
+/// A message's own view of its direction.
+pub(crate) struct View<'a> {
+    pub(crate) stream: &'a Stream,
+    pub(crate) frames: &'a Frames,
+    pub(crate) route: &'a Route,
+    /// The sender's application had not written.
+    pub(crate) application: Cause,
+}
+
+impl View<'_> {
+    /// What the message waited for from `from_ns` to `until_ns`.
+    pub(crate) fn spans(&self, from_ns: i64, until_ns: i64) -> Vec<Span> {
+        let mut told = Vec::new();
+        let mut group: Vec<Span> = Vec::new();
+        for span in self.stream.between(from_ns, until_ns) {
+            group.push(*span);
+            let is_own = self.piece_in(span).is_some();
+            if is_own && span.end_frame.is_some() {
+                self.tell(&mut group, from_ns, &mut told);
+            }
+        }
+        self.tell(&mut group, from_ns, &mut told);
+        told
+    }
+
+    /// When the sender had last stopped for want of data between two moments, if other streams' bytes came then.
+    pub(crate) fn idle_until(&self, from_ns: i64, until_ns: i64) -> Option<i64> {
+        let mut idle_ns = from_ns;
+        let mut has_others = false;
+        for span in self.stream.between(from_ns, until_ns) {
+            if span.cause == self.application {
+                idle_ns = span.end_ns.min(until_ns);
+                has_others = false;
+            }
+            has_others |= span.end_frame.is_some() && span.end_ns < until_ns;
+        }
+        has_others.then_some(idle_ns)
+    }
+
+    /// The first piece of the message in the segment that ended a span.
+    fn piece_in(&self, span: &Span) -> Option<&Piece> {
+        let pieces = &self.frames.pieces;
+        let at = pieces.partition_point(|piece| piece.end <= span.bound.start);
+        pieces.get(at).filter(|piece| piece.start < span.bound.end)
+    }
+
+    /// Tells what the spans up to an own segment are to the message.
+    fn tell(&self, group: &mut Vec<Span>, from_ns: i64, told: &mut Vec<Span>) {
+        let Some(last) = group.last().copied() else { return };
+        let begun_ns = group.first().map_or(from_ns, |first| first.start_ns.max(from_ns));
+        let piece = self.piece_in(&last).copied();
+        let next = self.frames.pieces.get(
+            self.frames.pieces.partition_point(|piece| piece.end <= last.bound.start),
+        );
+        let behind = next.and_then(|piece| piece.behind);
+        let idle = group.iter().rposition(|span| span.cause == self.application);
+        for (place, span) in group.iter_mut().enumerate() {
+            if self.piece_in(span).is_some() {
+                continue;
+            }
+            span.bound.behind_stream = behind;
+            if is_loss(span.cause) {
+                continue;
+            }
+            let is_before_pause = idle.is_some_and(|idle| place < idle);
+            if is_before_pause {
+                span.cause = self.application;
+                span.bound.constraint = Constraint::Application;
+                span.bound.released_by = None;
+            } else if span.cause != self.application {
+                span.cause = Cause::SendLimitedMultiplexedBehind;
+                span.confidence = INFERRED;
+            }
+        }
+        let windows = piece.map_or_else(Vec::new, |piece| self.windows(&piece, &last, begun_ns));
+        overlay(group, &windows, told);
+        group.clear();
+    }
+
+    /// The times in which flow-control windows held the message's DATA in the segment of `last`, in order.
+    fn windows(&self, piece: &Piece, last: &Span, begun_ns: i64) -> Vec<Span> {
+        let pieces = &self.frames.pieces;
+        let before = pieces.partition_point(|it| it.end <= last.bound.start);
+        // Within the piece what came before is its own; else another stream's bytes lie in between.
+        let since = match before.checked_sub(1).and_then(|at| pieces.get(at)) {
+            _ if piece.start < last.bound.start => last.bound.start,
+            Some(previous) => previous.end,
+            None => piece.start,
+        };
+        let first = self.frames.openings.partition_point(|it| it.at < since);
+        let openings = self.frames.openings.iter().skip(first);
+        let openings = openings.take_while(|it| it.at < last.bound.end);
+        let own = openings.filter(|it| !it.is_of_stream || it.at >= piece.start);
+        let mut spans = Vec::new();
+        for opening in own {
+            self.window(opening, last, begun_ns, &mut spans);
+        }
+        spans
+    }
+
+    /// The time in which a window was closed, up to what answers its opening.
+    fn window(&self, opening: &Opening, last: &Span, begun_ns: i64, spans: &mut Vec<Span>) {
+        let Some(arrival) = self.stream.arrival_of(opening.at.max(last.bound.start)) else {
+            return;
+        };
+        // Segments pass at other times than they are there.
+        let shift_ns = arrival.time_ns.saturating_sub(arrival.passed_ns);
+        let answer_ns = self.route.answer_ns(opening.by.time_ns, UPDATE_BYTES, arrival.packet_bytes);
+        let end_ns = answer_ns.saturating_add(shift_ns).min(last.end_ns);
+        // What the window had allowed was there.
+        let filled = self.stream.arrival_of(opening.at.saturating_sub(1));
+        let (filled_ns, seen_ns) = filled.map_or((begun_ns, begun_ns), |it| {
+            (it.time_ns, it.passed_ns.saturating_add(self.route.to_receiver_ns))
+        });
+        let start_ns = filled_ns.max(begun_ns).max(spans.last().map_or(i64::MIN, |it| it.end_ns));
+        let late_ns = opening.by.time_ns.saturating_sub(seen_ns.max(begun_ns));
+        let late_ns = if late_ns > self.route.tolerance_ns() { late_ns } else { 0 };
+        let told_ns = start_ns.saturating_add(late_ns).min(end_ns);
+        let (constraint, cause) = if opening.is_of_stream {
+            (Constraint::H2StreamWindow, Cause::SendLimitedH2StreamWindow)
+        } else {
+            (Constraint::H2ConnectionWindow, Cause::SendLimitedH2ConnectionWindow)
+        };
+        let bound = Bound {
+            constraint,
+            released_by: Some(opening.by.frame),
+            behind: None,
+            behind_stream: None,
+            ..last.bound
+        };
+        let mut add = |start_ns: i64, end_ns: i64, cause| {
+            if end_ns > start_ns {
+                spans.push(Span {
+                    start_ns,
+                    end_ns,
+                    cause,
+                    bound,
+                    end_frame: None,
+                    confidence: SEEN,
+                });
+            }
+        };
+        add(start_ns, told_ns, Cause::SendLimitedH2WindowUpdate);
+        add(told_ns, end_ns, cause);
+    }
+}
+
+/// A packet with a WINDOW_UPDATE: 13 bytes behind the headers of IP and TCP.
+const UPDATE_BYTES: u32 = 65;
+
+fn is_loss(cause: Cause) -> bool {
+    matches!(
+        cause,
+        Cause::StallFastRecovery
+            | Cause::StallRetransmissionTimeout
+            | Cause::StallTailLoss
+            | Cause::NetworkReordering
+    )
+}
+
+/// Lays the spans, and over them the times of the windows.
+fn overlay(spans: &[Span], windows: &[Span], told: &mut Vec<Span>) {
+    let mut windows = windows.iter().peekable();
+    for span in spans {
+        let mut at_ns = span.start_ns;
+        while let Some(window) = windows.peek().filter(|it| it.start_ns < span.end_ns) {
+            if window.start_ns > at_ns {
+                told.push(Span {
+                    start_ns: at_ns,
+                    end_ns: window.start_ns,
+                    end_frame: None,
+                    ..*span
+                });
+            }
+            let end_ns = window.end_ns.min(span.end_ns);
+            if end_ns > at_ns {
+                told.push(Span {
+                    start_ns: window.start_ns.max(at_ns),
+                    end_ns,
+                    end_frame: span.end_frame.filter(|_| end_ns == span.end_ns),
+                    ..**window
+                });
+                at_ns = end_ns;
+            }
+            if window.end_ns > span.end_ns {
+                break;
+            }
+            windows.next();
+        }
+        if span.end_ns > at_ns {
+            told.push(Span {
+                start_ns: at_ns,
+                ..*span
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trace_model::rows::Direction;
+
+    fn span(start_ns: i64, end_ns: i64, cause: Cause) -> Span {
+        Span {
+            start_ns,
+            end_ns,
+            cause,
+            bound: Bound {
+                direction: Direction::ServerToClient,
+                constraint: Constraint::Link,
+                released_by: None,
+                start: 0,
+                end: 0,
+                behind: None,
+                behind_stream: None,
+            },
+            end_frame: Some(1),
+            confidence: SEEN,
+        }
+    }
+
+    #[test]
+    fn windows_take_the_place_of_spans_and_nothing_overlaps_or_is_missing() {
+        let spans = [
+            span(0, 10, Cause::SendLimitedCwnd),
+            span(10, 30, Cause::ServerDataUnavailable),
+            span(30, 40, Cause::SendLimitedCwnd),
+        ];
+        let window = Cause::SendLimitedH2StreamWindow;
+        for (start, end) in [(0, 40), (5, 15), (10, 30), (12, 20), (29, 31), (0, 5), (35, 40)] {
+            let mut told = Vec::new();
+            overlay(&spans, &[span(start, end, window)], &mut told);
+            let mut at_ns = 0;
+            for piece in &told {
+                assert_eq!(piece.start_ns, at_ns, "{start} {end}");
+                at_ns = piece.end_ns;
+            }
+            assert_eq!(at_ns, 40);
+            let held: i64 = told.iter().filter(|it| it.cause == window).map(|it| it.end_ns - it.start_ns).sum();
+            assert_eq!(held, end - start);
+        }
+    }
+}

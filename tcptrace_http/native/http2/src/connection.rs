@@ -1,0 +1,505 @@
+//! One connection: both directions of a flow, their frames, and the streams these make.
+
+use std::collections::BTreeMap;
+
+use tcptrace_http_messages::{Direction, Opening, Output, Transaction, WindowKind};
+use trace_model::rows::{H2WindowEvent, H2WindowRow};
+use trace_model::{AnomalyKind, Mark};
+
+use crate::facts::Facts;
+use crate::frame::{Header, Kind};
+use crate::hpack;
+use crate::reader::{Begun, Event, Reader, Skipped};
+use crate::stream::{Oldest, Stream};
+use crate::window::{Window, INITIAL_BYTES};
+
+/// Streams that are open at once: servers allow some hundred (RFC 9113, section 6.5.2, asks for a hundred at least).
+const STREAMS_MAX: usize = 16_384;
+
+/// What one direction sends, and what bounds its DATA.
+#[derive(Debug)]
+pub(crate) struct Side {
+    pub(crate) reader: Reader,
+    pub(crate) hpack: hpack::Decoder,
+    /// The header block being collected.
+    pub(crate) block: Option<OpenBlock>,
+    /// Of the connection.
+    pub(crate) window: Window,
+    /// Of a new stream.
+    pub(crate) initial_window: Option<i64>,
+    /// The stream of its latest frame of a message; 0: none.
+    last_stream: u32,
+    has_ended: bool,
+    was_reported: bool,
+}
+
+/// A header block that has begun.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OpenBlock {
+    pub(crate) stream: u32,
+    /// Of PUSH_PROMISE.
+    pub(crate) promised: Option<u32>,
+    pub(crate) ends_stream: bool,
+}
+
+impl Side {
+    fn new(start: u64, has_preface: bool, is_whole: bool) -> Self {
+        let limit = is_whole.then_some(INITIAL_BYTES);
+        Side {
+            reader: Reader::new(start, has_preface),
+            hpack: if is_whole {
+                hpack::Decoder::new()
+            } else {
+                hpack::Decoder::joined_late()
+            },
+            block: None,
+            window: Window::of(limit),
+            initial_window: limit,
+            last_stream: 0,
+            has_ended: false,
+            was_reported: false,
+        }
+    }
+}
+
+impl Side {
+    /// A frame of `stream` begins. The stream whose frames came right before it; 0 if it goes on.
+    fn follow(&mut self, stream: u32) -> u32 {
+        let before = std::mem::replace(&mut self.last_stream, stream);
+        if before == stream {
+            0
+        } else {
+            before
+        }
+    }
+}
+
+/// Reads the frames of one flow.
+#[derive(Debug)]
+pub struct Connection {
+    pub(crate) client: Side,
+    pub(crate) server: Side,
+    pub(crate) streams: BTreeMap<u32, Stream>,
+    /// The highest stream of the client, and of the server, so far.
+    pub(crate) last_streams: [u32; 2],
+    /// Its beginning was seen.
+    pub(crate) is_whole: bool,
+    next_index: u64,
+    stream_bytes: u64,
+    pub(crate) facts: Facts,
+    /// What the client said of a stream that it had not opened yet (RFC 9218, section 7.1).
+    pub(crate) urgency_ahead: Option<(u32, u8)>,
+}
+
+impl Connection {
+    /// A connection whose preface begins at stream offset `client`, and what its server sends at `server`.
+    #[must_use]
+    pub fn beginning_at(client: u64, server: u64) -> Self {
+        Connection::new((client, server), true)
+    }
+
+    /// A connection that was joined later: frames begin at these offsets.
+    #[must_use]
+    pub fn joined_at(client: u64, server: u64) -> Self {
+        Connection::new((client, server), false)
+    }
+
+    /// A connection that began as HTTP/1.1, whose last request is answered on stream 1.
+    #[must_use]
+    pub fn upgraded_at(client: u64, server: u64) -> Self {
+        let mut this = Connection::new((client, server), true);
+        this.facts.is_upgrade = true;
+        let mut first = this.new_stream(1);
+        first.request.has_ended = true;
+        this.insert(first);
+        this
+    }
+
+    fn new((client, server): (u64, u64), is_whole: bool) -> Self {
+        Connection {
+            client: Side::new(client, is_whole, is_whole),
+            server: Side::new(server, false, is_whole),
+            streams: BTreeMap::new(),
+            last_streams: [0; 2],
+            is_whole,
+            next_index: 0,
+            stream_bytes: 0,
+            facts: Facts::default(),
+            urgency_ahead: None,
+        }
+    }
+
+    #[must_use]
+    pub fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    /// Offset of the next byte of a direction.
+    #[must_use]
+    pub fn next(&self, direction: Direction) -> u64 {
+        match direction {
+            Direction::ClientToServer => self.client.reader.next,
+            Direction::ServerToClient => self.server.reader.next,
+        }
+    }
+
+    pub(crate) fn side(&mut self, direction: Direction) -> &mut Side {
+        match direction {
+            Direction::ClientToServer => &mut self.client,
+            Direction::ServerToClient => &mut self.server,
+        }
+    }
+
+    /// The next bytes of a direction, as of HTTP/1.
+    pub fn data(&mut self, direction: Direction, offset: u64, bytes: &[u8], mark: Mark, out: &mut Output) {
+        let next = self.next(direction);
+        if offset > next {
+            self.gap(direction, next, offset.saturating_sub(next), mark, out);
+        }
+        let next = self.next(direction);
+        let known = usize::try_from(next.saturating_sub(offset)).unwrap_or(usize::MAX);
+        let mut rest = bytes.get(known..).unwrap_or_default();
+        while !rest.is_empty() {
+            if self.side(direction).reader.is_searching() {
+                rest = self.find(direction, rest);
+                continue;
+            }
+            let (used, event) = self.side(direction).reader.advance(rest, mark);
+            rest = rest.get(used..).unwrap_or_default();
+            self.react(direction, event, mark, out);
+        }
+        // A frame ends with its last byte, whether bytes follow or not.
+        if self.side(direction).reader.is_at_end_of_frame() {
+            let (_, event) = self.side(direction).reader.advance(&[], mark);
+            self.react(direction, event, mark, out);
+        }
+    }
+
+    /// The bytes from the first frame on that is found in a segment.
+    fn find<'a>(&mut self, direction: Direction, bytes: &'a [u8]) -> &'a [u8] {
+        let (streams, last) = (&self.streams, self.last_streams);
+        let is_known = |header: &Header| is_known_stream(header, streams, last);
+        let side = match direction {
+            Direction::ClientToServer => &mut self.client,
+            Direction::ServerToClient => &mut self.server,
+        };
+        let found = side.reader.find(bytes, is_known);
+        let passed = found.unwrap_or(bytes.len());
+        side.reader.next = side.reader.next.saturating_add(passed as u64);
+        bytes.get(passed..).unwrap_or_default()
+    }
+
+    /// `length` bytes from `offset` on were never captured.
+    pub fn gap(&mut self, direction: Direction, offset: u64, length: u64, mark: Mark, out: &mut Output) {
+        let next = self.next(direction);
+        let end = offset.saturating_add(length);
+        let mut rest = end.saturating_sub(next);
+        while rest > 0 {
+            let (used, skipped) = self.side(direction).reader.skip(rest);
+            rest = rest.saturating_sub(used);
+            match skipped {
+                Skipped::Data(begun, bytes) => self.miss_data(direction, &begun, bytes),
+                Skipped::Finished(begun) => self.finished(direction, &begun, mark, out),
+                Skipped::Lost(bytes) => self.lose(direction, bytes, mark, out),
+            }
+        }
+    }
+
+    /// Bytes of a DATA frame are missing.
+    fn miss_data(&mut self, direction: Direction, begun: &Begun, bytes: u64) {
+        if let Some(stream) = self.streams.get_mut(&begun.header.stream) {
+            let half = stream.half(direction);
+            half.messages.lose();
+            if let Some(message) = &mut half.message {
+                message.missing_bytes = message.missing_bytes.saturating_add(bytes);
+                message.body.bytes = message.body.bytes.saturating_add(bytes);
+            }
+        }
+    }
+
+    /// Frames are missing: header blocks may be among them, and DATA.
+    fn lose(&mut self, direction: Direction, bytes: u64, mark: Mark, out: &mut Output) {
+        let side = self.side(direction);
+        side.hpack.lose();
+        side.block = None;
+        side.window.lose();
+        if !std::mem::replace(&mut side.was_reported, true) {
+            let detail = format!("{bytes} bytes with frames are missing: header fields that refer to them are unknown");
+            out.notice(AnomalyKind::BrokenHpack, mark, detail);
+        }
+        for stream in self.streams.values_mut() {
+            let half = stream.half(direction);
+            half.window.lose();
+            half.messages.lose();
+            if let Some(message) = half.message.as_mut().filter(|_| !half.has_ended) {
+                message.missing_bytes = message.missing_bytes.saturating_add(bytes);
+            }
+        }
+    }
+
+    /// Whether bytes that are no frame were found, and all else is given up.
+    pub(crate) fn break_off(&mut self, direction: Direction, what: &str, mark: Mark, out: &mut Output) {
+        let side = self.side(direction);
+        side.hpack.lose();
+        side.block = None;
+        side.reader.search();
+        if !std::mem::replace(&mut side.was_reported, true) {
+            out.notice(AnomalyKind::MalformedHttp2, mark, what);
+        }
+    }
+
+    /// The direction ended; nothing of it follows.
+    pub fn end(&mut self, direction: Direction, out: &mut Output) {
+        let side = self.side(direction);
+        side.reader.end();
+        side.has_ended = true;
+        // A client may close its direction and wait for the rest.
+        if self.server.has_ended {
+            self.hand_out_all(out);
+        }
+    }
+
+    fn hand_out_all(&mut self, out: &mut Output) {
+        while let Some((_, stream)) = self.streams.pop_first() {
+            self.emit(stream, out);
+        }
+        self.stream_bytes = 0;
+    }
+
+    fn react(&mut self, direction: Direction, event: Event<'_>, mark: Mark, out: &mut Output) {
+        match event {
+            Event::More => {}
+            Event::Preface => self.facts.preface = Some(mark),
+            Event::Begun(begun) => self.begun(direction, &begun, out),
+            Event::Data(begun, bytes) => self.stream_data(direction, &begun, bytes, mark),
+            Event::Finished(begun) => self.finished(direction, &begun, mark, out),
+            Event::NoFrame(what) => self.break_off(direction, what, mark, out),
+        }
+    }
+
+    /// A frame's header came.
+    fn begun(&mut self, direction: Direction, begun: &Begun, out: &mut Output) {
+        let header = &begun.header;
+        self.facts.frames.add(header.kind);
+        let stream = match header.kind {
+            Kind::Data => return self.data_begins(direction, begun, out),
+            Kind::Headers => {
+                self.open(direction, header.stream, out);
+                header.stream
+            }
+            Kind::Continuation => match self.side(direction).block {
+                Some(OpenBlock { stream, promised: None, .. }) if stream == header.stream => stream,
+                _ => return,
+            },
+            _ => return,
+        };
+        let behind = self.side(direction).follow(stream);
+        if let Some(stream) = self.streams.get_mut(&stream) {
+            let half = stream.half(direction);
+            let has_head = half.has_head;
+            let message = half.begin(begun, behind);
+            if !has_head {
+                message.header_bytes = message.header_bytes.saturating_add(header.frame_bytes());
+                message.head_end = message.end;
+            }
+        }
+    }
+
+    /// DATA begins: it uses both windows.
+    fn data_begins(&mut self, direction: Direction, begun: &Begun, out: &mut Output) {
+        let (length, id) = (begun.header.length, begun.header.stream);
+        if !self.is_whole {
+            self.open(direction, id, out);
+        }
+        let facts = self.facts.of(opposite(direction));
+        let side = match direction {
+            Direction::ClientToServer => &mut self.client,
+            Direction::ServerToClient => &mut self.server,
+        };
+        facts.connection_window = facts.connection_window.or(side.window.limit());
+        let opened = side.window.take(length);
+        let connection_window = side.window.left();
+        if let Some(by) = opened {
+            let window = WindowKind::Connection;
+            let at = begun.start;
+            for stream in self.streams.values_mut() {
+                let half = stream.half(direction);
+                if half.has_head && !half.has_ended {
+                    half.frames.open(Opening { at, window, by });
+                }
+            }
+        }
+        let mut stream_window = None;
+        let behind = self.side(direction).follow(id);
+        if let Some(stream) = self.streams.get_mut(&id) {
+            let half = stream.half(direction);
+            half.begin(begun, behind).body.first.get_or_insert(begun.first);
+            if let Some(by) = half.window.take(length) {
+                let window = WindowKind::Stream;
+                half.frames.open(Opening {
+                    at: begun.start,
+                    window,
+                    by,
+                });
+            }
+            stream_window = half.window.left();
+        }
+        if let Some(rows) = &mut out.windows {
+            rows.push(H2WindowRow {
+                flow: 0,
+                direction,
+                stream: id,
+                frame: begun.first.frame,
+                time: begun.first.time_ns,
+                event: H2WindowEvent::Data,
+                bytes: i64::from(length).saturating_neg(),
+                stream_window,
+                connection_window,
+            });
+        }
+    }
+
+    fn stream_data(&mut self, direction: Direction, begun: &Begun, bytes: &[u8], mark: Mark) {
+        let Some(stream) = self.streams.get_mut(&begun.header.stream) else {
+            return;
+        };
+        let is_grpc = stream.is_grpc;
+        let half = stream.half(direction);
+        if is_grpc {
+            half.messages.data(bytes);
+        }
+        if let Some(message) = &mut half.message {
+            message.body.bytes = message.body.bytes.saturating_add(bytes.len() as u64);
+            message.last = message.last.later(mark);
+        }
+    }
+
+    /// Makes room for a stream that is not known yet, if it may be one.
+    pub(crate) fn open(&mut self, direction: Direction, id: u32, out: &mut Output) {
+        let last = match id % 2 {
+            1 => &mut self.last_streams[0],
+            _ => &mut self.last_streams[1],
+        };
+        let is_new = id > *last;
+        *last = id.max(*last);
+        let is_by_opener = (id % 2 == 1) == (direction == Direction::ClientToServer);
+        let may_begin = is_new && is_by_opener || !self.is_whole || self.client.window.limit().is_none();
+        if self.streams.contains_key(&id) || !may_begin {
+            return;
+        }
+        if self.streams.len() >= STREAMS_MAX {
+            if let Some((_, stream)) = self.streams.pop_first() {
+                let detail = "a connection has more than 16384 open streams: the oldest is given up";
+                out.notice(AnomalyKind::LimitReached, Mark::default(), detail);
+                self.emit(stream, out);
+            }
+        }
+        let stream = self.new_stream(id);
+        self.insert(stream);
+    }
+
+    pub(crate) fn new_stream(&mut self, id: u32) -> Stream {
+        let is_first = self.facts.streams == 0;
+        self.facts.streams = self.facts.streams.saturating_add(1);
+        let urgency = self.urgency_ahead.filter(|(ahead, _)| *ahead == id);
+        let mut stream = Stream {
+            id,
+            is_first,
+            urgency: urgency.map(|(_, urgency)| urgency),
+            ..Stream::default()
+        };
+        stream.request.window = Window::of(self.client.initial_window);
+        stream.response.window = Window::of(self.server.initial_window);
+        stream
+    }
+
+    pub(crate) fn insert(&mut self, stream: Stream) {
+        let id = stream.id;
+        self.streams.insert(id, stream);
+        self.count(id);
+    }
+
+    /// Counts the memory of a stream anew.
+    pub(crate) fn count(&mut self, id: u32) {
+        if let Some(stream) = self.streams.get_mut(&id) {
+            let bytes = stream.held_bytes();
+            let before = std::mem::replace(&mut stream.counted_bytes, bytes);
+            self.stream_bytes = self.stream_bytes.saturating_add(bytes).saturating_sub(before);
+        }
+    }
+
+    /// Hands a stream out if it is over.
+    pub(crate) fn hand_out_if_over(&mut self, id: u32, out: &mut Output) {
+        self.count(id);
+        if self.streams.get(&id).is_some_and(Stream::is_over) {
+            if let Some(stream) = self.streams.remove(&id) {
+                self.emit(stream, out);
+            }
+        }
+    }
+
+    fn emit(&mut self, stream: Stream, out: &mut Output) {
+        self.stream_bytes = self.stream_bytes.saturating_sub(stream.counted_bytes);
+        let known = (self.client.reader.next, self.server.reader.next);
+        let transaction: Option<Transaction> = stream.into_transaction(self.next_index, known);
+        if let Some(transaction) = transaction {
+            self.next_index = self.next_index.saturating_add(1);
+            out.transactions.push(transaction);
+        }
+    }
+
+    /// Whether a direction is not looked at any more.
+    #[must_use]
+    pub fn is_opaque(&self, direction: Direction) -> bool {
+        match direction {
+            Direction::ClientToServer => self.client.reader.is_over(),
+            Direction::ServerToClient => self.server.reader.is_over(),
+        }
+    }
+
+    /// Where the oldest of open streams begin.
+    #[must_use]
+    pub fn oldest(&self) -> Oldest {
+        let streams = self.streams.values().map(Stream::oldest);
+        streams.fold(Oldest::default(), Oldest::or_earlier)
+    }
+
+    /// How many streams are open.
+    #[must_use]
+    pub fn open_streams(&self) -> usize {
+        self.streams.len()
+    }
+
+    /// Memory that open streams and header tables take.
+    #[must_use]
+    pub fn held_bytes(&self) -> u64 {
+        let sides = [&self.client, &self.server];
+        let bytes = sides.map(|it| {
+            let of_fields = it.hpack.held_bytes();
+            of_fields.saturating_add(it.reader.held_bytes()).saturating_add(it.window.held_bytes())
+        });
+        bytes.into_iter().fold(self.stream_bytes, u64::saturating_add)
+    }
+
+    /// Hands out what is known of the streams that are open. What follows of them is passed over.
+    pub fn give_up_held(&mut self, out: &mut Output) {
+        self.hand_out_all(out);
+    }
+}
+
+/// Whether a frame belongs to a stream that is open, or to the next one.
+fn is_known_stream(header: &Header, streams: &BTreeMap<u32, Stream>, last: [u32; 2]) -> bool {
+    /// A client may have opened some while bytes were missing.
+    const AHEAD: u32 = 64;
+    let id = header.stream;
+    let [of_client, _] = last;
+    let is_next = id % 2 == 1 && id > of_client && id <= of_client.saturating_add(AHEAD);
+    streams.contains_key(&id) || is_next && header.kind == Kind::Headers
+}
+
+pub(crate) fn opposite(direction: Direction) -> Direction {
+    match direction {
+        Direction::ClientToServer => Direction::ServerToClient,
+        Direction::ServerToClient => Direction::ClientToServer,
+    }
+}

@@ -1,0 +1,173 @@
+//! The header of a frame (RFC 9113, section 4.1), and whether bytes are one.
+
+/// RFC 9113, section 4.1.
+pub(crate) const HEADER_BYTES: usize = 9;
+/// What a frame may have unless its receiver allows more (RFC 9113, section 4.2).
+pub(crate) const FRAME_BYTES: u32 = 1 << 14;
+/// What its receiver may allow.
+pub(crate) const FRAME_BYTES_LIMIT: u32 = (1 << 24) - 1;
+
+/// RFC 9113, section 6; RFC 9218, section 7.1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Data,
+    Headers,
+    Priority,
+    RstStream,
+    Settings,
+    PushPromise,
+    Ping,
+    Goaway,
+    WindowUpdate,
+    Continuation,
+    PriorityUpdate,
+    Other,
+}
+
+pub(crate) mod flags {
+    /// Of SETTINGS and PING.
+    pub const ACK: u8 = 0x1;
+    pub const END_STREAM: u8 = 0x1;
+    pub const END_HEADERS: u8 = 0x4;
+    pub const PADDED: u8 = 0x8;
+    pub const PRIORITY: u8 = 0x20;
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Header {
+    pub(crate) length: u32,
+    pub(crate) kind: Kind,
+    type_byte: u8,
+    pub(crate) flags: u8,
+    pub(crate) stream: u32,
+    is_reserved_set: bool,
+}
+
+impl Header {
+    /// The header that `bytes` begin with; `None` if there are too few.
+    pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
+        let [l0, l1, l2, type_byte, flags, s0, s1, s2, s3, ..] = *bytes else {
+            return None;
+        };
+        let stream = u32::from_be_bytes([s0, s1, s2, s3]);
+        Some(Header {
+            length: u32::from_be_bytes([0, l0, l1, l2]),
+            kind: kind_of(type_byte),
+            type_byte,
+            flags,
+            stream: stream & 0x7fff_ffff,
+            is_reserved_set: stream >> 31 != 0,
+        })
+    }
+
+    pub(crate) fn has(&self, flag: u8) -> bool {
+        self.flags & flag != 0
+    }
+
+    /// Bytes of the frame.
+    pub(crate) fn frame_bytes(&self) -> u64 {
+        u64::from(self.length).saturating_add(HEADER_BYTES as u64)
+    }
+
+    /// Whether it keeps to RFC 9113, section 6, where frames have at most `bytes_max`; frames of unknown types may be
+    /// anything, and count as none.
+    pub(crate) fn is_plausible(&self, bytes_max: u32) -> bool {
+        let (length, is_connection) = (self.length, self.stream == 0);
+        let (known_flags, fits) = match self.kind {
+            Kind::Data => (0x9, !is_connection),
+            Kind::Headers => (0x2d, !is_connection && length > 0),
+            Kind::Priority => (0, !is_connection && length == 5),
+            Kind::RstStream => (0, !is_connection && length == 4),
+            Kind::Settings => (0x1, is_connection && length.is_multiple_of(6)),
+            Kind::PushPromise => (0xc, !is_connection && length > 4),
+            Kind::Ping => (0x1, is_connection && length == 8),
+            Kind::Goaway => (0, is_connection && length >= 8),
+            Kind::WindowUpdate => (0, length == 4),
+            Kind::Continuation => (0x4, !is_connection),
+            Kind::PriorityUpdate => (0, is_connection && length >= 4),
+            Kind::Other => return false,
+        };
+        fits && self.flags & !known_flags == 0 && !self.is_reserved_set && length <= bytes_max
+    }
+
+    /// Whether nothing but its stream's number could show that it is none: its length is fixed.
+    pub(crate) fn has_fixed_length(&self) -> bool {
+        matches!(self.kind, Kind::Ping | Kind::WindowUpdate) && self.stream == 0
+    }
+}
+
+fn kind_of(type_byte: u8) -> Kind {
+    match type_byte {
+        0 => Kind::Data,
+        1 => Kind::Headers,
+        2 => Kind::Priority,
+        3 => Kind::RstStream,
+        4 => Kind::Settings,
+        5 => Kind::PushPromise,
+        6 => Kind::Ping,
+        7 => Kind::Goaway,
+        8 => Kind::WindowUpdate,
+        9 => Kind::Continuation,
+        0x10 => Kind::PriorityUpdate,
+        _ => Kind::Other,
+    }
+}
+
+/// Frames behind each other that show HTTP/2 where the segment ends within the last one.
+const CHAIN_MIN: usize = 2;
+
+/// Whether a segment's bytes are frames of HTTP/2 of a connection whose beginning was not seen: several behind each
+/// other, or one that ends with the segment.
+#[must_use]
+pub fn starts_like(bytes: &[u8]) -> bool {
+    let mut rest = bytes;
+    let mut count = 0_usize;
+    loop {
+        let Some(header) = Header::parse(rest) else {
+            return rest.is_empty() && count > 0 || count >= CHAIN_MIN;
+        };
+        if !header.is_plausible(FRAME_BYTES) {
+            return false;
+        }
+        count = count.saturating_add(1);
+        let length = usize::try_from(header.frame_bytes()).unwrap_or(usize::MAX);
+        match rest.get(length..) {
+            Some(behind) => rest = behind,
+            None => return count >= CHAIN_MIN,
+        }
+    }
+}
+
+/// Whether a server's first bytes are its SETTINGS (RFC 9113, section 3.4).
+#[must_use]
+pub fn starts_with_settings(bytes: &[u8]) -> bool {
+    Header::parse(bytes).is_some_and(|header| {
+        header.kind == Kind::Settings && header.flags == 0 && header.is_plausible(FRAME_BYTES)
+    }) && starts_like(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PING: [u8; 17] = [0, 0, 8, 6, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8];
+
+    #[test]
+    fn a_frame_that_ends_with_its_segment_shows_http2() {
+        assert!(starts_like(&PING));
+        assert!(!starts_like(&PING[..16]));
+    }
+
+    #[test]
+    fn two_frames_show_it_wherever_the_segment_ends() {
+        let two = [PING, PING].concat();
+        assert!((26..=34).all(|end| starts_like(&two[..end])));
+    }
+
+    #[test]
+    fn text_and_zeros_are_no_frames() {
+        assert!(!starts_like(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"));
+        assert!(!starts_like(&[0; 100]));
+        assert!(!starts_like(b""));
+    }
+}

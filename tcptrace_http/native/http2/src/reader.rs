@@ -1,0 +1,313 @@
+//! One direction: from its bytes to frames.
+
+use trace_model::Mark;
+
+use crate::frame::{flags, Header, Kind, FRAME_BYTES, HEADER_BYTES};
+
+/// What the client sends first (RFC 9113, section 3.4).
+pub(crate) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+/// Payload of a control frame that is looked at: SETTINGS has few, and GOAWAY may have text behind its eight bytes.
+const CONTROL_BYTES_MAX: usize = 4096;
+/// A header block that is collected: as much as a head of HTTP/1 may have.
+const BLOCK_BYTES_MAX: usize = 256 * 1024;
+/// Segments of a direction in which no frame was found before it is given up.
+const SEARCH_SEGMENTS_MAX: u32 = 1024;
+
+/// A frame that has begun.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Begun {
+    pub(crate) header: Header,
+    /// Offset of its first byte, and the packet that carried it.
+    pub(crate) start: u64,
+    pub(crate) first: Mark,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum State {
+    /// Bytes of the preface so far.
+    Preface(usize),
+    Header,
+    Payload {
+        begun: Begun,
+        remaining: u64,
+        /// Bytes of padding at its end; `None` until its length came.
+        padding: Option<u64>,
+    },
+    Searching {
+        segments: u32,
+    },
+    Over,
+}
+
+/// What bytes of a direction show.
+pub(crate) enum Event<'a> {
+    More,
+    /// The first byte of the preface.
+    Preface,
+    Begun(Begun),
+    /// Data of a DATA frame.
+    Data(Begun, &'a [u8]),
+    Finished(Begun),
+    /// What should be a frame is none.
+    NoFrame(&'static str),
+}
+
+/// The bytes of a direction that were missing.
+pub(crate) enum Skipped {
+    /// They lie within a DATA frame.
+    Data(Begun, u64),
+    Finished(Begun),
+    /// What else there was is not known.
+    Lost(u64),
+}
+
+#[derive(Debug)]
+pub(crate) struct Reader {
+    /// The offset of the next byte.
+    pub(crate) next: u64,
+    state: State,
+    /// The frame header so far, and where it began.
+    head: Vec<u8>,
+    head_start: (u64, Mark),
+    /// The payload of the frame being read, or the header block so far.
+    pub(crate) payload: Vec<u8>,
+    /// A payload was longer than what is looked at.
+    pub(crate) is_cut: bool,
+    pub(crate) frame_bytes_max: u32,
+}
+
+impl Reader {
+    pub(crate) fn new(next: u64, has_preface: bool) -> Self {
+        Reader {
+            next,
+            state: if has_preface {
+                State::Preface(0)
+            } else {
+                State::Header
+            },
+            head: Vec::new(),
+            head_start: (next, Mark::default()),
+            payload: Vec::new(),
+            is_cut: false,
+            frame_bytes_max: FRAME_BYTES,
+        }
+    }
+
+    pub(crate) fn is_searching(&self) -> bool {
+        matches!(self.state, State::Searching { .. })
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        matches!(self.state, State::Over)
+    }
+
+    pub(crate) fn end(&mut self) {
+        self.state = State::Over;
+        self.forget();
+    }
+
+    /// Gives back what it has of the frame being read: what follows is searched for.
+    pub(crate) fn search(&mut self) {
+        self.state = State::Searching { segments: 0 };
+        self.forget();
+    }
+
+    fn forget(&mut self) {
+        self.head = Vec::new();
+        self.payload = Vec::new();
+        self.is_cut = false;
+    }
+
+    /// Begins the collection of a payload or header block anew.
+    pub(crate) fn clear_payload(&mut self) {
+        self.payload.clear();
+        self.payload.shrink_to(CONTROL_BYTES_MAX);
+        self.is_cut = false;
+    }
+
+    pub(crate) fn held_bytes(&self) -> u64 {
+        let bytes = self.head.capacity().saturating_add(self.payload.capacity());
+        bytes as u64
+    }
+
+    /// Takes bytes up to the next event, and says how many those were.
+    pub(crate) fn advance<'a>(&mut self, bytes: &'a [u8], mark: Mark) -> (usize, Event<'a>) {
+        let (used, event) = match self.state {
+            State::Preface(seen) => self.preface(seen, bytes),
+            State::Header => self.header(bytes, mark),
+            State::Payload {
+                begun,
+                remaining,
+                padding,
+            } => self.in_payload((begun, remaining, padding), bytes),
+            State::Searching { .. } | State::Over => (bytes.len(), Event::More),
+        };
+        self.next = self.next.saturating_add(used as u64);
+        (used, event)
+    }
+
+    fn preface<'a>(&mut self, seen: usize, bytes: &'a [u8]) -> (usize, Event<'a>) {
+        let expected = PREFACE.get(seen..).unwrap_or_default();
+        let here = expected.len().min(bytes.len());
+        if bytes.get(..here) != expected.get(..here) {
+            self.state = State::Over;
+            return (bytes.len(), Event::NoFrame("the client sends no connection preface"));
+        }
+        self.state = if here == expected.len() {
+            State::Header
+        } else {
+            State::Preface(seen.saturating_add(here))
+        };
+        let event = if seen == 0 { Event::Preface } else { Event::More };
+        (here, event)
+    }
+
+    fn header<'a>(&mut self, bytes: &'a [u8], mark: Mark) -> (usize, Event<'a>) {
+        if self.head.is_empty() {
+            self.head_start = (self.next, mark);
+            if let Some(header) = Header::parse(bytes) {
+                return (HEADER_BYTES, self.begin(header));
+            }
+        }
+        let here = HEADER_BYTES.saturating_sub(self.head.len()).min(bytes.len());
+        self.head.extend_from_slice(bytes.get(..here).unwrap_or_default());
+        let event = match Header::parse(&self.head) {
+            Some(header) => {
+                self.head.clear();
+                self.begin(header)
+            }
+            None => Event::More,
+        };
+        (here, event)
+    }
+
+    fn begin<'a>(&mut self, header: Header) -> Event<'a> {
+        let (start, first) = self.head_start;
+        if header.length > self.frame_bytes_max {
+            return Event::NoFrame("a frame is longer than its receiver allows");
+        }
+        let begun = Begun {
+            header,
+            start,
+            first,
+        };
+        let is_padded = header.kind == Kind::Data && header.has(flags::PADDED);
+        self.state = State::Payload {
+            begun,
+            remaining: u64::from(header.length),
+            padding: if is_padded { None } else { Some(0) },
+        };
+        if header.kind != Kind::Continuation {
+            self.clear_payload();
+        }
+        Event::Begun(begun)
+    }
+
+    fn in_payload<'a>(
+        &mut self,
+        (begun, remaining, padding): (Begun, u64, Option<u64>),
+        bytes: &'a [u8],
+    ) -> (usize, Event<'a>) {
+        if remaining == 0 {
+            self.state = State::Header;
+            return (0, Event::Finished(begun));
+        }
+        let here = usize::try_from(remaining).unwrap_or(usize::MAX).min(bytes.len());
+        let Some((first, rest)) = bytes.get(..here).and_then(<[u8]>::split_first) else {
+            return (0, Event::More);
+        };
+        let Some(pad) = padding else {
+            let left = remaining.saturating_sub(1);
+            self.state = State::Payload {
+                begun,
+                remaining: left,
+                padding: Some(u64::from(*first).min(left)),
+            };
+            return (1, Event::More);
+        };
+        let left = remaining.saturating_sub(here as u64);
+        self.state = State::Payload {
+            begun,
+            remaining: left,
+            padding: Some(pad),
+        };
+        if begun.header.kind == Kind::Data {
+            let data = usize::try_from(remaining.saturating_sub(pad)).unwrap_or(usize::MAX);
+            let data = bytes.get(..here.min(data)).unwrap_or_default();
+            return (here, Event::Data(begun, data));
+        }
+        let limit = match begun.header.kind {
+            Kind::Headers | Kind::PushPromise | Kind::Continuation => BLOCK_BYTES_MAX,
+            Kind::Other => 0,
+            _ => CONTROL_BYTES_MAX,
+        };
+        let room = limit.saturating_sub(self.payload.len());
+        self.is_cut |= room <= rest.len();
+        let kept = bytes.get(..here.min(room)).unwrap_or_default();
+        self.payload.extend_from_slice(kept);
+        (here, Event::More)
+    }
+
+    /// Whether a frame ends where the bytes so far do: it is to be advanced once more without bytes.
+    pub(crate) fn is_at_end_of_frame(&self) -> bool {
+        matches!(self.state, State::Payload { remaining: 0, .. })
+    }
+
+    /// Passes over missing bytes as far as the frame goes on behind them.
+    pub(crate) fn skip(&mut self, length: u64) -> (u64, Skipped) {
+        if let State::Payload {
+            begun,
+            remaining,
+            padding,
+        } = self.state
+        {
+            let is_data = begun.header.kind == Kind::Data;
+            if is_data && remaining == 0 {
+                self.state = State::Header;
+                return (0, Skipped::Finished(begun));
+            }
+            if is_data && length <= remaining {
+                self.next = self.next.saturating_add(length);
+                let remaining = remaining.saturating_sub(length);
+                self.state = State::Payload {
+                    begun,
+                    remaining,
+                    padding: padding.or(Some(0)),
+                };
+                return (length, Skipped::Data(begun, length));
+            }
+        }
+        self.next = self.next.saturating_add(length);
+        if !self.is_over() {
+            self.search();
+        }
+        (length, Skipped::Lost(length))
+    }
+
+    /// Looks for a frame in a segment, where one is searched for: of a stream that `is_known`, or several. How many bytes
+    /// come before it; `None` if there is none.
+    pub(crate) fn find(&mut self, bytes: &[u8], is_known: impl Fn(&Header) -> bool) -> Option<usize> {
+        let State::Searching { segments } = self.state else {
+            return Some(0);
+        };
+        for at in 0..bytes.len() {
+            let rest = bytes.get(at..).unwrap_or_default();
+            let Some(header) = Header::parse(rest) else {
+                break;
+            };
+            let is_plausible = header.is_plausible(self.frame_bytes_max);
+            if is_plausible && (is_known(&header) || header.has_fixed_length() || crate::frame::starts_like(rest))
+            {
+                self.state = State::Header;
+                return Some(at);
+            }
+        }
+        let segments = segments.saturating_add(1);
+        self.state = if segments > SEARCH_SEGMENTS_MAX {
+            State::Over
+        } else {
+            State::Searching { segments }
+        };
+        None
+    }
+}

@@ -1,0 +1,174 @@
+//! A stream that is open (RFC 9113, section 5.1).
+
+use tcptrace_http_messages::{
+    Direction, Frames, Grpc, Interim, Message, Piece, Reset, StreamFacts, Transaction,
+};
+use trace_model::Mark;
+
+use crate::grpc::Prefixes;
+use crate::reader::Begun;
+use crate::window::Window;
+
+/// One direction of a stream.
+#[derive(Debug, Default)]
+pub(crate) struct Half {
+    pub(crate) message: Option<Box<Message>>,
+    pub(crate) has_head: bool,
+    pub(crate) frames: Frames,
+    /// Of its DATA.
+    pub(crate) window: Window,
+    pub(crate) has_ended: bool,
+    pub(crate) messages: Prefixes,
+}
+
+impl Half {
+    /// A frame of it begins, right behind one of stream `behind`.
+    pub(crate) fn begin(&mut self, begun: &Begun, behind: u32) -> &mut Message {
+        let end = begun.start.saturating_add(begun.header.frame_bytes());
+        self.frames.add(Piece {
+            start: begun.start,
+            end,
+            behind,
+        });
+        let message = self
+            .message
+            .get_or_insert_with(|| Message::of_frames(begun.start, begun.first));
+        message.end = end;
+        message.last = message.last.later(begun.first);
+        message
+    }
+
+    /// The message as far as it came; its direction is known up to `next`.
+    fn finish(&mut self, next: u64) -> (Option<Box<Message>>, Frames) {
+        let mut frames = std::mem::take(&mut self.frames);
+        frames.end_at(next);
+        let mut message = self.message.take();
+        if let Some(message) = &mut message {
+            message.end = message.end.min(next.max(message.start));
+            message.head_end = message.head_end.min(message.end);
+            message.complete = self.has_ended;
+            message.body.wire_bytes = frames.bytes().saturating_sub(message.header_bytes);
+        }
+        (message, frames)
+    }
+
+    fn held_bytes(&self) -> u64 {
+        let message = self.message.as_ref().map_or(0, |it| it.held_bytes());
+        message
+            .saturating_add(self.frames.held_bytes())
+            .saturating_add(self.window.held_bytes())
+    }
+}
+
+/// Where the oldest of open streams begin in both directions, and when.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Oldest {
+    pub client: Option<u64>,
+    pub server: Option<u64>,
+    pub time_ns: Option<i64>,
+}
+
+impl Oldest {
+    pub(crate) fn or_earlier(self, other: Oldest) -> Oldest {
+        fn earlier<T: Ord>(a: Option<T>, b: Option<T>) -> Option<T> {
+            [a, b].into_iter().flatten().min()
+        }
+        Oldest {
+            client: earlier(self.client, other.client),
+            server: earlier(self.server, other.server),
+            time_ns: earlier(self.time_ns, other.time_ns),
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Stream {
+    pub(crate) id: u32,
+    pub(crate) request: Half,
+    pub(crate) response: Half,
+    pub(crate) interim: Option<Interim>,
+    pub(crate) is_first: bool,
+    pub(crate) is_pushed: bool,
+    pub(crate) urgency: Option<u8>,
+    pub(crate) has_trailers: bool,
+    pub(crate) is_grpc: bool,
+    pub(crate) grpc_status: Option<u16>,
+    pub(crate) reset: Option<Reset>,
+    /// Memory that was last counted for it.
+    pub(crate) counted_bytes: u64,
+}
+
+impl Stream {
+    pub(crate) fn half(&mut self, direction: Direction) -> &mut Half {
+        match direction {
+            Direction::ClientToServer => &mut self.request,
+            Direction::ServerToClient => &mut self.response,
+        }
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.reset.is_some() || self.request.has_ended && self.response.has_ended
+    }
+
+    pub(crate) fn held_bytes(&self) -> u64 {
+        self.request
+            .held_bytes()
+            .saturating_add(self.response.held_bytes())
+            .saturating_add(size_of::<Stream>() as u64)
+    }
+
+    /// Where its messages begin, and when the first one does.
+    pub(crate) fn oldest(&self) -> Oldest {
+        let (request, response) = (&self.request.message, &self.response.message);
+        Oldest {
+            client: request.as_ref().map(|it| it.start),
+            server: response.as_ref().map(|it| it.start),
+            time_ns: request.as_ref().or(response.as_ref()).map(|it| it.first.time_ns),
+        }
+    }
+
+    /// The transaction that it was; its directions are known up to these offsets. `None` if it had no message.
+    pub(crate) fn into_transaction(
+        mut self,
+        index: u64,
+        (client, server): (u64, u64),
+    ) -> Option<Transaction> {
+        let grpc = self.is_grpc.then_some(Grpc {
+            status: self.grpc_status,
+            request_messages: self.request.messages.messages,
+            response_messages: self.response.messages.messages,
+        });
+        let (request, request_frames) = self.request.finish(client);
+        let (response, response_frames) = self.response.finish(server);
+        if request.is_none() && response.is_none() {
+            return None;
+        }
+        Some(Transaction {
+            index,
+            request,
+            response,
+            interim: self.interim,
+            pipelined: false,
+            paired_after_loss: false,
+            opaque: None,
+            stream: Some(Box::new(StreamFacts {
+                id: self.id,
+                is_first: self.is_first,
+                is_pushed: self.is_pushed,
+                urgency: self.urgency,
+                has_trailers: self.has_trailers,
+                reset: self.reset,
+                grpc,
+                request: request_frames,
+                response: response_frames,
+            })),
+        })
+    }
+
+    /// A byte of the message came in `mark`.
+    pub(crate) fn touch(&mut self, direction: Direction, mark: Mark) {
+        if let Some(message) = &mut self.half(direction).message {
+            message.last = message.last.later(mark);
+        }
+    }
+}
