@@ -6,9 +6,10 @@
 use trace_model::column::Columns;
 use trace_model::rows::{
     BodiesTable, BodyRow, EndingRow, EndingsTable, ExpectationRow, ExpectationsTable, FlawRow,
-    FlawsTable, FlowRow, FlowsTable, ProfileRow, ProfilesTable, QueueRow, QueuesTable,
-    RecoveriesTable, RecoveryRow, RedirectRow, RedirectsTable, SegmentationRow, SegmentationTable,
-    H2ConnectionRow, H2ConnectionsTable, TlsHandshakeRow, TlsHandshakesTable, TransactionRow, TransactionsTable, WaitRow, WaitsTable,
+    FlawsTable, FlowRow, FlowsTable, H2ConnectionRow, H2ConnectionsTable, ProfileRow,
+    ProfilesTable, QueueRow, QueuesTable, RecoveriesTable, RecoveryRow, RedirectRow,
+    RedirectsTable, SegmentationRow, SegmentationTable, TlsHandshakeRow, TlsHandshakesTable,
+    TransactionRow, TransactionsTable, WaitRow, WaitsTable,
 };
 
 /// A table of some 1.5 million rows with short texts. While its longest column grows or is sorted,

@@ -17,11 +17,11 @@ use crate::ending_row::ending_row;
 use crate::flaws::flaws;
 use crate::flow::{Flow, Identity};
 use crate::flow_row::flow_row;
+use crate::h2_connection_row::h2_connection_row;
 use crate::host_pairs::{HostPairs, PAIRS_MAX};
 use crate::profile_row::profile_rows;
 use crate::same_packet::SamePackets;
 use crate::tables::Tables;
-use crate::h2_connection_row::h2_connection_row;
 use crate::tls_handshake_row::tls_handshake_row;
 
 /// Flows that are over and still remembered, for what comes late: a FIN or RST sent again. A server

@@ -8,9 +8,9 @@ use tcptrace_tls::Keys;
 use trace_model::blocks::Blocks;
 use trace_model::column::Columns;
 use trace_model::rows::{
-    EndingsTable, FlawsTable, FlowStatisticsTable, FlowsTable, H2ConnectionsTable, H2WindowRow, H2WindowsTable, ProfilesTable, QueuesTable,
-    RecoveriesTable, SegmentationTable, TlsHandshakesTable, TlsRecordRow, TlsRecordsTable,
-    TransactionsTable, WaitsTable,
+    EndingsTable, FlawsTable, FlowStatisticsTable, FlowsTable, H2ConnectionsTable, H2WindowRow,
+    H2WindowsTable, ProfilesTable, QueuesTable, RecoveriesTable, SegmentationTable,
+    TlsHandshakesTable, TlsRecordRow, TlsRecordsTable, TransactionsTable, WaitsTable,
 };
 use trace_model::{Anomaly, AnomalyKind};
 
@@ -219,7 +219,8 @@ impl Tables {
 
     /// Moves the events of HTTP/2's flow control that a flow has had to their table.
     pub(crate) fn take_windows(&mut self, flow: u32) {
-        let (Some(table), Some(rows)) = (&mut self.h2_windows, &mut self.http_output.windows) else {
+        let (Some(table), Some(rows)) = (&mut self.h2_windows, &mut self.http_output.windows)
+        else {
             return;
         };
         for row in rows.drain(..) {

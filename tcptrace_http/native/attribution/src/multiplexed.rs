@@ -99,14 +99,22 @@ impl View<'_> {
 
     /// Tells what the spans up to an own segment are to the message.
     fn tell(&self, group: &mut Vec<Span>, from_ns: i64, told: &mut Vec<Span>) {
-        let Some(last) = group.last().copied() else { return };
-        let begun_ns = group.first().map_or(from_ns, |first| first.start_ns.max(from_ns));
+        let Some(last) = group.last().copied() else {
+            return;
+        };
+        let begun_ns = group
+            .first()
+            .map_or(from_ns, |first| first.start_ns.max(from_ns));
         let piece = self.piece_in(&last).copied();
         let next = self.frames.pieces.get(
-            self.frames.pieces.partition_point(|piece| piece.end <= last.bound.start),
+            self.frames
+                .pieces
+                .partition_point(|piece| piece.end <= last.bound.start),
         );
         let behind = next.and_then(|piece| piece.behind);
-        let idle = group.iter().rposition(|span| span.cause == self.application);
+        let idle = group
+            .iter()
+            .rposition(|span| span.cause == self.application);
         for (place, span) in group.iter_mut().enumerate() {
             if self.piece_in(span).is_some() {
                 continue;
@@ -126,6 +134,7 @@ impl View<'_> {
             }
         }
         let windows = piece.map_or_else(Vec::new, |piece| self.windows(&piece, &last, begun_ns));
+        merge(group);
         overlay(group, &windows, told);
         group.clear();
     }
@@ -158,21 +167,35 @@ impl View<'_> {
         };
         // Segments pass at other times than they are there.
         let shift_ns = arrival.time_ns.saturating_sub(arrival.passed_ns);
-        let answer_ns = self.route.answer_ns(opening.by.time_ns, UPDATE_BYTES, arrival.packet_bytes);
+        let answer_ns =
+            self.route
+                .answer_ns(opening.by.time_ns, UPDATE_BYTES, arrival.packet_bytes);
         let end_ns = answer_ns.saturating_add(shift_ns).min(last.end_ns);
         // What the window had allowed was there.
         let filled = self.stream.arrival_of(opening.at.saturating_sub(1));
         let (filled_ns, seen_ns) = filled.map_or((begun_ns, begun_ns), |it| {
-            (it.time_ns, it.passed_ns.saturating_add(self.route.to_receiver_ns))
+            (
+                it.time_ns,
+                it.passed_ns.saturating_add(self.route.to_receiver_ns),
+            )
         });
-        let start_ns = filled_ns.max(begun_ns).max(spans.last().map_or(i64::MIN, |it| it.end_ns));
+        let start_ns = filled_ns
+            .max(begun_ns)
+            .max(spans.last().map_or(i64::MIN, |it| it.end_ns));
         let late_ns = opening.by.time_ns.saturating_sub(seen_ns.max(begun_ns));
-        let late_ns = if late_ns > self.route.tolerance_ns() { late_ns } else { 0 };
+        let late_ns = if late_ns > self.route.tolerance_ns() {
+            late_ns
+        } else {
+            0
+        };
         let told_ns = start_ns.saturating_add(late_ns).min(end_ns);
         let (constraint, cause) = if opening.is_of_stream {
             (Constraint::H2StreamWindow, Cause::SendLimitedH2StreamWindow)
         } else {
-            (Constraint::H2ConnectionWindow, Cause::SendLimitedH2ConnectionWindow)
+            (
+                Constraint::H2ConnectionWindow,
+                Cause::SendLimitedH2ConnectionWindow,
+            )
         };
         let bound = Bound {
             constraint,
@@ -211,6 +234,23 @@ fn is_loss(cause: Cause) -> bool {
     )
 }
 
+/// Makes one of the times behind the same stream that follow each other.
+fn merge(spans: &mut Vec<Span>) {
+    spans.dedup_by(|next, last| {
+        let is_behind = |it: &Span| it.cause == Cause::SendLimitedMultiplexedBehind;
+        let is_one = is_behind(next)
+            && is_behind(last)
+            && next.bound.behind_stream == last.bound.behind_stream;
+        if is_one {
+            *last = Span {
+                start_ns: last.start_ns,
+                ..*next
+            };
+        }
+        is_one
+    });
+}
+
 /// Lays the spans, and over them the times of the windows.
 fn overlay(spans: &[Span], windows: &[Span], told: &mut Vec<Span>) {
     let mut windows = windows.iter().peekable();
@@ -227,12 +267,17 @@ fn overlay(spans: &[Span], windows: &[Span], told: &mut Vec<Span>) {
             }
             let end_ns = window.end_ns.min(span.end_ns);
             if end_ns > at_ns {
-                told.push(Span {
-                    start_ns: window.start_ns.max(at_ns),
-                    end_ns,
-                    end_frame: span.end_frame.filter(|_| end_ns == span.end_ns),
-                    ..**window
-                });
+                let end_frame = span.end_frame.filter(|_| end_ns == span.end_ns);
+                let begun = told.last_mut().filter(|_| window.start_ns < span.start_ns);
+                match begun {
+                    Some(begun) => (begun.end_ns, begun.end_frame) = (end_ns, end_frame),
+                    None => told.push(Span {
+                        start_ns: window.start_ns.max(at_ns),
+                        end_ns,
+                        end_frame,
+                        ..**window
+                    }),
+                }
                 at_ns = end_ns;
             }
             if window.end_ns > span.end_ns {
@@ -281,7 +326,15 @@ mod tests {
             span(30, 40, Cause::SendLimitedCwnd),
         ];
         let window = Cause::SendLimitedH2StreamWindow;
-        for (start, end) in [(0, 40), (5, 15), (10, 30), (12, 20), (29, 31), (0, 5), (35, 40)] {
+        for (start, end) in [
+            (0, 40),
+            (5, 15),
+            (10, 30),
+            (12, 20),
+            (29, 31),
+            (0, 5),
+            (35, 40),
+        ] {
             let mut told = Vec::new();
             overlay(&spans, &[span(start, end, window)], &mut told);
             let mut at_ns = 0;
@@ -290,7 +343,11 @@ mod tests {
                 at_ns = piece.end_ns;
             }
             assert_eq!(at_ns, 40);
-            let held: i64 = told.iter().filter(|it| it.cause == window).map(|it| it.end_ns - it.start_ns).sum();
+            let held: i64 = told
+                .iter()
+                .filter(|it| it.cause == window)
+                .map(|it| it.end_ns - it.start_ns)
+                .sum();
             assert_eq!(held, end - start);
         }
     }

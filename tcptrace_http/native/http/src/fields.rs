@@ -100,7 +100,8 @@ fn read_one(header: &Header<'_>, fields: &mut Fields, framing: &mut FramingField
         8 if is("location") => &mut fields.location,
         7 if is("upgrade") => {
             fields.has_upgrade = true;
-            fields.upgrades_to_http2 |= members(header.value).any(|it| it.eq_ignore_ascii_case(b"h2c"));
+            fields.upgrades_to_http2 |=
+                members(header.value).any(|it| it.eq_ignore_ascii_case(b"h2c"));
             return;
         }
         10 if is("connection") => return read_connection(header.value, framing),

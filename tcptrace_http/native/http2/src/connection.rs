@@ -151,7 +151,14 @@ impl Connection {
     }
 
     /// The next bytes of a direction, as of HTTP/1.
-    pub fn data(&mut self, direction: Direction, offset: u64, bytes: &[u8], mark: Mark, out: &mut Output) {
+    pub fn data(
+        &mut self,
+        direction: Direction,
+        offset: u64,
+        bytes: &[u8],
+        mark: Mark,
+        out: &mut Output,
+    ) {
         let next = self.next(direction);
         if offset > next {
             self.gap(direction, next, offset.saturating_sub(next), mark, out);
@@ -190,7 +197,14 @@ impl Connection {
     }
 
     /// `length` bytes from `offset` on were never captured.
-    pub fn gap(&mut self, direction: Direction, offset: u64, length: u64, mark: Mark, out: &mut Output) {
+    pub fn gap(
+        &mut self,
+        direction: Direction,
+        offset: u64,
+        length: u64,
+        mark: Mark,
+        out: &mut Output,
+    ) {
         let next = self.next(direction);
         let end = offset.saturating_add(length);
         let mut rest = end.saturating_sub(next);
@@ -238,7 +252,13 @@ impl Connection {
     }
 
     /// Whether bytes that are no frame were found, and all else is given up.
-    pub(crate) fn break_off(&mut self, direction: Direction, what: &str, mark: Mark, out: &mut Output) {
+    pub(crate) fn break_off(
+        &mut self,
+        direction: Direction,
+        what: &str,
+        mark: Mark,
+        out: &mut Output,
+    ) {
         let side = self.side(direction);
         side.hpack.lose();
         side.block = None;
@@ -288,7 +308,11 @@ impl Connection {
                 header.stream
             }
             Kind::Continuation => match self.side(direction).block {
-                Some(OpenBlock { stream, promised: None, .. }) if stream == header.stream => stream,
+                Some(OpenBlock {
+                    stream,
+                    promised: None,
+                    ..
+                }) if stream == header.stream => stream,
                 _ => return,
             },
             _ => return,
@@ -333,7 +357,10 @@ impl Connection {
         let behind = self.side(direction).follow(id);
         if let Some(stream) = self.streams.get_mut(&id) {
             let half = stream.half(direction);
-            half.begin(begun, behind).body.first.get_or_insert(begun.first);
+            half.begin(begun, behind)
+                .body
+                .first
+                .get_or_insert(begun.first);
             if let Some(by) = half.window.take(length) {
                 let window = WindowKind::Stream;
                 half.frames.open(Opening {
@@ -383,13 +410,15 @@ impl Connection {
         let is_new = id > *last;
         *last = id.max(*last);
         let is_by_opener = (id % 2 == 1) == (direction == Direction::ClientToServer);
-        let may_begin = is_new && is_by_opener || !self.is_whole || self.client.window.limit().is_none();
+        let may_begin =
+            is_new && is_by_opener || !self.is_whole || self.client.window.limit().is_none();
         if self.streams.contains_key(&id) || !may_begin {
             return;
         }
         if self.streams.len() >= STREAMS_MAX {
             if let Some((_, stream)) = self.streams.pop_first() {
-                let detail = "a connection has more than 16384 open streams: the oldest is given up";
+                let detail =
+                    "a connection has more than 16384 open streams: the oldest is given up";
                 out.notice(AnomalyKind::LimitReached, Mark::default(), detail);
                 self.emit(stream, out);
             }
@@ -424,7 +453,10 @@ impl Connection {
         if let Some(stream) = self.streams.get_mut(&id) {
             let bytes = stream.held_bytes();
             let before = std::mem::replace(&mut stream.counted_bytes, bytes);
-            self.stream_bytes = self.stream_bytes.saturating_add(bytes).saturating_sub(before);
+            self.stream_bytes = self
+                .stream_bytes
+                .saturating_add(bytes)
+                .saturating_sub(before);
         }
     }
 
@@ -476,9 +508,13 @@ impl Connection {
         let sides = [&self.client, &self.server];
         let bytes = sides.map(|it| {
             let of_fields = it.hpack.held_bytes();
-            of_fields.saturating_add(it.reader.held_bytes()).saturating_add(it.window.held_bytes())
+            of_fields
+                .saturating_add(it.reader.held_bytes())
+                .saturating_add(it.window.held_bytes())
         });
-        bytes.into_iter().fold(self.stream_bytes, u64::saturating_add)
+        bytes
+            .into_iter()
+            .fold(self.stream_bytes, u64::saturating_add)
     }
 
     /// Hands out what is known of the streams that are open. What follows of them is passed over.

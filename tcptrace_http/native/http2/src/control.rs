@@ -54,7 +54,12 @@ impl Connection {
         let side = self.side(direction);
         if header.kind != Kind::Continuation {
             let Some((fields, promised)) = block_of(&side.reader.payload, begun) else {
-                return self.break_off(direction, "a header block is shorter than its padding", mark, out);
+                return self.break_off(
+                    direction,
+                    "a header block is shorter than its padding",
+                    mark,
+                    out,
+                );
             };
             let end = fields.end;
             side.reader.payload.truncate(end);
@@ -81,7 +86,9 @@ impl Connection {
         let decoded = if side.reader.is_cut {
             Err("a header block is longer than 256 KiB".to_owned())
         } else {
-            let decoded = side.hpack.decode(&payload, &mut |name, value| block.see(name, value));
+            let decoded = side
+                .hpack
+                .decode(&payload, &mut |name, value| block.see(name, value));
             decoded.map_err(|error| error.to_string())
         };
         side.reader.payload = payload;
@@ -107,7 +114,14 @@ impl Connection {
     }
 
     /// The head of a message, an interim response, or trailers.
-    fn head(&mut self, direction: Direction, open: OpenBlock, block: Block, is_unknown: bool, mark: Mark) {
+    fn head(
+        &mut self,
+        direction: Direction,
+        open: OpenBlock,
+        block: Block,
+        is_unknown: bool,
+        mark: Mark,
+    ) {
         let Some(stream) = self.streams.get_mut(&open.stream) else {
             return;
         };
@@ -119,10 +133,14 @@ impl Connection {
             stream.grpc_status = block.grpc_status.or(stream.grpc_status);
             stream.is_grpc |= block.is_grpc;
         }
-        let is_interim = block.status.is_some_and(|status| (100..=199).contains(&status));
+        let is_interim = block
+            .status
+            .is_some_and(|status| (100..=199).contains(&status));
         let half = stream.half(direction);
         let has_head = std::mem::replace(&mut half.has_head, !is_interim);
-        let Some(message) = half.message.as_mut() else { return };
+        let Some(message) = half.message.as_mut() else {
+            return;
+        };
         message.head_last = message.head_last.later(mark);
         if is_interim {
             let interim = Interim {
@@ -209,7 +227,9 @@ impl Connection {
         self.facts.of(direction).settings.get_or_insert(mark);
         let payload = std::mem::take(&mut self.side(direction).reader.payload);
         for setting in payload.chunks_exact(6) {
-            let [i0, i1, v0, v1, v2, v3] = *setting else { continue };
+            let [i0, i1, v0, v1, v2, v3] = *setting else {
+                continue;
+            };
             let value = u32::from_be_bytes([v0, v1, v2, v3]);
             match u16::from_be_bytes([i0, i1]) {
                 HEADER_TABLE_SIZE => self.side(bounded).hpack.set_max_size(value),
@@ -238,7 +258,10 @@ impl Connection {
         let connection_window = side.window.left();
         let change = before.map(|before| i64::from(value).saturating_sub(before));
         for stream in self.streams.values_mut() {
-            stream.half(direction).window.give(change.unwrap_or(0), mark);
+            stream
+                .half(direction)
+                .window
+                .give(change.unwrap_or(0), mark);
         }
         if let (Some(rows), Some(bytes)) = (&mut out.windows, change) {
             rows.push(H2WindowRow {

@@ -17,7 +17,9 @@ impl Prefixes {
     pub(crate) fn data(&mut self, bytes: &[u8]) {
         let mut rest = bytes;
         while !rest.is_empty() && !self.is_lost {
-            let here = usize::try_from(self.remaining).unwrap_or(usize::MAX).min(rest.len());
+            let here = usize::try_from(self.remaining)
+                .unwrap_or(usize::MAX)
+                .min(rest.len());
             self.remaining = self.remaining.saturating_sub(here as u64);
             rest = rest.get(here..).unwrap_or_default();
             let Some((first, behind)) = rest.split_first() else {
@@ -49,7 +51,14 @@ mod tests {
 
     #[test]
     fn messages_are_counted_however_they_are_cut() {
-        let bytes = [&[0, 0, 0, 0, 3][..], b"abc", &[0; 5], &[1, 0, 0, 0, 1], b"x"].concat();
+        let bytes = [
+            &[0, 0, 0, 0, 3][..],
+            b"abc",
+            &[0; 5],
+            &[1, 0, 0, 0, 1],
+            b"x",
+        ]
+        .concat();
         for size in 1..=bytes.len() {
             let mut prefixes = Prefixes::default();
             bytes.chunks(size).for_each(|piece| prefixes.data(piece));

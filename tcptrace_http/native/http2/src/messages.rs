@@ -71,7 +71,13 @@ impl Messages {
     }
 
     /// `length` bytes from `offset` on were never captured.
-    pub fn gap(&mut self, direction: Direction, (offset, length): (u64, u64), mark: Mark, out: &mut Output) {
+    pub fn gap(
+        &mut self,
+        direction: Direction,
+        (offset, length): (u64, u64),
+        mark: Mark,
+        out: &mut Output,
+    ) {
         match self {
             Messages::Http1(http) => http.gap(direction, offset, length, mark, out),
             Messages::Http2(http) => http.gap(direction, offset, length, mark, out),

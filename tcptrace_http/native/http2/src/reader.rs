@@ -151,14 +151,21 @@ impl Reader {
         let here = expected.len().min(bytes.len());
         if bytes.get(..here) != expected.get(..here) {
             self.state = State::Over;
-            return (bytes.len(), Event::NoFrame("the client sends no connection preface"));
+            return (
+                bytes.len(),
+                Event::NoFrame("the client sends no connection preface"),
+            );
         }
         self.state = if here == expected.len() {
             State::Header
         } else {
             State::Preface(seen.saturating_add(here))
         };
-        let event = if seen == 0 { Event::Preface } else { Event::More };
+        let event = if seen == 0 {
+            Event::Preface
+        } else {
+            Event::More
+        };
         (here, event)
     }
 
@@ -169,8 +176,11 @@ impl Reader {
                 return (HEADER_BYTES, self.begin(header));
             }
         }
-        let here = HEADER_BYTES.saturating_sub(self.head.len()).min(bytes.len());
-        self.head.extend_from_slice(bytes.get(..here).unwrap_or_default());
+        let here = HEADER_BYTES
+            .saturating_sub(self.head.len())
+            .min(bytes.len());
+        self.head
+            .extend_from_slice(bytes.get(..here).unwrap_or_default());
         let event = match Header::parse(&self.head) {
             Some(header) => {
                 self.head.clear();
@@ -212,7 +222,9 @@ impl Reader {
             self.state = State::Header;
             return (0, Event::Finished(begun));
         }
-        let here = usize::try_from(remaining).unwrap_or(usize::MAX).min(bytes.len());
+        let here = usize::try_from(remaining)
+            .unwrap_or(usize::MAX)
+            .min(bytes.len());
         let Some((first, rest)) = bytes.get(..here).and_then(<[u8]>::split_first) else {
             return (0, Event::More);
         };
@@ -286,7 +298,11 @@ impl Reader {
 
     /// Looks for a frame in a segment, where one is searched for: of a stream that `is_known`, or several. How many bytes
     /// come before it; `None` if there is none.
-    pub(crate) fn find(&mut self, bytes: &[u8], is_known: impl Fn(&Header) -> bool) -> Option<usize> {
+    pub(crate) fn find(
+        &mut self,
+        bytes: &[u8],
+        is_known: impl Fn(&Header) -> bool,
+    ) -> Option<usize> {
         let State::Searching { segments } = self.state else {
             return Some(0);
         };
@@ -296,7 +312,10 @@ impl Reader {
                 break;
             };
             let is_plausible = header.is_plausible(self.frame_bytes_max);
-            if is_plausible && (is_known(&header) || header.has_fixed_length() || crate::frame::starts_like(rest))
+            if is_plausible
+                && (is_known(&header)
+                    || header.has_fixed_length()
+                    || crate::frame::starts_like(rest))
             {
                 self.state = State::Header;
                 return Some(at);

@@ -46,7 +46,9 @@ impl Half {
         if let Some(message) = &mut message {
             message.end = message.end.min(next.max(message.start));
             message.head_end = message.head_end.min(message.end);
-            message.complete = self.has_ended;
+            // A client may close a stream when it has all that was announced (RFC 9113, section 8.1.1).
+            message.complete =
+                self.has_ended || message.body.content_length == Some(message.body.bytes);
             message.body.wire_bytes = frames.bytes().saturating_sub(message.header_bytes);
         }
         (message, frames)
@@ -123,7 +125,10 @@ impl Stream {
         Oldest {
             client: request.as_ref().map(|it| it.start),
             server: response.as_ref().map(|it| it.start),
-            time_ns: request.as_ref().or(response.as_ref()).map(|it| it.first.time_ns),
+            time_ns: request
+                .as_ref()
+                .or(response.as_ref())
+                .map(|it| it.first.time_ns),
         }
     }
 

@@ -27,7 +27,7 @@ use tcptrace_analysis::{flows_that_waited, has_bundle, link_rows, Document, Numb
 use tcptrace_capture::{link_type_name, CaptureError};
 use trace_model::blocks::Blocks;
 use trace_model::column::{Columns, Values};
-use trace_model::rows::{PacketsWanted, SegmentsWanted, H2WindowsWanted, TlsRecordsWanted};
+use trace_model::rows::{H2WindowsWanted, PacketsWanted, SegmentsWanted, TlsRecordsWanted};
 
 use crate::arrow::ArrowTable;
 use crate::key_file::KeyFile;

@@ -18,7 +18,7 @@ use tcptrace_analysis::{
 use tcptrace_capture::{each_key_log, CaptureError, Decoder, Provenance};
 use trace_model::blocks::Blocks;
 use trace_model::column::Columns;
-use trace_model::rows::{PacketsTable, H2WindowsTable, TlsRecordsTable};
+use trace_model::rows::{H2WindowsTable, PacketsTable, TlsRecordsTable};
 use trace_model::{Anomaly, AnomalyKind};
 
 use crate::key_file::KeyFile;

@@ -139,8 +139,12 @@ impl Decrypted {
     pub(crate) fn oldest(&self) -> Oldest {
         let oldest = self.as_http2().map_or_else(Oldest::default, Http2::oldest);
         Oldest {
-            client: oldest.client.map(|plain| self.client.offsets.start_of(plain)),
-            server: oldest.server.map(|plain| self.server.offsets.start_of(plain)),
+            client: oldest
+                .client
+                .map(|plain| self.client.offsets.start_of(plain)),
+            server: oldest
+                .server
+                .map(|plain| self.server.offsets.start_of(plain)),
             ..oldest
         }
     }

@@ -115,7 +115,9 @@ impl Flow {
         if needs_none && row.response_first_frame.is_none() {
             return None;
         }
-        if is_had || !is_over || row.response_framing == Some(Framing::Tunnel) {
+        // A stream that was given up ends there.
+        let is_given_up = row.reset_by.is_some();
+        if is_had || !is_over || is_given_up || row.response_framing == Some(Framing::Tunnel) {
             return None;
         }
         let moment = |close: Close| Moment {

@@ -107,7 +107,10 @@ impl Flow {
         if let Some((exchanges, noted)) = tables.exchanges.as_mut().zip(noted) {
             exchanges.extend(self.exchange(tables.last_frame, &row, noted));
         }
-        if let Some(oldest) = self.unacknowledged.push((row, whole), (request, response), stream) {
+        if let Some(oldest) = self
+            .unacknowledged
+            .push((row, whole), (request, response), stream)
+        {
             self.write(oldest, tables);
         }
     }

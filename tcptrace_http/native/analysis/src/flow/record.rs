@@ -9,8 +9,8 @@ use tcptrace_tcp::{Class, Side};
 use trace_model::rows::{Cause, Direction, WaitRow};
 use trace_model::{flags, AnomalyKind, Packet, Segment};
 
-use super::messages::half_offset;
 use super::carried::Reader;
+use super::messages::half_offset;
 use super::unacknowledged::Waiting;
 use super::Flow;
 use crate::asked::{Asked, Explained};

@@ -180,7 +180,9 @@ impl Flow {
         };
         let (sender, _) = self.halves(side);
         let lateness = sender.clock.lateness_ns(packet.time_ns, stamps.value);
-        if let Some(lateness) = lateness.filter(|_| from_server && segment.payload_bytes > 0 && !self.carried.has_streams) {
+        if let Some(lateness) = lateness
+            .filter(|_| from_server && segment.payload_bytes > 0 && !self.carried.has_streams)
+        {
             self.messages()
                 .queues
                 .data(packet.frame, packet.time_ns, lateness);

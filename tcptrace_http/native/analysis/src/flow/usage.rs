@@ -51,7 +51,10 @@ impl Usage {
             }
         }
         // What a client sends in TLS need not ask for an answer.
-        if is_http && self.let_down.is_none() && is_let_down(request, response) {
+        let stream = transaction.stream.as_deref();
+        let is_given_up = stream.is_some_and(|it| it.reset.is_some());
+        let may_be = is_http && !is_given_up && self.let_down.is_none();
+        if may_be && is_let_down(request, response) {
             self.let_down = Some(Box::new(LetDown {
                 index,
                 request: transaction.request.clone(),

@@ -11,6 +11,9 @@ const INITIAL_BYTES: usize = 4096;
 /// browsers allow 64 KiB at most.
 const TABLE_BYTES_MAX: usize = 256 * 1024;
 
+/// Name and value, or what is known of them.
+pub(super) type Field<'a> = (Option<&'a [u8]>, Option<&'a [u8]>);
+
 #[derive(Debug)]
 pub(super) struct Entry {
     /// `None`: it refers to one that was not seen.
@@ -22,7 +25,8 @@ impl Entry {
     /// What it takes at least.
     fn bytes(&self) -> usize {
         let name = self.name.as_ref().map_or(0, |name| name.len());
-        name.saturating_add(self.value.len()).saturating_add(FIELD_BYTES)
+        name.saturating_add(self.value.len())
+            .saturating_add(FIELD_BYTES)
     }
 }
 
@@ -47,7 +51,7 @@ impl Default for DynamicTable {
 
 impl DynamicTable {
     /// The field at an index of both tables, as far as it is known.
-    pub(super) fn field(&self, index: u64) -> Result<(Option<&[u8]>, Option<&[u8]>), Malformed> {
+    pub(super) fn field(&self, index: u64) -> Result<Field<'_>, Malformed> {
         let index = usize::try_from(index).unwrap_or(usize::MAX);
         let place = index.checked_sub(1).ok_or(Malformed("has an index of 0"))?;
         if let Some((name, value)) = FIELDS.get(place) {

@@ -119,7 +119,9 @@ mod tests {
     /// RFC 7541, appendix C.4.1.
     #[test]
     fn the_rfcs_example_is_decoded() {
-        let bytes = [0xf1, 0xe3, 0xc2, 0xe5, 0xf2, 0x3a, 0x6b, 0xa0, 0xab, 0x90, 0xf4, 0xff];
+        let bytes = [
+            0xf1, 0xe3, 0xc2, 0xe5, 0xf2, 0x3a, 0x6b, 0xa0, 0xab, 0x90, 0xf4, 0xff,
+        ];
         let mut text = Vec::new();
         assert!(decode(&bytes, &mut text));
         assert_eq!(text, b"www.example.com");
@@ -127,7 +129,12 @@ mod tests {
 
     #[test]
     fn padding_is_ones_and_shorter_than_a_byte() {
-        for (bytes, is_code) in [(&[0x1f][..], true), (&[0x18], false), (&[0x1f, 0xff], false), (&[], true)] {
+        for (bytes, is_code) in [
+            (&[0x1f][..], true),
+            (&[0x18], false),
+            (&[0x1f, 0xff], false),
+            (&[], true),
+        ] {
             assert_eq!(decode(bytes, &mut Vec::new()), is_code, "{bytes:?}");
         }
     }

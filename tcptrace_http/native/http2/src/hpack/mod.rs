@@ -84,12 +84,15 @@ impl Decoder {
         while let Some(first) = input.peek() {
             if first & 0xe0 == 0x20 {
                 let size = input.integer(5)?;
-                self.table.resize(usize::try_from(size).unwrap_or(usize::MAX));
+                self.table
+                    .resize(usize::try_from(size).unwrap_or(usize::MAX));
                 continue;
             }
             let mut check = |name: Option<&[u8]>, value: Option<&[u8]>| {
                 let length = |text: Option<&[u8]>| text.map_or(0, <[u8]>::len);
-                bytes = bytes.saturating_add(length(name)).saturating_add(length(value));
+                bytes = bytes
+                    .saturating_add(length(name))
+                    .saturating_add(length(value));
                 bytes = bytes.saturating_add(FIELD_BYTES);
                 unknown = unknown.saturating_add(usize::from(name.is_none() || value.is_none()));
                 if bytes <= DECODED_BYTES_MAX {
@@ -112,7 +115,12 @@ impl Decoder {
     }
 
     /// A field with a literal value (RFC 7541, section 6.2).
-    fn literal(&mut self, input: &mut Input<'_>, is_inserted: bool, see: See<'_>) -> Result<(), Malformed> {
+    fn literal(
+        &mut self,
+        input: &mut Input<'_>,
+        is_inserted: bool,
+        see: See<'_>,
+    ) -> Result<(), Malformed> {
         let index = input.integer(if is_inserted { 6 } else { 4 })?;
         let name = if index == 0 {
             input.string(&mut self.name)?;

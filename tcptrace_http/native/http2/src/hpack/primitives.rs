@@ -36,7 +36,9 @@ impl<'a> Input<'a> {
         let mut shift = 0_u32;
         for _ in 0..INTEGER_BYTES_MAX {
             let byte = self.byte()?;
-            let more = u64::from(byte & 0x7f).checked_shl(shift).unwrap_or(u64::MAX);
+            let more = u64::from(byte & 0x7f)
+                .checked_shl(shift)
+                .unwrap_or(u64::MAX);
             value = value.saturating_add(more);
             if byte & 0x80 == 0 {
                 return Ok(value);
