@@ -16,7 +16,7 @@ Limits = set[tuple[str, str, str]]
 
 def declared() -> Limits:
     found: Limits = set()
-    for crate in ("capture", "tcp", "http", "tls", "tls-keys", "path", "sender", "attribution", "analysis"):
+    for crate in ("capture", "tcp", "http", "http2", "tls", "tls-keys", "path", "sender", "attribution", "analysis"):
         for source in sorted((NATIVE / crate / "src").rglob("*.rs")):
             where = source.relative_to(NATIVE).as_posix()
             found |= {(where, name, value) for name, value in LIMIT.findall(source.read_text())}

@@ -112,10 +112,6 @@ impl Connection {
         let round_trip_ns = path.to_server_ns.saturating_add(path.to_client_ns);
         let bytes = u32::try_from(request.end.saturating_sub(request.start)).unwrap_or(u32::MAX);
         let bytes = bytes.saturating_add(ANSWER_BYTES_MIN);
-        if elapsed_ns < 0 {
-            // Both go on at once, as in streams of HTTP/2.
-            return;
-        }
         let link_ns = elapsed_ns.saturating_sub(round_trip_ns);
         if let Some(most) = Serialization::at_most(link_ns, bytes) {
             // The packet that came back on the least round trip took no longer than that.
@@ -147,7 +143,15 @@ impl Connection {
     /// The waits of a transaction that is over; they are asked for in order.
     /// `of_stream`: of HTTP/2, whose transactions overlap.
     pub fn explain(&mut self, facts: &Facts, of_stream: Option<&OfStream>) -> Explained {
-        self.bound_link(facts);
+        let is_asked_first =
+            |request: Extent, response: Extent| request.last.time_ns <= response.first.time_ns;
+        let messages = facts.request.zip(facts.response);
+        // In a stream of HTTP/2 both may go on at once.
+        if of_stream.is_none()
+            || messages.is_some_and(|(request, response)| is_asked_first(request, response))
+        {
+            self.bound_link(facts);
+        }
         let (up, down) = facts.path.routes(self.link_at_most);
         let is_over = facts.unfinished.is_some();
         let end = |message: Option<Extent>| {

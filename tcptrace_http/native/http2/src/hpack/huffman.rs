@@ -45,7 +45,7 @@ const LENGTHS: [Length; 21] = [
 ];
 
 /// Longest code.
-const BITS_MAX: u32 = 30;
+const LONGEST_BITS: u32 = 30;
 
 /// RFC 7541, appendix B: symbols by the length of their code; the last one is EOS, which no string has.
 #[rustfmt::skip]
@@ -80,11 +80,11 @@ pub(super) fn decode(bytes: &[u8], text: &mut Vec<u8>) -> bool {
             bits = bits.saturating_add(8);
         }
         // What is missing at the end is padded with ones, which are the beginning of EOS.
-        let missing = BITS_MAX.saturating_sub(bits);
+        let missing = LONGEST_BITS.saturating_sub(bits);
         let shifted = (window << missing) | ((1_u64 << missing).saturating_sub(1));
-        let shift = bits.saturating_add(missing).saturating_sub(BITS_MAX);
+        let shift = bits.saturating_add(missing).saturating_sub(LONGEST_BITS);
         // At most 30 bits are left.
-        let next = ((shifted >> shift) & ((1 << BITS_MAX) - 1)) as u32;
+        let next = ((shifted >> shift) & ((1 << LONGEST_BITS) - 1)) as u32;
         let Some((symbol, length)) = symbol(next) else {
             // EOS, or its beginning: padding is shorter than a byte (RFC 7541, section 5.2).
             return bits < 8;
@@ -102,7 +102,7 @@ pub(super) fn decode(bytes: &[u8], text: &mut Vec<u8>) -> bool {
 /// The symbol whose code these 30 bits begin with, and its length.
 fn symbol(next: u32) -> Option<(u8, u32)> {
     for length in &LENGTHS {
-        let code = next >> BITS_MAX.saturating_sub(length.bits);
+        let code = next >> LONGEST_BITS.saturating_sub(length.bits);
         if code < length.end {
             let inside = code.saturating_add(length.count).checked_sub(length.end)?;
             let at = usize::try_from(length.place.saturating_add(inside)).ok()?;
