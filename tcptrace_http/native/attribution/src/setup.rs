@@ -74,7 +74,7 @@ pub(crate) fn give_held_request(
     }
 }
 
-/// Gives the time that the first request waited for the server's SETTINGS: it came when an answer to them could.
+/// Gives the time that the first request waited for the server's SETTINGS: it came soon behind an answer to them.
 pub(crate) fn give_settings(
     handshake: &Handshake,
     request: &Extent,
@@ -85,12 +85,17 @@ pub(crate) fn give_settings(
         return;
     };
     let answer_ns = up.answer_ns(settings.time_ns, SETTINGS_BYTES, SETTINGS_BYTES);
+    let waited_ns = answer_ns.saturating_sub(partition.time_ns());
     let late_ns = request.first.time_ns.saturating_sub(answer_ns);
-    if late_ns.abs() <= up.tolerance_ns().saturating_add(up.host_ns()) {
-        partition.until(request.first, Cause::SetupH2Settings, INFERRED);
+    let tolerance_ns = up.tolerance_ns().saturating_add(up.host_ns());
+    if late_ns >= -tolerance_ns && late_ns <= tolerance_ns.max(waited_ns / SOON_SHARE) {
+        let end_ns = answer_ns.min(request.first.time_ns);
+        partition.within(end_ns, Cause::SetupH2Settings, None, INFERRED);
     }
 }
 
+/// A client that takes such a part of the wait for SETTINGS, or less, before it asks, has waited for them.
+const SOON_SHARE: i64 = 4;
 /// A packet with SETTINGS.
 const SETTINGS_BYTES: u32 = 80;
 

@@ -229,7 +229,7 @@ impl Server<'_> {
             self.came.time_ns.saturating_sub(since_ns)
         });
         let behind_ns = size_ns.saturating_add(repair_ns).saturating_add(path_ns);
-        if self.give_multiplexed(partition) {
+        if self.give_multiplexed(path_ns, partition) {
             return;
         }
         // An answer waits for its question last; what an earlier acknowledgment released was there before.
@@ -272,21 +272,24 @@ impl Server<'_> {
         partition.until(came, Cause::SendLimitedBottleneck, INFERRED);
     }
 
-    /// Gives the time of the server, where other streams' bytes came up to the opening. Whether they did.
-    fn give_multiplexed(&self, partition: &mut Partition) -> bool {
+    /// Gives the time of the server, where other streams' bytes came up to the opening. Whether they did. Where the opening
+    /// passes the capture before its way, that comes last.
+    fn give_multiplexed(&self, path_ns: i64, partition: &mut Partition) -> bool {
         let came = self.came;
         let Some(view) = self.view else { return false };
-        let Some(idle_ns) = view.idle_until(partition.time_ns(), came.time_ns) else {
+        let from_ns = partition.time_ns().saturating_add(path_ns);
+        let Some(idle_ns) = view.idle_until(from_ns, came.time_ns) else {
             return false;
         };
-        partition.within(idle_ns, Cause::ServerThink, None, INFERRED);
-        for span in view.spans(partition.time_ns(), came.time_ns) {
+        let left_ns = |there_ns: i64| there_ns.saturating_sub(path_ns);
+        partition.within(left_ns(idle_ns), Cause::ServerThink, None, INFERRED);
+        for span in view.spans(idle_ns, came.time_ns) {
             // The server may have worked on it all the while.
             let confidence = span.confidence.min(ASSUMED);
             let bound = Some(span.bound);
-            partition.within(span.end_ns, span.cause, bound, confidence);
+            partition.within(left_ns(span.end_ns), span.cause, bound, confidence);
         }
-        partition.until(came, Cause::SendLimitedMultiplexedBehind, ASSUMED);
+        partition.until(came, Cause::NetworkPropagation, INFERRED);
         true
     }
 
