@@ -9,7 +9,7 @@ use trace_model::rows::{Cause, Constraint};
 
 use crate::bound::Bound;
 use crate::explained_stream::Span;
-use crate::partition::{Moment, INFERRED, SEEN};
+use crate::partition::{Moment, ASSUMED, INFERRED, SEEN};
 use crate::stream::Stream;
 
 /// The frames of a message in the stream of its direction.
@@ -78,16 +78,29 @@ impl View<'_> {
 
     /// When the sender had last stopped for want of data between two moments, if other streams' bytes came then.
     pub(crate) fn idle_until(&self, from_ns: i64, until_ns: i64) -> Option<i64> {
+        let last = self.stream.between(from_ns, until_ns).last()?;
+        let windows = self.windows(self.frames.pieces.first()?, last, from_ns);
         let mut idle_ns = from_ns;
         let mut has_others = false;
         for span in self.stream.between(from_ns, until_ns) {
-            if span.cause == self.application {
+            if self.is_idle(span, &windows) {
                 idle_ns = span.end_ns.min(until_ns);
                 has_others = false;
             }
             has_others |= span.end_frame.is_some() && span.end_ns < until_ns;
         }
         has_others.then_some(idle_ns)
+    }
+
+    /// Whether its sender had nothing to write, and no window kept it from writing.
+    fn is_idle(&self, span: &Span, windows: &[Span]) -> bool {
+        let is_held = windows.iter().any(|it| {
+            let from_ns = it.start_ns.max(span.start_ns);
+            let held_ns = it.end_ns.min(span.end_ns).saturating_sub(from_ns);
+            held_ns > span.end_ns.saturating_sub(span.start_ns) / 2
+        });
+        // Behind packets of other connections it may have had something.
+        span.cause == self.application && span.confidence > ASSUMED && !is_held
     }
 
     /// The first piece of the message in the segment that ended a span.
@@ -112,9 +125,8 @@ impl View<'_> {
                 .partition_point(|piece| piece.end <= last.bound.start),
         );
         let behind = next.and_then(|piece| piece.behind);
-        let idle = group
-            .iter()
-            .rposition(|span| span.cause == self.application);
+        let windows = piece.map_or_else(Vec::new, |piece| self.windows(&piece, &last, begun_ns));
+        let idle = group.iter().rposition(|span| self.is_idle(span, &windows));
         for (place, span) in group.iter_mut().enumerate() {
             if self.piece_in(span).is_some() {
                 continue;
@@ -128,12 +140,11 @@ impl View<'_> {
                 span.cause = self.application;
                 span.bound.constraint = Constraint::Application;
                 span.bound.released_by = None;
-            } else if span.cause != self.application {
+            } else if idle != Some(place) {
                 span.cause = Cause::SendLimitedMultiplexedBehind;
                 span.confidence = INFERRED;
             }
         }
-        let windows = piece.map_or_else(Vec::new, |piece| self.windows(&piece, &last, begun_ns));
         merge(group);
         overlay(group, &windows, told);
         group.clear();
@@ -147,7 +158,8 @@ impl View<'_> {
         let since = match before.checked_sub(1).and_then(|at| pieces.get(at)) {
             _ if piece.start < last.bound.start => last.bound.start,
             Some(previous) => previous.end,
-            None => piece.start,
+            // Other streams' DATA may have stood before its head.
+            None => i64::MIN,
         };
         let first = self.frames.openings.partition_point(|it| it.at < since);
         let openings = self.frames.openings.iter().skip(first);
@@ -162,7 +174,8 @@ impl View<'_> {
 
     /// The time in which a window was closed, up to what answers its opening.
     fn window(&self, opening: &Opening, last: &Span, begun_ns: i64, spans: &mut Vec<Span>) {
-        let Some(arrival) = self.stream.arrival_of(opening.at.max(last.bound.start)) else {
+        let held = self.stream.arrival_of(opening.at);
+        let Some(arrival) = held.or_else(|| self.stream.arrival_of(last.bound.start)) else {
             return;
         };
         // Segments pass at other times than they are there.
@@ -170,7 +183,8 @@ impl View<'_> {
         let answer_ns =
             self.route
                 .answer_ns(opening.by.time_ns, UPDATE_BYTES, arrival.packet_bytes);
-        let end_ns = answer_ns.saturating_add(shift_ns).min(last.end_ns);
+        let end_ns = answer_ns.saturating_add(shift_ns);
+        let end_ns = end_ns.min(arrival.time_ns).min(last.end_ns);
         // What the window had allowed was there.
         let filled = self.stream.arrival_of(opening.at.saturating_sub(1));
         let (filled_ns, seen_ns) = filled.map_or((begun_ns, begun_ns), |it| {

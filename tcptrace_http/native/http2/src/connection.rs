@@ -348,7 +348,7 @@ impl Connection {
             let at = begun.start;
             for stream in self.streams.values_mut() {
                 let half = stream.half(direction);
-                if half.has_head && !half.has_ended {
+                if !half.has_ended {
                     half.frames.open(Opening { at, window, by });
                 }
             }
