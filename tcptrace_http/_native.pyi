@@ -116,13 +116,15 @@ class PageRows:
 
 @final
 class Analyzer:
-    # packets, segments and tls_records: True for all columns, or the names of some; in blocks of block_rows rows.
+    # packets, segments, tls_records and h2_windows: True for all columns, or the names of some; in blocks of
+    # block_rows rows.
     def __new__(
         cls,
         *,
         packets: bool | Sequence[str] = ...,
         segments: bool | Sequence[str] = ...,
         tls_records: bool | Sequence[str] = ...,
+        h2_windows: bool | Sequence[str] = ...,
         statistics: bool = False,
         others: bool = True,
         block_rows: int = ...,

@@ -99,6 +99,18 @@ class Analysis:
         return self._native("tls_records")
 
     @cached_property
+    def h2_connections(self) -> pl.DataFrame:
+        """One row per flow that carries HTTP/2."""
+        return self._native("h2_connections")
+
+    @cached_property
+    def h2_windows(self) -> pl.DataFrame:
+        """One row per event of HTTP/2 flow control. Unless ``analyze`` was asked for these rows, the capture is
+        read again.
+        """
+        return self._native("h2_windows")
+
+    @cached_property
     def links(self) -> pl.DataFrame:
         """One row a link of an HTML document."""
         return self._native("links")

@@ -222,6 +222,7 @@ def blocks(
         packets=columns if table.name == "packets" else False,
         segments=columns if table.name == "segments" else False,
         tls_records=columns if table.name == "tls_records" else False,
+        h2_windows=columns if table.name == "h2_windows" else False,
         others=False,
         block_rows=block_rows,
     )
