@@ -35,6 +35,8 @@ pub struct Piece {
 pub struct Opening {
     /// Where the frame starts.
     pub at: i64,
+    /// Where the DATA ends that had used the window up.
+    pub filled: i64,
     /// The window of the stream; else that of the connection.
     pub is_of_stream: bool,
     /// The packet that gave more.
@@ -186,7 +188,7 @@ impl View<'_> {
         let end_ns = answer_ns.saturating_add(shift_ns);
         let end_ns = end_ns.min(arrival.time_ns).min(last.end_ns);
         // What the window had allowed was there.
-        let filled = self.stream.arrival_of(opening.at.saturating_sub(1));
+        let filled = self.stream.arrival_of(opening.filled.saturating_sub(1));
         let (filled_ns, seen_ns) = filled.map_or((begun_ns, begun_ns), |it| {
             (
                 it.time_ns,

@@ -63,6 +63,8 @@ pub struct Piece {
 pub struct Opening {
     /// Offset of the frame.
     pub at: u64,
+    /// Where the DATA ends that had used the window up.
+    pub filled: u64,
     pub window: WindowKind,
     /// The packet with the WINDOW_UPDATE or SETTINGS that gave more.
     pub by: Mark,

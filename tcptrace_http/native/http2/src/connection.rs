@@ -29,6 +29,8 @@ pub(crate) struct Side {
     pub(crate) initial_window: Option<i64>,
     /// The stream of its latest frame of a message; 0: none.
     last_stream: u32,
+    /// Where its latest DATA frame ends.
+    data_end: u64,
     has_ended: bool,
     was_reported: bool,
 }
@@ -56,6 +58,7 @@ impl Side {
             window: Window::of(limit),
             initial_window: limit,
             last_stream: 0,
+            data_end: start,
             has_ended: false,
             was_reported: false,
         }
@@ -341,6 +344,8 @@ impl Connection {
             Direction::ServerToClient => &mut self.server,
         };
         facts.connection_window = facts.connection_window.or(side.window.limit());
+        let end = begun.start.saturating_add(begun.header.frame_bytes());
+        let filled = std::mem::replace(&mut side.data_end, end);
         let opened = side.window.take(length);
         let connection_window = side.window.left();
         if let Some(by) = opened {
@@ -349,7 +354,12 @@ impl Connection {
             for stream in self.streams.values_mut() {
                 let half = stream.half(direction);
                 if !half.has_ended {
-                    half.frames.open(Opening { at, window, by });
+                    half.frames.open(Opening {
+                        at,
+                        filled,
+                        window,
+                        by,
+                    });
                 }
             }
         }
@@ -357,6 +367,7 @@ impl Connection {
         let behind = self.side(direction).follow(id);
         if let Some(stream) = self.streams.get_mut(&id) {
             let half = stream.half(direction);
+            let own = half.message.as_ref().map_or(begun.start, |it| it.end);
             half.begin(begun, behind)
                 .body
                 .first
@@ -365,6 +376,7 @@ impl Connection {
                 let window = WindowKind::Stream;
                 half.frames.open(Opening {
                     at: begun.start,
+                    filled: own,
                     window,
                     by,
                 });

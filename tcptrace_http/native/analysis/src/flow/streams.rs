@@ -37,6 +37,7 @@ fn frames(read: &Read) -> Frames {
     });
     let openings = read.openings.iter().map(|it| Opening {
         at: half_offset(it.at),
+        filled: half_offset(it.filled),
         is_of_stream: it.window == WindowKind::Stream,
         by: Moment {
             time_ns: it.by.time_ns,

@@ -201,6 +201,7 @@ fn place_frames(frames: &mut Frames, offsets: &Offsets) {
     }
     for opening in &mut frames.openings {
         opening.at = offsets.start_of(opening.at);
+        opening.filled = offsets.end_of(opening.filled);
     }
 }
 
