@@ -28,6 +28,8 @@ DECIDED_IN: Final = {
     "send_buffer": "sender/src/congestion.rs",
     "nagle": "sender/src/nagle.rs",
     "cork": "sender/src/cork.rs",
+    "h2_stream_window": "attribution/src/multiplexed.rs",
+    "h2_connection_window": "attribution/src/multiplexed.rs",
     "link": "path/src/bottleneck.rs",
     "loss": "attribution/src/recovery.rs",
     # Of the first segment of a message, the application's time is told by the transaction.

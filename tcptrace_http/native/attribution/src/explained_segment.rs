@@ -238,6 +238,41 @@ impl ExplainedSegment {
         self.note_binding();
     }
 
+    /// Adds the flow-control window of HTTP/2 that held the segment, if one did: the replay knows of none.
+    pub fn bind_window(&mut self, waits: &[Wait]) {
+        let is_window = |it: &Wait| {
+            let bound = it.bound.filter(|bound| bound.start == self.data.start);
+            bound.is_some_and(|bound| {
+                let (stream, connection) =
+                    (Constraint::H2StreamWindow, Constraint::H2ConnectionWindow);
+                bound.constraint == stream || bound.constraint == connection
+            })
+        };
+        let Some((wait, bound)) = waits
+            .iter()
+            .rev()
+            .find(|it| is_window(it))
+            .and_then(|it| it.bound.map(|bound| (it, bound)))
+        else {
+            return;
+        };
+        let allowance = Allowance::At {
+            time_ns: wait.end.time_ns,
+            by_frame: bound.released_by,
+            ack_delay_ns: None,
+        };
+        self.releases.push((bound.constraint, allowance));
+        self.binding = Some(Binding {
+            constraint: bound.constraint,
+            cause: wait.cause,
+            start_ns: wait.start.time_ns,
+            end_ns: wait.end.time_ns,
+            released_by: bound.released_by,
+            confidence: wait.confidence,
+        });
+        self.note_binding();
+    }
+
     /// The binding constraint released the segment when the replay says so. Orders the releases by time.
     fn note_binding(&mut self) {
         if let Some(binding) = self.binding {

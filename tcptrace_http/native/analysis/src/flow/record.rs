@@ -289,6 +289,9 @@ impl Flow {
                 if offset == 0 {
                     segment.bind_opening(&explained.waits);
                 }
+                if of_stream.is_some() {
+                    segment.bind_window(&explained.waits);
+                }
                 tables.asked.explained = Some(Explained {
                     transaction: row.index,
                     offset,
