@@ -34,7 +34,7 @@ def what_was_looked_for(analysis: Analysis) -> str:
 
     responses = analysis.transactions.filter(pl.col("response_first_frame").is_not_null())
     if responses.is_empty():
-        return "There was nothing to look at: the capture holds no response of HTTP/1.x or HTTP/2, and none within TLS."
+        return "There was nothing to look at: the capture holds no response of HTTP, and none within TLS."
     names = ", ".join(detector.name for detector in DETECTORS.values() if not detector.reads_flaws)
     flows = responses["flow"].n_unique()
     looked = f"Looked in {counted(responses.height, 'response')} of {counted(flows, 'flow')} for {names}."

@@ -113,7 +113,16 @@ ALLOWED = {
         "remedies",
         "spent",
     },
-    "probe": {"_version", "analysis", "check", "errors", "output_file", "quantity", "remedies"},
+    "probe": {
+        "_version",
+        "analysis",
+        "check",
+        "errors",
+        "http2_names",
+        "output_file",
+        "quantity",
+        "remedies",
+    },
     "difference": {"analysis", "charts", "errors", "html_page", "inference", "quantity", "report", "what_if"},
     "what_if": {"analysis", "charts", "errors", "inference", "quantity", "report"},
     "cli": {
