@@ -89,7 +89,7 @@ def explain_frame(
     :raises UnknownSegment: the capture has no such frame, or it has no data of an HTTP message.
     """
     flows: list[Flow] = []
-    waits: list[Wait] = []
+    waits: list[tuple[int, Wait]] = []
     for decoded in batches(source, progress=progress, asked_frame=frame, keylog=keylog):
         if decoded.asked is not None and decoded.asked["flow"] is not None:
             flows += _flows(decoded, decoded.asked["flow"])
@@ -104,7 +104,7 @@ def explain_frame(
         frame=frame,
         flow=flows[0],
         segment=segment,
-        waits=tuple(waits),
+        waits=tuple(wait for transaction, wait in waits if transaction == segment["transaction"]),
     )
 
 
@@ -124,14 +124,17 @@ def _flows(decoded: Decoded, number: int) -> list[Flow]:
     ]
 
 
-def _waits(decoded: Decoded, flow: int, frame: int) -> list[Wait]:
-    """The waits in the batch that end with the frame."""
+def _waits(decoded: Decoded, flow: int, frame: int) -> list[tuple[int, Wait]]:
+    """The waits in the batch that end with the frame, each with the number of its transaction."""
     import polars as pl
 
-    columns = {"flow", "cause", "start", "end", "last_frame", "confidence"}
+    columns = {"flow", "transaction", "cause", "start", "end", "last_frame", "confidence"}
     rows = frame_of(decoded.rows.table("waits", columns, {flow}), TABLES["waits"], only=columns)
     rows = rows.filter(last_frame=frame).with_columns(pl.col("start", "end").to_physical())
-    return [Wait(row["cause"], row["start"], row["end"], row["confidence"]) for row in rows.iter_rows(named=True)]
+    return [
+        (row["transaction"], Wait(row["cause"], row["start"], row["end"], row["confidence"]))
+        for row in rows.iter_rows(named=True)
+    ]
 
 
 def _missing(decoded: Decoded, flows: list[Flow]) -> str:

@@ -28,7 +28,7 @@ _OF_FLOWS: Final = (
 )
 _OF_TRANSACTIONS: Final = (
     *("flow", "index", "method", "target", "host", "status", "response_body_bytes", "start_time", "end_time"),
-    "request_frame",
+    *("request_frame", "stream"),
 )
 _OF_FINDINGS: Final = ("detector", "flow", "transaction", "lost", "confidence", "summary", "remedy")
 _OF_DETECTORS: Final = (

@@ -85,10 +85,19 @@ def _bars(shown: pl.DataFrame, y: alt.Y) -> alt.Chart:
                 "transactions:Q",
                 alt.Tooltip("first_frame:Q", title="first frame"),
                 alt.Tooltip("last_frame:Q", title="last frame"),
+                *_behind(shown),
             ],
         )
     )
     return drawn
+
+
+def _behind(shown: pl.DataFrame) -> list[alt.Tooltip]:
+    """Of HTTP/2: the stream whose bytes came first."""
+    import altair as alt
+
+    is_known = "behind_stream" in shown.columns and bool(shown["behind_stream"].count())
+    return [alt.Tooltip("behind_stream:Q", title="behind stream")] if is_known else []
 
 
 def _marked(path: pl.DataFrame, y: alt.Y) -> list[alt.Chart]:
@@ -114,7 +123,9 @@ def _rows(members: pl.DataFrame, transactions: pl.DataFrame) -> pl.DataFrame:
         .with_columns(place=pl.int_range(pl.len()))
     )
     if rows.height <= _ROWS_MAX:
-        name = pl.format("{}.{} {}", "flow", "transaction", pl.col("target").fill_null("?").str.slice(0, _NAME))
+        stream = pl.when(pl.col("protocol") == "h2").then(pl.format(" stream {}", "stream")).fill_null("")
+        target = pl.col("target").fill_null("?").str.slice(0, _NAME)
+        name = pl.format("{}.{}{} {}", "flow", "transaction", stream, target)
     else:
         place = pl.col("place") + 1
         row = pl.col("place") * _ROWS_MAX // pl.len()
@@ -135,6 +146,7 @@ def _spans(waits: pl.DataFrame, origin: Any) -> pl.DataFrame:
         group_of_cause(),
         "first_frame",
         "last_frame",
+        "behind_stream",
         transactions=pl.lit(1, pl.UInt32),
     ).with_columns(milliseconds=(pl.col("end") - pl.col("start")) * 1e3)
 

@@ -19,6 +19,7 @@ __all__ = ["probe"]
 @click.option("--save", type=click.Path(path_type=Path), help="Keep the capture in this file.")
 @click.option("--no-capture", is_flag=True, help="Judge by the sockets' own times, without packets.")
 @click.option("--insecure", is_flag=True, help="Do not check the server's certificate (https).")
+@click.option("--http2", is_flag=True, help="Speak HTTP/2: in clear without Upgrade, in TLS by ALPN.")
 @click.option("--interface", metavar="NAME", help="Capture here. Default: where the route to the server leads.")
 @click.option("--time-limit", type=click.FloatRange(min=1), default=60, show_default=True, help="Seconds in all.")
 @click.option(
@@ -32,6 +33,7 @@ def probe(  # noqa: PLR0913, PLR0917 -- one parameter an option
     save: Path | None,
     no_capture: bool,
     insecure: bool,
+    http2: bool,
     interface: str | None,
     time_limit: float,
     max_requests: int,
@@ -49,6 +51,8 @@ def probe(  # noqa: PLR0913, PLR0917 -- one parameter an option
     its own packets with its own secrets. No report and no --save has these; they are appended to the file that
     SSLKEYLOGFILE names, if any.
 
+    With --http2 requests are streams of one connection, one after the other and at once; it needs the extra http2.
+
     \b
     0  the policy holds
     1  a rule or threshold is violated, at the level of --fail-on or above
@@ -60,6 +64,7 @@ def probe(  # noqa: PLR0913, PLR0917 -- one parameter an option
       tcptrace-http probe http://localhost:8080/large.html
       tcptrace-http probe localhost/a.js --policy tcp.toml --output-file junit:tcp.xml
       tcptrace-http probe https://localhost:8443/large.html --insecure
+      tcptrace-http probe https://localhost:8443/large.html --http2
       tcptrace-http probe http://10.0.0.2/ --path /small.json --save probe.pcap
     """
     from tcptrace_http.probe import Limits
@@ -76,6 +81,7 @@ def probe(  # noqa: PLR0913, PLR0917 -- one parameter an option
         captures=not no_capture,
         interface=interface,
         insecure=insecure,
+        http2=http2,
         save=save,
         progress=None if quiet or not sys.stderr.isatty() else _shown,
     )

@@ -32,6 +32,8 @@ KINDS: Final = {
     "tls": "the TLS handshake takes another time",
     "server": "the server took another time",
     "client": "the client took another time",
+    "version": "one side speaks HTTP/2, and their segments are not compared",
+    "streams": "streams of HTTP/2 overlap, and their segments are not compared",
     "other": "no rule explains it",
 }
 #: What a wait means for its flow, by the beginning of its cause; the first that fits.
@@ -159,8 +161,13 @@ def first_divergences(
     chosen = transactions.filter(pl.col("left_flow") == flows[0], pl.col("right_flow") == flows[1])
     pairs = chosen.sort("left_transaction").select("left_transaction", "right_transaction")
     ours, theirs = _Flow(left, flows[0]), _Flow(right, flows[1])
+    if pairs.height and ours.has_streams != theirs.has_streams:
+        return (_incomparable("version", ours, theirs, pairs.row(0)),)
     first: dict[tuple[str, bool], Divergence] = {}
     for one, other in pairs.head(_TRANSACTIONS_WALKED).rows():
+        if ours.overlaps(one) or theirs.overlaps(other):
+            first.setdefault(("streams", True), _incomparable("streams", ours, theirs, (one, other)))
+            continue
         walks = ours.walk(one), theirs.walk(other)
         for found in (*_first_in_shape(*walks), *_in_time(*walks)):
             first.setdefault((found.kind, found.cause is None), found)
@@ -178,6 +185,26 @@ class _Flow:
         self._full = analysis.flows.filter(is_ours)["segment_bytes"].item() or 0
         overtaken = analysis.recoveries.filter(is_ours, pl.col("kind") == "reordering")
         self._overtaken = overtaken.select("direction", "first_frame", "last_frame").rows()
+        #: Whether it carries HTTP/2.
+        self.has_streams = bool((self._transactions["protocol"] == "h2").any())
+        self._overlapping = set(self._find_overlapping()) if self.has_streams else set()
+
+    def overlaps(self, transaction: int) -> bool:
+        """Whether frames of other streams are among those of this one."""
+        return transaction in self._overlapping
+
+    def request_frame(self, transaction: int) -> int | None:
+        frame: int | None = self._transactions.filter(pl.col("index") == transaction)["request_frame"].item()
+        return frame
+
+    def _find_overlapping(self) -> Iterator[int]:
+        first = pl.min_horizontal("request_frame", "response_first_frame")
+        last = pl.max_horizontal("request_last_frame", "response_last_frame")
+        spans = self._transactions.select("index", first=first, last=last).drop_nulls().sort("first")
+        # The spans that began before, and the next one.
+        reaches = pl.col("last").cum_max().shift() >= pl.col("first")
+        meets = pl.col("first").shift(-1) <= pl.col("last")
+        yield from spans.filter(reaches.fill_null(value=False) | meets.fill_null(value=False))["index"]
 
     def walk(self, transaction: int) -> _Walk:
         row = self._transactions.filter(pl.col("index") == transaction).row(0, named=True)
@@ -226,6 +253,23 @@ class _Flow:
                 is_overtaken=is_overtaken,
                 number=number,
             )
+
+
+def _incomparable(kind: str, ours: _Flow, theirs: _Flow, pair: tuple[int, int]) -> Divergence:
+    """The place from which on segments are not compared."""
+    frames = ours.request_frame(pair[0]), theirs.request_frame(pair[1])
+    told = f"left frame {frames[0]} against right frame {frames[1]}"
+    return Divergence(
+        kind=kind,
+        left_transaction=pair[0],
+        right_transaction=pair[1],
+        left_frame=frames[0],
+        right_frame=frames[1],
+        left_wait_ns=None,
+        right_wait_ns=None,
+        cause=None,
+        words=f"{told}: {KINDS[kind]}",
+    )
 
 
 def _first_in_shape(left: _Walk, right: _Walk) -> Iterator[Divergence]:

@@ -60,6 +60,7 @@ class _Page:
 
 _NO_LOSS: Final = "something was lost or reordered"
 _SECURED: Final = "no model has a TLS handshake"
+_MULTIPLEXED: Final = "no model has streams of HTTP/2"
 _NO_HANDSHAKE: Final = "a connection was not opened for it"
 _NO_WINDOW: Final = "the first response did not use its window up: that is not known"
 _NO_BOTTLENECK: Final = "the bottleneck takes longer than a round trip for it: the model knows none"
@@ -156,6 +157,7 @@ class _Facts:
             "flow",
             pl.col("index").alias("transaction"),
             "response_wire_bytes",
+            "protocol",
             "pipelined",
             "reused_connection",
             "complete",
@@ -182,6 +184,8 @@ class _Facts:
             return _NO_LOSS
         if flows & self._secured:
             return _SECURED
+        if any(row["protocol"] == "h2" for row in rows):
+            return _MULTIPLEXED
         opened = {row["flow"] for row in rows if not row["reused_connection"]}
         known = [self._flows[flow] for flow in flows]
         if opened != flows or any(flow["initial_rtt"] is None for flow in known):

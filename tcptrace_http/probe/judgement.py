@@ -23,7 +23,7 @@ from tcptrace_http.probe.repetition import BEHIND_DELAYED_ACKS, REPEAT_SHARE, Re
 from tcptrace_http.probe.session import Session
 from tcptrace_http.probe.target import target_of
 from tcptrace_http.probe.tls import KEY_LOG_VARIABLE, TlsClient, hand_on_keys, words_of
-from tcptrace_http.probe.workload import CONTROL, SERIAL, STEPS, run
+from tcptrace_http.probe.workload import CONTROL, SERIAL, STREAMS, run, steps_of
 from tcptrace_http.quantity import counted
 from tcptrace_http.remedies import settings_for
 
@@ -45,6 +45,12 @@ _OWN_DOING: Final = frozenset(
         *("connection-per-request", "parallel-connection-burst", "competing-bundle", "repeated-slow-start"),
     }
 )
+#: What only HTTP/1 brings about.
+_OF_HTTP1: Final = frozenset(
+    {"keep-alive-refused", "lost-pipelined-requests", "expect-continue-wait", "head-of-line-blocking"}
+)
+#: What neither version's frames hide from the sockets.
+_OF_ANY_VERSION: Final = ("uncompressed-text", "tls-no-resumption")
 #: An ACK that came so late was delayed: Linux's shortest delay is 40 ms, and a scheduler may shave some off.
 _DELAYED_NS: Final = 20_000_000
 
@@ -59,6 +65,7 @@ def probe(  # noqa: PLR0913 -- what a user chooses
     captures: bool = True,
     interface: str | None = None,
     insecure: bool = False,
+    http2: bool = False,
     save: Path | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> CheckReport:
@@ -71,16 +78,20 @@ def probe(  # noqa: PLR0913 -- what a user chooses
     Of ``https`` the certificate is checked unless ``insecure``. The capture is read with the probe's own secrets,
     which are kept nowhere but in the file that SSLKEYLOGFILE names, if any.
 
+    With ``http2`` the requests are streams of HTTP/2: in clear without an Upgrade, in TLS by ALPN.
+
     :raises ProbeError: the server cannot be reached or trusted, or does not answer in HTTP.
+    :raises MissingExtra: HTTP/2 is asked for, and its extra is not installed.
     """
     target = target_of(url)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tcptrace-http-")))
         path, keys = folder / "probe.pcap", folder / "keys.log"
-        tls = TlsClient(target, keys, insecure=insecure) if target.scheme == "https" else None
-        if tls is None:
-            policy = policy.only(ignored=frozenset(filter(_is_of_tls, policy.named())))
-        session = Session(target, Budget(limits or Limits()), paths=paths, tls=tls)
+        protocol = "h2" if http2 else "http/1.1"
+        tls = TlsClient(target, keys, insecure=insecure, protocol=protocol) if target.scheme == "https" else None
+        untested = (name for name in policy.named() if _is_untested(name, is_tls=tls is not None, is_http2=http2))
+        policy = policy.only(ignored=frozenset(untested))
+        session = Session(target, Budget(limits or Limits()), paths=paths, tls=tls, http2=http2)
         stack.callback(session.close)
         recording = _recording(session, path, interface) if captures else None
         session.budget.start()
@@ -120,9 +131,11 @@ def _recording(session: Session, path: Path, interface: str | None) -> Recording
         return None
 
 
-def _is_of_tls(name: str) -> bool:
-    """Whether a detector judges TLS: no such rule may pass for a server that is asked in clear."""
-    return name.startswith("tls-") or name == "slow-handshake-server"
+def _is_untested(name: str, *, is_tls: bool, is_http2: bool) -> bool:
+    """Whether a detector judges what is not asked for: no such rule may pass."""
+    is_of_tls = name.startswith("tls-") or name == "slow-handshake-server"
+    of_version = name in _OF_HTTP1 if is_http2 else name.startswith("h2-")
+    return of_version or (is_of_tls and not is_tls)
 
 
 def _hand_on(keys: Path, session: Session) -> None:
@@ -147,12 +160,14 @@ def _by_capture(
     ours = policy.only(ignored=_OWN_DOING.union(_BETTER_BY_SOCKETS))
     report = check([analysis], policy=ours, fail_on=fail_on, counts=repeated.counts)
     stalls = sum(count for (detector, _), count in repeated.found.items() if detector in BEHIND_DELAYED_ACKS)
-    judged = with_habits(report.outcomes, _habit_outcomes(session, policy, _WHERE_PACKETS_FAIL))
+    by_sockets = () if session.is_http2 else _habit_outcomes(session, policy, _WHERE_PACKETS_FAIL)
+    judged = with_habits(report.outcomes, by_sockets)
     return replace(
         report,
         outcomes=[
             *(_placed(outcome, kept) for outcome in judged if _is_told(outcome, session)),
-            *_habit_outcomes(session, policy, _BETTER_BY_SOCKETS),
+            *_habit_outcomes(session, policy, _OF_ANY_VERSION if session.is_http2 else _BETTER_BY_SOCKETS),
+            *_streams_control(session),
             _steps_control(session),
             _answers_control(session),
             _keep_alive_control(session),
@@ -184,13 +199,15 @@ def _placed(outcome: Outcome, kept: Path | None) -> Outcome:
 
 
 def _by_habits(session: Session, policy: Policy, fail_on: Level | None) -> CheckReport:
-    unseen = [name for name in policy.named() if name not in (*_TOLD_BY_SOCKETS, *_OWN_DOING)]
+    told = _OF_ANY_VERSION if session.is_http2 else _TOLD_BY_SOCKETS
+    unseen = [name for name in policy.named() if name not in (*told, *_OWN_DOING)]
     if unseen:
         session.note(f"not judged, for want of packets: {', '.join(unseen)}")
     return CheckReport(
         outcomes=[
-            *(each for each in _habit_outcomes(session, policy, _TOLD_BY_SOCKETS) if _is_told(each, session)),
+            *(each for each in _habit_outcomes(session, policy, told) if _is_told(each, session)),
             *_threshold_outcomes(policy),
+            *_streams_control(session),
             _steps_control(session),
             _answers_control(session),
             _keep_alive_control(session),
@@ -304,8 +321,18 @@ def _answers_control(session: Session) -> Outcome:
 
 def _steps_control(session: Session) -> Outcome:
     """What was not asked was not answered well."""
-    message = f"{len(session.done)} of {len(STEPS)} steps of the probe were done"
-    return _control("all was asked", holds=len(session.done) == len(STEPS), message=message)
+    count = len(steps_of(session))
+    message = f"{len(session.done)} of {count} steps of the probe were done"
+    return _control("all was asked", holds=len(session.done) == count, message=message)
+
+
+def _streams_control(session: Session) -> Iterator[Outcome]:
+    """Of HTTP/2: streams that were asked for at once were all answered."""
+    if session.is_http2:
+        asked = [each for each in session.exchanges if each.step == STREAMS]
+        answered = sum(each.is_complete for each in asked)
+        message = f"{answered} of {len(asked)} streams of one connection were answered"
+        yield _control("streams were answered", holds=0 < len(asked) == answered, message=message)
 
 
 def _keep_alive_control(session: Session) -> Outcome:

@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Final
 
 from tcptrace_http._version import __version__
+from tcptrace_http.errors import MissingExtra
 from tcptrace_http.probe.budget import Spent
 from tcptrace_http.probe.connection import Connection
 from tcptrace_http.probe.target import bound_socket
@@ -30,8 +31,20 @@ class Session:
     """Asks what the workload says. What the server does wrong is kept in the exchanges, and raises nothing."""
 
     def __init__(
-        self, target: Target, budget: Budget, *, paths: Sequence[str] = (), tls: TlsClient | None = None
+        self,
+        target: Target,
+        budget: Budget,
+        *,
+        paths: Sequence[str] = (),
+        tls: TlsClient | None = None,
+        http2: bool = False,
     ) -> None:
+        """``http2``: requests are streams of HTTP/2.
+
+        :raises MissingExtra: it is not installed.
+        """
+        self.is_http2 = http2
+        self._connection_type = _stream_connection() if http2 else Connection
         self.target = target
         self.budget = budget
         #: How TLS is spoken; None of a target without it.
@@ -74,7 +87,9 @@ class Session:
         with ExitStack() as unless_connected:
             reserved = unless_connected.enter_context(self._reserved.pop())
             tls = None if self.tls is None else self.tls.stream(resumes=resumes)
-            connection = Connection(self.target, self.budget, reserved, delays_acks=delays_acks, tls=tls)
+            connection = self._connection_type(
+                self.target, self.budget, reserved, delays_acks=delays_acks, tls=tls
+            )
             unless_connected.pop_all()
         self._open.append(connection)
         return connection
@@ -102,12 +117,35 @@ class Session:
     ) -> Exchange:
         """One request and its response."""
         asked = self.target.path if path is None else path
+        if self.is_http2:
+            return self.get_streams(step, connection, [(method, asked)], headers=headers)[0]
         request = self._request(method, asked, headers)
         middle = len(request) // 2
         parts = [request[:middle], request[middle:]] if is_split else [request]
         exchange = connection.ask(step, method=method, path=asked, parts=parts)
         self.exchanges.append(exchange)
         return exchange
+
+    def get_streams(
+        self,
+        step: str,
+        connection: Connection,
+        requests: Sequence[tuple[str, str]],
+        *,
+        headers: Sequence[tuple[str, str]] = (),
+    ) -> list[Exchange]:
+        """Requests, each a method and a path, that are streams at once; in the order in which they ended."""
+        from tcptrace_http.probe.streams import StreamConnection, request_fields
+
+        if not isinstance(connection, StreamConnection):
+            raise TypeError("the connection speaks no HTTP/2")
+        fields, scheme = self._fields(headers), self.target.scheme
+        exchanges = connection.ask_streams(
+            step,
+            [(method, path, tuple(request_fields(method, path, scheme, fields))) for method, path in requests],
+        )
+        self.exchanges += exchanges
+        return exchanges
 
     def get_many(self, step: str, connection: Connection, count: int) -> None:
         """Requests that are written together."""
@@ -123,12 +161,18 @@ class Session:
             connection.announce(step, method=method, path=self.target.path, parts=(head, body), patience=patience)
         )
 
+    def _fields(self, headers: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+        agent = f"tcptrace-http/{__version__} (probe)"
+        return (("Host", self.target.authority), ("User-Agent", agent), ("Accept", "*/*"), *headers)
+
     def _request(self, method: str, path: str, headers: Sequence[tuple[str, str]] = ()) -> bytes:
-        fields = (
-            ("Host", self.target.authority),
-            ("User-Agent", f"tcptrace-http/{__version__} (probe)"),
-            ("Accept", "*/*"),
-            *headers,
-        )
-        lines = "".join(f"{name}: {value}\r\n" for name, value in fields)
+        lines = "".join(f"{name}: {value}\r\n" for name, value in self._fields(headers))
         return f"{method} {path} HTTP/1.1\r\n{lines}\r\n".encode("latin-1")
+
+
+def _stream_connection() -> type[Connection]:
+    try:
+        from tcptrace_http.probe.streams import StreamConnection
+    except ModuleNotFoundError:
+        raise MissingExtra("probes of HTTP/2 need h2: pip install 'tcptrace-http[http2]'") from None
+    return StreamConnection

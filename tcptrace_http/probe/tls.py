@@ -27,20 +27,24 @@ KEY_LOG_VARIABLE: Final = "SSLKEYLOGFILE"
 _RECORD_BYTES: Final = 1 << 14
 _HEADER_BYTES: Final = 5
 _BEGINNING_BYTES: Final = 2
+#: The alert that answers an ALPN without a protocol in common (RFC 7301, section 3.2), as OpenSSL says it.
+_NO_PROTOCOL: Final = "no application protocol"
 
 
 class TlsClient:
     """TLS with one server: the trusted authorities, and the session to resume."""
 
-    def __init__(self, target: Target, keys: Path, *, insecure: bool) -> None:
+    def __init__(self, target: Target, keys: Path, *, insecure: bool, protocol: str = "http/1.1") -> None:
+        """``protocol`` is the one that ALPN offers."""
         self._target = target
+        self._protocol = protocol
         self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         if insecure:
             self._context.check_hostname = False
             self._context.verify_mode = ssl.CERT_NONE
         else:
             self._context.load_default_certs()
-        self._context.set_alpn_protocols(["http/1.1"])
+        self._context.set_alpn_protocols([protocol])
         keys.touch(mode=PRIVATE)
         self._context.keylog_filename = str(keys)
         self._session: ssl.SSLSession | None = None
@@ -76,6 +80,8 @@ class TlsClient:
                 )
             case TimeoutError():
                 return f"{place} does not answer in the TLS handshake; look whether it speaks TLS on this port"
+            case ssl.SSLError() if _NO_PROTOCOL in str(error):
+                return f"{place} takes no {self._protocol} (ALPN); probe another version of HTTP"
             case ssl.SSLError():
                 return (
                     f"the TLS handshake with {place} failed ({words_of(error)}); compare the server's versions,"
@@ -121,6 +127,11 @@ class TlsStream:
             self._client.resumed += bool(self._tls.session_reused)
             self._client.version = self._tls.version() or ""
         return self.pending()
+
+    @property
+    def protocol(self) -> str | None:
+        """The protocol that ALPN agreed on."""
+        return self._tls.selected_alpn_protocol()
 
     def failure(self, error: OSError) -> str:
         """The reason of the failed handshake, and the remedy."""

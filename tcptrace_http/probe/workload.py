@@ -15,12 +15,12 @@ from tcptrace_http.errors import ProbeError
 from tcptrace_http.probe.budget import Spent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from tcptrace_http.probe.exchange import Exchange
     from tcptrace_http.probe.session import Session
 
-__all__ = ["CONTROL", "EXPECTATION", "FRESH", "FULL_HANDSHAKE", "REPEATS", "SERIAL", "STEPS", "run"]
+__all__ = ["CONTROL", "EXPECTATION", "FRESH", "FULL_HANDSHAKE", "REPEATS", "SERIAL", "STREAMS", "run", "steps_of"]
 
 #: Sizes that between them show a head written alone, and pieces of 4, 8, 16 and 32 kB (nginx without
 #: sendfile shows from 33 kB only, a Go server above 4 kB only); the odd ones leave a short segment at the end.
@@ -34,12 +34,15 @@ CONTROL: Final = "quick-ack"
 EXPECTATION: Final = "expectation"
 FRESH: Final = "fresh"
 FULL_HANDSHAKE: Final = "full-handshake"
+STREAMS: Final = "streams"
 _REDIRECTS_MAX: Final = 5
 #: The class of a status is its hundreds (RFC 9110, section 15).
 _REDIRECTION: Final = 3
 _FRESH_CONNECTIONS: Final = 3
 _PIPELINED: Final = 12
 _BUNDLE: Final = 6
+#: As many as a page has objects, and below the least limit that servers set (100; RFC 9113, section 6.5.2).
+_STREAMS: Final = 12
 #: Above the limit of 100 requests that servers commonly set.
 _MANY: Final = 110
 #: Of a server that stalls each response the limit is not waited for.
@@ -228,6 +231,13 @@ def restart(session: Session) -> None:
     session.has_restarted = session.exchanges[-1].step == "restart-idle"
 
 
+def streams(session: Session) -> None:
+    """Requests on one connection at once: after the first one, as its SETTINGS may say how many it takes."""
+    connection = session.connect()
+    session.get(STREAMS, connection)
+    session.get_streams(STREAMS, connection, [("GET", session.target.path)] * _STREAMS)
+
+
 STEPS: Final = (
     ranges,
     serial,
@@ -245,6 +255,14 @@ STEPS: Final = (
     many,
     restart,
 )
+#: Steps that HTTP/2 has otherwise, or not at all.
+_OF_HTTP1: Final = (split, pipelined, expectation, bundle)
+_HTTP2_STEPS: Final = (*(step for step in STEPS if step not in _OF_HTTP1), streams)
+
+
+def steps_of(session: Session) -> Sequence[Callable[[Session], None]]:
+    """The steps of the protocol that is probed."""
+    return _HTTP2_STEPS if session.is_http2 else STEPS
 
 
 def _do_steps(session: Session, tell: Callable[[str], None]) -> None:
@@ -252,7 +270,7 @@ def _do_steps(session: Session, tell: Callable[[str], None]) -> None:
 
     :raises Spent: the time or the requests are used up.
     """
-    for step in STEPS:
+    for step in steps_of(session):
         tell(step.__name__.replace("_", " "))
         try:
             step(session)

@@ -3,7 +3,8 @@
 A page is a retrieval. Timings are in milliseconds; ``dns`` is -1, for no capture of a connection shows it, and
 so is ``connect`` on a connection that was used before. ``ssl`` is the part of ``connect`` that is the TLS
 handshake, and -1 without one. What each entry waited for is its ``_waits``, in nanoseconds after its start. An
-exchange in TLS is ``_opaque``: its URL has the host alone, and it has no method or status.
+exchange in TLS is ``_opaque``: its URL has the host alone, and it has no method or status. A stream of HTTP/2 is
+an entry with ``_h2``; its ``headersSize`` is -1, for HAR means the head's text, which HTTP/2 does not send.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, quote
 
+from tcptrace_http.http2_names import error_name, grpc_call, grpc_status_name
 from tcptrace_http.redaction import escaped_controls
 from tcptrace_http.rollups import HAR_TIMINGS, har_timings, tls_timings
 
@@ -132,9 +134,40 @@ def _entry(row: Mapping[str, Any], waits: list[dict[str, Any]], number: int) -> 
     }
     if row["protocol"] == "tls":
         entry["_opaque"] = True
+    if row["stream"] is not None:
+        entry["_h2"] = _h2(row)
     if row["retrieval"] is not None:
         entry["pageref"] = _page_id(number, row["retrieval"])
     return entry
+
+
+def _h2(row: Mapping[str, Any]) -> dict[str, Any]:
+    """What HTTP/2 has of a stream beside HTTP; the sizes of heads are those of their frames."""
+    told = {
+        "stream": row["stream"],
+        "pushed": row["is_pushed"],
+        "urgency": row["urgency"],
+        "request_header_bytes": row["request_header_bytes"],
+        "response_header_bytes": row["response_header_bytes"],
+    }
+    if row["reset_by"] is not None:
+        told["reset"] = {"by": row["reset_by"], "error": error_name(row["reset_code"] or 0)}
+    if row["grpc_request_messages"] is not None:
+        told["grpc"] = _grpc(row)
+    return told
+
+
+def _grpc(row: Mapping[str, Any]) -> dict[str, Any]:
+    service, method = grpc_call(row["target"]) or (None, None)
+    status = row["grpc_status"]
+    return {
+        "service": service,
+        "method": method,
+        "status": status,
+        "status_name": None if status is None else grpc_status_name(status),
+        "request_messages": row["grpc_request_messages"],
+        "response_messages": row["grpc_response_messages"],
+    }
 
 
 def _timings(row: Mapping[str, Any]) -> dict[str, float]:
@@ -155,7 +188,7 @@ def _request(row: Mapping[str, Any]) -> dict[str, Any]:
         "cookies": [],
         "headers": _headers(fields),
         "queryString": _query(row["target"]),
-        "headersSize": _size(row["request_header_bytes"]),
+        "headersSize": _head_size(row, "request_header_bytes"),
         "bodySize": _size(row["request_body_bytes"]),
     }
 
@@ -179,7 +212,7 @@ def _response(row: Mapping[str, Any]) -> dict[str, Any]:
         "headers": _headers(fields),
         "content": {"size": row["response_body_bytes"] or 0, "mimeType": row["content_type"] or ""},
         "redirectURL": row["location"] or "",
-        "headersSize": _size(row["response_header_bytes"]),
+        "headersSize": _head_size(row, "response_header_bytes"),
         "bodySize": _size(row["response_body_bytes"]),
         "comment": "" if row["complete"] else "the response is not complete in the capture",
     }
@@ -217,6 +250,11 @@ def _address(row: Mapping[str, Any]) -> str:
     """The server's, as a host is written in a URL."""
     address = str(row["server"] or "")
     return f"[{address}]" if ":" in address else address
+
+
+def _head_size(row: Mapping[str, Any], name: str) -> int:
+    """Bytes of a head's text with the empty line behind it; -1 where it was not sent as text."""
+    return _NOT_APPLICABLE if row["protocol"] == "h2" else _size(row[name])
 
 
 def _size(count: int | None) -> int:

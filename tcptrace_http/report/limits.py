@@ -34,7 +34,7 @@ def what_was_looked_for(analysis: Analysis) -> str:
 
     responses = analysis.transactions.filter(pl.col("response_first_frame").is_not_null())
     if responses.is_empty():
-        return "There was nothing to look at: the capture holds no HTTP/1.x response, and none within TLS."
+        return "There was nothing to look at: the capture holds no response of HTTP, and none within TLS."
     names = ", ".join(detector.name for detector in DETECTORS.values() if not detector.reads_flaws)
     flows = responses["flow"].n_unique()
     looked = f"Looked in {counted(responses.height, 'response')} of {counted(flows, 'flow')} for {names}."
@@ -80,7 +80,7 @@ def _of_flows(flows: pl.DataFrame) -> Iterator[str]:
 
     judged = flows.filter(pl.col("protocol").is_not_null())
     if judged.is_empty():
-        yield "No HTTP/1.x and no TLS was found: HTTP/2 in clear and HTTP/3 cannot be read."
+        yield "No HTTP/1.x, HTTP/2 or TLS was found; HTTP/3 cannot be read."
     unplaced = judged.filter(pl.col("observation_point") == "unknown")
     protocols = unplaced["protocol"].cast(pl.String).str.to_uppercase().value_counts().sort("protocol")
     for protocol, count in protocols.iter_rows():

@@ -11,6 +11,7 @@ from tcptrace_http.quantity import counted, duration, moment
 from tcptrace_http.remedies import settings_for_all
 from tcptrace_http.report import limits
 from tcptrace_http.report.grid import Heading, grid, printable
+from tcptrace_http.report.stream_columns import NOTHING, OF_STREAMS
 from tcptrace_http.report.time_by_cause import time_by_cause
 from tcptrace_http.verdict import findings_told
 
@@ -198,8 +199,10 @@ class _Report:
             return
         lost, elsewhere = self._lost_by_transaction()
         rows = _plain_rows(_longest(frame, "start_time", "end_time"))
+        extra = [column for column in OF_STREAMS if any(column.text(row) != NOTHING for row in rows)]
         headings = (
             Heading("flow.no"),
+            *(column.heading for column in extra),
             Heading("method"),
             Heading("target", is_elastic=True),
             Heading("status"),
@@ -211,9 +214,10 @@ class _Report:
         cells = [
             (
                 f"{row['flow']}.{row['index']}",
-                row["method"] or "-",
-                row["target"] or ("(TLS)" if row["protocol"] == "tls" else "-"),
-                str(row["status"] or "-"),
+                *(column.text(row) for column in extra),
+                row["method"] or NOTHING,
+                row["target"] or ("(TLS)" if row["protocol"] == "tls" else NOTHING),
+                str(row["status"] or NOTHING),
                 "-" if row["response_body_bytes"] is None else f"{row['response_body_bytes']:,}",
                 _between(row, "request_last_time", "response_first_time"),
                 _between(row, "response_first_time", "response_last_time"),

@@ -87,6 +87,8 @@ def _transactions(analysis: Analysis) -> pl.DataFrame:
     )
     handshakes = tls_timings(analysis.waits).select(*key, _milliseconds(pl.col("ssl")).alias("TLS (ms)"))
     of_tls = [] if handshakes.is_empty() else ["TLS (ms)"]
+    of_h2 = ("stream", "grpc_status", "grpc_request_messages", "grpc_response_messages", "reset_code")
+    streams = [name for name in of_h2 if analysis.transactions[name].count()]
     return (
         analysis.transactions.rename({"index": "transaction"})
         .join(phases, on=key, how="left", maintain_order="left")
@@ -94,6 +96,7 @@ def _transactions(analysis: Analysis) -> pl.DataFrame:
         .join(stalled, on=key, how="left", maintain_order="left")
         .select(
             *key,
+            *streams,
             "method",
             pl.col("target").str.slice(0, 200),
             "host",
