@@ -81,7 +81,10 @@ impl View<'_> {
     /// When the sender had last stopped for want of data between two moments, if other streams' bytes came then.
     pub(crate) fn idle_until(&self, from_ns: i64, until_ns: i64) -> Option<i64> {
         let last = self.stream.between(from_ns, until_ns).last()?;
-        let windows = self.windows(self.frames.pieces.first()?, last, from_ns);
+        let opening = self.frames.pieces.first()?;
+        // Frames of no stream are few and short.
+        opening.behind?;
+        let windows = self.windows(opening, last, from_ns);
         let mut idle_ns = from_ns;
         let mut has_others = false;
         for span in self.stream.between(from_ns, until_ns) {
@@ -134,7 +137,7 @@ impl View<'_> {
                 continue;
             }
             span.bound.behind_stream = behind;
-            if is_loss(span.cause) {
+            if is_loss(span.cause) || behind.is_none() {
                 continue;
             }
             let is_before_pause = idle.is_some_and(|idle| place < idle);

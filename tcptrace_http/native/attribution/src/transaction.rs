@@ -287,7 +287,11 @@ impl Server<'_> {
             // The server may have worked on it all the while.
             let confidence = span.confidence.min(ASSUMED);
             let bound = Some(span.bound);
-            partition.within(left_ns(span.end_ns), span.cause, bound, confidence);
+            if left_ns(span.end_ns) >= came.time_ns {
+                partition.bound(came, span.cause, bound, confidence);
+            } else {
+                partition.within(left_ns(span.end_ns), span.cause, bound, confidence);
+            }
         }
         partition.until(came, Cause::NetworkPropagation, INFERRED);
         true
