@@ -1,4 +1,5 @@
-"""Real servers on loopback with one configuration each: nginx, Apache httpd, lighttpd, and one written for this.
+"""Real servers on loopback with one configuration each: nginx, Apache httpd, lighttpd, nghttpd, and one written
+for this.
 
 Each serves ``/large.html`` (120 kB of text) and ends with the ``with`` block.
 """
@@ -43,7 +44,7 @@ User www-data
 Group www-data
 Listen {address}:{port}
 ServerName localhost
-LoadModule mpm_prefork_module /usr/lib/apache2/modules/mod_mpm_prefork.so
+LoadModule mpm_{mpm}_module /usr/lib/apache2/modules/mod_mpm_{mpm}.so
 LoadModule authz_core_module /usr/lib/apache2/modules/mod_authz_core.so
 LoadModule mime_module /usr/lib/apache2/modules/mod_mime.so
 LoadModule filter_module /usr/lib/apache2/modules/mod_filter.so
@@ -109,10 +110,10 @@ def nginx_within(folder: Path, namespace: str, address: str, *, server: str = ""
 
 
 @contextmanager
-def apache(folder: Path, *, http: str = "") -> Iterator[str]:
-    """Apache httpd with further directives."""
+def apache(folder: Path, *, http: str = "", mpm: str = "prefork") -> Iterator[str]:
+    """Apache httpd with further directives, and how it serves several connections: mod_http2 wants ``event``."""
     command = ["apache2", "-D", "FOREGROUND", "-d", str(folder), "-f"]
-    with _started(folder, APACHE, "apache.conf", command, http=http) as url:
+    with _started(folder, APACHE, "apache.conf", command, http=http, mpm=mpm) as url:
         yield url
 
 
@@ -120,6 +121,15 @@ def apache(folder: Path, *, http: str = "") -> Iterator[str]:
 def lighttpd(folder: Path, *, http: str = "") -> Iterator[str]:
     """Lighttpd with further directives."""
     with _started(folder, LIGHTTPD, "lighttpd.conf", ["lighttpd", "-D", "-f"], http=http) as url:
+        yield url
+
+
+@contextmanager
+def nghttpd(folder: Path, *options: str) -> Iterator[str]:
+    """The server of nghttp2, which speaks HTTP/2 in clear without an Upgrade."""
+    port = free_port()
+    command = ["nghttpd", "--no-tls", "--address=127.0.0.1", f"--htdocs={document(folder)}", *options, str(port)]
+    with _running(command, "127.0.0.1", port) as url:
         yield url
 
 

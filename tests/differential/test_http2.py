@@ -1,0 +1,141 @@
+"""HTTP/2 is what tshark reads: frames by type, and each stream's request, status and bytes.
+
+Real servers: nginx in clear and in TLS, nghttpd (pushes, trailers, padding), Apache httpd (Upgrade: h2c).
+"""
+
+from __future__ import annotations
+
+import subprocess
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import polars as pl
+import pytest
+from detectors.loopback import captured, free_port
+from probe.servers import apache, nghttpd, nginx, readable_folder
+from probe.tls_servers import HOST, certified, port_of
+
+import tcptrace_http
+
+from .tshark_http2 import NAMES, Frame, Stream, frame_types, frames, streams
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+TARGETS: Final = ("/large.html", "/missing", "/small.txt", "/page.html")
+PUSHED: Final = "/small.txt"
+UPGRADES: Final = "LoadModule http2_module /usr/lib/apache2/modules/mod_http2.so\nProtocols h2c http/1.1"
+
+
+@dataclass(frozen=True)
+class Recorded:
+    capture: Path
+    keys: Path
+    ports: list[int]
+    frames: list[Frame]
+
+    def analysis(self) -> tcptrace_http.Analysis:
+        return tcptrace_http.analyze(self.capture, keylog=self.keys)
+
+
+@pytest.fixture(scope="module")
+def recorded() -> Iterator[Recorded]:
+    with readable_folder() as folder:
+        yield record(folder)
+
+
+def record(folder: Path) -> Recorded:
+    """A few clients of each server, one after the other."""
+    capture, keys = folder / "h2.pcap", folder / "keys.log"
+    clear, secure = free_port(), free_port()
+    listens = f"listen {HOST}:{clear} http2; listen {HOST}:{secure} ssl http2; {certified(folder).directives()}"
+    with ExitStack() as servers:
+        servers.enter_context(nginx(folder, server=listens))
+        pushes = servers.enter_context(
+            nghttpd(folder, "--padding=64", "--trailer=x-sum: 1", f"--push=/page.html={PUSHED}")
+        )
+        (folder / "apache").mkdir()
+        upgrades = servers.enter_context(apache(folder / "apache", http=UPGRADES, mpm="event"))
+        for www in (folder / "www", folder / "apache" / "www"):
+            (www / "small.txt").write_text("small\n")
+            (www / "page.html").write_text("<p>A page.</p>\n" * 1000)
+        ports = [clear, secure, port_of(pushes), port_of(upgrades)]
+        with captured(clear, capture, *ports[1:]):
+            ask(keys, clear, pushes, upgrades, f"https://{HOST}:{secure}")
+    known = [f"-dtcp.port=={port},http2" for port in (clear, port_of(pushes))]
+    options = [*known, f"-dtcp.port=={port_of(upgrades)},http", "-o", f"tls.keylog_file:{keys}"]
+    return Recorded(capture, keys, ports, frames(capture, options))
+
+
+def ask(keys: Path, clear: int, pushes: str, upgrades: str, secure: str) -> None:
+    """What the clients ask: one after another, all at once, in several header frames, with a body."""
+    at_clear, at_pushes = f"http://{HOST}:{clear}", pushes
+    curl(keys, at_clear, "--http2-prior-knowledge", targets=TARGETS[:1])
+    curl(keys, secure, "--http2")
+    curl(keys, secure, "--http2", "--parallel", "--tls-max", "1.2")
+    nghttp("--upgrade", f"{upgrades}{TARGETS[0]}")
+    nghttp("--multiply=3", *(f"{at_clear}{target}" for target in TARGETS))
+    nghttp("--padding=100", "--continuation", f"{at_clear}{TARGETS[0]}")
+    nghttp(f"{at_pushes}/page.html", f"{at_pushes}/large.html")
+    nghttp(f"--data={keys}", "--trailer=x-end: 1", "--expect-continue", f"{at_pushes}/page.html")
+
+
+def curl(keys: Path, server: str, *options: str, targets: tuple[str, ...] = TARGETS) -> None:
+    urls = [word for target in targets for word in ("-o", "/dev/null", f"{server}{target}")]
+    command = ["curl", "--silent", "--insecure", *options, *urls]
+    subprocess.run(command, check=True, env={"SSLKEYLOGFILE": str(keys), "PATH": "/usr/bin:/bin"})
+
+
+def nghttp(*words: str) -> None:
+    subprocess.run(["nghttp", "--null-out", *words], check=True, capture_output=True)
+
+
+def test_frames_of_each_type_are_those_that_tshark_lists(recorded: Recorded) -> None:
+    theirs = frame_types(recorded.frames)
+    assert {kind for counts in theirs.values() for kind in counts} >= set(NAMES) - {"rst_stream", "ping"}
+    connections = recorded.analysis().h2_connections
+    ours = {
+        row["flow"]: {name: row[f"{name}_frames"] for name in (*NAMES, "other")}
+        for row in connections.iter_rows(named=True)
+    }
+    assert ours == {flow: {name: counts[name] for name in (*NAMES, "other")} for flow, counts in theirs.items()}
+
+
+def test_streams_are_those_that_tshark_lists(recorded: Recorded) -> None:
+    theirs = streams(recorded.frames, recorded.ports)
+    transactions = recorded.analysis().transactions.filter(protocol="h2")
+    ours = {
+        # Of a request by Upgrade no frame has a body.
+        (row["flow"], row["stream"]): Stream(
+            row["method"],
+            row["target"],
+            row["status"],
+            [row["request_body_bytes"] or 0, row["response_body_bytes"]],
+        )
+        for row in transactions.iter_rows(named=True)
+    }
+    assert transactions.height == len(ours)
+    assert ours == theirs
+
+
+def test_waits_of_streams_add_up(recorded: Recorded) -> None:
+    analysis = recorded.analysis()
+    # A response that was pushed within one segment took no time, and has no waits.
+    durations = (pl.col("end") - pl.col("start")).sum().alias("sum")
+    waits = analysis.waits.group_by(flow="flow", index="transaction").agg(durations)
+    joined = analysis.transactions.join(waits, on=["flow", "index"], how="left")
+    took = pl.col("end_time") - pl.col("start_time")
+    assert joined.filter(pl.col("sum").fill_null(pl.duration()) != took).is_empty()
+    assert joined["sum"].null_count() < joined.height / 2
+
+
+def test_what_is_special_of_a_stream_is_told(recorded: Recorded) -> None:
+    analysis = recorded.analysis()
+    assert analysis.transactions.filter("is_pushed")["target"].unique().to_list() == [PUSHED]
+    assert analysis.h2_connections["is_upgrade"].sum() == 1
+    of_nghttpd = analysis.flows.filter(server_port=recorded.ports[2])["flow"].to_list()
+    answers = analysis.transactions.filter(pl.col("flow").is_in(of_nghttpd), ~pl.col("is_pushed"), status=200)
+    assert answers["has_trailers"].all()
+    assert not {"malformed_http2", "broken_hpack", "undecrypted_tls"} & set(analysis.anomalies["kind"].to_list())
