@@ -28,6 +28,10 @@ LOSS_WAITS: Final = ("stall.retransmission_timeout", "stall.tail_loss", "stall.f
 #: Waits of a transaction and a cause that are candidates if they are so long together: less is no finding.
 CANDIDATE_WAITS_NS: Final = {
     "setup.tls_handshake": 4_000_000,
+    "setup.h2_settings": 4_000_000,
+    **dict.fromkeys(("send_limited.h2_stream_window", "send_limited.h2_connection_window"), 4_000_000),
+    "send_limited.h2_window_update": 4_000_000,
+    "send_limited.multiplexed_behind": 20_000_000,
     "server.think": 20_000_000,
     "send_limited.receive_window": 20_000_000,
     "send_limited.slow_start": 4_000_000,
@@ -70,8 +74,15 @@ JUDGED_COLUMNS: Final = {
             ),
             *("request_frame", "request_last_frame", "response_first_frame", "interim_responses"),
             *("request_time", "request_last_time", "response_first_time", "response_last_time"),
-            *("start_time", "end_time", "request_header_bytes", "request_body_bytes"),
+            *("start_time", "end_time", "request_header_bytes", "request_body_bytes", "stream", "urgency"),
             *("response_header_wire_bytes", "response_wire_bytes", "first_record_bytes", "first_record_time"),
+        }
+    ),
+    "h2_connections": frozenset(
+        {
+            *("flow", "client_settings_frame", "server_settings_frame"),
+            *("client_initial_window", "server_initial_window"),
+            *("client_connection_window", "server_connection_window"),
         }
     ),
     "profiles": frozenset(
@@ -106,7 +117,7 @@ GATHERED_COLUMNS: Final = {
                 "closed_by",
             ),
             *("transactions", "first_request_time", "last_response_time", "request_persists", "response_persists"),
-            *("close_time", "close_frame", "largest_window_segments", "server_loss_time"),
+            *("close_time", "close_frame", "largest_window_segments", "server_loss_time", "protocol"),
         }
     ),
     "transactions": frozenset(
@@ -115,6 +126,7 @@ GATHERED_COLUMNS: Final = {
             *("response_first_time", "response_last_time", "response_wire_bytes", "server_software"),
         }
     ),
+    "h2_connections": frozenset({"flow", "streams", "goaway_frame", "goaway_time", "goaway_by"}),
     "profiles": frozenset(
         {
             *("flow", "direction", "mss", "round_trip", "largest_window_bytes"),

@@ -13,6 +13,13 @@ from tcptrace_http.detectors import (
     delta_eligible_repeat,
     duplicate_object,
     expect_continue_wait,
+    h2_connection_churn,
+    h2_connection_window,
+    h2_send_buffer_inversion,
+    h2_settings_wait,
+    h2_stream_window,
+    h2_tcp_head_of_line,
+    h2_window_update_late,
     head_of_line_blocking,
     idle_timeout_race,
     initial_window,
@@ -156,6 +163,14 @@ DETECTORS: Final = {
             tls_hello_retry,
             slow_handshake_server,
             tls_record_exceeds_window,
+            # Those that judge HTTP/2.
+            h2_stream_window,
+            h2_connection_window,
+            h2_window_update_late,
+            h2_tcp_head_of_line,
+            h2_send_buffer_inversion,
+            h2_settings_wait,
+            h2_connection_churn,
         ),
     )
 }

@@ -19,6 +19,7 @@ __all__ = [
     "CONNECTIONS",
     "ENDINGS",
     "FIRST_REQUESTS",
+    "H2_CONNECTIONS",
     "HANDSHAKES",
     "LOSS_WAITS",
     "OPENINGS",
@@ -61,6 +62,7 @@ _OF_A_CONNECTION: Final = (
     "server_loss_time",
     "server_retransmissions",
     "server_packets",
+    "protocol",
     "largest_window_segments",
 )
 
@@ -76,6 +78,10 @@ _OF_A_HANDSHAKE: Final = (
     *("server_name", "version", "resumed", "hello_retry", "round_trips"),
     *("client_hello_frame", "client_hello_time", "server_hello_time", "server_flight_last_time", "done_time"),
 )
+
+
+#: How much a connection of HTTP/2 carried, and how it was ended.
+_OF_H2: Final = ("streams", "goaway_frame", "goaway_time", "goaway_by")
 
 
 def _connections(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
@@ -109,6 +115,10 @@ def _handshakes(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
         .select("flow", *_OF_A_HANDSHAKE)
         .join(of_flow, on="flow", maintain_order="left")
     )
+
+
+def _h2_connections(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
+    return tables["h2_connections"].lazy().select("flow", *_OF_H2)
 
 
 def _openings(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
@@ -196,6 +206,8 @@ CONNECTIONS: Final = Gather("connections", _connections, _first_of_each_pair, "f
 FIRST_REQUESTS: Final = Gather("first_requests", _first_requests, _first(FLOWS_MAX), "transactions")
 #: Their TLS handshakes.
 HANDSHAKES: Final = Gather("handshakes", _handshakes, _first_of_each_pair, "tls_handshakes")
+#: Those of HTTP/2.
+H2_CONNECTIONS: Final = Gather("h2_connections", _h2_connections, _first(FLOWS_MAX), "h2_connections")
 #: The first response on each that waited for its congestion window, or lost data.
 OPENINGS: Final = Gather("openings", _openings, _first(NOTABLE_MAX), "waits")
 #: What was learnt of the server of each of these.

@@ -40,6 +40,8 @@ def limited(
         .agg(
             pl.col("start", "first_frame").first(),
             pl.col("last_frame").last(),
+            pl.col("released_by").drop_nulls().first(),
+            pl.col("constraint").cast(pl.String).last(),
             pl.col("confidence").mean(),
             lost=(pl.col("end") - pl.col("start")).sum(),
             waits=pl.len(),

@@ -15,7 +15,7 @@ from tcptrace_http.detectors._host_pairs import SERVICE
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["needless"]
+__all__ = ["KEPT_OPEN_NS", "OPENED_AHEAD_NS", "needless"]
 
 #: A server keeps an idle connection at least so long: Apache's default of KeepAliveTimeout is 5 s, the
 #: least of the servers in use (nginx 75 s, Node.js 5 s).
@@ -42,6 +42,8 @@ def needless(
         .filter(
             pl.col("single_share") >= single_share_min,
             "has_syn",
+            # Of those h2-connection-churn tells.
+            pl.col("protocol").cast(pl.String).ne_missing("h2"),
             pl.col("transactions") == 1,
             pl.col("first_request_time").is_not_null(),
             pl.col("last_response_time").is_not_null(),

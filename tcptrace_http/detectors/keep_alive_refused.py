@@ -76,7 +76,8 @@ def find(tables: Mapping[str, pl.DataFrame], *, answered_max: int = ANSWERED_MAX
     """Servers that refuse persistent connections; see :class:`Detector`."""
     import polars as pl
 
-    connections = tables["connections"].lazy()
+    # HTTP/2 has no such field, and h2-connection-churn tells of its connections.
+    connections = tables["connections"].lazy().filter(pl.col("protocol").cast(pl.String).ne_missing("h2"))
     said = ~pl.col("response_persists")
     by_server = pl.col("closed_by").cast(pl.String).str.starts_with("server")
     at_once = pl.col("close_time") - pl.col("last_response_time") <= (

@@ -28,7 +28,8 @@ Fix
 ---
 HTTP/2 (nginx: ``listen 443 ssl; http2 on;``, Apache httpd: ``Protocols h2 http/1.1``, lighttpd:
 ``server.feature-flags += ("server.h2proto" => "enable")``), where all requests go at once; more parallel
-connections (browsers open six); or fewer objects.
+connections (browsers open six); or fewer objects. Where it is HTTP/2 already, the client must ask without waiting:
+all requests started together, and objects named early (``preload`` links, 103 Early Hints).
 
 Reference
 ---------
@@ -83,6 +84,11 @@ REMEDY: Final = (
     "HTTP/2, where all requests go at once (nginx: http2 on; Apache httpd: Protocols h2 http/1.1);"
     " or several connections in parallel; or fewer objects"
 )
+#: Where it is HTTP/2 already.
+REMEDY_OF_H2: Final = (
+    "the client waits although HTTP/2 lets all requests go at once: start them together, and name objects early"
+    " (Link: rel=preload, 103 Early Hints); or fewer objects"
+)
 
 
 def find(
@@ -124,7 +130,9 @@ def find(
     )
     is_chain = (pl.col("lulls") >= lulls_min) & (pl.col("lost") > 0)
     alone = _of_page(lulls.filter("is_alone"), members, tables).filter(is_chain)
-    side_by_side = _side_by_side(_of_page(lulls, members, tables).filter(is_chain), members)
+    # Streams share a connection: that one of them waited is no idle time of it.
+    of_http1 = lulls.filter(~pl.col("is_h2"))
+    side_by_side = _side_by_side(_of_page(of_http1, members, tables).filter(is_chain), members)
     others = side_by_side.join(alone, on="retrieval", how="anti", maintain_order="left")
     return _told(_of_url(pl.concat([alone, others], how="diagonal_relaxed")))
 
@@ -183,6 +191,7 @@ def _of_page(lulls: pl.LazyFrame, members: pl.LazyFrame, tables: Mapping[str, pl
             first_frame=pl.col("request_frame").min(),
             last_frame=pl.col("response_first_frame").max(),
             requests=pl.col("transaction").cast(pl.String),
+            is_h2=pl.col("is_h2").any(),
         )
         .join(asked, on=["retrieval", "flow"], how="left")
         .join(pages, on="retrieval", how="left")
@@ -213,7 +222,7 @@ def _side_by_side(chains: pl.LazyFrame, members: pl.LazyFrame) -> pl.LazyFrame:
         .group_by("retrieval", maintain_order=True)
         .agg(
             by_loss.first(),
-            pl.col("client", "url", "elapsed", "page_confidence").drop_nulls().first(),
+            pl.col("client", "url", "elapsed", "page_confidence", "is_h2").drop_nulls().first(),
             pl.col("lulls", "named").sum(),
             pl.col("rtt").median(),
             connections=is_chain.sum(),
@@ -255,6 +264,7 @@ def _of_url(pages: pl.LazyFrame) -> pl.LazyFrame:
             pl.col("lulls", "named", "lost").sum(),
             pl.col("page_confidence").mean(),
             pl.col("rtt").median(),
+            pl.col("is_h2").any(),
             flow=pl.when(pl.col("flow").n_unique() == 1).then(pl.col("flow").first()),
             pages=pl.col("retrieval").n_unique(),
             connections=pl.col("connections").max(),
@@ -272,7 +282,8 @@ def _members(tables: Mapping[str, pl.DataFrame], clients: pl.DataFrame) -> pl.La
     of_flow = tables["flows"].lazy().filter(pl.col("client").is_in(clients["client"].implode()))
     of_flow = of_flow.select("flow", "client", *about_path, *about_window)
     shown = ("method", "request_frame", "response_first_frame", "response_first_time", "response_wire_bytes")
-    of_transaction = tables["transactions"].lazy().select("flow", *shown, transaction="index")
+    is_h2 = (pl.col("protocol").cast(pl.String) == "h2").fill_null(value=False)
+    of_transaction = tables["transactions"].lazy().select("flow", *shown, transaction="index", is_h2=is_h2)
     return (
         tables["retrieval_transactions"]
         .lazy()
@@ -359,5 +370,5 @@ def _told(chains: pl.LazyFrame) -> pl.LazyFrame:
             .then(pl.lit("no other transaction of the client was in progress"))
             .otherwise(pl.format("the longest of the chains on {} connections side by side", "connections")),
         ),
-        remedy=pl.lit(REMEDY),
+        remedy=pl.when("is_h2").then(pl.lit(REMEDY_OF_H2)).otherwise(pl.lit(REMEDY)),
     )

@@ -52,6 +52,8 @@ both
     N bytes that are no message: the end of a body before the head of the next message, say.
 ``client_hello``, ``server_flight`` and other words of TLS
     See ``tls_script``.
+``h2 HEADERS 1 GET /path end``, ``h2 DATA 1 1300`` and other frames of HTTP/2
+    See ``h2_script``.
 
 A line that starts with ``#`` is a remark. Whatever else is found is an error.
 """
@@ -66,7 +68,7 @@ from hashlib import sha256
 
 import dpkt
 
-from . import tls_script
+from . import h2_script, tls_script
 
 #: Close to the end of the sequence space, so that every case wraps.
 INITIAL = {"C": 2**32 - 40, "S": 2**32 - 1500}
@@ -294,6 +296,8 @@ def messages(text: str, length: int, place: str) -> bytes:
             parts.append([])
         else:
             parts[-1].append(word)
+    if all(words[:1] == [h2_script.WORD] for words in parts):
+        return h2_script.frames(parts, length, lambda part, size: filler(f"{place} {part}", 0, size))
     fills = length if len(parts) == 1 else None
     return b"".join(message(words, fills, f"{place} {part}") for part, words in enumerate(parts))
 
