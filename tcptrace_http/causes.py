@@ -120,8 +120,8 @@ RULES: Final = {
         "RFC 9113, sections 5.2.2 and 6.9.1",
     ),
     "send_limited.multiplexed_behind": Rule(
-        "Bytes of other streams came, up to the stream's own, and the sender did not stop for want of data in between:"
-        " what it writes behind a pause it had not before",
+        "Bytes of other streams came, up to the stream's own, and the sender did not stop for want of data in"
+        " between: what it writes behind a pause it had not before",
         "RFC 9113, sections 5 and 5.3; RFC 9218, section 10",
     ),
     "send_limited.bottleneck": Rule(

@@ -52,9 +52,9 @@ def scan(
     ``table`` is a name of ``schema.TABLES``; the rows, their order and the types are those of
     ``analyze(path, tables=[table])``, whatever the query. Rows of ``packets``, ``segments``,
     ``tls_records`` and ``h2_windows`` are made while the file is read, with only the columns that the query
-    uses, and are not kept: memory does not grow with the capture. ``head`` stops the reading. Of ``segments``, up to 2**20
-    rows wait for their ``acked_by_frame`` and ``rtt``, unless the query uses neither. The other tables need
-    the whole capture; of them the rows are kept.
+    uses, and are not kept: memory does not grow with the capture. ``head`` stops the reading. Of ``segments``,
+    up to 2**20 rows wait for their ``acked_by_frame`` and ``rtt``, unless the query uses neither. The other
+    tables need the whole capture; of them the rows are kept.
 
     >>> import tcptrace_http
     >>> segments = tcptrace_http.scan("sample_traces/heidemann_1996_figure2.pcap", table="segments")

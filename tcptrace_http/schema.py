@@ -791,8 +791,8 @@ _H2_CONNECTIONS: Final = Table(
 
 _H2_WINDOWS: Final = Table(
     "h2_windows",
-    "One row per event of HTTP/2 flow control, in the order of the capture: what was used of the windows, and what was"
-    " given. Windows are those that the capture's point knows; its sender learns of them later.",
+    "One row per event of HTTP/2 flow control, in the order of the capture: what was used of the windows, and what"
+    " was given. Windows are those that the capture's point knows; its sender learns of them later.",
     _columns(
         ("flow", "u32", "Flow number"),
         ("direction", "enum:DIRECTIONS", "Direction of the DATA that the windows bound"),

@@ -16,7 +16,8 @@ Limits = set[tuple[str, str, str]]
 
 def declared() -> Limits:
     found: Limits = set()
-    for crate in ("capture", "tcp", "http", "http2", "tls", "tls-keys", "path", "sender", "attribution", "analysis"):
+    http = ("http", "http2", "tls", "tls-keys")
+    for crate in ("capture", "tcp", *http, "path", "sender", "attribution", "analysis"):
         for source in sorted((NATIVE / crate / "src").rglob("*.rs")):
             where = source.relative_to(NATIVE).as_posix()
             found |= {(where, name, value) for name, value in LIMIT.findall(source.read_text())}
