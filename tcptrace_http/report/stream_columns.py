@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from tcptrace_http.http2_names import error_name, grpc_status_name
+from tcptrace_http.http2_names import error_name, grpc_call, grpc_status_name
 from tcptrace_http.report.grid import Heading
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["NOTHING", "OF_STREAMS"]
+__all__ = ["NOTHING", "OF_STREAMS", "status_of", "target_of"]
 
 #: In place of a value that is not there.
 NOTHING: Final = "-"
@@ -25,16 +25,28 @@ class Column:
     text: Callable[[dict[str, Any]], str]
 
 
+def target_of(row: dict[str, Any]) -> str:
+    """The target, of a gRPC call without its package, which readers know; ``(TLS)`` where TLS hides it."""
+    call = None if row["grpc_request_messages"] is None else grpc_call(row["target"])
+    if call is not None:
+        return f"{call[0].rpartition('.')[2]}/{call[1]}"
+    return row["target"] or ("(TLS)" if row["protocol"] == "tls" else NOTHING)
+
+
+def status_of(row: dict[str, Any]) -> str:
+    """The status of HTTP, or of a gRPC call its own by name."""
+    return str(row["status"] or NOTHING) if row["grpc_status"] is None else grpc_status_name(row["grpc_status"])
+
+
 def _stream(row: dict[str, Any]) -> str:
     return NOTHING if row["stream"] is None else str(row["stream"])
 
 
-def _grpc(row: dict[str, Any]) -> str:
-    """The status of a gRPC call, and the messages of the client and of the server."""
+def _messages(row: dict[str, Any]) -> str:
+    """The messages of a gRPC call: the client's, and the server's."""
     if row["grpc_request_messages"] is None:
         return NOTHING
-    status = "no status" if row["grpc_status"] is None else grpc_status_name(row["grpc_status"])
-    return f"{status} {row['grpc_request_messages']}→{row['grpc_response_messages'] or 0}"
+    return f"{row['grpc_request_messages']}→{row['grpc_response_messages'] or 0}"
 
 
 def _reset(row: dict[str, Any]) -> str:
@@ -48,6 +60,6 @@ def _reset(row: dict[str, Any]) -> str:
 #: In the order in which they are shown.
 OF_STREAMS: Final = (
     Column(Heading("stream", is_number=True), _stream),
-    Column(Heading("gRPC", is_optional=True), _grpc),
+    Column(Heading("messages", is_number=True, is_optional=True), _messages),
     Column(Heading("reset by", is_optional=True), _reset),
 )

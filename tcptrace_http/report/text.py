@@ -11,7 +11,7 @@ from tcptrace_http.quantity import counted, duration, moment
 from tcptrace_http.remedies import settings_for_all
 from tcptrace_http.report import limits
 from tcptrace_http.report.grid import Heading, grid, printable
-from tcptrace_http.report.stream_columns import NOTHING, OF_STREAMS
+from tcptrace_http.report.stream_columns import NOTHING, OF_STREAMS, status_of, target_of
 from tcptrace_http.report.time_by_cause import time_by_cause
 from tcptrace_http.verdict import findings_told
 
@@ -216,8 +216,8 @@ class _Report:
                 f"{row['flow']}.{row['index']}",
                 *(column.text(row) for column in extra),
                 row["method"] or NOTHING,
-                row["target"] or ("(TLS)" if row["protocol"] == "tls" else NOTHING),
-                str(row["status"] or NOTHING),
+                target_of(row),
+                status_of(row),
                 "-" if row["response_body_bytes"] is None else f"{row['response_body_bytes']:,}",
                 _between(row, "request_last_time", "response_first_time"),
                 _between(row, "response_first_time", "response_last_time"),

@@ -53,6 +53,14 @@ def test_a_good_server_in_tls_passes(tmp_path, probed, certificate, monkeypatch,
     assert {statuses(shown)[name] for name in (*CONTROLS, "tls-no-resumption")} == {"passed"}
 
 
+def test_heads_before_bodies_with_nagle_fail(tmp_path, probed):
+    port = free_port()
+    with nginx(tmp_path, http="tcp_nodelay off;", server=f"listen {HOST}:{port} http2;"):
+        shown = probed(f"http://{HOST}:{port}{LARGE}", "--http2")
+    assert "short-initial-segment" in shown.failing
+    assert "tcp_nodelay on" in shown.settings
+
+
 def test_a_server_without_http2_is_told(tmp_path, probed, certificate):
     with nginx(tmp_path) as url:
         clear = probed(url + LARGE, "--http2")
