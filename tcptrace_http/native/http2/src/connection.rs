@@ -253,6 +253,7 @@ impl Connection {
             let half = stream.half(direction);
             half.window.lose();
             half.messages.lose();
+            half.is_torn |= !half.has_ended;
             if let Some(message) = half.message.as_mut().filter(|_| !half.has_ended) {
                 message.missing_bytes = message.missing_bytes.saturating_add(bytes);
             }

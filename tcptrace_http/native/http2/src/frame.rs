@@ -69,25 +69,43 @@ impl Header {
         u64::from(self.length).saturating_add(HEADER_BYTES as u64)
     }
 
-    /// Whether it keeps to RFC 9113, section 6, where frames have at most `bytes_max`; frames of unknown types may be
-    /// anything, and count as none.
-    pub(crate) fn is_plausible(&self, bytes_max: u32) -> bool {
+    /// Whether its stream and its length are such as its type has (RFC 9113, section 6); of unknown types any are.
+    pub(crate) fn is_sound(&self) -> bool {
         let (length, is_connection) = (self.length, self.stream == 0);
-        let (known_flags, fits) = match self.kind {
-            Kind::Data => (0x9, !is_connection),
-            Kind::Headers => (0x2d, !is_connection && length > 0),
-            Kind::Priority => (0, !is_connection && length == 5),
-            Kind::RstStream => (0, !is_connection && length == 4),
-            Kind::Settings => (0x1, is_connection && length.is_multiple_of(6)),
-            Kind::PushPromise => (0xc, !is_connection && length > 4),
-            Kind::Ping => (0x1, is_connection && length == 8),
-            Kind::Goaway => (0, is_connection && length >= 8),
-            Kind::WindowUpdate => (0, length == 4),
-            Kind::Continuation => (0x4, !is_connection),
-            Kind::PriorityUpdate => (0, is_connection && length >= 4),
+        match self.kind {
+            Kind::Data | Kind::Continuation => !is_connection,
+            Kind::Headers => !is_connection && length > 0,
+            Kind::Priority => !is_connection && length == 5,
+            Kind::RstStream => !is_connection && length == 4,
+            Kind::Settings => is_connection && length.is_multiple_of(6),
+            Kind::PushPromise => !is_connection && length > 4,
+            Kind::Ping => is_connection && length == 8,
+            Kind::Goaway => is_connection && length >= 8,
+            Kind::WindowUpdate => length == 4,
+            Kind::PriorityUpdate => is_connection && length >= 4,
+            Kind::Other => true,
+        }
+    }
+
+    /// Whether bytes that may be anything are such a header, where frames have at most `bytes_max`: it has no flags that
+    /// its type has not, and its type is a known one.
+    pub(crate) fn is_plausible(&self, bytes_max: u32) -> bool {
+        let known_flags = match self.kind {
+            Kind::Data => 0x9,
+            Kind::Headers => 0x2d,
+            Kind::Settings | Kind::Ping => 0x1,
+            Kind::PushPromise => 0xc,
+            Kind::Continuation => 0x4,
             Kind::Other => return false,
+            _ => 0,
         };
-        fits && self.flags & !known_flags == 0 && !self.is_reserved_set && length <= bytes_max
+        // Zeros are no frames.
+        let is_empty = self.kind == Kind::Data && self.length == 0 && !self.has(flags::END_STREAM);
+        self.is_sound()
+            && !is_empty
+            && self.flags & !known_flags == 0
+            && !self.is_reserved_set
+            && self.length <= bytes_max
     }
 
     /// Whether nothing but its stream's number could show that it is none: its length is fixed.
@@ -111,6 +129,13 @@ fn kind_of(type_byte: u8) -> Kind {
         0x10 => Kind::PriorityUpdate,
         _ => Kind::Other,
     }
+}
+
+/// Whether the frame that `bytes` begin with may be one by what comes behind it, as far as that is there.
+pub(crate) fn is_followed(header: &Header, bytes: &[u8], bytes_max: u32) -> bool {
+    let length = usize::try_from(header.frame_bytes()).unwrap_or(usize::MAX);
+    let behind = bytes.get(length..).and_then(Header::parse);
+    behind.is_none_or(|next| next.is_plausible(bytes_max))
 }
 
 /// Frames behind each other that show HTTP/2 where the segment ends within the last one.

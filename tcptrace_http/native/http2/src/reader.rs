@@ -2,7 +2,7 @@
 
 use trace_model::Mark;
 
-use crate::frame::{flags, Header, Kind, FRAME_BYTES, HEADER_BYTES};
+use crate::frame::{flags, is_followed, starts_like, Header, Kind, FRAME_BYTES, HEADER_BYTES};
 
 /// What the client sends first (RFC 9113, section 3.4).
 pub(crate) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -196,6 +196,9 @@ impl Reader {
         if header.length > self.frame_bytes_max {
             return Event::NoFrame("a frame is longer than its receiver allows");
         }
+        if !header.is_sound() {
+            return Event::NoFrame("a frame has no length or stream that its type may have");
+        }
         let begun = Begun {
             header,
             start,
@@ -312,11 +315,9 @@ impl Reader {
                 break;
             };
             let is_plausible = header.is_plausible(self.frame_bytes_max);
-            if is_plausible
-                && (is_known(&header)
-                    || header.has_fixed_length()
-                    || crate::frame::starts_like(rest))
-            {
+            let is_expected = is_known(&header) || header.has_fixed_length();
+            let is_expected = is_expected && is_followed(&header, rest, self.frame_bytes_max);
+            if is_plausible && (is_expected || starts_like(rest)) {
                 self.state = State::Header;
                 return Some(at);
             }

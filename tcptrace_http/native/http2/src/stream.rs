@@ -22,6 +22,8 @@ pub(crate) struct Half {
     /// Of its DATA.
     pub(crate) window: Window,
     pub(crate) has_ended: bool,
+    /// Frames may be missing within it.
+    pub(crate) is_torn: bool,
     pub(crate) messages: Prefixes,
 }
 
@@ -60,8 +62,8 @@ impl Half {
             message.end = message.end.min(next.max(message.start));
             message.head_end = message.head_end.min(message.end);
             // A client may close a stream when it has all that was announced (RFC 9113, section 8.1.1).
-            message.complete =
-                self.has_ended || message.body.content_length == Some(message.body.bytes);
+            let is_announced = message.body.content_length == Some(message.body.bytes);
+            message.complete = is_announced || self.has_ended && !self.is_torn;
             message.body.wire_bytes = frames.bytes().saturating_sub(message.header_bytes);
         }
         (message, frames)
