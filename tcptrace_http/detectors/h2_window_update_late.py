@@ -20,8 +20,8 @@ confidence is 0.5 at most. Lost is the sum of these waits.
 Fix
 ---
 Read the body of every stream without pause, or cancel it (RST_STREAM); no blocking work in the callback that
-takes data (Node.js streams, Netty event loops). Libraries: give back the window as data is read, at half of it at
-the latest. A window of several round trips hides short pauses.
+takes data (Node.js streams, Netty event loops). Libraries: give back the window as data is read, at half of it
+at the latest. A window of several round trips hides short pauses.
 
 Reference
 ---------
@@ -51,9 +51,9 @@ CAUSES: Final = ("send_limited.h2_window_update",)
 #: The application may have been slow, or its library: both look the same.
 CONFIDENCE_MAX: Final = 0.5
 REMEDY: Final = (
-    "{}: read the bodies of all streams without pause, or reset those that nobody reads; no blocking work in the"
-    " callback that takes data; WINDOW_UPDATE when half of the window is read, at the latest; a window of several"
-    " round trips hides short pauses"
+    "{}: read the bodies of all streams without pause, or reset those that nobody reads; no blocking work in"
+    " the callback that takes data; WINDOW_UPDATE when half of the window is read, at the latest; a window of"
+    " several round trips hides short pauses"
 )
 
 
