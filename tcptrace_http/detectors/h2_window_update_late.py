@@ -31,15 +31,15 @@ https://github.com/cockroachdb/cockroach/pull/35161.
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from tcptrace_http.detectors._h2_windows import LOST_MIN, NEEDS, waited_for_window
+from tcptrace_http.detectors._h2_windows import NEEDS, waited_for_window
 from tcptrace_http.detectors._recoveries import ms
 from tcptrace_http.detectors._wording import times
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from datetime import timedelta
 
     import polars as pl
 
@@ -48,6 +48,8 @@ __all__ = ["CAUSES", "NEEDS", "READS", "find"]
 READS: Final = ("waits",)
 CAUSES: Final = ("send_limited.h2_window_update",)
 
+#: Far from the receiver only the path's least round trip tells when it had all: it may have been late by jitter.
+LOST_MIN: Final = timedelta(milliseconds=20)
 #: The application may have been slow, or its library: both look the same.
 CONFIDENCE_MAX: Final = 0.5
 REMEDY: Final = (
