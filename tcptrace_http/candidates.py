@@ -30,7 +30,7 @@ CANDIDATE_WAITS_NS: Final = {
     "setup.tls_handshake": 4_000_000,
     "setup.h2_settings": 4_000_000,
     **dict.fromkeys(("send_limited.h2_stream_window", "send_limited.h2_connection_window"), 4_000_000),
-    "send_limited.h2_window_update": 4_000_000,
+    "send_limited.h2_window_update": 20_000_000,
     "send_limited.multiplexed_behind": 20_000_000,
     "server.think": 20_000_000,
     "send_limited.receive_window": 20_000_000,

@@ -2,27 +2,27 @@
 
 What it does
 ------------
-Names clients and ports where one HTTP/2 connection after another ends by GOAWAY or FIN after few streams, and the
-client opens the next one right away.
+Names clients and ports where one HTTP/2 connection after another ends by GOAWAY or FIN after few streams, and
+the client opens the next one right away.
 
 Why it is bad
 -------------
-Each new connection costs its handshakes, with TLS two round trips, and begins with an empty HPACK table and in slow
-start. One connection is meant to carry all requests to a server.
+Each new connection costs its handshakes, with TLS two round trips, and begins with an empty HPACK table and in
+slow start. One connection is meant to carry all requests to a server.
 
 Evidence
 --------
-Connections of at most twenty streams, ended no later than the SYN of the client's next connection to the same port,
-which came within five seconds of their last response; each next connection is counted once. Lost is the time in
-which the next first requests waited for the handshakes (not where it was opened ahead). Said from three such
-connections to one port on.
+Connections of at most twenty streams, ended no later than the SYN of the client's next connection to the same
+port, which came within five seconds of their last response; each next connection is counted once. Lost is the
+time in which the next first requests waited for the handshakes (not where it was opened ahead). Said from three
+such connections to one port on.
 
 Fix
 ---
 Server closes: nginx ``keepalive_requests 1000`` (for HTTP/2 too), grpc ``MaxConnectionAge`` over minutes, Envoy
-``max_requests_per_connection`` unset. Client closes: one client, channel or session for all requests (grpc channel,
-.NET ``HttpClient``, Go ``http.Transport``, curl with one handle or ``--next``). A proxy that speaks HTTP/1.0 or
-closes to its upstream is connection-per-request's.
+``max_requests_per_connection`` unset. Client closes: one client, channel or session for all requests (grpc
+channel, .NET ``HttpClient``, Go ``http.Transport``, curl with one handle or ``--next``). A proxy that speaks
+HTTP/1.0 or closes to its upstream is connection-per-request's.
 
 Reference
 ---------
@@ -60,12 +60,13 @@ MOST: Final = 0.5
 #: Frames that a finding names; the rest are as many more of the same.
 FRAMES_SHOWN: Final = 8
 REMEDY_SERVER: Final = (
-    "the server ends the connections: nginx keepalive_requests 1000 or more; grpc MaxConnectionAge of minutes, with"
-    " MaxConnectionAgeGrace; Envoy max_requests_per_connection unset; behind a load balancer its limit per connection"
+    "the server ends the connections: nginx keepalive_requests 1000 or more; grpc MaxConnectionAge of minutes,"
+    " with MaxConnectionAgeGrace; Envoy max_requests_per_connection unset; behind a load balancer its limit per"
+    " connection"
 )
 REMEDY_CLIENT: Final = (
-    "the client ends the connections: one client, channel or session for all requests (one gRPC channel, one .NET"
-    " HttpClient, one Go http.Transport, one Node.js http2 session)"
+    "the client ends the connections: one client, channel or session for all requests (one gRPC channel, one"
+    " .NET HttpClient, one Go http.Transport, one Node.js http2 session)"
 )
 
 
@@ -157,7 +158,9 @@ def _connections(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
         .lazy()
         .join(tables["connections"].lazy(), on="flow", maintain_order="left")
         .filter("has_syn")
-        .join(tables["handshakes"].lazy().select("flow", "done_time"), on="flow", how="left", maintain_order="left")
+        .join(
+            tables["handshakes"].lazy().select("flow", "done_time"), on="flow", how="left", maintain_order="left"
+        )
         .with_columns(
             opened="start",
             ended=pl.min_horizontal("goaway_time", "close_time"),

@@ -7,22 +7,23 @@ used up or which is as small as one stream's.
 
 Why it is bad
 -------------
-All streams of the connection together send at most that window per round trip. SETTINGS does not change it: it is
-65,535 bytes until a WINDOW_UPDATE of stream 0 raises it, so a client that sets only the stream window gains nothing.
-One stream that is not read keeps all others waiting.
+All streams of the connection together send at most that window per round trip. SETTINGS does not change it: it
+is 65,535 bytes until a WINDOW_UPDATE of stream 0 raises it, so a client that sets only the stream window gains
+nothing. One stream that is not read keeps all others waiting.
 
 Evidence
 --------
-DATA that used the connection's window up, and the WINDOW_UPDATE of stream 0 that let the next frame go (the waits
-``send_limited.h2_connection_window``). Lost is the sum of these waits. Time in which the receiver had all of the
-window and did not answer is h2-window-update-late's.
+DATA that used the connection's window up, and the WINDOW_UPDATE of stream 0 that let the next frame go (the
+waits ``send_limited.h2_connection_window``). Lost is the sum of these waits. Time in which the receiver had all
+of the window and did not answer is h2-window-update-late's.
 
 Fix
 ---
-Raise the receiver's connection window above that of its streams, to at least twice the path's bandwidth times delay:
-grpc-go ``WithInitialConnWindowSize`` and ``InitialConnWindowSize``, Envoy ``initial_connection_window_size``,
-Kestrel ``InitialConnectionWindowSize``, Node.js ``session.setLocalWindowSize()``, Go
-``MaxReceiveBufferPerConnection``. A stream that is read slowly belongs on a connection of its own.
+Raise the receiver's connection window above that of its streams, to at least twice the path's bandwidth times
+delay: grpc-go ``WithInitialConnWindowSize`` and ``InitialConnWindowSize``, Envoy
+``initial_connection_window_size``, Kestrel ``InitialConnectionWindowSize``, Node.js
+``session.setLocalWindowSize()``, Go ``MaxReceiveBufferPerConnection``. A stream that is read slowly belongs on
+a connection of its own.
 
 Reference
 ---------
@@ -49,8 +50,8 @@ READS: Final = ("waits",)
 CAUSES: Final = ("send_limited.h2_connection_window",)
 
 REMEDY: Final = (
-    "{}: a larger window of the connection, by WINDOW_UPDATE of stream 0 (SETTINGS does not change it): grpc-go"
-    " {}; Go HTTP2Config.MaxReceiveBufferPerConnection; Node.js session.setLocalWindowSize(); {}Envoy"
+    "{}: a larger window of the connection, by WINDOW_UPDATE of stream 0 (SETTINGS does not change it):"
+    " grpc-go {}; Go HTTP2Config.MaxReceiveBufferPerConnection; Node.js session.setLocalWindowSize(); {}Envoy"
     " initial_connection_window_size; and a connection of its own for a stream that is read slowly"
 )
 
@@ -77,7 +78,11 @@ def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) 
         remedy=pl.format(
             REMEDY,
             "receiver",
-            pl.when(is_upload).then(pl.lit("InitialConnWindowSize")).otherwise(pl.lit("WithInitialConnWindowSize")),
-            pl.when(is_upload).then(pl.lit("Kestrel Http2Limits.InitialConnectionWindowSize; ")).otherwise(pl.lit("")),
+            pl.when(is_upload)
+            .then(pl.lit("InitialConnWindowSize"))
+            .otherwise(pl.lit("WithInitialConnWindowSize")),
+            pl.when(is_upload)
+            .then(pl.lit("Kestrel Http2Limits.InitialConnectionWindowSize; "))
+            .otherwise(pl.lit("")),
         ),
     )

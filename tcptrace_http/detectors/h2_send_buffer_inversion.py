@@ -7,15 +7,15 @@ client gave no urgency, small responses behind large ones, for information.
 
 Why it is bad
 -------------
-A server that writes megabytes into its socket has decided their order: a stream that is asked for later, however
-urgent, stands behind all of them. On a slow path these are seconds, and priorities do nothing.
+A server that writes megabytes into its socket has decided their order: a stream that is asked for later,
+however urgent, stands behind all of them. On a slow path these are seconds, and priorities do nothing.
 
 Evidence
 --------
-The time in which other streams' bytes came before the response's own (the waits ``send_limited.multiplexed_behind``),
-with the urgency of both by RFC 9218 (3 where only one has it). Lost is the sum of those waits that were spent behind
-less urgent streams. Without any urgency the order is the server's choice: the finding is ``info``, with a confidence
-of 0.5 at most.
+The time in which other streams' bytes came before the response's own (the waits
+``send_limited.multiplexed_behind``), with the urgency of both by RFC 9218 (3 where only one has it). Lost is
+the sum of those waits that were spent behind less urgent streams. Without any urgency the order is the server's
+choice: the finding is ``info``, with a confidence of 0.5 at most.
 
 Fix
 ---
@@ -56,9 +56,9 @@ SMALL_BYTES_MAX: Final = 16_384
 LARGER_MIN: Final = 10
 CONFIDENCE_BY_SIZE: Final = 0.5
 REMEDY: Final = (
-    "server: net.ipv4.tcp_notsent_lowat=16384 (or TCP_NOTSENT_LOWAT), with bbr and fq, so that the next frame is"
-    " chosen late; small frames (nginx http2_chunk_size 8k); heed the priority field (RFC 9218); client: priority: u=0"
-    " to u=7 on its requests"
+    "server: net.ipv4.tcp_notsent_lowat=16384 (or TCP_NOTSENT_LOWAT), with bbr and fq, so that the next frame"
+    " is chosen late; small frames (nginx http2_chunk_size 8k); heed the priority field (RFC 9218); client:"
+    " priority: u=0 to u=7 on its requests"
 )
 
 

@@ -2,8 +2,8 @@
 
 What it does
 ------------
-Names connections on which the client sent its preface, waited a round trip for the server's SETTINGS, and only then
-asked.
+Names connections on which the client sent its preface, waited a round trip for the server's SETTINGS, and only
+then asked.
 
 Why it is bad
 -------------
@@ -13,20 +13,20 @@ behind its preface, under the initial values of all settings.
 Evidence
 --------
 The first request followed the server's first SETTINGS by no more than the client takes, and the wait before it
-is ``setup.h2_settings``. Lost is that wait. In TLS 1.3 a server may send its SETTINGS with its Finished: a client then
-waits for nothing, and nothing is found.
+is ``setup.h2_settings``. Lost is that wait. In TLS 1.3 a server may send its SETTINGS with its Finished: a
+client then waits for nothing, and nothing is found.
 
 Fix
 ---
 Client: send the request with the preface. Settings that a client must know before (a server's
-``SETTINGS_ENABLE_CONNECT_PROTOCOL``, few streams) are rare. gRPC clients wait on purpose to tell a dead backend from a
-live one: keep their connections (one channel for all calls, ``WithKeepaliveParams``), and connect ahead of need
-(grpc-go ``Connect()``, grpc-java ``getState(true)``). Server: SETTINGS at once when the connection is there, not
-behind the client's preface.
+``SETTINGS_ENABLE_CONNECT_PROTOCOL``, few streams) are rare. gRPC clients wait on purpose to tell a dead backend
+from a live one: keep their connections (one channel for all calls), and connect ahead of need (grpc-java
+``getState(true)``). Server: SETTINGS at once when the connection is there, not behind the client's preface.
 
 Reference
 ---------
-RFC 9113, section 3.4; https://github.com/grpc/grpc/pull/23636; https://github.com/grpc/grpc-java/issues/2862.
+RFC 9113, section 3.4; https://github.com/grpc/grpc/pull/23636; https://github.com/grpc/grpc-java/issues/2862;
+https://github.com/grpc/grpc-java/issues/7435.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ NEEDS: Final = ("both_directions", "handshake", "whole_payload")
 #: A round trip of less is one inside a site, as for slow start.
 LOST_MIN: Final = timedelta(milliseconds=4)
 REMEDY: Final = (
-    "client: send the first request behind the preface, without waiting for SETTINGS (RFC 9113, section 3.4); gRPC"
-    " clients wait on purpose: keep one channel for all calls and connect ahead of need (grpc-go Connect(), grpc-java"
+    "client: send the first request behind the preface, without waiting for SETTINGS (RFC 9113, section 3.4);"
+    " gRPC clients wait on purpose: keep one channel for all calls and connect ahead of need (grpc-java"
     " getState(true)); server: SETTINGS as soon as the connection is there"
 )
 
@@ -60,9 +60,7 @@ def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) 
     """First requests that waited for SETTINGS; see :class:`Detector`."""
     import polars as pl
 
-    connections = (
-        tables["h2_connections"].lazy().select("flow", "client_settings_frame", "server_settings_frame")
-    )
+    connections = tables["h2_connections"].lazy().select("flow", "client_settings_frame", "server_settings_frame")
     requests = tables["transactions"].lazy().select("flow", "request_frame", transaction="index")
     return (
         tables["waits"]

@@ -7,22 +7,23 @@ WINDOW_UPDATE although the congestion window and the receive window had room.
 
 Why it is bad
 -------------
-At most one window per round trip goes over the path, whatever TCP allows: the 65,535 bytes of RFC 9113 at 100 ms
-are 5 Mbit/s. A larger TCP buffer or another congestion control changes nothing.
+At most one window per round trip goes over the path, whatever TCP allows: the 65,535 bytes of RFC 9113 at 100
+ms are 5 Mbit/s. A larger TCP buffer or another congestion control changes nothing.
 
 Evidence
 --------
 DATA that used the stream's window up, and the WINDOW_UPDATE that let the next frame go (the waits
-``send_limited.h2_stream_window``). Both are read from frames, so the window is known and not estimated.
-Lost is the sum of these waits. Time in which the receiver had all of the window and did not answer is
+``send_limited.h2_stream_window``). Both are read from frames, so the window is known and not estimated. Lost is
+the sum of these waits. Time in which the receiver had all of the window and did not answer is
 h2-window-update-late's.
 
 Fix
 ---
-Set the window of the receiver to at least twice the path's bandwidth times delay. Downloads: the client (grpc-go
-``WithInitialWindowSize``, grpc-java ``initialFlowControlWindow``, .NET ``InitialHttp2StreamWindowSize``, Node.js
-``settings.initialWindowSize``). Uploads: the server (nginx ``http2_body_preread_size``, HAProxy
-``tune.h2.fe.initial-window-size``, Envoy ``initial_stream_window_size``, Kestrel ``InitialStreamWindowSize``).
+Set the window of the receiver to at least twice the path's bandwidth times delay. Downloads: the client
+(grpc-go ``WithInitialWindowSize``, grpc-java ``initialFlowControlWindow``, .NET
+``InitialHttp2StreamWindowSize``, Node.js ``settings.initialWindowSize``). Uploads: the server (nginx
+``http2_body_preread_size``, HAProxy ``tune.h2.fe.initial-window-size``, Envoy ``initial_stream_window_size``,
+Kestrel ``InitialStreamWindowSize``).
 
 Reference
 ---------
@@ -49,16 +50,16 @@ READS: Final = ("waits",)
 CAUSES: Final = ("send_limited.h2_stream_window",)
 
 REMEDY_OF_UPLOADS: Final = (
-    "server: a larger stream window: nginx http2_body_preread_size 1m and proxy_request_buffering off only where"
-    " the upstream reads as fast; HAProxy tune.h2.fe.initial-window-size; Envoy initial_stream_window_size;"
-    " Kestrel Http2Limits.InitialStreamWindowSize; Go HTTP2Config.MaxReceiveBufferPerStream; grpc-go"
-    " InitialWindowSize"
+    "server: a larger stream window: nginx http2_body_preread_size 1m; HAProxy tune.h2.fe.initial-window-size;"
+    " Envoy initial_stream_window_size; Kestrel Http2Limits.InitialStreamWindowSize; Go"
+    " HTTP2Config.MaxReceiveBufferPerStream; grpc-go InitialWindowSize together with InitialConnWindowSize"
 )
 REMEDY_OF_DOWNLOADS: Final = (
-    "client: a larger stream window (SETTINGS_INITIAL_WINDOW_SIZE): grpc-go WithInitialWindowSize; grpc-java"
-    " initialFlowControlWindow; .NET SocketsHttpHandler.InitialHttp2StreamWindowSize; Node.js"
-    " settings.initialWindowSize; Go HTTP2Config.MaxReceiveBufferPerStream; a proxy as client: Envoy"
-    " initial_stream_window_size, HAProxy tune.h2.be.initial-window-size"
+    "client: a larger stream window (SETTINGS_INITIAL_WINDOW_SIZE): grpc-go WithInitialWindowSize together"
+    " with WithInitialConnWindowSize; grpc-java initialFlowControlWindow; .NET"
+    " SocketsHttpHandler.InitialHttp2StreamWindowSize; Node.js settings.initialWindowSize; Go"
+    " HTTP2Config.MaxReceiveBufferPerStream; a proxy as client: Envoy initial_stream_window_size, HAProxy"
+    " tune.h2.be.initial-window-size"
 )
 
 

@@ -7,21 +7,22 @@ been, and TCP could not hand it on.
 
 Why it is bad
 -------------
-TCP gives bytes to its application in order. One loss stops every stream for a round trip or more, where separate
-connections, or QUIC, would have stopped one. The more streams share a connection on a lossy path, the more each
-loss costs.
+TCP gives bytes to its application in order. One loss stops every stream for a round trip or more, where
+separate connections, or QUIC, would have stopped one. The more streams share a connection on a lossy path, the
+more each loss costs.
 
 Evidence
 --------
-Waits for a loss (``stall.fast_recovery``, ``stall.retransmission_timeout``, ``stall.tail_loss``) in streams that had
-no bytes in the lost segment. One finding per lost segment; lost is the sum over the streams that stood behind it.
-The stream whose own bytes were lost is not among them: retransmission-timeout and tail-loss tell of it.
+Waits for a loss (``stall.fast_recovery``, ``stall.retransmission_timeout``, ``stall.tail_loss``) in streams
+that had no bytes in the lost segment. One finding per lost segment; lost is the sum over the streams that stood
+behind it. The stream whose own bytes were lost is not among them: retransmission-timeout and tail-loss tell of
+it.
 
 Fix
 ---
-Mend the path first: look who drops packets, and let the server pace (fq; BBR) and use RACK and tail-loss probes, so
-that a loss costs one round trip. HTTP/3, whose streams are independent of each other (nginx ``listen 443 quic``,
-Caddy and Envoy by configuration). Large downloads on a connection of their own.
+Mend the path first: look who drops packets, and let the server pace (fq; BBR) and use RACK and tail-loss
+probes, so that a loss costs one round trip. HTTP/3, whose streams are independent of each other (nginx ``listen
+443 quic``, Caddy and Envoy by configuration). Large downloads on a connection of their own.
 
 Reference
 ---------
@@ -53,9 +54,9 @@ LOST_MIN: Final = timedelta(milliseconds=5)
 #: Streams that a finding names; the rest are as many more of the same.
 STREAMS_SHOWN: Final = 8
 REMEDY: Final = (
-    "find out who drops packets; {}: fq pacing, net.ipv4.tcp_recovery=1 (RACK), tcp_early_retrans=3 and tcp_sack=1,"
-    " so that a loss costs one round trip; HTTP/3 (nginx listen 443 quic), whose streams do not stand behind each"
-    " other's losses; large downloads on a connection of their own"
+    "find out who drops packets; {}: fq pacing, net.ipv4.tcp_recovery=1 (RACK), tcp_early_retrans=3 and"
+    " tcp_sack=1, so that a loss costs one round trip; HTTP/3 (nginx listen 443 quic), whose streams do not"
+    " stand behind each other's losses; large downloads on a connection of their own"
 )
 
 

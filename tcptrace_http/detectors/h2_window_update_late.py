@@ -20,8 +20,8 @@ confidence is 0.5 at most. Lost is the sum of these waits.
 Fix
 ---
 Read the body of every stream without pause, or cancel it (RST_STREAM); no blocking work in the callback that
-takes data (Node.js streams, Netty event loops). Libraries: give back the window as data is read, at half of it at
-the latest. A window of several round trips hides short pauses.
+takes data (Node.js streams, Netty event loops). Libraries: give back the window as data is read, at half of it
+at the latest. A window of several round trips hides short pauses.
 
 Reference
 ---------
@@ -31,15 +31,15 @@ https://github.com/cockroachdb/cockroach/pull/35161.
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from tcptrace_http.detectors._h2_windows import LOST_MIN, NEEDS, waited_for_window
+from tcptrace_http.detectors._h2_windows import NEEDS, waited_for_window
 from tcptrace_http.detectors._recoveries import ms
 from tcptrace_http.detectors._wording import times
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from datetime import timedelta
 
     import polars as pl
 
@@ -48,12 +48,14 @@ __all__ = ["CAUSES", "NEEDS", "READS", "find"]
 READS: Final = ("waits",)
 CAUSES: Final = ("send_limited.h2_window_update",)
 
+#: Far from the receiver only the path's least round trip tells when it had all: it may have been late by jitter.
+LOST_MIN: Final = timedelta(milliseconds=20)
 #: The application may have been slow, or its library: both look the same.
 CONFIDENCE_MAX: Final = 0.5
 REMEDY: Final = (
-    "{}: read the bodies of all streams without pause, or reset those that nobody reads; no blocking work in the"
-    " callback that takes data; WINDOW_UPDATE when half of the window is read, at the latest; a window of several"
-    " round trips hides short pauses"
+    "{}: read the bodies of all streams without pause, or reset those that nobody reads; no blocking work in"
+    " the callback that takes data; WINDOW_UPDATE when half of the window is read, at the latest; a window of"
+    " several round trips hides short pauses"
 )
 
 

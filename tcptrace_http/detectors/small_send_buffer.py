@@ -15,7 +15,8 @@ congestion window does not help.
 Evidence
 --------
 The waits ``send_limited.send_buffer``: the sender stopped with the same data in flight again and again, where
-slow start would have doubled it, and an ACK released the next segment. Lost is the sum of these waits.
+slow start would have doubled it, and an ACK released the next segment. Lost is the sum of these waits. Nothing is
+said of a message that waited for a flow-control window of HTTP/2: that one makes its flights alike.
 
 Fix
 ---
@@ -50,6 +51,8 @@ NEEDS: Final = ("both_directions", "no_gaps", "whole_payload", "pure_acks")
 
 #: Less is not worth a finding.
 LOST_MIN: Final = timedelta(milliseconds=5)
+#: Windows of HTTP/2, which are used up in flights of one size.
+_H2_WINDOWS: Final = ("h2_stream_window", "h2_connection_window")
 #: A buffer that is too small holds its sender at each turn; three flights of one size are too few to tell.
 WAITS_MIN: Final = 4
 REMEDY: Final = (
@@ -68,14 +71,17 @@ def find(
     """Messages that waited for a full send buffer; see :class:`Detector`."""
     import polars as pl
 
+    message = ["flow", "transaction", "direction"]
+    of_h2 = tables["waits"].lazy().filter(pl.col("constraint").cast(pl.String).is_in(_H2_WINDOWS)).select(message)
     held = pl.coalesce("send_buffer_bytes", "largest_window_bytes")
-    return limited(
+    found = limited(
         tables,
         CAUSES,
         room=pl.format("room in the {}'s send buffer", "who"),
         lost_min=lost_min,
         waits_min=waits_min,
-    ).with_columns(
+    )
+    return found.join(of_h2.unique(), on=message, how="anti", maintain_order="left").with_columns(
         evidence=pl.format(
             "frames {} to {}: {} bytes in flight at most; the {} offered {}; round trip {} ms",
             "first_frame",

@@ -5,7 +5,7 @@
 ``h2 SETTINGS``
     Followed by ``initial_window=N``, ``max_streams=N``, ``max_frame=N``; or by ``ack``.
 ``h2 HEADERS STREAM GET /path``, ``h2 HEADERS STREAM 200``, ``h2 HEADERS STREAM trailers``
-    The fields of a request, a response, or behind one, followed by: ``host=NAME`` (default h), fields as they stand
+    The fields of a request, a response, or behind one, followed by: ``host=NAME`` (default h), fields as written
     (``priority=u=0``), ``end`` (END_STREAM), ``bytes=N`` (of the frame with its header, padded to that).
 ``h2 DATA STREAM N``
     N bytes of data, which no coder makes smaller; followed by ``end``.
@@ -29,9 +29,7 @@ if TYPE_CHECKING:
 WORD = "h2"
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 HEADER_BYTES = 9
-TYPES = {
-    **{"DATA": 0, "HEADERS": 1, "RST_STREAM": 3, "SETTINGS": 4, "PING": 6, "GOAWAY": 7, "WINDOW_UPDATE": 8},
-}
+TYPES = {"DATA": 0, "HEADERS": 1, "RST_STREAM": 3, "SETTINGS": 4, "PING": 6, "GOAWAY": 7, "WINDOW_UPDATE": 8}
 ACK = END_STREAM = 1
 END_HEADERS = 4
 SETTINGS = {"max_streams": 3, "initial_window": 4, "max_frame": 5}
@@ -65,27 +63,28 @@ def frame(words: list[str], left: int | None, at: int, filler: Callable[[int, in
     kind, *rest = words[1:]
     given = dict(word.split("=", 1) for word in rest if "=" in word)
     flags = [word for word in rest if "=" not in word]
-    match kind, flags:
-        case "PREFACE", []:
-            return PREFACE
+    ends = END_STREAM if "end" in flags else 0
+    if kind == "PREFACE":
+        return PREFACE
+    match kind, [word for word in flags if word != "end"]:
         case "SETTINGS", ["ack"] | []:
-            payload = b"".join(struct.pack(">HI", SETTINGS[name], int(value)) for name, value in given.items())
-            return framed(kind, payload, 0, ACK if flags else 0)
+            settings = (struct.pack(">HI", SETTINGS[name], int(value)) for name, value in given.items())
+            made = framed(kind, b"".join(settings), 0, ACK if flags else 0)
         case "PING", ["ack"] | []:
-            return framed(kind, bytes(8), 0, ACK if flags else 0)
-        case "DATA", [stream, *more]:
-            size = next((int(word) for word in more if word.isdigit()), (left or 0) - HEADER_BYTES)
-            return framed(kind, filler(at, size), int(stream), END_STREAM if "end" in more else 0)
-        case "HEADERS", [stream, *more]:
+            made = framed(kind, bytes(8), 0, ACK if flags else 0)
+        case "DATA", [stream, *sizes]:
+            size = int(sizes[0]) if sizes else (left or 0) - HEADER_BYTES
+            made = framed(kind, filler(at, size), int(stream), ends)
+        case "HEADERS", [stream, *said]:
             size = int(given.pop("bytes", left or 0)) - HEADER_BYTES
-            ends = END_STREAM if "end" in more else 0
-            block = padded(fields([word for word in more if word != "end"], given), size)
-            return framed(kind, block, int(stream), END_HEADERS | ends)
+            made = framed(kind, padded(fields(said, given), size), int(stream), END_HEADERS | ends)
         case "WINDOW_UPDATE" | "RST_STREAM", [stream, number]:
-            return framed(kind, struct.pack(">I", int(number)), int(stream), 0)
+            made = framed(kind, struct.pack(">I", int(number)), int(stream), 0)
         case "GOAWAY", [stream, code]:
-            return framed(kind, struct.pack(">II", int(stream), int(code)), 0, 0)
-    raise ValueError(f"not a frame: {words}")
+            made = framed(kind, struct.pack(">II", int(stream), int(code)), 0, 0)
+        case _:
+            raise ValueError(f"not a frame: {words}")
+    return made
 
 
 def framed(kind: str, payload: bytes, stream: int, flags: int) -> bytes:

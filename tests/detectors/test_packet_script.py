@@ -56,6 +56,44 @@ def test_tshark_prints_what_the_script_says(tmp_path: Path) -> None:
     assert lines[4].split("\t") == ["0x0000", "·······A·R··", "101", "1", "0", "", "1461,4381"]
 
 
+def test_tshark_reads_the_frames_of_http2_that_the_script_says(tmp_path: Path) -> None:
+    capture = tmp_path / "script.pcap"
+    script = (
+        OPENED
+        + """
++0.001000 C > S P 1:46(45) ack 1 win 502 {h2 PREFACE ; h2 SETTINGS initial_window=2000 max_streams=9}
++0.001100 C > S P 46:346(300) ack 1 win 502 {h2 HEADERS 1 POST /a priority=u=1 bytes=200 ; h2 DATA 1 end}
++0.002000 S > C P 1:74(73) ack 346 win 502 {h2 SETTINGS ack ; h2 HEADERS 1 200 bytes=40 ; h2 DATA 1 15}
++0.003000 C > S P 346:359(13) ack 74 win 502 {h2 WINDOW_UPDATE 1 15}
++0.003100 S > C P 74:123(49) ack 359 win 502 {h2 PING ; h2 HEADERS 1 trailers grpc-status=0 end bytes=32}
++0.003150 S > C P 123:140(17) ack 359 win 502 {h2 GOAWAY 1 0}
++0.003200 C > S P 359:372(13) ack 140 win 502 {h2 RST_STREAM 3 8}
+"""
+    )
+    capture.write_bytes(packet_script.pcap(script))
+    names = ("type", "streamid", "headers.method", "headers.path", "headers.status")
+    fields = [part for name in names for part in ("-e", f"http2.{name}")]
+    command = ["tshark", "-r", str(capture), "-d", "tcp.port==80,http2", "-T", "fields", *fields]
+    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert [line.split("\t") for line in lines[3:]] == [
+        ["4", "0", "", "", ""],
+        ["1,0", "1,1", "POST", "/a", ""],
+        ["4,1,0", "0,1,1", "", "", "200"],
+        ["8", "1", "", "", ""],
+        ["6,1", "0,1", "", "", ""],
+        ["7", "0", "", "", ""],
+        ["3", "3", "", "", ""],
+    ]
+
+
+@pytest.mark.parametrize(
+    "said", ["h2 DATA 1 10", "h2 DATA 1 ; h2 DATA 1", "h2 HEADERS 1 GET bytes=40", "h2 HEADERS 1 GET /a bytes=10"]
+)
+def test_frames_that_do_not_fill_their_segment_or_say_nothing_are_errors(said: str) -> None:
+    with pytest.raises(ValueError, match=r"fill|neither|no header block"):
+        packet_script.pcap(OPENED + f"+0.001000 C > S P 1:101(100) ack 1 win 502 {{{said}}}")
+
+
 def test_other_clients_and_servers_are_other_connections(tmp_path: Path) -> None:
     script = "".join(
         OPENED.replace("C >", f"{client} >")

@@ -9,10 +9,16 @@ import tcptrace_http
 from tcptrace_http import candidates, pages
 from tcptrace_http.detectors import (
     DETECTORS,
+    _h2_windows,
     _holds,
     _host_pairs,
     cork_timeout,
     delayed_ack_first_segment,
+    h2_connection_window,
+    h2_send_buffer_inversion,
+    h2_settings_wait,
+    h2_stream_window,
+    h2_window_update_late,
     receive_window_limit,
     request_lull,
     slow_server,
@@ -61,6 +67,10 @@ def test_waits_and_pages_are_candidates_where_a_detector_may_find_something():
     )
     for cause in (*_holds.NAGLE, *delayed_ack_first_segment.CAUSES, *cork_timeout.CAUSES):
         assert least[cause] * 1e-9 <= _holds.LOST_MIN.total_seconds()
+    for detector in (h2_stream_window, h2_connection_window):
+        assert all(least[cause] * 1e-9 <= _h2_windows.LOST_MIN.total_seconds() for cause in detector.CAUSES)
+    for detector in (h2_send_buffer_inversion, h2_settings_wait, h2_window_update_late):
+        assert all(least[cause] * 1e-9 <= detector.LOST_MIN.total_seconds() for cause in detector.CAUSES)
     assert set(candidates.LOSS_WAITS) == set(_host_pairs.LOSS_WAITS)
     assert pages.CHAIN_LULLS_MIN <= request_lull.LULLS_MIN
     assert pages.CHAIN_RTT_MIN_NS <= request_lull.RTT_MIN_NS

@@ -20,9 +20,11 @@ WITHOUT_A_SETTING = {
     *("tail-loss", "retransmission-timeout", "spurious-retransmission", "reordering", "syn-retransmission"),
     *("queueing-delay", "one-sided-capture", "mid-stream-start", "capture-gap", "truncated-payload"),
     *("segmentation-offload", "no-pure-acks", "local-acks", "slow-handshake-server"),
+    *("h2-window-update-late", "h2-tcp-head-of-line", "h2-settings-wait"),
 }
 KNOWN = ("nginx", "Apache httpd", "lighttpd", "HAProxy", "Envoy", "Caddy", "Node.js", "Go net", "Go net/http")
 OTHERS = ("Python http.server", "gunicorn", "uvicorn", "com.sun.net.httpserver", "Linux", "socket", "Python ssl")
+OF_H2 = ("Kestrel", ".NET HttpClient", "grpc-go", "grpc-java")
 
 
 def test_every_entry_names_detectors_that_there_are():
@@ -50,7 +52,7 @@ def test_every_entry_says_where_what_why_and_by_whom():
 
 
 def test_all_servers_and_kernels_are_there():
-    assert {remedy.where for remedy in remedies()} == {*KNOWN, *OTHERS}
+    assert {remedy.where for remedy in remedies()} == {*KNOWN, *OTHERS, *OF_H2}
 
 
 def test_no_entry_is_there_twice():
