@@ -15,6 +15,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from reference_sim.document import Duration, Numbers, Size, document_of, fields_of
+from reference_sim.http2 import Http2
 from reference_sim.names import near
 from reference_sim.page import Constant, Law, Page
 from reference_sim.plan import HttpVersion, Plan, Visit
@@ -89,6 +90,8 @@ class Server:
     min_head_bytes: int = 0
     #: None: its connections are in clear.
     tls: Tls | None = None
+    #: None: its connections speak HTTP/1.
+    http2: Http2 | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

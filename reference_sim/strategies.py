@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from reference_sim.http2 import Http2
 from reference_sim.names import named
 from reference_sim.page import Object, Page
 from reference_sim.page_versions import (
@@ -27,6 +28,7 @@ from reference_sim.plan import Complete, Fetch, HttpVersion, Plan
 from reference_sim.scenario import Writes
 from reference_sim.stack import IdleRestart, Nagle, Rfc3390, Segments, Sharing
 from reference_sim.strategy import REGISTERED, Bundling, Discovery, Place, Protocol, Strategy, plan_of, register
+from reference_sim.tls import Tls
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -182,6 +184,26 @@ def _persistent() -> Iterator[Strategy]:
         source=f"{_KRUSE} 2.2 and 4.2",
         persistent=True,
         server_stack={"initial_window": Rfc3390()},
+    )
+
+
+def _streams() -> Iterator[Strategy]:
+    """One connection for a page, of which the objects are streams: HTTP/2."""
+    # Assumed: wider than what a page has under way. Both ends write short frames, and turn Nagle's algorithm off.
+    choices: dict[str, Any] = {
+        **_PIPELINED,
+        "http2": Http2(stream_window=1 << 20, connection_window=1 << 30),
+        "client_stack": {"nagle": Nagle.OFF},
+        "server_stack": {"nagle": Nagle.OFF},
+    }
+    yield Strategy(
+        name="http2",
+        about="HTTP/2: one connection, each object a stream, in windows that hold no page back",
+        source="RFC 9113",
+        **choices,
+    )
+    yield Strategy(
+        name="http2-tls", about="The same over TLS 1.3", source="RFC 9113, section 3.2", tls=Tls(), **choices
     )
 
 
@@ -380,6 +402,7 @@ def _prefetching(page: Page) -> Plan:
 def _table() -> Iterator[Strategy]:
     yield from _connections()
     yield from _persistent()
+    yield from _streams()
     yield from _apache()
     yield from _transports()
     yield from _caches()

@@ -28,6 +28,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Final
 
+from reference_sim.http2 import Http2
 from reference_sim.page import Constant, Object, Page
 from reference_sim.page_versions import once
 from reference_sim.plan import After, Bytes, Complete, Fetch, HttpVersion, Plan, Requested, Start, Visit
@@ -125,6 +126,8 @@ class Strategy:
     writes: Writes = _ONE_WRITE
     #: How connections are secured; None: as the scenario has them.
     tls: Tls | None = None
+    #: None: connections speak HTTP/1.
+    http2: Http2 | None = None
     #: Knobs of the stacks that it needs otherwise than the scenario has them.
     client_stack: Mapping[str, Any] = field(default_factory=dict)
     server_stack: Mapping[str, Any] = field(default_factory=dict)

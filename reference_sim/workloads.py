@@ -157,6 +157,7 @@ def _server(
         stack=stack,
         processing=processing,
         writes=chosen.writes,
+        http2=chosen.http2,
         keep_alive=KeepAlive() if any(visit.plan.persistent for visit in visits) else None,
     )
 

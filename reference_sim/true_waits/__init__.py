@@ -69,7 +69,8 @@ def true_transactions(
     ``tables`` are those of the truth (connections, transactions, packets, hops, limits, windows),
     ``scenario`` is the document that was simulated; packets, windows and limits must have been recorded.
 
-    Raises ValueError if ``at`` is neither, KeyError if something was not recorded.
+    Raises ValueError if ``at`` is neither, KeyError if something was not recorded, ScenarioError if a server has
+    HTTP/2: streams that share a connection have no true waits yet.
     """
     if at not in (CLIENT, SERVER):
         raise ValueError(f"at must be {CLIENT!r} or {SERVER!r}, not {at!r}")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from reference_sim.tls import stream_bytes
+from tcptrace_http.errors import ScenarioError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -219,6 +220,8 @@ def connections_of(tables: Mapping[str, pl.DataFrame], scenario: Mapping[str, An
     heard = _heard_by_pair(tables["connections"], packets)
     for row in tables["connections"].iter_rows(named=True):
         number = row["connection"]
+        if any(server.get("http2") for server in _servers(row, scenario)):
+            raise ScenarioError("there are no true waits of HTTP/2: streams share a connection", field="servers")
         sent = {side: packets.get((number, side), []) for side in (CLIENT, SERVER)}
         shares = any(_shares_window(scenario["stacks"][server["stack"]]) for server in _servers(row, scenario))
         yield Connection(

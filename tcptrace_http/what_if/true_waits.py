@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from reference_sim.plan import Start
 from reference_sim.quantities import nanoseconds
+from tcptrace_http.what_if.streams import cause_before_requests, cause_inside_responses
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -87,9 +88,10 @@ class TrueWaits:
                 request = _Request(*rest)
                 self._requests[client, visit][request.fetch] = request
         self.opened = dict(_rows(truth.connections, ("connection", "opened")))
-        is_secured = any(server.tls is not None for server in scenario.servers)
-        #: Where a handshake of TLS follows: when that of TCP is done.
-        self.established = dict(_rows(truth.connections, ("connection", "established"))) if is_secured else {}
+        self.before_requests = cause_before_requests(scenario)
+        self.inside_responses = cause_inside_responses(scenario)
+        #: When the handshake of TCP is done.
+        self.established = dict(_rows(truth.connections, ("connection", "established")))
         self._limits: dict[tuple[int, str], list[tuple[int, str]]] = defaultdict(list)
         for connection, side, time, limit in _rows(truth.limits, ("connection", "side", "time", "limit")):
             self._limits[connection, side].append((time, limit))
@@ -309,7 +311,7 @@ class _Walk:
         way = min(waits.way(request.connection, "server"), end - sent)
         self._cover(_PROPAGATION, end - way)
         self._cover(_BOTTLENECK, sent)
-        self._pieces(self._sending(request.connection, "server", begin, sent, "server.data_unavailable"))
+        self._pieces(self._sending(request.connection, "server", begin, sent, self._waits.inside_responses))
 
     def _server(self, request: _Request, begin: int) -> None:
         if begin < self._at:
@@ -350,8 +352,8 @@ class _Walk:
         """What a request waited for that had no connection at once; None: nothing else of the retrieval."""
         if request.index == 0:
             established = self._waits.established.get(request.connection)
-            if established is not None:
-                self._cover("setup.tls_handshake", established)
+            if established is not None and self._waits.before_requests is not None:
+                self._cover(self._waits.before_requests, established)
             self._cover("setup.handshake", self._waits.opened[request.connection])
             if self._at <= request.wanted:
                 return None

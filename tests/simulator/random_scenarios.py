@@ -46,7 +46,10 @@ _RATES: Final = (56_000, 256_000, 800_000, 1_500_000, 1_536_000, 6_000_000, 10_0
 #: Below 1.5 Mb/s only one connection at a time: what another one's packets take of a slow link cannot be told
 #: from a server without data by looking at one connection.
 _PARALLEL_RATES: Final = 3
-_HTTP: Final = sorted(name for name, known in STRATEGIES.items() if known.protocol is not Protocol.FTP)
+#: Those of which there are true waits.
+_HTTP: Final = sorted(
+    name for name, known in STRATEGIES.items() if known.protocol is not Protocol.FTP and known.http2 is None
+)
 #: One way in milliseconds, from a LAN to a geostationary satellite.
 _DELAYS_MS: Final = (0.1, 0.5, 2, 5, 10, 25, 50, 75, 140, 280)
 _LOSSY_SHARE: Final = 0.3

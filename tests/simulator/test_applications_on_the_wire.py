@@ -20,7 +20,10 @@ from .wireshark import complaints, dissect, values
 
 # One of each kind of choice; all strategies are in the test of all.
 EVERYDAY = ("http10-parallel", "http11-pipelined", "segment-filled")
-HTTP = sorted(name for name, strategy in STRATEGIES.items() if strategy.protocol is Protocol.HTTP)
+# Those of HTTP/2 are in a module of their own.
+HTTP = sorted(
+    name for name, strategy in STRATEGIES.items() if strategy.protocol is Protocol.HTTP and strategy.http2 is None
+)
 
 
 def at_client(simulation):

@@ -141,6 +141,6 @@ def test_tshark_counts_the_retransmissions_of_the_truth(tmp_path, strategy):
 @pytest.mark.slow
 @pytest.mark.parametrize("is_lossy", [False, True], ids=["clean", "lossy"])
 @pytest.mark.parametrize("stack", ["reno", "linux-6"])
-@pytest.mark.parametrize("strategy", sorted(STRATEGIES))
+@pytest.mark.parametrize("strategy", sorted(name for name, row in STRATEGIES.items() if row.http2 is None))
 def test_tshark_agrees_with_the_truth_of_every_strategy(tmp_path, strategy, stack, is_lossy):
     assert_is_as_the_truth(simulated(strategy, stack=stack, is_lossy=is_lossy), tmp_path, strategy)

@@ -18,6 +18,7 @@ pub mod app;
 mod endpoint;
 mod event_queue;
 mod fabric;
+pub mod http2;
 mod link;
 mod loss;
 mod packet;

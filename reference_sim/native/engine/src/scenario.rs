@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use crate::http2::Http2;
 use crate::stack::{Nanoseconds, Stack};
 use crate::tls::Tls;
 
@@ -137,6 +138,8 @@ pub struct Server {
     pub min_head_bytes: u32,
     /// None: its connections are in clear.
     pub tls: Option<Tls>,
+    /// None: its connections speak HTTP/1.
+    pub http2: Option<Http2>,
 }
 
 /// How a response goes into the socket: write by write.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::app::browser::Browser;
+use crate::app::http2::Http2Server;
 use crate::app::proxy::Proxy;
 use crate::app::server::Server;
 use crate::app::tls::Secured;
@@ -172,8 +173,12 @@ pub(crate) fn applications(scenario: &Arc<Scenario>) -> Vec<BoxedApplication> {
     let next = |made: &Vec<BoxedApplication>| AppId(made.len() as u32);
     for (index, server) in scenario.servers.iter().enumerate() {
         let app = next(&made);
-        let plain = Box::new(Server::new(app, scenario, index));
-        made.push(secured(app, plain, scenario, server.tls, ""));
+        let http1 = Server::new(app, scenario, index);
+        let plain: BoxedApplication = match server.http2 {
+            Some(terms) => Box::new(Http2Server::new(http1, terms)),
+            None => Box::new(http1),
+        };
+        made.push(secured(app, plain, scenario, server.secured(), ""));
     }
     for index in 0..scenario.proxies.len() {
         made.push(Box::new(Proxy::new(next(&made), scenario, index)));

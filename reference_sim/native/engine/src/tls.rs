@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 
 use serde::Deserialize;
 
-use crate::scenario::{Browser, Origin, Scenario};
+use crate::scenario::{Browser, Origin, Scenario, Server};
 use crate::stack::Nanoseconds;
 
 /// Of a record's type, version and length (RFC 8446, section 5.1).
@@ -31,6 +31,9 @@ pub struct Tls {
     pub record_bytes: u32,
     /// From the end of the ClientHello to the server's flight.
     pub processing_ns: Nanoseconds,
+    /// The protocol inside is HTTP/2.
+    #[serde(skip)]
+    pub has_http2: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -54,6 +57,16 @@ impl TlsVersion {
 }
 
 impl Tls {
+    /// The protocol that the client offers and the server takes (RFC 7301).
+    #[must_use]
+    pub fn protocol(&self) -> &'static [u8] {
+        if self.has_http2 {
+            b"h2"
+        } else {
+            b"http/1.1"
+        }
+    }
+
     /// Bytes of the stream that so much data takes, if it is written at once.
     #[must_use]
     pub fn stream_bytes(&self, data: u64) -> u64 {
@@ -62,12 +75,21 @@ impl Tls {
     }
 }
 
+impl Server {
+    /// How its connections are secured.
+    #[must_use]
+    pub fn secured(&self) -> Option<Tls> {
+        let has_http2 = self.http2.is_some();
+        self.tls.map(|tls| Tls { has_http2, ..tls })
+    }
+}
+
 impl Scenario {
     /// How a browser's connections are secured.
     #[must_use]
     pub fn tls_of(&self, browser: &Browser) -> Option<Tls> {
         match browser.origin {
-            Origin::Server(server) => self.servers.get(server as usize)?.tls,
+            Origin::Server(server) => self.servers.get(server as usize)?.secured(),
             Origin::Proxy(_) => None,
         }
     }

@@ -222,6 +222,8 @@ fn pool_terms(app: AppId, scenario: &Scenario, index: usize) -> pool::Terms {
     pool::Terms {
         // The handshake of TLS comes first.
         writes_at_once: terms.writes_at_once && !is_secured,
+        is_secured,
+        http2: browser.and_then(|browser| scenario.http2_of(browser)),
         ..terms
     }
 }
@@ -276,6 +278,7 @@ impl Application for Browser {
             Happening::Closed | Happening::Failed => {
                 self.lost(network, connection);
                 self.closed(network, connection);
+                network.exchanges().frames.forget(at);
             }
             Happening::Accepted | Happening::Written => {}
         }

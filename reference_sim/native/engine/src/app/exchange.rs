@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use crate::app::http2::Frames;
 use crate::rows::Rows;
 use crate::scenario::HttpVersion;
 use crate::stack::Nanoseconds;
@@ -100,6 +101,8 @@ pub struct Exchanges {
     orders: BTreeMap<u32, Order>,
     /// By connection: where the records end that its server wrote, and its client has not read.
     records: BTreeMap<u32, VecDeque<u64>>,
+    /// The frames of HTTP/2.
+    pub frames: Frames,
 }
 
 impl Exchanges {
@@ -205,7 +208,16 @@ impl Timeline {
 
     /// A response from the offset `from` to (exclusive) `to` is written.
     pub fn response(&mut self, from: u64, to: u64, row: usize) {
+        self.response_begins(from, row);
+        self.response_ends(to, row);
+    }
+
+    pub fn response_begins(&mut self, from: u64, row: usize) {
         self.mark(Moment::ResponseStarted, from, row);
+    }
+
+    /// Its end (exclusive) is written.
+    pub fn response_ends(&mut self, to: u64, row: usize) {
         self.mark(Moment::ResponseReceived, to - 1, row);
     }
 

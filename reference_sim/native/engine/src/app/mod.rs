@@ -9,6 +9,7 @@ mod answer;
 pub mod body;
 pub mod browser;
 pub mod exchange;
+pub mod http2;
 pub mod http_text;
 pub mod plan;
 pub mod pool;

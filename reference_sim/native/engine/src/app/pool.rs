@@ -3,8 +3,10 @@
 use std::collections::VecDeque;
 
 use super::exchange::ExchangeId;
+use super::http2::{Came, Session};
 use super::http_text::Head;
 use super::{AppId, End, Network};
+use crate::http2::Http2;
 use crate::scenario::Scenario;
 use crate::stack::Nanoseconds;
 use crate::truth::{Side, TransactionRow};
@@ -19,6 +21,8 @@ pub struct Terms {
     pub to_port: u16,
     /// A request may be written before the handshake is done: it rides on one of its segments.
     pub writes_at_once: bool,
+    pub is_secured: bool,
+    pub http2: Option<Http2>,
 }
 
 impl Terms {
@@ -34,6 +38,8 @@ impl Terms {
             to_port: to.1,
             writes_at_once: stack
                 .is_some_and(|stack| stack.data_on_handshake_ack || stack.accelerated_open),
+            is_secured: false,
+            http2: None,
         }
     }
 }
@@ -78,6 +84,8 @@ pub struct Channel {
     pub answered: u32,
     /// The response in which the client paused reading.
     pub paused_in: Option<ExchangeId>,
+    /// None: it speaks HTTP/1.
+    pub http2: Option<Session>,
 }
 
 impl Channel {
@@ -188,6 +196,9 @@ impl Pool {
             is_closed: false,
             answered: 0,
             paused_in: None,
+            http2: terms
+                .http2
+                .map(|http2| Session::new(http2, terms.is_secured)),
         });
         self.channels.len() - 1
     }
@@ -205,6 +216,10 @@ impl Pool {
         channel.outstanding.push_back(request.exchange);
         channel.is_spent |= request.is_last;
         channel.unwritten.push(request);
+        if channel.http2.is_some() {
+            // Requests that are wanted at once go out in one call.
+            return Vec::new();
+        }
         channel.flush(network)
     }
 
@@ -243,6 +258,12 @@ impl Pool {
         Some(self.channels.remove(index))
     }
 
+    /// Writes the requests of HTTP/2 that wait; gives them.
+    pub fn flush(&mut self, network: &mut dyn Network) -> Vec<ExchangeId> {
+        let sessions = self.channels.iter_mut().filter(|it| it.http2.is_some());
+        sessions.flat_map(|it| it.flush(network)).collect()
+    }
+
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.channels.is_empty()
@@ -272,11 +293,22 @@ impl Channel {
         !self.is_spent || !self.outstanding.is_empty()
     }
 
+    /// Of HTTP/2: what has come of responses, with so many bytes of the stream.
+    pub fn came(&mut self, network: &mut dyn Network, total: u64) -> Vec<Came> {
+        let at = self.end();
+        let session = self.http2.as_mut().filter(|_| !self.is_closed);
+        session.map_or_else(Vec::new, |session| session.received(network, at, total))
+    }
+
+    /// Writes what waits; gives the requests of it.
     fn flush(&mut self, network: &mut dyn Network) -> Vec<ExchangeId> {
         if !self.can_write {
             return Vec::new();
         }
         let at = self.end();
+        if let Some(session) = &mut self.http2 {
+            return session.write(network, at, &mut self.unwritten);
+        }
         let requests = std::mem::take(&mut self.unwritten);
         let written = requests
             .into_iter()
@@ -292,7 +324,9 @@ impl Outgoing {
         let first = split.map_or(bytes, |(first, _)| first);
         let calls = [first, bytes - first];
         let on_stream = calls.map(|bytes| network.stream_bytes(at, bytes));
-        note_request(network, at, self.exchange, self.row, on_stream.iter().sum());
+        let from = network.write_offset(at);
+        let to = from + on_stream.iter().sum::<u64>();
+        note_request(network, at, self.exchange, self.row, (from, to));
         let whole = self.head.content();
         let message = Some(self.exchange.request());
         match split {
@@ -307,23 +341,20 @@ impl Outgoing {
 }
 
 /// A request is about to be written: its transaction is one of the truth.
-fn note_request(
+pub(super) fn note_request(
     network: &mut dyn Network,
     at: End,
     exchange: ExchangeId,
     mut row: TransactionRow,
-    bytes: u64,
+    (from, to): (u64, u64),
 ) {
-    let from = network.write_offset(at);
     row.connection = at.connection;
     row.index = network.timeline(at.connection).begin();
-    row.request_bytes = bytes;
+    row.request_bytes = to - from;
     row.request_offset = from;
     row.written = network.now();
     let number = network.truth().transactions.add(row);
-    network
-        .timeline(at.connection)
-        .request(from, from + bytes, number);
+    network.timeline(at.connection).request(from, to, number);
     if let Some(exchange) = network.exchanges().get_mut(exchange) {
         exchange.row = number;
     }

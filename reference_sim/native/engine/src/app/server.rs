@@ -63,7 +63,11 @@ impl Server {
         self.scenario.servers.get(self.index)
     }
 
-    fn wake(&self, network: &mut dyn Network, delay: u64, token: Token) {
+    pub(super) fn scenario(&self) -> &Scenario {
+        &self.scenario
+    }
+
+    pub(super) fn wake(&self, network: &mut dyn Network, delay: u64, token: Token) {
         let at = network.now().saturating_add(delay);
         network.wake(self.app, at, token.pack());
     }
@@ -128,7 +132,7 @@ impl Server {
         }
     }
 
-    fn processing(&self, network: &mut dyn Network, exchange: ExchangeId) -> u64 {
+    pub(super) fn processing(&self, network: &mut dyn Network, exchange: ExchangeId) -> u64 {
         let Some(terms) = self.terms() else {
             return 0;
         };
@@ -199,7 +203,7 @@ impl Server {
         exchange.wants_keep_alive && keep_alive.max_requests.is_none_or(|most| served < most)
     }
 
-    fn response(
+    pub(super) fn response(
         &mut self,
         exchange: &Exchange,
         keeps: bool,

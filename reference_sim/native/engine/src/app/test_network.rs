@@ -367,6 +367,7 @@ pub fn scenario() -> Scenario {
             sizes_include_heads: false,
             min_head_bytes: 0,
             tls: None,
+            http2: None,
         }],
         browsers: vec![browser()],
         transfers: vec![],

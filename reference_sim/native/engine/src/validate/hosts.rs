@@ -7,10 +7,11 @@ use super::check::{
     Check,
 };
 use super::limits::{
-    MAX_BYTES, MAX_CHAIN_BYTES, MAX_HEAD_BYTES, MAX_HELLO_BYTES, MAX_RECORD_BYTES, MAX_TICKETS,
-    MAX_TICKET_BYTES, MAX_WRITES, MIN_CHAIN_BYTES,
+    MAX_BYTES, MAX_CHAIN_BYTES, MAX_FRAME_BYTES, MAX_HEAD_BYTES, MAX_HELLO_BYTES, MAX_RECORD_BYTES,
+    MAX_TICKETS, MAX_TICKET_BYTES, MAX_WINDOW, MAX_WRITES, MIN_CHAIN_BYTES,
 };
 use super::text;
+use crate::http2::{Http2, FIRST_CONNECTION_WINDOW};
 use crate::scenario::{Browser, Origin, Proxy, Scenario, Server, Transfer};
 use crate::tls::{Tls, TlsVersion};
 
@@ -62,7 +63,28 @@ fn server(at: &str, server: &Server, scenario: &Scenario) -> Check {
         )?;
     }
     let tls = server.tls.as_ref();
-    tls.map_or(Ok(()), |it| secured(&format!("{at}.tls"), it))
+    tls.map_or(Ok(()), |it| secured(&format!("{at}.tls"), it))?;
+    let terms = server.http2.as_ref();
+    terms.map_or(Ok(()), |it| http2(&format!("{at}.http2"), it))
+}
+
+fn http2(at: &str, http2: &Http2) -> Check {
+    let first = u64::from(FIRST_CONNECTION_WINDOW);
+    let numbers = [
+        ("stream_window", http2.stream_window, 1, MAX_WINDOW),
+        (
+            "connection_window",
+            http2.connection_window,
+            first,
+            MAX_WINDOW,
+        ),
+        ("frame_bytes", http2.frame_bytes, 1, MAX_FRAME_BYTES),
+    ];
+    for (name, number, least, most) in numbers {
+        at_least(format_args!("{at}.{name}"), number.into(), least)?;
+        at_most(format_args!("{at}.{name}"), number.into(), most)?;
+    }
+    Ok(())
 }
 
 fn secured(at: &str, tls: &Tls) -> Check {
@@ -130,6 +152,11 @@ fn proxy(at: &str, proxy: &Proxy, scenario: &Scenario) -> Check {
         server.is_none_or(|server| server.tls.is_none()),
         format_args!("{at}.server"),
         "a proxy speaks to servers in clear, and this one has TLS",
+    )?;
+    require(
+        server.is_none_or(|server| server.http2.is_none()),
+        format_args!("{at}.server"),
+        "a proxy speaks to servers by HTTP/1, and this one has HTTP/2",
     )?;
     at_least(format_args!("{at}.port"), proxy.port.into(), 1)?;
     optional(

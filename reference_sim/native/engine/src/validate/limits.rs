@@ -36,6 +36,11 @@ pub(super) const MAX_TICKET_BYTES: u64 = 1 << 13;
 /// The most data of a record (RFC 8446, section 5.1).
 pub(super) const MAX_RECORD_BYTES: u64 = 1 << 14;
 
+/// The largest window of HTTP/2 (RFC 9113, section 6.9.1).
+pub(super) const MAX_WINDOW: u64 = (1 << 31) - 1;
+/// SETTINGS_MAX_FRAME_SIZE of an end that does not say (RFC 9113, section 6.5.2).
+pub(super) const MAX_FRAME_BYTES: u64 = 1 << 14;
+
 /// The largest payload that an IPv4 packet can carry in a segment without options.
 pub(super) const MAX_MSS: u32 = 65_495;
 /// Linux offers no less (`TCP_MIN_MSS`): with all options there is room for data.

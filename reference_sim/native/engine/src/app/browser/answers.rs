@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::{fetches, Browser, READING};
 use crate::app::exchange::ExchangeId;
+use crate::app::http2::Came;
 use crate::app::Network;
 use crate::scenario::{self, Scenario};
 
@@ -17,6 +18,10 @@ impl Browser {
         else {
             return;
         };
+        if channel.http2.is_some() {
+            let came = channel.came(network, total);
+            return self.came(network, connection, &came);
+        }
         let reading = scenario
             .browsers
             .get(self.index)
@@ -55,6 +60,24 @@ impl Browser {
             network.read(end, false);
             let at = network.now() + pause;
             self.wake(network, at, READING, connection);
+        }
+        self.dispatch(network);
+    }
+
+    /// Frames of responses have come by HTTP/2.
+    fn came(&mut self, network: &mut dyn Network, connection: u32, came: &[Came]) {
+        let scenario = Arc::clone(&self.scenario);
+        for part in came {
+            let fetch = network.exchanges().get(part.exchange).map(|it| it.fetch);
+            let (Some(fetch), Some(current)) = (fetch, &mut self.current) else {
+                continue;
+            };
+            let fetches = fetches(&scenario, current.progress.plan);
+            let released = current.progress.received(fetches, fetch, part.body);
+            self.release(network, released);
+            if part.is_over {
+                self.answered(network, connection, part.exchange);
+            }
         }
         self.dispatch(network);
     }

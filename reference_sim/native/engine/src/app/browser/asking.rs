@@ -15,6 +15,18 @@ use crate::truth::RetrievalRow;
 impl Browser {
     /// Sends what can be sent, in the order in which it was wanted.
     pub(super) fn dispatch(&mut self, network: &mut dyn Network) {
+        loop {
+            self.place_requests(network);
+            let written = self.pool.flush(network);
+            if written.is_empty() {
+                return;
+            }
+            self.written(network, &written);
+        }
+    }
+
+    /// Gives each request that can be sent its connection.
+    fn place_requests(&mut self, network: &mut dyn Network) {
         let scenario = Arc::clone(&self.scenario);
         let mut position = 0;
         // No connection takes a request that may go on any.

@@ -14,6 +14,7 @@ const FULL: Tls = Tls {
     tickets_with_response: false,
     record_bytes: 16_384,
     processing_ns: 0,
+    has_http2: false,
 };
 const RESUMED: Tls = Tls {
     resumed: true,

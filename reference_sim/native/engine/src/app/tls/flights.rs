@@ -21,8 +21,8 @@ const SIGNATURE_BYTES: u64 = 2 + 2 + 256;
 /// The hash of SHA-384 (RFC 8446, section 4.4.4), and `verify_data` before TLS 1.3 (RFC 5246, section 7.4.9).
 const FINISHED_BYTES: u64 = 48;
 const VERIFY_DATA_BYTES: u64 = 12;
-/// EncryptedExtensions with one protocol, `http/1.1`.
-const ENCRYPTED_EXTENSIONS_BYTES: u64 = HEADER_BYTES + 2 + 4 + 11;
+/// EncryptedExtensions with one protocol, but for its name.
+const ENCRYPTED_EXTENSIONS_BYTES: u64 = HEADER_BYTES + 2 + 4 + 3;
 /// Lifetime, age, nonce, lengths of ticket and extensions (RFC 8446, section 4.6.1).
 const TICKET_FIELDS_BYTES: u64 = 4 + 4 + 9 + 2 + 2;
 
@@ -42,7 +42,8 @@ pub(super) fn answer(records: &mut Records, tls: &Tls) {
     match tls.version {
         TlsVersion::Tls13 => {
             records.change_cipher_spec();
-            records.sealed_message(ENCRYPTED_EXTENSIONS_BYTES + 4 * u64::from(tls.early_data));
+            let extensions = ENCRYPTED_EXTENSIONS_BYTES + tls.protocol().len() as u64;
+            records.sealed_message(extensions + 4 * u64::from(tls.early_data));
             if !tls.resumed {
                 // The context is empty, and so are the extensions of the one certificate.
                 records.sealed_message(HEADER_BYTES + 1 + 3 + u64::from(tls.chain_bytes) + 2);

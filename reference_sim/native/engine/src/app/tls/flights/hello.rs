@@ -68,7 +68,7 @@ pub(super) fn client_hello(records: &mut Records, tls: &Tls, server_name: &str) 
         &[]
     };
     add(SESSION_TICKET, of_tls12);
-    add(ALPN, &vector16(&vector8(b"http/1.1")));
+    add(ALPN, &vector16(&vector8(tls.protocol())));
     add(SIGNATURE_ALGORITHMS, &vector16(&[8, 4, 4, 1]));
     add(SUPPORTED_VERSIONS, &vector8(&[3, 4, 3, 3]));
     add(PSK_KEY_EXCHANGE_MODES, &vector8(&[1]));
@@ -123,7 +123,7 @@ pub(super) fn server_hello(records: &mut Records, tls: &Tls) -> Vec<u8> {
         if tls.tickets > 0 {
             add(SESSION_TICKET, &[]);
         }
-        add(ALPN, &vector16(&vector8(b"http/1.1")));
+        add(ALPN, &vector16(&vector8(tls.protocol())));
     }
     let fields = [
         uint16(LEGACY_VERSION.into()),

@@ -1,0 +1,42 @@
+//! A stream at its server: a request, and what of its response is left to send.
+
+use crate::app::exchange::ExchangeId;
+use crate::app::http_text::Head;
+use crate::app::Content;
+
+#[derive(Debug)]
+pub(super) struct Stream {
+    pub(super) number: u32,
+    pub(super) exchange: ExchangeId,
+    pub(super) urgency: u8,
+    pub(super) window: u64,
+    pub(super) response: Option<Prepared>,
+}
+
+/// A response that is ready.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    /// Among those of the connection.
+    pub(super) place: u32,
+    /// Until it is written.
+    pub(super) head: Option<Head>,
+    pub(super) body: Vec<Content>,
+    pub(super) bytes: u64,
+    pub(super) sent: u64,
+}
+
+impl Stream {
+    /// Payload that may be sent now; none: nothing may, also no HEADERS.
+    pub(super) fn room(&self, window: u64, frame: u64) -> Option<u64> {
+        let response = self.response.as_ref()?;
+        if response.head.is_some() {
+            return Some(0);
+        }
+        let left = response.bytes - response.sent;
+        Some(left.min(self.window).min(window).min(frame)).filter(|room| *room > 0)
+    }
+
+    pub(super) fn place(&self) -> u32 {
+        self.response.as_ref().map_or(0, |it| it.place)
+    }
+}

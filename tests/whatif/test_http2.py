@@ -1,0 +1,51 @@
+"""What a page takes by HTTP/2, predicted from a capture by HTTP/1.1."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+import tcptrace_http
+from reference_sim.http2 import FIRST_WINDOW, Http2
+from reference_sim.scenario import NodeTap
+from reference_sim.simulation import simulate
+from reference_sim.strategies import STRATEGIES
+from tcptrace_http.errors import ScenarioError
+from tcptrace_http.what_if.outcome import elapsed_of, outcome_of
+from tcptrace_http.what_if.strategies import as_it_is, under
+from tests.simulator.test_http2 import by_streams, distant, page
+from tests.whatif.retrievals import RETRIEVALS
+
+WIDE = 1 << 24
+LARGE = (20_000, 300_000, 50_000)
+
+
+def causes(choice, **choices):
+    return outcome_of(as_it_is(distant(by_streams(choice, page=page(LARGE), **choices)))).causes
+
+
+def test_a_window_of_http2_is_the_cause_of_what_it_holds():
+    wide = causes(Http2(stream_window=WIDE, connection_window=WIDE * 4))
+    assert not [name for name in wide if "h2" in name or name == "server.data_unavailable"]
+    of_stream = causes(Http2(stream_window=FIRST_WINDOW, connection_window=WIDE))
+    assert of_stream["send_limited.h2_stream_window"] > 500_000_000
+    of_connection = causes(Http2(stream_window=WIDE, connection_window=FIRST_WINDOW))
+    assert of_connection["send_limited.h2_connection_window"] > 500_000_000
+
+
+def test_the_wait_for_settings_has_its_cause():
+    choice = Http2(stream_window=WIDE, connection_window=WIDE * 4, waits_for_settings=True)
+    assert causes(choice)["setup.h2_settings"] == pytest.approx(100_000_000, rel=0.05)
+    with pytest.raises(ScenarioError, match="SETTINGS"):
+        causes(choice, strategy="http2-tls")
+
+
+@pytest.mark.parametrize("name", ["secured", "nodelay"])
+def test_the_prediction_is_what_the_scenario_takes_by_streams(name):
+    scenario = RETRIEVALS[name]
+    true = elapsed_of(under(scenario, STRATEGIES["http2"]))
+    capture = simulate(replace(scenario, taps=(NodeTap(name="client"),))).pcap()
+    row = tcptrace_http.whatif(tcptrace_http.analyze(capture), strategies=["http2"], draws=0).row("http2")
+    assert row.elapsed_ns == pytest.approx(true, rel=0.05)
+    assert sum(cause.after_ns - cause.before_ns for cause in row.causes) == -row.saved_ns
