@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import subprocess
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import polars as pl
@@ -139,3 +139,26 @@ def test_what_is_special_of_a_stream_is_told(recorded: Recorded) -> None:
     answers = analysis.transactions.filter(pl.col("flow").is_in(of_nghttpd), ~pl.col("is_pushed"), status=200)
     assert answers["has_trailers"].all()
     assert not {"malformed_http2", "broken_hpack", "undecrypted_tls"} & set(analysis.anomalies["kind"].to_list())
+
+
+def test_a_lost_packet_makes_streams_unknown_and_not_others(recorded: Recorded, tmp_path: Path) -> None:
+    """What is told of a stream without one packet is what is told with it, or nothing."""
+    whole = known(recorded.analysis())
+    rest = tmp_path / "rest.pcap"
+    told = 0
+    for frame in range(10, recorded.analysis().capture.packets, 12):
+        subprocess.run(["editcap", recorded.capture, rest, str(frame)], check=True)
+        left = known(replace(recorded, capture=rest).analysis())
+        assert left.keys() <= whole.keys(), frame
+        for stream, values in left.items():
+            pairs = list(zip(values, whole[stream], strict=True))
+            assert all(value in (None, "<unknown>", there) for value, there in pairs), (frame, stream)
+            told += sum(value == there for value, there in pairs)
+    assert told > len(whole)
+
+
+def known(analysis: tcptrace_http.Analysis) -> dict[tuple[int, int], tuple[object, ...]]:
+    """Who asked what, by the port of the client and the stream."""
+    ports = analysis.flows.select("flow", "client_port")
+    rows = analysis.transactions.filter(protocol="h2").join(ports, on="flow").iter_rows(named=True)
+    return {(row["client_port"], row["stream"]): (row["method"], row["target"], row["status"]) for row in rows}

@@ -23,6 +23,18 @@ pub struct StreamFacts {
     pub response: Frames,
 }
 
+impl StreamFacts {
+    /// Memory that it takes.
+    #[must_use]
+    pub fn held_bytes(&self) -> u64 {
+        let frames = self
+            .request
+            .held_bytes()
+            .saturating_add(self.response.held_bytes());
+        frames.saturating_add(size_of::<StreamFacts>() as u64)
+    }
+}
+
 /// A stream was given up (RST_STREAM; RFC 9113, section 6.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reset {

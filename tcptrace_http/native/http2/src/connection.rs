@@ -1,6 +1,6 @@
 //! One connection: both directions of a flow, their frames, and the streams these make.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use tcptrace_http_messages::{Direction, Opening, Output, Transaction, WindowKind};
 use trace_model::rows::{H2WindowEvent, H2WindowRow};
@@ -15,6 +15,8 @@ use crate::window::{Window, INITIAL_BYTES};
 
 /// Streams that are open at once: servers allow some hundred (RFC 9113, section 6.5.2, asks for a hundred at least).
 const STREAMS_MAX: usize = 16_384;
+/// Times that a direction waited for its connection's window, which streams are told of.
+const OPENINGS_MAX: usize = 4096;
 
 /// What one direction sends, and what bounds its DATA.
 #[derive(Debug)]
@@ -29,6 +31,8 @@ pub(crate) struct Side {
     pub(crate) initial_window: Option<i64>,
     /// The stream of its latest frame of a message; 0: none.
     last_stream: u32,
+    /// The latest DATA frames that the connection's window had not let go before.
+    openings: VecDeque<Opening>,
     /// Where its latest DATA frame ends.
     data_end: u64,
     has_ended: bool,
@@ -58,6 +62,7 @@ impl Side {
             window: Window::of(limit),
             initial_window: limit,
             last_stream: 0,
+            openings: VecDeque::new(),
             data_end: start,
             has_ended: false,
             was_reported: false,
@@ -349,19 +354,15 @@ impl Connection {
         let opened = side.window.take(length);
         let connection_window = side.window.left();
         if let Some(by) = opened {
-            let window = WindowKind::Connection;
-            let at = begun.start;
-            for stream in self.streams.values_mut() {
-                let half = stream.half(direction);
-                if !half.has_ended {
-                    half.frames.open(Opening {
-                        at,
-                        filled,
-                        window,
-                        by,
-                    });
-                }
+            if side.openings.len() >= OPENINGS_MAX {
+                side.openings.pop_front();
             }
+            side.openings.push_back(Opening {
+                at: begun.start,
+                filled,
+                window: WindowKind::Connection,
+                by,
+            });
         }
         let mut stream_window = None;
         let behind = self.side(direction).follow(id);
@@ -449,6 +450,8 @@ impl Connection {
             urgency: urgency.map(|(_, urgency)| urgency),
             ..Stream::default()
         };
+        stream.request.begun = self.client.reader.next;
+        stream.response.begun = self.server.reader.next;
         stream.request.window = Window::of(self.client.initial_window);
         stream.response.window = Window::of(self.server.initial_window);
         stream
@@ -484,6 +487,9 @@ impl Connection {
 
     fn emit(&mut self, stream: Stream, out: &mut Output) {
         self.stream_bytes = self.stream_bytes.saturating_sub(stream.counted_bytes);
+        let mut stream = stream;
+        stream.request.open(&self.client.openings);
+        stream.response.open(&self.server.openings);
         let known = (self.client.reader.next, self.server.reader.next);
         let transaction: Option<Transaction> = stream.into_transaction(self.next_index, known);
         if let Some(transaction) = transaction {
@@ -504,8 +510,14 @@ impl Connection {
     /// Where the oldest of open streams begin.
     #[must_use]
     pub fn oldest(&self) -> Oldest {
-        let streams = self.streams.values().map(Stream::oldest);
-        streams.fold(Oldest::default(), Oldest::or_earlier)
+        let has_pushed = self.last_streams.get(1) != Some(&0);
+        let mut streams = self.streams.values().map(Stream::oldest);
+        if has_pushed {
+            streams.fold(Oldest::default(), Oldest::or_earlier)
+        } else {
+            // A client numbers them in their order.
+            streams.next().unwrap_or_default()
+        }
     }
 
     /// How many streams are open.

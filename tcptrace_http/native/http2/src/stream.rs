@@ -1,7 +1,9 @@
 //! A stream that is open (RFC 9113, section 5.1).
 
+use std::collections::VecDeque;
+
 use tcptrace_http_messages::{
-    Direction, Frames, Grpc, Interim, Message, Piece, Reset, StreamFacts, Transaction,
+    Direction, Frames, Grpc, Interim, Message, Opening, Piece, Reset, StreamFacts, Transaction,
 };
 use trace_model::Mark;
 
@@ -12,6 +14,8 @@ use crate::window::Window;
 /// One direction of a stream.
 #[derive(Debug, Default)]
 pub(crate) struct Half {
+    /// Offset of its direction when its stream began.
+    pub(crate) begun: u64,
     pub(crate) message: Option<Box<Message>>,
     pub(crate) has_head: bool,
     pub(crate) frames: Frames,
@@ -36,6 +40,15 @@ impl Half {
         message.end = end;
         message.last = message.last.later(begun.first);
         message
+    }
+
+    /// Takes the times that a connection's window held DATA since the half began, as far as its message goes.
+    pub(crate) fn open(&mut self, openings: &VecDeque<Opening>) {
+        let end = self.message.as_ref().map_or(0, |it| it.end);
+        let first = openings.partition_point(|it| it.at < self.begun);
+        let own = openings.iter().skip(first).take_while(|it| it.at < end);
+        self.frames.openings.extend(own);
+        self.frames.openings.sort_by_key(|it| it.at);
     }
 
     /// The message as far as it came; its direction is known up to `next`.
@@ -123,8 +136,8 @@ impl Stream {
     pub(crate) fn oldest(&self) -> Oldest {
         let (request, response) = (&self.request.message, &self.response.message);
         Oldest {
-            client: request.as_ref().map(|it| it.start),
-            server: response.as_ref().map(|it| it.start),
+            client: Some(self.request.begun),
+            server: Some(self.response.begun),
             time_ns: request
                 .as_ref()
                 .or(response.as_ref())

@@ -57,7 +57,11 @@ impl Unacknowledged {
         (request, response): (Option<Span>, Option<Span>),
         stream: Option<Box<StreamFacts>>,
     ) -> Option<Waiting> {
-        self.held_bytes = self.held_bytes.saturating_add(bytes_of(&row));
+        let stream_bytes = stream.as_deref().map_or(0, StreamFacts::held_bytes);
+        self.held_bytes = self
+            .held_bytes
+            .saturating_add(bytes_of(&row))
+            .saturating_add(stream_bytes);
         let is_acknowledged = row.last_ack_time.is_some() && self.queue.is_empty();
         let queue = if is_acknowledged {
             &mut self.untold
@@ -129,7 +133,9 @@ impl Unacknowledged {
     pub(super) fn pop(&mut self) -> Option<Waiting> {
         let oldest = self.untold.pop_front();
         let oldest = oldest.or_else(|| self.queue.pop_front())?;
-        self.held_bytes = self.held_bytes.saturating_sub(bytes_of(&oldest.row));
+        let stream_bytes = oldest.stream.as_deref().map_or(0, StreamFacts::held_bytes);
+        let bytes = bytes_of(&oldest.row).saturating_add(stream_bytes);
+        self.held_bytes = self.held_bytes.saturating_sub(bytes);
         Some(oldest)
     }
 }
