@@ -43,6 +43,7 @@ _OWN_DOING: Final = frozenset(
     {
         *("split-request", "unconditional-repeat", "duplicate-object", "request-lull", "uncompressed-text"),
         *("connection-per-request", "parallel-connection-burst", "competing-bundle", "repeated-slow-start"),
+        *("h2-connection-churn", "h2-settings-wait"),
     }
 )
 #: What only HTTP/1 brings about.

@@ -25,6 +25,8 @@ _FINDING_OF_KIND: Final = {
 }
 #: Kinds of which a flow has one anomaly at most, with a count in its detail.
 _ONCE_PER_FLOW: Final = frozenset(("duplicate_packets",))
+#: Protocols of flows as readers call them.
+_PROTOCOLS: Final = {"http": "HTTP", "tls": "TLS", "h2": "HTTP/2"}
 _UNKNOWN_PROTOCOL: Final = "unknown_protocol"
 
 
@@ -82,7 +84,7 @@ def _of_flows(flows: pl.DataFrame) -> Iterator[str]:
     if judged.is_empty():
         yield "No HTTP/1.x, HTTP/2 or TLS was found; HTTP/3 cannot be read."
     unplaced = judged.filter(pl.col("observation_point") == "unknown")
-    protocols = unplaced["protocol"].cast(pl.String).str.to_uppercase().value_counts().sort("protocol")
+    protocols = unplaced["protocol"].cast(pl.String).replace(_PROTOCOLS).value_counts().sort("protocol")
     for protocol, count in protocols.iter_rows():
         yield f"Taken at the client or at the server? Unknown for {counted(count, f'{protocol} flow')}."
 

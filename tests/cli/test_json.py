@@ -4,6 +4,7 @@ import json
 
 import pytest
 from captures import MSS, SERVER_ISN, START, clean_exchange, pcap
+from http2_exchanges import grpc_calls
 
 CAPTURE = {"path", "packets", "tcp_packets", "first_time_ns", "last_time_ns", "truncated", "link_types"}
 FLOW = set(
@@ -13,7 +14,7 @@ FLOW = set(
 TRANSACTION = set(
     "flow index protocol method target host status request_frame response_first_frame response_last_frame"
     " request_time_ns response_first_time_ns response_last_time_ns response_header_bytes"
-    " response_body_bytes complete waits start_time_ns end_time_ns".split()
+    " response_body_bytes complete waits start_time_ns end_time_ns stream grpc_status".split()
 )
 FINDING = set(
     "detector severity flow transaction first_frame last_frame lost_ns confidence summary remedy reference".split()
@@ -97,6 +98,15 @@ def test_stall_is_a_finding_and_a_wait_of_its_transaction(document, stalled):
 def test_rows_rendered_from_frames_equal_those_of_the_core(document, stalled, clean, joined):
     for capture in (stalled, clean, joined):
         assert document("--where", "true", capture) == document(capture)
+
+
+def test_streams_of_http2_have_their_numbers_and_grpc_statuses(document, tmp_path):
+    path = tmp_path / "calls.pcap"
+    path.write_bytes(pcap(grpc_calls()))
+    shown = document(path)
+    told = [(row["protocol"], row["stream"], row["grpc_status"]) for row in shown["transactions"]]
+    assert told == [("h2", 1, 0), ("h2", 3, 12), ("h2", 5, None)]
+    assert document(path, "--where", "stream = 3")["transactions"] == [shown["transactions"][1]]
 
 
 def test_one_capture_is_an_object_and_several_or_a_glob_are_an_array(document, stalled, clean, tmp_path):

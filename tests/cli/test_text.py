@@ -68,9 +68,7 @@ def test_finding_about_several_flows_is_told_without_their_numbers(cli, tmp_path
     assert "None" not in text
 
 
-@pytest.mark.parametrize(
-    "opening", [b"\x16\x03\x01" + bytes(100), b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"], ids=["tls", "http2"]
-)
+@pytest.mark.parametrize("opening", [b"\x16\x03\x01" + bytes(100), b"SSH-2.0-OpenSSH_9.2\r\n"], ids=["tls", "ssh"])
 def test_capture_without_http_is_not_called_clean(cli, tmp_path, opening):
     connection = Connection()
     connection.open()
@@ -78,8 +76,8 @@ def test_capture_without_http_is_not_called_clean(cli, tmp_path, opening):
     path = tmp_path / "other.pcap"
     path.write_bytes(pcap(connection.records))
     text = " ".join(cli("analyze", path).out.decode().split())
-    assert "holds no HTTP/1.x response" in text
-    assert "No HTTP/1.x and no TLS was found" in text
+    assert "holds no response of HTTP" in text
+    assert "No HTTP/1.x, HTTP/2 or TLS was found" in text
 
 
 def test_capture_of_tls_says_what_it_hides(cli, tmp_path):
@@ -114,7 +112,7 @@ def test_capture_of_nothing_is_not_called_clean(cli, tmp_path):
     path = tmp_path / "empty.pcap"
     path.write_bytes(pcap([]))
     text = " ".join(cli("analyze", path).out.decode().split())
-    assert "holds no HTTP/1.x response" in text
+    assert "holds no response of HTTP" in text
     assert "There are no TCP packets in it" in text
 
 

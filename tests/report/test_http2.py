@@ -4,6 +4,7 @@ import io
 import json
 import re
 
+import polars as pl
 import pytest
 from captures import Connection, pcap
 from charts.specifications import rows
@@ -110,6 +111,12 @@ def test_archive_tells_grpc_calls(of_calls):
     assert entries["Nothing"]["grpc"]["status_name"] == "UNIMPLEMENTED"
     assert "reset" not in entries["Echo"]
     assert entries["Slow"]["reset"] == {"by": "client_to_server", "error": "CANCEL"}
+
+
+def test_capture_point_that_is_unknown_is_told_of_http2(of_page):
+    flows = of_page.flows.with_columns(observation_point=pl.lit("unknown"))
+    told = list(limits._of_flows(flows))
+    assert told == ["Taken at the client or at the server? Unknown for 1 HTTP/2 flow."]
 
 
 def test_report_without_http_names_the_versions_that_are_read():
