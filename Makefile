@@ -11,7 +11,7 @@ RUST_TESTS := cargo test --workspace --exclude tcptrace-http-native --exclude re
 TEST_WORKERS := 2
 # Seconds for each fuzz target, and where new inputs go: the corpora in tests/fuzz are kept small.
 FUZZ_SECONDS ?= 600
-FUZZ_TARGETS := decoder reassembler http tls tls_keys end_to_end
+FUZZ_TARGETS := decoder reassembler http http2 tls tls_keys end_to_end
 FUZZ_FOUND := target/fuzz-corpus
 # Programs that the tests compare with or start, by their Debian packages (package:program where they differ).
 TOOLS := tshark tcptrace tcpdump nginx apache2 lighttpd haproxy openssl curl iproute2:ip procps:sysctl ethtool zstd ns2:ns nghttp2-client:nghttp nghttp2-server:nghttpd chromium xvfb:Xvfb \

@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 import sys
 from pathlib import Path
+from typing import Any
 
 from scapy.contrib.gtp import GTP_U_Header
 from scapy.contrib.mpls import MPLS
@@ -235,6 +236,95 @@ def sealed_exchanges() -> dict[str, bytes]:
     return {name: http(events) for name, events in EXCHANGES.items()} | mixed
 
 
+def frames(how: int, steps: list[tuple[Any, ...]]) -> bytes:
+    """Steps of `http2`: (control, type, flags, stream, payload), or the bytes of another one."""
+    made = bytes([how])
+    for control, *rest in steps:
+        *numbers, last = rest or [b""]
+        made += bytes([control, *numbers]) + (bytes([len(last)]) + last if numbers else last)
+    return made
+
+
+def http2_exchanges() -> dict[str, bytes]:
+    """Streams one after another and at once, in windows, pushed, reset, lost, and header blocks in parts."""
+    client, server, start, gap, raw, end = 0, 1, 6, 4, 12, 14
+    get = bytes.fromhex("828684410f7777772e6578616d706c652e636f6d")
+    again, answer = bytes.fromhex("828684be"), bytes.fromhex("885f0a746578742f68746d6c")
+    grpc = bytes.fromhex("83860582") + b"/sx"[:2] + bytes.fromhex("5f106170706c69636174696f6e2f67727063")
+    settings = bytes.fromhex("000100001000000300000064000400000014")
+    opened = [(start,), (client, 4, 0, 0, settings), (server, 4, 0, 0, b""), (server, 4, 1, 0, b"")]
+    asked, answered = (client, 1, 5, 1, get), (server, 1, 4, 1, answer)
+    one = [asked, answered, (server, 0, 1, 1, b"hello")]
+    third = [(client, 1, 5, 3, again), (server, 1, 4, 3, answer)]
+    window = [(client, 8, 0, 1, b"\0\0\0\x14"), (client, 8, 0, 0, b"\0\1\0\0")]
+    made = {
+        "exchange": [*opened, *one, (end,), (end | 1,)],
+        "multiplexed": [
+            *opened,
+            asked,
+            *third,
+            answered,
+            (server, 0, 0, 3, b"a"),
+            (server, 0, 1, 1, b"b"),
+            (server, 0, 1, 3, b""),
+        ],
+        "windows": [*opened, asked, answered, (server, 0, 0, 1, bytes(20)), *window, (server, 0, 1, 1, bytes(20))],
+        "continued": [
+            *opened,
+            (client, 1, 1, 1, get[:3]),
+            (client, 9, 4, 1, get[3:]),
+            answered,
+            (server, 0, 9, 1, b"\2abcd"),
+        ],
+        "pushed": [*opened, asked, (server, 5, 4, 1, b"\0\0\0\2" + again), (server, 1, 5, 2, answer), answered],
+        "reset": [
+            *opened,
+            asked,
+            answered,
+            (client, 3, 0, 1, b"\0\0\0\x08"),
+            (server, 0, 1, 1, b"late"),
+            (server, 7, 0, 0, bytes(8)),
+        ],
+        "lost": [
+            *opened,
+            *one,
+            (gap | 1, b"\x1e"),
+            *third,
+            (server, 0, 1, 3, b"x"),
+            (gap, b"\x09"),
+            (client, 1, 5, 5, again),
+        ],
+        "grpc": [
+            *opened,
+            (client, 1, 4, 1, grpc),
+            (client, 0, 1, 1, b"\0\0\0\0\1x"),
+            answered,
+            (server, 1, 5, 1, b"\x40\x0bgrpc-status\x010"),
+        ],
+        "interim": [
+            *opened,
+            asked,
+            (server, 1, 4, 1, b"\x08\x03100"),
+            answered,
+            (server, 0x10, 0, 0, b"\0\0\0\1u=1"),
+        ],
+        "sizes": [
+            *opened,
+            (client, 1, 5, 1, b"\x3f\xe1\x1f" + get),
+            (client, 1, 5, 3, b"\x20" + again),
+            (server, 6, 0, 0, bytes(8)),
+        ],
+        "priorities": [
+            *opened,
+            (client, 2, 0, 1, bytes(5)),
+            (client, 1, 0x2D, 1, b"\1" + bytes(5) + get + b"\0"),
+            *one[1:],
+        ],
+        "broken": [*opened, asked, (raw | 1, b"\x08no frame"), *third, (server, 0, 1, 3, b"x")],
+    }
+    return {f"{name}_{how}": frames(how, made[name]) for at, name in enumerate(made) for how in {0, at % 4}}
+
+
 def seeds() -> dict[str, dict[str, bytes]]:
     """By target and name."""
     samples = {path.stem: path.read_bytes() for path in sorted((ROOT / "sample_traces").glob("*.pcap"))}
@@ -250,6 +340,7 @@ def seeds() -> dict[str, dict[str, bytes]]:
         "decoder": {name: file + CUT for name, file in captures.items()},
         "end_to_end": captures,
         "http": {name: http(events) for name, events in EXCHANGES.items()},
+        "http2": http2_exchanges(),
         "tls": tls_exchanges(),
         "tls_keys": sealed_exchanges(),
         "reassembler": {f"steps_{at}": b"".join(steps[at:] + steps[:at]) for at in range(0, len(steps), 4)},

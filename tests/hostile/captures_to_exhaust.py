@@ -299,6 +299,103 @@ def packed_documents(count: int) -> Iterator[bytes]:
         yield from _documents(first, [b"/%d" % number for number in numbers], bodies)
 
 
+def _frame(kind: int, flags: int, stream: int, payload: bytes = b"") -> bytes:
+    """A frame of HTTP/2 (RFC 9113, section 4.1)."""
+    return struct.pack(">I", len(payload))[1:] + struct.pack(">BBI", kind, flags, stream) + payload
+
+
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + _frame(4, 0, 0)
+#: GET / of http://.
+GET = b"\x82\x84\x86"
+
+
+def _client_of_http2(writes: Iterator[bytes]) -> Iterator[bytes]:
+    """A client that writes segments, each acknowledged, and a server that says nothing else."""
+    writer = Writer()
+    yield writer.handshake(0)
+    seq = ISN + 1
+    for payload in itertools.chain([PREFACE], writes):
+        yield writer.tcp(0, CLIENT, seq, ISN + 1, PSH | ACK, payload)
+        seq += len(payload)
+        yield writer.tcp(0, SERVER, ISN + 1, seq)
+
+
+def http2_settings(count: int) -> Iterator[bytes]:
+    """SETTINGS that change the window of all streams a thousand times each, of as many streams as may be open."""
+    change = struct.pack(">HIHI", 4, 1, 4, 2**31 - 1) * 341
+    opened = (
+        b"".join(_frame(1, 4, stream, GET) for stream in range(first, first + 4000, 2))
+        for first in range(1, 32_000, 4000)
+    )
+    return _client_of_http2(itertools.chain(opened, itertools.repeat(_frame(4, 0, 0, change) * 10, count)))
+
+
+def http2_pings(count: int) -> Iterator[bytes]:
+    return _client_of_http2(itertools.repeat(_frame(6, 0, 0, bytes(8)) * 3000, count))
+
+
+def http2_resets(count: int) -> Iterator[bytes]:
+    """Streams that are opened and given up at once (CVE-2023-44487), a thousand in each segment."""
+    return _client_of_http2(
+        b"".join(
+            _frame(1, 5, stream, GET) + _frame(3, 0, stream, b"\0\0\0\x08")
+            for stream in range(first, first + 2000, 2)
+        )
+        for first in range(1, 2000 * count, 2000)
+    )
+
+
+def http2_continuations(count: int) -> Iterator[bytes]:
+    """A header block that never ends."""
+    part = _frame(9, 0, 1, (b"\0\1a\1b" * 3276)[:16_380])
+    return _client_of_http2(itertools.chain([_frame(1, 0, 1, GET)], itertools.repeat(part * 3, count)))
+
+
+def http2_bombs(count: int) -> Iterator[bytes]:
+    """Blocks that insert a field of 4000 bytes and name it 12,000 times."""
+    block = GET + b"\x40\1a\x7f\xa1\x1e" + b"x" * 4000 + b"\xbe" * 12_000
+    return _client_of_http2(_frame(1, 5, stream, block) for stream in range(1, 2 * count, 2))
+
+
+def http2_open_streams(count: int) -> Iterator[bytes]:
+    """Requests with targets of 8 kB, seven in each segment, none of which is answered."""
+    block = b"\x82\x86\x04\x7f\xc1\x3d/" + b"x" * 7999
+    return _client_of_http2(
+        b"".join(_frame(1, 5, stream, block) for stream in range(first, first + 14, 2))
+        for first in range(1, 14 * count, 14)
+    )
+
+
+def http2_blocks_on_many_flows(count: int) -> Iterator[bytes]:
+    """Almost 256 KiB of a header block that is never whole, on each of many flows."""
+    writer = Writer()
+    part = _frame(9, 0, 1, bytes(16_000)) * 4
+    for flow in range(count):
+        yield writer.handshake(flow)
+        seq = ISN + 1
+        for payload in (PREFACE + _frame(1, 0, 1, GET), part, part, part):
+            yield writer.tcp(flow, CLIENT, seq, ISN + 1, PSH | ACK, payload)
+            seq += len(payload)
+
+
+def http2_windows(count: int) -> Iterator[bytes]:
+    """The connection's window opens a byte at a time for the DATA of a thousand uploads."""
+    writer = Writer()
+    yield writer.handshake(0)
+    client = server = ISN + 1
+    opened = b"".join(_frame(1, 4, stream, GET) for stream in range(1, 2000, 2))
+    used = [_frame(0, 0, stream, bytes(16_383)) for stream in (1, 3, 5, 7)] + [_frame(0, 0, 1, b"xxx")]
+    for payload in (PREFACE, opened, *used):
+        yield writer.tcp(0, CLIENT, client, server, PSH | ACK, payload)
+        client += len(payload)
+    given, taken = _frame(8, 0, 0, b"\0\0\0\1"), _frame(0, 0, 1, b"x")
+    for _ in range(count):
+        yield writer.tcp(0, SERVER, server, client, PSH | ACK, given)
+        server += len(given)
+        yield writer.tcp(0, CLIENT, client, server, PSH | ACK, taken)
+        client += len(taken)
+
+
 def fragments(count: int) -> Iterator[bytes]:
     """First fragments of datagrams of which no other part comes."""
     writer = Writer()

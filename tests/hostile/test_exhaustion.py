@@ -37,6 +37,7 @@ GATHERED_MIB: Final = HELD_MIB + 6 * 256
 OPEN_FLOWS_MIB: Final = BASE_MIB + 272 + 2 * 64
 LIMIT_REACHED: Final = "limit_reached"
 LIMIT: Final = frozenset({LIMIT_REACHED})
+MALFORMED_HTTP2: Final = frozenset({"malformed_http2"})
 #: The peak is asked of the process itself: the one that a parent is told of (ru_maxrss) begins with
 #: the memory of that parent.
 COMMAND: Final = """
@@ -101,6 +102,14 @@ CASES: Final = {
     "packed_documents": Case(
         made.packed_documents, 600, 10_000, BASE_MIB + 32, PAGES_MIB, kinds=LIMIT, everyday_kinds=LIMIT
     ),
+    "http2_settings": Case(made.http2_settings, 40, 400, PAGES_MIB, PAGES_MIB),
+    "http2_pings": Case(made.http2_pings, 100, 10_000),
+    "http2_resets": Case(made.http2_resets, 20, 3000, PAGES_MIB, PAGES_MIB),
+    "http2_continuations": Case(made.http2_continuations, 400, 20_000, kinds=MALFORMED_HTTP2),
+    "http2_bombs": Case(made.http2_bombs, 2000, 100_000, PAGES_MIB, PAGES_MIB, kinds=MALFORMED_HTTP2),
+    "http2_open_streams": Case(made.http2_open_streams, 500, 30_000, HELD_MIB, LONG_ROWS_MIB),
+    "http2_blocks_on_many_flows": Case(made.http2_blocks_on_many_flows, 300, 10_000, HELD_MIB, HELD_MIB, LIMIT),
+    "http2_windows": Case(made.http2_windows, 5000, 500_000, PAGES_MIB, PAGES_MIB),
     "fragments": Case(made.fragments, 20_000, 1_000_000, kinds=frozenset({"incomplete_fragments"})),
     "anomalies": Case(made.anomalies, 20_000, 2_000_000, kinds=frozenset({"truncated_packet", "time_backwards"})),
     "pcapng_interfaces": Case(made.pcapng_interfaces, 100_000, 5_000_000, kinds=LIMIT),

@@ -6,6 +6,7 @@ use tcptrace_http_messages::{Direction, Opening, Output, Transaction, WindowKind
 use trace_model::rows::{H2WindowEvent, H2WindowRow};
 use trace_model::{AnomalyKind, Mark};
 
+use crate::ended::Ended;
 use crate::facts::Facts;
 use crate::frame::{Header, Kind};
 use crate::hpack;
@@ -90,6 +91,7 @@ pub struct Connection {
     pub(crate) streams: BTreeMap<u32, Stream>,
     /// The highest stream of the client, and of the server, so far.
     pub(crate) last_streams: [u32; 2],
+    ended: Ended,
     /// Its beginning was seen.
     pub(crate) is_whole: bool,
     next_index: u64,
@@ -117,6 +119,7 @@ impl Connection {
     pub fn upgraded_at(client: u64, server: u64) -> Self {
         let mut this = Connection::new((client, server), true);
         this.facts.is_upgrade = true;
+        this.last_streams = [1, 0];
         let mut first = this.new_stream(1);
         first.request.has_ended = true;
         this.insert(first);
@@ -129,6 +132,7 @@ impl Connection {
             server: Side::new(server, false, is_whole),
             streams: BTreeMap::new(),
             last_streams: [0; 2],
+            ended: Ended::default(),
             is_whole,
             next_index: 0,
             stream_bytes: 0,
@@ -241,6 +245,9 @@ impl Connection {
 
     /// Frames are missing: header blocks may be among them, and DATA.
     fn lose(&mut self, direction: Direction, bytes: u64, mark: Mark, out: &mut Output) {
+        if direction == Direction::ClientToServer && !self.may_miss_streams() {
+            self.ended.all_known(self.last_streams);
+        }
         let side = self.side(direction);
         side.hpack.lose();
         side.block = None;
@@ -249,8 +256,10 @@ impl Connection {
             let detail = format!("{bytes} bytes with frames are missing: header fields that refer to them are unknown");
             out.notice(AnomalyKind::BrokenHpack, mark, detail);
         }
+        let next = self.next(direction);
         for stream in self.streams.values_mut() {
             let half = stream.half(direction);
+            half.end_at(next);
             half.window.lose();
             half.messages.lose();
             half.is_torn |= !half.has_ended;
@@ -424,8 +433,7 @@ impl Connection {
         let is_new = id > *last;
         *last = id.max(*last);
         let is_by_opener = (id % 2 == 1) == (direction == Direction::ClientToServer);
-        let may_begin =
-            is_new && is_by_opener || !self.is_whole || self.client.window.limit().is_none();
+        let may_begin = is_new && is_by_opener || self.may_miss_streams() && !self.ended.has(id);
         if self.streams.contains_key(&id) || !may_begin {
             return;
         }
@@ -486,7 +494,15 @@ impl Connection {
         }
     }
 
+    /// Whether a stream may have begun that was not met then.
+    fn may_miss_streams(&self) -> bool {
+        !self.is_whole || self.client.window.limit().is_none()
+    }
+
     fn emit(&mut self, stream: Stream, out: &mut Output) {
+        if self.may_miss_streams() {
+            self.ended.add(stream.id);
+        }
         self.stream_bytes = self.stream_bytes.saturating_sub(stream.counted_bytes);
         let mut stream = stream;
         stream.request.open(&self.client.openings);
@@ -540,6 +556,7 @@ impl Connection {
         bytes
             .into_iter()
             .fold(self.stream_bytes, u64::saturating_add)
+            .saturating_add(self.ended.held_bytes())
     }
 
     /// Hands out what is known of the streams that are open. What follows of them is passed over.

@@ -226,6 +226,7 @@ impl Connection {
         }
         self.facts.of(direction).settings.get_or_insert(mark);
         let payload = std::mem::take(&mut self.side(direction).reader.payload);
+        let mut initial_window = None;
         for setting in payload.chunks_exact(6) {
             let [i0, i1, v0, v1, v2, v3] = *setting else {
                 continue;
@@ -238,7 +239,8 @@ impl Connection {
                 }
                 INITIAL_WINDOW_SIZE => {
                     self.facts.of(direction).initial_window = Some(value);
-                    self.initial_window(bounded, value, mark, out);
+                    // All streams are touched once, whatever the frame repeats.
+                    initial_window = Some(value);
                 }
                 MAX_FRAME_SIZE => {
                     self.facts.of(direction).max_frame = Some(value);
@@ -247,6 +249,9 @@ impl Connection {
                 }
                 _ => {}
             }
+        }
+        if let Some(value) = initial_window {
+            self.initial_window(bounded, value, mark, out);
         }
         self.side(direction).reader.payload = payload;
     }

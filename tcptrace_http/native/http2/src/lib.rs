@@ -14,6 +14,7 @@
 
 mod connection;
 mod control;
+mod ended;
 mod facts;
 mod fields;
 mod frame;

@@ -53,14 +53,21 @@ impl Half {
         self.frames.openings.sort_by_key(|it| it.at);
     }
 
-    /// The message as far as it came; its direction is known up to `next`.
-    fn finish(&mut self, next: u64) -> (Option<Box<Message>>, Frames) {
-        let mut frames = std::mem::take(&mut self.frames);
-        frames.end_at(next);
-        let mut message = self.message.take();
-        if let Some(message) = &mut message {
+    /// All of it that is known lies before `next`: the rest of a frame that had begun is not.
+    pub(crate) fn end_at(&mut self, next: u64) {
+        self.frames.end_at(next);
+        if let Some(message) = &mut self.message {
             message.end = message.end.min(next.max(message.start));
             message.head_end = message.head_end.min(message.end);
+        }
+    }
+
+    /// The message as far as it came; its direction is known up to `next`.
+    fn finish(&mut self, next: u64) -> (Option<Box<Message>>, Frames) {
+        self.end_at(next);
+        let frames = std::mem::take(&mut self.frames);
+        let mut message = self.message.take();
+        if let Some(message) = &mut message {
             // A client may close a stream when it has all that was announced (RFC 9113, section 8.1.1).
             let is_announced = message.body.content_length == Some(message.body.bytes);
             message.complete = is_announced || self.has_ended && !self.is_torn;

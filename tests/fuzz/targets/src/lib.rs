@@ -8,6 +8,7 @@
 pub mod decoder;
 pub mod end_to_end;
 pub mod http;
+pub mod http2;
 pub mod mutation;
 pub mod numbers;
 pub mod reassembler;
@@ -22,6 +23,7 @@ pub const TARGETS: &[Target] = &[
     ("decoder", decoder::run),
     ("end_to_end", end_to_end::run),
     ("http", http::run),
+    ("http2", http2::run),
     ("reassembler", reassembler::run),
     ("tls", tls::run),
     ("tls_keys", tls_keys::run),

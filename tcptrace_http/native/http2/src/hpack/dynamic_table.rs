@@ -10,6 +10,8 @@ const INITIAL_BYTES: usize = 4096;
 /// Of a larger table the oldest entries are not remembered: those that refer to them are unknown. Common servers and
 /// browsers allow 64 KiB at most.
 const TABLE_BYTES_MAX: usize = 256 * 1024;
+/// What Chromium and Firefox allow: a table whose size was not seen may be as large.
+const UNSEEN_BYTES: usize = 64 * 1024;
 
 /// Name and value, or what is known of them.
 pub(super) type Field<'a> = (Option<&'a [u8]>, Option<&'a [u8]>);
@@ -37,19 +39,30 @@ pub(super) struct DynamicTable {
     entries: VecDeque<Entry>,
     bytes: usize,
     bytes_max: usize,
-}
-
-impl Default for DynamicTable {
-    fn default() -> Self {
-        DynamicTable {
-            entries: VecDeque::new(),
-            bytes: 0,
-            bytes_max: INITIAL_BYTES,
-        }
-    }
+    /// The largest size that the encoder may have set.
+    allowed_bytes: usize,
 }
 
 impl DynamicTable {
+    /// Of a connection that begins.
+    pub(super) fn new() -> Self {
+        DynamicTable::of(INITIAL_BYTES)
+    }
+
+    /// Of a connection whose SETTINGS were not seen.
+    pub(super) fn joined_late() -> Self {
+        DynamicTable::of(UNSEEN_BYTES)
+    }
+
+    fn of(bytes: usize) -> Self {
+        DynamicTable {
+            entries: VecDeque::new(),
+            bytes: 0,
+            bytes_max: bytes,
+            allowed_bytes: bytes,
+        }
+    }
+
     /// The field at an index of both tables, as far as it is known.
     pub(super) fn field(&self, index: u64) -> Result<Field<'_>, Malformed> {
         let index = usize::try_from(index).unwrap_or(usize::MAX);
@@ -70,6 +83,7 @@ impl DynamicTable {
     /// The encoder may use so many bytes; what it does use it says in a block.
     pub(super) fn allow(&mut self, bytes: usize) {
         // It may use more before that is seen: a smaller table is told by the encoder.
+        self.allowed_bytes = self.allowed_bytes.max(bytes.min(TABLE_BYTES_MAX));
         self.bytes_max = self.bytes_max.max(bytes.min(TABLE_BYTES_MAX));
     }
 
@@ -79,9 +93,11 @@ impl DynamicTable {
         self.evict();
     }
 
-    pub(super) fn clear(&mut self) {
+    /// Insertions were not seen, nor whether the size was changed.
+    pub(super) fn lose(&mut self) {
         self.entries.clear();
         self.bytes = 0;
+        self.bytes_max = self.bytes_max.max(self.allowed_bytes);
     }
 
     fn evict(&mut self) {

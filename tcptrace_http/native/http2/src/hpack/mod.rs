@@ -8,6 +8,8 @@ mod dynamic_table;
 mod huffman;
 mod primitives;
 mod static_table;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 
@@ -51,17 +53,21 @@ impl Decoder {
     /// Of a connection whose blocks are all given, from the first one on.
     #[must_use]
     pub fn new() -> Self {
-        Decoder {
-            table: DynamicTable::default(),
-            name: Vec::new(),
-            value: Vec::new(),
-        }
+        Decoder::with(DynamicTable::new())
     }
 
     /// Of a connection that had blocks before: their insertions are not known.
     #[must_use]
     pub fn joined_late() -> Self {
-        Decoder::new()
+        Decoder::with(DynamicTable::joined_late())
+    }
+
+    fn with(table: DynamicTable) -> Self {
+        Decoder {
+            table,
+            name: Vec::new(),
+            value: Vec::new(),
+        }
     }
 
     /// The decoding peer allows a dynamic table of so many bytes (SETTINGS_HEADER_TABLE_SIZE).
@@ -71,7 +77,7 @@ impl Decoder {
 
     /// At least one block was lost: the places of all entries so far are not known any more.
     pub fn lose(&mut self) {
-        self.table.clear();
+        self.table.lose();
     }
 
     /// Gives each field of a whole block to `see`: name and value, or what is known of them. How many have something unknown.
