@@ -278,6 +278,7 @@ impl Connection {
         out: &mut Output,
     ) {
         let side = self.side(direction);
+        side.window.lose();
         side.hpack.lose();
         side.block = None;
         side.reader.search();
@@ -319,6 +320,11 @@ impl Connection {
     fn begun(&mut self, direction: Direction, begun: &Begun, out: &mut Output) {
         let header = &begun.header;
         self.facts.frames.add(header.kind);
+        let side = self.side(direction);
+        if header.kind != Kind::Continuation && side.block.take().is_some() {
+            // Nothing may come between HEADERS and CONTINUATION (RFC 9113, section 4.3): the rest of the block is lost.
+            side.hpack.lose();
+        }
         let stream = match header.kind {
             Kind::Data => return self.data_begins(direction, begun, out),
             Kind::Headers => {
