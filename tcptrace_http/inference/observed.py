@@ -306,7 +306,7 @@ def _packets(analysis: Analysis, flows: list[int], origin: int) -> pl.DataFrame:
 def _answered(analysis: Analysis, members: pl.DataFrame, flows: list[int]) -> pl.DataFrame:
     """The transactions that were answered whole, in their order.
 
-    :raises ScenarioError: there is none.
+    :raises ScenarioError: there is none, or they came as streams of HTTP/2.
     """
     import polars as pl
 
@@ -318,6 +318,10 @@ def _answered(analysis: Analysis, members: pl.DataFrame, flows: list[int]) -> pl
     ).filter(pl.col("flow").is_in(flows), pl.col("response_first_time").is_not_null(), pl.col("complete"))
     if answered.is_empty():
         raise ScenarioError("no request of the retrieval was answered whole: nothing to infer from")
+    if answered["stream"].is_not_null().any():
+        raise ScenarioError(
+            "the retrieval came as streams of HTTP/2, of which no scenario is inferred: give a capture by HTTP/1.1"
+        )
     answered = answered.filter(is_captured)
     if answered.is_empty():
         raise ScenarioError(
