@@ -1,7 +1,9 @@
-"""What a page takes by HTTP/2, predicted from a capture by HTTP/1.1."""
+"""What a page takes by HTTP/2, predicted from a capture by HTTP/1.1; the same page of a real server."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -14,9 +16,14 @@ from reference_sim.strategies import STRATEGIES
 from tcptrace_http.errors import ScenarioError
 from tcptrace_http.what_if.outcome import elapsed_of, outcome_of
 from tcptrace_http.what_if.strategies import as_it_is, under
+from tests.detectors.loopback import captured
+from tests.probe.link import delayed_link
+from tests.probe.servers import nginx_within, readable_folder
 from tests.simulator.test_http2 import by_streams, distant, page
+from tests.whatif import page_client
 from tests.whatif.retrievals import RETRIEVALS
 
+WITHIN = 0.15
 WIDE = 1 << 24
 LARGE = (20_000, 300_000, 50_000)
 
@@ -49,3 +56,44 @@ def test_the_prediction_is_what_the_scenario_takes_by_streams(name):
     row = tcptrace_http.whatif(tcptrace_http.analyze(capture), strategies=["http2"], draws=0).row("http2")
     assert row.elapsed_ns == pytest.approx(true, rel=0.05)
     assert sum(cause.after_ns - cause.before_ns for cause in row.causes) == -row.saved_ns
+
+
+# From 2 to 40 kB, in no order.
+IMAGES = [round(2000 * 20 ** (7 * number % 20 / 19)) for number in range(20)]
+PORTS = {"h1": 80, "h2": 8080}
+
+
+def fetched(how, link, path):
+    """The capture of the page at its client."""
+    within = ["ip", "netns", "exec", link.client]
+    with captured(PORTS[how], path, within=within, device=link.device, address=link.address):
+        command = [*within, sys.executable, page_client.__file__, how, link.address, str(PORTS[how])]
+        subprocess.run(command, check=True)
+    return tcptrace_http.analyze(path)
+
+
+def took(analysis):
+    """From the SYN to the last byte of the last response."""
+    last = analysis.transactions["response_last_time"].max()
+    return (last - analysis.flows["start"].min()).total_seconds() * 1e9
+
+
+@pytest.mark.slow
+def test_a_page_of_a_real_server_takes_what_was_predicted_of_its_capture_by_http1(tmp_path):
+    """The best of three retrievals each, over a path of 100 ms: its packets are late by milliseconds."""
+    analyses = {}
+    with readable_folder() as folder, delayed_link(round_trip_seconds=0.1) as link:
+        (folder / "www").mkdir()
+        links = "".join(f'<img src="/{number}.html" alt="{"a" * 200}">\n' for number in range(len(IMAGES)))
+        (folder / "www" / "index.html").write_text(links)
+        for number, size in enumerate(IMAGES):
+            (folder / "www" / f"{number}.html").write_bytes(b"x" * size)
+        server = f"listen {link.address}:{PORTS['h2']} http2;"
+        with nginx_within(folder, link.server, link.address, server=server):
+            for how in PORTS:
+                paths = (tmp_path / f"{how}-{number}.pcap" for number in range(3))
+                analyses[how] = [fetched(how, link, path) for path in paths]
+    source = min(analyses["h1"], key=took)
+    told = tcptrace_http.whatif(source, strategies=["http2"], draws=0)
+    assert told.modelled_ns == pytest.approx(took(source), rel=WITHIN)
+    assert told.row("http2").elapsed_ns == pytest.approx(min(map(took, analyses["h2"])), rel=WITHIN)
