@@ -73,8 +73,7 @@ impl Header {
     pub(crate) fn is_sound(&self) -> bool {
         let (length, is_connection) = (self.length, self.stream == 0);
         match self.kind {
-            Kind::Data | Kind::Continuation => !is_connection,
-            Kind::Headers => !is_connection && length > 0,
+            Kind::Data | Kind::Headers | Kind::Continuation => !is_connection,
             Kind::Priority => !is_connection && length == 5,
             Kind::RstStream => !is_connection && length == 4,
             Kind::Settings => is_connection && length.is_multiple_of(6),
@@ -100,7 +99,11 @@ impl Header {
             _ => 0,
         };
         // Zeros are no frames.
-        let is_empty = self.kind == Kind::Data && self.length == 0 && !self.has(flags::END_STREAM);
+        let is_empty = match self.kind {
+            Kind::Data => self.length == 0 && !self.has(flags::END_STREAM),
+            Kind::Headers => self.length == 0,
+            _ => false,
+        };
         self.is_sound()
             && !is_empty
             && self.flags & !known_flags == 0
