@@ -26,8 +26,10 @@ pub struct Frames {
 pub struct Piece {
     pub start: i64,
     pub end: i64,
-    /// The stream whose frames came right before it.
+    /// The stream whose frames came last before it.
     pub behind: Option<u32>,
+    /// Where these end.
+    pub behind_end: i64,
 }
 
 /// DATA that a flow-control window had not let go before.
@@ -92,7 +94,8 @@ impl View<'_> {
                 idle_ns = span.end_ns.min(until_ns);
                 has_others = false;
             }
-            has_others |= span.end_frame.is_some() && span.end_ns < until_ns;
+            let is_of_others = span.bound.start < opening.behind_end;
+            has_others |= is_of_others && span.end_frame.is_some() && span.end_ns < until_ns;
         }
         has_others.then_some(idle_ns)
     }

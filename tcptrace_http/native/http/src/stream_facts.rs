@@ -66,8 +66,10 @@ pub struct Piece {
     pub start: u64,
     /// Exclusive.
     pub end: u64,
-    /// The stream whose frames came right before it; 0 if none did.
+    /// The stream whose frames came last before it; 0 if none did.
     pub behind: u32,
+    /// Where these end.
+    pub behind_end: u64,
 }
 
 /// A DATA frame that a flow-control window had not let go before.

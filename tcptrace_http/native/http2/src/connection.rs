@@ -32,6 +32,7 @@ pub(crate) struct Side {
     pub(crate) initial_window: Option<i64>,
     /// The stream of its latest frame of a message; 0: none.
     last_stream: u32,
+    last_stream_end: u64,
     /// The latest DATA frames that the connection's window had not let go before.
     openings: VecDeque<Opening>,
     /// Where its latest DATA frame ends.
@@ -63,6 +64,7 @@ impl Side {
             window: Window::of(limit),
             initial_window: limit,
             last_stream: 0,
+            last_stream_end: start,
             openings: VecDeque::new(),
             data_end: start,
             has_ended: false,
@@ -72,13 +74,15 @@ impl Side {
 }
 
 impl Side {
-    /// A frame of `stream` begins. The stream whose frames came right before it; 0 if it goes on.
-    fn follow(&mut self, stream: u32) -> u32 {
+    /// A frame of a stream begins. The stream whose frames came last before it, 0 if it goes on; and where these end.
+    fn follow(&mut self, stream: u32, begun: &Begun) -> (u32, u64) {
         let before = std::mem::replace(&mut self.last_stream, stream);
+        let end = begun.start.saturating_add(begun.header.frame_bytes());
+        let before_end = std::mem::replace(&mut self.last_stream_end, end);
         if before == stream {
-            0
+            (0, before_end)
         } else {
-            before
+            (before, before_end)
         }
     }
 }
@@ -341,7 +345,7 @@ impl Connection {
             },
             _ => return,
         };
-        let behind = self.side(direction).follow(stream);
+        let behind = self.side(direction).follow(stream, begun);
         if let Some(stream) = self.streams.get_mut(&stream) {
             let half = stream.half(direction);
             let has_head = half.has_head;
@@ -381,7 +385,7 @@ impl Connection {
             });
         }
         let mut stream_window = None;
-        let behind = self.side(direction).follow(id);
+        let behind = self.side(direction).follow(id, begun);
         if let Some(stream) = self.streams.get_mut(&id) {
             let half = stream.half(direction);
             let own = half.message.as_ref().map_or(begun.start, |it| it.end);

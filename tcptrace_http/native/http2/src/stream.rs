@@ -28,13 +28,18 @@ pub(crate) struct Half {
 }
 
 impl Half {
-    /// A frame of it begins, right behind one of stream `behind`.
-    pub(crate) fn begin(&mut self, begun: &Begun, behind: u32) -> &mut Message {
+    /// A frame of it begins, behind one of stream `behind`.
+    pub(crate) fn begin(
+        &mut self,
+        begun: &Begun,
+        (behind, behind_end): (u32, u64),
+    ) -> &mut Message {
         let end = begun.start.saturating_add(begun.header.frame_bytes());
         self.frames.add(Piece {
             start: begun.start,
             end,
             behind,
+            behind_end,
         });
         let message = self
             .message

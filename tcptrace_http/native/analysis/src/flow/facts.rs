@@ -1,6 +1,7 @@
 //! What the core is told of a transaction that is over, and of its path.
 
 use tcptrace_attribution::{Ended, Extent, Facts, Handshake, Moment, PathFacts, Unfinished};
+use tcptrace_http_messages::Reset;
 use tcptrace_path::RoundTrip;
 use tcptrace_tcp::Side;
 use trace_model::rows::{Framing, Protocol, TransactionRow};
@@ -115,9 +116,7 @@ impl Flow {
         if needs_none && row.response_first_frame.is_none() {
             return None;
         }
-        // A stream that was given up ends there.
-        let is_given_up = row.reset_by.is_some();
-        if is_had || !is_over || is_given_up || row.response_framing == Some(Framing::Tunnel) {
+        if is_had || !is_over || row.response_framing == Some(Framing::Tunnel) {
             return None;
         }
         let moment = |close: Close| Moment {
@@ -148,6 +147,24 @@ impl Flow {
             },
         })
     }
+}
+
+/// A stream of HTTP/2 that was given up before its response was there: its client waited until then.
+pub(super) fn given_up(row: &TransactionRow, whole: Whole, reset: Reset) -> Option<Unfinished> {
+    (!whole.response).then_some(Unfinished {
+        request_is_whole: whole.request,
+        response_is_whole: false,
+        has_interim: row.interim_responses > 0,
+        is_event_stream: false,
+        ended: Ended {
+            by_server: None,
+            given_up: Some(Moment {
+                time_ns: reset.mark.time_ns,
+                frame: reset.mark.frame,
+            }),
+            capture_ns: reset.mark.time_ns,
+        },
+    })
 }
 
 /// The client's of what both sides have, and the server's.

@@ -10,6 +10,7 @@ use trace_model::rows::{Cause, Direction, WaitRow};
 use trace_model::{flags, AnomalyKind, Packet, Segment};
 
 use super::carried::Reader;
+use super::facts::given_up;
 use super::messages::half_offset;
 use super::unacknowledged::Waiting;
 use super::Flow;
@@ -268,9 +269,13 @@ impl Flow {
             response,
             stream,
         } = transaction;
+        let reset = stream.as_deref().and_then(|stream| stream.reset);
         let of_stream = stream.map(|stream| self.of_stream(*stream));
         let mut facts = self.facts(&row, request, response);
-        facts.unfinished = self.unfinished(&row, whole, &facts, tables.last_ns);
+        facts.unfinished = match reset {
+            Some(reset) => given_up(&row, whole, reset),
+            None => self.unfinished(&row, whole, &facts, tables.last_ns),
+        };
         if let Some(record) = self.record.as_mut() {
             let explained = record.connection.explain(&facts, of_stream.as_ref());
             let fallen_out = record.connection.take_fallen_out();

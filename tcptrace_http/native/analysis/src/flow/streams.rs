@@ -34,6 +34,7 @@ fn frames(read: &Read) -> Frames {
         start: half_offset(it.start),
         end: half_offset(it.end),
         behind: (it.behind > 0).then_some(it.behind),
+        behind_end: half_offset(it.behind_end),
     });
     let openings = read.openings.iter().map(|it| Opening {
         at: half_offset(it.at),

@@ -196,6 +196,7 @@ fn place_message(message: &mut Message, offsets: &Offsets) -> u64 {
 /// As before, of the frames of a stream.
 fn place_frames(frames: &mut Frames, offsets: &Offsets) {
     for piece in &mut frames.pieces {
+        piece.behind_end = offsets.end_of(piece.behind_end);
         piece.start = offsets.start_of(piece.start);
         piece.end = offsets.end_of(piece.end).max(piece.start);
     }
