@@ -1,91 +1,20 @@
 //! One connection: both directions of a flow, their frames, and the streams these make.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
-use tcptrace_http_messages::{Direction, Opening, Output, Transaction, WindowKind};
-use trace_model::rows::{H2WindowEvent, H2WindowRow};
+use tcptrace_http_messages::{Direction, Output, Transaction};
 use trace_model::{AnomalyKind, Mark};
 
 use crate::ended::Ended;
 use crate::facts::Facts;
 use crate::frame::{Header, Kind};
-use crate::hpack;
-use crate::reader::{Begun, Event, Reader, Skipped};
+use crate::reader::{Begun, Event, Skipped};
+use crate::side::{OpenBlock, Side};
 use crate::stream::{Oldest, Stream};
-use crate::window::{Window, INITIAL_BYTES};
+use crate::window::Window;
 
 /// Streams that are open at once: servers allow some hundred (RFC 9113, section 6.5.2, asks for a hundred at least).
 const STREAMS_MAX: usize = 16_384;
-/// Times that a direction waited for its connection's window, which streams are told of.
-const OPENINGS_MAX: usize = 4096;
-
-/// What one direction sends, and what bounds its DATA.
-#[derive(Debug)]
-pub(crate) struct Side {
-    pub(crate) reader: Reader,
-    pub(crate) hpack: hpack::Decoder,
-    /// The header block being collected.
-    pub(crate) block: Option<OpenBlock>,
-    /// Of the connection.
-    pub(crate) window: Window,
-    /// Of a new stream.
-    pub(crate) initial_window: Option<i64>,
-    /// The stream of its latest frame of a message; 0: none.
-    last_stream: u32,
-    last_stream_end: u64,
-    /// The latest DATA frames that the connection's window had not let go before.
-    openings: VecDeque<Opening>,
-    /// Where its latest DATA frame ends.
-    data_end: u64,
-    has_ended: bool,
-    was_reported: bool,
-}
-
-/// A header block that has begun.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct OpenBlock {
-    pub(crate) stream: u32,
-    /// Of PUSH_PROMISE.
-    pub(crate) promised: Option<u32>,
-    pub(crate) ends_stream: bool,
-}
-
-impl Side {
-    fn new(start: u64, has_preface: bool, is_whole: bool) -> Self {
-        let limit = is_whole.then_some(INITIAL_BYTES);
-        Side {
-            reader: Reader::new(start, has_preface),
-            hpack: if is_whole {
-                hpack::Decoder::new()
-            } else {
-                hpack::Decoder::joined_late()
-            },
-            block: None,
-            window: Window::of(limit),
-            initial_window: limit,
-            last_stream: 0,
-            last_stream_end: start,
-            openings: VecDeque::new(),
-            data_end: start,
-            has_ended: false,
-            was_reported: false,
-        }
-    }
-}
-
-impl Side {
-    /// A frame of a stream begins. The stream whose frames came last before it, 0 if it goes on; and where these end.
-    fn follow(&mut self, stream: u32, begun: &Begun) -> (u32, u64) {
-        let before = std::mem::replace(&mut self.last_stream, stream);
-        let end = begun.start.saturating_add(begun.header.frame_bytes());
-        let before_end = std::mem::replace(&mut self.last_stream_end, end);
-        if before == stream {
-            (0, before_end)
-        } else {
-            (before, before_end)
-        }
-    }
-}
 
 /// Reads the frames of one flow.
 #[derive(Debug)]
@@ -235,18 +164,6 @@ impl Connection {
         }
     }
 
-    /// Bytes of a DATA frame are missing.
-    fn miss_data(&mut self, direction: Direction, begun: &Begun, bytes: u64) {
-        if let Some(stream) = self.streams.get_mut(&begun.header.stream) {
-            let half = stream.half(direction);
-            half.messages.lose();
-            if let Some(message) = &mut half.message {
-                message.missing_bytes = message.missing_bytes.saturating_add(bytes);
-                message.body.bytes = message.body.bytes.saturating_add(bytes);
-            }
-        }
-    }
-
     /// Frames are missing: header blocks may be among them, and DATA.
     fn lose(&mut self, direction: Direction, bytes: u64, mark: Mark, out: &mut Output) {
         if direction == Direction::ClientToServer && !self.may_miss_streams() {
@@ -354,83 +271,6 @@ impl Connection {
                 message.header_bytes = message.header_bytes.saturating_add(header.frame_bytes());
                 message.head_end = message.end;
             }
-        }
-    }
-
-    /// DATA begins: it uses both windows.
-    fn data_begins(&mut self, direction: Direction, begun: &Begun, out: &mut Output) {
-        let (length, id) = (begun.header.length, begun.header.stream);
-        if !self.is_whole {
-            self.open(direction, id, out);
-        }
-        let facts = self.facts.of(opposite(direction));
-        let side = match direction {
-            Direction::ClientToServer => &mut self.client,
-            Direction::ServerToClient => &mut self.server,
-        };
-        facts.connection_window = facts.connection_window.or(side.window.limit());
-        let end = begun.start.saturating_add(begun.header.frame_bytes());
-        let filled = std::mem::replace(&mut side.data_end, end);
-        let opened = side.window.take(length);
-        let connection_window = side.window.left();
-        if let Some(by) = opened {
-            if side.openings.len() >= OPENINGS_MAX {
-                side.openings.pop_front();
-            }
-            side.openings.push_back(Opening {
-                at: begun.start,
-                filled,
-                window: WindowKind::Connection,
-                by,
-            });
-        }
-        let mut stream_window = None;
-        let behind = self.side(direction).follow(id, begun);
-        if let Some(stream) = self.streams.get_mut(&id) {
-            let half = stream.half(direction);
-            let own = half.message.as_ref().map_or(begun.start, |it| it.end);
-            half.begin(begun, behind)
-                .body
-                .first
-                .get_or_insert(begun.first);
-            if let Some(by) = half.window.take(length) {
-                let window = WindowKind::Stream;
-                half.frames.open(Opening {
-                    at: begun.start,
-                    filled: own,
-                    window,
-                    by,
-                });
-            }
-            stream_window = half.window.left();
-        }
-        if let Some(rows) = &mut out.windows {
-            rows.push(H2WindowRow {
-                flow: 0,
-                direction,
-                stream: id,
-                frame: begun.first.frame,
-                time: begun.first.time_ns,
-                event: H2WindowEvent::Data,
-                bytes: i64::from(length).saturating_neg(),
-                stream_window,
-                connection_window,
-            });
-        }
-    }
-
-    fn stream_data(&mut self, direction: Direction, begun: &Begun, bytes: &[u8], mark: Mark) {
-        let Some(stream) = self.streams.get_mut(&begun.header.stream) else {
-            return;
-        };
-        let is_grpc = stream.is_grpc;
-        let half = stream.half(direction);
-        if is_grpc {
-            half.messages.data(bytes);
-        }
-        if let Some(message) = &mut half.message {
-            message.body.bytes = message.body.bytes.saturating_add(bytes.len() as u64);
-            message.last = message.last.later(mark);
         }
     }
 

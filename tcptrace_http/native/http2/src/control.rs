@@ -4,11 +4,12 @@ use tcptrace_http_messages::{Direction, Interim, Output, Reset};
 use trace_model::rows::{H2WindowEvent, H2WindowRow};
 use trace_model::{AnomalyKind, Mark};
 
-use crate::connection::{opposite, Connection, OpenBlock};
+use crate::connection::{opposite, Connection};
 use crate::facts::Goaway;
 use crate::fields::{urgency, Block};
 use crate::frame::{flags, Kind, FRAME_BYTES, FRAME_BYTES_LIMIT};
 use crate::reader::Begun;
+use crate::side::OpenBlock;
 
 /// RFC 9113, section 6.5.2.
 const HEADER_TABLE_SIZE: u16 = 1;

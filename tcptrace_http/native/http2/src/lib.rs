@@ -14,6 +14,7 @@
 
 mod connection;
 mod control;
+mod data;
 mod ended;
 mod facts;
 mod fields;
@@ -22,6 +23,7 @@ mod grpc;
 mod hpack;
 mod messages;
 mod reader;
+mod side;
 mod stream;
 mod window;
 

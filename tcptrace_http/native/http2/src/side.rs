@@ -1,0 +1,75 @@
+//! One direction of a connection: its reader, its header table, and the window of its DATA.
+
+use std::collections::VecDeque;
+
+use tcptrace_http_messages::Opening;
+
+use crate::hpack;
+use crate::reader::{Begun, Reader};
+use crate::window::{Window, INITIAL_BYTES};
+
+/// What one direction sends, and what bounds its DATA.
+#[derive(Debug)]
+pub(crate) struct Side {
+    pub(crate) reader: Reader,
+    pub(crate) hpack: hpack::Decoder,
+    /// The header block being collected.
+    pub(crate) block: Option<OpenBlock>,
+    /// Of the connection.
+    pub(crate) window: Window,
+    /// Of a new stream.
+    pub(crate) initial_window: Option<i64>,
+    /// The stream of its latest frame of a message; 0: none.
+    pub(crate) last_stream: u32,
+    pub(crate) last_stream_end: u64,
+    /// The latest DATA frames that the connection's window had not let go before.
+    pub(crate) openings: VecDeque<Opening>,
+    /// Where its latest DATA frame ends.
+    pub(crate) data_end: u64,
+    pub(crate) has_ended: bool,
+    pub(crate) was_reported: bool,
+}
+
+/// A header block that has begun.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OpenBlock {
+    pub(crate) stream: u32,
+    /// Of PUSH_PROMISE.
+    pub(crate) promised: Option<u32>,
+    pub(crate) ends_stream: bool,
+}
+
+impl Side {
+    pub(crate) fn new(start: u64, has_preface: bool, is_whole: bool) -> Self {
+        let limit = is_whole.then_some(INITIAL_BYTES);
+        Side {
+            reader: Reader::new(start, has_preface),
+            hpack: if is_whole {
+                hpack::Decoder::new()
+            } else {
+                hpack::Decoder::joined_late()
+            },
+            block: None,
+            window: Window::of(limit),
+            initial_window: limit,
+            last_stream: 0,
+            last_stream_end: start,
+            openings: VecDeque::new(),
+            data_end: start,
+            has_ended: false,
+            was_reported: false,
+        }
+    }
+
+    /// A frame of a stream begins. The stream whose frames came last before it, 0 if it goes on; and where these end.
+    pub(crate) fn follow(&mut self, stream: u32, begun: &Begun) -> (u32, u64) {
+        let before = std::mem::replace(&mut self.last_stream, stream);
+        let end = begun.start.saturating_add(begun.header.frame_bytes());
+        let before_end = std::mem::replace(&mut self.last_stream_end, end);
+        if before == stream {
+            (0, before_end)
+        } else {
+            (before, before_end)
+        }
+    }
+}
