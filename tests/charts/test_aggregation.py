@@ -90,6 +90,8 @@ def test_sack_blocks_are_drawn_where_they_were_reported(with_sack):
 
 
 COUNT = 10_000
+#: Of transactions of HTTP/1.1.
+NO_STREAM = {"protocol": pl.lit("http"), "stream": pl.lit(None, pl.UInt32)}
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +102,7 @@ def many() -> tuple[pl.DataFrame, pl.DataFrame]:
     lengths = [chance.choice([100, 100, 100, 250, 4000]) for _ in range(COUNT)]
     number = pl.int_range(COUNT, dtype=pl.UInt32)
     transactions = pl.select(
-        flow=number // 10, index=number % 10, method=pl.lit("GET"), target=pl.format("/{}", number)
+        flow=number // 10, index=number % 10, method=pl.lit("GET"), target=pl.format("/{}", number), **NO_STREAM
     ).with_columns(request_time=base + pl.duration(milliseconds=pl.int_range(COUNT)))
     of_each = transactions.select("flow", pl.col("index").alias("transaction"), start="request_time").with_columns(
         length=pl.Series(lengths), first_frame=pl.int_range(1, COUNT + 1, dtype=pl.UInt64)
@@ -111,6 +113,7 @@ def many() -> tuple[pl.DataFrame, pl.DataFrame]:
             start=pl.col("start") + pl.duration(microseconds=pl.col("length") * at),
             end=pl.col("start") + pl.duration(microseconds=pl.col("length") * (at + 1)),
             last_frame=pl.col("first_frame") + 1,
+            behind_stream=pl.lit(None, pl.UInt32),
         )
         for at, cause in enumerate(("server.think", "stall.nagle_delayed_ack"))
     ]
@@ -193,6 +196,7 @@ def few(count):
         method=pl.lit("GET"),
         target=pl.format("/{}", number),
         request_time=base,
+        **NO_STREAM,
     )
     causes = [
         transactions.select(
@@ -203,6 +207,7 @@ def few(count):
             end=(base + pl.duration(seconds=at + 1)).dt.cast_time_unit("ns"),
             first_frame=pl.lit(at + 1, pl.UInt64),
             last_frame=pl.lit(at + 2, pl.UInt64),
+            behind_stream=pl.lit(None, pl.UInt32),
         )
         for at, cause in enumerate(("server.think", "stall.nagle_delayed_ack"))
     ]

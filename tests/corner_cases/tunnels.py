@@ -42,14 +42,14 @@ def upgrade_ignored() -> Case:
     )
 
 
-@case("RFC 9113, section 3.4: the preface of HTTP/2 is no request")
+@case("RFC 9113, section 3.4: the preface of HTTP/2 is no request, and what is no frame behind it is said")
 def http_2_with_prior_knowledge() -> Case:
     talk = Talk()
     talk.open()
     talk.C(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0]), "P.")
     talk.S(bytes([0, 0, 0, 4, 0, 0, 0, 0, 0]), "P.")
     talk.C(b"HTTP/1.1 200 OK\r\n\r\n", "P.")
-    return Case(talk.records, flows=[{"is_http": False}])
+    return Case(talk.records, flows=[{"is_http": True}], anomalies=[("malformed_http2", 6)])
 
 
 def tunnel() -> Talk:

@@ -40,6 +40,8 @@ def compare(path: Path, name: str) -> Comparison:
     tally.compared["files"] += 1
     rows: dict[int, list[_Row]] = {}
     for row in analysis.transactions.sort("flow", "index").iter_rows(named=True):
+        if row["stream"] is not None:
+            continue
         rows.setdefault(row["flow"], []).append(row)
     for flow, transactions in rows.items():
         client, server = by_flow[flow]

@@ -103,7 +103,7 @@ def _counts(path: Path, oracle: dict[str, Any], verdict: Verdict) -> dict[str, i
 
     try:
         analysis = tcptrace_http.analyze(path, tables=["segments"])
-        transactions = analysis.transactions
+        transactions = analysis.transactions.filter(pl.col("stream").is_null())
         # The detectors run too: no capture may make them fail.
         analysis.findings.height  # noqa: B018
     except tcptrace_http.CaptureError:
