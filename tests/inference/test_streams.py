@@ -3,8 +3,8 @@
 import pytest
 
 import tcptrace_http
-from tcptrace_http.inference import infer
 from tcptrace_http.errors import ScenarioError
+from tcptrace_http.inference import infer
 
 
 @pytest.mark.parametrize("work", [infer, tcptrace_http.whatif])
