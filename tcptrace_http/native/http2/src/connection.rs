@@ -166,24 +166,14 @@ impl Connection {
 
     /// Frames are missing: header blocks may be among them, and DATA.
     fn lose(&mut self, direction: Direction, bytes: u64, mark: Mark, out: &mut Output) {
-        if direction == Direction::ClientToServer && !self.may_miss_streams() {
-            self.ended.all_known(self.last_streams);
-        }
+        self.lose_track(direction);
         let side = self.side(direction);
-        side.hpack.lose();
-        side.block = None;
-        side.window.lose();
         if !std::mem::replace(&mut side.was_reported, true) {
             let detail = format!("{bytes} bytes with frames are missing: header fields that refer to them are unknown");
             out.notice(AnomalyKind::BrokenHpack, mark, detail);
         }
-        let next = self.next(direction);
         for stream in self.streams.values_mut() {
             let half = stream.half(direction);
-            half.end_at(next);
-            half.window.lose();
-            half.messages.lose();
-            half.is_torn |= !half.has_ended;
             if let Some(message) = half.message.as_mut().filter(|_| !half.has_ended) {
                 message.missing_bytes = message.missing_bytes.saturating_add(bytes);
             }
@@ -198,13 +188,30 @@ impl Connection {
         mark: Mark,
         out: &mut Output,
     ) {
+        self.lose_track(direction);
         let side = self.side(direction);
-        side.window.lose();
-        side.hpack.lose();
-        side.block = None;
         side.reader.search();
         if !std::mem::replace(&mut side.was_reported, true) {
             out.notice(AnomalyKind::MalformedHttp2, mark, what);
+        }
+    }
+
+    /// What a direction sends is not known from here on: what rests on all of it is not told any more.
+    fn lose_track(&mut self, direction: Direction) {
+        if direction == Direction::ClientToServer && !self.may_miss_streams() {
+            self.ended.all_known(self.last_streams);
+        }
+        let side = self.side(direction);
+        side.hpack.lose();
+        side.block = None;
+        side.window.lose();
+        let next = self.next(direction);
+        for stream in self.streams.values_mut() {
+            let half = stream.half(direction);
+            half.end_at(next);
+            half.window.lose();
+            half.messages.lose();
+            half.is_torn |= !half.has_ended;
         }
     }
 
