@@ -66,7 +66,7 @@ def test_connections_are_secured_as_the_name_says(cli, tmp_path):
         (CHOICES, "-o OUT.pcapng"),
         ((*CHOICES, "--scenario", "x.toml", "-o", "x"), "leave the other names out"),
         ((*CHOICES[:-1], "lam", "-o", "x"), "no network 'lam'; did you mean 'lan'?"),
-        ((*CHOICES, "--strategy", "http12", "-o", "x"), "no strategy 'http12'; did you mean 'http11'"),
+        ((*CHOICES, "--strategy", "http111", "-o", "x"), "no strategy 'http111'; did you mean 'http11'"),
         ((*CHOICES, "--tls", "tls1.3", "-o", "x"), "no TLS 'tls1.3'; did you mean 'tls-1.3'?"),
         ((*CHOICES, "--page", "heideman", "-o", "x"), "no page 'heideman'; did you mean 'heidemann'?"),
         ((*CHOICES, "--stack", "linux-5", "-o", "x"), "no stack 'linux-5'; did you mean 'linux-6'?"),
