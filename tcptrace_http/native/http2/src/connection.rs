@@ -21,7 +21,8 @@ const STREAMS_MAX: usize = 16_384;
 pub struct Connection {
     pub(crate) client: Side,
     pub(crate) server: Side,
-    pub(crate) streams: BTreeMap<u32, Stream>,
+    /// Boxed: a leaf of the map has room for eleven of them, and most connections have one open at a time.
+    pub(crate) streams: BTreeMap<u32, Box<Stream>>,
     /// The highest stream of the client, and of the server, so far.
     pub(crate) last_streams: [u32; 2],
     ended: Ended,
@@ -228,7 +229,7 @@ impl Connection {
 
     fn hand_out_all(&mut self, out: &mut Output) {
         while let Some((_, stream)) = self.streams.pop_first() {
-            self.emit(stream, out);
+            self.emit(*stream, out);
         }
         self.stream_bytes = 0;
     }
@@ -299,7 +300,7 @@ impl Connection {
                 let detail =
                     "a connection has more than 16384 open streams: the oldest is given up";
                 out.notice(AnomalyKind::LimitReached, Mark::default(), detail);
-                self.emit(stream, out);
+                self.emit(*stream, out);
             }
         }
         let stream = self.new_stream(id);
@@ -325,7 +326,7 @@ impl Connection {
 
     pub(crate) fn insert(&mut self, stream: Stream) {
         let id = stream.id;
-        self.streams.insert(id, stream);
+        self.streams.insert(id, Box::new(stream));
         self.count(id);
     }
 
@@ -344,9 +345,9 @@ impl Connection {
     /// Hands a stream out if it is over.
     pub(crate) fn hand_out_if_over(&mut self, id: u32, out: &mut Output) {
         self.count(id);
-        if self.streams.get(&id).is_some_and(Stream::is_over) {
+        if self.streams.get(&id).is_some_and(|it| it.is_over()) {
             if let Some(stream) = self.streams.remove(&id) {
-                self.emit(stream, out);
+                self.emit(*stream, out);
             }
         }
     }
@@ -385,7 +386,7 @@ impl Connection {
     #[must_use]
     pub fn oldest(&self) -> Oldest {
         let has_pushed = self.last_streams.get(1) != Some(&0);
-        let mut streams = self.streams.values().map(Stream::oldest);
+        let mut streams = self.streams.values().map(|it| it.oldest());
         if has_pushed {
             streams.fold(Oldest::default(), Oldest::or_earlier)
         } else {
@@ -423,7 +424,7 @@ impl Connection {
 }
 
 /// Whether a frame belongs to a stream that is open, or to the next one.
-fn is_known_stream(header: &Header, streams: &BTreeMap<u32, Stream>, last: [u32; 2]) -> bool {
+fn is_known_stream(header: &Header, streams: &BTreeMap<u32, Box<Stream>>, last: [u32; 2]) -> bool {
     /// A client may have opened some while bytes were missing.
     const AHEAD: u32 = 64;
     let id = header.stream;
