@@ -261,14 +261,14 @@ impl Flow {
     }
 
     /// Writes a transaction and its waits, as the core explains them.
-    pub(super) fn write(&mut self, transaction: Waiting, tables: &mut Tables) {
+    pub(super) fn write(&mut self, transaction: Box<Waiting>, tables: &mut Tables) {
         let Waiting {
             mut row,
             whole,
             request,
             response,
             stream,
-        } = transaction;
+        } = *transaction;
         let reset = stream.as_deref().and_then(|stream| stream.reset);
         let of_stream = stream.map(|stream| self.of_stream(*stream));
         let mut facts = self.facts(&row, request, response);

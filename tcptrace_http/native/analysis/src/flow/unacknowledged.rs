@@ -33,9 +33,10 @@ pub(super) struct Waiting {
 
 #[derive(Debug, Default)]
 pub(super) struct Unacknowledged {
-    queue: VecDeque<Waiting>,
+    /// Boxed: a queue has room for four of them at once, and a row takes more than a kilobyte.
+    queue: VecDeque<Box<Waiting>>,
     /// Those before them, which are acknowledged and not told yet.
-    untold: VecDeque<Waiting>,
+    untold: VecDeque<Box<Waiting>>,
     held_bytes: u64,
 }
 
@@ -56,7 +57,7 @@ impl Unacknowledged {
         (row, whole): (TransactionRow, Whole),
         (request, response): (Option<Span>, Option<Span>),
         stream: Option<Box<StreamFacts>>,
-    ) -> Option<Waiting> {
+    ) -> Option<Box<Waiting>> {
         let stream_bytes = stream.as_deref().map_or(0, StreamFacts::held_bytes);
         self.held_bytes = self
             .held_bytes
@@ -68,13 +69,13 @@ impl Unacknowledged {
         } else {
             &mut self.queue
         };
-        queue.push_back(Waiting {
+        queue.push_back(Box::new(Waiting {
             row,
             whole,
             request,
             response,
             stream,
-        });
+        }));
         if self.queue.len() > UNACKNOWLEDGED_MAX {
             self.pop()
         } else {
@@ -84,7 +85,8 @@ impl Unacknowledged {
 
     /// The server's data up to `ack` is acknowledged now.
     pub(super) fn acknowledged(&mut self, packet: &Packet<'_>, ack: i64) {
-        let is_acknowledged = |waiting: &&Waiting| waiting.response.is_none_or(|it| it.end <= ack);
+        let is_acknowledged =
+            |waiting: &&Box<Waiting>| waiting.response.is_none_or(|it| it.end <= ack);
         while self.queue.front().filter(is_acknowledged).is_some() {
             let Some(mut waiting) = self.queue.pop_front() else {
                 return;
@@ -98,7 +100,7 @@ impl Unacknowledged {
     }
 
     /// The oldest of those that are acknowledged, if there are more than `most`.
-    pub(super) fn pop_acknowledged(&mut self, most: usize) -> Option<Waiting> {
+    pub(super) fn pop_acknowledged(&mut self, most: usize) -> Option<Box<Waiting>> {
         if self.untold.len() > most {
             self.pop()
         } else {
@@ -121,7 +123,7 @@ impl Unacknowledged {
 
     /// Those that wait, in their order.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Waiting> {
-        self.untold.iter().chain(&self.queue)
+        self.untold.iter().chain(&self.queue).map(Box::as_ref)
     }
 
     /// Gives the memory back.
@@ -130,7 +132,7 @@ impl Unacknowledged {
         self.untold.shrink_to_fit();
     }
 
-    pub(super) fn pop(&mut self) -> Option<Waiting> {
+    pub(super) fn pop(&mut self) -> Option<Box<Waiting>> {
         let oldest = self.untold.pop_front();
         let oldest = oldest.or_else(|| self.queue.pop_front())?;
         let stream_bytes = oldest.stream.as_deref().map_or(0, StreamFacts::held_bytes);
