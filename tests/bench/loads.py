@@ -23,7 +23,7 @@ http {{
   client_body_temp_path {folder}/t1; proxy_temp_path {folder}/t2; fastcgi_temp_path {folder}/t3;
   uwsgi_temp_path {folder}/t4; scgi_temp_path {folder}/t5;
   server {{
-    listen {server}:80; root {folder};
+    listen {server}:80; listen {server}:81 http2; root {folder};
     error_page 405 =200 $uri;  # a POST is answered with the file
     location /page/ {{ add_header Cache-Control no-store; }}
     location /moved/ {{ rewrite ^/moved(/.*)$ $1 permanent; }}
@@ -76,6 +76,11 @@ def _connections(name: str, responses: int) -> Load:
     return Load(name, (*_WRK, *closing, f"http://{SERVER}", "--", *arguments), _GIGABIT)
 
 
+def _streams(name: str, batches: int) -> Load:
+    batch = f"h2load --requests=96 --clients=48 --max-concurrent-streams=1 http://{SERVER}:81/small"
+    return Load(name, ("sh", "-c", f"for batch in $(seq {batches}); do {batch} || exit 1; done"), _GIGABIT)
+
+
 def _download(name: str) -> Load:
     return Load(name, ("curl", "--silent", "--output", "/dev/null", f"http://{SERVER}/{name}"), _GIGABIT)
 
@@ -94,6 +99,9 @@ _ALL: Final = (
     _pages("pages_tenth", 6_400),
     _connections("connections", 20_000),
     _connections("connections_tenth", 2_000),
+    # HTTP/2 in clear text.
+    _streams("streams", 417),
+    _streams("streams_tenth", 42),
     _download("download"),
     _download("download_tenth"),
     _browser(),

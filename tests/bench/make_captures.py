@@ -51,6 +51,7 @@ _PACKAGES: Final = {
     "nginx": "nginx-light",
     "ab": "apache2-utils",
     "wrk": "wrk",
+    "h2load": "nghttp2-client",
     "curl": "curl",
     "chromium": "chromium",
     "tcpdump": "tcpdump",
