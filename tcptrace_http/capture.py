@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from tcptrace_http.capture_stream import CHUNK_BYTES, SHARED_CHUNK_BYTES, STANDARD_INPUT, CaptureStream
 from tcptrace_http.errors import CaptureError, MalformedCapture, UnknownFormat, UnsupportedLinkType
 from tcptrace_http.made_ahead import made_ahead
+from tcptrace_http.remote import is_remote, is_web, matching
 from tcptrace_http.schema import ON_REQUEST, TABLES
 from tcptrace_http.trace import Provenance, Trace, frame_of, native
 
@@ -72,7 +73,8 @@ class Decoded:
 
 def is_glob(path: str) -> bool:
     """Whether a path stands for several files; an existing path is never taken for a glob."""
-    return path != STANDARD_INPUT and glob.has_magic(path) and not os.path.lexists(path)
+    # The "?" of a web server's URL begins its query.
+    return path != STANDARD_INPUT and glob.has_magic(path) and not is_web(path) and not os.path.lexists(path)
 
 
 def text_of(path: str) -> str:
@@ -86,7 +88,7 @@ def expand(patterns: Iterable[str]) -> Iterator[str]:
         if not is_glob(pattern):
             yield pattern
             continue
-        matches = sorted(glob.glob(pattern, recursive=True))
+        matches = list(matching(pattern)) if is_remote(pattern) else sorted(glob.glob(pattern, recursive=True))
         if not matches:
             raise CaptureError(pattern, "no file matches this pattern")
         yield from matches

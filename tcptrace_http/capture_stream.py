@@ -14,6 +14,7 @@ from tcptrace_http.errors import CaptureError
 from tcptrace_http.filled import filled, filled_ahead
 from tcptrace_http.interruption import InterruptibleFile, is_followed
 from tcptrace_http.packing import packing_of
+from tcptrace_http.remote import RemoteFile, is_remote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from tcptrace_http.packing import Packing
 
-    #: What a capture is read from: a path, ``-`` for standard input, or its bytes themselves.
+    #: What a capture is read from: a path, a URL, ``-`` for standard input, or its bytes themselves.
     Source: TypeAlias = str | os.PathLike[str] | bytes
 
     class _FillAll(Protocol):
@@ -102,7 +103,11 @@ class CaptureStream:
         else:
             self._source = _Source(self._open())
 
-    def _open(self) -> io.FileIO:
+    def _open(self) -> io.RawIOBase:
+        if is_remote(self.path):
+            remote = RemoteFile(self.path)
+            self.total = remote.total
+            return remote
         if self.path == STANDARD_INPUT:
             if sys.stdin is None:
                 raise CaptureError(self.path, "standard input is closed")

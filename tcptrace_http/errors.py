@@ -11,6 +11,7 @@
     ├── PolicyError               a policy that cannot be used: file, line, the nearest valid name
     ├── ProbeError                a server that cannot be probed: address and reason
     ├── ScenarioError             a simulation that cannot be: file, field, what to do
+    ├── StoreError                a folder or object store that cannot be read or written: URL and reason
     ├── NothingToDraw             a chart of what the analysis does not have
     ├── MissingExtra              a library that a feature needs is not installed
     ├── UnknownName               a name that `explain` or `scan` does not know
@@ -32,6 +33,7 @@ __all__ = [
     "ProbeError",
     "ScenarioError",
     "StaleNativeCore",
+    "StoreError",
     "TcptraceError",
     "UnknownFormat",
     "UnknownName",
@@ -117,6 +119,19 @@ class ScenarioError(TcptraceError):
 
 def _scenario_error(what: str, field: str, path: str) -> ScenarioError:
     return ScenarioError(what, field=field, path=path)
+
+
+class StoreError(TcptraceError):
+    """An object store that cannot be read or written: ``uri`` and what is wrong."""
+
+    def __init__(self, uri: str, what: str) -> None:
+        super().__init__(f"{uri}: {what}")
+        self.uri = uri
+        self.what = what
+
+    def __reduce__(self) -> tuple[type[StoreError], tuple[str, str]]:
+        """Errors cross process pools; an exception is rebuilt from what it was made of."""
+        return type(self), (self.uri, self.what)
 
 
 class UnknownName(TcptraceError):
