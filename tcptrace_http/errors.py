@@ -11,6 +11,7 @@
     ├── PolicyError               a policy that cannot be used: file, line, the nearest valid name
     ├── ProbeError                a server that cannot be probed: address and reason
     ├── ScenarioError             a simulation that cannot be: file, field, what to do
+    ├── ExecutorError             who should work on a dataset does not, or no more
     ├── StoreError                a folder or object store that cannot be read or written: URL and reason
     ├── NothingToDraw             a chart of what the analysis does not have
     ├── MissingExtra              a library that a feature needs is not installed
@@ -25,6 +26,7 @@ from __future__ import annotations
 
 __all__ = [
     "CaptureError",
+    "ExecutorError",
     "FilterError",
     "MalformedCapture",
     "MissingExtra",
@@ -119,6 +121,10 @@ class ScenarioError(TcptraceError):
 
 def _scenario_error(what: str, field: str, path: str) -> ScenarioError:
     return ScenarioError(what, field=field, path=path)
+
+
+class ExecutorError(TcptraceError):
+    """An executor that cannot be reached, has another version, or takes no more work."""
 
 
 class StoreError(TcptraceError):

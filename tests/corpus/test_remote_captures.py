@@ -84,9 +84,9 @@ def test_an_absent_capture_of_a_web_server_is_told_with_its_status(web_server):
 
 
 _READER = """
-import resource, sys
+import sys
 from tcptrace_http.capture_stream import CaptureStream
-def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+from tcptrace_http.corpus.executors import _peak_bytes as peak
 def size(url):
     with CaptureStream(url) as stream:
         return sum(len(chunk) for chunk in stream.chunks())

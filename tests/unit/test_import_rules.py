@@ -114,7 +114,7 @@ ALLOWED = {
         "remedies",
         "spent",
     },
-    "corpus": {"errors", "remote"},
+    "corpus": {"_version", "errors", "remote"},
     "probe": {
         "_version",
         "analysis",
@@ -170,6 +170,7 @@ LAZY = {
     "altair",
     "backports",
     "gzip",
+    "distributed",
     "obstore",
     "tcptrace_http.analysis",
     "tcptrace_http.check",

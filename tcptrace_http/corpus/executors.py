@@ -1,0 +1,299 @@
+"""Who works on the units of a dataset: processes of this machine, a Dask cluster, or any executor of Python's.
+
+A unit whose worker is killed is worked on once more, and nothing else is. One that has killed two workers is set
+aside: its error is :class:`WorkerKilled`.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Thread
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+
+from tcptrace_http._version import __version__
+from tcptrace_http.errors import ExecutorError, MissingExtra
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from multiprocessing.connection import Connection
+    from multiprocessing.context import SpawnProcess
+
+__all__ = ["Done", "LocalProcesses", "WorkerKilled", "map_units", "open_executor"]
+
+Unit = TypeVar("Unit")
+Result = TypeVar("Result")
+
+DASK: Final = "dask://"
+#: Workers that a unit may kill: the first may have been killed by something else.
+KILLS_MAX: Final = 2
+#: Units that are handed out and not done: enough for each worker of a cluster to have one and to find the next.
+IN_FLIGHT: Final = 256
+#: A worker whose peak is higher makes room for another: freed memory is not given back to the system.
+WORKER_BYTES_MAX: Final = 200 * 1024 * 1024
+_CONNECT_SECONDS: Final = 10
+_SIGNALS: Final = {one.value: one.name for one in signal.Signals}
+_RESUMABLE: Final = "what is done is kept, the rest can be resumed"
+
+
+class WorkerKilled(Exception):
+    """The process that worked on a unit ended before the unit was done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done(Generic[Unit, Result]):
+    """A unit that is done: with a result, or with the error that it ended with."""
+
+    unit: Unit
+    result: Result | None
+    error: BaseException | None
+    #: Workers that were killed while they worked on it.
+    kills: int
+
+
+def map_units(
+    work: Callable[[Unit], Result],
+    units: Iterable[Unit],
+    executor: Executor,
+    *,
+    kills_max: int = KILLS_MAX,
+) -> Iterator[Done[Unit, Result]]:
+    """Have all units worked on; each comes when it is done.
+
+    :raises ExecutorError: the executor takes no more work; what is done stays done.
+    """
+    waiting: dict[Future[Result], tuple[Unit, int]] = {}
+    left = iter(units)
+    while True:
+        for unit in islice(left, IN_FLIGHT - len(waiting)):
+            waiting[_submitted(executor, work, unit)] = (unit, 0)
+        if not waiting:
+            return
+        for future in wait(waiting, return_when=FIRST_COMPLETED).done:
+            unit, kills = waiting.pop(future)
+            error = _error(future)
+            kills += _is_killed(error)
+            if _is_killed(error) and kills < kills_max:
+                waiting[_submitted(executor, work, unit)] = (unit, kills)
+            else:
+                yield Done(unit, None if error else future.result(), error, kills)
+
+
+def _submitted(executor: Executor, work: Callable[[Unit], Result], unit: Unit) -> Future[Result]:
+    try:
+        return executor.submit(work, unit)
+    except (BrokenExecutor, RuntimeError) as error:
+        raise ExecutorError(f"the executor takes no more work: {error}") from None
+
+
+def _error(future: Future[Any]) -> BaseException | None:
+    try:
+        error = future.exception()
+    except CancelledError:
+        raise ExecutorError(
+            "the executor dropped its work; what is done is kept, the rest can be resumed"
+        ) from None
+    if isinstance(error, BrokenExecutor):
+        # All that its processes worked on fails: nobody knows which unit was the reason.
+        raise ExecutorError(f"a process of the executor was killed ({error}); {_RESUMABLE}") from None
+    return error
+
+
+def _is_killed(error: BaseException | None) -> bool:
+    # Dask has worked on it several times by then. It need not be installed.
+    return isinstance(error, WorkerKilled) or type(error).__name__ == "KilledWorker"
+
+
+@contextmanager
+def open_executor(executor: str | Executor | None, *, jobs: int) -> Iterator[Executor]:
+    """Give the executor itself, that of a Dask cluster (``dask://HOST:PORT``), or ``jobs`` processes.
+
+    :raises ExecutorError: no cluster answers there, or its workers have another version.
+    :raises MissingExtra: it needs Dask, and Dask is not installed.
+    """
+    if isinstance(executor, Executor):
+        yield executor
+    elif executor is None:
+        with LocalProcesses(jobs) as processes:
+            yield processes
+    elif executor.startswith(DASK):
+        with _dask(executor) as cluster:
+            yield cluster
+    else:
+        raise ExecutorError(f"{executor}: no executor; it is {DASK}HOST:PORT")
+
+
+@contextmanager
+def _dask(url: str) -> Iterator[Executor]:
+    try:
+        import distributed
+    except ImportError:
+        raise MissingExtra(f"{url} needs Dask: pip install 'tcptrace-http[dask]'") from None
+    address = f"tcp://{url.removeprefix(DASK)}"
+    try:
+        client: Any = distributed.Client(  # type: ignore[no-untyped-call]
+            address, timeout=_CONNECT_SECONDS
+        )
+    except (OSError, ValueError) as error:
+        raise ExecutorError(f"{url}: no scheduler of Dask answers: {error}") from None
+    with client:
+        _check_workers(url, client)
+        # A unit that is tried again is another task: Dask remembers what became of the first.
+        yield client.get_executor(pure=False)
+
+
+def _check_workers(url: str, client: Any) -> None:
+    """Refuse workers of another version before they write what this one would not."""
+    try:
+        versions = set(client.run(_version).values())
+    except Exception as error:  # noqa: BLE001 -- whatever a worker could not do
+        raise ExecutorError(f"{url}: its workers cannot import tcptrace_http {__version__}: {error}") from None
+    if versions - {__version__}:
+        others = ", ".join(sorted(versions - {__version__}))
+        raise ExecutorError(f"{url}: its workers have tcptrace_http {others}; install {__version__} there")
+
+
+def _version() -> str:
+    return __version__
+
+
+class LocalProcesses(Executor):
+    """Processes of this machine. When one of them is killed, the others go on, and another takes its place."""
+
+    def __init__(self, jobs: int) -> None:
+        self._tasks: SimpleQueue[_Task | None] = SimpleQueue()
+        self._workers = [_Worker(self._tasks) for _ in range(jobs)]
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Have a function called in the next process that is free."""
+        future: Future[Any] = Future()
+        self._tasks.put(_Task(future, (fn, args, kwargs)))
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """End the processes: when all is done, or at once with ``cancel_futures``."""
+        for worker in self._workers:
+            self._tasks.put(None)
+            if cancel_futures:
+                worker.kill()
+        if wait:
+            for worker in self._workers:
+                worker.join()
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Wait for what is being done, unless there is an error: then nobody wants it."""
+        self.shutdown(cancel_futures=kind is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    future: Future[Any]
+    call: tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
+
+
+class _Worker(Thread):
+    """The thread that hands tasks to one process after the other."""
+
+    def __init__(self, tasks: SimpleQueue[_Task | None]) -> None:
+        super().__init__(daemon=True)
+        self._tasks = tasks
+        self._process: SpawnProcess | None = None
+        self._connection: Connection | None = None
+        self._is_killed = False
+        self.start()
+
+    def run(self) -> None:
+        while (task := self._tasks.get()) is not None:
+            if self._is_killed:
+                task.future.cancel()
+            elif task.future.set_running_or_notify_cancel():
+                self._work(task)
+        self._end()
+
+    def _work(self, task: _Task) -> None:
+        try:
+            connection = self._connected()
+            connection.send(task.call)
+            result, failure, is_last = connection.recv()
+        except (EOFError, ConnectionError):
+            task.future.set_exception(WorkerKilled(self._how_it_ended()))
+            return
+        except Exception as error:  # noqa: BLE001 -- a call that cannot be pickled is the caller's error
+            task.future.set_exception(error)
+            return
+        if is_last:
+            self._end()
+        if failure is None:
+            task.future.set_result(result)
+        else:
+            task.future.set_exception(failure)
+
+    def _connected(self) -> Connection:
+        """Give the connection to a process that lives."""
+        if self._connection is None or self._process is None or not self._process.is_alive():
+            self._end()
+            spawn = multiprocessing.get_context("spawn")
+            self._connection, far_end = spawn.Pipe()
+            self._process = spawn.Process(target=_serve, args=(far_end,), daemon=True)
+            self._process.start()
+            if self._is_killed:
+                self._process.kill()
+            # Its own end is the only one: when it is gone, the connection ends.
+            far_end.close()
+        return self._connection
+
+    def _how_it_ended(self) -> str:
+        process = self._process
+        self._end()
+        code = None if process is None else process.exitcode
+        if code is None or code >= 0:
+            return f"its process ended with exit code {code}"
+        return f"its process was ended by {_SIGNALS.get(-code, f'signal {-code}')}"
+
+    def _end(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+        if self._process is not None:
+            self._process.join()
+        self._connection = self._process = None
+
+    def kill(self) -> None:
+        self._is_killed = True
+        process = self._process
+        if process is not None:
+            process.kill()
+
+
+def _serve(connection: Connection) -> None:
+    """Work in a process of its own until the connection ends, or the process has grown too large."""
+    # Ctrl-C goes to all processes of a terminal; the one that waits for them ends them.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    is_last = False
+    while not is_last:
+        try:
+            function, args, kwargs = connection.recv()
+        except EOFError:
+            return
+        result, error = None, None
+        try:
+            result = function(*args, **kwargs)
+        except Exception as caught:  # noqa: BLE001 -- it is raised again where the result is asked for
+            error = caught
+        is_last = _peak_bytes() > WORKER_BYTES_MAX
+        try:
+            connection.send((result, error, is_last))
+        except (AttributeError, TypeError) as unsent:  # what the function made cannot be pickled
+            connection.send((None, TypeError(f"{type(error or result).__name__}: {error or unsent}"), is_last))
+
+
+def _peak_bytes() -> int:
+    """Give the most memory that this process had (the rusage of a child begins with its parent's)."""
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    (line,) = (line for line in status.splitlines() if line.startswith("VmHWM:"))
+    return int(line.split()[1]) * 1024
