@@ -23,6 +23,7 @@ use crate::profile_row::profile_rows;
 use crate::same_packet::SamePackets;
 use crate::tables::Tables;
 use crate::tls_handshake_row::tls_handshake_row;
+use crate::window::Window;
 
 /// Flows that are over and still remembered, for what comes late: a FIN or RST sent again. A server
 /// that ends ten thousand connections a second has most of a second for that.
@@ -114,6 +115,7 @@ pub struct FlowTable {
     books: Books,
     next_number: u32,
     pairs: HostPairs,
+    pub window: Window,
 }
 
 impl Default for FlowTable {
@@ -138,6 +140,7 @@ impl FlowTable {
             books: Books::default(),
             next_number: 0,
             pairs: HostPairs::new(share.part_of(PAIRS_MAX)),
+            window: Window::default(),
         }
     }
 
@@ -155,6 +158,9 @@ impl FlowTable {
             port: segment.destination_port,
         };
         let (key, source_is_low) = Key::new(source, destination);
+        if !self.window.takes(&key, segment) {
+            return;
+        }
         if self.same_packets.is_again(packet, segment) {
             if let Some(flow) = self.known_flow(&key) {
                 flow.seen_again(flow.side_of(source_is_low), packet, segment);
@@ -234,6 +240,16 @@ impl FlowTable {
             }
         }
         self.ending.is_empty()
+    }
+
+    /// The window is over: of what comes, only that of its flows is taken.
+    pub fn end_window(&mut self) {
+        let flows = self.flows.iter().flatten();
+        let read_on = flows.filter(|flow| flow.setup.syn_ns.is_some());
+        self.window.end(read_on.filter_map(|flow| {
+            let initial = flow.client_half().sequence.initial?;
+            Some((flow.id.key, initial))
+        }));
     }
 
     /// How many flows are remembered.

@@ -48,6 +48,7 @@ mod segmentation;
 mod tables;
 mod tls_handshake_row;
 mod transaction_row;
+mod window;
 
 #[cfg(test)]
 mod flow_tests;
@@ -134,6 +135,30 @@ impl Analyzer {
         self.tables.keys.log.add(text)
     }
 
+    /// What comes until [`Analyzer::begin_window`] is of the window before this one; see [`window`].
+    pub fn lead_in(&mut self) {
+        self.flow_table.window.lead_in();
+    }
+
+    /// The window itself begins.
+    pub fn begin_window(&mut self) {
+        self.flow_table.window.begin();
+        if self.flow_table.window.is_full {
+            self.anomaly(Anomaly {
+                kind: AnomalyKind::LimitReached,
+                frame: None,
+                flow: None,
+                offset: None,
+                detail: window::FULL.to_owned(),
+            });
+        }
+    }
+
+    /// The window is over, and what comes is of the next one.
+    pub fn end_window(&mut self) {
+        self.flow_table.end_window();
+    }
+
     /// How many secrets it has.
     #[must_use]
     pub fn secrets(&self) -> usize {
@@ -176,6 +201,9 @@ impl PacketSink for Analyzer {
     }
 
     fn anomaly(&mut self, anomaly: Anomaly) {
+        if !self.flow_table.window.is_own() {
+            return;
+        }
         let frame = self.tables.last_frame;
         self.tables.anomalies.push_decoders(frame, anomaly);
     }

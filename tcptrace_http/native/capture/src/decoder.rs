@@ -244,6 +244,30 @@ impl Decoder {
         self.skip = 0;
     }
 
+    /// Ends one file of several that are one stream, as rotated captures are; what is fed next is of the next file.
+    /// Frames are numbered on. Whether the file could be read to its end.
+    ///
+    /// # Errors
+    /// As [`Decoder::finish`]. The next file may be fed all the same.
+    pub fn next_file<S: PacketSink>(&mut self, sink: &mut S) -> Result<bool, CaptureError> {
+        let is_damaged = matches!(self.container, Container::Stopped);
+        let is_cut = self.is_inside_record();
+        let outcome = match &self.container {
+            Container::Unrecognised => Err(unknown_format::error_at_end(&self.tail)),
+            Container::Pcapng(pcapng) => pcapng.outcome(&self.emitter, self.tail.len()),
+            Container::Pcap(_) | Container::Stopped => Ok(()),
+        };
+        if outcome.is_ok() && is_cut {
+            self.cut_short();
+            self.emitter.notices.flush(sink);
+        }
+        self.stop();
+        self.container = Container::Unrecognised;
+        self.wanted = 0;
+        self.offset = 0;
+        outcome.map(|()| !is_cut && !is_damaged)
+    }
+
     /// Ends the reading: reports what the end of the file leaves incomplete, and how often what
     /// was met.
     ///

@@ -165,6 +165,36 @@ impl Analyzer {
             .map_err(|error| fault(&error))
     }
 
+    /// One file of several that are one stream, as rotated captures are, is over: what is fed next is of the next one.
+    /// Whether it could be read to its end.
+    fn next_file(&mut self, py: Python<'_>) -> PyResult<bool> {
+        self.must_be_open()?;
+        let shares = &mut self.shares;
+        py.detach(|| shares.next_file())
+            .map_err(|error| fault(&error))
+    }
+
+    /// The files that are fed until `begin_window` are of the window before: their flows are not told.
+    fn lead_in(&mut self) -> PyResult<()> {
+        self.must_be_open()?;
+        self.shares.lead_in();
+        Ok(())
+    }
+
+    /// The window begins: frames and what is known of the capture are counted from here.
+    fn begin_window(&mut self) -> PyResult<()> {
+        self.must_be_open()?;
+        self.shares.begin_window();
+        Ok(())
+    }
+
+    /// The window is over: only flows that began in it are read on.
+    fn end_window(&mut self) -> PyResult<()> {
+        self.must_be_open()?;
+        self.shares.end_window();
+        Ok(())
+    }
+
     /// The capture is over: flows are finished until there are `rows` to take (None: all of them). Whether
     /// all are finished; if not, it is to be called again.
     #[pyo3(signature = (rows=None))]

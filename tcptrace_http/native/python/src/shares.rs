@@ -99,6 +99,14 @@ impl Worker {
         result
     }
 
+    /// The decoder begins anew: frames are numbered from the first one of the window.
+    fn begin_window(&mut self) {
+        self.decoder = Decoder::new();
+        if let Some(analyzer) = self.sink.analyzer.as_mut() {
+            analyzer.begin_window();
+        }
+    }
+
     /// Finishes flows until there are `rows`; see [`Analyzer::finish_some`].
     fn finish(&mut self, rows: usize) -> Result<(), CaptureError> {
         if !self.is_decoded {
@@ -188,6 +196,39 @@ impl Shares {
         self.number_flows();
         self.take_exchanges();
         result
+    }
+
+    /// One file ends, and the next one of the same stream begins. Whether it could be read to its end.
+    pub fn next_file(&mut self) -> Result<bool, CaptureError> {
+        let whole = self.first.decoder.next_file(&mut self.first.sink);
+        for worker in &mut self.others {
+            // They read the same bytes, so that one fails as the others do.
+            drop(worker.decoder.next_file(&mut worker.sink));
+        }
+        whole
+    }
+
+    /// The files that are fed first are of the window before.
+    pub fn lead_in(&mut self) {
+        self.each_analyzer(Analyzer::lead_in);
+    }
+
+    /// The window begins with the next file.
+    pub fn begin_window(&mut self) {
+        self.first.begin_window();
+        self.others.iter_mut().for_each(Worker::begin_window);
+    }
+
+    /// The window ended with the last file.
+    pub fn end_window(&mut self) {
+        self.each_analyzer(Analyzer::end_window);
+    }
+
+    fn each_analyzer(&mut self, work: impl Fn(&mut Analyzer)) {
+        let workers = std::iter::once(&mut self.first).chain(&mut self.others);
+        workers
+            .filter_map(|worker| worker.sink.analyzer.as_mut())
+            .for_each(work);
     }
 
     /// Finishes flows until there are `rows`. Whether all are finished; if not, it goes on with the next call.

@@ -194,3 +194,22 @@ fn test_damage_anywhere_gives_packets_or_an_error_and_the_same_in_any_chunks() {
         );
     }
 }
+
+#[test]
+fn several_files_are_one_stream() {
+    let mut decoder = Decoder::new();
+    let mut sink = crate::testing::Recorder::default();
+    let pcap = pcap_file();
+    for file in [&pcap[..], &pcapng_file()[..], &pcap[..pcap.len() - 3]] {
+        decoder.feed(file, &mut sink).unwrap();
+        let is_whole = decoder.next_file(&mut sink).unwrap();
+        assert_eq!(is_whole, file.len() + 3 != pcap.len());
+    }
+    assert!(decoder.next_file(&mut sink).is_err(), "an empty file");
+    decoder.feed(&pcap, &mut sink).unwrap();
+    decoder.finish(&mut sink).unwrap();
+    let frames: Vec<u64> = sink.packets.iter().map(|packet| packet.frame).collect();
+    assert!(frames.windows(2).all(|pair| pair[0] < pair[1]));
+    let of = |file: &[u8]| read(file).recorder.packets.len();
+    assert_eq!(frames.len(), 3 * of(&pcap) - 1 + of(&pcapng_file()));
+}

@@ -1,0 +1,147 @@
+//! Which flows belong to a window of a longer stream: each is told once, whatever the cut.
+//!
+//! A stream that is too long for one worker is cut into windows. The worker of a window reads the window before,
+//! its own, and the one after. A flow whose SYN is in the window before belongs to that: all its packets are passed
+//! over. A flow whose SYN is in its own window is read on in the one after. A flow without a SYN ends with its
+//! window, and what comes of it later is told by the next one as a flow that is joined late.
+
+use std::collections::HashMap;
+
+use tcptrace_tcp::Key;
+use trace_model::{flags, Segment, SeqNumber};
+
+/// Flows of the window before of which the SYN is remembered: some 30 MB. A window of 1 GB has as many if a flow has
+/// 4 kB. Of further ones what is in this window is told as flows that are joined late.
+const BEGUN_MAX: usize = 1 << 18;
+/// What the anomaly of that limit says.
+pub const FULL: &str =
+    "the window before has more flows than are remembered: what is in this window of further \
+     ones is told as flows that are joined late";
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Reading {
+    Before,
+    #[default]
+    Own,
+    Beyond,
+}
+
+/// The part of the stream that is read, and the SYNs by which its flows are known.
+#[derive(Debug, Default)]
+pub struct Window {
+    reading: Reading,
+    /// In the window before and in its own: the flows that belong to the one before. Beyond: those that belong
+    /// to this one and are read on.
+    begun: HashMap<Key, SeqNumber>,
+    pub is_full: bool,
+}
+
+impl Window {
+    /// What comes until [`Window::begin`] is of the window before.
+    pub fn lead_in(&mut self) {
+        self.reading = Reading::Before;
+    }
+
+    /// The window itself begins.
+    pub fn begin(&mut self) {
+        self.reading = Reading::Own;
+    }
+
+    /// The window is over; `flows` with their initial sequence numbers are read on.
+    pub fn end(&mut self, flows: impl Iterator<Item = (Key, SeqNumber)>) {
+        self.reading = Reading::Beyond;
+        self.begun = flows.collect();
+    }
+
+    /// Whether what is read is of this window, so that its files are to be judged.
+    pub fn is_own(&self) -> bool {
+        self.reading == Reading::Own
+    }
+
+    /// Whether the segment is one of the window's flows.
+    #[inline]
+    pub fn takes(&mut self, key: &Key, segment: &Segment<'_>) -> bool {
+        if self.reading == Reading::Own && self.begun.is_empty() {
+            return true;
+        }
+        let is_bare_syn = segment.has(flags::SYN) && !segment.has(flags::ACK);
+        if self.reading == Reading::Before {
+            if is_bare_syn {
+                self.remember(*key, segment.seq);
+            }
+            return false;
+        }
+        let is_known = match self.begun.get(key) {
+            // Another SYN begins another flow on the same ports (RFC 9293, section 3.6.1).
+            Some(initial) if is_bare_syn && *initial != segment.seq => {
+                self.begun.remove(key);
+                false
+            }
+            known => known.is_some(),
+        };
+        is_known == (self.reading == Reading::Beyond)
+    }
+
+    fn remember(&mut self, key: Key, initial: SeqNumber) {
+        if self.begun.len() < BEGUN_MAX || self.begun.contains_key(&key) {
+            self.begun.insert(key, initial);
+        } else {
+            self.is_full = true;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tcptrace_tcp::test_packets::segment;
+    use tcptrace_tcp::Endpoint;
+    use trace_model::IpAddress;
+
+    fn key(port: u16) -> Key {
+        let endpoint = |last, port| Endpoint {
+            address: IpAddress::v4([10, 0, 0, last]),
+            port,
+        };
+        Key::new(endpoint(1, port), endpoint(2, 80)).0
+    }
+
+    fn takes(window: &mut Window, port: u16, flags: u16, seq: u32) -> bool {
+        window.takes(&key(port), &segment(flags, (seq, 0), b""))
+    }
+
+    #[test]
+    fn a_flow_whose_syn_is_in_the_window_before_belongs_there() {
+        let mut window = Window::default();
+        window.lead_in();
+        assert!(!takes(&mut window, 1, flags::SYN, 100));
+        assert!(!takes(&mut window, 2, flags::ACK, 100));
+        window.begin();
+        assert!(!takes(&mut window, 1, flags::ACK, 101));
+        assert!(
+            !takes(&mut window, 1, flags::SYN, 100),
+            "a SYN that is sent again"
+        );
+        assert!(takes(&mut window, 2, flags::ACK, 101), "joined late");
+        assert!(
+            takes(&mut window, 1, flags::SYN, 900),
+            "another flow on the ports"
+        );
+        assert!(takes(&mut window, 1, flags::ACK, 901));
+    }
+
+    #[test]
+    fn beyond_its_window_only_a_flow_with_a_syn_in_it_is_read_on() {
+        let mut window = Window::default();
+        assert!(takes(&mut window, 1, flags::SYN, 100));
+        window.end([(key(1), SeqNumber::new(100))].into_iter());
+        assert!(takes(&mut window, 1, flags::ACK, 101));
+        assert!(!takes(&mut window, 2, flags::ACK, 101));
+        assert!(!takes(&mut window, 3, flags::SYN, 7));
+        assert!(!takes(&mut window, 1, flags::SYN, 900));
+        assert!(
+            !takes(&mut window, 1, flags::ACK, 901),
+            "the next window has it"
+        );
+    }
+}
