@@ -115,6 +115,7 @@ ALLOWED = {
         "spent",
     },
     "corpus": {"_version", "errors", "remote"},
+    "corpus_report": {"charts", "quantity", "report"},
     "probe": {
         "_version",
         "analysis",
@@ -133,6 +134,8 @@ ALLOWED = {
         "capture",
         "capture_stream",
         "check",
+        "corpus",
+        "corpus_report",
         "difference",
         "detectors",
         "probe",
@@ -174,6 +177,7 @@ LAZY = {
     "obstore",
     "tcptrace_http.analysis",
     "tcptrace_http.check",
+    "tcptrace_http.corpus_report",
     "tcptrace_http.difference",
     "tcptrace_http.inference",
     "tcptrace_http.report",
@@ -218,15 +222,15 @@ def test_module_imports_what_is_slow_only_where_it_is_used(path):
     top_level = ast.Module(body=[node for node in ast.parse(path.read_text()).body if not _is_for_types(node)])
     functions_removed = _WithoutFunctions().visit(top_level)
     slow = {name for name in imports(functions_removed) if any(f"{name}.".startswith(f"{lazy}.") for lazy in LAZY)}
-    if part_of(path) in {"report", "check", "probe", "views", "difference"}:
+    if part_of(path) in {"report", "check", "probe", "views", "difference", "corpus_report"}:
         # They are imported where they are used, and may use each other.
-        theirs = ("tcptrace_http.report", "tcptrace_http.check", "tcptrace_http.difference")
+        theirs = tuple(f"tcptrace_http.{name}" for name in ("report", "check", "difference", "corpus_report"))
         slow -= {name for name in slow if name.startswith(theirs)}
     if part_of(path) in {"inference", "what_if"}:
         # They are imported where they are used, and are about scenarios of the simulator.
         theirs = ("tcptrace_http.inference", "tcptrace_http.what_if", "tcptrace_http.report", "reference_sim")
         slow -= {name for name in slow if name.startswith(theirs)}
-    if part_of(path) in {"detectors", "counterfactual", "charts", "difference"}:
+    if part_of(path) in {"detectors", "counterfactual", "charts", "difference", "corpus_report"}:
         slow -= {"polars"}
     assert not slow
 

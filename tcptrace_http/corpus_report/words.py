@@ -1,0 +1,57 @@
+"""The sentences that text and page have in common."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tcptrace_http.quantity import counted, duration
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from tcptrace_http.corpus_report import CorpusReport, Trend
+
+__all__ = ["change_told", "headline", "shown", "size", "time_told"]
+
+#: What stands for a name that captures do not tell.
+_NONE = "-"
+
+
+def headline(report: CorpusReport) -> str:
+    """Say what costs the most."""
+    if not report.transactions:
+        return "There is no HTTP and no TLS in this dataset"
+    if not report.lost_ns:
+        return "Nothing was found that costs time"
+    detector, _, lost_ns = report.groups["detector"].row(0)
+    return f"{detector} costs the most: {duration(lost_ns)}"
+
+
+def size(report: CorpusReport) -> str:
+    """Say how much there is, and of when."""
+    if report.first is None or report.last is None:
+        return f"{counted(report.transactions, 'transaction')}."
+    return (
+        f"{counted(report.transactions, 'transaction')} from {report.first:%Y-%m-%d %H:%M} to"
+        f" {report.last:%Y-%m-%d %H:%M} UTC. {counted(report.findings, 'finding')}, {duration(report.lost_ns)}"
+        f" lost of {duration(report.elapsed_ns)} that transactions took together."
+    )
+
+
+def change_told(trend: Trend, every: str) -> str:
+    """Say when it began, or how it changed, per 1,000 transactions."""
+    change, at = trend.change, trend.changed_at
+    if change is None or at is None:
+        return ""
+    before, after = (f"{1000 * share:.3g}" for share in (change.before, change.after))
+    return f"{change.word} {time_told(at, every)}: {before} to {after} in 1,000 transactions"
+
+
+def time_told(time: datetime, every: str) -> str:
+    """Give a day, or an hour of it."""
+    return f"{time:%Y-%m-%d}" if every == "day" else f"{time:%Y-%m-%d %H:00}"
+
+
+def shown(name: str) -> str:
+    """Give a name, or what stands for none."""
+    return name or _NONE
