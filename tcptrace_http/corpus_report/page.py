@@ -99,9 +99,10 @@ def _body(report: CorpusReport, charts: dict[str, Any], tables: dict[str, Any]) 
     for name, table in tables.items():
         yield table_section(name, table)
     method = (
-        f"A change is the most likely change point of the share of transactions with the finding per {report.every}"
-        " (binomial, corrected for overdispersion: Hinkley and Hinkley, Biometrika 57, 1970). Its chance without a"
-        " change is below 1 in 1,000, and the share changed by at least half. Notes (severity info) are left out."
+        "A change is the most likely change point of the share of transactions with the finding"
+        f" per {report.every} (binomial, corrected for overdispersion: Hinkley and Hinkley, Biometrika 57, 1970)."
+        " Its chance without a change is below 1 in 1,000, and the share changed by at least half."
+        " Notes (severity info) are left out."
     )
     yield f'<section id="method"><h2>How changes are found</h2><p class="quiet">{escape(method)}</p></section>'
     yield "</main>"
