@@ -3,7 +3,7 @@
 import json
 import math
 import random
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 
 import polars as pl
@@ -15,11 +15,11 @@ from tcptrace_http.corpus_report.json import document
 from tcptrace_http.corpus_report.page import page
 from tcptrace_http.corpus_report.text import rendered
 
-FIRST = datetime(2026, 11, 1)
-BEGAN = datetime(2026, 11, 13)
+FIRST = datetime(2026, 11, 1, tzinfo=UTC)
+BEGAN = datetime(2026, 11, 13, tzinfo=UTC)
 DAYS = 20
 STALL = timedelta(milliseconds=40)
-TIMES = dict.fromkeys(("start", "end", "start_time", "end_time"), pl.Datetime("ns"))
+TIMES = dict.fromkeys(("start", "end", "start_time", "end_time"), pl.Datetime("ns", "UTC"))
 TEXTS = dict.fromkeys(("host", "server_software"), pl.String)
 TYPES = {**TIMES, **TEXTS, "lost": pl.Duration("ns"), "shared": pl.Duration("ns"), "transaction": pl.UInt32}
 TYPES |= {"flow_id": pl.UInt64, "index": pl.UInt32}
