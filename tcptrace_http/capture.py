@@ -32,9 +32,12 @@ __all__ = [
     "blocks",
     "cores",
     "decode",
+    "error_of",
     "expand",
     "is_glob",
     "is_small",
+    "new_core",
+    "provenance_of",
     "read",
     "text_of",
 ]
@@ -137,7 +140,7 @@ def batches(  # noqa: PLR0913 -- what there is to ask for
     """
     with CaptureStream(source) as stream:
         jobs = 1 if on_request or asked_frame is not None else _jobs(stream, jobs)
-        core = _core(
+        core = new_core(
             keylog,
             **{name: name in on_request for name in ON_REQUEST},
             statistics=statistics,
@@ -160,7 +163,7 @@ def batches(  # noqa: PLR0913 -- what there is to ask for
             del rows
 
 
-def _core(keylog: str | os.PathLike[str] | None, **asked: Any) -> native.Analyzer:
+def new_core(keylog: str | os.PathLike[str] | None, **asked: Any) -> native.Analyzer:
     """The core, with the secrets of a key log; :raises CaptureError: that cannot be read."""
     path = None if keylog is None else os.fspath(keylog)
     try:
@@ -183,9 +186,9 @@ def _parts(
         if progress is not None:
             progress(stream)
         if rows_in_a_batch is not None and core.pending_rows() >= rows_in_a_batch:
-            provenance, asked = _provenance(stream, core), core.asked()
+            provenance, asked = provenance_of(stream.path, core, is_damaged=bool(stream.strangeness)), core.asked()
             yield core.take(), provenance, asked, False
-    provenance, asked = _provenance(stream, core), core.asked()
+    provenance, asked = provenance_of(stream.path, core, is_damaged=bool(stream.strangeness)), core.asked()
     yield core.take(), provenance, asked, True
 
 
@@ -248,7 +251,7 @@ def _fed(
         while not core.finish(rows):
             yield
     except native.CaptureFault as fault:
-        raise _error(stream, fault) from None
+        raise error_of(fault, stream) from None
     yield
 
 
@@ -281,7 +284,8 @@ def anomalies_of(decoded: Decoded) -> pl.DataFrame:
     return pl.concat([seen, pl.DataFrame(rows, schema=seen.schema)]) if rows else seen
 
 
-def _error(stream: CaptureStream, fault: native.CaptureFault) -> CaptureError:
+def error_of(fault: native.CaptureFault, stream: CaptureStream) -> CaptureError:
+    """What the core says of a capture that cannot be read, as an error that names the file."""
     kind, what = fault.args
     if kind == "unknown_format":
         # A command that converts the file names it.
@@ -291,16 +295,17 @@ def _error(stream: CaptureStream, fault: native.CaptureFault) -> CaptureError:
     return _ERRORS[kind](stream.path, what)
 
 
-def _provenance(stream: CaptureStream, core: native.Analyzer) -> Provenance:
+def provenance_of(path: str, core: native.Analyzer, *, is_damaged: bool) -> Provenance:
+    """What the core knows of the capture so far."""
     fields = core.provenance()
     return Provenance(
-        path=stream.path,
+        path=path,
         format=fields["format"],
         packets=fields["packets"],
         tcp_packets=fields["tcp_packets"],
         first_time_ns=fields["first_time_ns"],
         last_time_ns=fields["last_time_ns"],
-        truncated=fields["truncated"] or bool(stream.strangeness),
+        truncated=fields["truncated"] or is_damaged,
         link_types=tuple(fields["link_types"]),
         bytes_read=fields["bytes_read"],
     )

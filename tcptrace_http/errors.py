@@ -11,6 +11,7 @@
     ├── PolicyError               a policy that cannot be used: file, line, the nearest valid name
     ├── ProbeError                a server that cannot be probed: address and reason
     ├── ScenarioError             a simulation that cannot be: file, field, what to do
+    ├── DatasetError              a folder or URL that is no dataset, or one of another format
     ├── ExecutorError             who should work on a dataset does not, or no more
     ├── StoreError                a folder or object store that cannot be read or written: URL and reason
     ├── NothingToDraw             a chart of what the analysis does not have
@@ -26,6 +27,7 @@ from __future__ import annotations
 
 __all__ = [
     "CaptureError",
+    "DatasetError",
     "ExecutorError",
     "FilterError",
     "MalformedCapture",
@@ -121,6 +123,19 @@ class ScenarioError(TcptraceError):
 
 def _scenario_error(what: str, field: str, path: str) -> ScenarioError:
     return ScenarioError(what, field=field, path=path)
+
+
+class DatasetError(TcptraceError):
+    """A place that has no dataset, or one that cannot be used: ``location`` and what is wrong."""
+
+    def __init__(self, location: str, what: str) -> None:
+        super().__init__(f"{location}: {what}")
+        self.location = location
+        self.what = what
+
+    def __reduce__(self) -> tuple[type[DatasetError], tuple[str, str]]:
+        """Errors cross process pools; an exception is rebuilt from what it was made of."""
+        return type(self), (self.location, self.what)
 
 
 class ExecutorError(TcptraceError):

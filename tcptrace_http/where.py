@@ -25,27 +25,31 @@ _SPANS: Final = {
 }
 
 
-def rows_where(frame: pl.DataFrame, expression: str, table: str) -> pl.DataFrame:
+def rows_where(frame: pl.DataFrame | pl.LazyFrame, expression: str, table: str) -> pl.DataFrame:
     """The rows of the frame of a table; of transactions ``elapsed``, ``wait`` and ``receive`` can be asked for.
+
+    A lazy frame is collected.
 
     :raises FilterError: the expression does not fit the table.
     """
     import polars as pl
     from polars.exceptions import PolarsError
 
-    own = frame.columns
+    rows = frame.lazy()
+    own = rows.collect_schema().names()
     if table == "transactions":
-        frame = frame.with_columns(spent(start, end).alias(name) for name, (start, end) in _SPANS.items())
-    durations = [name for name, dtype in frame.schema.items() if dtype == pl.Duration]
+        rows = rows.with_columns(spent(start, end).alias(name) for name, (start, end) in _SPANS.items())
+    schema = rows.collect_schema()
+    durations = [name for name, dtype in schema.items() if dtype == pl.Duration]
     bare = _number_compared(durations, expression)
     if bare is not None:
         raise FilterError(f"{bare} is a duration: compare it with one, as in \"{bare} > '40 ms'\"")
     try:
-        return frame.filter(pl.sql_expr(_DURATION.sub(_interval, expression))).select(own)
+        return rows.filter(pl.sql_expr(_DURATION.sub(_interval, expression))).select(own).collect()
     except PolarsError as error:
         reason = str(error).partition("\n")[0]
-        columns = " ".join(frame.columns)
-        missing = any(c.is_statistic and c.name not in frame.columns for c in TABLES[table].columns)
+        columns = " ".join(schema.names())
+        missing = any(c.is_statistic and c.name not in schema for c in TABLES[table].columns)
         hint = " (its statistics are made only by analyze(path, statistics=True))" if missing else ""
         raise FilterError(
             f"cannot select from {table} where {expression!r}: {reason}; its columns are {columns}{hint}"

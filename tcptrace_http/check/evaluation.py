@@ -112,7 +112,7 @@ class _Seen:
             scope = policy.scope(row["detector"], traits(row))
             rule = policy.rule_within(row["detector"], scope)
             if _counts(row, rule) and (counts is None or counts(row)):
-                self.violations[row["detector"]][scope].append(_violation(row, rule, capture.path))
+                self.violations[row["detector"]][scope].append(_violation(row, rule))
         for number, metric in _scopes(policy):
             match = None if number is None else policy.matches[number]
             self.values[number, metric].append(capture.values(metric, match))
@@ -134,15 +134,15 @@ def _counts(row: Mapping[str, Any], rule: Rule) -> bool:
     return limit == 0 or row["lost"] > limit
 
 
-def _violation(row: Mapping[str, Any], rule: Rule, capture: str) -> Violation:
+def _violation(row: Mapping[str, Any], rule: Rule) -> Violation:
     target = None if row["target"] is None else redacted_url(row["target"])
     return Violation(
         name=row["detector"],
         level=rule.level,
         message=row["summary"],
         fingerprint=fingerprint(row["detector"], row["method"], row["host"], row["server_port"], target),
-        capture=capture,
-        flow=row["flow"],
+        capture=row["capture"],
+        flow=row["own_flow"],
         transaction=row["transaction"],
         first_frame=row["first_frame"],
         last_frame=row["last_frame"],

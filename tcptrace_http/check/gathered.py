@@ -42,17 +42,23 @@ class Gathered:
     #: Flow, transaction and value, by metric.
     measured: Mapping[str, pl.DataFrame]
     notes: Sequence[str] = ()
+    #: Of a dataset, whose findings have a column ``capture``: by flow its number there, ``own_flow``.
+    streams: pl.DataFrame | None = None
 
     def findings(self) -> pl.DataFrame:
         """The findings, with what their transactions and connections are; durations are integer nanoseconds."""
+        import polars as pl
         import polars.selectors as cs
 
         key = ["flow", "transaction"]
-        return (
+        found = (
             self.found.join(self.transactions, on=key, how="left", maintain_order="left")
             .join(self.flows, on="flow", how="left", maintain_order="left")
             .with_columns(cs.duration().to_physical())
         )
+        if self.streams is None:
+            return found.with_columns(capture=pl.lit(self.path), own_flow="flow")
+        return found.join(self.streams, on="flow", how="left", maintain_order="left")
 
     def values(self, metric: str, match: Match | None) -> pl.Series:
         """The values of a metric in the transactions that a match is for; of a connection, of its first one."""

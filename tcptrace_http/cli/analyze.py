@@ -14,6 +14,7 @@ import click
 
 from tcptrace_http.capture_stream import STANDARD_INPUT
 from tcptrace_http.cli.completion import files
+from tcptrace_http.cli.dataset import dataset_part, write_table
 from tcptrace_http.cli.key_log import key_log_option
 from tcptrace_http.cli.output import STANDARD_OUTPUT, check_outputs, opened
 from tcptrace_http.cli.progress import Progress, Working
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from tcptrace_http.analysis import Analysis
+    from tcptrace_http.corpus.part import Part
     from tcptrace_http.errors import CaptureError
 
 __all__ = ["analyze"]
@@ -106,6 +108,8 @@ def analyze(  # noqa: PLR0913, PLR0917 -- one parameter an option
     With --format json, one capture is one object and several (or a glob) are an array of objects.
     In a table of several captures the first column says which one a row is from.
 
+    A dataset (see corpus) takes the place of a capture, or a part of it: DATASET@2026-11-23..2026-11-24.
+
     \b
     Examples:
       tcptrace-http analyze slow.pcapng
@@ -128,6 +132,11 @@ def analyze(  # noqa: PLR0913, PLR0917 -- one parameter an option
             raise click.UsageError("--follow writes all rows to standard output: leave out --where and -o")
         return follow(paths, table, format_name, keylog=keylog, redact=redact, quiet=quiet)
     is_one = list(captures) == paths and len(paths) == 1
+    if format_name not in _WHOLE and (part := dataset_part(paths[0])) is not None:
+        if len(paths) > 1 or redact:
+            raise click.UsageError("of a dataset its rows are written as they are, and of one at a time")
+        write_table(part, table, where, format_name, output)
+        return 0
     made = _Reading(format_name, table, where, jobs, keylog, redact, quiet).each(paths)
     first = next(made, None)
     if first is None:
@@ -223,6 +232,8 @@ class _Reading:
     def _read(self, path: str, progress: Progress) -> Analysis | Iterator[bytes]:
         from tcptrace_http import analysis
 
+        if (part := dataset_part(path)) is not None:
+            return self._of_dataset(part)
         if self.format_name == "json" and self.where is None and not self.redact:
             from tcptrace_http.report import json
 
@@ -244,6 +255,17 @@ class _Reading:
             whole = whole.where(self.where, table=self.table)
         if self.redact:
             whole = whole.redacted()
+        if self.format_name == "json":
+            from tcptrace_http.report import json
+
+            return json.document([whole])
+        return whole
+
+    def _of_dataset(self, part: Part) -> Analysis | Iterator[bytes]:
+        from tcptrace_http.corpus.merged import merged
+
+        whole: Analysis = merged(part, self.where, table=self.table)
+        whole = whole.redacted() if self.redact else whole
         if self.format_name == "json":
             from tcptrace_http.report import json
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from tcptrace_http.cli.completion import files
+from tcptrace_http.cli.dataset import dataset_part
 from tcptrace_http.cli.key_log import key_log_option
 from tcptrace_http.cli.output import check_outputs
 from tcptrace_http.cli.progress import Progress
@@ -264,6 +265,11 @@ def _gathered(
     from tcptrace_http.errors import CaptureError
 
     for path in expand(captures):
+        if (part := dataset_part(path)) is not None:
+            from tcptrace_http.corpus.checked import gathered_of
+
+            yield from gathered_of(part, policy)
+            continue
         try:
             with Progress(quiet=reading.quiet) as progress:
                 parts = analyze_in_batches(path, jobs=reading.jobs, progress=progress, keylog=reading.keylog)

@@ -9,12 +9,14 @@ import click
 
 from tcptrace_http.cli.chart_file import check_chart_file, save_chart
 from tcptrace_http.cli.completion import sides
+from tcptrace_http.cli.dataset import dataset_part
 from tcptrace_http.cli.key_log import key_log_option
 from tcptrace_http.cli.output import check_outputs, write
 from tcptrace_http.cli.progress import Working
 from tcptrace_http.errors import NothingToDraw
 
 if TYPE_CHECKING:
+    from tcptrace_http.corpus.part import Part
     from tcptrace_http.difference import Difference
 
 __all__ = ["diff"]
@@ -102,10 +104,23 @@ def diff(  # noqa: PLR0913, PLR0917 -- one parameter an option
       tcptrace-http diff measured.pcapng no-nagle
       tcptrace-http diff --format html -o report.html before.pcap after.pcap
       tcptrace-http diff --chart causes -o causes.svg before.pcap after.pcap
+      tcptrace-http diff week@2026-11-23..2026-11-23 week@2026-11-24..2026-11-24
     """
     from tcptrace_http.difference import diff as compared
 
     check_outputs([output], [left, right, keylog])
+    parts = [part for part in map(dataset_part, (left, right)) if part is not None]
+    if parts:
+        if len(parts) == 1:
+            raise click.UsageError(
+                "a dataset is compared with a dataset, or with another time of it (DATASET@A..B)"
+            )
+        if format_name == "html" or chart is not None or retrieval is not None or flow is not None:
+            raise click.UsageError(
+                "datasets are compared as a whole, as text or json: leave out the other options"
+            )
+        _compare_datasets(parts[0], parts[1], format_name, output, quiet=quiet)
+        return
     if chart is not None:
         check_chart_file(Path(output))
     with Working("comparing", quiet=quiet):
@@ -115,6 +130,15 @@ def diff(  # noqa: PLR0913, PLR0917 -- one parameter an option
             return
         content = _rendered(difference, format_name)
     write(output, content)
+
+
+def _compare_datasets(left: Part, right: Part, format_name: str, output: str, *, quiet: bool) -> None:
+    from tcptrace_http.corpus.difference import compare
+
+    with Working("comparing", quiet=quiet):
+        difference = compare(left, right)
+        text = difference.json() if format_name == "json" else difference.text()
+    write(output, text.encode("utf-8", errors="surrogateescape"))
 
 
 def _draw(difference: Difference, chart: str, output: Path) -> None:

@@ -18,6 +18,7 @@ import click
 from tcptrace_http._version import __version__
 from tcptrace_http.cli.analyze import analyze
 from tcptrace_http.cli.check import check
+from tcptrace_http.cli.corpus import corpus
 from tcptrace_http.cli.diff import diff
 from tcptrace_http.cli.explain import explain
 from tcptrace_http.cli.infer import infer
@@ -55,8 +56,9 @@ class _Commands(click.Group):
 
     def add_command(self, cmd: click.Command, name: str | None = None) -> None:
         """Add it; its docstring is raw, so what marks lines that stay as they are is put in here."""
-        if cmd.help is not None:
-            cmd.help = cmd.help.replace("\\b", "\b")
+        for one in (cmd, *getattr(cmd, "commands", {}).values()):
+            if one.help is not None:
+                one.help = one.help.replace("\\b", "\b")
         super().add_command(cmd, name)
 
     def make_context(self, *given: Any, **options: Any) -> click.Context:
@@ -76,6 +78,7 @@ def commands() -> None:
 
 commands.add_command(analyze)
 commands.add_command(check)
+commands.add_command(corpus)
 commands.add_command(diff)
 commands.add_command(explain)
 commands.add_command(infer)

@@ -9,6 +9,7 @@ import click
 
 from tcptrace_http.cli.chart_file import check_chart_file, save_chart
 from tcptrace_http.cli.completion import files
+from tcptrace_http.cli.dataset import dataset_part
 from tcptrace_http.cli.key_log import key_log_option
 from tcptrace_http.cli.output import check_outputs
 from tcptrace_http.cli.progress import Progress, Working
@@ -95,6 +96,10 @@ def plot(  # noqa: PLR0913, PLR0917 -- one parameter an option
 def _analysed(capture: str, chart: str, keylog: str | None, *, quiet: bool) -> Analysis:
     from tcptrace_http import analysis
 
+    if (part := dataset_part(capture)) is not None:
+        from tcptrace_http.corpus.merged import merged
+
+        return merged(part)
     tables = {"segments"} if chart in _OF_FLOWS else set()
     with Progress(quiet=quiet) as progress:
         return analysis.analyze(capture, tables=tables, statistics=False, progress=progress, keylog=keylog)

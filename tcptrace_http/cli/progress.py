@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
     from reference_sim.reproduction.runner import Progress as RunProgress
     from tcptrace_http.capture_stream import CaptureStream
+    from tcptrace_http.corpus.add import Progress as UnitProgress
 
-__all__ = ["Progress", "ReproductionProgress", "SimulationProgress", "Working"]
+__all__ = ["CorpusProgress", "Progress", "ReproductionProgress", "SimulationProgress", "Working"]
 
 # A line that flashes by says nothing, and one that changes more often cannot be read.
 _FIRST_AFTER_NS: Final = 1_000_000_000
@@ -95,6 +96,25 @@ class ReproductionProgress(_Line):
     def __call__(self, progress: RunProgress) -> None:
         """Show the line where it is due."""
         self.show(lambda _: reproduction_line(progress))
+
+
+class CorpusProgress(_Line):
+    """Called after every unit of a dataset that is done."""
+
+    def __call__(self, progress: UnitProgress) -> None:
+        """Show the line where it is due."""
+        self.show(lambda _: corpus_line(progress))
+
+
+def corpus_line(progress: UnitProgress) -> str:
+    """Units that are done, as a bar of bytes too, the rate of all workers, and the time left."""
+    done = _BAR_WIDTH * progress.done_bytes // max(progress.total_bytes, 1)
+    rate = progress.bytes_per_second / _MEGABYTE
+    line = f"[{'#' * done:<{_BAR_WIDTH}}] {progress.done} of {progress.units} units, {rate:.1f} MB/s"
+    if progress.seconds_left is None:
+        return line
+    seconds_left = round(progress.seconds_left)
+    return f"{line}, {seconds_left // 60}:{seconds_left % 60:02} left"
 
 
 def reproduction_line(progress: RunProgress) -> str:

@@ -1,1 +1,44 @@
-"""Datasets of many captures: what is in them is Parquet, and markers that say what is complete."""
+"""Datasets of many captures: what is in them is Parquet, and markers that say what is complete.
+
+::
+
+    from tcptrace_http.corpus import add_captures, corpus
+
+    add_captures(["captures/"], into="week")
+    corpus("week").findings.group_by("detector").len().collect()
+
+A dataset is a folder, or a prefix of an object store. A *plan* lists the units of captures that are analysed
+together (:mod:`~tcptrace_http.corpus.plan`); a worker analyses one, writes its rows and then its marker
+(:mod:`~tcptrace_http.corpus.unit`). So ``add`` can be interrupted, killed and shared out to many machines: what
+has no marker is done again, to the same bytes.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from tcptrace_http.corpus.add import Added, add_captures, retry
+    from tcptrace_http.corpus.dataset import is_dataset
+    from tcptrace_http.corpus.reading import Corpus, corpus
+    from tcptrace_http.corpus.seal import seal
+
+__all__ = ["Added", "Corpus", "add_captures", "corpus", "is_dataset", "retry", "seal"]
+
+_MODULE_OF: Final = {
+    "Added": "add",
+    "Corpus": "reading",
+    "add_captures": "add",
+    "corpus": "reading",
+    "is_dataset": "dataset",
+    "retry": "add",
+    "seal": "seal",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name from the module that holds it (PEP 562)."""
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)

@@ -36,6 +36,8 @@ pub struct Decoder {
     skip: u64,
     /// Offset in the file of the record that is read next.
     offset: u64,
+    /// Files of the stream that are over.
+    files: u32,
 }
 
 impl Default for Decoder {
@@ -54,6 +56,7 @@ impl Decoder {
             wanted: 0,
             skip: 0,
             offset: 0,
+            files: 0,
         }
     }
 
@@ -265,6 +268,7 @@ impl Decoder {
         self.container = Container::Unrecognised;
         self.wanted = 0;
         self.offset = 0;
+        self.files = self.files.saturating_add(1);
         outcome.map(|()| !is_cut && !is_damaged)
     }
 
@@ -276,6 +280,7 @@ impl Decoder {
     pub fn finish<S: PacketSink>(&mut self, sink: &mut S) -> Result<(), CaptureError> {
         let is_cut = self.is_inside_record();
         match &self.container {
+            Container::Unrecognised if self.files > 0 && self.tail.is_empty() => {}
             Container::Unrecognised => {
                 let error = unknown_format::error_at_end(&self.tail);
                 self.stop();

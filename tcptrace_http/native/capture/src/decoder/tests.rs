@@ -207,6 +207,7 @@ fn several_files_are_one_stream() {
     }
     assert!(decoder.next_file(&mut sink).is_err(), "an empty file");
     decoder.feed(&pcap, &mut sink).unwrap();
+    decoder.next_file(&mut sink).unwrap();
     decoder.finish(&mut sink).unwrap();
     let frames: Vec<u64> = sink.packets.iter().map(|packet| packet.frame).collect();
     assert!(frames.windows(2).all(|pair| pair[0] < pair[1]));

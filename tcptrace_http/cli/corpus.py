@@ -1,0 +1,190 @@
+"""``tcptrace-http corpus``: datasets of many captures."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from tcptrace_http.cli.completion import files
+from tcptrace_http.cli.key_log import key_log_option
+from tcptrace_http.cli.progress import CorpusProgress, Working
+
+if TYPE_CHECKING:
+    from tcptrace_http.corpus.add import Added
+
+__all__ = ["corpus"]
+
+EXIT_UNUSABLE: Final = 2
+EXIT_FAILED: Final = 3
+_DONE: Final = ("ok", "partial")
+
+
+class _Shard(click.ParamType[tuple[int, int]]):
+    """``I/N``."""
+
+    name = "shard"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
+        found = re.fullmatch(r"(\d+)/(\d+)", str(value), re.ASCII)
+        if found is None or not int(found[1]) < int(found[2]):
+            self.fail(f"{value!r} is no part: write I/N, as in 0/4 to 3/4", param, ctx)
+        return int(found[1]), int(found[2])
+
+
+def _working_options(command: click.decorators.FC) -> click.decorators.FC:
+    """The options of commands that analyse."""
+    options = (
+        click.option(
+            "--shard",
+            type=_Shard(),
+            default="0/1",
+            metavar="I/N",
+            help="Do part I of N, from 0, as one of N machines with the same sources.",
+        ),
+        click.option("--jobs", type=click.IntRange(min=1), help="Processes. Default: one for each core."),
+        key_log_option,
+        click.option("--executor", metavar="URL", help="Who works: dask://HOST:PORT. Default: processes."),
+        click.option("--quiet", is_flag=True, help="No progress and no notices on standard error."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@click.group()
+def corpus() -> None:
+    r"""Make a dataset of many captures, and keep it up to date.
+
+    A dataset is a folder, or a URL of an object store (s3, gs, az), with a Parquet file for each table, day and
+    unit of captures. analyze, check, plot and diff take it in the place of a capture.
+
+    \b
+    Examples:
+      tcptrace-http corpus add captures/ --into week
+      tcptrace-http corpus status week
+      tcptrace-http analyze week --where "elapsed > '2 s'"
+    """
+
+
+@corpus.command()
+@click.argument("sources", metavar="SOURCE...", nargs=-1, required=True, shell_complete=files)
+@click.option("--into", metavar="DATASET", required=True, help="The dataset; it is made if there is none.")
+@click.option(
+    "--series",
+    default="auto",
+    show_default=True,
+    metavar="auto|file|REGEX",
+    help="Which files are one stream, so that a flow over the edge of two is one: rotated ones by their names and"
+    " times, none, or those whose path matches the expression with the same groups.",
+)
+@_working_options
+def add(sources: tuple[str, ...], into: str, **options: Any) -> int:
+    r"""Add captures to a dataset: files, globs, folders and URLs.
+
+    Captures that the dataset has are passed over. An interrupted command is resumed by giving it again: units that
+    are done are kept. A unit whose analysis fails is told and passed over; the exit code is then 3. retry does it
+    again.
+
+    \b
+    Examples:
+      tcptrace-http corpus add captures/ 'more/*.pcap.gz' --into week
+      tcptrace-http corpus add s3://traces/2026/ --into s3://results/week --executor dask://scheduler:8786
+      tcptrace-http corpus add captures/ --into week --shard "$SLURM_ARRAY_TASK_ID/64"
+    """
+    from tcptrace_http.corpus.add import add_captures
+
+    quiet = options.pop("quiet")
+    with CorpusProgress(quiet=quiet) as progress:
+        added = add_captures(sources, into=into, progress=progress, **options)
+    return _told(added, into, quiet=quiet)
+
+
+@corpus.command()
+@click.argument("dataset", shell_complete=files)
+@_working_options
+def retry(dataset: str, **options: Any) -> int:
+    """Do again what failed, was set aside or is stale, and what is missing."""
+    from tcptrace_http.corpus.add import retry as do_again
+
+    quiet = options.pop("quiet")
+    with CorpusProgress(quiet=quiet) as progress:
+        added = do_again(dataset, progress=progress, **options)
+    return _told(added, dataset, quiet=quiet)
+
+
+def _told(added: Added, dataset: str, *, quiet: bool) -> int:
+    """Say what became of the units; the exit code."""
+    for path, what in [] if quiet else added.strange.items():
+        click.echo(f"tcptrace-http: {_named(path, what)}", err=True)
+    for name, what in added.failed.items():
+        click.echo(f"tcptrace-http: {_named(name, what)}; corpus retry {dataset} does it again", err=True)
+    for name, what in added.poisonous.items():
+        click.echo(f"tcptrace-http: {name}: set aside, it ended its worker twice: {what}", err=True)
+    if not quiet:
+        click.echo(f"{dataset}: {added.units} units, {added.captures} captures, {added.rows} rows added")
+    if not added.failed and not added.poisonous:
+        return 0
+    return EXIT_FAILED if added.captures else EXIT_UNUSABLE
+
+
+def _named(path: str, what: str) -> str:
+    return what if path in what else f"{path}: {what}"
+
+
+@corpus.command()
+@click.argument("dataset", shell_complete=files)
+@click.option("--failed", "shown", flag_value="failed", help="Only units that failed or were set aside.")
+@click.option("--stale", "shown", flag_value="stale", help="Only units of another version, or not done yet.")
+@click.option("--json", "as_json", is_flag=True, help="JSON.")
+def status(dataset: str, shown: str | None, as_json: bool) -> None:
+    """Say which units of a dataset are done, failed (and why), stale or missing."""
+    from tcptrace_http.corpus.dataset import read_state
+
+    state = read_state(dataset)
+    kinds = {"failed": ("failed", "poisonous"), "stale": ("stale", "missing")}
+    rows: list[dict[str, Any]] = [
+        {
+            "unit": unit.id,
+            "status": state.status_of(unit),
+            "name": unit.name,
+            "captures": len(unit.files),
+            "bytes": unit.size,
+            "error": state.markers.get(unit.id, {}).get("error"),
+        }
+        for unit in state.units.values()
+    ]
+    if shown is not None:
+        rows = [row for row in rows if row["status"] in kinds[shown]]
+    if as_json:
+        import json
+
+        click.echo(json.dumps({"dataset": dataset, "units": rows}, indent=2))
+        return
+    for row in rows:
+        if shown is not None or row["status"] not in _DONE:
+            click.echo(
+                f"{row['unit']}  {row['status']:<9}  {_named(row['name'], row['error'] or '')}".rstrip(": ")
+            )
+    counts = {
+        name: sum(row["status"] == name for row in rows) for name in dict.fromkeys(r["status"] for r in rows)
+    }
+    listed = ", ".join(f"{count} {name}" for name, count in counts.items()) or "no units"
+    click.echo(f"{dataset}: {listed}")
+
+
+@corpus.command()
+@click.argument("dataset", shell_complete=files)
+@click.option("--quiet", is_flag=True, help="No progress on standard error.")
+def seal(dataset: str, quiet: bool) -> None:
+    """Put the objects of each day together, and delete what is no part of the dataset any more.
+
+    Nobody may read or add to the dataset meanwhile. What is added later stands beside, until it is sealed again.
+    """
+    from tcptrace_http.corpus.seal import seal as put_together
+
+    with Working("putting objects together", quiet=quiet):
+        count = put_together(dataset)
+    if not quiet:
+        click.echo(f"{dataset}: {count} objects")

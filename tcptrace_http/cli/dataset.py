@@ -1,0 +1,45 @@
+"""Datasets in the place of captures; a capture's name costs no import."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from tcptrace_http.corpus.part import Part
+
+__all__ = ["dataset_part", "write_table"]
+
+#: What a URL of a dataset does not end in.
+_CAPTURE_SUFFIXES: Final = (".pcap", ".pcapng", ".cap", ".gz", ".zst", ".bz2", ".xz", ".lz4")
+
+
+def dataset_part(path: str) -> Part | None:
+    """The dataset, or the part of one, that a path names; None if it names a capture.
+
+    :raises DatasetError: the times of the part are none.
+    """
+    is_folder = os.path.isdir(path)
+    is_named_part = "@" in path and ".." in path and not os.path.exists(path)
+    is_url = "://" in path and not path.endswith(_CAPTURE_SUFFIXES)
+    if not (is_folder or is_named_part or is_url):
+        return None
+    from tcptrace_http.corpus.part import part_of
+
+    return part_of(path)
+
+
+def write_table(part: Part, table: str, expression: str | None, format_name: str, output: str) -> None:
+    """Write the rows of a table of a dataset.
+
+    :raises FilterError: the expression does not fit the table.
+    :raises UnknownName: a dataset has no such table.
+    """
+    from tcptrace_http.cli.output import opened
+    from tcptrace_http.report.tables import write_rows
+    from tcptrace_http.where import rows_where
+
+    rows = part.table(table).drop("unit", "day")
+    frame = rows.collect(engine="streaming") if expression is None else rows_where(rows, expression, table)
+    with opened(output) as file:
+        write_rows(frame, file, table, format_name)

@@ -1,0 +1,212 @@
+"""Captures added to a dataset: planned, analysed by whatever executor, and told of."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tcptrace_http.capture import cores
+from tcptrace_http.corpus.dataset import create, read_state, write_plan
+from tcptrace_http.corpus.digests import digest
+from tcptrace_http.corpus.executors import WorkerKilled, map_units, open_executor
+from tcptrace_http.corpus.plan import planned
+from tcptrace_http.corpus.series import AUTO, WINDOW_BYTES
+from tcptrace_http.corpus.sources import find_captures
+from tcptrace_http.corpus.store import open_store
+from tcptrace_http.corpus.unit import Task, analyze_unit, write_failure
+from tcptrace_http.errors import CaptureError, TcptraceError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator
+    from concurrent.futures import Executor
+
+    from tcptrace_http.corpus.dataset import State
+    from tcptrace_http.corpus.plan import Unit
+
+__all__ = ["Added", "Progress", "add_captures", "retry"]
+
+_WHOLE = (0, 1)
+#: Of a worker: polars has one thread, as several workers share the cores, and memory is given back.
+_WORKER_ENVIRONMENT = {"POLARS_MAX_THREADS": "1", "MIMALLOC_ALLOW_THP": "0"}
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far it is, over all workers."""
+
+    units: int
+    total_bytes: int
+    done: int = 0
+    done_bytes: int = 0
+    started: float = field(default_factory=time.monotonic)
+
+    @property
+    def bytes_per_second(self) -> float:
+        """Bytes of captures that are done per second."""
+        return self.done_bytes / max(time.monotonic() - self.started, 1e-9)
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Seconds until all is done at this rate; None while nothing is done."""
+        rate = self.bytes_per_second
+        return (self.total_bytes - self.done_bytes) / rate if rate else None
+
+
+@dataclass(slots=True)
+class Added:
+    """What became of the units that were worked on."""
+
+    #: How many units there were to do.
+    units: int = 0
+    captures: int = 0
+    bytes: int = 0
+    rows: int = 0
+    #: Units with captures that could be read in part, or not at all: path and reason.
+    strange: dict[str, str] = field(default_factory=dict)
+    #: Units that could not be done: name and reason.
+    failed: dict[str, str] = field(default_factory=dict)
+    #: Units that killed their workers: name and reason.
+    poisonous: dict[str, str] = field(default_factory=dict)
+
+
+def add_captures(  # noqa: PLR0913 -- what there is to ask for
+    sources: Iterable[str | os.PathLike[str]],
+    *,
+    into: str | os.PathLike[str],
+    series: str = AUTO,
+    window_bytes: int = WINDOW_BYTES,
+    shard: tuple[int, int] = _WHOLE,
+    jobs: int | None = None,
+    keylog: str | os.PathLike[str] | None = None,
+    executor: str | Executor | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Added:
+    """Add captures to a dataset, which is made if there is none.
+
+    Captures that it has are passed over, and whatever was interrupted is done. ``sources`` are paths, globs,
+    folders and URLs. ``series`` says which files are one stream: ``auto`` by their names and times, ``file`` each
+    by itself, else a regular expression. ``shard`` is this machine's part, ``(number, count)`` from 0: every
+    machine is given the same sources. ``executor`` is ``dask://HOST:PORT`` or an executor of
+    :mod:`concurrent.futures`; by default ``jobs`` processes work.
+
+    :raises CaptureError: a source names no file, or the key log cannot be read.
+    :raises DatasetError: something else lies there.
+    :raises ExecutorError: the executor takes no work. What is done is kept.
+    """
+    location = os.fspath(into)
+    store = open_store(location)
+    store.sweep()
+    create(store)
+    state = read_state(location)
+    secrets = None if keylog is None else _digest_of(keylog)
+    plan = planned(
+        find_captures(sources),
+        list(state.units.values()),
+        series=series,
+        keylog=secrets,
+        window_bytes=window_bytes,
+    )
+    if plan.units:
+        write_plan(state, plan)
+        state = read_state(location)
+    return _done(state, ("missing", "stale"), shard, jobs, keylog, executor, progress)
+
+
+def retry(
+    location: str | os.PathLike[str],
+    *,
+    shard: tuple[int, int] = _WHOLE,
+    jobs: int | None = None,
+    keylog: str | os.PathLike[str] | None = None,
+    executor: str | Executor | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Added:
+    """Do again what failed, was set aside or is stale, and what is missing.
+
+    :raises DatasetError: there is no dataset.
+    """
+    state = read_state(os.fspath(location))
+    state.store.sweep()
+    wanted = ("missing", "stale", "failed", "poisonous")
+    return _done(state, wanted, shard, jobs, keylog, executor, progress)
+
+
+def _digest_of(keylog: str | os.PathLike[str]) -> str:
+    try:
+        with open(keylog, "rb") as file:
+            return digest(file.read())
+    except OSError as error:
+        raise CaptureError(os.fspath(keylog), f"the key log cannot be read: {error.strerror}") from None
+
+
+def _done(  # noqa: PLR0913, PLR0917 -- what there is to ask for
+    state: State,
+    wanted: Collection[str],
+    shard: tuple[int, int],
+    jobs: int | None,
+    keylog: str | os.PathLike[str] | None,
+    executor: str | Executor | None,
+    progress: Callable[[Progress], None] | None,
+) -> Added:
+    """Have the units worked on that have one of the wanted statuses."""
+    number, count = shard
+    if not 0 <= number < count:
+        raise TcptraceError(f"there is no shard {number} of {count}; they are 0 to {count - 1}")
+    units = [
+        unit
+        for unit in state.units.values()
+        if state.status_of(unit) in wanted and int(unit.id, 16) % count == number
+    ]
+    missing = {unit.keylog for unit in units} - {None if keylog is None else _digest_of(keylog), None}
+    if missing:
+        raise TcptraceError(f"{state.store.location}: units need the key log that they were added with: --keylog")
+    added = Added(units=len(units))
+    if not units:
+        return added
+    # The largest first: none is left for the end, when the other workers have nothing to do.
+    units.sort(key=lambda unit: (-unit.size, unit.id))
+    told = Progress(len(units), sum(unit.size for unit in units))
+    path = None if keylog is None else os.path.abspath(keylog)
+    tasks = (Task(state.store.location, unit, None if unit.keylog is None else path) for unit in units)
+    with _workers(), open_executor(executor, jobs=jobs or cores()) as pool:
+        for done in map_units(analyze_unit, tasks, pool):
+            _note(added, state, done.unit.unit, done.result, done.error)
+            told.done += 1
+            told.done_bytes += done.unit.unit.size
+            if progress is not None:
+                progress(told)
+    return added
+
+
+def _note(
+    added: Added, state: State, unit: Unit, marker: dict[str, Any] | None, error: BaseException | None
+) -> None:
+    """Tell what became of a unit; of one that killed its workers in a marker, too, for the dead cannot."""
+    if isinstance(error, WorkerKilled) or type(error).__name__ == "KilledWorker":
+        marker = write_failure(state.store, unit, "poisonous", str(error))
+    if marker is None:
+        added.failed[unit.name] = f"{type(error).__name__}: {error}"
+    elif marker["status"] == "poisonous":
+        added.poisonous[unit.name] = marker["error"]
+    elif marker["status"] == "failed":
+        added.failed[unit.name] = marker["error"]
+    else:
+        added.captures += len(unit.files)
+        added.bytes += unit.size
+        added.rows += sum(one["rows"] for one in marker["objects"].values())
+        added.strange |= marker["strange"]
+
+
+@contextmanager
+def _workers() -> Iterator[None]:
+    """Have processes that begin meanwhile keep to their part of the machine; what the user has set stays."""
+    own = {name: value for name, value in _WORKER_ENVIRONMENT.items() if name not in os.environ}
+    os.environ.update(own)
+    try:
+        yield
+    finally:
+        for name in own:
+            del os.environ[name]

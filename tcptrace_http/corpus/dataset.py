@@ -1,0 +1,141 @@
+"""What a dataset has: its plans, the markers of its units, and which units are a part of it.
+
+The objects of a unit are trusted only where its marker says so, which is written last: no lock is needed, and what
+a killed worker left is never read.
+"""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from tcptrace_http.corpus.digests import canonical, digest
+from tcptrace_http.corpus.plan import FORMAT, Plan
+from tcptrace_http.corpus.store import open_store
+from tcptrace_http.corpus.unit import marker_key
+from tcptrace_http.errors import DatasetError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tcptrace_http.corpus.plan import Unit
+    from tcptrace_http.corpus.store import Store
+
+__all__ = ["INDEX_KEY", "State", "create", "is_dataset", "read_state", "write_plan"]
+
+_DATASET_KEY: Final = "_dataset.json"
+INDEX_KEY: Final = "_index.json"
+#: Units with rows.
+_WITH_ROWS: Final = ("ok", "partial")
+#: Markers that are read at once: they wait for an object store.
+_THREADS: Final = 16
+
+Marker = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A dataset as it is now."""
+
+    store: Store
+    #: The units that it shall have, by slot.
+    units: Mapping[str, Unit]
+    #: The markers that there are, by unit.
+    markers: Mapping[str, Marker]
+    #: The objects of sealed units.
+    sealed: Sequence[Mapping[str, Any]]
+    plans: int
+
+    def status_of(self, unit: Unit) -> str:
+        """``ok``, ``partial``, ``failed`` or ``poisonous`` as its marker says; ``stale`` where there is only one
+        of another version; or ``missing``.
+        """
+        if unit.id in self.markers:
+            return str(self.markers[unit.id]["status"])
+        return "missing" if self._other(unit.slot) is None else "stale"
+
+    def live(self) -> dict[str, Marker]:
+        """The markers of the units whose rows are the dataset's: of stale ones those of the version before."""
+        chosen = (self.markers.get(unit.id) or self._other(unit.slot) for unit in self.units.values())
+        return {one["unit"]: one for one in chosen if one is not None and one["status"] in _WITH_ROWS}
+
+    def _other(self, slot: str) -> Marker | None:
+        others = [one for one in self.markers.values() if one["slot"] == slot and one["status"] in _WITH_ROWS]
+        return max(others, key=lambda one: (one["version"], one["unit"]), default=None)
+
+
+def is_dataset(location: str) -> bool:
+    """Whether a dataset lies there."""
+    try:
+        open_store(location).read(_DATASET_KEY)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
+
+
+def create(store: Store) -> None:
+    """Make an empty dataset, unless there is one.
+
+    :raises DatasetError: it is of another format, or other files lie there.
+    """
+    content = canonical({"format": FORMAT})
+    try:
+        found = store.read(_DATASET_KEY)
+    except FileNotFoundError:
+        if next(store.list(), None) is not None:
+            raise DatasetError(store.location, "has other files; name an empty or new folder") from None
+        store.write(_DATASET_KEY, content)
+    else:
+        _check(store, found)
+
+
+def _check(store: Store, content: bytes) -> None:
+    found = json.loads(content).get("format")
+    if found != FORMAT:
+        raise DatasetError(store.location, f"has the format {found}, this version reads {FORMAT}; make it anew")
+
+
+def read_state(location: str) -> State:
+    """Read what a dataset has.
+
+    :raises DatasetError: there is none.
+    """
+    store = open_store(location)
+    try:
+        _check(store, store.read(_DATASET_KEY))
+    except (FileNotFoundError, NotADirectoryError):
+        raise DatasetError(location, "is no dataset; make one: tcptrace-http corpus add SOURCE --into") from None
+    index = _index(store)
+    units: dict[str, Unit] = {}
+    keys = [one.key for one in store.list("_plans/")]
+    for content in _read_all(store, keys):
+        plan = Plan.from_bytes(content)
+        for slot in plan.dropped:
+            units.pop(slot, None)
+        units.update((unit.slot, unit) for unit in plan.units)
+    markers: dict[str, Marker] = {one["unit"]: one for one in index["markers"]}
+    sealed = {marker_key(unit) for unit in markers}
+    fresh = [one.key for one in store.list("_units/") if one.key not in sealed]
+    markers |= {one["unit"]: one for one in map(json.loads, _read_all(store, fresh))}
+    return State(store, units, markers, index["objects"], len(keys))
+
+
+def _index(store: Store) -> dict[str, Any]:
+    try:
+        index: dict[str, Any] = json.loads(store.read(INDEX_KEY))
+    except FileNotFoundError:
+        return {"markers": [], "objects": []}
+    return index
+
+
+def _read_all(store: Store, keys: Sequence[str]) -> list[bytes]:
+    with ThreadPoolExecutor(_THREADS) as pool:
+        return list(pool.map(store.read, keys))
+
+
+def write_plan(state: State, plan: Plan) -> None:
+    """Add a plan behind those that there are. Workers that plan the same at once write the same."""
+    content = plan.to_bytes()
+    state.store.write(f"_plans/{state.plans:06}-{digest(content)}.json", content)

@@ -1,0 +1,154 @@
+"""One unit analysed: its objects written, and then its marker, which makes them a part of the dataset."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tcptrace_http._version import __version__
+from tcptrace_http.analysis import in_parts
+from tcptrace_http.corpus.digests import canonical, digest
+from tcptrace_http.corpus.objects import Objects, described
+from tcptrace_http.corpus.rows import FILES_TABLE, files_schema, labelled, tables_of
+from tcptrace_http.corpus.store import open_store
+from tcptrace_http.errors import StoreError
+from tcptrace_http.rotated import FileRead, rotated_batches
+from tcptrace_http.schema import SCHEMA_VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import polars as pl
+
+    from tcptrace_http.corpus.plan import Unit
+    from tcptrace_http.corpus.sources import CaptureFile
+    from tcptrace_http.corpus.store import Store
+
+__all__ = ["Task", "analyze_unit", "marker_key", "write_failure"]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A unit, and what its worker needs beside it."""
+
+    location: str
+    unit: Unit
+    #: The key log's path.
+    keylog: str | None = None
+
+
+def marker_key(unit: str) -> str:
+    """Where the marker of a unit lies."""
+    return f"_units/{unit}.json"
+
+
+def analyze_unit(task: Task) -> dict[str, Any]:
+    """Analyse a unit and give its marker. Where the analysis fails, the marker says why."""
+    store = open_store(task.location)
+    try:
+        return _analyzed(task, store)
+    except (OSError, StoreError):
+        # The store, or the disk: nothing is wrong with the unit.
+        raise
+    except BaseException as error:
+        # A panic of the core is no Exception.
+        if isinstance(error, KeyboardInterrupt | SystemExit | MemoryError):
+            raise
+        return write_failure(store, task.unit, "failed", f"{type(error).__name__}: {error}")
+
+
+def _analyzed(task: Task, store: Store) -> dict[str, Any]:
+    unit = task.unit
+    seen: list[dict[str, Any]] = []
+    with Objects() as objects:
+        for tables in _tables(task, seen):
+            objects.add(tables)
+        objects.add({FILES_TABLE: _files(unit, seen)})
+        written = {}
+        for name, content, rows in objects.written():
+            key = f"{name}/day={unit.day}/{unit.id}.parquet"
+            store.write(key, content)
+            written[name] = described(key, content, rows)
+    readable = [one for one in seen if one["status"] != "unreadable"]
+    if not readable:
+        return write_failure(store, unit, "failed", "; ".join(one["error"] for one in seen))
+    times = [one[name] for one in readable for name in ("first_time", "last_time") if one[name] is not None]
+    span = [min(times), max(times)] if times else None
+    is_whole = all(one["status"] == "ok" for one in seen)
+    marker = _marker(unit, "ok" if is_whole else "partial") | {"objects": written, "span_ns": span}
+    marker["strange"] = {one["path"]: one["error"] or one["status"] for one in seen if one["status"] != "ok"}
+    store.write(marker_key(unit.id), canonical(marker))
+    return marker
+
+
+def write_failure(store: Store, unit: Unit, status: str, error: str) -> dict[str, Any]:
+    """Say of a unit that it has no rows, and why."""
+    marker = _marker(unit, status) | {"objects": {}, "error": error}
+    store.write(marker_key(unit.id), canonical(marker))
+    return marker
+
+
+def _marker(unit: Unit, status: str) -> dict[str, Any]:
+    return {
+        "unit": unit.id,
+        "slot": unit.slot,
+        "status": status,
+        "name": unit.name,
+        "day": unit.day,
+        "inputs": [file.as_json() for file in unit.files],
+        "version": __version__,
+        "schema_version": SCHEMA_VERSION,
+        "keylog": unit.keylog,
+    }
+
+
+def _tables(task: Task, seen: list[dict[str, Any]]) -> Iterator[dict[str, pl.DataFrame]]:
+    """The tables of all captures, some rows at a time; what was read of each file is put into ``seen``."""
+    unit = task.unit
+    streams = [unit.files] if unit.key is not None else [(file,) for file in unit.files]
+    before, after = ([file.path for file in around] for around in (unit.before, unit.after))
+    for files in streams:
+        label = unit.series or files[0].path
+        # A window is no other one of its series: their flows have other ids.
+        number = int(digest(*(file.fingerprint.encode() for file in files)), 16)
+        read: list[FileRead] = []
+        parts = rotated_batches(
+            [file.path for file in files],
+            read.append,
+            label=label,
+            before=before,
+            after=after,
+            keylog=task.keylog,
+        )
+        for tables in tables_of(in_parts(parts)):
+            yield {
+                name: labelled(frame, unit=unit.id, capture=label, number=number)
+                for name, frame in tables.items()
+                if not frame.is_empty()
+            }
+        seen += (_seen(label, file, one) for file, one in zip(files, read, strict=True))
+
+
+def _seen(label: str, file: CaptureFile, read: FileRead) -> dict[str, Any]:
+    is_unreadable = read.error is not None and read.packets == 0
+    return {
+        "capture": label,
+        "path": file.path,
+        "size": file.size,
+        "fingerprint": file.fingerprint,
+        "first_frame": read.first_frame,
+        "packets": read.packets,
+        "first_time": file.first_ns,
+        "last_time": read.last_time_ns,
+        "status": "unreadable" if is_unreadable else "cut_short" if read.is_cut_short else "ok",
+        "error": read.error,
+    }
+
+
+def _files(unit: Unit, seen: list[dict[str, Any]]) -> pl.DataFrame:
+    import polars as pl
+
+    schema = files_schema()
+    integers = {name: pl.Int64() if isinstance(dtype, pl.Datetime) else dtype for name, dtype in schema.items()}
+    rows = pl.DataFrame([one | {"unit": unit.id} for one in seen], schema=integers)
+    return rows.cast({name: dtype for name, dtype in schema.items() if isinstance(dtype, pl.Datetime)})
