@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from tcptrace_http.cli.completion import files
+from tcptrace_http.cli.corpus_report import report
 from tcptrace_http.cli.key_log import key_log_option
 from tcptrace_http.cli.progress import CorpusProgress, Working
 
@@ -64,6 +65,7 @@ def corpus() -> None:
     Examples:
       tcptrace-http corpus add captures/ --into week
       tcptrace-http corpus status week
+      tcptrace-http corpus report week
       tcptrace-http analyze week --where "elapsed > '2 s'"
     """
 
@@ -188,3 +190,6 @@ def seal(dataset: str, quiet: bool) -> None:
         count = put_together(dataset)
     if not quiet:
         click.echo(f"{dataset}: {count} objects")
+
+
+corpus.add_command(report)

@@ -63,7 +63,13 @@ def counted_findings(tables: Tables, every: str) -> pl.DataFrame:
         )
         .with_columns(_claimed().alias("lost_ns"))
     )
-    found = findings.join(_transactions(tables), on=KEY, how="left")
+    transactions = _transactions(tables)
+    found = findings.join(transactions.drop("capture"), on=KEY, how="left")
+    # A finding about several transactions is of their host, if they have only one.
+    for key in ("flow_id", "capture"):
+        only = pl.col("host").min() == pl.col("host").max()
+        hosts = transactions.group_by(key).agg(pl.when(only).then(pl.col("host").min()).alias("only"))
+        found = found.join(hosts, on=key, how="left").with_columns(pl.coalesce("host", "only")).drop("only")
     return (
         found.with_columns(pl.coalesce("start_time", "start").dt.truncate(every).alias("time"))
         .group_by("time", "detector", pl.col("host", "path").fill_null(""), "server_software")
@@ -82,7 +88,7 @@ def _transactions(tables: Tables) -> pl.LazyFrame:
     return (
         tables.table("transactions")
         .rename({"index": "transaction"})
-        .select(*KEY, "host", path.str.slice(0, _TEXT_MAX).alias("path"), "start_time", "end_time")
+        .select("capture", *KEY, "host", path.str.slice(0, _TEXT_MAX).alias("path"), "start_time", "end_time")
         .join(flows, on="flow_id", how="left")
         .with_columns(pl.coalesce("host", "server").str.slice(0, _TEXT_MAX).fill_null("").alias("host"))
         .drop("server")

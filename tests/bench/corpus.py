@@ -1,8 +1,8 @@
 """A dataset of thousands of captures: how long it takes, its memory, what kills do to it, and what a query reads.
 
-``python -m tests.bench.corpus [--folder DIR] [--captures N] [--size BYTES] [--kills N] [--rows N] [STEP...]`` prints a
-table. Steps: ``add`` (against single ``analyze``, of which a sample is run and scaled), ``kill`` and ``query``; all of
-them by default. The captures stay in the folder, to be used again; delete it afterwards.
+``python -m tests.bench.corpus [--folder DIR] [--captures N] [--size BYTES] [--kills N] [--rows N] [STEP...]``
+prints a table. Steps: ``add`` (against single ``analyze``, of which a sample is run and scaled), ``kill`` and
+``query``; by default all of them. The captures stay in the folder, to be used again; delete it afterwards.
 """
 
 from __future__ import annotations
@@ -111,11 +111,13 @@ def add(captures: Path, folder: Path) -> Iterator[tuple[str, str]]:
         subprocess.run(command, input=listed, stdout=subprocess.DEVNULL, check=True)
         seconds, after = time.monotonic() - start, os.times()
         cpu = sum(after[2:4]) - sum(before[2:4])
-        yield (
-            f"single analyze, {jobs} at a time",
-            f"{seconds * scale:.0f} s ({cpu * scale:.0f} s of CPU), scaled from {len(sample)} in {seconds:.1f} s:"
-            f" {seconds * scale / run.seconds:.1f} times as long",
+        told = (
+            f"{seconds * scale:.0f} s ({cpu * scale:.0f} s of CPU), scaled from {len(sample)} in {seconds:.1f} s"
         )
+        ratios = (
+            f"{seconds * scale / run.seconds:.1f} times as long, {cpu * scale / run.cpu_seconds:.1f} times the CPU"
+        )
+        yield f"single analyze, {jobs} at a time", f"{told}: {ratios}"
 
 
 def _contents(dataset: Path) -> dict[str, bytes]:

@@ -61,22 +61,19 @@ def query(folder: Path, rows: int) -> Iterator[tuple[str, str]]:
     for name in ("first", "again"):
         command = [sys.executable, "-c", _QUERY, str(dataset), f"{day}", host]
         found, opening, seconds, read = subprocess.run(command, check=True, capture_output=True).stdout.split()
-        yield (
-            f"slow transactions of {host} on {day}, {name}",
-            f"{int(found):,} found in {float(seconds):.3f} s (and {float(opening):.3f} s to open the dataset),"
-            f" {int(read) / 1e6:.1f} of {size / 1e6:,.0f} MB read",
-        )
+        told = f"{int(found):,} found in {float(seconds):.3f} s (and {float(opening):.3f} s to open the dataset)"
+        share = f"{int(read) / 1e6:.1f} of {size / 1e6:,.0f} MB read"
+        yield f"slow transactions of {host} on {day}, {name}", f"{told}, {share}"
 
 
 def _make(folder: Path, dataset: Path, rows: int) -> None:
     """Write units by the dataset's own functions: rows of a real analysis, with other times, hosts and targets."""
+    import tcptrace_http
     from tcptrace_http.corpus.dataset import create, read_state, write_plan
     from tcptrace_http.corpus.digests import canonical
     from tcptrace_http.corpus.plan import Plan
-    from tcptrace_http.corpus.unit import marker_key
-
-    import tcptrace_http
     from tcptrace_http.corpus.store import open_store
+    from tcptrace_http.corpus.unit import marker_key
     from tests.bench.corpus_captures import make_captures
 
     made = dataset.with_suffix(".partial")

@@ -60,3 +60,14 @@ def location(request: pytest.FixtureRequest) -> str:
     if request.param == "local":
         return str(request.getfixturevalue("tmp_path") / "dataset")
     return f"{request.getfixturevalue('bucket')}/some/prefix"
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[str]:
+    """The URL of a Dask cluster of three worker processes on loopback."""
+    from distributed import LocalCluster
+
+    with LocalCluster(
+        n_workers=3, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None
+    ) as made:
+        yield f"dask://{made.scheduler_address.removeprefix('tcp://')}"

@@ -104,16 +104,6 @@ def test_an_unknown_executor_is_an_error():
         pass
 
 
-@pytest.fixture(scope="module")
-def cluster():
-    from distributed import LocalCluster
-
-    with LocalCluster(
-        n_workers=3, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None
-    ) as made:
-        yield f"dask://{made.scheduler_address.removeprefix('tcp://')}"
-
-
 def test_all_units_are_done_by_a_cluster_of_which_workers_are_killed(cluster, tmp_path):
     paths = [str(tmp_path / str(number)) for number in range(4)]
     with open_executor(cluster, jobs=1) as executor:

@@ -6,9 +6,11 @@ import random
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 
+import click
 import polars as pl
 import pytest
 
+from tcptrace_http.cli.corpus_report import _Since
 from tcptrace_http.corpus_report import corpus_report
 from tcptrace_http.corpus_report.change_point import SIGNIFICANCE, _student_tail, change_point
 from tcptrace_http.corpus_report.json import document
@@ -40,6 +42,7 @@ class Made:
         self.rows["flows"].append({"flow_id": flow, "server": "10.0.0.2", "server_port": 443})
         self.rows["transactions"].append(
             {
+                "capture": "capture",
                 "flow_id": flow,
                 "index": 0,
                 "host": host,
@@ -137,13 +140,19 @@ def test_time_that_two_findings_claim_counts_once():
     assert report.lost_ns == 40_000_000
 
 
-def test_notes_are_left_out_and_a_finding_of_a_whole_capture_is_of_no_host():
+def test_notes_are_left_out():
     made = Made()
-    flow = made.transaction(FIRST, "h")
-    made.finding(flow, "note", FIRST, severity="info")
-    made.finding(None, "no-resumption", FIRST)
-    report = corpus_report(made.tables, name="x")
-    assert report.groups["host"].rows() == [("", 1, 40_000_000)]
+    made.finding(made.transaction(FIRST, "h"), "note", FIRST, severity="info")
+    assert corpus_report(made.tables, name="x").findings == 0
+
+
+@pytest.mark.parametrize(("others", "host"), [(["h"], "h"), (["h", "other"], "")])
+def test_a_finding_of_a_whole_capture_is_of_its_only_host(others, host):
+    made = Made()
+    for other in others:
+        made.transaction(FIRST, other)
+    made.finding(None, "connection-per-request", FIRST)
+    assert corpus_report(made.tables, name="x").groups["host"].rows() == [(host, 1, 40_000_000)]
 
 
 def test_a_short_dataset_is_told_by_hours():
@@ -230,3 +239,21 @@ def test_a_change_of_days_that_differ_is_found_at_its_day():
 )
 def test_the_tail_is_that_of_published_tables(t, freedom, tail):
     assert math.isclose(_student_tail(t, freedom), tail, rel_tol=0.002)
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("2026-11-30", datetime(2026, 11, 30, tzinfo=UTC)),
+        ("2026-11-30T08:00+02:00", datetime(2026, 11, 30, 6, tzinfo=UTC)),
+        ("12h", timedelta(hours=12)),
+        ("2w", timedelta(weeks=2)),
+    ],
+)
+def test_a_time_is_a_date_or_how_long_ago(given, meant):
+    assert _Since().convert(given, None, None) == meant
+
+
+def test_another_time_is_a_usage_error():
+    with pytest.raises(click.BadParameter, match="neither a date"):
+        _Since().convert("yesterday", None, None)
