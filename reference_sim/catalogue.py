@@ -12,6 +12,7 @@ from reference_sim.networks import NETWORKS
 from reference_sim.page import Constant, expected
 from reference_sim.pages import PAGES
 from reference_sim.quantities import nanoseconds, rate_text, size_text, time_text
+from reference_sim.settings import Setting
 from reference_sim.stacks import PRESETS, knobs_of
 from reference_sim.strategies import STRATEGIES
 from reference_sim.tls import PRESETS as TLS_PRESETS
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
     from reference_sim.topology import Link, Network
 
 __all__ = ["KINDS", "Entry", "entries", "explain"]
+
+
+#: Integers of a setting that are nanoseconds.
+_TIMES_OF_SETTINGS: Final = frozenset({"think", "processing", "parse", "connection_cost"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +80,33 @@ def _strategy(strategy: Strategy) -> str:
     choices = [
         (field.name, _shown(getattr(strategy, field.name)))
         for field in fields(strategy)
-        if field.name not in {"name", "about", "source"} and _is_chosen(strategy, field.name)
+        if field.name not in {"name", "about", "source", "setting"} and _is_chosen(strategy, field.name)
     ]
     rows = choices or [("(all choices)", "as HTTP/1.0 serial")]
-    return _text(f"{strategy.name} (strategy)", strategy.about, strategy.source, "Choices", _aligned(rows))
+    text = _text(f"{strategy.name} (strategy)", strategy.about, strategy.source, "Choices", _aligned(rows))
+    return text if strategy.setting is None else f"{text}\n\n{_setting(strategy.setting)}"
+
+
+def _setting(setting: Setting) -> str:
+    """What the strategy is simulated with where nothing else is named."""
+    plain = Setting(source="", page="", network="", client_stack="")
+    rows = [
+        (field.name, _of_setting(field.name, getattr(setting, field.name)))
+        for field in fields(setting)
+        if field.name not in {"source", "hosts"} and getattr(setting, field.name) != getattr(plain, field.name)
+    ]
+    rows += [
+        (field.name, _of_setting(field.name, getattr(setting.hosts, field.name)))
+        for field in fields(setting.hosts)
+        if getattr(setting.hosts, field.name) != getattr(plain.hosts, field.name)
+    ]
+    return f"Simulated by name with\n  ({setting.source})\n{_aligned(rows)}"
+
+
+def _of_setting(name: str, value: Any) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(time_text(more) for more in value)
+    return time_text(value) if name in _TIMES_OF_SETTINGS else _shown(value)
 
 
 def _is_chosen(strategy: Strategy, name: str) -> bool:

@@ -26,6 +26,7 @@ from reference_sim.page_versions import (
 )
 from reference_sim.plan import Complete, Fetch, HttpVersion, Plan
 from reference_sim.scenario import Writes
+from reference_sim.settings import BHALEKAR, EGGERT, HEIDEMANN, HEIDEMANN_RESTART, KRUSE, THESIS, TODAY
 from reference_sim.stack import IdleRestart, Nagle, Rfc3390, Segments, Sharing
 from reference_sim.strategy import REGISTERED, Bundling, Discovery, Place, Protocol, Strategy, plan_of, register
 from reference_sim.tls import Tls
@@ -61,17 +62,20 @@ def _connections() -> Iterator[Strategy]:
         name="http10-serial",
         about="HTTP/1.0: a connection an object, one after the other",
         source=f"{_GURKAN} 4.3; {_BHALEKAR} 2.1; RFC 1945",
+        setting=HEIDEMANN,
     )
     yield Strategy(
         name="http10-parallel",
         about="HTTP/1.0: the document, then a connection for each object at once",
         source=f"{_GURKAN} 4.4",
+        setting=THESIS,
         connections=None,
     )
     yield Strategy(
         name="http10-parallel-4",
         about="HTTP/1.0 as Netscape did it: at most four connections, requests as the links come",
         source=f"{_EGGERT} 4",
+        setting=EGGERT,
         connections=_NETSCAPE_CONNECTIONS,
         **_STREAMING,
     )
@@ -79,6 +83,7 @@ def _connections() -> Iterator[Strategy]:
         name="http10-parallel-all",
         about="HTTP/1.0 without a bound: a connection for each object as its link comes",
         source=f"{_EGGERT} 4, unlimited concurrency",
+        setting=EGGERT,
         connections=None,
         **_STREAMING,
     )
@@ -86,12 +91,14 @@ def _connections() -> Iterator[Strategy]:
         name="http10-keep-alive",
         about="HTTP/1.0 with keep-alive on one connection, one request outstanding",
         source=f"{_KRUSE} 4.2",
+        setting=KRUSE,
         persistent=True,
     )
     yield Strategy(
         name="http10-keep-alive-x4",
         about="HTTP/1.0 with keep-alive on up to four connections",
         source=f"{_KRUSE} 4.2",
+        setting=KRUSE,
         connections=_NETSCAPE_CONNECTIONS,
         persistent=True,
         **_STREAMING,
@@ -100,6 +107,7 @@ def _connections() -> Iterator[Strategy]:
         name="http10-keep-alive-x4-split",
         about="The same, with the first GET in two packets: the second waits for the ACK of the first",
         source=f"{_KRUSE} 5.3.2, Figure 7",
+        setting=KRUSE,
         connections=_NETSCAPE_CONNECTIONS,
         persistent=True,
         split_request=_SPLIT_AFTER,
@@ -109,6 +117,7 @@ def _connections() -> Iterator[Strategy]:
         name="ftp",
         about="FTP: a control connection, and a data connection for each file",
         source=f"{_BHALEKAR} 2.1.1, Figure 1.2; RFC 959",
+        setting=BHALEKAR,
         protocol=Protocol.FTP,
     )
 
@@ -119,18 +128,21 @@ def _persistent() -> Iterator[Strategy]:
         name="http11",
         about="HTTP/1.1 without pipelining: one persistent connection, a round trip an object",
         source=f"{_KRUSE} 3, Figure 3",
+        setting=KRUSE,
         **_HTTP11,
     )
     yield Strategy(
         name="http11-pipelined",
         about="HTTP/1.1 with pipelining: requests go out as the links come, without waiting for responses",
         source=f"{_KRUSE} 3, Figure 4; {_BHALEKAR} 2.2",
+        setting=KRUSE,
         **_PIPELINED,
     )
     yield Strategy(
         name="thesis-pipelined",
         about="What the thesis calls pipelined: one persistent connection, one request outstanding",
         source=f"{_GURKAN} 4.5: the requests of Table 4.5 are one round trip apart",
+        setting=THESIS,
         closes_with_last=True,
         **_HTTP11,
     )
@@ -138,6 +150,7 @@ def _persistent() -> Iterator[Strategy]:
         name="segment-filled",
         about="The document in whole segments, then all its inline files as one response",
         source=f"{_GURKAN} 4.6",
+        setting=THESIS,
         closes_with_last=True,
         bundling=Bundling.INLINES,
         **_HTTP11,
@@ -146,6 +159,7 @@ def _persistent() -> Iterator[Strategy]:
         name="getall",
         about="One request for a document and all it links to",
         source=f"{_BHALEKAR} 2.4.1",
+        setting=BHALEKAR,
         bundling=Bundling.ALL,
         **_HTTP11,
     )
@@ -153,6 +167,7 @@ def _persistent() -> Iterator[Strategy]:
         name="getlist",
         about="A request for the list of a page's objects, and one for those that are wanted",
         source=f"{_BHALEKAR} 2.4.1",
+        setting=BHALEKAR,
         bundling=Bundling.LIST,
         **_HTTP11,
     )
@@ -160,6 +175,7 @@ def _persistent() -> Iterator[Strategy]:
         name="exactconn",
         about="One persistent connection with a first window of four segments, one request outstanding",
         source=f"{_BHALEKAR} 4.2.2",
+        setting=BHALEKAR,
         persistent=True,
         server_stack={"initial_window": Segments(segments=4)},
     )
@@ -167,6 +183,7 @@ def _persistent() -> Iterator[Strategy]:
         name="maxconn",
         about="A connection for each object with a first window of one segment, all of them opened at once",
         source=f"{_BHALEKAR} 4.2.2: the number of objects is known beforehand",
+        setting=BHALEKAR,
         connections=None,
         server_stack={"initial_window": Segments(segments=1)},
         discovery=Discovery.KNOWN,
@@ -175,6 +192,7 @@ def _persistent() -> Iterator[Strategy]:
         name="http11-pipelined-4k",
         about="HTTP/1.1 with pipelining and a first window of about 4 KB",
         source=f"{_KRUSE} 2.2 and 4.2",
+        setting=KRUSE,
         server_stack={"initial_window": Rfc3390()},
         **_PIPELINED,
     )
@@ -182,6 +200,7 @@ def _persistent() -> Iterator[Strategy]:
         name="http10-keep-alive-4k",
         about="HTTP/1.0 with keep-alive on one connection and a first window of about 4 KB",
         source=f"{_KRUSE} 2.2 and 4.2",
+        setting=KRUSE,
         persistent=True,
         server_stack={"initial_window": Rfc3390()},
     )
@@ -195,6 +214,7 @@ def _streams() -> Iterator[Strategy]:
         "http2": Http2(stream_window=1 << 20, connection_window=1 << 30),
         "client_stack": {"nagle": Nagle.OFF},
         "server_stack": {"nagle": Nagle.OFF},
+        "setting": TODAY,
     }
     yield Strategy(
         name="http2",
@@ -213,6 +233,7 @@ def _apache() -> Iterator[Strategy]:
         name="p-http-apache-1.1b4",
         about="P-HTTP of Apache 1.1b4: the head flushed alone, the body in 4 kB writes, Nagle on",
         source=f"{_HEIDEMANN} 2.1 to 2.3",
+        setting=HEIDEMANN,
         persistent=True,
         writes=Writes(head_alone=True, chunk_bytes=_APACHE_BUFFER),
     )
@@ -246,6 +267,7 @@ def _apache() -> Iterator[Strategy]:
             revisit=twice,
             server_stack={"idle_restart": restart},
             plan=_kept_open,
+            setting=HEIDEMANN_RESTART,
             **_HTTP11,
         )
 
@@ -270,6 +292,7 @@ def _transports() -> Iterator[Strategy]:
             name=f"http10-{sharing}",
             about=f"HTTP/1.0 over E-TCP, {about}: a connection for each object",
             source=f"{_EGGERT} 4",
+            setting=EGGERT,
             connections=None,
             client_stack=knobs,
             server_stack=knobs,
@@ -287,6 +310,7 @@ def _transports() -> Iterator[Strategy]:
         name="http10-ttcp",
         about="HTTP/1.0 over T/TCP: the handshake is skipped once the server is known",
         source=f"{_BHALEKAR} 3.1.1; RFC 1644",
+        setting=BHALEKAR,
         client_stack=accelerated,
         server_stack=accelerated,
         revisit=twice,
@@ -300,6 +324,7 @@ def _transports() -> Iterator[Strategy]:
             name=f"http10-{name}",
             about=f"HTTP/1.0 with shared TCP control blocks, {sharing}: connections start from what others learnt",
             source=f"{_BHALEKAR} 3.1.1; RFC 2140",
+            setting=BHALEKAR,
             connections=connections,
             client_stack=shared,
             server_stack=shared,
@@ -325,6 +350,7 @@ def _caches() -> Iterator[Strategy]:
             name=name,
             about=f"HTTP/1.1 pipelined: {'a page, and ' * about.startswith('again')}{about}",
             source=f"{_BHALEKAR} {section}",
+            setting=BHALEKAR,
             revisit=revisit,
             **_PIPELINED,
         )
@@ -332,6 +358,7 @@ def _caches() -> Iterator[Strategy]:
         name="compression",
         about="HTTP/1.1 pipelined, text compressed",
         source=f"{_BHALEKAR} 3.3",
+        setting=BHALEKAR,
         encoding=compressed,
         **_PIPELINED,
     )
@@ -339,14 +366,16 @@ def _caches() -> Iterator[Strategy]:
         name="compressed-delta",
         about="HTTP/1.1 pipelined: a page with its text compressed, and again with differences",
         source=f"{_BHALEKAR} 3.5.1",
+        setting=BHALEKAR,
         encoding=compressed,
         revisit=delta_encoding,
         **_PIPELINED,
     )
     yield Strategy(
         name="prefetch",
-        about="HTTP/1.1 pipelined: after a page, in the reader's pause, the page that comes next",
+        about="HTTP/1.1 pipelined: after a page, in the reader's pause, the page that comes next; then that page",
         source=f"{_BHALEKAR} 7.2.2",
+        setting=BHALEKAR,
         revisit=_with_next,
         plan=_prefetching,
         **_HTTP11,
@@ -356,6 +385,7 @@ def _caches() -> Iterator[Strategy]:
         about="A proxy at the hub fetches the page and pushes it, a connection an object, without slow start",
         source=f"{_BHALEKAR} 4.7; the connections are opened together, and each request stands for a push: it"
         " waits until the hub has found its object",
+        setting=BHALEKAR,
         connections=None,
         place=Place.HUB,
         discovery=Discovery.KNOWN,
@@ -364,18 +394,24 @@ def _caches() -> Iterator[Strategy]:
         name="cumulative-cache",
         about="The page comes from a cache on the LAN, which asks the origin whether it is still good",
         source=f"{_BHALEKAR} chapter 5",
+        setting=BHALEKAR,
         place=Place.CACHE,
         **_PIPELINED,
     )
 
 
 def _with_next(page: Page) -> tuple[Page, ...]:
-    """The page and the one that comes next, alike, as one."""
+    """The page and the one that comes next, alike, as one; then the reader asks for that one.
+
+    All of it is cached: the browser only asks whether its document is still good.
+    """
     count = len(page.objects)
     following = tuple(
         _moved(part, f"/next{part.target}", count, is_base=index == 0) for index, part in enumerate(page.objects)
     )
-    return (page.with_objects((*page.objects, *following), name=f"{page.name}-and-next"),)
+    both = page.with_objects((*page.objects, *following), name=f"{page.name}-and-next")
+    asked = conditional_get(page.with_objects(following[:1], name=f"{page.name}-next"))[-1]
+    return both, asked
 
 
 def _moved(part: Object, target: str, count: int, *, is_base: bool) -> Object:
@@ -383,7 +419,12 @@ def _moved(part: Object, target: str, count: int, *, is_base: bool) -> Object:
 
 
 def _prefetching(page: Page) -> Plan:
-    """The first half of the objects pipelined, then, when all of it is there, the second half."""
+    """The first half of the objects pipelined, then, when all of it is there, the second half.
+
+    Of one object: the document that is asked for again, on the connection that is still open.
+    """
+    if len(page.objects) == 1:
+        return Plan(persistent=True, fetches=(Fetch(objects=(0,)),))
     count = len(page.objects) // 2
     first = plan_of(Strategy(name="first", about="", **_PIPELINED), page.with_objects(page.objects[:count]))
     following = [Fetch(objects=(count,), after=Complete(fetch=count - 1))]
@@ -395,6 +436,7 @@ def _prefetching(page: Page) -> Plan:
         connections=first.connections,
         persistent=True,
         pipelining=first.pipelining,
+        keeps_connections=True,
         fetches=(*first.fetches, *following),
     )
 

@@ -33,6 +33,7 @@ from reference_sim.page import Constant, Object, Page
 from reference_sim.page_versions import once
 from reference_sim.plan import After, Bytes, Complete, Fetch, HttpVersion, Plan, Requested, Start, Visit
 from reference_sim.scenario import Writes
+from reference_sim.settings import Setting
 from reference_sim.stack import Stack
 from reference_sim.tls import Tls
 from tcptrace_http.errors import ScenarioError
@@ -135,6 +136,8 @@ class Strategy:
     split_request: int | None = None
     #: In place of all the choices about requests: a plan made otherwise.
     plan: Callable[[Page], Plan] | None = None
+    #: What its paper shows it with: what :func:`~reference_sim.published.published` takes for what is not named.
+    setting: Setting | None = None
 
     def __post_init__(self) -> None:
         if self.pipelining > 1 and not self.persistent:

@@ -31,6 +31,7 @@ from reference_sim.scenario import (
     Tap,
     Transfer,
 )
+from reference_sim.settings import HEIDEMANN, Hosts, Setting
 from reference_sim.stack import Heartbeat, Segments, Stack
 from reference_sim.stacks import stack as stack_named
 from reference_sim.strategies import named_strategy
@@ -40,7 +41,7 @@ from reference_sim.tls import tls as tls_named
 from reference_sim.topology import Network
 from tcptrace_http.errors import ScenarioError
 
-__all__ = ["heidemann", "retrieval", "tap_at", "thesis"]
+__all__ = ["as_published", "heidemann", "retrieval", "tap_at", "thesis"]
 
 _MS: Final = 10**6
 _S: Final = 10**9
@@ -113,6 +114,99 @@ def retrieval(  # noqa: PLR0913 -- one parameter a choice
             return _through_hub(chosen, origin, browser, server, what, common)
         case Place.CACHE:
             return _from_cache(chosen, origin, browser, what, common)
+
+
+def as_published(  # noqa: PLR0913 -- one parameter a choice
+    strategy: str | Strategy,
+    *,
+    page: str | Page | None = None,
+    network: str | Network | None = None,
+    client_stack: str | Stack | None = None,
+    server_stack: str | Stack | None = None,
+    think: int | timedelta | None = None,
+    tls: str | Tls | None = None,
+    at: str = "client",
+    seed: int = 1,
+) -> Scenario:
+    """A strategy as its paper shows it; what is named replaces the paper's choice, and nothing else.
+
+    A ``client_stack`` stands for both ends, as in :func:`retrieval`, unless there is a ``server_stack``.
+
+    :raises ScenarioError: a name is unknown, or the strategy has no paper and page or network are not named.
+    """
+    chosen = named_strategy(strategy) if isinstance(strategy, str) else strategy
+    setting = chosen.setting
+    if setting is None:
+        if page is None or network is None:
+            field = "page" if page is None else "network"
+            raise ScenarioError(f"strategy {chosen.name!r} has no paper's; name one", field=field)
+        setting = Setting(source="", page="", network="", client_stack=DEFAULT_STACK)
+    hosts = setting.hosts
+    if client_stack is None:
+        client_stack, far = setting.client_stack, server_stack or setting.server_stack
+    else:
+        far = server_stack
+    is_its_page = page is None or page == setting.page
+    what = page_named(setting.page) if is_its_page else page
+    pause = setting.think if think is None else nanoseconds(think)
+    # A browser with persistent connections pays for one before its visit, else before each request.
+    cost_before_requests = 0 if chosen.persistent else hosts.connection_cost
+    made = retrieval(
+        strategy=chosen,
+        page=_processed(what, hosts) if is_its_page and isinstance(what, Page) else what or "",
+        network=network or setting.network,
+        client_stack=client_stack,
+        server_stack=far,
+        think=Constant(value=pause + hosts.connection_cost),
+        parse=hosts.parse + cost_before_requests,
+        processing=Constant(value=hosts.processing),
+        tls=tls,
+        at=at,
+        seed=seed,
+    )
+    return _hosted(made, hosts)
+
+
+def _processed(page: Page, hosts: Hosts) -> Page:
+    """The page with what single objects of it took the paper's server beyond the others."""
+    more = dict(enumerate(hosts.processing_more))
+    parts = (
+        replace(part, processing_ns=part.processing_ns + more[index]) if more.get(index) else part
+        for index, part in enumerate(page.objects)
+    )
+    return page.with_objects(tuple(parts)) if any(hosts.processing_more) else page
+
+
+def _hosted(made: Scenario, hosts: Hosts) -> Scenario:
+    """The scenario with the paper's server and browser: the first of each, whatever stands between."""
+    servers = tuple(
+        replace(
+            server,
+            product=hosts.product,
+            min_head_bytes=hosts.min_head_bytes,
+            sizes_include_heads=hosts.sizes_include_heads,
+        )
+        for server in made.servers
+    )
+    browsers = tuple(
+        replace(
+            browser,
+            min_request_bytes=hosts.min_request_bytes,
+            visits=tuple(map(_one_after_the_other, browser.visits)) if hosts.in_order else browser.visits,
+        )
+        for browser in made.browsers
+    )
+    return replace(made, servers=servers, browsers=browsers)
+
+
+def _one_after_the_other(visit: Visit) -> Visit:
+    """The visit with each fetch after the one before it, if it has one connection and does not pipeline."""
+    plan = visit.plan
+    if plan.connections != 1 or plan.pipelining > 1:
+        return visit
+    first, *others = plan.fetches
+    chained = (replace(fetch, after=Complete(fetch=index)) for index, fetch in enumerate(others))
+    return replace(visit, plan=replace(plan, fetches=(first, *chained)))
 
 
 def tap_at(network: Network, at: str) -> Tap:
@@ -204,18 +298,6 @@ def _from_cache(
     return Scenario(servers=(origin, cache), browsers=(fetching, validator), **common)
 
 
-# Heidemann 1996, Figure 2: "client_think_time: 0.650ms", "server_think_time: 2.175ms", a head of 226 bytes.
-_CLIENT_THINK: Final = 650_000
-_SERVER_THINK: Final = 2_175_000
-_APACHE_HEAD: Final = 226
-# Figure 4: from the request for the second document to the first segment of its response 9.271 ms pass.
-# The network takes 1.5 ms of them (that segment's 1514 bytes, the request, and both ways), the server 7.8:
-# that much more than for the first document. The third one's time is not printed, and taken as the first's.
-_SECOND_DOCUMENT_THINK: Final = 7_800_000 - _SERVER_THINK
-# What a connection costs both hosts (processes, sockets, the name looked up by Perl) beyond its handshake.
-# Table 1: HTTP opens three for what takes P-HTTP with both fixes one, and takes 43 - 26 ms longer: 8.5 ms
-# each, of which the wire's share here is 0.3 ms. Figure 2 has no room for it behind the SYN, so it is before.
-_CONNECTION_COST: Final = 8_200_000
 # BSD's PR_FASTHZ: five times a second.
 _HEARTBEAT: Final = 200 * _MS
 
@@ -225,7 +307,7 @@ def heidemann(
     strategy: str | Strategy,
     retrievals: int = 100,
     phase: int | timedelta = 0,
-    connection_cost: int | timedelta = _CONNECTION_COST,
+    connection_cost: int | timedelta = HEIDEMANN.hosts.connection_cost,
     seed: int = 1,
 ) -> Scenario:
     """Heidemann's page over 10 Mb/s Ethernet between two SunOS 4.1.3 hosts with Apache 1.1b4.
@@ -239,41 +321,12 @@ def heidemann(
     :raises ScenarioError: there is no such strategy.
     """
     chosen = named_strategy(strategy) if isinstance(strategy, str) else strategy
-    cost = nanoseconds(connection_cost)
-    base = retrieval(
-        strategy=chosen,
-        page=_as_served(page_named("heidemann")),
-        network="lan",
-        client_stack="sunos-4.1.3",
-        think=Constant(value=cost),
-        parse=_CLIENT_THINK if chosen.persistent else _CLIENT_THINK + cost,
-        processing=Constant(value=_SERVER_THINK),
-        seed=seed,
-    )
-    (server,) = base.servers
+    hosts = replace(HEIDEMANN.hosts, connection_cost=nanoseconds(connection_cost))
+    base = as_published(replace(chosen, setting=replace(HEIDEMANN, hosts=hosts)), seed=seed)
     (browser,) = base.browsers
     acks = browser.stack.acks
     beating = replace(browser.stack, acks=replace(acks, delay=Heartbeat(period=_HEARTBEAT, phase=phase)))
-    apache = replace(server, product="Apache/1.1b4", min_head_bytes=_APACHE_HEAD)
-    visits = tuple(_one_after_the_other(visit) for visit in browser.visits)
-    client = replace(browser, stack=beating, visits=visits * retrievals)
-    return replace(base, servers=(apache,), browsers=(client,))
-
-
-def _as_served(page: Page) -> Page:
-    """The page with the time that its second document took Apache beyond the first one's."""
-    first, second, *rest = page.objects
-    return page.with_objects((first, replace(second, processing_ns=_SECOND_DOCUMENT_THINK), *rest))
-
-
-def _one_after_the_other(visit: Visit) -> Visit:
-    """The visit with each fetch after the one before it, if it has one connection and does not pipeline."""
-    plan = visit.plan
-    if plan.connections != 1 or plan.pipelining > 1:
-        return visit
-    first, *others = plan.fetches
-    chained = (replace(fetch, after=Complete(fetch=index)) for index, fetch in enumerate(others))
-    return replace(visit, plan=replace(plan, fetches=(first, *chained)))
+    return replace(base, browsers=(replace(browser, stack=beating, visits=browser.visits * retrievals),))
 
 
 # "Request length is kept constant as 210 bytes per file" (Gürkan 1998, section 3.1).

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 import tomllib
 from dataclasses import dataclass
 from functools import cache
@@ -11,7 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["PAPERS", "TITLES", "Claim", "claims"]
+__all__ = ["PAPERS", "TITLES", "Claim", "claims", "explain", "names_listed"]
+
+_WIDTH: Final = 100
 
 #: The papers, by the letter that their claims' names begin with.
 PAPERS: Final = {
@@ -70,3 +73,39 @@ def claims() -> Mapping[str, Claim]:
     """All claims by their names, paper by paper as :data:`PAPERS` has them."""
     text = files("reference_sim.papers").joinpath("claims.toml").read_text(encoding="utf-8")
     return {entry["id"]: Claim(**{"expect": {}, **entry}) for entry in tomllib.loads(text)["claim"]}
+
+
+def explain(name: str) -> str | None:
+    """What the paper says, where, and how to see it; None if no claim is called so."""
+    claim = claims().get(name.upper())
+    if claim is None:
+        return None
+    title, publication = TITLES[claim.paper]
+    note = ["", *textwrap.wrap(f"Note: {claim.note}", _WIDTH, initial_indent="  ", subsequent_indent="  ")]
+    return "\n".join(
+        [
+            f"{claim.id} (claim of a paper)",
+            *textwrap.wrap(claim.says, _WIDTH, initial_indent="  ", subsequent_indent="  "),
+            *(note if claim.note else []),
+            "",
+            "Source",
+            f"  {title}, {claim.where}",
+            f"  {publication}",
+            "",
+            "About",
+            f"  {claim.system}",
+            "",
+            "See",
+            f"  tcptrace-http reproduce {claim.id}",
+            f"  tcptrace-http simulate --claim {claim.id} --list",
+        ]
+    )
+
+
+def names_listed() -> str:
+    """The names alone, by paper, as ``explain`` lists them."""
+    of_papers = (
+        f"  {paper}: {' '.join(one.id for one in claims().values() if one.paper == paper)}"
+        for paper in PAPERS.values()
+    )
+    return "\n".join(["Claims of papers", *of_papers])

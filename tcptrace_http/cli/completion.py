@@ -11,13 +11,22 @@ if TYPE_CHECKING:
 
     import click
 
-__all__ = ["files", "fixes", "names_to_explain", "parts_of_simulations", "sides"]
+__all__ = ["claim_names", "files", "fixes", "names_to_explain", "parts_of_simulations", "sides"]
 
 
 def files(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """The shell completes files better than we could."""
     del context, parameter
     return [CompletionItem(incomplete, type="file")]
+
+
+def claim_names(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The papers' claims, each with what it is about."""
+    del context, parameter
+    from reference_sim.reproduction.claim import claims
+
+    of_prefix = (one for one in claims().values() if one.id.startswith(incomplete.upper()))
+    return [CompletionItem(one.id, help=one.system) for one in of_prefix]
 
 
 def fixes(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -44,10 +53,11 @@ def names_to_explain(context: click.Context, parameter: click.Parameter, incompl
     if context.params.get("frame") is not None:
         return files(context, parameter, incomplete)
     from reference_sim import catalogue
+    from reference_sim.reproduction.claim import claims
     from tcptrace_http import glossary
     from tcptrace_http.what_if import FIXES
 
-    names = {*glossary.names(), *FIXES, *(entry.name for entry in catalogue.entries())}
+    names = {*glossary.names(), *FIXES, *(entry.name for entry in catalogue.entries()), *claims()}
     return [CompletionItem(name) for name in sorted(names) if name.startswith(incomplete)]
 
 

@@ -35,8 +35,8 @@ def explain(
     name: str | None, peer: str | None, frame: int | None, format_name: str | None, keylog: str | None
 ) -> None:
     r"""Say what NAME means: a detector, a cause, a table, a column, a need, a kind of anomaly or of flaw,
-    a metric or a preset of policies; a fix of a what-if; or what a simulation is made of: a strategy, a page, a
-    network, a TCP stack.
+    a metric or a preset of policies; a fix of a what-if; what a simulation is made of: a strategy, a page, a
+    network, a TCP stack; or a claim of a paper (G3).
 
     Without NAME, list all names. With --peer, list the fields of that tool (only NAME's, where it is
     given), the columns that hold the same, and what differs.
@@ -62,11 +62,18 @@ def explain(
     elif peer is not None:
         click.echo(glossary.explain_peer(peer, name))
     elif name is None:
+        from reference_sim.reproduction import claim
         from tcptrace_http.check import listing
         from tcptrace_http.cli.catalogue import names_listed
         from tcptrace_http.what_if import meaning
 
-        of_each = (glossary.listing(), listing.names_listed(), meaning.names_listed(), names_listed())
+        of_each = (
+            glossary.listing(),
+            listing.names_listed(),
+            meaning.names_listed(),
+            names_listed(),
+            claim.names_listed(),
+        )
         click.echo("\n\n".join(of_each))
     else:
         click.echo(_meaning(name))
@@ -91,10 +98,11 @@ def _meaning(name: str) -> str:
         return "\n\n".join(filter(None, (glossary.explain(name), listing.settings(name), in_policy)))
     except UnknownName as unknown:
         from reference_sim import catalogue
+        from reference_sim.reproduction import claim
         from tcptrace_http.what_if import FIXES, meaning
 
         # A preset of policies may be called as a network of simulations is, and a fix as a strategy.
-        possible = (in_policy, meaning.meaning(name), catalogue.explain(name))
+        possible = (in_policy, meaning.meaning(name), catalogue.explain(name), claim.explain(name))
         meanings = [each for each in possible if each is not None]
         if meanings:
             return "\n\n".join(meanings)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import click
 
-from tcptrace_http.cli.completion import files, parts_of_simulations
+from tcptrace_http.cli.completion import claim_names, files, parts_of_simulations
 from tcptrace_http.cli.output import check_outputs, write
 from tcptrace_http.cli.progress import SimulationProgress
 from tcptrace_http.output_file import errors_kept, replacing
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["simulate"]
 
-_DEFAULT_STACK: Final = "reno"
 _NANOSECONDS: Final = 1_000_000_000
 
 
@@ -30,7 +29,12 @@ _NANOSECONDS: Final = 1_000_000_000
     shell_complete=parts_of_simulations("strategy"),
     help="How the page is retrieved.",
 )
-@click.option("--page", metavar="NAME", shell_complete=parts_of_simulations("page"), help="What is retrieved.")
+@click.option(
+    "--page",
+    metavar="NAME",
+    shell_complete=parts_of_simulations("page"),
+    help="What is retrieved. Default, as of all that follow: what the strategy's paper has.",
+)
 @click.option(
     "--network",
     metavar="NAME",
@@ -41,7 +45,7 @@ _NANOSECONDS: Final = 1_000_000_000
     "--stack",
     metavar="NAME",
     shell_complete=parts_of_simulations("stack"),
-    help=f"The TCP of both ends. Default: {_DEFAULT_STACK}.",
+    help="The TCP of both ends.",
 )
 @click.option(
     "--server-stack",
@@ -49,6 +53,7 @@ _NANOSECONDS: Final = 1_000_000_000
     shell_complete=parts_of_simulations("stack"),
     help="The TCP of the server, where it is another.",
 )
+@click.option("--think", metavar="DURATION", help="The reader's pause between two visits: 3s, 500ms.")
 @click.option(
     "--tls",
     metavar="NAME",
@@ -58,6 +63,13 @@ _NANOSECONDS: Final = 1_000_000_000
 @click.option(
     "--scenario", "file", metavar="FILE", shell_complete=files, help="A scenario in TOML, in place of all these."
 )
+@click.option(
+    "--claim",
+    metavar="CLAIM",
+    shell_complete=claim_names,
+    help="A scenario of a paper's claim (H1), in place of all these; with --list, all scenarios of the claim.",
+)
+@click.option("--run", metavar="LABEL|N", help="Which scenario of the claim. Default: the first.")
 @click.option("--seed", type=click.IntRange(0, (1 << 64) - 1), help="The same seed gives the same bytes.")
 @click.option(
     "--at", metavar="PLACE", help="Where to capture: client, server, or a node or link. Default: client."
@@ -88,8 +100,11 @@ def simulate(  # noqa: PLR0913, PLR0917 -- one parameter an option
     network: str | None,
     stack: str | None,
     server_stack: str | None,
+    think: str | None,
     tls: str | None,
     file: str | None,
+    claim: str | None,
+    run: str | None,
     seed: int | None,
     at: str | None,
     truth: str | None,
@@ -100,63 +115,112 @@ def simulate(  # noqa: PLR0913, PLR0917 -- one parameter an option
 ) -> None:
     r"""Simulate the retrieval of a page, and write it as a capture.
 
-    Either name a strategy, a page and a network (--list shows them, explain NAME says what one is), or
-    give a scenario in TOML.
+    A strategy comes with its paper's page, network, TCP stacks, hosts and pauses (explain NAME shows them);
+    what is named replaces these one by one. A combination that cannot show what the paper says is warned of.
+    Or give a scenario in TOML, or a claim of a paper.
 
     \b
     Examples:
       tcptrace-http simulate --list
-      tcptrace-http simulate --strategy http11-pipelined --page heidemann --network lan -o page.pcapng
+      tcptrace-http simulate --strategy p-http-apache-1.1b4 -o stalls.pcapng
+      tcptrace-http simulate --strategy p-http-restart-reset --think 10s -o restart.pcapng
       tcptrace-http simulate --strategy http11 --page heidemann --network wan --tls tls-1.3 -o page.pcapng
+      tcptrace-http simulate --claim H1 --run p-http-headers-fix -o table-1.pcapng
       tcptrace-http simulate --scenario office.toml --truth truth.json -o office.pcapng
     """
+    parts = _Parts(strategy, page, network, stack, server_stack, think, tls)
+    if run is not None and claim is None:
+        raise click.UsageError("--run is a scenario of a claim: --claim H1 --run 2")
     if lists:
-        from tcptrace_http.cli import catalogue
-
-        click.echo(catalogue.as_json() if format_name == "json" else catalogue.as_text())
+        click.echo(_listed(claim, format_name))
         return
-    parts = _Parts(strategy, page, network, stack, server_stack, tls)
     if output is None:
         raise click.UsageError("say where the capture goes: -o OUT.pcapng")
     check_outputs([output, truth], [file])
-    scenario = parts.from_file(file) if file is not None else parts.retrieval()
+    _check_alone(parts, file, claim)
+    scenario = _of_claim(claim, run, quiet=quiet) if claim is not None else parts.scenario(file, quiet=quiet)
     _run(scenario, at, seed, output, truth, quiet=quiet)
 
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """What a scenario is made of, where no file says it."""
+    """What a scenario is made of, where no file and no claim says it."""
 
     strategy: str | None
     page: str | None
     network: str | None
     stack: str | None
     server_stack: str | None
+    think: str | None
     tls: str | None
 
-    def from_file(self, path: str) -> Scenario:
-        """The scenario of a file, which says it all."""
-        from reference_sim.scenario_file import read
+    def scenario(self, file: str | None, *, quiet: bool) -> Scenario:
+        """The scenario of a file, or the strategy as its paper shows it but for what is named."""
+        if file is not None:
+            from reference_sim.scenario_file import read
 
-        if any((self.strategy, self.page, self.network, self.stack, self.server_stack, self.tls)):
-            raise click.UsageError("--scenario says what is simulated; leave the other names out")
-        return read(path)
+            return read(file)
+        if self.strategy is None:
+            raise click.UsageError("--strategy is missing (--list shows what there is), or --scenario, or --claim")
+        return self._as_published(self.strategy, quiet=quiet)
 
-    def retrieval(self) -> Scenario:
-        """One retrieval of a page."""
-        from reference_sim.workloads import retrieval
+    def _as_published(self, name: str, *, quiet: bool) -> Scenario:
+        from reference_sim.contradictions import contradictions
+        from reference_sim.quantities import nanoseconds
+        from reference_sim.strategies import named_strategy
+        from reference_sim.workloads import as_published
 
-        for option, value in (("strategy", self.strategy), ("page", self.page), ("network", self.network)):
-            if value is None:
-                raise click.UsageError(f"--{option} is missing (--list shows what there is), or --scenario FILE")
-        return retrieval(
-            strategy=self.strategy or "",
-            page=self.page or "",
-            network=self.network or "",
-            client_stack=self.stack or _DEFAULT_STACK,
+        strategy = named_strategy(name)
+        made = as_published(
+            strategy,
+            page=self.page,
+            network=self.network,
+            client_stack=self.stack,
             server_stack=self.server_stack,
+            think=None if self.think is None else nanoseconds(self.think),
             tls=self.tls,
         )
+        if not quiet:
+            for warning in contradictions(strategy, made):
+                click.echo(f"tcptrace-http: warning: {warning}", err=True)
+        return made
+
+
+def _check_alone(parts: _Parts, file: str | None, claim: str | None) -> None:
+    """Refuse names beside what says it all."""
+    if file is not None and claim is not None:
+        raise click.UsageError("--scenario and --claim each say what is simulated; leave one out")
+    if (file is not None or claim is not None) and any(astuple(parts)):
+        option = "--scenario" if claim is None else "--claim"
+        raise click.UsageError(f"{option} says what is simulated; leave the other names out")
+
+
+def _of_claim(claim: str, run: str | None, *, quiet: bool) -> Scenario:
+    from reference_sim.reproduction.claim_scenarios import named_scenario
+
+    found = named_scenario(claim, run)
+    if not quiet:
+        click.echo(f"tcptrace-http: claim {found.claim}, run {found.number}: {found.label}", err=True)
+    return found.scenario
+
+
+def _listed(claim: str | None, format_name: str) -> str:
+    """What there is to name; of a claim its runs."""
+    from tcptrace_http.cli import catalogue
+
+    if claim is None:
+        return catalogue.as_json() if format_name == "json" else catalogue.as_text()
+    from reference_sim.reproduction.claim_scenarios import claim_scenarios
+
+    runs = claim_scenarios(claim)
+    if format_name == "json":
+        import json
+
+        return json.dumps([{"run": one.number, "label": one.label} for one in runs], indent=2, ensure_ascii=False)
+    if not runs:
+        return f"{claim.upper()} is reckoned, not simulated"
+    width = len(str(len(runs)))
+    return "\n".join(f"{one.number:>{width}}  {one.label}" for one in runs)
 
 
 def _run(

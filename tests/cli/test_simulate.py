@@ -49,6 +49,45 @@ def test_a_scenario_comes_from_a_file(cli, tmp_path):
     assert "captured at server; 3 connections, 3 transactions" in result.err
 
 
+def test_a_strategy_alone_is_simulated_as_its_paper_has_it(cli, tmp_path):
+    path = tmp_path / "stalls.pcapng"
+    result = cli("simulate", "--strategy", "p-http-headers-fix", "-o", path)
+    assert (result.code, "warning" in result.err) == (0, False)
+    document = json.loads(cli("analyze", "--format", "json", path).out)
+    assert [row["response_header_bytes"] for row in document["transactions"]] == [226, 226, 226]
+    assert [finding["detector"] for finding in document["findings"]] == ["odd-short-final-segment"]
+
+
+def test_a_reader_pauses_as_long_as_is_said_and_a_contradiction_is_warned_of(cli, tmp_path):
+    path = tmp_path / "restart.pcapng"
+    longer, shorter = (
+        cli("simulate", "--strategy", "p-http-restart-reset", "--think", pause, "-o", path)
+        for pause in ("10s", "0s")
+    )
+    assert "warning" not in longer.err
+    assert "warning: a pause of 0 ns" in shorter.err
+    took = [float(result.err.split(" simulated seconds")[0].split()[-1]) for result in (longer, shorter)]
+    assert took[0] - took[1] > 9
+    assert (
+        "warning"
+        not in cli("simulate", "--strategy", "p-http-restart-reset", "--think", "0s", "--quiet", "-o", path).err
+    )
+
+
+def test_a_claim_is_listed_and_simulated_run_by_run(cli, tmp_path):
+    path = tmp_path / "table-1.pcapng"
+    listed = json.loads(cli("simulate", "--claim", "H4", "--list", "--format", "json").out)
+    assert listed[1] == {"run": 2, "label": "reset 3 s"}
+    assert cli("simulate", "--claim", "h4", "--list").out.decode().splitlines()[1] == "2  reset 3 s"
+    by_label, by_number = (
+        cli("simulate", "--claim", "H4", "--run", run, "-o", path) for run in ("reset 3 s", "2")
+    )
+    assert "claim H4, run 2: reset 3 s" in by_label.err
+    assert by_label.err == by_number.err
+    document = json.loads(cli("analyze", "--format", "json", path).out)
+    assert "slow-start-restart" in [finding["detector"] for finding in document["findings"]]
+
+
 def test_connections_are_secured_as_the_name_says(cli, tmp_path):
     path = tmp_path / "page.pcapng"
     assert cli("simulate", *CHOICES, "--tls", "tls-1.2-resumed", "-o", str(path)).code == 0
@@ -62,7 +101,13 @@ def test_connections_are_secured_as_the_name_says(cli, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--strategy", "http11", "--page", "heidemann", "-o", "x"), "--network is missing"),
+        (("--page", "heidemann", "-o", "x"), "--strategy is missing"),
+        (("--strategy", "http11", "--think", "long", "-o", "x"), "'long' is not a duration"),
+        (("--run", "2", "-o", "x"), "--run is a scenario of a claim"),
+        (("--claim", "H1", "--page", "heidemann", "-o", "x"), "leave the other names out"),
+        (("--claim", "H1", "--scenario", "x.toml", "-o", "x"), "leave one out"),
+        (("--claim", "H9", "-o", "x"), "no claim 'H9'"),
+        (("--claim", "H1", "--run", "5", "-o", "x"), "it has 1 to 4"),
         (CHOICES, "-o OUT.pcapng"),
         ((*CHOICES, "--scenario", "x.toml", "-o", "x"), "leave the other names out"),
         ((*CHOICES[:-1], "lam", "-o", "x"), "no network 'lam'; did you mean 'lan'?"),

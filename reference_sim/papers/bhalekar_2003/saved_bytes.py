@@ -116,9 +116,10 @@ def _bytes_and_times(simulation: Simulation) -> Mapping[str, float]:
         retrieval = truth.retrievals.filter(truth.retrievals["visit"] == visit)
         (elapsed,) = seconds(retrieval["end"] - retrieval["start"])
         made |= {f"{name}_bytes": float(sizes.sum()), f"{name}_s": elapsed}
-    following = rows["target"].str.starts_with("/next")
+    first = rows.filter(rows["visit"] == visits[0])
+    following = first["target"].str.starts_with("/next")
     if following.any():
-        ends = [rows.filter(part)["response_last_received"].sort().tail(1) for part in (~following, following)]
+        ends = [first.filter(part)["response_last_received"].sort().tail(1) for part in (~following, following)]
         (made["prefetch_s"],) = seconds(ends[1] - ends[0])
     return made
 
