@@ -307,26 +307,33 @@ def heidemann(
     strategy: str | Strategy,
     retrievals: int = 100,
     phase: int | timedelta = 0,
+    server_phase: int | timedelta = 0,
     connection_cost: int | timedelta = HEIDEMANN.hosts.connection_cost,
     seed: int = 1,
 ) -> Scenario:
     """Heidemann's page over 10 Mb/s Ethernet between two SunOS 4.1.3 hosts with Apache 1.1b4.
 
-    It is retrieved again and again: "100 web-page transactions". ``phase`` is that of the client's
-    200 ms heartbeat against the first one; the others are synchronized with it, because each begins
-    where the last stall of the one before ended. The client, "a custom program written in Perl", asks
-    for one document after the other where it has one connection. ``connection_cost`` is the hosts' time
-    for a connection, spent before its SYN: the difference that Table 1 shows, once for all strategies.
+    It is retrieved again and again: "100 web-page transactions". ``phase`` and ``server_phase`` are those of the
+    hosts' 200 ms heartbeats against the first one. Where a document stalls, the next retrievals are synchronized
+    with the client's, because each begins where the last stall of the one before ended. The client, "a custom
+    program written in Perl", asks for one document after the other where it has one connection.
+    ``connection_cost`` is the hosts' time for a connection, spent before its SYN: the difference that Table 1
+    shows, once for all strategies.
 
     :raises ScenarioError: there is no such strategy.
     """
     chosen = named_strategy(strategy) if isinstance(strategy, str) else strategy
     hosts = replace(HEIDEMANN.hosts, connection_cost=nanoseconds(connection_cost))
     base = as_published(replace(chosen, setting=replace(HEIDEMANN, hosts=hosts)), seed=seed)
-    (browser,) = base.browsers
-    acks = browser.stack.acks
-    beating = replace(browser.stack, acks=replace(acks, delay=Heartbeat(period=_HEARTBEAT, phase=phase)))
-    return replace(base, browsers=(replace(browser, stack=beating, visits=browser.visits * retrievals),))
+    (browser,), (server,) = base.browsers, base.servers
+    client = replace(browser, stack=_beating(browser.stack, phase), visits=browser.visits * retrievals)
+    return replace(
+        base, browsers=(client,), servers=(replace(server, stack=_beating(server.stack, server_phase)),)
+    )
+
+
+def _beating(stack: Stack, phase: int | timedelta) -> Stack:
+    return replace(stack, acks=replace(stack.acks, delay=Heartbeat(period=_HEARTBEAT, phase=phase)))
 
 
 # "Request length is kept constant as 210 bytes per file" (Gürkan 1998, section 3.1).

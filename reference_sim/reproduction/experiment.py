@@ -66,6 +66,18 @@ class Results:
         """Its mean over the repetitions, alone."""
         return self.mean(label, quantity).value
 
+    def of_seed(self, number: int, seeds: int) -> Results:
+        """What one of the seeds gave, from 0; a label that the seeds do not share out evenly stays whole.
+
+        An experiment repeats a label once for each seed, or a fixed number of times for each seed in a row.
+        """
+
+        def own(values: Sequence[Mapping[str, float]]) -> Sequence[Mapping[str, float]]:
+            each, rest = divmod(len(values), seeds)
+            return values if rest or not each else values[number * each : (number + 1) * each]
+
+        return Results({label: own(values) for label, values in self.measured.items()})
+
 
 # Student's t, two-sided, 95 %, by degrees of freedom; beyond 30 the normal distribution's.
 _T95: Final = (
@@ -96,5 +108,9 @@ class Experiment:
     runs: Callable[[Effort], Iterable[Run]]
     #: The published beside ours, and the verdict.
     judge: Callable[[Results], Judgement]
+    #: Knobs of :class:`~reference_sim.stack.Stack` that the claim is about: another stack keeps them.
+    studies: frozenset[str] = frozenset()
+    #: Whether one seed alone can be judged. Not where repetitions differ in more than their seed.
+    judges_single_seeds: bool = True
     #: The figures to draw, by title: what the paper draws, ours with the published beside it.
     charts: Callable[[Results], Mapping[str, alt.TopLevelMixin]] | None = None

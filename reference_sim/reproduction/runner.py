@@ -7,7 +7,8 @@ is named, and the rest goes on: its claim then is not reproduced, for it could n
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from reference_sim.reproduction.claim import claims
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from reference_sim.reproduction.claim import Claim
     from reference_sim.reproduction.experiment import Experiment, Run
     from reference_sim.reproduction.store import Store
+    from reference_sim.reproduction.substitution import Substitution
 
 __all__ = ["Outcome", "Progress", "judgement_here", "measurements", "reproduce", "results_here"]
 
@@ -36,8 +38,25 @@ class Outcome:
     experiment: Experiment
     results: Results
     judgement: Judgement
+    #: What single seeds make of the claim; nothing where nothing in it is random.
+    of_seeds: Mapping[Verdict, int] = field(default_factory=dict)
     #: Runs that could not be simulated, and what else kept it from being judged.
     failures: Sequence[Failure] = ()
+
+    @property
+    def is_uncertain(self) -> bool:
+        """Whether single seeds turn the verdict over."""
+        return bool(self.of_seeds.keys() - {self.judgement.verdict})
+
+    @property
+    def seeds(self) -> int:
+        """How many seeds were judged alone."""
+        return sum(self.of_seeds.values())
+
+    @property
+    def agreeing(self) -> int:
+        """How many of them give the verdict of all together."""
+        return self.of_seeds.get(self.judgement.verdict, 0)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -59,12 +78,20 @@ def reproduce(
     effort: Effort | None = None,
     jobs: int = 1,
     progress: Callable[[Progress], None] | None = None,
+    substitution: Substitution | None = None,
 ) -> list[Outcome]:
-    """Simulate what the store does not have, and judge every experiment."""
+    """Simulate what the store does not have, and judge every experiment.
+
+    With a ``substitution`` another stack or network stands in place of the papers'.
+    """
+    effort = Effort() if effort is None else effort
     wanted = {experiment.claim: experiment for experiment in experiments}
-    runs = {claim: experiment.runs for claim, experiment in wanted.items()}
+    runs = {
+        claim: experiment.runs if substitution is None else substitution.runs(experiment)
+        for claim, experiment in wanted.items()
+    }
     measured = measurements(runs, store=store, effort=effort, jobs=jobs, progress=progress)
-    return [_outcome(experiment, *measured[claim]) for claim, experiment in wanted.items()]
+    return [_outcome(experiment, *measured[claim], effort.seeds) for claim, experiment in wanted.items()]
 
 
 def measurements(
@@ -136,7 +163,7 @@ def _measured(plan: _Plan, store: Store, failed: Mapping[str, Failure]) -> tuple
     return Results(found), failures
 
 
-def _outcome(experiment: Experiment, results: Results, failures: list[Failure]) -> Outcome:
+def _outcome(experiment: Experiment, results: Results, failures: list[Failure], seeds: int) -> Outcome:
     judgement = None
     if not failures:
         try:
@@ -148,8 +175,17 @@ def _outcome(experiment: Experiment, results: Results, failures: list[Failure]) 
         experiment=experiment,
         results=results,
         judgement=judgement or _could_not_run(failures),
+        of_seeds={} if judgement is None else _verdicts_of_seeds(experiment, results, seeds),
         failures=failures,
     )
+
+
+def _verdicts_of_seeds(experiment: Experiment, results: Results, seeds: int) -> Mapping[Verdict, int]:
+    """Judge each seed alone. Repetitions that came out alike tell nothing: nothing of them is random."""
+    is_random = any(one != values[0] for values in results.measured.values() for one in values)
+    if seeds == 1 or not is_random or not experiment.judges_single_seeds:
+        return {}
+    return Counter(experiment.judge(results.of_seed(number, seeds)).verdict for number in range(seeds))
 
 
 def _could_not_run(failures: Sequence[Failure]) -> Judgement:

@@ -2,8 +2,8 @@
 
 A verdict is computed from stated tolerances, never written down by hand: a claim is *reproduced* when
 enough of its comparisons are within their tolerance, *reproduced in shape* when enough are within the
-wider one (the order of strategies, the sign and the rough size of an effect), else *not reproduced*, and
-then the experiment must say why.
+wider one (the rough size of an effect), else *not reproduced*, and then the experiment must say why. An effect
+of the other sign, or an order that is turned over, is never in shape.
 """
 
 from __future__ import annotations
@@ -53,6 +53,11 @@ class Comparison:
     #: How far is still its shape; not less than ``tolerance``.
     shape_tolerance: float
     absolute: bool = False
+    #: The figure that means no effect: 0 of a gain, 1 of a ratio of two strategies. None: 0, and of a range
+    #: without an end the end that it has.
+    neutral: float | None = None
+    #: Half of the last digit that is printed, in the unit: no difference from the published.
+    rounding: float = 0.0
 
     @property
     def distance(self) -> float:
@@ -60,12 +65,45 @@ class Comparison:
 
         Relative to a published zero all else is infinitely far.
         """
-        low, high = self.published if isinstance(self.published, tuple) else (self.published, self.published)
-        outside = max(low - self.ours.value, self.ours.value - high, 0.0)
+        low, high = self._ends
+        outside = max(low - self.ours.value - self.rounding, self.ours.value - high - self.rounding, 0.0)
         if self.absolute or outside == 0:
             return outside
         nearer = abs(low if self.ours.value < low else high)
         return outside / nearer if nearer else inf
+
+    @property
+    def no_effect(self) -> float:
+        """What ours is where there is no effect."""
+        low, high = self._ends
+        if self.neutral is not None:
+            return self.neutral
+        return low if high == inf else high if low == -inf else 0.0
+
+    @property
+    def has_sign(self) -> bool:
+        """Whether all of the published is on one side of no effect."""
+        return self._is_above or self._is_below
+
+    @property
+    def has_other_sign(self) -> bool:
+        """Whether the published effect is on one side of no effect, and ours on the other."""
+        ours = self.ours.value
+        return (self._is_above and ours < self.no_effect) or (self._is_below and ours > self.no_effect)
+
+    @property
+    def _is_above(self) -> bool:
+        low, high = self._ends
+        return low >= self.no_effect and high > self.no_effect
+
+    @property
+    def _is_below(self) -> bool:
+        low, high = self._ends
+        return high <= self.no_effect and low < self.no_effect
+
+    @property
+    def _ends(self) -> tuple[float, float]:
+        return self.published if isinstance(self.published, tuple) else (self.published, self.published)
 
     @property
     def ratio(self) -> float | None:
@@ -79,7 +117,7 @@ class Comparison:
         """What becomes of this figure alone."""
         if self.distance <= self.tolerance:
             return Verdict.REPRODUCED
-        if self.distance <= self.shape_tolerance:
+        if self.distance <= self.shape_tolerance and not self.has_other_sign:
             return Verdict.REPRODUCED_IN_SHAPE
         return Verdict.NOT_REPRODUCED
 

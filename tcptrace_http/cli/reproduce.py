@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import os
+import sys
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from tcptrace_http.cli.completion import parts_of_simulations
+from tcptrace_http.cli.output import write
 from tcptrace_http.cli.progress import ReproductionProgress
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from reference_sim.reproduction.baselines import Row
+    from reference_sim.reproduction.conclusion import Conclusion
     from reference_sim.reproduction.experiment import Effort
     from reference_sim.reproduction.runner import Outcome
+    from reference_sim.reproduction.substitution import Substitution
     from reference_sim.reproduction.work import Failure
 
 __all__ = ["reproduce"]
@@ -29,6 +36,8 @@ Examples:
   tcptrace-http reproduce H1
   tcptrace-http reproduce heidemann kruse-2001 -o pages
   tcptrace-http reproduce all --quick
+  tcptrace-http reproduce all --stack linux-6
+  tcptrace-http reproduce H1 --captures captures
 """
 
 
@@ -54,17 +63,34 @@ def _completed(context: click.Context, parameter: click.Parameter, incomplete: s
     "-o",
     "--output",
     metavar="DIR",
-    default=_DEFAULT_FOLDER,
-    show_default=True,
-    help="Where pages, tables, charts and what was measured are written.",
+    help=f"Where pages, tables, charts and what was measured are written. Default: {_DEFAULT_FOLDER}, with another"
+    " stack or network with its name behind.",
+)
+@click.option(
+    "--stack",
+    metavar="NAME",
+    shell_complete=parts_of_simulations("stack"),
+    help="Judge the claims with this TCP in place of the papers'; what a claim is about stays.",
+)
+@click.option(
+    "--network",
+    metavar="NAME",
+    shell_complete=parts_of_simulations("network"),
+    help="Judge the claims on this network in place of the papers'.",
+)
+@click.option(
+    "--captures",
+    metavar="DIR",
+    help="Write the scenarios of each claim to DIR/CLAIM as TOML and pcapng, each once, and judge nothing.",
 )
 @click.option("--list", "lists", is_flag=True, help="List the papers and their claims, and do nothing else.")
 @click.option(
     "--format",
     "format_name",
-    type=click.Choice(("text", "json")),
+    type=click.Choice(("text", "json", "markdown")),
     default="text",
-    help="Format of what is written to stdout. Default: text.",
+    help="Format of what is written to stdout: text, json (no pages are written where charts are not installed),"
+    " or with --stack or --network markdown, a page of what holds. Default: text.",
 )
 @click.option("--quiet", is_flag=True, help="No progress and no messages on standard error.")
 def reproduce(  # noqa: PLR0913, PLR0917 -- one parameter an option
@@ -72,7 +98,10 @@ def reproduce(  # noqa: PLR0913, PLR0917 -- one parameter an option
     seeds: int | None,
     jobs: int | None,
     quick: bool,
-    output: str,
+    output: str | None,
+    stack: str | None,
+    network: str | None,
+    captures: str | None,
     lists: bool,
     format_name: str,
     quiet: bool,
@@ -83,6 +112,9 @@ def reproduce(  # noqa: PLR0913, PLR0917 -- one parameter an option
     baselines (analytic models beside the simulator) or all. In DIR are then index.html, a page for each paper,
     tables and charts. What was measured is kept there: the same call simulates nothing again, and one that was
     interrupted goes on.
+
+    With --stack or --network the claims are asked of another TCP or path: a conclusion holds where the signs of
+    effects and the order of figures are the paper's, whatever the figures.
 
     Exits with 0 whatever the verdicts are, with 2 where a run could not be simulated: its claim then is not
     reproduced, and the reason is said.
@@ -95,59 +127,147 @@ def reproduce(  # noqa: PLR0913, PLR0917 -- one parameter an option
     from reference_sim.reproduction.experiment import Effort
 
     effort = Effort(seeds=seeds or (_QUICK_SEEDS if quick else _DEFAULT_SEEDS), quick=quick)
-    outcomes, failures = _reproduced(names, effort, jobs or len(os.sched_getaffinity(0)), output, quiet=quiet)
-    click.echo(_as_json(outcomes) if format_name == "json" else _as_text(outcomes))
+    if captures is not None:
+        _write_captures(names, effort, captures, quiet=quiet)
+        return 0
+    substitution = _substitution(stack, network)
+    folder = output or "-".join(filter(None, [_DEFAULT_FOLDER, stack, network]))
+    call = _Call(names, effort, jobs or len(os.sched_getaffinity(0)), folder, substitution, quiet=quiet)
+    if format_name == "markdown":
+        if substitution is None:
+            raise click.UsageError("markdown is a page of what holds with another stack or network: --stack NAME")
+        outcomes, failures = _still_holds(call)
+    else:
+        draws = _has_charts(is_needed=format_name == "text" or output is not None)
+        outcomes, failures = _reproduced(call, draws=draws)
+        as_text = _as_text if substitution is None else _as_holding
+        click.echo(_as_json(outcomes) if format_name == "json" else as_text(outcomes))
+        if not quiet and draws:
+            click.echo(f"tcptrace-http: {os.path.join(folder, 'index.html')}", err=True)
     for failure in failures:
         click.echo(f"tcptrace-http: could not run {failure.label}: {failure.error}", err=True)
-    if not quiet:
-        click.echo(f"tcptrace-http: {os.path.join(output, 'index.html')}", err=True)
     return _EXIT_NOT_ALL_RAN if failures else 0
 
 
-def _reproduced(
-    names: Sequence[str], effort: Effort, jobs: int, output: str, *, quiet: bool
-) -> tuple[list[Outcome], list[Failure]]:
-    """What became of the claims, and all that failed; everything is written."""
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """What is asked for."""
+
+    names: Sequence[str]
+    effort: Effort
+    jobs: int
+    folder: str
+    #: What stands in place of the papers' own.
+    substitution: Substitution | None
+    quiet: bool = field(kw_only=True)
+
+    def outcomes(self, *, as_published: bool = False) -> tuple[list[Outcome], list[Row], list[Failure]]:
+        """What became of the claims, the rows of the baselines if they are asked for, and all that failed."""
+        from pathlib import Path
+
+        from reference_sim.reproduction import baselines
+        from reference_sim.reproduction.registry import BASELINES, asks_for_baselines, claims_named, experiments
+        from reference_sim.reproduction.runner import measurements
+        from reference_sim.reproduction.runner import reproduce as run
+        from reference_sim.reproduction.store import Store
+
+        claims = claims_named(self.names)
+        substitution = None if as_published else self.substitution
+        with Store(Path(self.folder) / ".results") as store:
+            if store.dropped and not self.quiet:
+                click.echo(
+                    f"tcptrace-http: {store.dropped} results in {self.folder} could not be read and are dropped",
+                    err=True,
+                )
+            with ReproductionProgress(quiet=self.quiet) as progress:
+                common: dict[str, Any] = {
+                    "store": store,
+                    "effort": self.effort,
+                    "jobs": self.jobs,
+                    "progress": progress,
+                }
+                outcomes = run([experiments()[claim] for claim in claims], substitution=substitution, **common)
+                wanted = asks_for_baselines(self.names) and self.substitution is None
+                measured = measurements({BASELINES: baselines.runs} if wanted else {}, **common)
+        failures = [failure for outcome in outcomes for failure in outcome.failures]
+        failures += [failure for _, failed in measured.values() for failure in failed]
+        rows = [row for results, failed in measured.values() if not failed for row in baselines.rows(results)]
+        return outcomes, rows, failures
+
+
+def _reproduced(call: _Call, *, draws: bool) -> tuple[list[Outcome], list[Failure]]:
+    """What became of the claims, and all that failed; everything is written, where it can be drawn."""
     from pathlib import Path
 
-    from reference_sim.reproduction import baselines
-    from reference_sim.reproduction.registry import BASELINES, asks_for_baselines, claims_named, experiments
-    from reference_sim.reproduction.runner import measurements
-    from reference_sim.reproduction.runner import reproduce as run
-    from reference_sim.reproduction.store import Store
-
-    claims = claims_named(names)
-    _check_charts()
-    with Store(Path(output) / ".results") as store:
-        if store.dropped and not quiet:
-            click.echo(
-                f"tcptrace-http: {store.dropped} results in {output} could not be read and are dropped", err=True
-            )
-        with ReproductionProgress(quiet=quiet) as progress:
-            common: dict[str, Any] = {"store": store, "effort": effort, "jobs": jobs, "progress": progress}
-            outcomes = run([experiments()[claim] for claim in claims], **common)
-            wanted = {BASELINES: baselines.runs} if asks_for_baselines(names) else {}
-            measured = measurements(wanted, **common)
+    outcomes, rows, failures = call.outcomes()
+    if not draws:
+        return outcomes, failures
     from reference_sim.reproduction.report import write_report
 
-    failures = [failure for outcome in outcomes for failure in outcome.failures]
-    failures += [failure for _, failed in measured.values() for failure in failed]
-    rows = [row for results, failed in measured.values() if not failed for row in baselines.rows(results)]
-    return outcomes, failures + write_report(outcomes, Path(output), effort=effort, baselines=rows)
+    return outcomes, failures + write_report(outcomes, Path(call.folder), effort=call.effort, baselines=rows)
 
 
-def _check_charts() -> None:
-    """Before anything is simulated.
+def _still_holds(call: _Call) -> tuple[list[Outcome], list[Failure]]:
+    """Print what holds with the substitution, beside the papers' own; what cannot be run is in the page."""
+    from reference_sim.reproduction.report.still_holds import still_holds
 
-    :raises click.ClickException: what draws is not installed.
+    published, _, failures = call.outcomes(as_published=True)
+    outcomes, _, _ = call.outcomes()
+    command = f"tcptrace-http {' '.join(sys.argv[1:])}"
+    title = call.substitution.title if call.substitution is not None else ""
+    click.echo(still_holds(published, outcomes, title=title, command=command, effort=call.effort))
+    return outcomes, failures
+
+
+def _substitution(stack: str | None, network: str | None) -> Substitution | None:
+    from reference_sim.networks import network as network_named
+    from reference_sim.reproduction.substitution import Substitution
+    from reference_sim.stacks import stack as stack_named
+
+    if stack is None and network is None:
+        return None
+    return Substitution(
+        stack=None if stack is None else stack_named(stack),
+        network=None if network is None else network_named(network),
+    )
+
+
+def _write_captures(names: Sequence[str], effort: Effort, folder: str, *, quiet: bool) -> None:
+    """Every scenario of the claims as a file to read and one to analyse, one after the other."""
+    from reference_sim.reproduction.claim_scenarios import claim_scenarios
+    from reference_sim.reproduction.registry import claims_named
+    from reference_sim.scenario_writer import toml_of
+    from reference_sim.simulation import simulate
+
+    for claim in claims_named(names):
+        written = claim_scenarios(claim, effort)
+        into = os.path.join(folder, claim)
+        os.makedirs(into, exist_ok=True)
+        for one in written:
+            path = os.path.join(into, one.file_name)
+            text = toml_of(one.scenario, comments={"": f"Claim {claim}, run {one.number}: {one.label}"})
+            write(f"{path}.toml", text.encode())
+            simulation = simulate(one.scenario)
+            write(f"{path}.pcapng", simulation.pcapng(simulation.taps[0]))
+        if not quiet:
+            what = f"{len(written)} scenarios" if written else "reckoned, not simulated"
+            click.echo(f"tcptrace-http: {into}: {what}", err=True)
+
+
+def _has_charts(*, is_needed: bool) -> bool:
+    """Whether what draws is installed; asked before anything is simulated.
+
+    :raises click.ClickException: it is not, and pages are wanted.
     """
     from importlib.util import find_spec
 
     missing = [name for name in ("altair", "vl_convert") if find_spec(name) is None]
-    if missing:
+    if missing and is_needed:
         raise click.ClickException(
-            f"the charts need {' and '.join(missing)}: pip install 'tcptrace-http[reproduce]'"
+            f"the charts need {' and '.join(missing)}: pip install 'tcptrace-http[reproduce]'; for verdicts alone:"
+            " --format json"
         )
+    return not missing
 
 
 def _list(format_name: str) -> None:
@@ -197,14 +317,52 @@ def _as_text(outcomes: Sequence[Outcome]) -> str:
             reasons += ["", *textwrap.wrap(f"{claim.id}: {judgement.remarks}", _WIDTH, subsequent_indent="  ")]
     total = counts([one.judgement.verdict for one in outcomes])
     score = ", ".join(f"{count} {verdict}" for verdict, count in total.items())
-    return "\n".join([*grid(headings, rows, _WIDTH), "", score, *reasons])
+    unsure = [f"{one.claim.id} ({one.agreeing} of {one.seeds})" for one in outcomes if one.is_uncertain]
+    uncertain = f"uncertain, with the seeds that alone give the verdict: {', '.join(unsure)}"
+    lines = textwrap.wrap(uncertain, _WIDTH, subsequent_indent="  ") if unsure else []
+    return "\n".join([*grid(headings, rows, _WIDTH), "", score, *lines, *reasons])
+
+
+def _as_holding(outcomes: Sequence[Outcome]) -> str:
+    """With another stack or network: whether the conclusion of each claim holds, by signs and orders."""
+    from reference_sim.reproduction.conclusion import Holding, conclusion
+    from tcptrace_http.report.grid import Heading, grid
+
+    headings = (
+        Heading("claim"),
+        Heading("conclusion"),
+        Heading("kept", is_number=True),
+        Heading("of", is_number=True),
+        Heading("where", is_elastic=True),
+        Heading("what", is_elastic=True),
+    )
+    found = [conclusion(one.judgement.comparisons) for one in outcomes]
+    rows = [
+        (
+            one.claim.id,
+            "could not run" if one.failures else str(of.holding),
+            str(of.kept),
+            str(of.asked),
+            one.claim.where,
+            one.claim.system,
+        )
+        for one, of in zip(outcomes, found, strict=True)
+    ]
+    ran = [of.holding for one, of in zip(outcomes, found, strict=True) if not one.failures]
+    score = ", ".join(f"{ran.count(one)} {one}" for one in Holding)
+    return "\n".join([*grid(headings, rows, _WIDTH), "", score])
 
 
 def _as_json(outcomes: Sequence[Outcome]) -> str:
-    """A list of claims, each with its comparisons; no figure (an unbounded range) is null."""
+    """A list of claims, each with its comparisons; no figure (an unbounded range) is null.
+
+    ``seeds`` are those that were judged alone, and how many gave the verdict of all; ``conclusion`` is how many of
+    the effects and orders that can be asked for come out as printed.
+    """
     import json
     from math import isfinite
 
+    from reference_sim.reproduction.conclusion import conclusion
     from reference_sim.reproduction.report.tables import comparisons_frame
 
     def plain(value: Any) -> Any:
@@ -217,6 +375,9 @@ def _as_json(outcomes: Sequence[Outcome]) -> str:
             "where": one.claim.where,
             "system": one.claim.system,
             "verdict": str(one.judgement.verdict),
+            "is_uncertain": one.is_uncertain,
+            "seeds": {"judged": one.seeds, "agreeing": one.agreeing},
+            "conclusion": _conclusion(conclusion(one.judgement.comparisons)),
             "rule": one.judgement.rule,
             "remarks": one.judgement.remarks,
             "comparisons": [
@@ -227,3 +388,7 @@ def _as_json(outcomes: Sequence[Outcome]) -> str:
         for one in outcomes
     ]
     return json.dumps(rows, indent=2, ensure_ascii=False)
+
+
+def _conclusion(found: Conclusion) -> dict[str, Any]:
+    return {"holding": str(found.holding), "kept": found.kept, "asked": found.asked}

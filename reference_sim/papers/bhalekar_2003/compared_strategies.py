@@ -150,6 +150,7 @@ def _ordered(results: Results) -> Iterator[Comparison]:
                     ours=Mean(times[1] / times[0]),
                     tolerance=0.0,
                     shape_tolerance=_ORDER_SHAPE,
+                    neutral=1.0,
                 )
 
 
@@ -162,7 +163,13 @@ def _of_figures(results: Results) -> Iterator[Comparison]:
 
     def compared(what: str, published: tuple[float, float], ours: Mean, *, shape: float) -> Comparison:
         return Comparison(
-            what=what, unit="ratio", published=published, ours=ours, tolerance=_ALIKE, shape_tolerance=shape
+            what=what,
+            unit="ratio",
+            published=published,
+            ours=ours,
+            tolerance=_ALIKE,
+            shape_tolerance=shape,
+            neutral=1.0,
         )
 
     for strategy, count in (("maxconn", 51), ("http11-pipelined", 1), ("exactconn", 1), ("http10-serial", 1)):

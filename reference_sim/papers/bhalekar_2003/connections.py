@@ -113,6 +113,7 @@ def _falls(results: Results, page: str, access: Access) -> Iterator[Comparison]:
         ours=Mean(times[1] / times[_OBJECTS]),
         tolerance=0.0,
         shape_tolerance=0.5,
+        neutral=1.0,
     )
     yield Comparison(
         what=f"page time, more than {_OBJECTS} over {_OBJECTS} connections, the furthest from 1: {where}",

@@ -45,12 +45,16 @@ _WAY_OF_SECTION_5: Final = 2 * SEGMENT
 _DAYS: Final = 20
 _USERS: Final = (1, 2, 3, 5, 7, 10, 15, 20)
 _CHANGE_HOURS: Final = (2.0, 4.0, 9.5, 24.0, 72.0, 168.0)
+#: Longer than any day: no document changes.
+_NEVER_HOURS: Final = 1e9
 _CAPACITIES: Final = (5, 10, 20, 40, 80, 160, 320)
 # Round figures of an arithmetic that leaves out heads, handshakes and the way through a host.
 _TOLERANCE: Final = 0.15
 # A handshake's third crossing more or less.
 _SHAPE_TOLERANCE: Final = 0.35
 _EXACT: Final = 0.005
+#: "The effective bandwidth utilization is up to 20 times lower than otherwise".
+_BANDWIDTH: Final = 20.0
 _SERVER_S: Final = (3.0, 4.5)
 #: By the user's own repetition, and with ten users.
 _CUT: Final = (0.40, 0.79)
@@ -164,11 +168,17 @@ def _judge(results: Results) -> Judgement:
             ours=ours,
             tolerance=tolerance,
             shape_tolerance=_SHAPE_TOLERANCE,
+            neutral={"share": 0.0, "times": 1.0}.get(unit),
         )
 
     def server(name: str) -> Mean:
         return results.mean(f"server, {name}", "open_s")
 
+    offices = [
+        *(Office(users=users) for users in _USERS),
+        *(Office(change_hours=hours) for hours in _CHANGE_HOURS),
+    ]
+    most = Mean(max(fold for office in offices for fold in _fold(office)))
     own = _cuts(Office(), lambda tally: (tally.own_share, 0.0), results)
     comparisons = [
         compared("150 kB from the browser cache", "s", 0.006, Mean(_browser_s())),
@@ -181,9 +191,22 @@ def _judge(results: Results) -> Judgement:
         compared(
             "latency spared, cumulative cache of 10 users", "share", _CUT[1], _cuts(Office(), _both, results)
         ),
+        compared(
+            "bytes over the satellite, without the caches over with them, at most", "times", _BANDWIDTH, most
+        ),
     ]
     crossing = fmean(tally.crossing_share for tally in days(Office()))
-    return judged(comparisons, remarks=_REMARKS.format(crossing))
+    return judged(comparisons, remarks=_REMARKS.format(crossing, _stale_free()))
+
+
+def _fold(office: Office) -> list[float]:
+    """How many times fewer pages cross the satellite, day by day."""
+    return [1 / tally.crossing_share for tally in days(office)]
+
+
+def _stale_free() -> float:
+    """The same of the office with the most users, whose documents stay as they are: nothing is fetched twice."""
+    return fmean(_fold(Office(users=max(_USERS), change_hours=_NEVER_HOURS)))
 
 
 _REMARKS: Final = (
@@ -193,8 +216,10 @@ _REMARKS: Final = (
     " cache spares 40 % is the premise of the 79 % and sets the number of documents; the rest follows: of the"
     " common documents each must be fetched once by somebody, which costs more than the arithmetic's 0.7/N."
     " What is shown before it is validated was modified since in 13 % of the hits (the rate of reference [32])."
-    " {:.0%} of the pages cross the satellite: its bandwidth does not fall to the 20th that the text has as the"
-    " most, which 95 % of hits on fresh pages would take."
+    " {:.0%} of the pages cross the satellite, each user's first request for a document of his own among them:"
+    " the 20th of its bandwidth that the text has as the most would take 95 % of hits on fresh pages."
+    " The most is that of all days and offices here; with the most users and documents that never change the mean"
+    " is {:.1f}-fold. The text gives no reason for its 20."
 )
 
 

@@ -149,4 +149,6 @@ def _charts(results: Results) -> Mapping[str, alt.TopLevelMixin]:
 
 
 #: Section 3.4.1.
-INITIAL_WINDOW: Final = Experiment(claim="B8", runs=_runs, judge=_judge, charts=_charts)
+INITIAL_WINDOW: Final = Experiment(
+    claim="B8", studies=frozenset({"initial_window"}), runs=_runs, judge=_judge, charts=_charts
+)

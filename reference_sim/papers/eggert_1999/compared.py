@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from reference_sim.reproduction.verdict import Comparison, Mean
 
-__all__ = ["SHARE", "SHARE_REASON", "compared", "same"]
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
-#: Gains are shares of a page's time. 5 points: one round trip of 0.1 s, which one more or less packet
-#: of an object costs in slow start, is about so much of the 1 to 3 s that the pages take, and of the
-#: objects' sizes only ranges of whole kilobytes are printed.
-TOLERANCE: Final = 0.05
+__all__ = ["SHARE", "SHARE_REASON", "compared", "ends", "same"]
+
+#: Of the printed gain. Of the objects' sizes only ranges of whole kilobytes are printed, and one packet of an
+#: object more or less costs a round trip of 0.1 s in slow start, of 1 to 3 s that the pages take.
+TOLERANCE: Final = 0.25
 #: Still the shape: the sign and the rough size of a gain.
-SHAPE_TOLERANCE: Final = 0.15
-#: Ratios and seconds, relative.
-RELATIVE_TOLERANCE: Final = 0.10
-RELATIVE_SHAPE_TOLERANCE: Final = 0.30
+SHAPE_TOLERANCE: Final = 0.50
+#: Gains are printed in whole per cent.
+ROUNDING: Final = 0.005
+#: Ratios and seconds.
+RATIO_TOLERANCE: Final = 0.10
+RATIO_SHAPE_TOLERANCE: Final = 0.30
 #: What the paper calls identical or unchanged.
 SAME_TOLERANCE: Final = 0.02
 SAME_SHAPE_TOLERANCE: Final = 0.10
@@ -30,18 +34,25 @@ SHARE_REASON: Final = (
 
 
 def compared(
-    what: str, published: float | tuple[float, float], ours: float, *, relative: bool = False
+    what: str, published: float | tuple[float, float], ours: float, *, is_ratio: bool = False
 ) -> Comparison:
-    """A gain beside the published one, or its range; or a ratio."""
+    """A gain beside the published one, or its range; or a ratio. Tolerances are shares of the published."""
     return Comparison(
         what=what,
         unit="",
         published=published,
         ours=Mean(ours),
-        tolerance=RELATIVE_TOLERANCE if relative else TOLERANCE,
-        shape_tolerance=RELATIVE_SHAPE_TOLERANCE if relative else SHAPE_TOLERANCE,
-        absolute=not relative,
+        tolerance=RATIO_TOLERANCE if is_ratio else TOLERANCE,
+        shape_tolerance=RATIO_SHAPE_TOLERANCE if is_ratio else SHAPE_TOLERANCE,
+        neutral=1.0 if is_ratio else 0.0,
+        rounding=0.0 if is_ratio else ROUNDING,
     )
+
+
+def ends(what: str, published: tuple[float, float], ours: Sequence[float]) -> Iterator[Comparison]:
+    """The least and the most of several gains, which the paper prints."""
+    for end, figure, found in zip(("least", "most"), published, (min(ours), max(ours)), strict=True):
+        yield compared(f"{what}, the {end}", figure, found)
 
 
 def same(what: str, ratio: float) -> Comparison:

@@ -152,6 +152,6 @@ def _charts(results: Results) -> Mapping[str, alt.TopLevelMixin]:
 
 
 EXPERIMENTS: Final = (
-    Experiment(claim="G5", runs=_runs, judge=_judge_rates, charts=_charts),
-    Experiment(claim="G9", runs=_runs, judge=_judge_gains),
+    Experiment(claim="G5", studies=frozenset({"initial_window"}), runs=_runs, judge=_judge_rates, charts=_charts),
+    Experiment(claim="G9", studies=frozenset({"initial_window"}), runs=_runs, judge=_judge_gains),
 )

@@ -145,6 +145,7 @@ def _ratio(what: str, results: Results, *, webs: int, ftps: int, published: floa
         ours=Mean(_rate(results, _PARALLEL, webs, ftps) / _rate(results, _SERIAL, webs, ftps)),
         tolerance=_ABOUT[0],
         shape_tolerance=_ABOUT[1],
+        neutral=1.0,
     )
 
 

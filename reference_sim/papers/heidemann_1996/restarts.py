@@ -187,4 +187,4 @@ def _charts(results: Results) -> Mapping[str, alt.TopLevelMixin]:
     return {"Section 2.4: what leaves after a pause": chart}
 
 
-H4: Final = Experiment(claim="H4", runs=_runs, judge=_judge, charts=_charts)
+H4: Final = Experiment(claim="H4", studies=frozenset({"idle_restart"}), runs=_runs, judge=_judge, charts=_charts)

@@ -2,11 +2,12 @@
 
 The scenario is :func:`reference_sim.workloads.heidemann`, where its two choices are told: a connection
 costs the hosts 8.2 ms before its SYN (the difference between two rows of the table), and the third
-document takes Apache as long as the first. Nothing in it is random: every row is run once.
+document takes Apache as long as the first. The phases of both hosts' heartbeats are drawn, anew for each seed.
 """
 
 from __future__ import annotations
 
+from random import Random
 from statistics import fmean
 from typing import TYPE_CHECKING, Final
 
@@ -38,6 +39,8 @@ ROWS: Final = {
     BOTH_FIXES: "P-HTTP, both fixes",
 }
 
+#: BSD's PR_FASTHZ: five times a second.
+HEARTBEAT_NS: Final = 200_000_000
 #: The table's own confidence interval is up to 19 % (HTTP).
 _SAME: Final = 0.15
 _ALIKE: Final = 0.5
@@ -59,9 +62,17 @@ def retrieval_times(simulation: Simulation) -> Mapping[str, float]:
 
 def _runs(effort: Effort) -> Iterator[Run]:
     """100 retrievals of each kind, one after the other: a quick call has no reason for fewer."""
-    del effort
-    for strategy in ROWS:
-        yield Run(label=strategy, scenario=heidemann(strategy=strategy), measure=retrieval_times)
+    for seed in range(1, effort.seeds + 1):
+        phase, server_phase = phases(seed)
+        for strategy in ROWS:
+            scenario = heidemann(strategy=strategy, phase=phase, server_phase=server_phase)
+            yield Run(label=strategy, scenario=scenario, measure=retrieval_times)
+
+
+def phases(seed: int) -> tuple[int, int]:
+    """Of the client's and the server's heartbeat: anywhere in its period, in nanoseconds."""
+    random = Random(seed)  # noqa: S311 -- a model, no secret
+    return random.randrange(HEARTBEAT_NS), random.randrange(HEARTBEAT_NS)
 
 
 def _published_ms() -> dict[str, float]:
@@ -87,9 +98,9 @@ def _judge_times(results: Results) -> Judgement:
 def _judge_ratios(results: Results) -> Judgement:
     ms = {strategy: results.value(strategy, "mean_ms") for strategy in ROWS}
     found = (
-        ("P-HTTP over HTTP", "times", 14.0, ms[APACHE] / ms[HTTP]),
-        ("P-HTTP over P-HTTP with both fixes", "times", 20.0, ms[APACHE] / ms[BOTH_FIXES]),
-        ("time saved against HTTP, P-HTTP with both fixes", "of 1", 0.4, 1 - ms[BOTH_FIXES] / ms[HTTP]),
+        ("P-HTTP over HTTP", "times", 14.0, ms[APACHE] / ms[HTTP], 1.0),
+        ("P-HTTP over P-HTTP with both fixes", "times", 20.0, ms[APACHE] / ms[BOTH_FIXES], 1.0),
+        ("time saved against HTTP, P-HTTP with both fixes", "of 1", 0.4, 1 - ms[BOTH_FIXES] / ms[HTTP], 0.0),
     )
     comparisons = [
         Comparison(
@@ -99,8 +110,9 @@ def _judge_ratios(results: Results) -> Judgement:
             ours=Mean(ours),
             tolerance=_SAME_RATIO,
             shape_tolerance=_ALIKE,
+            neutral=neutral,
         )
-        for what, unit, figure, ours in found
+        for what, unit, figure, ours, neutral in found
     ]
     return judged(
         comparisons, remarks="Table 1 itself has 605 ms over 26 ms, which is 23, where the abstract says 20."

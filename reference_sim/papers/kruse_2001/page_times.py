@@ -107,6 +107,7 @@ def _order(results: Results) -> Iterator[Comparison]:
             ours=_over(results, name, PIPELINED, FOUR),
             tolerance=_EQUAL,
             shape_tolerance=_SHAPE_RATIO,
+            neutral=1.0,
         )
     for name in ("acts", "oufr", "test"):
         yield Comparison(
@@ -116,6 +117,7 @@ def _order(results: Results) -> Iterator[Comparison]:
             ours=_over(results, name, FOUR, ALONE_4K),
             tolerance=0.0,
             shape_tolerance=_SHAPE_RATIO,
+            neutral=1.0,
         )
 
 

@@ -245,7 +245,17 @@ def _windows_chart(results: Results, labels: list[str]) -> alt.TopLevelMixin:
     )
 
 
-GROWTH: Final = Experiment(claim="K1", runs=_growth_runs, judge=_judge_growth, charts=_growth_charts)
+GROWTH: Final = Experiment(
+    claim="K1",
+    studies=frozenset({"acks", "initial_window"}),
+    runs=_growth_runs,
+    judge=_judge_growth,
+    charts=_growth_charts,
+)
 CONNECTIONS: Final = Experiment(
-    claim="K2", runs=_connection_runs, judge=_judge_connections, charts=_connection_charts
+    claim="K2",
+    studies=frozenset({"initial_window"}),
+    runs=_connection_runs,
+    judge=_judge_connections,
+    charts=_connection_charts,
 )

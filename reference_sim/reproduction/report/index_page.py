@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from reference_sim.reproduction.claim import TITLES, claims
 from reference_sim.reproduction.report.html import badge, document, escape, score
+from reference_sim.reproduction.report.words import certainty
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -50,6 +51,10 @@ def _paper(paper: str, outcomes: Sequence[Outcome]) -> Iterator[str]:
         yield (
             f'<tr><th scope="row"><a href="{paper}.html#{claim.id}">{claim.id}</a></th>'
             f'<td class="where">{escape(claim.where)}</td><td>{escape(claim.system)}</td>'
-            f"<td>{badge(one.judgement.verdict)}</td></tr>"
+            f"<td>{badge(one.judgement.verdict)}{_uncertain(one)}</td></tr>"
         )
     yield "</tbody></table></div></section>"
+
+
+def _uncertain(outcome: Outcome) -> str:
+    return f" {escape(certainty(outcome))}" if outcome.is_uncertain else ""

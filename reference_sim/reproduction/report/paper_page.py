@@ -42,7 +42,9 @@ def paper_page(paper: str, outcomes: Sequence[Outcome], drawings: Mapping[str, D
 def _claim(outcome: Outcome, drawings: Drawings) -> Iterator[str]:
     claim, judgement = outcome.claim, outcome.judgement
     yield f'<section id="{claim.id}"><h2><a href="#{claim.id}">{claim.id}</a> {escape(claim.system)}</h2>'
-    yield f'<p class="verdict">{badge(judgement.verdict)} <span class="where">{escape(claim.where)}</span></p>'
+    uncertain = f" {escape(words.certainty(outcome))}" if outcome.is_uncertain else ""
+    shown = f"{badge(judgement.verdict)}{uncertain}"
+    yield f'<p class="verdict">{shown} <span class="where">{escape(claim.where)}</span></p>'
     yield f'<p class="says"><b>The paper says:</b> {escape(claim.says)}.</p>'
     if claim.note:
         yield f'<p class="note">{escape(claim.note)}.</p>'

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Final
 from reference_sim.reproduction.verdict import Verdict
 
 if TYPE_CHECKING:
+    from reference_sim.reproduction.runner import Outcome
     from reference_sim.reproduction.verdict import Comparison, Mean
 
-__all__ = ["SIGNS", "figure", "interval", "ours", "percent", "published", "ratio", "tolerances"]
+__all__ = ["SIGNS", "certainty", "figure", "interval", "ours", "percent", "published", "ratio", "tolerances"]
 
 #: Told apart without colour.
 SIGNS: Final = {Verdict.REPRODUCED: "●", Verdict.REPRODUCED_IN_SHAPE: "◐", Verdict.NOT_REPRODUCED: "○"}
@@ -19,6 +20,11 @@ _MINUS: Final = "\N{MINUS SIGN}"
 _THOUSAND: Final = 1000
 #: What differences of sums of seconds leave of a zero; nothing that is compared is so small.
 _NOISE: Final = 1e-12
+
+
+def certainty(outcome: Outcome) -> str:
+    """Which share of the seeds gives the verdict of all."""
+    return f"uncertain: {outcome.agreeing} of {outcome.seeds} seeds alone give this verdict"
 
 
 def figure(value: float) -> str:

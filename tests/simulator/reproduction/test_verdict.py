@@ -14,7 +14,7 @@ FIGURES = st.floats(-1e6, 1e6).filter(lambda value: abs(value) > 1e-6)
 TOLERANCES = st.tuples(st.floats(0, 2), st.floats(0, 2)).map(sorted)
 
 
-def compared(published, ours, *, tolerance=0.1, shape_tolerance=0.5, absolute=False):
+def compared(published, ours, *, tolerance=0.1, shape_tolerance=0.5, absolute=False, neutral=None, rounding=0.0):
     return Comparison(
         what="x",
         unit="ms",
@@ -23,6 +23,8 @@ def compared(published, ours, *, tolerance=0.1, shape_tolerance=0.5, absolute=Fa
         tolerance=tolerance,
         shape_tolerance=shape_tolerance,
         absolute=absolute,
+        neutral=neutral,
+        rounding=rounding,
     )
 
 
@@ -62,9 +64,33 @@ def test_going_away_never_makes_a_verdict_better(figure, step, tolerances):
 
 def test_an_order_is_a_range_without_end():
     assert compared((1.0, inf), 7.0).verdict is Verdict.REPRODUCED
-    assert compared((1.0, inf), 0.7).verdict is Verdict.REPRODUCED_IN_SHAPE
+    assert compared((1.0, inf), 0.95).verdict is Verdict.REPRODUCED
+    assert compared((1.0, inf), 0.7).verdict is Verdict.NOT_REPRODUCED
     assert compared((-inf, 1.0), -7.0).distance == 0
     assert compared((-inf, 1.0), 1.7).verdict is Verdict.NOT_REPRODUCED
+
+
+@pytest.mark.parametrize(
+    ("published", "ours", "neutral", "verdict"),
+    [
+        ((0.02, 0.26), 0.01, None, Verdict.REPRODUCED_IN_SHAPE),
+        ((0.02, 0.26), -0.01, None, Verdict.NOT_REPRODUCED),
+        (-0.04, 0.01, None, Verdict.NOT_REPRODUCED),
+        (-0.04, -0.02, None, Verdict.REPRODUCED_IN_SHAPE),
+        (1.5, 0.8, None, Verdict.REPRODUCED_IN_SHAPE),
+        (1.5, 0.8, 1.0, Verdict.NOT_REPRODUCED),
+        ((0.0, 1.0), 1.3, 1.0, Verdict.NOT_REPRODUCED),
+        ((1.2, inf), 1.05, 1.0, Verdict.REPRODUCED_IN_SHAPE),
+        ((1.2, inf), 0.9, 1.0, Verdict.NOT_REPRODUCED),
+    ],
+)
+def test_an_effect_of_the_other_sign_is_never_in_shape(published, ours, neutral, verdict):
+    assert compared(published, ours, tolerance=0.0, shape_tolerance=1.6, neutral=neutral).verdict is verdict
+
+
+def test_the_last_printed_digit_is_no_difference():
+    assert compared(0.04, 0.036, tolerance=0.0, rounding=0.005).verdict is Verdict.REPRODUCED
+    assert compared((0.02, 0.26), 0.266, tolerance=0.0, rounding=0.005).distance == pytest.approx(0.001 / 0.26)
 
 
 def test_relative_to_nothing_all_else_is_infinitely_far():

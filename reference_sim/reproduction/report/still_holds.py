@@ -1,0 +1,78 @@
+"""Which of the papers' conclusions hold with another stack or network, as a page in Markdown."""
+
+from __future__ import annotations
+
+import platform
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+from reference_sim.reproduction.claim import TITLES
+from reference_sim.reproduction.conclusion import Holding, conclusion
+from tcptrace_http._version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from reference_sim.reproduction.experiment import Effort
+    from reference_sim.reproduction.runner import Outcome
+
+__all__ = ["still_holds"]
+
+_COULD_NOT: Final = "could not run"
+
+
+def still_holds(
+    published: Sequence[Outcome], substituted: Sequence[Outcome], *, title: str, command: str, effort: Effort
+) -> str:
+    """The page: the score, then every claim with its verdict as published and what became of its conclusion."""
+    return "\n".join(_lines(published, substituted, title, command, effort))
+
+
+def _lines(
+    published: Sequence[Outcome], substituted: Sequence[Outcome], title: str, command: str, effort: Effort
+) -> Iterator[str]:
+    found = {one.claim.id: one for one in substituted}
+    holdings = [_holding(one) for one in substituted]
+    yield f"# Which of the papers' conclusions hold with {title}"
+    yield ""
+    yield (
+        f"Made {datetime.now(UTC):%Y-%m-%d} by `{command}`: tcptrace-http {__version__}, Python"
+        f" {platform.python_version()}, seeds: {effort.seeds}{', fewer and shorter runs' * effort.quick}."
+        " Made again by the same command."
+    )
+    yield ""
+    yield (
+        f"Every claim of the five papers is simulated twice: as its paper has it, and with {title} in place of the"
+        " paper's. What a claim is about stays (an initial window, what connections share, the hub's transport)."
+        " *Reproduced* compares figures, and stands for the papers' own setting. A conclusion *holds* where four"
+        " fifths of its effects have the printed sign and of its figures the printed order, *in part* where half"
+        " have; in brackets how many."
+    )
+    yield ""
+    score = ", ".join(f"{holdings.count(str(one))} {one}" for one in Holding if holdings.count(str(one)))
+    could_not = holdings.count(_COULD_NOT)
+    yield f"With {title}: {score}{f', {could_not} {_COULD_NOT}' if could_not else ''}."
+    for paper, (name, source) in TITLES.items():
+        shown = [one for one in published if one.claim.paper == paper]
+        if not shown:
+            continue
+        yield from ("", f"## {name}", "", f"{source}.", "")
+        yield f"| claim | about | as published | with {title} |"
+        yield "|---|---|---|---|"
+        for one in shown:
+            mark = " (uncertain)" if one.is_uncertain else ""
+            yield (
+                f"| {one.claim.id} | {one.claim.system}, {one.claim.where} |"
+                f" {one.judgement.verdict}{mark}; {_words(one)} | {_words(found[one.claim.id])} |"
+            )
+
+
+def _holding(outcome: Outcome) -> str:
+    return _COULD_NOT if outcome.failures else str(conclusion(outcome.judgement.comparisons).holding)
+
+
+def _words(outcome: Outcome) -> str:
+    if outcome.failures:
+        return f"{_COULD_NOT}: {outcome.failures[0].error}"
+    found = conclusion(outcome.judgement.comparisons)
+    return f"{found.holding} ({found.kept} of {found.asked})" if found.asked else str(found.holding)
