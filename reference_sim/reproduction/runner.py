@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from reference_sim.reproduction.store import Store
     from reference_sim.reproduction.substitution import Substitution
 
-__all__ = ["Outcome", "Progress", "judgement_here", "measurements", "reproduce", "results_here"]
+__all__ = ["Outcome", "Progress", "judgement_here", "measurements", "outcome_of", "reproduce", "results_here"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -91,7 +91,7 @@ def reproduce(
         for claim, experiment in wanted.items()
     }
     measured = measurements(runs, store=store, effort=effort, jobs=jobs, progress=progress)
-    return [_outcome(experiment, *measured[claim], effort.seeds) for claim, experiment in wanted.items()]
+    return [outcome_of(experiment, *measured[claim], seeds=effort.seeds) for claim, experiment in wanted.items()]
 
 
 def measurements(
@@ -163,7 +163,11 @@ def _measured(plan: _Plan, store: Store, failed: Mapping[str, Failure]) -> tuple
     return Results(found), failures
 
 
-def _outcome(experiment: Experiment, results: Results, failures: list[Failure], seeds: int) -> Outcome:
+def outcome_of(
+    experiment: Experiment, results: Results, failures: Sequence[Failure] = (), *, seeds: int
+) -> Outcome:
+    """Judge the results of all seeds together, and of each alone."""
+    failures = list(failures)
     judgement = None
     if not failures:
         try:

@@ -39,6 +39,42 @@ def test_json_has_every_figure(cli, tmp_path):
     assert None in [one["published_high"] for one in second["comparisons"]]
 
 
+def test_verdicts_alone_need_no_charts(cli, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    result = cli("reproduce", "H5", "--format", "json", "--jobs", "1", "--quiet")
+    assert (result.code, result.err) == (0, "")
+    assert [row["verdict"] for row in json.loads(result.out)] == ["reproduced"]
+    assert not list(tmp_path.rglob("*.html"))
+
+
+def test_a_stack_of_ones_own_is_asked_what_holds(cli, tmp_path):
+    ours = ("--stack", "linux-6", "--jobs", "1", "--quiet", "-o", tmp_path)
+    text = cli("reproduce", "H1", "H2", *ours)
+    assert text.code == 0, text.err
+    lines = text.out.decode().splitlines()
+    assert [line.split()[0] for line in lines[:3]] == ["claim", "H1", "H2"]
+    assert "does not hold" in lines[2], "there is no stall that a heartbeat ends"
+    row = json.loads(cli("reproduce", "H1", *ours, "--format", "json").out)[0]
+    assert row["conclusion"]["asked"] == 6
+    page = cli("reproduce", "H1", *ours, "--format", "markdown").out.decode()
+    assert page.startswith("# Which of the papers' conclusions hold with linux-6")
+    assert "| H1 | " in page
+    assert "reproduced; holds (6 of 6)" in page
+
+
+def test_every_scenario_of_a_claim_is_written_to_be_read_and_analysed(cli, tmp_path):
+    result = cli("reproduce", "H4", "K3", "--quick", "--captures", tmp_path)
+    assert (result.code, result.out) == (0, b"")
+    names = sorted(path.name for path in (tmp_path / "H4").iterdir())
+    assert len(names) == 18
+    assert names[2:4] == ["002-reset-3-s.pcapng", "002-reset-3-s.toml"]
+    again = tmp_path / "again.pcapng"
+    written = tmp_path / "H4" / "002-reset-3-s.toml"
+    assert cli("simulate", "--scenario", written, "-o", again).code == 0
+    assert again.read_bytes() == written.with_suffix(".pcapng").read_bytes()
+
+
 def test_a_second_call_simulates_nothing(cli, tmp_path, monkeypatch):
     examples.CALLS.clear()
     monkeypatch.setattr(registry, "experiments", lambda: {"H1": experiment("H1", examples.counted)})
@@ -83,6 +119,9 @@ def test_torn_results_are_told(cli, tmp_path):
         (("heidemannn",), "did you mean 'heidemann'"),
         (("all", "--seeds", "0"), "--seeds"),
         (("H1", "--jobs", "none"), "--jobs"),
+        (("H1", "--stack", "linux-5"), "no stack 'linux-5'; did you mean 'linux-6'?"),
+        (("H1", "--network", "lam"), "no network 'lam'; did you mean 'lan'?"),
+        (("H1", "--format", "markdown"), "--stack NAME"),
     ],
 )
 def test_usage_errors_end_with_2(cli, tmp_path, arguments, what):

@@ -4,14 +4,15 @@ import os
 import select
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
-from reference_sim.reproduction.experiment import Effort
+from reference_sim.reproduction.experiment import Effort, Results
 from reference_sim.reproduction.registry import experiments
-from reference_sim.reproduction.runner import reproduce, results_here
+from reference_sim.reproduction.runner import outcome_of, reproduce, results_here
 from reference_sim.reproduction.store import Store
-from reference_sim.reproduction.verdict import Verdict
+from reference_sim.reproduction.verdict import Comparison, Verdict, judged
 from reference_sim.reproduction.work import Queue, Task
 
 from . import examples
@@ -52,6 +53,35 @@ def test_processes_measure_what_one_process_does(tmp_path):
         with Store(tmp_path / str(jobs)) as store:
             found.append([one.results for one in reproduce(wanted, store=store, jobs=jobs)])
     assert found[0] == found[1] == [results_here(one) for one in wanted]
+
+
+def by_seeds(seconds, *, published, seeds):
+    """An experiment of one label, whose seeds measure these seconds."""
+    figure = {"what": "x", "unit": "s", "published": published, "tolerance": 0.1, "shape_tolerance": 0.5}
+    results = Results({"x": [{"s": value} for value in seconds]})
+    made = replace(
+        experiment("H1"),
+        judge=lambda of: judged([Comparison(ours=of.mean("x", "s"), **figure)], remarks="a reason"),
+    )
+    return outcome_of(made, results, seeds=seeds)
+
+
+def test_a_verdict_that_single_seeds_turn_over_is_uncertain_with_their_share():
+    edge = by_seeds([0.95, 1.05, 1.2, 0.8], published=1.0, seeds=4)
+    assert edge.judgement.verdict is Verdict.REPRODUCED
+    assert (edge.is_uncertain, edge.agreeing, edge.seeds) == (True, 2, 4)
+    sure = by_seeds([0.95, 1.05, 1.0, 1.01], published=1.0, seeds=4)
+    assert (sure.is_uncertain, sure.agreeing, sure.seeds) == (False, 4, 4)
+
+
+def test_several_repetitions_for_each_seed_are_judged_together():
+    edge = by_seeds([0.8, 1.2, 1.2, 0.8], published=1.0, seeds=2)
+    assert (edge.is_uncertain, edge.agreeing, edge.seeds) == (False, 2, 2)
+
+
+def test_what_is_not_random_has_no_seeds_to_disagree():
+    assert by_seeds([1.2] * 4, published=1.0, seeds=4).seeds == 0
+    assert by_seeds([1.2], published=1.0, seeds=1).seeds == 0
 
 
 def test_a_run_that_fails_is_named_and_the_other_claims_go_on(store):

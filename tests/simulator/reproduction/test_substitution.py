@@ -1,0 +1,105 @@
+"""Another stack or network in a claim's scenarios: what the claim is about stays, all else is the user's."""
+
+from dataclasses import replace
+
+import pytest
+
+from reference_sim.networks import network
+from reference_sim.reproduction.conclusion import Holding, conclusion
+from reference_sim.reproduction.experiment import Effort, Experiment
+from reference_sim.reproduction.registry import experiments
+from reference_sim.reproduction.runner import reproduce
+from reference_sim.reproduction.store import Store
+from reference_sim.reproduction.substitution import Substitution
+from reference_sim.reproduction.verdict import Comparison, Mean
+from reference_sim.stack import Congestion, Nagle, Segments, Sharing
+from reference_sim.stacks import stack
+from tcptrace_http.errors import ScenarioError
+
+QUICK = Effort(seeds=1, quick=True)
+LINUX = Substitution(stack=stack("linux-6"))
+
+
+def scenarios(claim: str, substitution: Substitution):
+    return {run.label: run.scenario for run in substitution.runs(experiments()[claim])(QUICK)}
+
+
+def knobs(one):
+    return replace(one, name="")
+
+
+def test_all_of_a_stack_is_the_users_but_what_a_strategy_sets():
+    of = scenarios("H1", LINUX)
+    plain, fixed = (of[name].servers[0].stack for name in ("p-http-apache-1.1b4", "p-http-both-fixes"))
+    assert knobs(plain) == knobs(stack("linux-6"))
+    assert knobs(fixed) == replace(stack("linux-6"), name="", nagle=Nagle.OFF)
+
+
+def test_what_a_claim_studies_stays():
+    windows = {scenario.servers[0].stack.initial_window for scenario in scenarios("G5", LINUX).values()}
+    assert windows == {Segments(segments=count) for count in (1, 2, 3)}
+
+
+def test_what_connections_share_stays_and_so_does_a_hub_without_slow_start():
+    shared = {scenario.servers[0].stack.sharing for scenario in scenarios("E4", LINUX).values()}
+    assert len(shared) == 5
+    assert Sharing.NONE in shared
+    hubs = [proxy.stack for one in scenarios("B4", LINUX).values() for proxy in one.proxies]
+    assert {hub.congestion for hub in hubs} == {Congestion.FIXED_WINDOW}
+
+
+def test_clients_and_servers_stand_on_the_users_network():
+    (scenario, *_) = scenarios("G1", Substitution(network=network("wan"))).values()
+    assert {browser.node for browser in scenario.browsers} == {"client"}
+    assert {server.node for server in scenario.servers} == {"server"}
+    scenario.document()
+
+
+def test_a_network_without_a_place_for_a_hub_is_refused_by_name():
+    with pytest.raises(ScenarioError, match="'wan' has no place for 'hub'"):
+        list(Substitution(network=network("wan")).runs(experiments()["B4"])(QUICK))
+
+
+def test_a_claim_that_a_network_has_no_place_for_is_told_and_the_others_go_on(tmp_path):
+    wanted = [experiments()["B4"], experiments()["B1"]]
+    with Store(tmp_path) as store:
+        refused, fine = reproduce(
+            wanted, store=store, effort=QUICK, substitution=Substitution(network=network("wan"))
+        )
+    assert "no place for 'hub'" in refused.failures[0].error
+    assert not fine.failures
+
+
+def figure(published, ours, *, unit="ms", neutral=None):
+    return Comparison(
+        what="x",
+        unit=unit,
+        published=published,
+        ours=Mean(ours),
+        tolerance=0.0,
+        shape_tolerance=0.0,
+        neutral=neutral,
+    )
+
+
+@pytest.mark.parametrize(
+    ("comparisons", "kept", "asked", "holding"),
+    [
+        ([figure(0.3, 0.1, neutral=0.0), figure(14.0, 1.5, neutral=1.0)], 2, 2, Holding.HOLDS),
+        ([figure(0.3, 0.0, neutral=0.0), figure(14.0, 1.5, neutral=1.0)], 1, 2, Holding.IN_PART),
+        ([figure((1.0, float("inf")), 0.9)], 0, 1, Holding.NOT),
+        ([figure(43.0, 6.0), figure(605.0, 7.0), figure(26.0, 5.0)], 3, 3, Holding.HOLDS),
+        ([figure(43.0, 7.0), figure(605.0, 6.0), figure(26.0, 5.0)], 2, 3, Holding.IN_PART),
+        # Nearly alike, of other units, or a range: no order.
+        ([figure(43.0, 7.0), figure(45.0, 6.0), figure(605.0, 1.0, unit="bytes")], 0, 0, Holding.NOT_ASKED),
+        ([figure((1.0, 2.0), 7.0)], 0, 0, Holding.NOT_ASKED),
+    ],
+)
+def test_a_conclusion_is_the_signs_of_effects_and_the_order_of_figures(comparisons, kept, asked, holding):
+    found = conclusion(comparisons)
+    assert (found.kept, found.asked, found.holding) == (kept, asked, holding)
+
+
+def test_every_claim_of_stacks_names_knobs_that_there_are():
+    known = set(stack("reno").__dataclass_fields__)
+    assert all(one.studies <= known for one in experiments().values() if isinstance(one, Experiment))
