@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from reference_sim.schema import TABLES, polars_schema
 from tcptrace_http._version import __version__
@@ -12,9 +12,7 @@ from tcptrace_http.errors import StaleNativeCore
 try:
     from reference_sim import _native
 except ImportError as error:
-    raise StaleNativeCore(
-        f"the simulator's native core could not be loaded ({error}); install the package again: pip install ."
-    ) from error
+    raise StaleNativeCore(f"the simulator's native core could not be loaded ({error})") from error
 
 if TYPE_CHECKING:
     import polars as pl
@@ -24,11 +22,9 @@ __all__ = ["Truth", "native", "truth_of"]
 #: The compiled engine, checked to be of this version.
 native = _native
 
-_REBUILD: Final = "build it again: pip install --force-reinstall ."
 if _native.__version__ != __version__:
     raise StaleNativeCore(
-        f"the simulator's native core is of version {_native.__version__}, the Python package of {__version__};"
-        f" {_REBUILD}"
+        f"the simulator's native core is of version {_native.__version__}, the Python package of {__version__}"
     )
 
 
@@ -59,7 +55,7 @@ def _frame(outcome: native.Outcome, name: str) -> pl.DataFrame:
     frame = pl.DataFrame(outcome.table(name))
     declared = polars_schema(TABLES[name])
     if frame.columns != list(declared):
-        raise StaleNativeCore(f"the native core's columns of {name} are not those of schema.py; {_REBUILD}")
+        raise StaleNativeCore(f"the native core's columns of {name} are not those of schema.py")
     return frame.with_columns(
         pl.col(name).cat.to(dtype) if isinstance(dtype, pl.Enum) else pl.col(name).cast(dtype)
         for name, dtype in declared.items()

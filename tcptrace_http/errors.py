@@ -168,8 +168,43 @@ class NothingToDraw(TcptraceError):
 
 
 class MissingExtra(TcptraceError):
-    """A library that only some features need is not installed; the message says how to install it."""
+    """A library that only some features need is not installed; the message has the command that installs it."""
+
+    def __init__(self, needed: str, extra: str) -> None:
+        """``needed`` says which feature needs which library; ``extra`` is the extra that brings it."""
+        super().__init__(f"{needed}: {_pip_install(f'tcptrace-http[{extra}]')}")
 
 
 class StaleNativeCore(TcptraceError):
     """The compiled core is missing, or was built from other sources than the Python around it."""
+
+    def __init__(self, wrong: str) -> None:
+        """``wrong`` says which core is wrong, and how; the message has the command that builds or installs it."""
+        super().__init__(f"{wrong}; {_rebuild()}")
+
+
+def _pip_install(*arguments: str) -> str:
+    """Return a command line that installs into the environment of this process, from any directory.
+
+    The interpreter is named: the `pip` on PATH is often another environment's. An installed package satisfies its
+    own name, so that an extra is added to an editable installation, a wheel and a release alike.
+    """
+    import shlex
+    import sys
+    from importlib.util import find_spec
+
+    installer = [sys.executable, "-m", "pip", "install"]
+    if find_spec("pip") is None:  # environments of uv
+        installer = ["uv", "pip", "install", "--python", sys.executable]
+    return shlex.join([*installer, *arguments])
+
+
+def _rebuild() -> str:
+    """Return what to do about the core: a source tree is built, a wheel installed anew."""
+    from pathlib import Path
+
+    tree = Path(__file__).resolve().parents[1]
+    if (tree / "Cargo.toml").exists():
+        command = _pip_install("--editable", str(tree))
+        return f"Python imports the source tree {tree}: build the core in it: {command}"
+    return f"install the package again: {_pip_install('--force-reinstall', 'tcptrace-http')}"

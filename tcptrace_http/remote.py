@@ -49,7 +49,7 @@ def object_store(url: str) -> ObjectStore:
     try:
         from obstore.store import from_url
     except ImportError:
-        raise MissingExtra(f"{url} needs obstore: pip install 'tcptrace-http[remote]'") from None
+        raise MissingExtra(f"{url} needs obstore", "remote") from None
     if url.startswith("http://"):
         return from_url(url, client_options={"allow_http": True})
     return from_url(url)

@@ -13,9 +13,7 @@ from tcptrace_http.schema import Table, polars_schema
 try:
     from tcptrace_http import _native
 except ImportError as error:
-    raise StaleNativeCore(
-        f"the native core could not be loaded ({error}); install the package again: pip install ."
-    ) from error
+    raise StaleNativeCore(f"the native core could not be loaded ({error})") from error
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -34,10 +32,9 @@ __all__ = ["Provenance", "Trace", "empty_frame", "frame_of", "native", "write_pc
 #: The compiled core, checked to be of this version.
 native = _native
 
-_REBUILD: Final = "build it again: pip install --force-reinstall ."
 if _native.__version__ != __version__:
     raise StaleNativeCore(
-        f"the native core is of version {_native.__version__}, the Python package of {__version__}; {_REBUILD}"
+        f"the native core is of version {_native.__version__}, the Python package of {__version__}"
     )
 
 # The magic number of a pcap file whose timestamps have nanoseconds (draft-ietf-opsawg-pcap, section 4).
@@ -101,7 +98,7 @@ def frame_of(
         if only is None or name in only
     }
     if frame.columns != list(declared):
-        raise StaleNativeCore(f"the native core's columns of {table.name} are not those of schema.py; {_REBUILD}")
+        raise StaleNativeCore(f"the native core's columns of {table.name} are not those of schema.py")
     if frame.is_empty():
         return pl.DataFrame(schema=declared)
     given = frame.schema

@@ -110,4 +110,4 @@ def needs_altair() -> None:
     from importlib.util import find_spec
 
     if find_spec("altair") is None:
-        raise MissingExtra("charts need Altair: pip install 'tcptrace-http[charts]'")
+        raise MissingExtra("charts need Altair", "charts")

@@ -125,6 +125,8 @@ def analyze(  # noqa: PLR0913, PLR0917 -- one parameter an option
     table = table or _DEFAULT_TABLE
     _keep_within(jobs)
     paths = _capture_paths(captures, output, keylog)
+    if format_name == "html":
+        _check_page(paths)
     if follows:
         from tcptrace_http.cli.follow import follow
 
@@ -141,14 +143,21 @@ def analyze(  # noqa: PLR0913, PLR0917 -- one parameter an option
     first = next(made, None)
     if first is None:
         return _EXIT_UNREADABLE
-    if format_name == "html" and len(paths) > 1:
-        raise click.UsageError("--format html writes a page of one capture")
     if format_name == "xplot":
         return _graphs(chain([first], made), Path(output))
     drawing = Working("drawing the charts", quiet=quiet) if format_name == "html" else nullcontext()
     with opened(output) as file, drawing:
         _writer(format_name, table, is_one=is_one)(chain([first], made), file)
     return 0
+
+
+def _check_page(paths: Sequence[str]) -> None:
+    """That a page can be written, before anything is read."""
+    from tcptrace_http.cli.chart_file import check_charts
+
+    if len(paths) > 1:
+        raise click.UsageError("--format html writes a page of one capture")
+    check_charts("html")
 
 
 def _keep_within(jobs: int | None) -> None:

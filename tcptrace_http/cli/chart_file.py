@@ -11,13 +11,16 @@ from tcptrace_http.errors import MissingExtra
 from tcptrace_http.output_file import write_bytes, write_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     import altair as alt
 
-__all__ = ["check_chart_file", "save_chart"]
+__all__ = ["check_chart_file", "check_charts", "save_chart"]
 
 _SUFFIXES: Final = (".html", ".svg", ".png", ".json")
+#: A page embeds Vega from vl-convert, an image is made by it.
+_DRAWERS: Final = ("altair", "vl_convert")
 
 
 def check_chart_file(output: Path) -> None:
@@ -26,13 +29,28 @@ def check_chart_file(output: Path) -> None:
     :raises click.UsageError: the name does not say what to write.
     :raises MissingExtra: what draws it is not installed.
     """
-    from importlib.util import find_spec
-
     if output.suffix not in _SUFFIXES:
         raise click.UsageError(f"{output}: the file's name says what to write; end it with {', '.join(_SUFFIXES)}")
-    for module in ("altair",) if output.suffix == ".json" else ("altair", "vl_convert"):
+    if output.suffix == ".json":
+        _check_installed(output.suffix, ("altair",))
+    else:
+        _check_installed(output.suffix, _DRAWERS)
+
+
+def check_charts(format_name: str) -> None:
+    """That a report of this format can have its charts, before anything is read or written.
+
+    :raises MissingExtra: what draws them is not installed.
+    """
+    _check_installed(f"--format {format_name}", _DRAWERS)
+
+
+def _check_installed(what: str, modules: Sequence[str]) -> None:
+    from importlib.util import find_spec
+
+    for module in modules:
         if find_spec(module) is None:
-            raise MissingExtra(f"{output.suffix} needs {module}: pip install 'tcptrace-http[charts]'")
+            raise MissingExtra(f"{what} needs {module}", "charts")
 
 
 def save_chart(drawn: alt.LayerChart, output: Path) -> None:

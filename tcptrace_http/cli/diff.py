@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from tcptrace_http.cli.chart_file import check_chart_file, save_chart
+from tcptrace_http.cli.chart_file import check_chart_file, check_charts, save_chart
 from tcptrace_http.cli.completion import sides
 from tcptrace_http.cli.dataset import dataset_part
 from tcptrace_http.cli.key_log import key_log_option
@@ -123,6 +123,8 @@ def diff(  # noqa: PLR0913, PLR0917 -- one parameter an option
         return
     if chart is not None:
         check_chart_file(Path(output))
+    elif format_name == "html":
+        check_charts(format_name)
     with Working("comparing", quiet=quiet):
         difference = compared(left, right, retrieval=retrieval, flow=flow, keylog=keylog)
         if chart is not None:

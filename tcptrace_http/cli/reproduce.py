@@ -12,6 +12,7 @@ import click
 from tcptrace_http.cli.completion import parts_of_simulations
 from tcptrace_http.cli.output import write
 from tcptrace_http.cli.progress import ReproductionProgress
+from tcptrace_http.errors import MissingExtra
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -125,6 +126,7 @@ def reproduce(  # noqa: PLR0913, PLR0917 -- one parameter an option
     if not names:
         raise click.UsageError("say what to reproduce: a paper, a claim, or all (--list shows them)")
     from reference_sim.reproduction.experiment import Effort
+    from tcptrace_http.capture import cores
 
     effort = Effort(seeds=seeds or (_QUICK_SEEDS if quick else _DEFAULT_SEEDS), quick=quick)
     if captures is not None:
@@ -132,7 +134,7 @@ def reproduce(  # noqa: PLR0913, PLR0917 -- one parameter an option
         return 0
     substitution = _substitution(stack, network)
     folder = output or "-".join(filter(None, [_DEFAULT_FOLDER, stack, network]))
-    call = _Call(names, effort, jobs or len(os.sched_getaffinity(0)), folder, substitution, quiet=quiet)
+    call = _Call(names, effort, jobs or cores(), folder, substitution, quiet=quiet)
     if format_name == "markdown":
         if substitution is None:
             raise click.UsageError("markdown is a page of what holds with another stack or network: --stack NAME")
@@ -257,15 +259,14 @@ def _write_captures(names: Sequence[str], effort: Effort, folder: str, *, quiet:
 def _has_charts(*, is_needed: bool) -> bool:
     """Whether what draws is installed; asked before anything is simulated.
 
-    :raises click.ClickException: it is not, and pages are wanted.
+    :raises MissingExtra: it is not, and pages are wanted.
     """
     from importlib.util import find_spec
 
     missing = [name for name in ("altair", "vl_convert") if find_spec(name) is None]
     if missing and is_needed:
-        raise click.ClickException(
-            f"the charts need {' and '.join(missing)}: pip install 'tcptrace-http[reproduce]'; for verdicts alone:"
-            " --format json"
+        raise MissingExtra(
+            f"the charts need {' and '.join(missing)} (verdicts alone do not: --format json)", "reproduce"
         )
     return not missing
 

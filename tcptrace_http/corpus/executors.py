@@ -134,7 +134,7 @@ def _dask(url: str) -> Iterator[Executor]:
     try:
         import distributed
     except ImportError:
-        raise MissingExtra(f"{url} needs Dask: pip install 'tcptrace-http[dask]'") from None
+        raise MissingExtra(f"{url} needs Dask", "dask") from None
     address = f"tcp://{url.removeprefix(DASK)}"
     try:
         client: Any = distributed.Client(  # type: ignore[no-untyped-call]

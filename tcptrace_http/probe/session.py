@@ -174,5 +174,5 @@ def _stream_connection() -> type[Connection]:
     try:
         from tcptrace_http.probe.streams import StreamConnection
     except ModuleNotFoundError:
-        raise MissingExtra("probes of HTTP/2 need h2: pip install 'tcptrace-http[http2]'") from None
+        raise MissingExtra("probes of HTTP/2 need h2", "http2") from None
     return StreamConnection

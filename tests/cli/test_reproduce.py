@@ -131,14 +131,6 @@ def test_usage_errors_end_with_2(cli, tmp_path, arguments, what):
     assert not (tmp_path / "none").exists()
 
 
-def test_what_draws_is_looked_for_before_anything_is_simulated(cli, tmp_path, monkeypatch):
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    result = cli("reproduce", "H1", "-o", tmp_path / "none")
-    assert result.code == 2
-    assert "pip install 'tcptrace-http[reproduce]'" in result.err
-    assert not (tmp_path / "none").exists()
-
-
 def test_the_list_has_every_claim_in_80_columns(cli):
     lines = cli("reproduce", "--list").out.decode().splitlines()
     assert max(map(len, lines)) <= 80

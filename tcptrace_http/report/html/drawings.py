@@ -79,5 +79,5 @@ def library() -> str:
     try:
         import vl_convert
     except ModuleNotFoundError:
-        raise MissingExtra("reports with charts need vl-convert: pip install 'tcptrace-http[charts]'") from None
+        raise MissingExtra("reports with charts need vl-convert", "charts") from None
     return str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")).replace("</script", "<\\/script")
