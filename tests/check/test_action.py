@@ -8,26 +8,29 @@ import re
 import subprocess
 import sys
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
 import yaml
 
+from tcptrace_http import __version__
 from tcptrace_http.check import parse_policy
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 ACTION = yaml.safe_load((REPOSITORY / "action.yml").read_text(encoding="utf-8"))
+STEPS = {step["name"]: step for step in ACTION["runs"]["steps"]}
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture
 def action(tmp_path):
-    """Run the action's second step as the runner does, with the program of this checkout installed."""
+    """Run the action's last step as the runner does, with the program of this checkout installed."""
     program = tmp_path / "tcptrace-http" / "bin" / "tcptrace-http"
     program.parent.mkdir(parents=True)
     program.write_text(f"#!{sys.executable}\nfrom tcptrace_http.cli.main import main\nmain()\n")
     program.chmod(0o755)
-    step = ACTION["runs"]["steps"][1]
+    step = STEPS["Judge"]
     files = {"GITHUB_OUTPUT": tmp_path / "output", "GITHUB_STEP_SUMMARY": tmp_path / "summary.md"}
 
     def ran(**inputs: str) -> tuple[int, dict[str, str], str, str]:
@@ -59,13 +62,13 @@ def test_action_says_what_github_needs_of_one():
     assert ACTION["name"]
     assert ACTION["description"]
     assert ACTION["runs"]["using"] == "composite"
-    assert all(step["shell"] == "bash" for step in ACTION["runs"]["steps"])
+    assert all(step["shell"] == "bash" for step in ACTION["runs"]["steps"] if "run" in step)
     assert all(entry["description"] for entry in (*ACTION["inputs"].values(), *ACTION["outputs"].values()))
 
 
 def test_no_input_is_pasted_into_a_script():
     for step in ACTION["runs"]["steps"]:
-        assert "${{" not in step["run"]
+        assert "${{" not in step.get("run", "")
 
 
 @pytest.mark.parametrize(
@@ -101,6 +104,88 @@ def test_action_passes_its_inputs_on(action, folder, tmp_path):
 
 def test_action_probes_a_server_that_is_not_there(action):
     assert action(url="http://127.0.0.1:9/")[1]["verdict"] == "unusable"
+
+
+def test_action_without_anything_to_judge_says_which_inputs_there_are(action):
+    code, outputs, _, shown = action(captures=" \n")
+    assert (code, outputs) == (2, {"verdict": "unusable"})
+    assert "'url' or 'captures'" in shown
+
+
+def test_action_names_no_sarif_file_that_was_not_written(action, tmp_path):
+    _, outputs, _, _ = action(captures=str(tmp_path / "none.pcap"))
+    assert "sarif" not in outputs or Path(outputs["sarif"]).exists()
+
+
+def wheel(folder: Path) -> Path:
+    """A wheel of this version, whose program prints a line."""
+    path = folder / f"tcptrace_http-{__version__}-py3-none-any.whl"
+    info = f"tcptrace_http-{__version__}.dist-info"
+    files = {
+        "released.py": "def main():\n    print('from the release')\n",
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: tcptrace-http\nVersion: {__version__}\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        f"{info}/entry_points.txt": "[console_scripts]\ntcptrace-http = released:main\n",
+    }
+    record = "".join(f"{name},,\n" for name in [*files, f"{info}/RECORD"])
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in {**files, f"{info}/RECORD": record}.items():
+            archive.writestr(name, text)
+    return path
+
+
+@pytest.fixture
+def runner(tmp_path):
+    """Run one of the action's steps on a runner whose ``gh`` is a script."""
+    (tmp_path / "bin").mkdir()
+    output = tmp_path / "output"
+
+    def ran(name: str, *, gh: str, **environment: str) -> dict[str, str]:
+        program = tmp_path / "bin" / "gh"
+        program.write_text(f"#!/bin/bash\n{gh}\n")
+        program.chmod(0o755)
+        output.write_text("")
+        subprocess.run(
+            ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c", STEPS[name]["run"]],
+            env=os.environ
+            | environment
+            | {
+                "PATH": f"{program.parent}:{os.environ['PATH']}",
+                "RUNNER_TEMP": str(tmp_path),
+                "GITHUB_ACTION_PATH": str(REPOSITORY),
+                "GITHUB_OUTPUT": str(output),
+            },
+            check=True,
+        )
+        return dict(line.split("=", 1) for line in output.read_text().splitlines())
+
+    return ran
+
+
+FIND = "Find the wheel"
+
+
+def test_action_installs_the_wheel_of_the_release_that_its_tag_names(runner, tmp_path):
+    (tmp_path / "released").mkdir()
+    path = wheel(tmp_path / "released")
+    gh = f'echo "$@" > {tmp_path}/asked; cp {path} "$9"'
+    found = runner(FIND, gh=gh, REF="v0", REPOSITORY="OWNER/tcptrace-http")
+    assert found["source"] == "release"
+    asked = (tmp_path / "asked").read_text()
+    assert asked.startswith(f"release download v{__version__} --repo OWNER/tcptrace-http ")
+    runner("Install", gh="exit 1", FOLDER=found["folder"], VERSION=found["version"])
+    program = tmp_path / "tcptrace-http" / "bin" / "tcptrace-http"
+    assert subprocess.check_output([program], text=True) == "from the release\n"
+
+
+@pytest.mark.parametrize(("reference", "gh"), [("v0", "exit 1"), ("main", "exit 0"), ("5f9ba148", "exit 0")])
+def test_action_builds_where_there_is_no_release_or_no_tag(runner, reference, gh):
+    found = runner(FIND, gh=gh, REF=reference, REPOSITORY="OWNER/tcptrace-http")
+    assert found["source"] == "build"
+    assert re.fullmatch(r"[0-9a-f]{32}", found["key"])
+    condition = "steps.wheel.outputs.source == 'build'"
+    assert STEPS["Take the wheel of an earlier run"]["if"] == condition
+    assert STEPS["Build the wheel"]["if"].startswith(f"{condition} && ")
 
 
 def blocks(language: str) -> list[str]:
