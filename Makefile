@@ -9,6 +9,8 @@ SOURCES := setup.cfg pyproject.toml Cargo.toml Cargo.lock \
 RUST_TESTS := cargo test --workspace --exclude tcptrace-http-native --exclude reference-sim-native --quiet
 # Files of tests that run at a time: no file needs what another one starts.
 TEST_WORKERS := 2
+# One folder per level: facts, inferences, judgements, presentation.
+QUICK_TESTS := tests/unit tests/waits tests/detectors tests/check tests/cli
 # Seconds for each fuzz target, and where new inputs go: the corpora in tests/fuzz are kept small.
 FUZZ_SECONDS ?= 600
 FUZZ_TARGETS := decoder reassembler http http2 tls tls_keys end_to_end
@@ -21,35 +23,49 @@ AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo)
 export TCPTRACE_HTTP_CAPTURES
 
 .DEFAULT_GOAL := help
-.PHONY: help build tools test test-all lint fmt gen bench bench-simulator bench-whatif fuzz properties notebooks clean
+.PHONY: help build development tools test test-all check quick-test wheel first-commands lint fmt gen bench bench-simulator bench-whatif fuzz properties notebooks clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
+# Editable: the native core is built into the clone, so that Python in the clone imports what is installed.
 $(VENV)/.installed: $(SOURCES)
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[test,lint]'
+	@$(PYTHON) -m venv $(VENV)
+	@.ci/install $(BIN)/pip
 	@touch $@
 
-build: $(VENV)/.installed ## install the package with its tests' tools in .venv
+# The package is there: its extras bring their libraries alone.
+$(VENV)/.tested: $(VENV)/.installed
+	$(BIN)/pip install --disable-pip-version-check 'tcptrace-http[test,lint]'
+	@touch $@
+
+build: $(VENV)/.installed ## install the package in .venv, and the native core in the clone
+
+development: $(VENV)/.tested ## the same, with the tools of tests and linters
 
 tools: ## install from Debian what the tests compare with, where it is missing
 	@missing=; for tool in $(TOOLS); do \
 		command -v $${tool#*:} >/dev/null || missing="$$missing $${tool%:*}"; done; \
 	if [ -n "$$missing" ]; then \
-		$(AS_ROOT) apt-get update -qq && \
+		echo "From Debian:$$missing" && $(AS_ROOT) apt-get update -qq && \
 		$(AS_ROOT) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; \
 	fi
 
-test: build tools ## the tests of every day: Rust, then Python
+test: development tools ## the tests of every day: Rust, then Python
 	$(RUST_TESTS)
 	$(BIN)/pytest --numprocesses $(TEST_WORKERS) --dist loadfile -m "not slow"
 
-test-all: build tools ## every test, the slow ones too
+test-all: development tools ## every test, the slow ones too
 	$(RUST_TESTS)
 	$(BIN)/pytest
 
-lint: build ## ruff, mypy --strict, rustfmt, clippy, generated files
+# What a change breaks most often, in under three minutes once Rust is compiled; needs nothing from Debian.
+check: lint quick-test ## the linters and a quick part of the tests, for before a commit
+
+quick-test: development ## the quick part
+	$(BIN)/pytest --quiet --numprocesses $(TEST_WORKERS) --dist loadfile -m "not slow" $(QUICK_TESTS)
+
+lint: development ## ruff, mypy --strict, rustfmt, clippy, generated files
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -59,18 +75,24 @@ lint: build ## ruff, mypy --strict, rustfmt, clippy, generated files
 	$(BIN)/python tests/generate/rows.py --check
 	$(BIN)/python tests/generate/catalogue.py --check
 
-fmt: build ## format Python and Rust
+fmt: development ## format Python and Rust
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format .
 	cargo fmt --all
 
-gen: build ## write the generated files anew
+gen: development ## write the generated files anew
 	$(BIN)/python tests/generate/rows.py
 	$(BIN)/python tests/generate/catalogue.py
 	$(BIN)/python tests/generate/readme.py
 
-notebooks: build ## run the notebooks and store what they show
+notebooks: development ## run the notebooks and store what they show
 	$(BIN)/python -m tests.notebooks.execution
+
+wheel: ## build the wheel and the sdist in dist/, audit them, and run the first report without Rust
+	PYTHON=$(PYTHON) .ci/wheel
+
+first-commands: ## run the README's commands, as printed, on a fresh clone
+	.ci/first-commands
 
 # An editable installation starts slower than the one that users have.
 bench: ## speed and memory against tcptrace, tshark and Zeek
@@ -78,7 +100,7 @@ bench: ## speed and memory against tcptrace, tshark and Zeek
 	.venv-bench/bin/pip install --quiet --disable-pip-version-check .
 	.venv-bench/bin/python tests/bench/bench.py
 
-bench-simulator: build tools ## CPU time of the simulator against ns-2
+bench-simulator: development tools ## CPU time of the simulator against ns-2
 	$(BIN)/python tests/bench/bench_simulator.py
 
 bench-whatif: build ## time of whatif with all fixes and strategies on a page of 50 objects
@@ -92,10 +114,10 @@ fuzz: ## each fuzz target for FUZZ_SECONDS (needs a nightly Rust)
 			-max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=1024 -timeout=10 -dict=tests/fuzz/http.dict || exit 1; \
 	done
 
-properties: build ## the property tests with many more examples, and new ones each time
+properties: development ## the property tests with many more examples, and new ones each time
 	$(BIN)/pytest tests/properties --hypothesis-profile=fuzz
 
 clean: ## remove what was built
-	rm -rf $(VENV) .venv-bench build dist target .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info
+	rm -rf $(VENV) .venv-bench .venv-wheel build dist target .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info
 	find tcptrace_http reference_sim -name '*.so' -delete
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,4 +1,7 @@
-"""Writes what the README's commands print into the README. Run by ``make gen``."""
+"""Writes what the README's commands print into the README. Run by ``make gen``.
+
+``readme.py --first-report PROGRAM`` runs the README's first report by an installed program, and compares.
+"""
 
 from __future__ import annotations
 
@@ -14,20 +17,34 @@ SHOWN = re.compile(
     r"(\.venv/bin/tcptrace-http ((?:analyze|diff|reproduce|whatif) [^\n]+)\n```\n\n```\n)(.*?)\n?(?=^```)",
     re.DOTALL | re.MULTILINE,
 )
+#: The command line of this checkout.
+_HERE = (sys.executable, "-c", "from tcptrace_http.cli.main import main; main()")
 
 
-def printed(arguments: str) -> str:
+def printed(arguments: str, program: tuple[str, ...] = _HERE) -> str:
     """What the command prints, from the root of the repository; what it writes is not kept."""
-    run = "from tcptrace_http.cli.main import main; main()"
-    command = [sys.executable, "-c", run, *arguments.split()]
+    command = [*program, *arguments.split()]
     with TemporaryDirectory() as folder:
-        if command[3] == "reproduce":
+        if arguments.startswith("reproduce "):
             command += ["--output", folder]
         finished = subprocess.run(command, cwd=README.parent, capture_output=True, text=True, check=True)
     return finished.stdout.rstrip()
 
 
+def first_report(program: str) -> None:
+    """Run the first report by this program; it must be the one that is printed."""
+    shown = SHOWN.search(README.read_text(encoding="utf-8"))
+    if shown is None:
+        sys.exit(f"{README}: there is no command with a report")
+    if printed(shown[2], (program,)) != shown[3]:
+        sys.exit(f"{program} {shown[2]}: the report is not the one in {README}")
+    print(shown[2])
+
+
 def main() -> None:
+    if sys.argv[1:2] == ["--first-report"]:
+        first_report(sys.argv[2])
+        return
     text = README.read_text(encoding="utf-8")
     README.write_text(SHOWN.sub(lambda match: f"{match[1]}{printed(match[2])}\n", text), encoding="utf-8")
 
