@@ -8,6 +8,7 @@ from difflib import get_close_matches
 
 from tcptrace_http.causes import RULES
 from tcptrace_http.detectors import DETECTORS, NEEDS, Detector
+from tcptrace_http.documentation import detector_page
 from tcptrace_http.errors import UnknownName
 from tcptrace_http.peers import names_for, peer
 from tcptrace_http.rollups import ROLLUPS
@@ -89,7 +90,10 @@ def explain_peer(tool: str, name: str | None = None) -> str:
 def _detector(detector: Detector) -> str:
     needs = "\n".join(f"  {name}: {NEEDS[name].what}" for name in detector.needs) or "  nothing"
     reads = " ".join(detector.reads)
-    return f"{detector.name} (detector)\n\n{detector.doc}\n\nReads\n  {reads}\n\nNeeds of the capture\n{needs}"
+    return (
+        f"{detector.name} (detector)\n\n{detector.doc}\n\nReads\n  {reads}\n\nNeeds of the capture\n{needs}\n\n"
+        f"Page\n  {detector_page(detector.name)}"
+    )
 
 
 def _cause(name: str) -> str:

@@ -6,6 +6,7 @@ import textwrap
 from typing import TYPE_CHECKING, Any, Final
 
 from tcptrace_http.detectors import DETECTORS
+from tcptrace_http.documentation import detector_page
 from tcptrace_http.finding_groups import claimed, finding_groups
 from tcptrace_http.quantity import counted, duration, moment
 from tcptrace_http.remedies import settings_for_all
@@ -111,6 +112,8 @@ class _Report:
         yield from self._prose(_sentence(worst["remedy"]), label="Change: ")
         yield from self._prose("; ".join(_settings(group)), label="Settings: ")
         yield from self._prose(worst["reference"], label="See: ")
+        # A line of its own: an address that is wrapped cannot be opened.
+        yield f"{_INDENT}  {detector_page(group.detector)}"
 
     def _note(self, group: FindingGroup) -> Iterator[str]:
         """Findings that are for information, in brief: one of them, and how many there are."""

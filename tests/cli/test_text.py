@@ -3,6 +3,9 @@
 import pytest
 from captures import ACK, MILLISECOND, PSH, REQUEST, START, Connection, clean_exchange, pcap, stalled_exchange
 
+from tcptrace_http.detectors import DETECTORS
+from tcptrace_http.documentation import detector_page
+
 
 def test_finding_comes_before_the_rows_with_frames_and_remedy(cli, stalled):
     text = cli("analyze", stalled).out.decode()
@@ -12,6 +15,11 @@ def test_finding_comes_before_the_rows_with_frames_and_remedy(cli, stalled):
     assert "frames " in text
     assert "Change: " in text
     assert "confidence 0." in text or "confidence 1." in text
+
+
+def test_finding_links_to_the_page_of_its_detector_on_a_line_of_its_own(cli, stalled):
+    lines = [line.strip() for line in cli("analyze", stalled).out.decode().splitlines()]
+    assert detector_page("short-initial-segment") in lines
 
 
 @pytest.mark.parametrize("width", [80, 100, 132])
@@ -212,3 +220,8 @@ def test_notes_that_cost_time_are_not_said_to_cost_none(cli, tmp_path):
     text = cli("analyze", path).out.decode()
     assert "1 note, 49.0 ms lost" in text
     assert "No finding" not in text
+
+
+@pytest.mark.parametrize("name", DETECTORS)
+def test_address_of_a_page_fits_a_line_of_80_columns_behind_its_indent(name):
+    assert len(detector_page(name)) <= 80 - 6

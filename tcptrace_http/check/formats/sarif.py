@@ -7,7 +7,6 @@ address that was probed), ``partialFingerprints``, and a rule with a help text; 
 from __future__ import annotations
 
 import json
-import re
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
@@ -16,6 +15,7 @@ from tcptrace_http.check.formats._groups import groups
 from tcptrace_http.check.formats._text import advice, printable
 from tcptrace_http.check.policy import Level
 from tcptrace_http.check.report import Status
+from tcptrace_http.documentation import detector_page
 from tcptrace_http.remedies import remedies
 
 if TYPE_CHECKING:
@@ -31,9 +31,6 @@ _LEVELS: Final = {Level.ERROR: "error", Level.WARNING: "warning", Level.OFF: "no
 #: "Upload will be rejected beyond this" (GitHub, SARIF support for code scanning).
 _RESULTS_MAX: Final = 25_000
 _FINGERPRINT: Final = "tcptraceHttp/v2"
-#: The standard that a detector refers to first.
-_RFC: Final = re.compile(r"RFC\s+(\d+)")
-_RFC_PAGE: Final = "https://www.rfc-editor.org/rfc/rfc{}"
 
 
 def render(report: CheckReport) -> str:
@@ -64,13 +61,12 @@ def _rule(outcome: Outcome) -> dict[str, Any]:
 
     detector = DETECTORS.get(outcome.name)
     short, _, rest = (detector.doc if detector else f"{outcome.subject}: {outcome.name}").partition("\n")
-    reference = _RFC.search(rest)
     return {
         "id": outcome.name,
         "shortDescription": {"text": short},
         "fullDescription": {"text": short},
         "help": {"text": rest.strip() or short, "markdown": _markdown(outcome.name, rest.strip() or short)},
-        **({"helpUri": _RFC_PAGE.format(reference[1])} if reference else {}),
+        **({"helpUri": detector_page(outcome.name)} if detector else {}),
         "defaultConfiguration": {"level": _LEVELS[outcome.level]},
     }
 
