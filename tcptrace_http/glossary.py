@@ -1,5 +1,5 @@
-"""What the names in a report mean: detectors, causes, needs, tables, columns, kinds of anomalies and flaws; and
-peers' names.
+"""Meanings of the names in reports: detectors, causes, needs, tables, columns, kinds of anomalies and flaws, the
+field's terms, and the names of other tools.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from tcptrace_http.errors import UnknownName
 from tcptrace_http.peers import names_for, peer
 from tcptrace_http.rollups import ROLLUPS
 from tcptrace_http.schema import ANOMALY_KINDS, CAUSES, FLAWS, TABLES, Column, Table
+from tcptrace_http.terms import REPORT_COLUMNS, TERMS, ReportColumn, Term
 
 __all__ = ["explain", "explain_peer", "listing"]
 
@@ -20,7 +21,7 @@ _UNITS = {"time": "UTC, nanoseconds", "duration": "nanoseconds"}
 
 
 def explain(name: str) -> str:
-    """What a name means; a column that several tables have is explained for each of them.
+    """Return the meaning of a name; a column of several tables or reports is explained for each of them.
 
     >>> import tcptrace_http
     >>> tcptrace_http.explain("stall.cork_timeout").splitlines()[0]
@@ -28,10 +29,13 @@ def explain(name: str) -> str:
 
     :raises UnknownName: nothing is called so.
     """
-    meanings = [meaning for known, meaning in _entries() if name in {known, known.rpartition(".")[2]}]
-    exact = [meaning for known, meaning in _entries() if name == known]
-    if exact or meanings:
-        return "\n\n".join(exact or meanings)
+    entries = _entries()
+    exact = [meaning for known, meaning in entries if name == known]
+    columns = [meaning for known, meaning in entries if name == known.rpartition(".")[2]]
+    # Abbreviations are written in capitals, and typed in small letters.
+    words = [meaning for known, meaning in _words() if name.casefold() == known.casefold()]
+    if exact or columns or words:
+        return "\n\n".join([*words, *(exact or columns)])
     near = get_close_matches(name, sorted(names()), n=3)
     hint = f"; did you mean {' or '.join(near)}?" if near else ""
     raise UnknownName(f"nothing is called {name!r}{hint} (without a name, explain lists all)")
@@ -39,7 +43,7 @@ def explain(name: str) -> str:
 
 def names() -> set[str]:
     """Every name that :func:`explain` knows."""
-    return {known for known, _ in _entries()} | _column_names()
+    return {known for known, _ in (*_entries(), *_words())} | _column_names()
 
 
 def listing() -> str:
@@ -51,12 +55,14 @@ def listing() -> str:
         "Flaws of a capture": list(FLAWS),
         "Needs of detectors": list(NEEDS),
         "Tables (their columns: explain TABLE)": list(TABLES),
+        "Terms": list(TERMS),
+        "Columns of the text reports": list(REPORT_COLUMNS),
     }
     return "\n\n".join(f"{title}\n" + "\n".join(f"  {name}" for name in names) for title, names in groups.items())
 
 
 def _entries() -> list[tuple[str, str]]:
-    """Every name with its meaning."""
+    """Every name of the tables, detectors and causes with its meaning."""
     entries = [(detector.name, _detector(detector)) for detector in DETECTORS.values()]
     entries += [(name, _cause(name)) for name in CAUSES]
     entries += [(name, f"{name} (anomaly)\n  {meaning}") for name, meaning in ANOMALY_KINDS.items()]
@@ -69,6 +75,24 @@ def _entries() -> list[tuple[str, str]]:
         entries.append((table.name, _table(table)))
         entries += [(f"{table.name}.{column.name}", _column(table, column)) for column in table.columns]
     return entries
+
+
+def _words() -> list[tuple[str, str]]:
+    """Every term and every column of a text report with its meaning."""
+    words = [(name, _term(name, term)) for name, term in TERMS.items()]
+    return words + [
+        (title, _report_column(title, one)) for title, columns in REPORT_COLUMNS.items() for one in columns
+    ]
+
+
+def _term(name: str, term: Term) -> str:
+    used = "term of this program" if term.ours else "term"
+    return f"{name} ({used})\n  {term.meaning}" + (f"\n\nSource\n  {term.source}" if term.source else "")
+
+
+def _report_column(title: str, column: ReportColumn) -> str:
+    held = f"\n  The value is in {column.column}." if column.column else ""
+    return f"{title} (column of the text report: {column.report})\n  {column.meaning}{held}"
 
 
 def explain_peer(tool: str, name: str | None = None) -> str:

@@ -34,9 +34,9 @@ __all__ = ["explain"]
 def explain(
     name: str | None, peer: str | None, frame: int | None, format_name: str | None, keylog: str | None
 ) -> None:
-    r"""Say what NAME means: a detector, a cause, a table, a column, a need, a kind of anomaly or of flaw,
-    a metric or a preset of policies; a fix of a what-if; what a simulation is made of: a strategy, a page, a
-    network, a TCP stack; or a claim of a paper (G3).
+    r"""Explain NAME: a detector, a cause, a table, a column, a need, a kind of anomaly or flaw; a term of the
+    field or a column of a text report; a metric or a preset of policies; a fix of a what-if; a part of a
+    simulation: a strategy, a page, a network, a TCP stack; or a claim of a paper (G3).
 
     Without NAME, list all names. With --peer, list the fields of that tool (only NAME's, where it is
     given), the columns that hold the same, and what differs.
@@ -48,6 +48,7 @@ def explain(
     Examples:
       tcptrace-http explain short-initial-segment
       tcptrace-http explain transactions
+      tcptrace-http explain cwnd
       tcptrace-http explain --peer tcptrace
       tcptrace-http explain --frame 12 slow.pcapng
     """
@@ -89,24 +90,23 @@ def _segment(capture: str, frame: int, format_name: str | None, keylog: str | No
 
 
 def _meaning(name: str) -> str:
-    """What the name means in a report, and in a policy; else in a policy, a what-if or a simulation."""
+    """Return all meanings of the name: in a report, in a policy, in a what-if and in a simulation."""
+    from reference_sim import catalogue
+    from reference_sim.reproduction import claim
     from tcptrace_http import glossary
     from tcptrace_http.check import listing
+    from tcptrace_http.what_if import FIXES, meaning
 
-    in_policy = listing.meaning(name)
+    # A preset of policies may be called as a network of simulations is, and a fix as a term or a strategy.
+    in_policy = (listing.settings(name), listing.meaning(name))
+    others = (*in_policy, meaning.meaning(name), catalogue.explain(name), claim.explain(name))
     try:
-        return "\n\n".join(filter(None, (glossary.explain(name), listing.settings(name), in_policy)))
+        meanings = [glossary.explain(name), *others]
     except UnknownName as unknown:
-        from reference_sim import catalogue
-        from reference_sim.reproduction import claim
-        from tcptrace_http.what_if import FIXES, meaning
-
-        # A preset of policies may be called as a network of simulations is, and a fix as a strategy.
-        possible = (in_policy, meaning.meaning(name), catalogue.explain(name), claim.explain(name))
-        meanings = [each for each in possible if each is not None]
-        if meanings:
-            return "\n\n".join(meanings)
+        if any(others):
+            return "\n\n".join(filter(None, others))
         near = get_close_matches(name, [*FIXES, *(entry.name for entry in catalogue.entries())], n=1)
         if near and "did you mean" not in str(unknown):
             raise UnknownName(f"nothing is called {name!r}; did you mean {near[0]}?") from None
         raise
+    return "\n\n".join(filter(None, meanings))

@@ -1,13 +1,17 @@
 """``explain`` knows every name that a report can show."""
 
+import ast
+from pathlib import Path
+
 import pytest
 
 import tcptrace_http
 from tcptrace_http.detectors import DETECTORS, NEEDS
 from tcptrace_http.schema import ANOMALY_KINDS, CAUSES, FLAWS, TABLES
+from tcptrace_http.terms import REPORT_COLUMNS, TERMS
 from tcptrace_http.what_if import FIXES
 
-LISTED = [*DETECTORS, *CAUSES, *ANOMALY_KINDS, *FLAWS, *NEEDS, *TABLES, *FIXES]
+LISTED = [*DETECTORS, *CAUSES, *ANOMALY_KINDS, *FLAWS, *NEEDS, *TABLES, *FIXES, *TERMS, *REPORT_COLUMNS]
 COLUMNS = [(table.name, column) for table in TABLES.values() for column in table.columns]
 
 
@@ -84,3 +88,44 @@ def test_a_fix_is_explained_with_what_it_mends_and_where_it_is_from(cli, name):
     assert f"{name} (fix of a what-if, {fix.side}) {fix.about}" in text
     assert fix.source in text
     assert all(detector in text for detector in fix.mends)
+
+
+PACKAGE = Path(tcptrace_http.__file__).parent
+
+
+def titles_in_the_sources() -> set[str]:
+    """The texts of all headings of text reports; those of a loop are not among them."""
+    calls = (
+        node
+        for path in PACKAGE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Heading"
+    )
+    return {call.args[0].value for call in calls if isinstance(call.args[0], ast.Constant)} - {""}
+
+
+def test_every_column_of_every_text_report_is_explained():
+    assert titles_in_the_sources() <= REPORT_COLUMNS.keys()
+
+
+def test_explained_columns_of_reports_are_in_the_sources():
+    in_loops = {"fix", "strategy", "takes", "saves", "least", "most"}
+    assert REPORT_COLUMNS.keys() - in_loops <= titles_in_the_sources()
+
+
+def test_column_that_holds_the_value_of_a_report_exists():
+    columns = {f"{table}.{column.name}" for table, column in COLUMNS}
+    named = {one.column for several in REPORT_COLUMNS.values() for one in several if one.column}
+    assert named <= columns
+
+
+def test_term_is_found_in_small_letters(cli):
+    assert cli("explain", "ssthresh").out.decode().startswith("ssthresh (term)")
+    assert cli("explain", "rtt").out.decode().startswith("RTT (term)")
+
+
+def test_name_of_a_term_and_of_columns_is_explained_as_both(cli):
+    text = cli("explain", "flow").out.decode()
+    assert "flow (term of this program)" in text
+    assert "flow (column of the text report: analyze, Flows)" in text
+    assert "flows.flow (column" in text

@@ -77,7 +77,8 @@ ALLOWED = {
     "views": {"analysed", "errors", "finding_groups", "quantity", "verdict"},
     "lazy_scan": {"analysis", "capture", "capture_stream", "errors", "schema", "trace"},
     "peers": set(),
-    "glossary": {"causes", "detectors", "documentation", "errors", "peers", "rollups", "schema"},
+    "glossary": {"causes", "detectors", "documentation", "errors", "peers", "rollups", "schema", "terms"},
+    "terms": set(),
     "report": {
         "_version",
         "analysed",
