@@ -23,7 +23,7 @@ AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo)
 export TCPTRACE_HTTP_CAPTURES
 
 .DEFAULT_GOAL := help
-.PHONY: help build development tools test test-all check quick-test wheel first-commands lint fmt gen bench bench-simulator bench-whatif fuzz properties notebooks clean
+.PHONY: help build development tools test test-all check quick-test wheel first-commands lint fmt gen bench bench-simulator bench-whatif fuzz properties notebooks docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,7 +36,7 @@ $(VENV)/.installed: $(SOURCES)
 
 # The package is there: its extras bring their libraries alone.
 $(VENV)/.tested: $(VENV)/.installed
-	$(BIN)/pip install --disable-pip-version-check 'tcptrace-http[test,lint]'
+	$(BIN)/pip install --disable-pip-version-check 'tcptrace-http[test,lint,docs]'
 	@touch $@
 
 build: $(VENV)/.installed ## install the package in .venv, and the native core in the clone
@@ -84,6 +84,7 @@ gen: development ## write the generated files anew
 	$(BIN)/python tests/generate/rows.py
 	$(BIN)/python tests/generate/catalogue.py
 	$(BIN)/python tests/generate/readme.py
+	$(BIN)/python tests/generate/documentation.py
 
 notebooks: development ## run the notebooks and store what they show
 	$(BIN)/python -m tests.notebooks.execution
@@ -93,6 +94,10 @@ wheel: ## build the wheel and the sdist in dist/, audit them, and run the first 
 
 first-commands: ## run the README's commands, as printed, on a fresh clone
 	.ci/first-commands
+
+docs: development ## the documentation site, in build/docs
+	$(BIN)/python -m sphinx -W --keep-going -q -b dirhtml docs build/docs
+	@echo "read it: $(BIN)/python -m http.server --directory build/docs"
 
 # An editable installation starts slower than the one that users have.
 bench: ## speed and memory against tcptrace, tshark and Zeek
