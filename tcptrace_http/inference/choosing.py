@@ -99,7 +99,7 @@ def otherwise(parts: Parts, usual: Found) -> Found:
 
 def _choices(parts: Parts) -> list[Choice]:
     """The strategies and presets that what was seen leaves."""
-    rows = strategies_with(signs(parts.seen)) or [_as_observed(parts.seen)]
+    rows = strategies_with(signs(parts.seen), shares=parts.shares) or [_as_observed(parts.seen)]
     if parts.most_at_once is not None:
         rows = [_bounded(row, parts.most_at_once) for row in rows]
     clients = nearest(parts.of_client, None, held_acks(parts.seen, parts.reactions()))
@@ -129,7 +129,7 @@ def _choice_figures(parts: Parts, match: Match[Choice]) -> list[Figure]:
     how = f"of {match.candidates} runs the nearest: packets {100 * match.off:.3f} % of the page time off"
     if not match.is_told:
         # What retells the capture badly tells little: all that requests and connections leave may be it.
-        left = dict.fromkeys(row.name for row in strategies_with(signs(parts.seen)))
+        left = dict.fromkeys(row.name for row in strategies_with(signs(parts.seen), shares=parts.shares))
         rows = tuple(name for name in dict.fromkeys((*rows, *left)) if name != best.strategy.name)
         how = f"{how}, so that it may as well be another that makes such requests"
     strategy = seen(

@@ -22,6 +22,7 @@ from tcptrace_http.inference.rate import bottleneck_rate
 from tcptrace_http.inference.requests import split_figure, splits
 from tcptrace_http.inference.round_trip import propagation, round_trip, round_trip_spread
 from tcptrace_http.inference.stacks import first_window, options
+from tcptrace_http.inference.strategy import signs, strategies_with
 from tcptrace_http.inference.tls import tls_of
 
 if TYPE_CHECKING:
@@ -145,6 +146,7 @@ def _nearest(parts: Parts) -> tuple[Parts, Found]:
     usual = chosen(parts, keeps_writes=True)
     if usual.off <= EXACT:
         return all_refined(parts, usual)
+    parts, usual = _as_shared(parts, usual)
     other = otherwise(parts, usual)
     # What nearly explains it before anything is fitted is taken: times can be made to fit any other.
     if other.off <= min(_NEARLY, usual.off / 2) or other.off <= NEAR < usual.off:
@@ -154,6 +156,22 @@ def _nearest(parts: Parts) -> tuple[Parts, Found]:
     # What is off may be losses and times that no packet shows: each is refined, and the nearer one taken.
     each = [all_refined(parts, found) for found in (usual, other)]
     return min(each, key=lambda pair: pair[1].off)
+
+
+def _as_shared(parts: Parts, usual: Found) -> tuple[Parts, Found]:
+    """With hosts that share what they know of the path, if a run of such hosts is much nearer to the capture."""
+    shown = signs(parts.seen)
+    if not strategies_with(shown, shares=True):
+        return parts, usual
+    shared = replace(
+        parts,
+        shares=True,
+        window=initial_window(parts.seen, shares=True),
+        times=processing_times(parts.seen, parts.rate, parts.propagation, shares=True),
+    )
+    found = chosen(shared, keeps_writes=True)
+    # No other row has data on a SYN.
+    return (shared, found) if shown.has_data_on_syn or found.off <= usual.off / 2 else (parts, usual)
 
 
 def _with_knobs(parts: Parts, found: Found) -> tuple[Stack, list[Figure]]:

@@ -20,9 +20,14 @@ _UNIT: Final = "segments"
 _LEAST: Final = 1
 
 
-def initial_window(observed: Observed) -> Figure:
-    """Segments of the first flight of the flows whose first response was longer than that."""
+def initial_window(observed: Observed, *, shares: bool = False) -> Figure:
+    """Segments of the first flight of the flows whose first response was longer than that.
+
+    ``shares``: later connections begin with what earlier ones learnt, so that only the first one shows it.
+    """
     rows = [row for row in observed.profiles.values() if observed.flows[row["flow"]]["has_syn_ack"]]
+    if shares:
+        rows = [row for row in rows if row["flow"] == observed.exchanges[0].flow]
     exact = [row for row in rows if row["initial_window_segments"] is not None]
     if not exact:
         most = max((row["first_flight_segments"] for row in rows), default=_LEAST)

@@ -67,6 +67,8 @@ class Parts:
     of_server: Options
     of_client: Options
     splits: dict[tuple[int, int], Split]
+    #: The hosts share what they know of the path.
+    shares: bool = False
     #: How connections are secured.
     tls: Tls | None = None
     #: The phase of the client's heartbeat, where runs told it.

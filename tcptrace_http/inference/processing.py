@@ -43,8 +43,13 @@ _FIRST: Final = 2
 _BEHIND: Final = 1.02
 
 
-def processing_times(observed: Observed, rate: int | None, propagation: int) -> tuple[Figure, ...]:
-    """Nanoseconds for each exchange, in their order."""
+def processing_times(
+    observed: Observed, rate: int | None, propagation: int, *, shares: bool = False
+) -> tuple[Figure, ...]:
+    """Nanoseconds for each exchange, in their order.
+
+    ``shares``: a response may wait for a window that the connections share.
+    """
     left = departures(observed, rate)
     found = []
     for exchange in observed.exchanges:
@@ -54,6 +59,9 @@ def processing_times(observed: Observed, rate: int | None, propagation: int) -> 
     held = [_waits_for_tickets(observed, exchange, rate) for exchange in observed.exchanges]
     # It may have been ready all the time.
     found = [(0 if is_held else low, high) for is_held, (low, high) in zip(held, found, strict=True)]
+    if shares:
+        alone = [_is_alone(observed, exchange) for exchange in observed.exchanges]
+        found = [(low if is_alone else 0, high) for is_alone, (low, high) in zip(alone, found, strict=True)]
     exact = [high for low, high in found if low == high]
     least = 0 if any(held) else min((high for _, high in found), default=0)
     usual = round(median(exact)) if exact else least
@@ -63,6 +71,16 @@ def processing_times(observed: Observed, rate: int | None, propagation: int) -> 
     return tuple(
         _figure(number, exchange, low, high, usual)
         for number, (exchange, (low, high)) in enumerate(zip(observed.exchanges, found, strict=True))
+    )
+
+
+def _is_alone(observed: Observed, exchange: Exchange) -> bool:
+    """Whether no other response was outstanding between the request and its response."""
+    return all(
+        other.flow == exchange.flow
+        or other.response_end <= exchange.request_time
+        or other.start >= exchange.response_start
+        for other in observed.exchanges
     )
 
 
@@ -125,7 +143,7 @@ def _figure(number: int, exchange: Exchange, low: int, high: int, usual: int) ->
             frames=(exchange.request_frame, exchange.response_frame),
             how="end of the request to the first byte of the response, less the path",
         )
-    reason = "other data was on the path meanwhile: as of the other responses"
+    reason = "other data was on the path or in the window meanwhile: as of the other responses"
     return assumed(name, min(max(usual, low), high), low=low, high=high, unit=_UNIT, reason=reason)
 
 

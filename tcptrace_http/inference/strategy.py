@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from reference_sim.plan import HttpVersion
 from reference_sim.strategies import STRATEGIES
+from tcptrace_http.inference.packets import SYN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from reference_sim.strategy import Strategy
     from tcptrace_http.inference.observed import Exchange, Observed
 
-__all__ = ["STRATEGIES_SEEN", "Signs", "signs", "strategies_with"]
+__all__ = ["STRATEGIES_SEEN", "STRATEGIES_SHARED", "Signs", "signs", "strategies_with"]
 
 #: Rows that differ in their requests and connections, which a capture of one retrieval shows; the others differ
 #: in their stacks, in what is sent, or in who answers, and are these rows with another stack, page or network.
@@ -35,6 +36,18 @@ STRATEGIES_SEEN: Final = (
     "http11-pipelined",
     "thesis-pipelined",
     "maxconn",
+)
+#: Rows whose hosts know the path from earlier connections, or from others that are open (RFC 1644, RFC 2140,
+#: Eggert 1999). Hosts of today do not share windows: these rows are tried where the rows above do not retell
+#: the capture. The rows for a repeated access are these rows with two visits.
+STRATEGIES_SHARED: Final = (
+    "http10-ttcp",
+    "http10-s-tcb-temporal",
+    "http10-s-tcb-ensemble",
+    "http10-etcp-fair",
+    "http10-etcp-content-dependent",
+    "http10-etcp-ticket-decay",
+    "http10-etcp-html-pre",
 )
 # Of so many requests on a connection, a client that pipelines sends some before the response before them is
 # complete: what the document names is known when all of it has come, if not sooner.
@@ -60,6 +73,8 @@ class Signs:
     at_once: int
     #: The server closed a connection that the client would have gone on with.
     is_closed_by_server: bool
+    #: A SYN of the client carried data, which the server accepted without a handshake (RFC 1644).
+    has_data_on_syn: bool
 
 
 def signs(observed: Observed) -> Signs:
@@ -82,6 +97,9 @@ def signs(observed: Observed) -> Signs:
         connections=max(map(len, of_visits)),
         at_once=_at_once(observed),
         is_closed_by_server=any(each.server_closes and not each.asks_to_close for each in exchanges),
+        has_data_on_syn=any(
+            packet.flags & SYN and packet.payload and not packet.to_client for packet in observed.packets
+        ),
     )
 
 
@@ -106,9 +124,18 @@ def _at_once_in(exchanges: Iterable[Exchange]) -> int:
     return max(bisect_right(starts, begin) - bisect_right(ends, begin) for begin in starts)
 
 
-def strategies_with(shown: Signs) -> list[Strategy]:
-    """The rows that can show these signs."""
-    return [STRATEGIES[name] for name in STRATEGIES_SEEN if _can_show(STRATEGIES[name], shown)]
+def strategies_with(shown: Signs, *, shares: bool = False) -> list[Strategy]:
+    """The rows that can show these signs; ``shares``: of hosts that share what they know of the path."""
+    names = STRATEGIES_SHARED if shares else STRATEGIES_SEEN
+    rows = [STRATEGIES[name] for name in names if _can_show(STRATEGIES[name], shown)]
+    if not shares:
+        return rows
+    return [
+        row
+        for row in rows
+        if bool(row.client_stack.get("accelerated_open")) is shown.has_data_on_syn
+        and (row.connections is None or shown.at_once <= row.connections)
+    ]
 
 
 def _can_show(row: Strategy, shown: Signs) -> bool:
