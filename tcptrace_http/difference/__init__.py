@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from tcptrace_http.difference.divergence import Divergence, first_divergences, flows_to_compare
-from tcptrace_http.difference.pairs import pair_of_retrievals, paired_retrievals, paired_transactions
+from tcptrace_http.difference.pairs import paired_retrievals, paired_transactions, pairs_of_retrievals
 from tcptrace_http.difference.residuals import residuals
 from tcptrace_http.difference.side import Side, sides_of
 from tcptrace_http.difference.split import causes_of_retrievals, causes_of_transactions, summed
@@ -143,7 +143,8 @@ def diff(
 
     ``retrieval`` compares only this one of the left side with its partner, or with that of the right side; where a
     side is a name, it is that of the other one. ``flow`` chooses the flows that are walked segment by segment in
-    the same way, by default those that differ most. ``keylog`` is a file with the secrets of TLS connections of
+    the same way, by default those that differ most. Where a strategy visits a page twice and the other side has
+    two visits, both are compared. ``keylog`` is a file with the secrets of TLS connections of
     both sides.
 
     >>> import tcptrace_http
@@ -156,11 +157,9 @@ def diff(
     :raises ScenarioError: a scenario cannot be, or nothing can be inferred.
     :raises UnknownName: there is no such file or strategy, retrieval or flow.
     """
-    ours, theirs, retrieval = sides_of(left, right, retrieval=retrieval, jobs=jobs, keylog=keylog)
-    retrievals = _chosen(paired_retrievals(ours.analysis, theirs.analysis), ours, theirs, retrieval)
-    transactions = paired_transactions(
-        ours.analysis, theirs.analysis, retrievals, is_selection=retrieval is not None
-    )
+    ours, theirs, wanted = sides_of(left, right, retrieval=retrieval, jobs=jobs, keylog=keylog)
+    retrievals = _chosen(paired_retrievals(ours.analysis, theirs.analysis), ours, theirs, wanted)
+    transactions = paired_transactions(ours.analysis, theirs.analysis, retrievals, is_selection=wanted is not None)
     by_retrieval = causes_of_retrievals(ours.analysis, theirs.analysis, retrievals, transactions)
     both = retrievals.drop_nulls(["left_retrieval", "right_retrieval"])
     flows = flows_to_compare(transactions, *_flows(flow, ours, theirs))
@@ -182,15 +181,16 @@ def diff(
 
 
 def _chosen(
-    retrievals: pl.DataFrame, left: Side, right: Side, wanted: int | tuple[int, int] | None
+    retrievals: pl.DataFrame, left: Side, right: Side, wanted: int | tuple[tuple[int, int], ...] | None
 ) -> pl.DataFrame:
     """The retrievals that are asked for; two numbers are a pair, whatever the alignment says."""
     if wanted is None:
         return retrievals
     if isinstance(wanted, tuple):
-        for side, number in zip((left, right), wanted, strict=True):
-            _check(number, side.analysis.retrievals["retrieval"], f"retrieval of {side.name}")
-        return pair_of_retrievals(left.analysis, right.analysis, *wanted)
+        for pair in wanted:
+            for side, number in zip((left, right), pair, strict=True):
+                _check(number, side.analysis.retrievals["retrieval"], f"retrieval of {side.name}")
+        return pairs_of_retrievals(left.analysis, right.analysis, wanted)
     _check(wanted, left.analysis.retrievals["retrieval"], f"retrieval of {left.name}")
     return retrievals.filter(pl.col("left_retrieval") == wanted)
 

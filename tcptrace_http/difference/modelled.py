@@ -44,8 +44,8 @@ class Modelled:
     inferred: Scenario
     #: What the capture does not show.
     assumptions: tuple[Figure, ...]
-    #: The retrieval of the capture that it retells.
-    retrieval: int
+    #: The retrievals of the capture that it retells: one, or each visit of a strategy with several.
+    retrievals: tuple[int, ...]
     #: How many visits a page has; the last one is what the strategy is about.
     visits_of_page: int
     #: What is to be known of it, such as that a fix changes nothing.
@@ -78,12 +78,14 @@ def modelled(name: str, analysis: Analysis, *, retrieval: int | None) -> Modelle
     from tcptrace_http.what_if.predict import nearest
     from tcptrace_http.what_if.strategies import as_it_is
 
-    number = _most_transactions(analysis) if retrieval is None else retrieval
-    told = captured(analysis, retrieval=number)
-    inferred = nearest(told)
     first, fixes = _parts(name)
+    number = _most_transactions(analysis) if retrieval is None else retrieval
+    numbers = _visits(analysis, number, first) if retrieval is None else (number,)
+    told = captured(analysis, retrieval=number, session=len(numbers) > 1)
+    inferred = nearest(told)
     is_fix = first in FIXES and first not in _strategies()
-    candidate = as_it_is(inferred) if is_fix or first == INFERRED else _by_strategy(inferred, first)
+    is_as_it_is = is_fix or first == INFERRED
+    candidate = as_it_is(inferred) if is_as_it_is else _by_strategy(_of_first_visit(inferred), first)
     notes = [f"What is compared of {first} is {candidate.note}."] if candidate.note else []
     for fix in [first, *fixes] if is_fix else fixes:
         fixed = FIXES[fix].apply(candidate.scenario)
@@ -95,7 +97,7 @@ def modelled(name: str, analysis: Analysis, *, retrieval: int | None) -> Modelle
         scenario=candidate.scenario,
         inferred=inferred,
         assumptions=tuple(figure for figure in told.figures if figure.is_assumed),
-        retrieval=number,
+        retrievals=numbers,
         visits_of_page=candidate.visits_of_page,
         notes=tuple(notes),
     )
@@ -107,6 +109,34 @@ def _most_transactions(analysis: Analysis) -> int:
     if ranked.is_empty():
         raise ScenarioError(f"{analysis.capture.path} has no retrieval from which a scenario could be inferred")
     return int(ranked["retrieval"][0])
+
+
+def _visits(analysis: Analysis, number: int, name: str) -> tuple[int, ...]:
+    """The captured retrievals that the visits of this strategy stand for: this one, or its session's visits.
+
+    A strategy that visits a page twice is laid beside two captured visits, if the capture has as many.
+    """
+    from reference_sim.page import Page, objects_of
+    from tcptrace_http.inference.observed import visits_of_session
+
+    strategy = _strategies().get(name)
+    count = 1 if strategy is None else len(strategy.revisit(Page(name=name, objects=objects_of(1))))
+    visits = visits_of_session(analysis, number)
+    is_plain = count > 1 and len(visits) == count and all(len(parts) == 1 for parts in visits)
+    return tuple(part for parts in visits for part in parts) if is_plain else (number,)
+
+
+def _of_first_visit(scenario: Scenario) -> Scenario:
+    """The scenario with the first visit of its browser, and the captured pause after it."""
+    from reference_sim.page import Constant
+    from reference_sim.quantities import nanoseconds
+
+    (browser,) = scenario.browsers
+    first, *others = browser.visits
+    if not others or others[0].think is None:
+        return scenario
+    pause = Constant(value=nanoseconds(others[0].think))
+    return replace(scenario, browsers=(replace(browser, visits=(first,), think=pause),))
 
 
 def _by_strategy(scenario: Scenario, name: str) -> Candidate:

@@ -19,9 +19,9 @@ __all__ = [
     "RETRIEVALS",
     "TRANSACTIONS",
     "is_opaque",
-    "pair_of_retrievals",
     "paired_retrievals",
     "paired_transactions",
+    "pairs_of_retrievals",
 ]
 
 _TIME: Final = pl.Duration("ns")
@@ -78,11 +78,11 @@ def paired_retrievals(left: Analysis, right: Analysis) -> pl.DataFrame:
     return _retrieval_rows(ours, theirs, sorted(places, key=lambda place: None in place))
 
 
-def pair_of_retrievals(left: Analysis, right: Analysis, number: int, other_number: int) -> pl.DataFrame:
-    """These two retrievals, whatever they have in common."""
+def pairs_of_retrievals(left: Analysis, right: Analysis, pairs: Sequence[tuple[int, int]]) -> pl.DataFrame:
+    """These pairs of retrievals, whatever they have in common."""
     ours, theirs = _retrievals(left), _retrievals(right)
-    place = _numbers(ours).index(number), _numbers(theirs).index(other_number)
-    return _retrieval_rows(ours, theirs, [place])
+    lefts, rights = _numbers(ours), _numbers(theirs)
+    return _retrieval_rows(ours, theirs, [(lefts.index(one), rights.index(other)) for one, other in pairs])
 
 
 def _numbers(rows: Sequence[dict[str, Any]]) -> list[int]:

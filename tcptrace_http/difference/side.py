@@ -9,6 +9,8 @@ import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
+import polars as pl
+
 from tcptrace_http.difference.modelled import INFERRED, SCENARIO_SUFFIX, model_named, modelled
 from tcptrace_http.errors import ScenarioError, UnknownName
 
@@ -51,8 +53,8 @@ def sides_of(
     retrieval: int | tuple[int, int] | None = None,
     jobs: int | None = None,
     keylog: str | os.PathLike[str] | None = None,
-) -> tuple[Side, Side, int | tuple[int, int] | None]:
-    """Both sides, and the retrievals to compare: where a side is a name, that which was inferred from, and its.
+) -> tuple[Side, Side, int | tuple[tuple[int, int], ...] | None]:
+    """Both sides, and the retrievals to compare: where a side is a name, those inferred from, and their partners.
 
     One number then is of the side that is no name.
 
@@ -67,13 +69,14 @@ def sides_of(
         )
     if names[1] is not None:
         ours = side_of(left, jobs=jobs, keylog=keylog)
-        theirs, pair = _model_of(names[1], ours, retrieval, is_right=True)
-        return ours, theirs, pair
+        theirs, pairs = _model_of(names[1], ours, retrieval, is_right=True)
+        return ours, theirs, pairs
     if names[0] is not None:
         theirs = side_of(right, jobs=jobs, keylog=keylog)
-        ours, pair = _model_of(names[0], theirs, retrieval, is_right=False)
-        return ours, theirs, pair
-    return side_of(left, jobs=jobs, keylog=keylog), side_of(right, jobs=jobs, keylog=keylog), retrieval
+        ours, pairs = _model_of(names[0], theirs, retrieval, is_right=False)
+        return ours, theirs, pairs
+    wanted = (retrieval,) if isinstance(retrieval, tuple) else retrieval
+    return side_of(left, jobs=jobs, keylog=keylog), side_of(right, jobs=jobs, keylog=keylog), wanted
 
 
 def side_of(source: Source, *, jobs: int | None = None, keylog: str | os.PathLike[str] | None = None) -> Side:
@@ -98,27 +101,34 @@ def side_of(source: Source, *, jobs: int | None = None, keylog: str | os.PathLik
 
 def _model_of(
     name: str, captured: Side, retrieval: int | tuple[int, int] | None, *, is_right: bool
-) -> tuple[Side, tuple[int, int]]:
-    """The side of this name, and the pair of retrievals to compare."""
+) -> tuple[Side, tuple[tuple[int, int], ...]]:
+    """The side of this name, and the pairs of retrievals to compare."""
     pair = retrieval if isinstance(retrieval, tuple) else (retrieval, retrieval)
     model = modelled(name, captured.analysis, retrieval=pair[0] if is_right else pair[1])
     analysis = _simulated(model.scenario)
     as_it_was = analysis if model.scenario == model.inferred else _simulated(model.inferred)
     told = pair[1] if is_right else pair[0]
-    its = told if isinstance(retrieval, tuple) and told is not None else _its_retrieval(analysis, model)
-    inferred_ns = as_it_was.retrievals.filter(retrieval=_its_retrieval(as_it_was))["elapsed"].to_physical().item()
+    its = [told] if isinstance(retrieval, tuple) and told is not None else _its_retrievals(analysis, model)
+    of_inferred = _its_retrievals(as_it_was, model, is_as_it_was=True)
+    inferred_ns = int(
+        as_it_was.retrievals.filter(pl.col("retrieval").is_in(of_inferred))["elapsed"].to_physical().sum()
+    )
     side = Side(name, analysis, is_simulated=True, model=model, inferred_ns=inferred_ns)
-    return side, ((model.retrieval, its) if is_right else (its, model.retrieval))
+    pairs = zip(model.retrievals, its, strict=True)
+    return side, tuple((one, other) if is_right else (other, one) for one, other in pairs)
 
 
-def _its_retrieval(analysis: Analysis, model: Modelled | None = None) -> int:
-    """Of several visits the last one; else the retrieval with most transactions."""
+def _its_retrievals(analysis: Analysis, model: Modelled, *, is_as_it_was: bool = False) -> list[int]:
+    """As many visits as are compared; of one visit the last, or the retrieval with most transactions."""
     retrievals = analysis.retrievals
-    if retrievals.is_empty():
+    count = len(model.retrievals)
+    if retrievals.height < count:
         raise ScenarioError("the simulated retrieval does not come to its end")
-    if model is not None and model.visits_of_page > 1:
-        return int(retrievals["retrieval"][-1])
-    return int(retrievals.sort("transactions", "retrieval", descending=[True, False])["retrieval"][0])
+    if count > 1:
+        return [int(number) for number in retrievals["retrieval"][:count]]
+    if model.visits_of_page > 1 and not is_as_it_was:
+        return [int(retrievals["retrieval"][-1])]
+    return [int(retrievals.sort("transactions", "retrieval", descending=[True, False])["retrieval"][0])]
 
 
 def _at_client(scenario: Scenario) -> Analysis:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from tcptrace_http.analysis import Analysis
 
-__all__ = ["NEEDED_TABLES", "Exchange", "Observed", "Visited", "observed"]
+__all__ = ["NEEDED_TABLES", "Exchange", "Observed", "Visited", "observed", "visits_of_session"]
 
 #: The tables of a row each packet that an analysis must have for this.
 NEEDED_TABLES: Final = ("packets", "segments")
@@ -248,6 +248,11 @@ def _pages(analysis: Analysis, retrieval: int, *, session: bool) -> list[list[in
         pages[-1].append(number)
         asked |= targets[number]
     return pages if session else [next(page for page in pages if retrieval in page)]
+
+
+def visits_of_session(analysis: Analysis, retrieval: int) -> list[list[int]]:
+    """The visits of this retrieval's client to its server: of each the retrievals that it is of."""
+    return _pages(analysis, retrieval, session=True)
 
 
 def _targets(analysis: Analysis) -> dict[int, set[str]]:

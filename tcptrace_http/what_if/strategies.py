@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Final
 from reference_sim.page import Constant
 from reference_sim.page_versions import once
 from reference_sim.scenario import NodeTap, Writes
+from reference_sim.stack import IdleRestart, Sharing
 from reference_sim.workloads import retrieval
 from tcptrace_http.errors import ScenarioError
 
 if TYPE_CHECKING:
     from reference_sim.plan import Visit
     from reference_sim.scenario import Browser, Scenario, Server
+    from reference_sim.stack import Stack
     from reference_sim.strategy import Strategy
 
 __all__ = ["Candidate", "as_it_is", "under"]
@@ -25,6 +27,7 @@ __all__ = ["Candidate", "as_it_is", "under"]
 REVISIT_PAUSE_NS: Final = 3_000_000_000
 #: Connections that share one window: what a run takes grows with the square of their number.
 SHARING_MOST: Final = 256
+_ABOUT_SHARING: Final = frozenset({"sharing", "accelerated_open"})
 _ENSEMBLE: Final = "etcp-"
 #: It fetches a page of which the capture knows nothing.
 _PREFETCH: Final = "prefetch"
@@ -106,8 +109,8 @@ def _visited(scenario: Scenario, browser: Browser, visit: Visit, strategy: Strat
         strategy=strategy,
         page=visit.page,
         network=scenario.network,
-        client_stack=browser.stack,
-        server_stack=server.stack,
+        client_stack=_without_sharing(browser.stack, strategy),
+        server_stack=_without_sharing(server.stack, strategy),
         think=Constant(value=REVISIT_PAUSE_NS) if is_without_pause else browser.think,
         parse=browser.parse,
         processing=server.processing,
@@ -116,6 +119,15 @@ def _visited(scenario: Scenario, browser: Browser, visit: Visit, strategy: Strat
         record=scenario.record,
         seed=scenario.seed,
     )
+
+
+def _without_sharing(stack: Stack, strategy: Strategy) -> Stack:
+    """The stack as it is without the captured hosts' shared state, if the strategy is about shared state."""
+    if not _ABOUT_SHARING & strategy.client_stack.keys():
+        return stack
+    # Pacing after idle is E-TCP's; RFC 5681 (section 4.1) restarts the window.
+    restart = IdleRestart.RESET if stack.idle_restart is IdleRestart.PACE else stack.idle_restart
+    return replace(stack, sharing=Sharing.NONE, accelerated_open=False, idle_restart=restart)
 
 
 def _place(scenario: Scenario) -> str:
