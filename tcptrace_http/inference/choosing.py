@@ -17,6 +17,7 @@ from tcptrace_http.inference.ack_delay import (
 from tcptrace_http.inference.figure import seen
 from tcptrace_http.inference.stacks import nearest, stack_figure
 from tcptrace_http.inference.strategy import signs, strategies_with
+from tcptrace_http.inference.streams import order_figure, variants, windows_figures
 from tcptrace_http.inference.synthesis import nearest_run
 from tcptrace_http.inference.writes import ways_of_writing, writes_figure
 
@@ -79,7 +80,7 @@ def chosen(
         keeps_writes=keeps_writes,
         held=held,
         off=written.off,
-        figures=(*_choice_figures(parts, match), writes_figure(parts.seen, written)),
+        figures=(*_choice_figures(parts, match), *_written_figures(parts, match, written)),
         servers=tuple(servers),
         likely=match.ranked[:_LIKELY],
     )
@@ -105,10 +106,16 @@ def _choices(parts: Parts) -> list[Choice]:
     clients = nearest(parts.of_client, None, held_acks(parts.seen, parts.reactions()))
     return [
         # Two hosts that look alike are taken to be.
-        Choice(strategy=row, server=server, client=server if server in clients else clients[0])
+        Choice(strategy=variant, server=_serving(server, row), client=server if server in clients else clients[0])
         for row in rows
+        for variant in (variants(parts.seen, row) if row.http2 else (row,))
         for server in nearest(parts.of_server, parts.window)
     ]
+
+
+def _serving(stack: Stack, row: Strategy) -> Stack:
+    """The stack with those knobs that servers of this strategy usually have."""
+    return replace(stack, **row.server_stack) if row.http2 else stack
 
 
 def _bounded(row: Strategy, most: int) -> Strategy:
@@ -116,6 +123,16 @@ def _bounded(row: Strategy, most: int) -> Strategy:
     if row.connections is not None and row.connections <= most:
         return row
     return row.but(f"{row.name}, at most {most}", row.about, connections=most)
+
+
+def _written_figures(parts: Parts, match: Match[Choice], written: Match[Writes]) -> list[Figure]:
+    """How the server wrote: by writes, or by frames."""
+    best = match.best.strategy.http2
+    if best is None:
+        return [writes_figure(parts.seen, written)]
+    alike = tuple(each.strategy.http2 for each in match.alike if each.strategy.http2 is not None)
+    streams = [*windows_figures(parts.seen, best), order_figure(parts.seen, best, alike)]
+    return [*streams, writes_figure(parts.seen, written)]
 
 
 def _choice_figures(parts: Parts, match: Match[Choice]) -> list[Figure]:

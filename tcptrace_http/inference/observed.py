@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["NEEDED_TABLES", "Exchange", "Observed", "Visited", "observed", "visits_of_session"]
 
 #: The tables of a row each packet that an analysis must have for this.
-NEEDED_TABLES: Final = ("packets", "segments")
+NEEDED_TABLES: Final = ("packets", "segments", "h2_windows")
 #: Content types that a page can begin with.
 _DOCUMENT: Final = ("text/html", "application/xhtml")
 #: Of exchanges that are encrypted: what clients of today ask in where it is not HTTP/2.
@@ -63,6 +63,12 @@ class Exchange:
     response_frame: int
     response_last_frame: int
     is_pipelined: bool
+    #: Its number as a stream of HTTP/2; None: it is none, or nothing is known of it.
+    stream: int | None
+    #: How urgent the request says that it is (RFC 9218, section 4.1).
+    urgency: int | None
+    #: The response with what frames it.
+    wire_bytes: int
     asks_to_close: bool
     asks_to_keep: bool
     server_closes: bool
@@ -96,6 +102,9 @@ class Observed:
     server_software: str
     #: Rows of the table of TLS handshakes, by flow.
     handshakes: dict[int, dict[str, Any]]
+    #: Rows of the table of connections by HTTP/2, by flow, and of the windows of their responses.
+    h2_connections: dict[int, dict[str, Any]]
+    h2_windows: tuple[dict[str, Any], ...] = ()
     #: How much of the session this is; None: all of it.
     part: Part | None = None
 
@@ -196,7 +205,9 @@ def observed(analysis: Analysis, *, retrieval: int | None = None, session: bool 
         flows={row["flow"]: row for row in _physical(flows).to_dicts()},
         profiles=_profiles(analysis, flows),
         server_software=_software(analysis, flows["flow"].to_list()),
-        handshakes=_handshakes(analysis, flows),
+        handshakes=_of_flows(analysis.tls_handshakes, flows),
+        h2_connections=_of_flows(analysis.h2_connections, flows),
+        h2_windows=_h2_windows(analysis, flows, last_frame),
     )
     if is_whole:
         return what
@@ -212,9 +223,20 @@ def _profiles(analysis: Analysis, flows: pl.DataFrame) -> dict[int, dict[str, An
     return {row["flow"]: row for row in _physical(rows).to_dicts()}
 
 
-def _handshakes(analysis: Analysis, flows: pl.DataFrame) -> dict[int, dict[str, Any]]:
-    rows = analysis.tls_handshakes.join(flows, on="flow", how="semi", maintain_order="left")
+def _of_flows(table: pl.DataFrame, flows: pl.DataFrame) -> dict[int, dict[str, Any]]:
+    rows = table.join(flows, on="flow", how="semi", maintain_order="left")
     return {row["flow"]: row for row in _physical(rows).to_dicts()}
+
+
+def _h2_windows(analysis: Analysis, flows: pl.DataFrame, last_frame: int) -> tuple[dict[str, Any], ...]:
+    """What was used of the windows of responses, and given, up to this frame."""
+    import polars as pl
+
+    if analysis.h2_connections.is_empty():
+        return ()
+    is_of_server = pl.col("direction").cast(pl.String) == "server_to_client"
+    rows = analysis.h2_windows.filter(is_of_server, pl.col("frame") <= last_frame)
+    return tuple(_physical(rows.join(flows, on="flow", how="semi", maintain_order="left")).to_dicts())
 
 
 def _pages(analysis: Analysis, retrieval: int, *, session: bool) -> list[list[int]]:
@@ -311,7 +333,7 @@ def _packets(analysis: Analysis, flows: list[int], origin: int) -> pl.DataFrame:
 def _answered(analysis: Analysis, members: pl.DataFrame, flows: list[int]) -> pl.DataFrame:
     """The transactions that were answered whole, in their order.
 
-    :raises ScenarioError: there is none, or they came as streams of HTTP/2.
+    :raises ScenarioError: there is none.
     """
     import polars as pl
 
@@ -323,10 +345,6 @@ def _answered(analysis: Analysis, members: pl.DataFrame, flows: list[int]) -> pl
     ).filter(pl.col("flow").is_in(flows), pl.col("response_first_time").is_not_null(), pl.col("complete"))
     if answered.is_empty():
         raise ScenarioError("no request of the retrieval was answered whole: nothing to infer from")
-    if answered["stream"].is_not_null().any():
-        raise ScenarioError(
-            "the retrieval came as streams of HTTP/2, of which no scenario is inferred: give a capture by HTTP/1.1"
-        )
     answered = answered.filter(is_captured)
     if answered.is_empty():
         raise ScenarioError(
@@ -355,8 +373,19 @@ def _visits(answered: pl.DataFrame, members: pl.DataFrame, origin: int) -> Itera
         rows = page.to_dicts()
         numbers = {(row["flow"], row["transaction"]): place for place, row in enumerate(rows)}
         start, end = span_of[rows[0]["visit"]]
+        _note_concurrent(rows)
         exchanges = (_exchange(row, numbers, origin, number) for row in rows)
         yield Visited(start=start, end=end, exchanges=tuple(exchanges))
+
+
+def _note_concurrent(rows: list[dict[str, Any]]) -> None:
+    """Streams that were asked for before the response to one before them had come are pipelined."""
+    open_until: dict[int, int] = {}
+    for row in rows:
+        until = open_until.get(row["flow"], 0)
+        if row["stream"] is not None:
+            row["pipelined"] = row["request_time"] < until
+        open_until[row["flow"]] = max(until, row["response_last_time"])
 
 
 def _exchange(row: dict[str, Any], numbers: dict[tuple[int, int], int], origin: int, visit: int) -> Exchange:
@@ -383,6 +412,9 @@ def _exchange(row: dict[str, Any], numbers: dict[tuple[int, int], int], origin: 
         response_frame=row["response_first_frame"],
         response_last_frame=row["response_last_frame"],
         is_pipelined=bool(row["pipelined"]),
+        stream=row["stream"],
+        urgency=row["urgency"],
+        wire_bytes=row["response_wire_bytes"] or 0,
         asks_to_close=bool(row["request_close"]),
         asks_to_keep=bool(row["request_keep_alive"]),
         server_closes=bool(row["response_close"]),

@@ -50,6 +50,7 @@ def _object(number: int, exchange: Exchange, processing: Figure) -> Object:
         content_type=exchange.content_type,
         size=Constant(value=exchange.body_bytes),
         status=exchange.status,
+        request_fields=() if exchange.urgency is None else (f"Priority: u={exchange.urgency}",),
         processing_ns=value if isinstance(value, int) else 0,
         found_in=initiator,
     )

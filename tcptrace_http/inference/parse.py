@@ -123,7 +123,8 @@ class _Delivery:
         if begin is None:
             return
         upto = begin.seq
-        end = upto + response.head_bytes + response.body_bytes
+        whole = response.head_bytes + response.body_bytes
+        end = upto + (whole if response.stream is None else response.wire_bytes)
         ahead: list[tuple[int, int]] = []
         for packet in observed.lookups[response.flow].data(to_client=True).carrying(upto, end):
             if packet.place in lost:
@@ -136,6 +137,10 @@ class _Delivery:
 
     def frame_of(self, body: int | None) -> int:
         """The frame with which so many bytes of the body had come; ``None``: all of it."""
-        wanted = self._response.head_bytes + (self._response.body_bytes if body is None else body)
+        whole = self._response.head_bytes + self._response.body_bytes
+        wanted = whole if body is None else self._response.head_bytes + body
+        if self._response.stream is not None and whole:
+            # Frames have headers.
+            wanted = wanted * self._response.wire_bytes // whole
         number = bisect_left(self._bytes, wanted)
         return self._frames[number] if number < len(self._frames) else self._response.response_last_frame

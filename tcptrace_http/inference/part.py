@@ -120,6 +120,8 @@ def _exchange_up_to(whole: Observed, exchange: Exchange, last_frame: int) -> Exc
     """The exchange with what had come of its body by then; None: its head had not come whole."""
     if exchange.response_last_frame <= last_frame:
         return exchange
+    if exchange.stream is not None:
+        return _stream_up_to(whole, exchange)
     begin = whole.by_frame.get(exchange.response_frame)
     if begin is None:
         return None
@@ -129,6 +131,17 @@ def _exchange_up_to(whole: Observed, exchange: Exchange, last_frame: int) -> Exc
     if last is None or last.end < body:
         return None
     came = min(last.end - body, exchange.body_bytes)
+    return replace(exchange, body_bytes=came, response_end=last.time, response_last_frame=last.frame)
+
+
+def _stream_up_to(whole: Observed, exchange: Exchange) -> Exchange | None:
+    """The same of a stream: its DATA that had come by then."""
+    own = (exchange.flow, exchange.stream, "data")
+    data = [row for row in whole.h2_windows if (row["flow"], row["stream"], row["event"]) == own]
+    last = whole.by_frame.get(data[-1]["frame"]) if data else None
+    if last is None:
+        return None
+    came = min(-sum(row["bytes"] for row in data), exchange.body_bytes)
     return replace(exchange, body_bytes=came, response_end=last.time, response_last_frame=last.frame)
 
 

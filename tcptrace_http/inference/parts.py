@@ -158,6 +158,7 @@ class Parts:
             min_head_bytes=min(exchange.head_bytes for exchange in self.seen.exchanges),
             sizes_include_heads=any(exchange.is_opaque for exchange in self.seen.exchanges),
             tls=self.tls,
+            http2=choice.strategy.http2,
         )
         browser = Browser(
             node=network.clients[0],

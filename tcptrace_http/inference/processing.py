@@ -51,11 +51,14 @@ def processing_times(
     ``shares``: a response may wait for a window that the connections share.
     """
     left = departures(observed, rate)
+    behind = _behind_others(observed)
     found = []
     for exchange in observed.exchanges:
         first, since = _first_of(observed, exchange, observed.by_frame[exchange.response_frame])
         elapsed = first.time - left[exchange.request_last_frame]
-        found.append(_bounds(observed, exchange, first, elapsed, sending_time(since, rate), rate, propagation))
+        is_behind = exchange.is_pipelined if exchange.stream is None else (exchange.flow, exchange.index) in behind
+        sending = sending_time(since, rate)
+        found.append(_bounds(observed, is_behind, first, elapsed, sending, rate, propagation))
     held = [_waits_for_tickets(observed, exchange, rate) for exchange in observed.exchanges]
     # It may have been ready all the time.
     found = [(0 if is_held else low, high) for is_held, (low, high) in zip(held, found, strict=True)]
@@ -82,6 +85,17 @@ def _is_alone(observed: Observed, exchange: Exchange) -> bool:
         or other.start >= exchange.response_start
         for other in observed.exchanges
     )
+
+
+def _behind_others(observed: Observed) -> set[tuple[int, int]]:
+    """The streams that others were sent before, after they had been asked for."""
+    found = set()
+    until: dict[int, int] = {}
+    for exchange in sorted(observed.exchanges, key=lambda each: (each.response_start, each.index)):
+        if exchange.request_end < until.get(exchange.flow, 0):
+            found.add((exchange.flow, exchange.index))
+        until[exchange.flow] = max(until.get(exchange.flow, 0), exchange.response_end)
+    return found
 
 
 def _waits_for_tickets(observed: Observed, exchange: Exchange, rate: int | None) -> bool:
@@ -149,7 +163,7 @@ def _figure(number: int, exchange: Exchange, low: int, high: int, usual: int) ->
 
 def _bounds(  # noqa: PLR0913, PLR0917 -- the exchange, and the path
     observed: Observed,
-    exchange: Exchange,
+    is_behind: bool,
     first: Packet,
     elapsed: int,
     sending: int,
@@ -159,9 +173,9 @@ def _bounds(  # noqa: PLR0913, PLR0917 -- the exchange, and the path
     """The least and the most that it can be; the same twice: nothing else is part of it."""
     if not observed.is_near_client:
         most = max(elapsed, 0)
-        return (0 if exchange.is_pipelined else most), most
+        return (0 if is_behind else most), most
     most = max(elapsed - propagation - sending, 0)
-    if exchange.is_pipelined:
+    if is_behind:
         return 0, most
     return max(most - _queued_at_most(observed, first, rate), 0), most
 

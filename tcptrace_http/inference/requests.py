@@ -55,6 +55,8 @@ def splits(observed: Observed) -> dict[tuple[int, int], Split]:
 
 
 def _split(observed: Observed, exchange: Exchange) -> Split | None:
+    if exchange.stream is not None:
+        return None
     packets = observed.lookups[exchange.flow].between(exchange.request_frame, exchange.request_last_frame)
     parts = [packet for packet in packets if not packet.to_client and packet.payload and not packet.is_resent]
     mss = observed.flows[exchange.flow]["mss_server"]

@@ -36,6 +36,8 @@ STRATEGIES_SEEN: Final = (
     "http11-pipelined",
     "thesis-pipelined",
     "maxconn",
+    "http2",
+    "http2-tls",
 )
 #: Rows whose hosts know the path from earlier connections, or from others that are open (RFC 1644, RFC 2140,
 #: Eggert 1999). Hosts of today do not share windows: these rows are tried where the rows above do not retell
@@ -52,6 +54,8 @@ STRATEGIES_SHARED: Final = (
 # Of so many requests on a connection, a client that pipelines sends some before the response before them is
 # complete: what the document names is known when all of it has come, if not sooner.
 _REQUESTS: Final = 3
+#: ALPN's name of HTTP/2 over TLS (RFC 9113, section 3.1).
+_H2: Final = "h2"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +63,10 @@ class Signs:
     """What the capture shows of the strategy."""
 
     version: str
+    #: It can have come as streams of HTTP/2, and not as such.
+    may_be_streams: bool
+    may_be_http1: bool
+    is_secured: bool
     #: A connection carried more than one request.
     is_reused: bool
     #: Client and server were both willing to go on with a connection.
@@ -82,9 +90,13 @@ def signs(observed: Observed) -> Signs:
     exchanges = observed.exchanges
     counts = Counter(exchange.flow for exchange in exchanges)
     of_visits = [Counter(exchange.flow for exchange in visit.exchanges) for visit in observed.visits]
+    may_be_streams, may_be_http1 = _protocols(observed)
     is_http11 = exchanges[0].version == HttpVersion.HTTP11
     return Signs(
         version=exchanges[0].version,
+        may_be_streams=may_be_streams,
+        may_be_http1=may_be_http1,
+        is_secured=bool(observed.handshakes),
         is_reused=max(counts.values()) > 1,
         may_persist=any(
             (is_http11 or exchange.asks_to_keep)
@@ -101,6 +113,18 @@ def signs(observed: Observed) -> Signs:
             packet.flags & SYN and packet.payload and not packet.to_client for packet in observed.packets
         ),
     )
+
+
+def _protocols(observed: Observed) -> tuple[bool, bool]:
+    """Whether it can be HTTP/2, and HTTP/1: without keys ALPN tells (RFC 7301), as far as it is seen."""
+    if not all(exchange.is_opaque for exchange in observed.exchanges):
+        is_streams = any(exchange.stream is not None for exchange in observed.exchanges)
+        return is_streams, not is_streams
+    rows = observed.handshakes.values()
+    chosen = {row["alpn_chosen"] for row in rows} - {None}
+    offered = {name for row in rows for name in (row["alpn_offered"] or "").split(",")}
+    left = chosen or offered
+    return _H2 in left, left != {_H2}
 
 
 def _server_closes(observed: Observed, exchange: Exchange) -> bool:
@@ -139,6 +163,12 @@ def strategies_with(shown: Signs, *, shares: bool = False) -> list[Strategy]:
 
 
 def _can_show(row: Strategy, shown: Signs) -> bool:
+    if row.http2 is not None:
+        return shown.may_be_streams and shown.is_secured == (row.tls is not None)
+    return shown.may_be_http1 and _can_show_http1(row, shown)
+
+
+def _can_show_http1(row: Strategy, shown: Signs) -> bool:
     if row.version != shown.version or row.persistent != (shown.is_reused or shown.may_persist):
         return False
     if shown.is_pipelined and row.pipelining == 1:

@@ -120,7 +120,9 @@ def unasked(observed: Observed, exchange: Exchange) -> list[Packet]:
     if last is None or answer is None:
         return []
     sent = observed.lookups[exchange.flow].data(to_client=True).starting_in(last.end, answer.seq)
-    return [packet for packet in sent if not packet.is_resent]
+    # The server's SETTINGS come before its first response as well.
+    settings = observed.h2_connections.get(exchange.flow, {}).get("server_settings_frame")
+    return [packet for packet in sent if not packet.is_resent and packet.frame != settings]
 
 
 def _within(observed: Observed, exchange: Exchange, size: int) -> int:

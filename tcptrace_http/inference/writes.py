@@ -42,6 +42,10 @@ _USUAL: Final = (4096, 8192)
 def ways_of_writing(observed: Observed) -> list[Writes]:
     """What short segments suggest, and what servers usually do; one write a response first."""
     ends = list(_short_ends(observed))
+    if any(exchange.stream is not None for exchange in observed.exchanges):
+        # Frames are no writes: only a head that goes out before there is any DATA shows.
+        is_alone = any(offset == head for offset, head in ends)
+        return [Writes(), Writes(head_alone=True)] if is_alone else [Writes()]
     heads = {exchange.head_bytes for exchange in observed.exchanges}
     sizes = Counter(offset for offset, head in ends if offset not in heads for offset in {offset, offset - head})
     longest = max(exchange.head_bytes + exchange.body_bytes for exchange in observed.exchanges)

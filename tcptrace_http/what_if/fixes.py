@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from reference_sim.names import near
 from tcptrace_http.errors import UnknownName
-from tcptrace_http.what_if import request_fixes, stack_fixes, tls_fixes
+from tcptrace_http.what_if import request_fixes, stack_fixes, stream_fixes, tls_fixes
 from tcptrace_http.what_if.fix import Fix, Side, together
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ def _registry() -> dict[str, Fix]:
         *tls_fixes.of_tls(),
         *request_fixes.of_browsers(),
         *stack_fixes.of_clients(),
+        *stream_fixes.of_streams(),
         *request_fixes.of_pages(),
         *stack_fixes.of_hosts(),
         *request_fixes.of_paths(),

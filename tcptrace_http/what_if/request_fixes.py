@@ -100,7 +100,13 @@ def _parallel(count: int) -> Callable[[Scenario], Scenario | None]:
             return plan
         return replace(plan, connections=count)
 
-    return lambda scenario: changed(scenario, _planned(more)(scenario))
+    def apply(scenario: Scenario) -> Scenario | None:
+        # Streams share a connection.
+        if any(server.http2 is not None for server in scenario.servers):
+            return None
+        return changed(scenario, _planned(more)(scenario))
+
+    return apply
 
 
 def _whole_requests(scenario: Scenario) -> Scenario | None:
@@ -256,7 +262,7 @@ def of_browsers() -> tuple[Fix, ...]:
                 source=source,
                 side=Side.CLIENT,
                 apply=_parallel(count),
-                unneeded=f"it may open {count} or more already",
+                unneeded=f"it may open {count} or more already, or the requests are streams of one connection",
                 mends=("head-of-line-blocking",) if count == 6 else (),  # noqa: PLR2004 -- browsers of today
             )
             for count, source in (

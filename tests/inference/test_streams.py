@@ -1,14 +1,92 @@
-"""What cannot be inferred is said."""
+"""Scenarios of captures by HTTP/2: strategy, windows and order are found again, and runs take as long."""
+
+from dataclasses import replace
 
 import pytest
 
 import tcptrace_http
-from tcptrace_http.errors import ScenarioError
-from tcptrace_http.inference import infer
+from reference_sim.http2 import FIRST_WINDOW, Http2, WriteOrder
+from reference_sim.simulation import simulate
+from reference_sim.workloads import tap_at
+from tcptrace_http.inference import NEEDED_TABLES, infer
+from tcptrace_http.what_if.outcome import elapsed_of
+from tcptrace_http.what_if.strategies import as_it_is
+from tests.inference.stream_scenarios import told_of
+from tests.inference.validation import inference_of
+from tests.simulator.test_http2 import by_streams, distant, page
+
+ENDS = ("client", "server")
+LARGE = (20_000, 150_000, 90_000, 120_000)
+WITHIN = 0.15
+#: Part of the captures that are told right, and of the runs that take as long.
+RIGHT = 0.9
+EVERYDAY = range(3)
+THOROUGH = range(1000, 1030)
 
 
-@pytest.mark.parametrize("work", [infer, tcptrace_http.whatif])
-def test_a_retrieval_by_streams_is_refused_in_words(sample_traces, work):
-    analysis = tcptrace_http.analyze(sample_traces / "h2_nagle.pcap")
-    with pytest.raises(ScenarioError, match="streams of HTTP/2"):
-        work(analysis)
+def captured(choice, at="client", **choices):
+    scenario = distant(by_streams(choice, page=page(LARGE, **choices)))
+    return simulate(replace(scenario, taps=(tap_at(scenario.network, at),)))
+
+
+def shares(found):
+    return sum(each.is_right for each in found) / len(found), sum(each.off <= WITHIN for each in found) / len(
+        found
+    )
+
+
+def test_random_streams_are_found_again_from_the_captures_of_both_ends():
+    assert shares([told_of(seed, at) for seed in EVERYDAY for at in ENDS]) == (1, 1)
+
+
+@pytest.mark.slow
+def test_strategy_and_time_of_60_captures_of_random_streams_are_told():
+    found = [told_of(seed, at) for seed in THOROUGH for at in ENDS]
+    right, near = shares(found)
+    assert right >= RIGHT
+    assert near >= RIGHT
+
+
+@pytest.mark.parametrize("at", ENDS)
+@pytest.mark.parametrize(
+    "choice",
+    [
+        Http2(stream_window=FIRST_WINDOW, connection_window=1 << 20, frame_bytes=1 << 14),
+        Http2(stream_window=1 << 18, connection_window=FIRST_WINDOW),
+        Http2(stream_window=1 << 20, connection_window=1 << 24, waits_for_settings=True),
+    ],
+)
+def test_windows_frames_and_the_wait_for_settings_are_read_as_they_were(choice, at):
+    found = inference_of(captured(choice, at), at)
+    assert found.scenario.servers[0].http2 == choice
+    assert found.figure("client.h2_stream_window").value == choice.stream_window
+    assert not found.figure("client.h2_connection_window").is_assumed
+
+
+@pytest.mark.parametrize("order", WriteOrder)
+def test_the_order_in_which_the_server_writes_is_told_by_runs(order):
+    choice = Http2(stream_window=1 << 20, connection_window=1 << 24, order=order)
+    found = inference_of(captured(choice, urgencies=(0, 6, 5, 1)), "client").figure("server.h2_order")
+    assert order in {found.value, *found.alternatives}
+
+
+@pytest.mark.parametrize("at", ENDS)
+def test_streams_inside_tls_are_told_by_alpn_and_their_windows_are_assumed(at):
+    choice = Http2(stream_window=1 << 20, connection_window=1 << 24)
+    scenario = distant(by_streams(choice, strategy="http2-tls", page=page(LARGE)))
+    found = inference_of(simulate(replace(scenario, taps=(tap_at(scenario.network, at),))), at)
+    assert found.figure("browser.strategy").value == "http2-tls"
+    assert found.figure("client.h2_stream_window").is_assumed
+    assert elapsed_of(as_it_is(found.scenario)) == pytest.approx(elapsed_of(as_it_is(scenario)), rel=WITHIN)
+
+
+def test_a_head_that_nagles_algorithm_parts_from_its_data_is_retold(sample_traces):
+    """A server that flushes each head: what is behind it waits for the delayed ACK, 24 times."""
+    analysis = tcptrace_http.analyze(sample_traces / "h2_nagle.pcap", tables=NEEDED_TABLES)
+    found = infer(analysis, session=True)
+    assert found.figure("browser.strategy").value == "http2"
+    assert found.figure("server.writes").value == "head alone"
+    assert found.figure("server.nagle").value != "off"
+    whole = tcptrace_http.whatif(analysis, fixes=["no-nagle"], draws=0, session=True)
+    assert whole.modelled_ns == pytest.approx(whole.measured_ns, rel=WITHIN)
+    assert whole.row("no-nagle").saved_ns > 24 * 35_000_000

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from reference_sim.http2 import Http2
 from reference_sim.page import Constant, Page, objects_of
 from reference_sim.scenario import Writes
 from reference_sim.stack import Nagle
 from reference_sim.stacks import stack
+from reference_sim.strategies import STRATEGIES
 from reference_sim.tls import Tls, TlsVersion
 from reference_sim.topology import DataSegments
 from reference_sim.workloads import retrieval
@@ -70,6 +72,14 @@ def _made() -> dict[str, Scenario]:
             writes=Writes(head_alone=True, chunk_bytes=1460, gap=50 * _MS),
         ),
         "twice": retrieval(strategy="p-http-restart-reset", think=Constant(value=5000 * _MS), **old),
+        "streams": retrieval(
+            strategy=STRATEGIES["http2"].but(
+                "narrow",
+                "windows of RFC 9113, and requests that wait for SETTINGS",
+                http2=Http2(waits_for_settings=True),
+            ),
+            **modern,
+        ),
         "nodelay": retrieval(
             strategy="http11",
             page="heidemann",

@@ -67,6 +67,8 @@ def test_fix_changes_something_and_the_retrieval_still_ends(fix):
         ("tls-resumption", "secured", "setup.tls_handshake"),
         ("smaller-chain", "secured", "setup.tls_handshake"),
         ("tickets-with-response", "tickets", "stall.nagle_delayed_ack"),
+        ("wider-h2-windows", "streams", "send_limited.h2_connection_window"),
+        ("h2-requests-at-once", "streams", "setup.h2_settings"),
     ],
 )
 def test_fix_saves_what_it_is_for(fix, name, cause):

@@ -63,6 +63,10 @@ impl Server {
         self.scenario.servers.get(self.index)
     }
 
+    pub(super) fn writes_heads_alone(&self) -> bool {
+        self.terms().is_some_and(|terms| terms.writes.head_alone)
+    }
+
     pub(super) fn scenario(&self) -> &Scenario {
         &self.scenario
     }

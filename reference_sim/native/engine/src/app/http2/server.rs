@@ -154,12 +154,13 @@ impl Http2Server {
     /// Writes frames until nothing may be sent, or the send buffer is full.
     fn write(&mut self, network: &mut dyn Network, at: End) {
         let terms = self.terms;
+        let are_heads_alone = self.plain.writes_heads_alone();
         let Some(serving) = self.connections.get_mut(&at.connection) else {
             return;
         };
         while !network.is_writing(at) && !serving.is_closed {
             let mut call = Call::default();
-            while call.bytes < WRITE_BYTES {
+            while call.bytes < WRITE_BYTES && !(are_heads_alone && call.has_head) {
                 if !serving.write_frame(network, at, &terms, &mut call) {
                     break;
                 }
@@ -181,6 +182,8 @@ impl Http2Server {
 struct Call {
     parts: Vec<Content>,
     bytes: u64,
+    /// Its last frame is of a response's head.
+    has_head: bool,
 }
 
 impl Call {
@@ -247,6 +250,7 @@ impl Serving {
         let is_last = response.sent == response.bytes;
         let head = response.head.take();
         let is_head = head.is_some();
+        call.has_head = is_head;
         let parts = match head {
             Some(head) => {
                 let block = self.encoder.block(&head.text(), "");
