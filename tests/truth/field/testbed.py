@@ -20,7 +20,7 @@ from .scenario import FRONT_PORT, SERVER_PORT, Scenario, plain
 if TYPE_CHECKING:
     from .scenario import Link
 
-__all__ = ["Run", "run"]
+__all__ = ["SETTLE_SECONDS", "Run", "inside", "run", "within"]
 
 _HERE: Final = Path(__file__).parent
 #: Where each capture point is: the host's number in the row (negative: from its end), and the interface.
@@ -39,7 +39,7 @@ _SYSCTLS: Final = (
     "net.ipv6.conf.all.disable_ipv6=1",
     "net.ipv6.conf.default.disable_ipv6=1",
 )
-_SETTLE_SECONDS: Final = 0.1
+SETTLE_SECONDS: Final = 0.1
 _START_SECONDS: Final = 5.0
 _numbers = itertools.count()
 
@@ -90,17 +90,17 @@ class Run:
         for host in self.hosts:
             _do("ip", "netns", "add", host)
             self._exit.callback(_do, "ip", "netns", "del", host)
-            _in(host, "sysctl", "-qw", *_SYSCTLS)
-            _in(host, "ip", "link", "set", "lo", "up")
+            within(host, "sysctl", "-qw", *_SYSCTLS)
+            within(host, "ip", "link", "set", "lo", "up")
         for number, link in enumerate(self.scenario.links):
             near, far = self.hosts[number : number + 2]
             near_name = "eth0" if number == 0 else "eth1"
             self._lay(number, link, near, near_name, far)
             for host, name, end in ((near, near_name, 1), (far, "eth0", 2)):
-                _in(host, "ip", "addr", "add", f"10.9.{number}.{end}/24", "dev", name)
-                _in(host, "ip", "link", "set", name, "up")
+                within(host, "ip", "addr", "add", f"10.9.{number}.{end}/24", "dev", name)
+                within(host, "ip", "link", "set", name, "up")
                 if link.kind == "veth" and link.rate_mbit:
-                    _in(host, *_shaping(name, link.rate_mbit, link.queue_packets))
+                    within(host, *_shaping(name, link.rate_mbit, link.queue_packets))
         self._route()
 
     def _lay(self, number: int, link: Link, near: str, near_name: str, far: str) -> None:
@@ -108,7 +108,7 @@ class Run:
             _do(*f"ip link add {near_name} netns {near} type veth peer name eth0 netns {far}".split())
             if not link.offload:
                 for host, name in ((near, near_name), (far, "eth0")):
-                    _in(host, "ethtool", "-K", name, *(word for what in _OFFLOADS for word in (what, "off")))
+                    within(host, "ethtool", "-K", name, *(word for what in _OFFLOADS for word in (what, "off")))
             return
         taps = [f"ft{os.getpid() % 100000}{end}{next(_numbers)}" for end in "ab"]
         settings = {**plain(link), "delay_us": link.rtt_ms * 500, "near": taps[0], "far": taps[1]}
@@ -124,12 +124,12 @@ class Run:
             near_name = "eth0" if number == 0 else "eth1"
             for host, name, end in ((number, near_name, 1), (number + 1, "eth0", 2)):
                 to = f"10.9.{number}.0/24 dev {name} src 10.9.{number}.{end} congctl cubic"
-                _in(self.hosts[host], "ip", "route", "replace", *to.split())
+                within(self.hosts[host], "ip", "route", "replace", *to.split())
         if last:
             far = f"10.9.{last}.0/24 via 10.9.0.2 congctl cubic"
             back = f"10.9.0.0/24 via 10.9.{last}.1 congctl cubic"
-            _in(self.hosts[0], "ip", "route", "replace", *far.split())
-            _in(self.hosts[-1], "ip", "route", "replace", *back.split())
+            within(self.hosts[0], "ip", "route", "replace", *far.split())
+            within(self.hosts[-1], "ip", "route", "replace", *back.split())
 
     def _start_servers(self) -> None:
         server = self.scenario.server
@@ -160,14 +160,14 @@ class Run:
         settings["port"] = FRONT_PORT if scenario.proxy else SERVER_PORT
         if scenario.server.nginx:
             settings["targets"] = [f"/{size}.bin" for size in scenario.server.sizes]
-        command = _inside(self.hosts[0], sys.executable, str(_HERE / "client.py"), json.dumps(settings))
+        command = inside(self.hosts[0], sys.executable, str(_HERE / "client.py"), json.dumps(settings))
         client = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert client.stdin is not None
         assert client.stdout is not None
         try:
             self.transactions = json.loads(client.stdout.readline())
             # The last packets are to be in the captures.
-            time.sleep(_SETTLE_SECONDS + scenario.rtt_ms / 1000)
+            time.sleep(SETTLE_SECONDS + scenario.rtt_ms / 1000)
             self._exit.close()
         finally:
             client.stdin.close()
@@ -179,9 +179,9 @@ class Run:
 
     def _start_daemon(self, host: int, command: list[str], port: int) -> None:
         """A server that says nothing when it is ready: it is when something listens."""
-        self._popen(_inside(self.hosts[host], *command), self.folder / f"daemon{port}.txt")
+        self._popen(inside(self.hosts[host], *command), self.folder / f"daemon{port}.txt")
         deadline = time.monotonic() + _START_SECONDS
-        while not _in(self.hosts[host], "ss", "-Hltn", f"sport = :{port}"):
+        while not within(self.hosts[host], "ss", "-Hltn", f"sport = :{port}"):
             if time.monotonic() > deadline:
                 raise RuntimeError((self.folder / f"daemon{port}.txt").read_text())
             time.sleep(0.02)
@@ -189,7 +189,7 @@ class Run:
     def _start(self, host: str | None, *command: str, is_ready_on_stderr: bool = False) -> Path:
         """Starts a program and waits until it is ready; where it writes what it says."""
         path = self.folder / f"process{next(_numbers)}.txt"
-        process = self._popen(_inside(host, *command) if host else list(command), path)
+        process = self._popen(inside(host, *command) if host else list(command), path)
         deadline = time.monotonic() + _START_SECONDS
         word = "listening on" if is_ready_on_stderr else "ready"
         while word not in path.read_text():
@@ -228,12 +228,12 @@ def _shaping(name: str, rate_mbit: float, queue_packets: int) -> list[str]:
     return f"tc qdisc add dev {name} root tbf rate {rate_mbit}mbit burst 64kb limit {limit}".split()
 
 
-def _inside(host: str, *command: str) -> list[str]:
+def inside(host: str, *command: str) -> list[str]:
     return ["ip", "netns", "exec", host, *command]
 
 
-def _in(host: str, *command: str) -> str:
-    return _do(*_inside(host, *command))
+def within(host: str, *command: str) -> str:
+    return _do(*inside(host, *command))
 
 
 def _do(*command: str) -> str:

@@ -1,0 +1,63 @@
+"""Makes and judges captures of HTTP/2 with a known culprit: ``python -m tests.truth.http2 [--only GLOB] [--out DIR]``.
+
+It needs root, for network namespaces and TAP devices, and nghttp2's programs, nginx and curl. What a culprit costs
+is the time of its requests against that of its twin, the same without it. ``--judge DIR`` judges again what
+``--out`` kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .culprits import CULPRITS
+from .judge import Verdict, judged
+from .run import run
+
+if TYPE_CHECKING:
+    from .culprits import Culprit
+
+__all__ = ["main", "make", "verdicts"]
+
+
+def make(culprit: Culprit, folder: Path) -> None:
+    """The captures at both ends, and what the culprit cost."""
+    bad = run(culprit.setup, folder / "culprit")
+    twin = run(culprit.twin, folder / "twin") if culprit.twin else bad
+    truth = {"lost_ns": bad.took_ns - twin.took_ns, "twin_ns": twin.took_ns}
+    truth["captures"] = {point: str(path.relative_to(folder)) for point, path in bad.captures.items()}
+    (folder / "truth.json").write_text(json.dumps(truth, indent=1))
+
+
+def verdicts(culprit: Culprit, folder: Path) -> list[Verdict]:
+    truth = json.loads((folder / "truth.json").read_text())
+    captures = truth["captures"].items()
+    return [judged(culprit, point, folder / path, truth["lost_ns"]) for point, path in captures]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.truth.http2", description=__doc__)
+    parser.add_argument("--only", default="*", metavar="GLOB", help="configurations by name")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="keep the captures here")
+    parser.add_argument("--judge", type=Path, metavar="DIR", help="judge these, and make none")
+    options = parser.parse_args(arguments)
+    wrong = 0
+    with tempfile.TemporaryDirectory(prefix="http2-") as name:
+        out = options.judge or options.out or Path(name)
+        for culprit in (each for each in CULPRITS if fnmatch.fnmatch(each.name, options.only)):
+            folder = out / culprit.name
+            if not options.judge:
+                make(culprit, folder)
+            for verdict in verdicts(culprit, folder):
+                print(verdict, flush=True)
+                wrong += not verdict.is_right
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
