@@ -1,4 +1,4 @@
-"""Makes and judges captures of HTTP/2 with a known culprit: ``python -m tests.truth.http2 [--only GLOB] [--out DIR]``.
+"""Makes and judges captures of HTTP/2 with a known culprit: ``python -m tests.truth.http2 [--only GLOB]``.
 
 It needs root, for network namespaces and TAP devices, and nghttp2's programs, nginx and curl. What a culprit costs
 is the time of its requests against that of its twin, the same without it. ``--judge DIR`` judges again what
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .culprits import CULPRITS
-from .judge import Verdict, judged
+from .judge import Costs, Verdict, judged
 from .run import run
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ def make(culprit: Culprit, folder: Path) -> None:
     bad = run(culprit.setup, folder / "culprit")
     twin = run(culprit.twin, folder / "twin") if culprit.twin else bad
     truth = {"lost_ns": bad.took_ns - twin.took_ns, "twin_ns": twin.took_ns}
+    truth["keys"] = str(bad.keys.relative_to(folder)) if bad.keys.exists() else None
     truth["captures"] = {point: str(path.relative_to(folder)) for point, path in bad.captures.items()}
     (folder / "truth.json").write_text(json.dumps(truth, indent=1))
 
@@ -37,7 +38,9 @@ def make(culprit: Culprit, folder: Path) -> None:
 def verdicts(culprit: Culprit, folder: Path) -> list[Verdict]:
     truth = json.loads((folder / "truth.json").read_text())
     captures = truth["captures"].items()
-    return [judged(culprit, point, folder / path, truth["lost_ns"]) for point, path in captures]
+    keys = folder / truth["keys"] if truth["keys"] else None
+    costs = Costs(truth["lost_ns"], truth["twin_ns"])
+    return [judged(culprit, point, folder / path, costs, keys) for point, path in captures]
 
 
 def main(arguments: list[str] | None = None) -> int:

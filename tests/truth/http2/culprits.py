@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from ..field.scenario import Drop, Link
-from ..field.sidecar import NAGLE
+from tests.truth.field.scenario import Drop, Link
+from tests.truth.field.sidecar import NAGLE
 
 __all__ = ["CULPRITS", "Culprit", "Setup"]
 
@@ -62,7 +62,7 @@ def _python(rounds: list[list[dict[str, Any]]], link: Link = _FAR, **more: Any) 
 
 def _nghttp(client: str) -> Setup:
     server = "nghttpd --no-tls --htdocs={folder}/files {port}"
-    return Setup(server_command=server, client_command=f"nghttp --null-out {client} {{url}}/1000000.bin")
+    return Setup(server_command=server, client_command=f"nghttp --null-out {client} http://{{url}}/1000000.bin")
 
 
 def _lossy(passes_first: int) -> Link:
@@ -87,9 +87,7 @@ CULPRITS: Final = (
         ("h2-stream-window",),
         _python(_ONE),
     ),
-    Culprit(
-        "stream_window_of_nghttp", _nghttp("-w16 -W24"), ("h2-stream-window",), _nghttp("-w24 -W24")
-    ),
+    Culprit("stream_window_of_nghttp", _nghttp("-w16 -W24"), ("h2-stream-window",), _nghttp("-w24 -W24")),
     Culprit(
         "stream_window_up",
         _python(_UPLOAD, server_stream_window=_FIRST_WINDOW),
@@ -171,7 +169,7 @@ CULPRITS: Final = (
         Setup(
             _NEAR,
             server_command="nghttpd --no-tls --htdocs={folder}/files {port}",
-            client_command="h2load -n100 -c2 -m10 {url}/3000.bin",
+            client_command="h2load -n100 -c2 -m10 http://{url}/3000.bin",
         ),
     ),
     Culprit(
@@ -179,8 +177,18 @@ CULPRITS: Final = (
         Setup(
             _NEAR,
             server_command="nginx -p {folder} -c {folder}/nginx.conf",
-            client_command="curl --silent --http2-prior-knowledge -o /dev/null {url}/1000000.bin"
-            " -o /dev/null {url}/3000.bin",
+            client_command="curl --silent --http2-prior-knowledge -o /dev/null http://{url}/1000000.bin"
+            " -o /dev/null http://{url}/3000.bin",
         ),
+    ),
+    Culprit(
+        "good_node",
+        Setup(
+            _NEAR,
+            server_command="node {folder}/node.js {folder} {port}",
+            client_command="curl --silent --insecure --http2 -o /dev/null https://{url}/[3000-3023]",
+        ),
+        # Of its first response Node compiles what it needs, and curl asks for one thing after the other.
+        also=("slow-server", "request-lull"),
     ),
 )

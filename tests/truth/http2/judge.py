@@ -14,13 +14,22 @@ if TYPE_CHECKING:
 
     from .culprits import Culprit
 
-__all__ = ["WITHIN", "Verdict", "judged"]
+__all__ = ["WITHIN", "Costs", "Verdict", "judged"]
 
 WITHIN: Final = 0.1
 #: Less is not worth a word: a machine that makes captures loses as much by scheduling.
 _OTHER_MIN_NS: Final = 2_000_000
-#: Of a whole request, and of several connections: hosts of a busy machine are as late.
-_JITTER_NS: Final = 5_000_000
+#: Two runs of the same differ by so much of what they take: hosts of a busy machine are late.
+_JITTER: Final = 0.02
+_JITTER_MIN_NS: Final = 5_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """Of a culprit, and of its twin."""
+
+    lost_ns: int
+    twin_ns: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +39,16 @@ class Verdict:
     name: str
     point: str
     lost_ns: int
+    #: What the twin takes.
+    twin_ns: int
     named_ns: int
     #: What else is named, with how much.
     others: dict[str, int]
 
     @property
     def is_right(self) -> bool:
-        return abs(self.named_ns - self.lost_ns) <= max(WITHIN * self.lost_ns, _JITTER_NS) and not self.others
+        jitter_ns = max(_JITTER * self.twin_ns, _JITTER_MIN_NS)
+        return abs(self.named_ns - self.lost_ns) <= max(WITHIN * self.lost_ns, jitter_ns) and not self.others
 
     def __str__(self) -> str:
         share = f"{self.named_ns / self.lost_ns:6.2f}" if self.lost_ns else " " * 6
@@ -46,8 +58,8 @@ class Verdict:
         return f"{word} {self.name:28} {self.point:6} {figures}  {others}".rstrip()
 
 
-def judged(culprit: Culprit, point: str, capture: Path, lost_ns: int) -> Verdict:
-    analysis = tcptrace_http.analyze(capture)
+def judged(culprit: Culprit, point: str, capture: Path, costs: Costs, keys: Path | None) -> Verdict:
+    analysis = tcptrace_http.analyze(capture, keylog=keys)
     by_detector = analysis.findings.group_by("detector", maintain_order=True)
     named = dict(by_detector.agg(pl.col("lost").sum().dt.total_nanoseconds()).iter_rows())
     right = sum(lost for name, lost in named.items() if name in culprit.named)
@@ -56,4 +68,4 @@ def judged(culprit: Culprit, point: str, capture: Path, lost_ns: int) -> Verdict
         right = of_culprit.select((pl.col("end") - pl.col("start")).dt.total_nanoseconds().sum()).item()
     passed = {*culprit.named, *culprit.also}
     others = {name: lost for name, lost in named.items() if name not in passed and lost >= _OTHER_MIN_NS}
-    return Verdict(culprit.name, point, lost_ns, right, others)
+    return Verdict(culprit.name, point, costs.lost_ns, costs.twin_ns, right, others)

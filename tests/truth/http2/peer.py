@@ -246,7 +246,7 @@ def server(settings: dict[str, Any]) -> None:
 
 
 def client(settings: dict[str, Any]) -> int:
-    """A round is a list of requests: ``bytes`` to get, ``body`` to send, ``urgency``, ``after_ms``, ``unread_ms``."""
+    """A round is a list of requests: ``bytes`` to get and to send (``body``), ``urgency``, when, and read when."""
     total = 0.0
     peer = None
     for rnd in settings["rounds"]:

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ..field import proxies
-from ..field.scenario import SERVER_PORT, Scenario
-from ..field.testbed import SETTLE_SECONDS, Run, inside, within
-from ..wire import read_flows
+from tests.truth.field import proxies
+from tests.truth.field.scenario import SERVER_PORT, Scenario
+from tests.truth.field.testbed import SETTLE_SECONDS, Run, inside, within
+from tests.truth.wire import read_flows
 
 if TYPE_CHECKING:
     from .culprits import Setup
@@ -32,10 +32,29 @@ http {{ access_log off; server {{ listen {port} http2; root {folder}/files; }} }
 """
 
 
+_CERTIFY: Final = (
+    "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=server"
+    " -keyout {folder}/key.pem -out {folder}/public.pem"
+)
+_NODE: Final = """
+const http2 = require("http2"), fs = require("fs"), [folder, port] = process.argv.slice(2);
+const [cert, key] = ["public", "key"].map(name => fs.readFileSync(`${folder}/${name}.pem`));
+const server = http2.createSecureServer({ cert, key });
+server.on("keylog", line => fs.appendFileSync(`${folder}/keys.log`, line));
+server.on("stream", (stream, asked) => {
+  stream.respond({ ":status": 200 });
+  stream.end(Buffer.alloc(parseInt(asked[":path"].slice(1))));
+});
+server.listen(Number(port));
+"""
+
+
 @dataclass(frozen=True)
 class Done:
     #: By capture point.
     captures: dict[str, Path]
+    #: Secrets of TLS, if any were written.
+    keys: Path
     #: The sum of all requests' times; of a command, from its first SYN to its last byte.
     took_ns: int
 
@@ -69,12 +88,14 @@ class _Http2Run(Run):
         proxies.write_files(self.folder, _SIZES)
         names = {"folder": self.folder, "port": SERVER_PORT}
         (self.folder / "nginx.conf").write_text(_NGINX.format(**names))
+        (self.folder / "node.js").write_text(_NODE)
+        subprocess.run(shlex.split(_CERTIFY.format(**names)), check=True, capture_output=True)
         self._start_daemon(-1, [*_AT_ONCE, *shlex.split(setup.server_command.format(**names))], SERVER_PORT)
 
     def _drive_client(self) -> None:
         setup = self.setup
         settings = {**setup.client, "host": _ADDRESS, "port": SERVER_PORT}
-        url = f"http://{_ADDRESS}:{SERVER_PORT}"
+        url = f"{_ADDRESS}:{SERVER_PORT}"
         command = [sys.executable, str(_PEER), json.dumps(settings)]
         if setup.client_command:
             command = [*_AT_ONCE, *shlex.split(setup.client_command.format(url=url))]
@@ -105,4 +126,5 @@ def run(setup: Setup, folder: Path) -> Done:
         done.execute()
         if done.has_every_packet():
             break
-    return Done({point: done.capture(point) for point in done.scenario.points}, done.took_ns)
+    captures = {point: done.capture(point) for point in done.scenario.points}
+    return Done(captures, where / "keys.log", done.took_ns)
