@@ -184,7 +184,7 @@ def seal(dataset: str, quiet: bool) -> None:
 
     Nobody may read or add to the dataset meanwhile. What is added later stands beside, until it is sealed again.
     """
-    from tcptrace_http.corpus.seal import seal as put_together
+    from tcptrace_http.corpus.sealing import seal as put_together
 
     with Working("putting objects together", quiet=quiet):
         count = put_together(dataset)

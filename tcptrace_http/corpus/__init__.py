@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tcptrace_http.corpus.add import Added, add_captures, retry
     from tcptrace_http.corpus.dataset import is_dataset
     from tcptrace_http.corpus.reading import Corpus, corpus
-    from tcptrace_http.corpus.seal import seal
+    from tcptrace_http.corpus.sealing import seal
 
 __all__ = ["Added", "Corpus", "add_captures", "corpus", "is_dataset", "retry", "seal"]
 
@@ -33,7 +33,7 @@ _MODULE_OF: Final = {
     "corpus": "reading",
     "is_dataset": "dataset",
     "retry": "add",
-    "seal": "seal",
+    "seal": "sealing",
 }
 
 

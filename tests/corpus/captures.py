@@ -1,0 +1,72 @@
+"""Small captures that differ: samples, shifted in time."""
+
+from __future__ import annotations
+
+import random
+import struct
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
+_HEADER = 24
+_RECORD = struct.Struct("<IIII")
+
+
+def records(path: Path) -> tuple[bytes, list[tuple[int, int, bytes]]]:
+    """The header of a little-endian pcap file, and its records: seconds, fraction and the rest."""
+    content = path.read_bytes()
+    found, at = [], _HEADER
+    while at < len(content):
+        seconds, fraction, captured, wire = _RECORD.unpack_from(content, at)
+        end = at + _RECORD.size + captured
+        found.append((seconds, fraction, struct.pack("<II", captured, wire) + content[at + _RECORD.size : end]))
+        at = end
+    return content[:_HEADER], found
+
+
+def written(path: Path, header: bytes, rows: Sequence[tuple[int, int, bytes]]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(header + b"".join(struct.pack("<II", *row[:2]) + row[2] for row in rows))
+    return path
+
+
+def shifted(sample: str, to: Path, seconds: int) -> Path:
+    """A sample that happened some seconds later."""
+    header, rows = records(SAMPLES / sample)
+    return written(to, header, [(row[0] + seconds, *row[1:]) for row in rows])
+
+
+def small_captures(folder: Path, count: int) -> list[Path]:
+    """Captures of two days, of some kilobytes each."""
+    names = ("heidemann_1996_figure2.pcap", "heidemann_1996_figure4.pcap", "lan_hdrsep_small.pcap")
+    return [
+        shifted(names[number % len(names)], folder / f"run-{number}.pcap", 3600 * number)
+        for number in range(count)
+    ]
+
+
+def rotated(sample: Path, folder: Path, cuts: Sequence[int]) -> list[Path]:
+    """A capture cut before these records, into files that are called as ``tcpdump -C`` calls them."""
+    header, rows = records(sample)
+    edges = [0, *sorted(cuts), len(rows)]
+    return [
+        written(folder / f"eth0.pcap{number}", header, rows[start:end])
+        for number, (start, end) in enumerate(zip(edges, edges[1:], strict=False))
+    ]
+
+
+def random_cuts(draw: random.Random, records_count: int, files: int) -> list[int]:
+    return [draw.randint(0, records_count) for _ in range(files - 1)]
+
+
+def content(dataset: Path) -> dict[str, bytes]:
+    """All objects of a dataset by their keys."""
+    return {
+        str(path.relative_to(dataset)): path.read_bytes()
+        for path in sorted(dataset.rglob("*"))
+        if path.is_file() and "_writing" not in path.parts
+    }
+
+
+def each_line(text: str) -> Iterator[str]:
+    return filter(None, text.splitlines())

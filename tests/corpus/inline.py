@@ -1,0 +1,36 @@
+"""Executors of tests: work where it is handed out, and a worker that dies of some units."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from typing import Any
+
+from tcptrace_http.corpus.executors import WorkerKilled
+
+
+class Inline(Executor):
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+class Deadly(Inline):
+    """Kills the workers of units with this capture."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.killed = 0
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        (task,) = args
+        if self.path not in {file.path for file in task.unit.files}:
+            return super().submit(fn, *args, **kwargs)
+        self.killed += 1
+        future: Future[Any] = Future()
+        future.set_exception(WorkerKilled("its process was ended by SIGKILL"))
+        return future
