@@ -225,7 +225,7 @@ class Analysis:
         if self._selected is not None:
             return self.waits
         legs = (set(self.hops[name]) for name in ("flow", "upstream_flow") if self.may_have_hops)
-        judged = self._judged_flows if self.has_candidates else set()
+        judged = self.judged_flows if self.has_candidates else set()
         return self._for_upstream(self._part("waits", None, judged.union(*legs)))
 
     @cached_property
@@ -335,17 +335,17 @@ class Analysis:
     @cached_property
     def _judged_tables(self) -> dict[str, pl.DataFrame]:
         """What detectors of flows are given: of facts the part that they may read, and the waits of
-        ``_judged_flows``.
+        ``judged_flows``.
         """
         import polars as pl
 
-        flows = self._judged_flows
+        flows = self.judged_flows
         facts = {name: self._part(name, columns, flows) for name, columns in JUDGED_COLUMNS.items()}
         waits = self._finished_waits.filter(pl.col("flow").is_in(flows))
         return {name: self.table(name) for name in CANDIDATE_TABLES} | facts | {"waits": waits}
 
     @cached_property
-    def _judged_flows(self) -> set[int]:
+    def judged_flows(self) -> set[int]:
         """The flows that may have findings which read waits."""
         names = (name for name in CANDIDATE_TABLES if name not in OF_OBJECTS)
         return self._waiting_flows.union(*map(self._decoded.rows.flows_of, names))

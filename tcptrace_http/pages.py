@@ -68,10 +68,11 @@ class Pages:
             return empty_frame(TABLES["findings"])
         from tcptrace_http.detectors import findings_of_pages
 
-        gathered = {name: self._source(name) for name in ("flows", "transactions", "flaws")}
+        gathered = {name: self.source(name) for name in ("flows", "transactions", "flaws")}
         return findings_of_pages(gathered | {name: self.table(name) for name in PAGE_TABLES})
 
-    def _source(self, name: str) -> pl.DataFrame:
+    def source(self, name: str) -> pl.DataFrame:
+        """What the pages were made from: some columns of flows, transactions or flaws."""
         import polars as pl
 
         source = self._gathered.source(name)

@@ -37,9 +37,7 @@ def write_table(part: Part, table: str, expression: str | None, format_name: str
     """
     from tcptrace_http.cli.output import opened
     from tcptrace_http.report.tables import write_rows
-    from tcptrace_http.where import rows_where
 
-    rows = part.table(table).drop("unit", "day")
-    frame = rows.collect(engine="streaming") if expression is None else rows_where(rows, expression, table)
+    frame = part.rows(table, expression).drop("unit", "day")
     with opened(output) as file:
         write_rows(frame, file, table, format_name)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from tcptrace_http.corpus.dataset import is_dataset
 from tcptrace_http.corpus.reading import corpus
 from tcptrace_http.errors import DatasetError
+from tcptrace_http.where import rows_where
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,6 +48,14 @@ class Part:
             self.corpus.flows.filter(starts).select("flow_id"), on="flow_id", how="semi", maintain_order="left"
         )
         return pl.concat([of_flows, rows.filter(pl.col("flow_id").is_null())])
+
+    def rows(self, name: str, expression: str | None = None) -> pl.DataFrame:
+        """The table's rows in memory: all, or those for which an SQL expression is true.
+
+        :raises FilterError: the expression does not fit the table.
+        """
+        rows = self.table(name)
+        return rows.collect(engine="streaming") if expression is None else rows_where(rows, expression, name)
 
     def by_unit(self) -> Iterator[Part]:
         """The part unit by unit."""

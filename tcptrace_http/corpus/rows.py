@@ -8,13 +8,22 @@ from tcptrace_http.pages import PAGE_TABLES
 from tcptrace_http.schema import TABLES, polars_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     import polars as pl
 
     from tcptrace_http.analysis import Analysis
 
-__all__ = ["CORPUS_TABLES", "FILES_TABLE", "files_schema", "in_order", "labelled", "schema_of", "tables_of"]
+__all__ = [
+    "CAPTURE_NUMBER",
+    "CORPUS_TABLES",
+    "FILES_TABLE",
+    "files_schema",
+    "in_order",
+    "labelled",
+    "schema_of",
+    "tables_of",
+]
 
 #: The tables of a dataset; those with a row for each packet would be larger than the captures.
 CORPUS_TABLES: Final = tuple(name for name, table in TABLES.items() if not table.on_request)
@@ -24,6 +33,8 @@ FILES_TABLE: Final = "captures"
 _AT_THE_END: Final = ("findings", "inconclusive", *PAGE_TABLES)
 #: An odd number: it gives each flow of a capture another id (the golden ratio of 64 bits, Knuth 6.4).
 _FLOW_STEP: Final = 0x9E37_79B9_7F4A_7C15
+#: Which of several captures a row is of.
+CAPTURE_NUMBER: Final = "capture_number"
 _TIMES: Final = ("start_time", "start", "time", "request_time", "first_time", "client_hello_time", "head_time")
 
 
@@ -45,15 +56,23 @@ def tables_of(parts: Iterable[Analysis]) -> Iterator[dict[str, pl.DataFrame]]:
         yield at_the_end | {"findings": judged.findings, "inconclusive": judged.inconclusive}
 
 
-def labelled(frame: pl.DataFrame, *, unit: str, capture: str, number: int) -> pl.DataFrame:
-    """The rows with the columns that tell what they are of; ``number`` is that of the capture, of 64 bits."""
+def labelled(frame: pl.DataFrame, unit: str, captures: Sequence[tuple[str, int]]) -> pl.DataFrame:
+    """The rows with the columns that tell what they are of.
+
+    Each capture has a name and a number of 64 bits; where there are several, ``CAPTURE_NUMBER`` says which it is.
+    """
     import polars as pl
 
-    own = [pl.lit(unit).alias("unit"), pl.lit(capture).alias("capture")]
+    if CAPTURE_NUMBER not in frame.columns:
+        frame = frame.with_columns(pl.lit(0, pl.UInt32).alias(CAPTURE_NUMBER))
+    names = pl.Series([name for name, _ in captures], dtype=pl.String)
+    numbers = pl.Series([number for _, number in captures], dtype=pl.UInt64)
+    which = frame[CAPTURE_NUMBER]
+    own = [pl.lit(unit).alias("unit"), names.gather(which).alias("capture")]
     if "flow" in frame.columns:
         flow = pl.col("flow").cast(pl.UInt64)
-        own.append((flow * pl.lit(_FLOW_STEP, pl.UInt64) + pl.lit(number, pl.UInt64)).alias("flow_id"))
-    return frame.select(*own, pl.all())
+        own.append((flow * pl.lit(_FLOW_STEP, pl.UInt64) + numbers.gather(which)).alias("flow_id"))
+    return frame.select(*own, pl.exclude(CAPTURE_NUMBER))
 
 
 def schema_of(name: str) -> dict[str, pl.DataType]:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from tcptrace_http._version import __version__
 from tcptrace_http.analysis import in_parts
 from tcptrace_http.corpus.digests import canonical, digest
+from tcptrace_http.corpus.group import Group
 from tcptrace_http.corpus.objects import Objects, described
-from tcptrace_http.corpus.rows import FILES_TABLE, files_schema, labelled, tables_of
+from tcptrace_http.corpus.rows import FILES_TABLE, files_schema
 from tcptrace_http.corpus.store import open_store
 from tcptrace_http.errors import StoreError
 from tcptrace_http.rotated import FileRead, rotated_batches
@@ -105,9 +106,8 @@ def _marker(unit: Unit, status: str) -> dict[str, Any]:
 def _tables(task: Task, seen: list[dict[str, Any]]) -> Iterator[dict[str, pl.DataFrame]]:
     """The tables of all captures, some rows at a time; what was read of each file is put into ``seen``."""
     unit = task.unit
-    streams = [unit.files] if unit.key is not None else [(file,) for file in unit.files]
-    before, after = ([file.path for file in around] for around in (unit.before, unit.after))
-    for files in streams:
+    group = Group(unit.id)
+    for files in [unit.files] if unit.key is not None else [(file,) for file in unit.files]:
         label = unit.series or files[0].path
         # A window is no other one of its series: their flows have other ids.
         number = int(digest(*(file.fingerprint.encode() for file in files)), 16)
@@ -116,17 +116,13 @@ def _tables(task: Task, seen: list[dict[str, Any]]) -> Iterator[dict[str, pl.Dat
             [file.path for file in files],
             read.append,
             label=label,
-            before=before,
-            after=after,
+            before=[file.path for file in unit.before],
+            after=[file.path for file in unit.after],
             keylog=task.keylog,
         )
-        for tables in tables_of(in_parts(parts)):
-            yield {
-                name: labelled(frame, unit=unit.id, capture=label, number=number)
-                for name, frame in tables.items()
-                if not frame.is_empty()
-            }
+        yield from group.tables_of(in_parts(parts), label, number)
         seen += (_seen(label, file, one) for file, one in zip(files, read, strict=True))
+    yield from group.rest()
 
 
 def _seen(label: str, file: CaptureFile, read: FileRead) -> dict[str, Any]:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-import random
+import itertools
 import struct
-from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Iterator, Sequence
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
 _HEADER = 24
@@ -51,7 +55,7 @@ def rotated(sample: Path, folder: Path, cuts: Sequence[int]) -> list[Path]:
     edges = [0, *sorted(cuts), len(rows)]
     return [
         written(folder / f"eth0.pcap{number}", header, rows[start:end])
-        for number, (start, end) in enumerate(zip(edges, edges[1:], strict=False))
+        for number, (start, end) in enumerate(itertools.pairwise(edges))
     ]
 
 

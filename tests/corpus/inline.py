@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import Executor, Future
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tcptrace_http.corpus.executors import WorkerKilled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class Inline(Executor):
@@ -14,7 +16,7 @@ class Inline(Executor):
         future: Future[Any] = Future()
         try:
             future.set_result(fn(*args, **kwargs))
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 -- it is raised again where the result is asked for
             future.set_exception(error)
         return future
 

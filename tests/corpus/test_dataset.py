@@ -6,7 +6,7 @@ import random
 import signal
 import subprocess
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
@@ -18,6 +18,9 @@ from tcptrace_http.corpus.dataset import read_state
 from tcptrace_http.errors import CaptureError, DatasetError, TcptraceError
 from tests.corpus.captures import content, shifted, small_captures
 from tests.corpus.inline import Deadly, Inline
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 COUNT = 8
 

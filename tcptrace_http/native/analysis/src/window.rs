@@ -134,7 +134,7 @@ mod tests {
     fn beyond_its_window_only_a_flow_with_a_syn_in_it_is_read_on() {
         let mut window = Window::default();
         assert!(takes(&mut window, 1, flags::SYN, 100));
-        window.end([(key(1), SeqNumber::new(100))].into_iter());
+        window.end([(key(1), SeqNumber(100))].into_iter());
         assert!(takes(&mut window, 1, flags::ACK, 101));
         assert!(!takes(&mut window, 2, flags::ACK, 101));
         assert!(!takes(&mut window, 3, flags::SYN, 7));
