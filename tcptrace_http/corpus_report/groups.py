@@ -63,12 +63,18 @@ def counted_findings(tables: Tables, every: str) -> pl.DataFrame:
         )
         .with_columns(_claimed().alias("lost_ns"))
     )
+    # Only what findings are of is kept: a dataset has many more transactions, flows and captures.
     transactions = _transactions(tables)
-    found = findings.join(transactions.drop("capture"), on=KEY, how="left")
+    theirs = transactions.drop("capture").join(findings, on=KEY, how="semi")
+    found = findings.join(theirs, on=KEY, how="left")
     # A finding about several transactions is of their host, if they have only one.
     for key in ("flow_id", "capture"):
         only = pl.col("host").min() == pl.col("host").max()
-        hosts = transactions.group_by(key).agg(pl.when(only).then(pl.col("host").min()).alias("only"))
+        hosts = (
+            transactions.join(findings.filter(pl.col("transaction").is_null()), on=key, how="semi")
+            .group_by(key)
+            .agg(pl.when(only).then(pl.col("host").min()).alias("only"))
+        )
         found = found.join(hosts, on=key, how="left").with_columns(pl.coalesce("host", "only")).drop("only")
     return (
         found.with_columns(pl.coalesce("start_time", "start").dt.truncate(every).alias("time"))

@@ -125,6 +125,18 @@ def _contents(dataset: Path) -> dict[str, bytes]:
     return {str(path.relative_to(dataset)): path.read_bytes() for path in files}
 
 
+def _markers(dataset: Path) -> int:
+    return len(list((dataset / "_units").glob("*.json")))
+
+
+def _wait_for(process: subprocess.Popen[bytes], dataset: Path, units: int, seconds: float) -> bool:
+    """Wait until so many units are done, and a moment longer; false if all are done before."""
+    while process.poll() is None and _markers(dataset) < units:
+        time.sleep(_LOOK_SECONDS)
+    time.sleep(seconds)
+    return process.poll() is None
+
+
 def kill(captures: Path, folder: Path, kills: int) -> Iterator[tuple[str, str]]:
     """Make the dataset again, killed at random moments: the whole run, or one of its workers."""
     whole, killed = folder / "dataset", folder / "killed"
@@ -134,34 +146,42 @@ def kill(captures: Path, folder: Path, kills: int) -> Iterator[tuple[str, str]]:
     start = time.monotonic()
     chance = random.Random(_SEED)
     command = _add_command(captures, killed)
-    runs = workers = units = 0
-    is_done = False
-    while runs + workers < kills and not is_done:
+    # On the average the last of them comes near the end.
+    steps = 2 * _markers(whole) // kills
+    runs = workers = 0
+    while runs + workers < kills:
         # A group of its own, so that the workers are killed with the process that waits for them.
         with subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True) as process:
-            while runs + workers < kills:
-                time.sleep(chance.uniform(2, 10))
-                if process.poll() is not None:
-                    is_done = True
-                    break
-                found = _children(process.pid)
-                if found and chance.random() < 1 / 2:
+            is_killed = False
+            while not is_killed and runs + workers < kills:
+                units = _markers(killed) + chance.randint(0, steps)
+                if not _wait_for(process, killed, units, chance.uniform(0, 1)):
+                    raise SystemExit(f"all was done after {runs + workers} kills")
+                found = [each for each in _children(process.pid) if _is_worker(each)]
+                is_killed = not found or chance.random() < 1 / 2
+                if is_killed:
+                    os.killpg(process.pid, signal.SIGKILL)
+                    runs += 1
+                else:
                     os.kill(chance.choice(found), signal.SIGKILL)
                     workers += 1
-                    continue
-                os.killpg(process.pid, signal.SIGKILL)
-                runs += 1
-                break
-            else:
+            if not is_killed:
                 process.wait()
-        units = len(list((killed / "_units").glob("*.json")))
+    done = _markers(killed)
     measured(command)
-    yield "killed", f"{runs} runs and {workers} workers; {units} units were done by the last kill"
+    yield "killed", f"{runs} runs and {workers} workers; {done} of {_markers(whole)} units were done by then"
     yield "all of it", f"{time.monotonic() - start:.1f} s"
     one, other = _contents(whole), _contents(killed)
     differing = [name for name in one.keys() | other.keys() if one.get(name) != other.get(name)]
     told = "the same bytes" if not differing else f"{len(differing)} differ: {differing[:3]}"
     yield "against one run", f"{len(one):,} files, {sum(map(len, one.values())) / 1e6:.1f} MB: {told}"
+
+
+def _is_worker(process: int) -> bool:
+    try:
+        return b"spawn_main" in Path(f"/proc/{process}/cmdline").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
 
 
 def main() -> None:

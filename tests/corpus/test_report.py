@@ -10,12 +10,16 @@ import click
 import polars as pl
 import pytest
 
+import tcptrace_http
 from tcptrace_http.cli.corpus_report import _Since
+from tcptrace_http.cli.main import run
+from tcptrace_http.corpus import add_captures
 from tcptrace_http.corpus_report import corpus_report
 from tcptrace_http.corpus_report.change_point import SIGNIFICANCE, _student_tail, change_point
 from tcptrace_http.corpus_report.json import document
 from tcptrace_http.corpus_report.page import page
 from tcptrace_http.corpus_report.text import rendered
+from tcptrace_http.finding_groups import lost_ns
 
 FIRST = datetime(2026, 11, 1, tzinfo=UTC)
 BEGAN = datetime(2026, 11, 13, tzinfo=UTC)
@@ -257,3 +261,33 @@ def test_a_time_is_a_date_or_how_long_ago(given, meant):
 def test_another_time_is_a_usage_error():
     with pytest.raises(click.BadParameter, match="neither a date"):
         _Since().convert("yesterday", None, None)
+
+
+@pytest.fixture(scope="module")
+def dataset(sample_traces, tmp_path_factory):
+    location = str(tmp_path_factory.mktemp("reported") / "dataset")
+    add_captures([sample_traces / "lan_hdrsep_small.pcap"], into=location, jobs=1)
+    return location
+
+
+def test_the_command_reports_what_analyze_finds(dataset, sample_traces, capsys):
+    assert run(["corpus", "report", dataset, "--format", "json", "--quiet"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    analysis = tcptrace_http.analyze(sample_traces / "lan_hdrsep_small.pcap")
+    told = analysis.findings.filter(pl.col("severity").cast(pl.String) != "info")
+    assert report["transactions"] == analysis.transactions.height
+    assert report["findings"] == told.height > 0
+    assert report["lost_ns"] == lost_ns(told)
+    assert {row["detector"] for row in report["by_detector"]} == set(told["detector"])
+
+
+@pytest.mark.parametrize("format_name", ["text", "html"])
+def test_the_command_writes_every_format_to_a_file(dataset, tmp_path, format_name):
+    output = tmp_path / "report"
+    assert run(["corpus", "report", dataset, "--format", format_name, "-o", str(output), "--since", "7d"]) == 0
+    assert "costs the most" in output.read_text()
+
+
+def test_a_folder_that_is_no_dataset_is_told(tmp_path, capsys):
+    assert run(["corpus", "report", str(tmp_path)]) == 2
+    assert "is no dataset" in capsys.readouterr().err
