@@ -39,7 +39,7 @@ class WriteOrder(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Http2:
-    """The choices of a server and its clients. The client updates a window when half of it is used.
+    """The choices of a server and its clients.
 
     :raises ScenarioError: a window or a frame that RFC 9113 does not have.
     """
@@ -53,6 +53,8 @@ class Http2:
     order: WriteOrder = WriteOrder.SEQUENTIAL
     #: The client's requests wait for the server's SETTINGS; otherwise they go out with the preface.
     waits_for_settings: bool = False
+    #: The client gives more of a window when so much of it is used; None: half of it.
+    update_bytes: Size | None = None
 
     def __post_init__(self) -> None:
         bounds = {
@@ -63,3 +65,5 @@ class Http2:
         for name, (least, most) in bounds.items():
             if not least <= bytes_of(getattr(self, name)) <= most:
                 raise ScenarioError(f"has at least {least:,} and at most {most:,} bytes", field=name)
+        if self.update_bytes is not None and bytes_of(self.update_bytes) < 1:
+            raise ScenarioError("has at least 1 byte", field="update_bytes")

@@ -40,6 +40,7 @@ class Truth:
     windows: pl.DataFrame
     queues: pl.DataFrame
     limits: pl.DataFrame
+    frames: pl.DataFrame
     links: pl.DataFrame
 
 

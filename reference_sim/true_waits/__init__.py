@@ -15,6 +15,8 @@ time of each transaction follows, as an observer at the client or at the server 
 - Between request and response the chain of what happened is exact: the request's way, the server's work, what
   held the first segment, its way. The path's least round trip is ``network.propagation``, what the packets
   took longer because of their size ``send_limited.bottleneck``, longer because of others ``network.queueing``.
+- A response of HTTP/2 waits for other streams' bytes, and for the window that kept its next frame back
+  (:mod:`reference_sim.true_waits._streams`).
 - The time ends at the last byte: the ACK of it, delayed or not, is no wait.
 - A hold by Nagle's algorithm is named after the ACK that ended it: ``stall.nagle_delayed_ack`` if a timer sent
   that. A hold by the congestion window is ``stall.slow_start_restart`` if the window that was thrown away after
@@ -69,8 +71,7 @@ def true_transactions(
     ``tables`` are those of the truth (connections, transactions, packets, hops, limits, windows),
     ``scenario`` is the document that was simulated; packets, windows and limits must have been recorded.
 
-    Raises ValueError if ``at`` is neither, KeyError if something was not recorded, ScenarioError if a server has
-    HTTP/2: streams that share a connection have no true waits yet.
+    Raises ValueError if ``at`` is neither, KeyError if something was not recorded.
     """
     if at not in (CLIENT, SERVER):
         raise ValueError(f"at must be {CLIENT!r} or {SERVER!r}, not {at!r}")
@@ -125,4 +126,5 @@ def _of_connection(connection: Connection, at: str) -> Iterator[TrueTransaction]
             round_trip=round_trip,
             shares_window=connection.shares_window,
         )
-        previous_end = times.response_last
+        # Streams do not wait for those before them as such.
+        previous_end = None if transaction.frames else times.response_last

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from reference_sim.true_waits._records import CLIENT, SERVER
+
 if TYPE_CHECKING:
     from reference_sim.true_waits._deliveries import Stream
     from reference_sim.true_waits._holds import Holds
@@ -24,6 +26,11 @@ class Observer:
     responses: Stream
     client: Holds
     server: Holds
+
+    @property
+    def later(self) -> int:
+        """How much later than the client this end has a response."""
+        return self.connection.paths[CLIENT].least if self.at == SERVER else 0
 
     def seen(self, packet: Packet) -> int | None:
         """When a packet goes by here."""

@@ -4,18 +4,28 @@ from __future__ import annotations
 
 import bisect
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from reference_sim.tls import stream_bytes
-from tcptrace_http.errors import ScenarioError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     import polars as pl
 
-__all__ = ["CLIENT", "SERVER", "Connection", "Limits", "Packet", "Path", "Transaction", "Window", "connections_of"]
+__all__ = [
+    "CLIENT",
+    "SERVER",
+    "Connection",
+    "Frame",
+    "Limits",
+    "Packet",
+    "Path",
+    "Transaction",
+    "Window",
+    "connections_of",
+]
 
 CLIENT: Final = "client"
 SERVER: Final = "server"
@@ -66,6 +76,20 @@ class Packet:
 
 
 @dataclass(frozen=True, slots=True)
+class Frame:
+    """A frame of HTTP/2 in a response, and the window that had kept it back, if one had."""
+
+    start: int
+    end: int
+    #: When the server had its response, and when it wrote this.
+    ready: int
+    written: int
+    is_held_by_stream: bool
+    held_since: int | None
+    held_until: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Transaction:
     """A request and its response, of one connection, at least the beginning of it."""
 
@@ -78,6 +102,8 @@ class Transaction:
     response_body_bytes: int
     request_received: int | None
     response_written: int | None
+    #: In their order; none: it came by HTTP/1.
+    frames: tuple[Frame, ...] = ()
 
     @property
     def request_end(self) -> int:
@@ -85,6 +111,8 @@ class Transaction:
 
     @property
     def response_end(self) -> int:
+        if self.frames:
+            return self.frames[-1].end
         return self.response_offset + self.response_head_bytes + self.response_body_bytes
 
 
@@ -174,6 +202,8 @@ class Connection:
     transactions: list[Transaction]
     #: It begins with a handshake of TLS.
     is_secured: bool = False
+    #: The client's requests wait for the server's SETTINGS.
+    waits_for_settings: bool = False
 
     def is_short(self, packet: Packet) -> bool:
         """Whether more had room in a segment of the server."""
@@ -207,21 +237,22 @@ def connections_of(tables: Mapping[str, pl.DataFrame], scenario: Mapping[str, An
 
     Raises KeyError if the tables lack a column: the scenario must have recorded packets, windows and limits.
     """
+    has_streams = any(server.get("http2") for server in scenario["servers"])
+    frames = _frames(_in_nanoseconds(tables["frames"], scenario["epoch_ns"])) if has_streams else {}
     tables = {name: _in_nanoseconds(tables[name], scenario["epoch_ns"]) for name in _TABLES}
     packets = _by_connection(tables["packets"], _packet)
     limits = _by_connection(tables["limits"], lambda row: (row["time"], row["limit"]))
     windows = _by_connection(tables["windows"], _window)
     transactions: dict[int, list[Transaction]] = defaultdict(list)
     for row in tables["transactions"].drop_nulls("response_offset").iter_rows(named=True):
-        transactions[row["connection"]].append(_transaction(row))
+        own = tuple(frames.get((row["connection"], row["index"]), ()))
+        transactions[row["connection"]].append(replace(_transaction(row), frames=own))
     links_of_packet: dict[int, list[int]] = defaultdict(list)
     for packet, link in tables["hops"].select("packet", "link").iter_rows():
         links_of_packet[packet].append(link)
     heard = _heard_by_pair(tables["connections"], packets)
     for row in tables["connections"].iter_rows(named=True):
         number = row["connection"]
-        if any(server.get("http2") for server in _servers(row, scenario)):
-            raise ScenarioError("there are no true waits of HTTP/2: streams share a connection", field="servers")
         sent = {side: packets.get((number, side), []) for side in (CLIENT, SERVER)}
         shares = any(_shares_window(scenario["stacks"][server["stack"]]) for server in _servers(row, scenario))
         yield Connection(
@@ -233,6 +264,9 @@ def connections_of(tables: Mapping[str, pl.DataFrame], scenario: Mapping[str, An
             head_alone=any(server["writes"]["head_alone"] for server in _servers(row, scenario)),
             chunk_bytes=next((_chunk_bytes(server) for server in _servers(row, scenario)), None),
             is_secured=any(server.get("tls") for server in _servers(row, scenario)),
+            waits_for_settings=any(
+                (server.get("http2") or {}).get("waits_for_settings", False) for server in _servers(row, scenario)
+            ),
             shares_window=shares,
             heard=heard[_pair(row)] if shares else set(_arrived(sent[CLIENT])),
             paths={side: _path(sent[side], links_of_packet, scenario) for side in sent},
@@ -301,6 +335,14 @@ def _packet(row: Mapping[str, Any]) -> Packet:
 
 def _window(row: Mapping[str, Any]) -> Window:
     return Window(row["time"], row["cwnd"], row["ssthresh"], row["flight_bytes"], row["retransmission_timeout"])
+
+
+def _frames(table: pl.DataFrame) -> dict[tuple[int, int], list[Frame]]:
+    """The frames of each transaction, in their order."""
+    found: dict[tuple[int, int], list[Frame]] = defaultdict(list)
+    for connection, index, *frame in table.iter_rows():
+        found[connection, index].append(Frame(*frame))
+    return found
 
 
 def _transaction(row: Mapping[str, Any]) -> Transaction:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from reference_sim.true_waits._chain import PACE, Chain
 from reference_sim.true_waits._partition import Partition, Piece
 from reference_sim.true_waits._records import CLIENT, SERVER, Packet, Transaction
+from reference_sim.true_waits._streams import comes_behind_others, pieces_among_streams
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -112,10 +113,15 @@ def partition_of(
         _give_setup(partition, observer)
         if observer.connection.is_secured:
             partition.until(times.request_first, "setup.tls_handshake")
+        elif observer.connection.waits_for_settings:
+            partition.until(times.request_first, "setup.h2_settings")
     partition.until(times.request_first, "client.think")
     for gap in request_gaps_of(times, observer):
         partition.pieces(gap.pieces)
     partition.until(times.request_last, "request.send")
+    if transaction.frames:
+        _give_stream(transaction, times, observer, partition)
+        return partition.waits
     _give_server(transaction, times, observer, previous_end, partition)
     for gap in gaps_of(times, observer):
         partition.pieces(gap.pieces)
@@ -199,6 +205,32 @@ def _give_server(
     partition.pieces(
         chain.ending(times.response_first, with_request=observer.at == CLIENT, with_path=not path_is_first)
     )
+
+
+def _give_stream(transaction: Transaction, times: Times, observer: Observer, partition: Partition) -> None:
+    """From the request's last byte to the last one of a response of HTTP/2."""
+    chain = Chain.of(transaction, observer)
+    first = times.response_first
+    if chain is not None:
+        path = chain.path_up + chain.path_down
+        think = max(0, transaction.frames[0].ready - chain.received)
+        since = min(partition.at + think + path, first)
+        gaps = list(_gaps(since, first, observer.responses, observer.server, observer))
+        if comes_behind_others(transaction, gaps):
+            partition.pieces(chain.repairs_up(observer))
+            if observer.at == CLIENT:
+                partition.until(min(partition.at + path, first), "network.propagation")
+                partition.until(min(partition.at + think, first), "server.think")
+                partition.pieces(pieces_among_streams(transaction, partition.at, gaps, observer))
+            else:
+                # The response passes there before its path, which comes last.
+                partition.until(min(partition.at + think, first), "server.think")
+                earlier = pieces_among_streams(transaction, since, gaps, observer)
+                partition.pieces(replace(piece, end=piece.end - path) for piece in earlier)
+            partition.until(first, "network.propagation")
+    _give_server(transaction, times, observer, None, partition)
+    gaps = list(_gaps(first, times.response_last, observer.responses, observer.server, observer))
+    partition.pieces(pieces_among_streams(transaction, first, gaps, observer))
 
 
 def _gap(since: int, delivery: Delivery, stream: Stream, holds: Holds, observer: Observer) -> Iterator[Piece]:

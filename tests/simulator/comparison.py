@@ -148,14 +148,19 @@ def told_of(analysis: Analysis, epoch_ns: int) -> Told:
         counted[pair] += 1
     times = pl.selectors.datetime().cast(pl.Int64) - epoch_ns
     spans = pl.selectors.duration().cast(pl.Int64)
+    # Streams are told as they end; the truth has them as they were asked for (RFC 9113, section 5.1.1).
+    keys: dict[tuple[int, int], Key] = {
+        (flow, index): (*flows[flow], index if stream is None else stream // 2)
+        for flow, index, stream in analysis.transactions.select("flow", "index", "stream").iter_rows()
+    }
     rows = {
-        (*flows[row["flow"]], row["index"]): row
+        keys[row["flow"], row["index"]]: row
         for row in analysis.transactions.with_columns(times, spans).iter_rows(named=True)
     }
     waits: dict[Key, _Waits] = defaultdict(list)
     columns = ("flow", "transaction", "cause", "start", "end")
     for flow, index, *wait in analysis.waits.with_columns(times).select(columns).iter_rows():
-        waits[*flows[flow], index].append((wait[0], wait[1], wait[2]))
+        waits[keys[flow, index]].append((wait[0], wait[1], wait[2]))
     findings: dict[Key, _Waits] = defaultdict(list)
     lossy = analysis.findings.drop_nulls(["transaction", "start"]).filter(pl.col("lost") > pl.duration())
     frames = analysis.packets.select(last_frame="frame", last="time").with_columns(times)
@@ -163,7 +168,7 @@ def told_of(analysis: Analysis, epoch_ns: int) -> Told:
     columns = ("flow", "transaction", "detector", "start", "lost", "last")
     for flow, index, name, start, lost, last in lossy.select(columns).iter_rows():
         end = max(start + lost, last) if name in SPREAD else start + lost
-        findings[*flows[flow], index].append((name, start, end))
+        findings[keys[flow, index]].append((name, start, end))
     return Told(rows, waits, findings)
 
 

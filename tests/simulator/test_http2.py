@@ -24,7 +24,6 @@ from reference_sim.simulation import simulate
 from reference_sim.stack import Nagle
 from reference_sim.stacks import stack
 from reference_sim.strategies import STRATEGIES
-from reference_sim.true_waits import true_waits
 from reference_sim.workloads import retrieval
 from tcptrace_http.errors import ScenarioError
 
@@ -234,8 +233,8 @@ def test_streams_in_turn_end_together():
 
 
 @pytest.mark.parametrize("window", ["stream_window", "connection_window"])
-def test_a_window_lets_half_of_it_go_each_round_trip(window):
-    """The first half is told of within a segment, late: the second one is not full, and waits for more."""
+def test_a_window_lets_half_of_it_or_all_go_each_round_trip(window):
+    """All where frames end at its half, which is told of at once; else the second half waits for more."""
     wide = {"stream_window": 1 << 24, "connection_window": 1 << 24}
     narrow = {**wide, window: FIRST_WINDOW}
     size = 2_000_000
@@ -244,7 +243,7 @@ def test_a_window_lets_half_of_it_go_each_round_trip(window):
         scenario = distant(by_streams(Http2(**windows), page=page((size,))))
         (row,) = simulate(scenario).truth.retrievals.iter_rows(named=True)
         elapsed[name] = (row["end"] - row["start"]).total_seconds()
-    assert elapsed["narrow"] == pytest.approx(size / (FIRST_WINDOW / 2) * 0.1, rel=0.05)
+    assert size / FIRST_WINDOW * 0.1 <= elapsed["narrow"] <= 1.05 * size / (FIRST_WINDOW / 2) * 0.1
     assert elapsed["wide"] < elapsed["narrow"] / 2
 
 
@@ -274,14 +273,6 @@ def test_secured_streams_offer_h2():
 def test_choices_stand_in_a_scenario_file():
     scenario = by_streams(CHOICES["priority"])
     assert parse(toml_of(scenario)) == scenario
-
-
-def test_streams_have_no_true_waits():
-    scenario = by_streams(Http2())
-    truth = simulate(scenario).truth
-    tables = {name: getattr(truth, name) for name in truth.__dataclass_fields__}
-    with pytest.raises(ScenarioError, match="HTTP/2"):
-        true_waits(tables, scenario.document())
 
 
 @pytest.mark.parametrize("wrong", [{"stream_window": 0}, {"connection_window": 1000}, {"frame_bytes": 20_000}])

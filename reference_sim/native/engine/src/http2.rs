@@ -20,6 +20,8 @@ pub struct Http2 {
     pub order: WriteOrder,
     /// The client's requests wait for the server's SETTINGS.
     pub waits_for_settings: bool,
+    /// The client gives more of a window when so much of it is used; none: half of it.
+    pub update_bytes: Option<u32>,
 }
 
 /// Which stream's frame the server writes next.

@@ -160,6 +160,31 @@ pub struct TransactionRow {
     pub response_last_received: Option<Nanoseconds>,
 }
 
+/// A window of HTTP/2 that had kept a frame back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hold {
+    /// The window of the stream; else that of the connection.
+    pub is_of_stream: bool,
+    pub since: Nanoseconds,
+    /// When the window let it go; other streams' frames may have gone first.
+    pub until: Option<Nanoseconds>,
+}
+
+/// A frame of HTTP/2 in a response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrameRow {
+    pub connection: u32,
+    /// Of its transaction.
+    pub index: u32,
+    /// Where it begins and ends in the server's stream.
+    pub offset: u64,
+    pub end: u64,
+    /// When the application had its response.
+    pub ready: Nanoseconds,
+    pub written: Nanoseconds,
+    pub hold: Option<Hold>,
+}
+
 /// One visit of a page, or one file of a transfer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RetrievalRow {
@@ -222,6 +247,7 @@ pub struct Truth {
     pub windows: Vec<WindowRow>,
     pub queues: Vec<QueueRow>,
     pub limits: Vec<LimitRow>,
+    pub frames: Vec<FrameRow>,
     pub links: Vec<LinkTotals>,
     /// Events that were handled.
     pub events: u64,

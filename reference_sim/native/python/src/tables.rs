@@ -15,6 +15,7 @@ pub fn table(truth: &Truth, name: &str, epoch_ns: i64) -> Option<Columns> {
         "windows" => windows(truth, epoch_ns),
         "queues" => queues(truth, epoch_ns),
         "limits" => limits(truth, epoch_ns),
+        "frames" => frames(truth, epoch_ns),
         "links" => links(truth),
         _ => return None,
     })
@@ -342,6 +343,22 @@ fn limits(truth: &Truth, epoch_ns: i64) -> Columns {
         .code("side", SIDES, |row| side(row.side))
         .code("limit", LIMITS, |row| limit(row.limit))
         .u64("next", |row| row.next)
+        .done()
+}
+
+fn frames(truth: &Truth, epoch_ns: i64) -> Columns {
+    Builder::new(&truth.frames, epoch_ns)
+        .u32("connection", |row| row.connection)
+        .u32("index", |row| row.index)
+        .u64("offset", |row| row.offset)
+        .u64("end", |row| row.end)
+        .time("ready", |row| row.ready)
+        .time("written", |row| row.written)
+        .bool("is_held_by_stream", |row| {
+            row.hold.is_some_and(|hold| hold.is_of_stream)
+        })
+        .maybe_time("held_since", |row| row.hold.map(|hold| hold.since))
+        .maybe_time("held_until", |row| row.hold.and_then(|hold| hold.until))
         .done()
 }
 

@@ -34,7 +34,7 @@ impl Flow {
             handshake: (!row.reused_connection).then(|| Handshake {
                 secured: self.secured(row.request_time),
                 client_speaks_first: self.carried.handshake().is_some_and(|it| it.offers_http()),
-                settings: self.settings(row.request_time),
+                settings: self.settings(row.request_frame),
                 ..self.setup.handshake()
             }),
             is_one_sided: self.first.counts.packets == 0 || self.second.counts.packets == 0,
@@ -53,10 +53,10 @@ impl Flow {
     }
 
     /// The server's SETTINGS, if only the preface of HTTP/2 came before them.
-    fn settings(&self, request_ns: Option<i64>) -> Option<Moment> {
+    fn settings(&self, request_frame: Option<u64>) -> Option<Moment> {
         let http2 = self.carried.http2()?;
         let (preface, settings) = (http2.preface?, http2.server.settings?);
-        let is_between = preface.time_ns < settings.time_ns && request_ns? > settings.time_ns;
+        let is_between = preface.frame < settings.frame && request_frame? > settings.frame;
         is_between.then_some(Moment {
             time_ns: settings.time_ns,
             frame: settings.frame,

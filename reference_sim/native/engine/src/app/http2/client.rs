@@ -147,6 +147,8 @@ impl Session {
                 break;
             }
             self.read_of_frame = 0;
+            // What is read at once is told frame by frame.
+            self.report(&mut bytes, &mut frames);
             network.exchanges().frames.pop(at);
         }
         self.report(&mut bytes, &mut frames);
@@ -164,10 +166,11 @@ impl Session {
         })
     }
 
-    /// A WINDOW_UPDATE for each window of which half is used.
+    /// A WINDOW_UPDATE for each window of which enough is used.
     fn report(&mut self, out: &mut Vec<u8>, frames: &mut Vec<(u64, Frame)>) {
+        let update = self.terms.update_bytes;
         let mut tell = |number: u32, unreported: &mut u32, window: u32| {
-            if *unreported >= (window / 2).max(1) {
+            if *unreported >= update.unwrap_or(window / 2).clamp(1, window) {
                 out.extend(frames::window_update(number, *unreported));
                 let stream = (number > 0).then_some(number);
                 let bytes = std::mem::take(unreported);

@@ -10,7 +10,7 @@ use crate::app::exchange::{ExchangeId, Response};
 use crate::app::server::{stretch, Server};
 use crate::app::{Application, Content, End, Happening, Network, Token};
 use crate::http2::{Http2, WriteOrder};
-use crate::truth::Side;
+use crate::truth::{FrameRow, Side};
 
 /// SETTINGS_MAX_CONCURRENT_STREAMS. RFC 9113, section 6.5.2, recommends no less than 100.
 const MAX_STREAMS: u32 = 128;
@@ -59,8 +59,10 @@ impl Http2Server {
                     self.requested(network, at, exchange, stream);
                 }
                 Frame::WindowUpdate { stream, bytes } => {
+                    let now = network.now();
                     if let Some(serving) = self.connections.get_mut(&at.connection) {
                         serving.widen(stream, u64::from(bytes));
+                        serving.note_holds(now);
                     }
                 }
                 Frame::Response { .. } => {}
@@ -97,6 +99,7 @@ impl Http2Server {
             urgency,
             window: u64::from(self.terms.stream_window),
             response: None,
+            hold: None,
         });
         let delay = self.plain.processing(network, exchange);
         if delay == 0 {
@@ -144,6 +147,7 @@ impl Http2Server {
         };
         stream.response = Some(Prepared {
             place,
+            ready: now,
             head: Some(head),
             bytes: body.iter().map(Content::bytes).sum(),
             body,
@@ -155,6 +159,7 @@ impl Http2Server {
     fn write(&mut self, network: &mut dyn Network, at: End) {
         let terms = self.terms;
         let are_heads_alone = self.plain.writes_heads_alone();
+        let is_recorded = self.plain.scenario().record.limits;
         let Some(serving) = self.connections.get_mut(&at.connection) else {
             return;
         };
@@ -169,7 +174,11 @@ impl Http2Server {
                 break;
             }
             network.write(at, call.parts, None, 0);
+            for row in call.rows.into_iter().filter(|_| is_recorded) {
+                network.truth().frames.push(row);
+            }
         }
+        serving.note_holds(network.now());
         if serving.peer_closed && serving.streams.is_empty() && !serving.is_closed {
             serving.is_closed = true;
             network.close(at);
@@ -184,6 +193,7 @@ struct Call {
     bytes: u64,
     /// Its last frame is of a response's head.
     has_head: bool,
+    rows: Vec<FrameRow>,
 }
 
 impl Call {
@@ -204,6 +214,12 @@ impl Serving {
         };
         if let Some(stream) = self.stream(number) {
             stream.window += bytes;
+        }
+    }
+
+    fn note_holds(&mut self, now: u64) {
+        for stream in &mut self.streams {
+            stream.note_hold(now, self.window);
         }
     }
 
@@ -247,6 +263,7 @@ impl Serving {
             return false;
         };
         response.sent += room;
+        let ready = response.ready;
         let is_last = response.sent == response.bytes;
         let head = response.head.take();
         let is_head = head.is_some();
@@ -266,6 +283,7 @@ impl Serving {
             }
         };
         stream.window -= room;
+        let hold = stream.hold.take();
         self.window -= room;
         self.last = number;
         let (from, to) = call.push(network, at, parts);
@@ -275,7 +293,17 @@ impl Serving {
             is_last,
         };
         network.exchanges().frames.push(client(at), to, frame);
-        note_frame(network, at, exchange, (from, to), (is_head, is_last));
+        if let Some(index) = note_frame(network, at, exchange, (from, to), (is_head, is_last)) {
+            call.rows.push(FrameRow {
+                connection: at.connection,
+                index,
+                offset: from,
+                end: to,
+                ready,
+                written: network.now(),
+                hold,
+            });
+        }
         if is_last {
             self.streams.remove(index);
         }
@@ -283,18 +311,16 @@ impl Serving {
     }
 }
 
-/// A frame of a response is about to be written: the truth has it.
+/// A frame of a response is about to be written: the truth has it. The number of its transaction.
 fn note_frame(
     network: &mut dyn Network,
     at: End,
     id: ExchangeId,
     (from, to): (u64, u64),
     (is_head, is_last): (bool, bool),
-) {
+) -> Option<u32> {
     let now = network.now();
-    let Some(exchange) = network.exchanges().get_mut(id) else {
-        return;
-    };
+    let exchange = network.exchanges().get_mut(id)?;
     let row_number = exchange.row;
     let response = exchange.response.get_or_insert(Response {
         offset: from,
@@ -308,7 +334,9 @@ fn note_frame(
         response.body_bytes += to - from;
     }
     let response = *response;
+    let mut index = None;
     if let Some(row) = network.truth().transactions.find(row_number) {
+        index = Some(row.index);
         row.response_written.get_or_insert(now);
         row.response_offset = Some(response.offset);
         row.response_head_bytes = response.head_bytes;
@@ -321,6 +349,7 @@ fn note_frame(
     if is_last {
         timeline.response_ends(to, row_number);
     }
+    index
 }
 
 fn client(at: End) -> End {

@@ -3,6 +3,7 @@
 use crate::app::exchange::ExchangeId;
 use crate::app::http_text::Head;
 use crate::app::Content;
+use crate::truth::Hold;
 
 #[derive(Debug)]
 pub(super) struct Stream {
@@ -11,6 +12,8 @@ pub(super) struct Stream {
     pub(super) urgency: u8,
     pub(super) window: u64,
     pub(super) response: Option<Prepared>,
+    /// What kept its next frame back, of windows.
+    pub(super) hold: Option<Hold>,
 }
 
 /// A response that is ready.
@@ -18,6 +21,7 @@ pub(super) struct Stream {
 pub(super) struct Prepared {
     /// Among those of the connection.
     pub(super) place: u32,
+    pub(super) ready: u64,
     /// Until it is written.
     pub(super) head: Option<Head>,
     pub(super) body: Vec<Content>,
@@ -34,6 +38,22 @@ impl Stream {
         }
         let left = response.bytes - response.sent;
         Some(left.min(self.window).min(window).min(frame)).filter(|room| *room > 0)
+    }
+
+    /// A window lets the next frame go from now on, or has kept it back from now on.
+    pub(super) fn note_hold(&mut self, now: u64, connection_window: u64) {
+        let is_ready = self.response.as_ref().is_some_and(|it| it.head.is_none());
+        if self.room(connection_window, u64::MAX).is_some() {
+            if let Some(hold) = &mut self.hold {
+                hold.until.get_or_insert(now);
+            }
+        } else if is_ready {
+            self.hold.get_or_insert(Hold {
+                is_of_stream: self.window == 0,
+                since: now,
+                until: None,
+            });
+        }
     }
 
     pub(super) fn place(&self) -> u32 {
