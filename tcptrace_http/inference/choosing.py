@@ -130,8 +130,7 @@ def _written_figures(parts: Parts, match: Match[Choice], written: Match[Writes])
     best = match.best.strategy.http2
     if best is None:
         return [writes_figure(parts.seen, written)]
-    alike = tuple(each.strategy.http2 for each in match.alike if each.strategy.http2 is not None)
-    streams = [*windows_figures(parts.seen, best), order_figure(parts.seen, best, alike)]
+    streams = [*windows_figures(parts.seen, best), order_figure(parts.seen, best)]
     return [*streams, writes_figure(parts.seen, written)]
 
 

@@ -21,7 +21,7 @@ from tcptrace_http.inference.processing import processing_times
 from tcptrace_http.inference.rate import bottleneck_rate
 from tcptrace_http.inference.requests import split_figure, splits
 from tcptrace_http.inference.round_trip import propagation, round_trip, round_trip_spread
-from tcptrace_http.inference.stacks import first_window, options
+from tcptrace_http.inference.stacks import first_window, least_first_window, options
 from tcptrace_http.inference.strategy import signs, strategies_with
 from tcptrace_http.inference.tls import tls_of
 
@@ -194,4 +194,6 @@ def _window_of(window: Figure, server: Stack) -> Figure:
     """The figure of the first window; the preset's, where none was seen."""
     if window.value is not None:
         return window
-    return replace(window, value=first_window(server), reason=f"{window.reason}; as {server.name} has it")
+    least, usual = least_first_window(window, server), first_window(server)
+    source = f"as {server.name} has it" if least == usual else f"{server.name} has {usual}"
+    return replace(window, value=least, reason=f"{window.reason}; {source}")

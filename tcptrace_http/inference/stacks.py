@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tcptrace_http.inference.observed import Observed
     from tcptrace_http.inference.packets import Packet
 
-__all__ = ["Options", "first_window", "nearest", "options", "stack_figure", "with_options"]
+__all__ = ["Options", "first_window", "least_first_window", "nearest", "options", "stack_figure", "with_options"]
 
 #: Stacks that a host of the papers' time or ours runs, in the order in which a tie is decided; the others of
 #: the table are simulators' or share state between connections, which SYNs do not tell. What one of them does
@@ -138,10 +138,17 @@ def with_options(stack: Stack, own: Options, window: Figure | None, side: str) -
     figures.append(
         _of_syn(f"{side}.receive_buffer", changes.get("receive_buffer", stack.receive_buffer), own, "B")
     )
-    if window is not None and isinstance(window.value, int) and window.value != first_window(stack):
-        changes["initial_window"] = Segments(segments=max(window.value - stack.handshake_ack_opens_window, 1))
+    if window is not None and (first := least_first_window(window, stack)) != first_window(stack):
+        changes["initial_window"] = Segments(segments=max(first - stack.handshake_ack_opens_window, 1))
     kept = {name: value for name, value in changes.items() if getattr(stack, name) != value}
     return replace(stack, name=f"{side}-{stack.name}", **kept), figures
+
+
+def least_first_window(window: Figure, stack: Stack) -> int:
+    """Segments of the first flight as they were seen; else the preset's, if no more were sent at once."""
+    if isinstance(window.value, int):
+        return window.value
+    return max(window.low if isinstance(window.low, int) else 1, first_window(stack))
 
 
 def _of_syn(name: str, value: int | str | bool, own: Options, unit: str) -> Figure:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
-from tcptrace_http.inference.timeline import distance, timeline_of_capture, timeline_of_run
+from tcptrace_http.inference.timeline import distance_of, timeline_of_capture, timeline_of_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -44,10 +44,8 @@ def stepwise(
     most: int,
 ) -> _T:
     """From one state to the nearest of those that its run suggests, as long as that makes it nearer."""
-    captured = timeline_of_capture(observed)
-    elapsed = observed.elapsed // len(observed.visits)
     run = timeline_of_run(scenario_of(begin))
-    state, off = begin, distance(captured, run, elapsed)
+    state, off = begin, distance_of(observed, run)
     best, least = state, off
     for _ in range(most):
         if off <= NEAR:
@@ -55,7 +53,7 @@ def stepwise(
         tried = []
         for candidate in nexts(state, run):
             other = timeline_of_run(scenario_of(candidate))
-            tried.append((distance(captured, other, elapsed), candidate, other))
+            tried.append((distance_of(observed, other), candidate, other))
         nearest = min(tried, key=lambda each: each[0], default=None)
         if nearest is None or not _is_better(observed, (nearest[0], nearest[2]), (off, run)):
             break

@@ -1,7 +1,7 @@
 """HTTP/2 of a capture: windows and frames as they were seen, and what only runs tell of requests and order.
 
-The client's windows stand in its SETTINGS and WINDOW_UPDATEs. When it knew of its objects, how many requests it
-has outstanding and in which order the server writes what is ready does not stand anywhere: each is run. Of
+The client's windows stand in its SETTINGS and WINDOW_UPDATEs, the server's order in that of its frames. When the
+client knew of its objects, and how many requests it has outstanding, does not stand anywhere: each is run. Of
 streams inside TLS without keys lengths are seen only: windows that hold nothing back, and the first ones of
 RFC 9113, are run as well.
 """
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["most_outstanding", "order_figure", "terms_of", "variants", "windows_figures"]
 
 _WIDE: Final = STRATEGIES["http2"].http2 or Http2()
+#: Of requests that do not say (RFC 9218, section 4.1).
+_URGENCY: Final = 3
 _WAITS: Final = "client.h2_waits_for_settings"
 _UNKNOWN: Final = "the frames are encrypted, and the capture has no keys"
 
@@ -44,7 +46,20 @@ def terms_of(observed: Observed) -> Http2 | None:
         connection_window=max(row["client_connection_window"] or FIRST_WINDOW, FIRST_WINDOW),
         frame_bytes=max(sent, default=bytes_of(_WIDE.frame_bytes)) or 1,
         waits_for_settings=_waits_for_settings(observed, row),
+        update_bytes=_update_bytes(observed),
     )
+
+
+def _update_bytes(observed: Observed) -> int | None:
+    """How much a WINDOW_UPDATE gives at least, once there was DATA; None: there was none."""
+    has_data = set()
+    given = []
+    for event in observed.h2_windows:
+        if event["event"] == "data":
+            has_data.add(event["flow"])
+        elif event["event"] == "window_update" and event["flow"] in has_data:
+            given.append(event["bytes"])
+    return min(given) if given else None
 
 
 def _first_window(observed: Observed, row: dict[str, Any]) -> int:
@@ -90,21 +105,83 @@ def variants(observed: Observed, row: Strategy) -> list[Strategy]:
     requests = max(len(visit.exchanges) for visit in observed.visits)
     bounds = [row.pipelining] if 1 < most >= requests - 1 else [row.pipelining, most]
     found = []
-    for terms, discovery, bound in product(_terms(observed, most), _discoveries(observed, requests), bounds):
+    for terms, discovery, bound in product(_terms(observed), _discoveries(observed, requests), bounds):
         found.append(replace(row, http2=terms, discovery=discovery, pipelining=bound, server_stack={}))
     return found
 
 
-def _terms(observed: Observed, most: int) -> list[Http2]:
+def _terms(observed: Observed) -> list[Http2]:
     shown = terms_of(observed)
     if shown is None:
         narrow = replace(_WIDE, stream_window=FIRST_WINDOW)
         return [_WIDE, narrow, replace(narrow, connection_window=FIRST_WINDOW)]
-    orders = [WriteOrder.SEQUENTIAL]
-    if most > 1:
-        orders.append(WriteOrder.ROUND_ROBIN)
-        orders += [WriteOrder.PRIORITY] * any(each.urgency is not None for each in observed.exchanges)
-    return [replace(shown, order=order) for order in orders]
+    return [replace(shown, order=_orders(observed)[0])]
+
+
+def _orders(observed: Observed) -> list[WriteOrder]:
+    """The orders in which the server can have written what was ready, the likeliest first.
+
+    It shows where a frame of another stream comes before a response is whole that its own window lets go on.
+    """
+    urgency = {(each.flow, each.stream or 0): each.urgency for each in observed.exchanges}
+    sizes = {(each.flow, each.stream or 0): each.body_bytes for each in observed.exchanges}
+    in_turn = urgent = 0
+    before: dict[int, tuple[dict[str, Any], bool]] = {}
+    credit = _Credit(sizes)
+    for event in observed.h2_windows:
+        if event["event"] != "data":
+            credit.give(event)
+            continue
+        key = (event["flow"], event["stream"])
+        last, may_go_on = before.get(event["flow"], (event, False))
+        before[event["flow"]] = (event, credit.use(event))
+        other = (last["flow"], last["stream"])
+        if other == key or not may_go_on:
+            continue
+        is_urgent = (urgency.get(key) or _URGENCY) < (urgency.get(other) or _URGENCY)
+        urgent += is_urgent
+        in_turn += not is_urgent
+    has_urgency = any(value is not None for value in urgency.values())
+    if in_turn:
+        # What is asked for again of an urgent stream comes before the next one's turn.
+        return [WriteOrder.ROUND_ROBIN]
+    if urgent:
+        return [WriteOrder.PRIORITY, WriteOrder.ROUND_ROBIN]
+    # One response after the other may also be how they were ready.
+    return [WriteOrder.SEQUENTIAL, WriteOrder.ROUND_ROBIN, *[WriteOrder.PRIORITY] * has_urgency]
+
+
+class _Credit:
+    """What windows have let a server send in all, after each update.
+
+    A response that has sent exactly so much may have had to stop there, whenever the rest of it passes.
+    """
+
+    def __init__(self, sizes: dict[tuple[int, int], int]) -> None:
+        self._sizes = sizes
+        self._edges: dict[tuple[int, int], tuple[int, set[int]]] = {}
+        self._sent: Counter[tuple[int, int]] = Counter()
+
+    def give(self, event: dict[str, Any]) -> None:
+        edges = self._edges.get((event["flow"], event["stream"]))
+        # Before there is DATA the window itself tells.
+        if edges is not None:
+            edges[1].add(edges[0] + event["bytes"])
+            self._edges[event["flow"], event["stream"]] = (edges[0] + event["bytes"], edges[1])
+
+    def use(self, event: dict[str, Any]) -> bool:
+        """Whether there is more behind this DATA, and both windows certainly let it go."""
+        is_free = True
+        for stream, name in ((event["stream"], "stream_window"), (0, "connection_window")):
+            key = (event["flow"], stream)
+            if event[name] is None:
+                return False
+            first = event[name] - event["bytes"]
+            _, edges = self._edges.setdefault(key, (first, {first}))
+            self._sent[key] -= event["bytes"]
+            is_free &= self._sent[key] not in edges
+        own = (event["flow"], event["stream"])
+        return is_free and self._sent[own] < self._sizes.get(own, 0)
 
 
 def _discoveries(observed: Observed, requests: int) -> list[Discovery]:
@@ -139,10 +216,10 @@ def windows_figures(observed: Observed, chosen: Http2) -> Iterator[Figure]:
         yield seen(name, value, unit=unit, confidence=1.0, frames=frames, how=how)
 
 
-def order_figure(observed: Observed, best: Http2, alike: tuple[Http2, ...]) -> Figure:
-    """In which order the server writes what is ready, by runs."""
+def order_figure(observed: Observed, best: Http2) -> Figure:
+    """In which order the server writes what is ready."""
     name = "server.h2_order"
-    others = tuple(dict.fromkeys(str(each.order) for each in alike if each.order != best.order))
+    others = tuple(str(order) for order in _orders(observed)[1:])
     if terms_of(observed) is None:
         return assumed(name, str(best.order), reason=_UNKNOWN)
     if most_outstanding(observed) < 2:  # noqa: PLR2004 -- an order is of two
@@ -152,6 +229,6 @@ def order_figure(observed: Observed, best: Http2, alike: tuple[Http2, ...]) -> F
         str(best.order),
         confidence=1 / (1 + len(others)),
         frames=[exchange.response_frame for exchange in observed.exchanges],
-        how="of the runs of each order the nearest",
+        how="whether frames of others come before a response is whole",
         alternatives=others,
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
-from tcptrace_http.inference.timeline import distance, timeline_of_capture, timeline_of_run
+from tcptrace_http.inference.timeline import distance_of, timeline_of_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -76,11 +76,7 @@ def nearest_run(observed: Observed, candidates: Sequence[_T], scenario_of: Calla
 
     :raises ValueError: there is no candidate.
     """
-    captured = timeline_of_capture(observed)
-    scores = [
-        distance(captured, timeline_of_run(scenario_of(candidate)), observed.elapsed // len(observed.visits))
-        for candidate in candidates
-    ]
+    scores = [distance_of(observed, timeline_of_run(scenario_of(candidate))) for candidate in candidates]
     least = min(scores)
     alike = [candidate for candidate, score in zip(candidates, scores, strict=True) if is_alike(score, least)]
     ranked = [candidates[place] for _, place in sorted((score, place) for place, score in enumerate(scores))]

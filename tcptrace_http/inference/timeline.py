@@ -7,6 +7,7 @@ Both a capture and a run of the simulator have one: an inferred scenario is as g
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from itertools import accumulate, chain, pairwise
 from typing import TYPE_CHECKING, Final
 
 from reference_sim.simulation import simulate
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from reference_sim.simulation import Simulation
     from tcptrace_http.inference.observed import Observed
 
-__all__ = ["Timeline", "distance", "timeline_of_capture", "timeline_of_run"]
+__all__ = ["Timeline", "distance", "distance_by_bytes", "distance_of", "timeline_of_capture", "timeline_of_run"]
 
 #: Of each flow, by opening: time from the first packet of the visit, payload and whether the server sent it.
 Timeline = list[list[tuple[int, int, bool]]]
@@ -69,6 +70,47 @@ def _starts(simulation: Simulation, of_client: list[int]) -> list[int]:
 
 def _since(starts: list[int], time: int) -> int:
     return time - starts[max(bisect_right(starts, time) - 1, 0)]
+
+
+def distance_by_bytes(one: Timeline, other: Timeline, elapsed: int) -> float:
+    """How far apart the same parts of what servers sent are, however it was cut: frames of one size need not be.
+
+    Clients of HTTP/2 write WINDOW_UPDATEs, each in its own way, and servers heads of other lengths.
+    """
+    off = 0.0
+    count = 0
+    flows = zip(one, other, strict=False)
+    for left, right in chain.from_iterable(zip(*map(_by_visit, pair), strict=False) for pair in flows):
+        pairs, matching = _sums(left), _sums(right)
+        if not pairs or not matching:
+            continue
+        whole, other_whole = pairs[-1][0], matching[-1][0]
+        ends = [end * whole for end, _ in matching]
+        for end, time in pairs:
+            _, other_time = matching[bisect_left(ends, end * other_whole)]
+            off += abs(time - other_time) / max(elapsed, 1)
+        off += abs(whole - other_whole) / max(whole, other_whole)
+        count += len(pairs)
+    connections = abs(len(one) - len(other)) / max(len(one), len(other), 1)
+    return off / max(count, 1) + _OTHER_CONNECTIONS * connections
+
+
+def _by_visit(flow: list[tuple[int, int, bool]]) -> list[list[tuple[int, int, bool]]]:
+    """The packets of each visit: their times are counted from its beginning."""
+    starts = [0, *(number for number in range(1, len(flow)) if flow[number][0] < flow[number - 1][0]), len(flow)]
+    return [flow[first:behind] for first, behind in pairwise(starts)]
+
+
+def _sums(flow: list[tuple[int, int, bool]]) -> list[tuple[int, int]]:
+    """How much the server had sent with each of its packets, and when."""
+    sent = [(time, payload) for time, payload, from_server in flow if from_server]
+    return list(zip(accumulate(payload for _, payload in sent), (time for time, _ in sent), strict=True))
+
+
+def distance_of(observed: Observed, run: Timeline) -> float:
+    """How far a run is from the capture."""
+    measure = distance_by_bytes if observed.h2_connections else distance
+    return measure(timeline_of_capture(observed), run, observed.elapsed // len(observed.visits))
 
 
 def distance(one: Timeline, other: Timeline, elapsed: int) -> float:

@@ -14,6 +14,7 @@ from reference_sim.scenario import NodeTap
 from reference_sim.simulation import simulate
 from reference_sim.strategies import STRATEGIES
 from tcptrace_http.errors import ScenarioError
+from tcptrace_http.inference import infer
 from tcptrace_http.what_if.outcome import elapsed_of, outcome_of
 from tcptrace_http.what_if.strategies import as_it_is, under
 from tests.detectors.loopback import captured
@@ -36,9 +37,9 @@ def test_a_window_of_http2_is_the_cause_of_what_it_holds():
     wide = causes(Http2(stream_window=WIDE, connection_window=WIDE * 4))
     assert not [name for name in wide if "h2" in name or name == "server.data_unavailable"]
     of_stream = causes(Http2(stream_window=FIRST_WINDOW, connection_window=WIDE))
-    assert of_stream["send_limited.h2_stream_window"] > 500_000_000
+    assert of_stream["send_limited.h2_stream_window"] > 300_000_000
     of_connection = causes(Http2(stream_window=WIDE, connection_window=FIRST_WINDOW))
-    assert of_connection["send_limited.h2_connection_window"] > 500_000_000
+    assert of_connection["send_limited.h2_connection_window"] > 300_000_000
 
 
 def test_the_wait_for_settings_has_its_cause():
@@ -60,6 +61,8 @@ def test_the_prediction_is_what_the_scenario_takes_by_streams(name):
 
 # From 2 to 40 kB, in no order.
 IMAGES = [round(2000 * 20 ** (7 * number % 20 / 19)) for number in range(20)]
+# The link is late by milliseconds where the machine is busy.
+_RETRIEVALS = 6
 PORTS = {"h1": 80, "h2": 8080}
 
 
@@ -78,11 +81,12 @@ def took(analysis):
     return (last - analysis.flows["start"].min()).total_seconds() * 1e9
 
 
-@pytest.mark.slow
-def test_a_page_of_a_real_server_takes_what_was_predicted_of_its_capture_by_http1(tmp_path):
-    """The best of three retrievals each, over a path of 100 ms: its packets are late by milliseconds."""
+@pytest.fixture(scope="module", params=[0.02, 0.1], ids=["20ms", "100ms"])
+def real(request, tmp_path_factory):
+    """The analysis of the best of some retrievals by each protocol over the same path, by protocol."""
     analyses = {}
-    with readable_folder() as folder, delayed_link(round_trip_seconds=0.1) as link:
+    tmp_path = tmp_path_factory.mktemp("real")
+    with readable_folder() as folder, delayed_link(round_trip_seconds=request.param) as link:
         (folder / "www").mkdir()
         links = "".join(f'<img src="/{number}.html" alt="{"a" * 200}">\n' for number in range(len(IMAGES)))
         (folder / "www" / "index.html").write_text(links)
@@ -91,9 +95,23 @@ def test_a_page_of_a_real_server_takes_what_was_predicted_of_its_capture_by_http
         server = f"listen {link.address}:{PORTS['h2']} http2;"
         with nginx_within(folder, link.server, link.address, server=server):
             for how in PORTS:
-                paths = (tmp_path / f"{how}-{number}.pcap" for number in range(3))
+                paths = (tmp_path / f"{how}-{number}.pcap" for number in range(_RETRIEVALS))
                 analyses[how] = [fetched(how, link, path) for path in paths]
-    source = min(analyses["h1"], key=took)
-    told = tcptrace_http.whatif(source, strategies=["http2"], draws=0)
-    assert told.modelled_ns == pytest.approx(took(source), rel=WITHIN)
-    assert told.row("http2").elapsed_ns == pytest.approx(min(map(took, analyses["h2"])), rel=WITHIN)
+    return {how: min(each, key=took) for how, each in analyses.items()}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("source", "other", "strategy"), [("h1", "h2", "http2"), ("h2", "h1", "http11")])
+def test_a_page_of_a_real_server_takes_what_was_predicted_of_its_capture(real, source, other, strategy):
+    told = tcptrace_http.whatif(real[source], strategies=[strategy], draws=0)
+    assert told.modelled_ns == pytest.approx(took(real[source]), rel=WITHIN)
+    assert told.row(strategy).elapsed_ns == pytest.approx(took(real[other]), rel=WITHIN)
+
+
+@pytest.mark.slow
+def test_the_streams_of_a_real_server_are_told_as_such(real):
+    found = infer(real["h2"])
+    assert found.figure("browser.strategy").value == "http2"
+    assert found.figure("client.h2_stream_window").value == 1 << 20
+    assert found.scenario.browsers[0].visits[0].plan.pipelining >= len(IMAGES)
+    assert elapsed_of(as_it_is(found.scenario)) == pytest.approx(took(real["h2"]), rel=WITHIN)
