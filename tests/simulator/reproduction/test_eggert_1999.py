@@ -73,10 +73,10 @@ def measured_of(cell: Cell) -> dict[str, float]:
 @pytest.mark.parametrize(
     ("claim", "verdict"),
     [
-        ("E1", Verdict.REPRODUCED),
-        ("E2", Verdict.REPRODUCED_IN_SHAPE),
+        ("E1", Verdict.REPRODUCED_IN_SHAPE),
+        ("E2", Verdict.NOT_REPRODUCED),
         ("E3", Verdict.REPRODUCED),
-        ("E4", Verdict.REPRODUCED_IN_SHAPE),
+        ("E4", Verdict.NOT_REPRODUCED),
         ("E5", Verdict.REPRODUCED),
         ("E6", Verdict.REPRODUCED),
         ("E7", Verdict.REPRODUCED),
@@ -87,6 +87,16 @@ def test_what_became_of_each_claim(claim: str, verdict: Verdict) -> None:
     judgement = BY_CLAIM[claim].judge(results(claim))
     assert judgement.verdict is verdict, judgement.rule
     assert judgement.remarks
+
+
+@pytest.mark.parametrize(
+    ("claim", "what"),
+    [("E1", "total of map: E-TCP needs more than Reno"), ("E4", "total of map, HTML-pre: gain over Reno")],
+)
+def test_the_maps_total_has_the_other_sign_and_is_not_in_shape(claim, what):
+    (one,) = (one for one in BY_CLAIM[claim].judge(results(claim)).comparisons if one.what == what)
+    assert one.has_other_sign
+    assert one.verdict is Verdict.NOT_REPRODUCED
 
 
 def geometric(count: int, low: int, high: int) -> tuple[int, ...]:
