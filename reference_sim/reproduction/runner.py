@@ -45,8 +45,8 @@ class Outcome:
 
     @property
     def is_uncertain(self) -> bool:
-        """Whether single seeds turn the verdict over."""
-        return bool(self.of_seeds.keys() - {self.judgement.verdict})
+        """Whether single seeds, or one figure more or less, turn the verdict over."""
+        return self.judgement.is_on_edge or bool(self.of_seeds.keys() - {self.judgement.verdict})
 
     @property
     def seeds(self) -> int:

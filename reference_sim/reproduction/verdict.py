@@ -132,6 +132,8 @@ class Judgement:
     rule: str
     #: What was chosen where the paper is silent, and, for what is not reproduced, the reason found.
     remarks: str = ""
+    #: Not all figures have to hold, and one more or one less would turn the verdict over.
+    is_on_edge: bool = False
 
 
 def judged(
@@ -151,12 +153,8 @@ def judged(
     verdicts = [one.verdict for one in comparisons]
     same = verdicts.count(Verdict.REPRODUCED)
     alike = len(verdicts) - verdicts.count(Verdict.NOT_REPRODUCED)
-    if same / len(verdicts) >= share:
-        verdict = Verdict.REPRODUCED
-    elif alike / len(verdicts) >= share:
-        verdict = Verdict.REPRODUCED_IN_SHAPE
-    else:
-        verdict = Verdict.NOT_REPRODUCED
+    verdict = _of_counts(same, alike, len(verdicts), share)
+    near = {_of_counts(same + more, alike + more, len(verdicts), share) for more in (-1, 0, 1)}
     if verdict is Verdict.NOT_REPRODUCED and not remarks:
         raise ValueError("what is not reproduced has a reason")
     asked = "all figures" if share == 1 else f"at least {100 * share:.0f} % of the figures"
@@ -165,4 +163,17 @@ def judged(
         f"reproduced where {asked} are within the first tolerance, in shape where as many are within the second"
         f"{why}; of {len(verdicts)} here {same} and {alike}"
     )
-    return Judgement(verdict=verdict, comparisons=comparisons, rule=rule, remarks=remarks)
+    return Judgement(
+        verdict=verdict,
+        comparisons=comparisons,
+        rule=rule,
+        remarks=remarks,
+        is_on_edge=share < 1 and len(near) > 1,
+    )
+
+
+def _of_counts(same: int, alike: int, count: int, share: float) -> Verdict:
+    """The verdict of a claim by how many of its figures are the same, and how many at least alike."""
+    if same / count >= share:
+        return Verdict.REPRODUCED
+    return Verdict.REPRODUCED_IN_SHAPE if alike / count >= share else Verdict.NOT_REPRODUCED

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -163,6 +162,19 @@ class _Call:
     substitution: Substitution | None
     quiet: bool = field(kw_only=True)
 
+    @property
+    def choices(self) -> list[str]:
+        """The options that the results depend on."""
+        named = self.substitution
+        options = ["--quick"] if self.effort.quick else []
+        if self.effort.seeds != (_QUICK_SEEDS if self.effort.quick else _DEFAULT_SEEDS):
+            options.append(f"--seeds {self.effort.seeds}")
+        if named is not None and named.stack is not None:
+            options.append(f"--stack {named.stack.name}")
+        if named is not None and named.network is not None:
+            options.append(f"--network {named.network.name}")
+        return options
+
     def outcomes(self, *, as_published: bool = False) -> tuple[list[Outcome], list[Row], list[Failure]]:
         """What became of the claims, the rows of the baselines if they are asked for, and all that failed."""
         from pathlib import Path
@@ -215,7 +227,7 @@ def _still_holds(call: _Call) -> tuple[list[Outcome], list[Failure]]:
 
     published, _, failures = call.outcomes(as_published=True)
     outcomes, _, _ = call.outcomes()
-    command = f"tcptrace-http {' '.join(sys.argv[1:])}"
+    command = " ".join(["tcptrace-http reproduce", *call.names, *call.choices, "--format markdown"])
     title = call.substitution.title if call.substitution is not None else ""
     click.echo(still_holds(published, outcomes, title=title, command=command, effort=call.effort))
     return outcomes, failures
@@ -296,6 +308,7 @@ def _as_text(outcomes: Sequence[Outcome]) -> str:
     import textwrap
 
     from reference_sim.reproduction.report.tables import counts
+    from reference_sim.reproduction.report.words import certainty
     from reference_sim.reproduction.verdict import Verdict
     from tcptrace_http.report.grid import Heading, grid
 
@@ -318,10 +331,8 @@ def _as_text(outcomes: Sequence[Outcome]) -> str:
             reasons += ["", *textwrap.wrap(f"{claim.id}: {judgement.remarks}", _WIDTH, subsequent_indent="  ")]
     total = counts([one.judgement.verdict for one in outcomes])
     score = ", ".join(f"{count} {verdict}" for verdict, count in total.items())
-    unsure = [f"{one.claim.id} ({one.agreeing} of {one.seeds})" for one in outcomes if one.is_uncertain]
-    uncertain = f"uncertain, with the seeds that alone give the verdict: {', '.join(unsure)}"
-    lines = textwrap.wrap(uncertain, _WIDTH, subsequent_indent="  ") if unsure else []
-    return "\n".join([*grid(headings, rows, _WIDTH), "", score, *lines, *reasons])
+    unsure = [f"{one.claim.id}, {certainty(one)}" for one in outcomes if one.is_uncertain]
+    return "\n".join([*grid(headings, rows, _WIDTH), "", score, *unsure, *reasons])
 
 
 def _as_holding(outcomes: Sequence[Outcome]) -> str:
@@ -377,6 +388,7 @@ def _as_json(outcomes: Sequence[Outcome]) -> str:
             "system": one.claim.system,
             "verdict": str(one.judgement.verdict),
             "is_uncertain": one.is_uncertain,
+            "is_on_edge": one.judgement.is_on_edge,
             "seeds": {"judged": one.seeds, "agreeing": one.agreeing},
             "conclusion": _conclusion(conclusion(one.judgement.comparisons)),
             "rule": one.judgement.rule,

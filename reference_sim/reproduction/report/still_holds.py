@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import platform
 from datetime import UTC, datetime
+from math import isfinite
 from typing import TYPE_CHECKING, Final
 
 from reference_sim.reproduction.claim import TITLES
 from reference_sim.reproduction.conclusion import Holding, conclusion
+from reference_sim.reproduction.report import words
 from tcptrace_http._version import __version__
 
 if TYPE_CHECKING:
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 
     from reference_sim.reproduction.experiment import Effort
     from reference_sim.reproduction.runner import Outcome
+    from reference_sim.reproduction.verdict import Comparison
 
 __all__ = ["still_holds"]
 
@@ -49,9 +52,16 @@ def _lines(
         " have; in brackets how many."
     )
     yield ""
-    score = ", ".join(f"{holdings.count(str(one))} {one}" for one in Holding if holdings.count(str(one)))
-    could_not = holdings.count(_COULD_NOT)
-    yield f"With {title}: {score}{f', {could_not} {_COULD_NOT}' if could_not else ''}."
+    yield f"With {title}:"
+    yield ""
+    for holding in (*map(str, Holding), _COULD_NOT):
+        ids = [one.claim.id for one in substituted if _holding(one) == holding]
+        if ids:
+            yield f"- {holding}: {len(ids)} of {len(holdings)} claims ({', '.join(ids)})"
+    yield from ("", "## What holds no more, or in part", "")
+    for one in substituted:
+        if _holding(one) in {str(Holding.IN_PART), str(Holding.NOT)}:
+            yield f"- {one.claim.id}: {one.claim.says}. {_furthest(one.judgement.comparisons)}"
     for paper, (name, source) in TITLES.items():
         shown = [one for one in published if one.claim.paper == paper]
         if not shown:
@@ -69,6 +79,15 @@ def _lines(
 
 def _holding(outcome: Outcome) -> str:
     return _COULD_NOT if outcome.failures else str(conclusion(outcome.judgement.comparisons).holding)
+
+
+def _furthest(comparisons: Sequence[Comparison]) -> str:
+    """The figure that is furthest from the printed one: of effects those of the other sign come first."""
+    turned = [one for one in comparisons if one.has_other_sign] or list(comparisons)
+    known = [one for one in turned if isfinite(one.distance) and isfinite(one.ours.value)] or turned
+    most = max(known, key=lambda one: one.distance)
+    unit = f" {most.unit}" if most.unit else ""
+    return f"Furthest off is {most.what}: printed {words.published(most)}, here {words.ours(most.ours)}{unit}."
 
 
 def _words(outcome: Outcome) -> str:

@@ -23,8 +23,10 @@ _NOISE: Final = 1e-12
 
 
 def certainty(outcome: Outcome) -> str:
-    """Which share of the seeds gives the verdict of all."""
-    return f"uncertain: {outcome.agreeing} of {outcome.seeds} seeds alone give this verdict"
+    """What turns the verdict over: one figure, or single seeds, with the share of those that give it."""
+    figure_alone = ["one figure more or less turns it over"] if outcome.judgement.is_on_edge else []
+    seeds = [f"{outcome.agreeing} of {outcome.seeds} seeds alone give it"] if outcome.seeds else []
+    return f"uncertain: {', '.join(figure_alone + seeds)}"
 
 
 def figure(value: float) -> str:

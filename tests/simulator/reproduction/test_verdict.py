@@ -93,6 +93,16 @@ def test_the_last_printed_digit_is_no_difference():
     assert compared((0.02, 0.26), 0.266, tolerance=0.0, rounding=0.005).distance == pytest.approx(0.001 / 0.26)
 
 
+@pytest.mark.parametrize(
+    ("same", "share", "is_on_edge"),
+    [(8, 0.8, True), (9, 0.8, False), (7, 0.8, True), (6, 0.8, False), (10, 1.0, False)],
+)
+def test_a_verdict_that_one_figure_turns_over_is_on_an_edge(same, share, is_on_edge):
+    figures = [compared(1.0, 1.0)] * same + [compared(1.0, 9.0)] * (10 - same)
+    judgement = judged(figures, share=share, share_reason="chance", remarks="a reason")
+    assert judgement.is_on_edge is is_on_edge
+
+
 def test_relative_to_nothing_all_else_is_infinitely_far():
     assert compared(0.0, 0.1).distance == inf
     assert compared(0.0, 0.1).ratio is None
