@@ -26,6 +26,7 @@ __all__ = [
     "Rfc6928",
     "Segments",
     "Sharing",
+    "SlowStart",
     "Stack",
     "WriterWakes",
 ]
@@ -43,10 +44,19 @@ class Congestion(StrEnum):
     BAY_RENO = "bay-reno"
     #: Fast recovery that partial ACKs go on with (RFC 6582).
     NEWRENO = "newreno"
-    #: RFC 9438, with HyStart off.
+    #: RFC 9438; how its slow start ends is ``slow_start``.
     CUBIC = "cubic"
     #: None: always the whole window (the RWBP of a satellite hub).
     FIXED_WINDOW = "fixed-window"
+
+
+class SlowStart(StrEnum):
+    """How the first slow start ends."""
+
+    #: With the first loss (RFC 5681, section 3.1).
+    STANDARD = "standard"
+    #: Where the round trip grows (RFC 9406).
+    HYSTART_PLUS_PLUS = "hystart-plus-plus"
 
 
 class Nagle(StrEnum):
@@ -223,6 +233,7 @@ class Stack:
     #: Bound on data in flight whatever the windows say (the ``window_`` of ns-2).
     max_window_segments: int | None = None
     congestion: Congestion
+    slow_start: SlowStart = SlowStart.STANDARD
     initial_window: InitialWindow
     #: Initial slow-start threshold; None: unlimited (RFC 5681, section 3.1).
     initial_ssthresh_segments: int | None = None
@@ -238,6 +249,8 @@ class Stack:
     #: New data on the first two duplicate ACKs (RFC 3042).
     limited_transmit: bool = False
     idle_restart: IdleRestart
+    #: All new data is paced at a multiple of the window per round trip (Linux with fq).
+    rate_pacing: bool = False
     #: The client's first data rides on the ACK that ends the handshake.
     data_on_handshake_ack: bool = False
     #: The application sees data before an ACK of it leaves, so that an answer made in no time

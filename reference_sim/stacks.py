@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from reference_sim.modern_stacks import modern
 from reference_sim.names import named
 from reference_sim.stack import (
     AckPolicy,
@@ -492,6 +493,7 @@ PRESETS: Final[Mapping[str, Preset]] = {
             "16 tickets at first, half of them gone after the 5th, 10th, 20th and 40th packet",
         ),
         _etcp(Sharing.ETCP_HTML_PRE, "HTML goes before all others, which share by content"),
+        *modern(_LINUX6),
     )
 }
 

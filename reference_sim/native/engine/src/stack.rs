@@ -28,6 +28,9 @@ pub struct Stack {
     /// Bound on data in flight whatever the windows say (the `window_` of ns-2), in segments.
     pub max_window_segments: Option<u32>,
     pub congestion: Congestion,
+    /// How the first slow start ends.
+    #[serde(default)]
+    pub slow_start: SlowStart,
     pub initial_window: InitialWindow,
     /// Initial slow-start threshold in segments; none: unlimited (RFC 5681, section 3.1).
     pub initial_ssthresh_segments: Option<u32>,
@@ -45,6 +48,9 @@ pub struct Stack {
     /// New data on the first two duplicate ACKs (RFC 3042).
     pub limited_transmit: bool,
     pub idle_restart: IdleRestart,
+    /// All new data is paced at a multiple of the window per round trip (Linux with fq).
+    #[serde(default)]
+    pub rate_pacing: bool,
     /// The client's first data rides on the ACK that ends the handshake.
     pub data_on_handshake_ack: bool,
     /// The application sees data before an ACK of it leaves, so that an answer made in no time
@@ -88,10 +94,21 @@ pub enum Congestion {
     BayReno,
     /// Fast recovery that partial ACKs go on with (RFC 6582).
     Newreno,
-    /// RFC 9438, with HyStart off.
+    /// RFC 9438; how its slow start ends is `slow_start`.
     Cubic,
     /// No congestion control: always the whole window (the RWBP of a satellite hub).
     FixedWindow,
+}
+
+/// How the first slow start ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SlowStart {
+    /// With the first loss (RFC 5681, section 3.1).
+    #[default]
+    Standard,
+    /// Where the round trip grows (RFC 9406).
+    HystartPlusPlus,
 }
 
 impl Stack {

@@ -51,6 +51,17 @@ impl Window {
         self.cwnd < self.ssthresh
     }
 
+    /// Slow start that no loss has ended: the threshold is unlimited (RFC 5681, section 3.1).
+    #[must_use]
+    pub fn is_in_first_slow_start(&self) -> bool {
+        self.ssthresh >= UNLIMITED
+    }
+
+    /// Slow start is over: the window is the threshold.
+    pub fn end_slow_start(&mut self) {
+        self.ssthresh = self.cwnd;
+    }
+
     /// New data was acknowledged, outside of recovery.
     pub fn acknowledged(&mut self) {
         if self.kind == Congestion::FixedWindow {

@@ -1,4 +1,4 @@
-//! CUBIC (RFC 9438), with fast convergence and without HyStart++.
+//! CUBIC (RFC 9438), with fast convergence; HyStart++ is a knob of its own.
 //!
 //! Windows are counted in segments, as the constants of the RFC are. Only the four basic
 //! operations and `libm` are used: the same result on every machine.

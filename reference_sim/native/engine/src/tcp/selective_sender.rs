@@ -27,7 +27,7 @@ impl Sender {
             .map(|segment| segment.sent)
             .min();
         if let Some(sent) = sample {
-            self.round_trip.sample(sent, now, &stack.retransmission);
+            self.measure_round_trip(sent, now, stack);
         }
         self.round_trip
             .progressed(self.una, self.next, &stack.retransmission);

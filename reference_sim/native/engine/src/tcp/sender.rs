@@ -9,8 +9,10 @@ use std::collections::VecDeque;
 
 use crate::sharing::pacing::Pacing;
 use crate::sharing::Grant;
-use crate::stack::{Congestion, Nanoseconds, Stack};
+use crate::stack::{Congestion, Nanoseconds, SlowStart, Stack};
 use crate::tcp::congestion::Window;
+use crate::tcp::hystart::HystartPlusPlus;
+use crate::tcp::rate_pacing::RatePacer;
 use crate::tcp::round_trip::{deadline, RoundTrip};
 use crate::tcp::selective::Selective;
 use crate::tcp::window_usage::WindowUsage;
@@ -102,6 +104,10 @@ pub struct Sender {
     /// Recovery by SACK blocks, where both ends agreed to it.
     pub(super) selective: Option<Selective>,
     usage: WindowUsage,
+    /// What ends the first slow start, where the stack has it.
+    hystart: Option<HystartPlusPlus>,
+    /// What paces all new data, where the stack does.
+    pub(super) rate_pacer: Option<RatePacer>,
     /// Something was sent since the window's usage was last looked at.
     has_sent_more: bool,
 }
@@ -145,6 +151,9 @@ impl Sender {
             timed: None,
             selective: None,
             usage: WindowUsage::default(),
+            hystart: (stack.slow_start == SlowStart::HystartPlusPlus)
+                .then(HystartPlusPlus::default),
+            rate_pacer: stack.rate_pacing.then(RatePacer::default),
             has_sent_more: false,
         }
     }
@@ -349,6 +358,9 @@ impl Sender {
         if start >= self.max && self.pacing.is_on() {
             self.pacing.sent(Some(self.path()), start, now);
         }
+        if start >= self.max && end > start {
+            self.note_paced(end - start, now);
+        }
         if let Some(selective) = &mut self.selective {
             // The data on a SYN goes out again with it.
             selective.sent(start, end, start >= self.max, now);
@@ -422,5 +434,7 @@ fn is_bay(stack: &Stack) -> bool {
 
 /// Whether the window grows by bytes acknowledged, and only while it is used.
 fn counts_bytes(stack: &Stack) -> bool {
-    stack.congestion == Congestion::Cubic || stack.window_in_segments
+    stack.congestion == Congestion::Cubic
+        || stack.window_in_segments
+        || stack.slow_start == SlowStart::HystartPlusPlus
 }

@@ -63,11 +63,43 @@ impl Sender {
             .may_grow(self.window.cwnd, self.window.is_in_slow_start())
         {
             self.window.acknowledged_bytes(Acked {
-                bytes: acked,
+                bytes: self.growth(acked),
                 mss: self.mss,
                 now,
                 smoothed_rtt: self.round_trip.smoothed().unwrap_or(0),
             });
+        }
+        self.end_slow_start_early();
+    }
+
+    /// The bytes that count of those acknowledged: all, but for HyStart++ in the first slow start.
+    fn growth(&self, acked: u64) -> u64 {
+        let hystart = self
+            .hystart
+            .filter(|_| self.window.is_in_first_slow_start());
+        hystart.map_or(acked, |it| it.growth(acked, self.mss))
+    }
+
+    /// HyStart++ ends slow start where the round trip grows.
+    fn end_slow_start_early(&mut self) {
+        let Some(hystart) = &mut self.hystart else {
+            return;
+        };
+        if self.window.is_in_first_slow_start() && hystart.acknowledged(self.una, self.max) {
+            self.window.end_slow_start();
+        }
+    }
+
+    /// A segment that was sent once was acknowledged.
+    pub(in crate::tcp) fn measure_round_trip(
+        &mut self,
+        sent: Nanoseconds,
+        now: Nanoseconds,
+        stack: &Stack,
+    ) {
+        self.round_trip.sample(sent, now, &stack.retransmission);
+        if let Some(hystart) = &mut self.hystart {
+            hystart.sample(now.saturating_sub(sent));
         }
     }
 
@@ -197,7 +229,7 @@ impl Sender {
             }
         }
         if let Some(sent) = newest {
-            self.round_trip.sample(sent, now, &stack.retransmission);
+            self.measure_round_trip(sent, now, stack);
         }
     }
 

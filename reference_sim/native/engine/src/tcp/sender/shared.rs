@@ -4,13 +4,35 @@
 use crate::sharing::pacing::Pacing;
 use crate::sharing::{Estimate, Grant, Path};
 use crate::stack::{IdleRestart, Nanoseconds, Stack};
+use crate::tcp::rate_pacing::Flow;
 use crate::tcp::sender::{Sender, Stretch};
 use crate::truth::SendReason;
 
 impl Sender {
     pub(super) fn granted(&self, now: Nanoseconds) -> Grant {
         let own = || self.pacing.grant(self.own_room(), self.mss, now);
-        self.grant.unwrap_or_else(own)
+        let grant = self.grant.unwrap_or_else(own);
+        match self.rate_pacer.and_then(|pacer| pacer.until(now)) {
+            Some(until) if grant.bytes > 0 => Grant {
+                bytes: 0,
+                paced_until: Some(until),
+                ..grant
+            },
+            _ => grant,
+        }
+    }
+
+    /// New data goes out: the pacer knows when the next may go.
+    pub(super) fn note_paced(&mut self, payload: u64, now: Nanoseconds) {
+        let flow = Flow {
+            cwnd: self.window.cwnd,
+            ssthresh: self.window.ssthresh,
+            mss: self.mss,
+            smoothed_rtt: self.round_trip.smoothed().unwrap_or(0),
+        };
+        if let Some(pacer) = &mut self.rate_pacer {
+            pacer.sent(payload, flow, now);
+        }
     }
 
     pub(in crate::tcp) fn end_pacing(&mut self, ack: u64) {

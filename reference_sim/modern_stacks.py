@@ -1,0 +1,36 @@
+"""Stacks that are younger than the papers: what a host of today adds to Linux 6, one row per mechanism.
+
+Each is Linux 6 of :mod:`reference_sim.stacks` with one mechanism more, so that its effect is seen alone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from reference_sim.stack import SlowStart
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from reference_sim.stacks import Preset
+
+__all__ = ["modern"]
+
+
+def modern(linux: Preset) -> Iterator[Preset]:
+    """The rows, made of that of Linux 6."""
+    yield linux.but(
+        "linux-6-hystart-plus-plus",
+        "Linux 6 with HyStart++: slow start ends where the round trip grows, before anything is lost",
+        {"slow_start": "RFC 9406, with the constants of its section 4.3"},
+        slow_start=SlowStart.HYSTART_PLUS_PLUS,
+    )
+    yield linux.but(
+        "linux-6-paced",
+        "Linux 6 with the fq queueing discipline: new data is spread over the round trip",
+        {
+            "rate_pacing": "net.ipv4.tcp_pacing_ss_ratio 200, tcp_pacing_ca_ratio 120;"
+            " tcp_update_skb_after_send: the first 10 segments are not paced"
+        },
+        rate_pacing=True,
+    )

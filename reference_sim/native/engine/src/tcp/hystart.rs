@@ -1,0 +1,158 @@
+//! HyStart++ (RFC 9406): slow start ends where the round trip grows, before anything is lost.
+//!
+//! Where the least round trip of a round exceeds that of the round before, growth goes on at a quarter (Conservative
+//! Slow Start). If the round trip shrinks again, that was jitter, and slow start goes on; after five rounds the
+//! window is the slow-start threshold.
+
+use crate::stack::Nanoseconds;
+
+/// RFC 9406, section 4.3: the recommended constants.
+const MIN_RTT_THRESHOLD: Nanoseconds = 4_000_000;
+const MAX_RTT_THRESHOLD: Nanoseconds = 16_000_000;
+const MIN_RTT_DIVISOR: Nanoseconds = 8;
+const ROUND_SAMPLES: u32 = 8;
+const CSS_GROWTH_DIVISOR: u64 = 4;
+const CSS_ROUNDS: u32 = 5;
+/// Section 4.3: L, the most segments that one ACK adds where segments are not paced.
+const SEGMENTS_MAX: u64 = 8;
+
+/// What a sender with HyStart++ knows in its first slow start.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct HystartPlusPlus {
+    /// The round ends when all up to here (exclusive) is acknowledged.
+    round_end: u64,
+    last_round_min: Option<Nanoseconds>,
+    round_min: Option<Nanoseconds>,
+    samples: u32,
+    conservative: Option<Conservative>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Conservative {
+    /// The least round trip at its begin.
+    baseline: Nanoseconds,
+    /// Rounds that ended since, the first of them in part.
+    rounds: u32,
+}
+
+impl HystartPlusPlus {
+    /// A round trip was measured.
+    pub fn sample(&mut self, rtt: Nanoseconds) {
+        self.samples += 1;
+        self.round_min = Some(self.round_min.map_or(rtt, |least| least.min(rtt)));
+    }
+
+    /// By how many bytes the window grows for so many that were acknowledged.
+    #[must_use]
+    pub fn growth(&self, acked: u64, mss: u64) -> u64 {
+        let counted = acked.min(SEGMENTS_MAX * mss);
+        match self.conservative {
+            Some(_) => counted / CSS_GROWTH_DIVISOR,
+            None => counted,
+        }
+    }
+
+    /// An ACK of everything up to `una` came, and everything up to `next` was sent: whether slow start is over.
+    pub fn acknowledged(&mut self, una: u64, next: u64) -> bool {
+        self.judge();
+        if una < self.round_end {
+            return false;
+        }
+        self.round_end = next;
+        self.last_round_min = self.round_min.take();
+        self.samples = 0;
+        let Some(conservative) = &mut self.conservative else {
+            return false;
+        };
+        conservative.rounds += 1;
+        conservative.rounds >= CSS_ROUNDS
+    }
+
+    fn judge(&mut self) {
+        let Some(least) = self.round_min.filter(|_| self.samples >= ROUND_SAMPLES) else {
+            return;
+        };
+        if let Some(conservative) = self.conservative {
+            if least < conservative.baseline {
+                self.conservative = None;
+            }
+            return;
+        }
+        let Some(before) = self.last_round_min else {
+            return;
+        };
+        let threshold = (before / MIN_RTT_DIVISOR).clamp(MIN_RTT_THRESHOLD, MAX_RTT_THRESHOLD);
+        if least >= before + threshold {
+            self.conservative = Some(Conservative {
+                baseline: least,
+                rounds: 0,
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Nanoseconds = 1_000_000;
+    const MSS: u64 = 1000;
+
+    #[test]
+    fn growth_is_a_quarter_once_the_round_trip_grew_by_an_eighth() {
+        let mut start = HystartPlusPlus::default();
+        start.acknowledged(0, 8 * MSS);
+        for _ in 0..8 {
+            start.sample(80 * MS);
+        }
+        start.acknowledged(8 * MSS, 16 * MSS);
+        for _ in 0..7 {
+            start.sample(90 * MS);
+            start.acknowledged(9 * MSS, 16 * MSS);
+        }
+        assert_eq!(start.growth(MSS, MSS), MSS);
+        start.sample(90 * MS);
+        start.acknowledged(9 * MSS, 16 * MSS);
+        assert_eq!(start.growth(MSS, MSS), MSS / 4);
+    }
+
+    #[test]
+    fn no_ack_adds_more_than_eight_segments() {
+        assert_eq!(HystartPlusPlus::default().growth(20 * MSS, MSS), 8 * MSS);
+    }
+
+    #[test]
+    fn a_shorter_round_trip_than_at_its_begin_ends_conservative_slow_start() {
+        let mut start = HystartPlusPlus {
+            conservative: Some(Conservative {
+                baseline: 90 * MS,
+                rounds: 1,
+            }),
+            round_end: 9 * MSS,
+            ..HystartPlusPlus::default()
+        };
+        for _ in 0..8 {
+            start.sample(89 * MS);
+            start.acknowledged(8 * MSS, 16 * MSS);
+        }
+        assert_eq!(start.growth(MSS, MSS), MSS);
+    }
+
+    #[test]
+    fn five_rounds_of_conservative_slow_start_end_slow_start() {
+        let mut start = HystartPlusPlus {
+            conservative: Some(Conservative {
+                baseline: 90 * MS,
+                rounds: 0,
+            }),
+            ..HystartPlusPlus::default()
+        };
+        let ends: Vec<bool> = (1..=5)
+            .map(|number| {
+                start.sample(95 * MS);
+                start.acknowledged(8 * number * MSS, 8 * (number + 1) * MSS)
+            })
+            .collect();
+        assert_eq!(ends, [false, false, false, false, true]);
+    }
+}

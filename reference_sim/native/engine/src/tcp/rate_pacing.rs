@@ -1,0 +1,157 @@
+//! Pacing of all new data at a multiple of the window per round trip, as Linux does with the fq queueing discipline
+//! or its own timer (net/ipv4/tcp_input.c, `tcp_update_pacing_rate`; tcp_output.c, `tcp_update_skb_after_send`).
+//!
+//! Retransmissions are not paced here.
+
+use crate::stack::Nanoseconds;
+
+/// net.ipv4.tcp_pacing_ss_ratio and tcp_pacing_ca_ratio, in percent.
+const SLOW_START_PERCENT: u128 = 200;
+const AVOIDANCE_PERCENT: u128 = 120;
+/// "Original sch_fq does not pace first 10 MSS" (`tcp_update_skb_after_send`).
+const UNPACED_SEGMENTS: u64 = 10;
+/// net.ipv4.tcp_min_tso_segs: the least burst.
+const BURST_SEGMENTS: u64 = 2;
+/// `sk_pacing_shift`: a burst is 2^-10 s at the rate.
+const BURST_SHIFT: u32 = 10;
+const SECOND: u128 = 1_000_000_000;
+
+/// What the rate is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Flow {
+    pub cwnd: u64,
+    pub ssthresh: u64,
+    pub mss: u64,
+    pub smoothed_rtt: Nanoseconds,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RatePacer {
+    /// When the next burst may go.
+    next: Nanoseconds,
+    /// A burst goes at one instant.
+    burst_at: Option<Nanoseconds>,
+    burst_left: u64,
+    /// How much later than it might have gone the burst went, as far as nothing made up for it.
+    late: Nanoseconds,
+    /// Segments with data that were sent.
+    sent: u64,
+}
+
+impl Flow {
+    /// Bytes per second; none: no round trip is known.
+    #[must_use]
+    pub fn rate(&self) -> Option<u64> {
+        if self.smoothed_rtt == 0 {
+            return None;
+        }
+        let percent = if self.cwnd < self.ssthresh / 2 {
+            SLOW_START_PERCENT
+        } else {
+            AVOIDANCE_PERCENT
+        };
+        let per_second =
+            u128::from(self.cwnd) * percent * SECOND / 100 / u128::from(self.smoothed_rtt);
+        u64::try_from(per_second).ok().filter(|rate| *rate > 0)
+    }
+}
+
+impl RatePacer {
+    /// When the next segment may go, if that is not now.
+    #[must_use]
+    pub fn until(&self, now: Nanoseconds) -> Option<Nanoseconds> {
+        let goes_on = self.burst_at == Some(now) && self.burst_left > 0;
+        (self.next > now && !goes_on).then_some(self.next)
+    }
+
+    /// A segment with so much data goes out now.
+    pub fn sent(&mut self, payload: u64, flow: Flow, now: Nanoseconds) {
+        self.sent += 1;
+        let Some(rate) = flow.rate() else {
+            return;
+        };
+        let is_first = self.burst_at != Some(now) || self.burst_left == 0;
+        if is_first {
+            self.burst_at = Some(now);
+            self.late = if self.next == 0 {
+                0
+            } else {
+                now.saturating_sub(self.next)
+            };
+            self.burst_left = ((rate >> BURST_SHIFT) / flow.mss.max(1)).max(BURST_SEGMENTS);
+        }
+        self.burst_left -= 1;
+        if self.sent + self.burst_left < UNPACED_SEGMENTS {
+            return;
+        }
+        let taken = u128::from(payload) * SECOND / u128::from(rate);
+        let taken = u64::try_from(taken).unwrap_or(u64::MAX);
+        // A burst that goes late makes up for it, by half of its time at most.
+        let credit = self.late.min(taken / 2);
+        self.late -= credit;
+        self.next = self.next.max(now).saturating_add(taken - credit);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Nanoseconds = 1_000_000;
+    const FLOW: Flow = Flow {
+        cwnd: 10_000,
+        ssthresh: u64::MAX / 4,
+        mss: 1000,
+        smoothed_rtt: 100 * MS,
+    };
+
+    #[test]
+    fn slow_start_is_paced_at_twice_the_window_per_round_trip_and_later_at_six_fifths() {
+        assert_eq!(FLOW.rate(), Some(200_000));
+        let later = Flow {
+            ssthresh: 10_000,
+            ..FLOW
+        };
+        assert_eq!(later.rate(), Some(120_000));
+    }
+
+    #[test]
+    fn the_first_ten_segments_go_at_once_and_then_two_by_two() {
+        let mut pacer = RatePacer::default();
+        for _ in 0..10 {
+            assert_eq!(pacer.until(MS), None);
+            pacer.sent(1000, FLOW, MS);
+        }
+        // The fifth burst of two is charged: 2000 bytes at 200 kB/s.
+        assert_eq!(pacer.until(MS), Some(11 * MS));
+        pacer.sent(1000, FLOW, 11 * MS);
+        assert_eq!(pacer.until(11 * MS), None);
+        pacer.sent(1000, FLOW, 11 * MS);
+        assert_eq!(pacer.until(11 * MS), Some(21 * MS));
+    }
+
+    #[test]
+    fn a_late_burst_makes_up_for_half_of_its_time_at_most() {
+        let mut pacer = RatePacer {
+            next: 10 * MS,
+            sent: 20,
+            ..RatePacer::default()
+        };
+        pacer.sent(1000, FLOW, 50 * MS);
+        pacer.sent(1000, FLOW, 50 * MS);
+        assert_eq!(pacer.next, 55 * MS);
+    }
+
+    #[test]
+    fn nothing_is_paced_before_a_round_trip_is_known() {
+        let mut pacer = RatePacer::default();
+        let unknown = Flow {
+            smoothed_rtt: 0,
+            ..FLOW
+        };
+        for _ in 0..20 {
+            pacer.sent(1000, unknown, MS);
+            assert_eq!(pacer.until(MS), None);
+        }
+    }
+}

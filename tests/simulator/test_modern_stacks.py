@@ -1,0 +1,68 @@
+"""Rows that are younger than the papers: what their mechanism changes, and what a kernel does."""
+
+import polars as pl
+import pytest
+
+from reference_sim import retrieval, simulate
+from reference_sim.networks import path
+from reference_sim.page import Page, objects_of
+from reference_sim.topology import PacketQueue
+
+MS = 1_000_000
+
+
+def departures(stack, *, size, delay, rate=None):
+    """Milliseconds from the first segment with data of a response to each, at its server."""
+    scenario = retrieval(
+        strategy="http11",
+        page=Page(name="page", objects=objects_of(size)),
+        network=path("path", rate=rate, delay=delay),
+        client_stack=stack,
+        at="server",
+    )
+    run = simulate(scenario)
+    rows = run.capture(run.taps[0]).packets.filter(pl.col("source_port") == 80, pl.col("payload_bytes") > 0)
+    times = rows["time"].to_physical().to_list()
+    return [(time - times[0]) / MS for time in times]
+
+
+#: Linux 6.18, CUBIC, SO_MAX_PACING_RATE of 4 GB/s (which paces as fq does), 120,000 B over a link of 50 ms
+#: without a rate: milliseconds from the first segment to each, of the first three round trips.
+KERNEL = (
+    *([0.0] * 10),
+    *(100.6, 100.6, 105.2, 105.2, 110.2, 110.2, 115.3, 115.3, 120.3, 120.3),
+    *(125.3, 125.3, 130.4, 130.4, 135.4, 135.4, 140.4, 140.4, 145.5, 145.5),
+    *(201.1, 201.1, 203.6, 203.6, 208.1, 208.1, 212.3, 212.3, 216.2, 216.2, 219.8, 219.8, 223.4, 223.4),
+    *(226.7, 226.7, 229.9, 229.9, 233.0, 233.0, 235.9, 235.9, 238.9, 238.9, 241.7, 241.7, 244.3, 244.3),
+    *(247.0, 247.0, 249.5, 249.5, 252.0, 252.0, 254.5, 254.5, 257.0, 257.0, 259.6, 259.6),
+)
+ROUNDS = (slice(0, 10), slice(10, 30), slice(30, 70))
+#: In each round trip the kernel's machine took 0.6 ms for itself: times are compared from the round's first
+#: segment.
+TOLERANCE_MS = 0.7
+
+
+def within_rounds(times):
+    return [time - times[each.start] for each in ROUNDS for time in times[each]]
+
+
+def test_pacing_spreads_the_window_as_linux_does():
+    made = departures("linux-6-paced", size=119_800, delay=50 * MS)
+    assert within_rounds(made) == pytest.approx(within_rounds(KERNEL), abs=TOLERANCE_MS)
+
+
+def test_without_pacing_each_window_goes_at_once():
+    made = departures("linux-6", size=119_800, delay=50 * MS)
+    assert made[: len(KERNEL)] == pytest.approx([0.0] * 10 + [100.0] * 20 + [200.0] * 40)
+
+
+def dropped(stack):
+    """Packets that a queue drops while one response of 2 MB fills a link."""
+    network = path("path", rate=20_000_000, delay=25 * MS, queue=PacketQueue(limit=100))
+    page = Page(name="page", objects=objects_of(2_000_000))
+    run = simulate(retrieval(strategy="http11", page=page, network=network, client_stack=stack))
+    return run.truth.hops["drop"].is_not_null().sum()
+
+
+def test_hystart_plus_plus_loses_less_than_half_of_what_slow_start_does():
+    assert dropped("linux-6-hystart-plus-plus") < dropped("linux-6") / 2
