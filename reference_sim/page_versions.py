@@ -21,6 +21,7 @@ __all__ = [
     "is_changed",
     "once",
     "optimistic_delta",
+    "partial_get",
     "precreated_delta",
     "twice",
 ]
@@ -39,6 +40,8 @@ _DELTA_NS_PER_BYTE: Final = 1000
 _CHANGED: Final = "If-Modified-Since: Mon, 01 Apr 1996 12:00:00 GMT"
 _OK: Final = 200
 _NOT_MODIFIED: Final = 304
+#: RFC 9110, section 15.3.7.
+_PARTIAL_CONTENT: Final = 206
 #: "226 IM Used" (RFC 3229, section 10.4.1).
 _IM_USED: Final = 226
 
@@ -51,6 +54,29 @@ def once(page: Page) -> tuple[Page, ...]:
 def twice(page: Page) -> tuple[Page, ...]:
     """A visit and the same again, nothing cached: what a second access costs with a warm transport."""
     return page, page
+
+
+def partial_get(page: Page) -> tuple[Page, ...]:
+    """A visit that is broken off with half of each body there, and another one for the other halves: 206."""
+    halves = [_half(part) for part in page.objects]
+    return (
+        page.with_objects(tuple(first for first, _ in halves), name=f"{page.name}-broken-off"),
+        page.with_objects(tuple(rest for _, rest in halves), name=f"{page.name}-the-rest"),
+    )
+
+
+def _half(part: Object) -> tuple[Object, Object]:
+    """What comes of an object before its connection is lost, and the range that is asked for later."""
+    size = round(expected(part.size))
+    came = size // 2
+    rest = replace(
+        part,
+        size=Constant(value=size - came),
+        status=_PARTIAL_CONTENT,
+        request_fields=(*part.request_fields, f"Range: bytes={came}-"),
+        response_fields=(*part.response_fields, f"Content-Range: bytes {came}-{size - 1}/{size}"),
+    )
+    return replace(part, size=Constant(value=came)), rest
 
 
 def conditional_get(page: Page) -> tuple[Page, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from reference_sim.papers.gurkan_1998 import grid, initial_window, orders, sequence_plots
+from reference_sim.papers.gurkan_1998 import beyond, grid, initial_window, orders, sequence_plots
 
 if TYPE_CHECKING:
     from reference_sim.reproduction.experiment import Experiment
@@ -16,4 +16,5 @@ EXPERIMENTS: Final[tuple[Experiment, ...]] = (
     *initial_window.EXPERIMENTS,
     *orders.EXPERIMENTS,
     *sequence_plots.EXPERIMENTS,
+    *beyond.EXPERIMENTS,
 )

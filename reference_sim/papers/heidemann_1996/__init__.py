@@ -12,6 +12,7 @@ from reference_sim.papers.heidemann_1996.figures import H2, H3
 from reference_sim.papers.heidemann_1996.restarts import H4
 from reference_sim.papers.heidemann_1996.socket_buffers import H5
 from reference_sim.papers.heidemann_1996.table_1 import H1, H6
+from reference_sim.papers.heidemann_1996.wide_area import H7
 
 if TYPE_CHECKING:
     from reference_sim.reproduction.experiment import Experiment
@@ -19,4 +20,4 @@ if TYPE_CHECKING:
 __all__ = ["EXPERIMENTS"]
 
 #: One for every claim of the paper.
-EXPERIMENTS: Final[tuple[Experiment, ...]] = (H1, H2, H3, H4, H5, H6)
+EXPERIMENTS: Final[tuple[Experiment, ...]] = (H1, H2, H3, H4, H5, H6, H7)
