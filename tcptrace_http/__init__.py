@@ -11,6 +11,8 @@
     tcptrace_http.diff("before.pcapng", "after.pcapng").causes  # the difference of the times, by cause
     tcptrace_http.whatif("slow.pcapng").table  # what it would have cost with the server fixed, or otherwise
     tcptrace_http.explain("short-initial-segment")
+    tcptrace_http.add_captures(["captures/"], into="week")  # a dataset of many captures
+    tcptrace_http.corpus("week").findings  # its tables, as lazy frames
 
 The names in ``__all__`` are the public ones. They are imported when they are first used: importing
 the package costs nothing, and ``--help`` works without the native core.
@@ -25,9 +27,11 @@ if TYPE_CHECKING:
     from tcptrace_http._version import __version__
     from tcptrace_http.analysis import Analysis, analyze
     from tcptrace_http.capture import read
+    from tcptrace_http.corpus import add_captures, corpus
     from tcptrace_http.difference import Difference, diff
     from tcptrace_http.errors import (
         CaptureError,
+        DatasetError,
         FilterError,
         MalformedCapture,
         NothingToDraw,
@@ -49,6 +53,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Analysis",
     "CaptureError",
+    "DatasetError",
     "Difference",
     "FilterError",
     "MalformedCapture",
@@ -65,9 +70,11 @@ __all__ = [
     "UnsupportedLinkType",
     "WhatIf",
     "__version__",
+    "add_captures",
     "analyze",
     "by_rfc4898",
     "by_tapo",
+    "corpus",
     "diff",
     "explain",
     "har_timings",
@@ -81,6 +88,7 @@ _MODULE_OF: Final = {
     "__version__": "_version",
     "Analysis": "analysis",
     "CaptureError": "errors",
+    "DatasetError": "errors",
     "Difference": "difference",
     "FilterError": "errors",
     "MalformedCapture": "errors",
@@ -96,9 +104,11 @@ _MODULE_OF: Final = {
     "UnknownName": "errors",
     "UnsupportedLinkType": "errors",
     "WhatIf": "what_if",
+    "add_captures": "corpus",
     "analyze": "analysis",
     "by_rfc4898": "rollups",
     "by_tapo": "rollups",
+    "corpus": "corpus",
     "diff": "difference",
     "explain": "glossary",
     "har_timings": "rollups",

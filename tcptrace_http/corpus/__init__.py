@@ -15,10 +15,14 @@ has no marker is done again, to the same bytes.
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    import os
+
     from tcptrace_http.corpus.add import Added, add_captures, retry
     from tcptrace_http.corpus.dataset import is_dataset
     from tcptrace_http.corpus.reading import Corpus, corpus
@@ -42,3 +46,16 @@ def __getattr__(name: str) -> object:
     if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
+
+
+class _Module(ModuleType):
+    """The package, which can be called, too: ``tcptrace_http.corpus("week")``."""
+
+    def __call__(self, location: str | os.PathLike[str]) -> Corpus:
+        """Open a dataset; see :func:`~tcptrace_http.corpus.reading.corpus`."""
+        from tcptrace_http.corpus.reading import corpus
+
+        return corpus(location)
+
+
+sys.modules[__name__].__class__ = _Module

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from tcptrace_http.corpus.digests import canonical, digest
-from tcptrace_http.corpus.plan import FORMAT, Plan
+from tcptrace_http.corpus.plan import FORMAT, Plan, marker_key
 from tcptrace_http.corpus.store import open_store
-from tcptrace_http.corpus.unit import marker_key
 from tcptrace_http.errors import DatasetError
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from tcptrace_http.corpus.series import Series
 
-__all__ = ["FORMAT", "Plan", "Unit", "planned"]
+__all__ = ["FORMAT", "Plan", "Unit", "marker_key", "planned"]
 
 #: Counts the layout of datasets.
 FORMAT: Final = 1
@@ -83,6 +83,11 @@ class Unit:
         """The fields as a plan has them."""
         of_files = {name: [file.as_json() for file in getattr(self, name)] for name in _OF_FILES}
         return of_files | {name: getattr(self, name) for name in ("series", "key", "window", "keylog")}
+
+
+def marker_key(unit: str) -> str:
+    """Where the marker of a unit lies."""
+    return f"_units/{unit}.json"
 
 
 _OF_FILES: Final = ("files", "before", "after")

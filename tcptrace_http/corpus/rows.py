@@ -68,7 +68,7 @@ def labelled(frame: pl.DataFrame, unit: str, captures: Sequence[tuple[str, int]]
     names = pl.Series([name for name, _ in captures], dtype=pl.String)
     numbers = pl.Series([number for _, number in captures], dtype=pl.UInt64)
     which = frame[CAPTURE_NUMBER]
-    own = [pl.lit(unit).alias("unit"), names.gather(which).alias("capture")]
+    own: list[pl.Expr | pl.Series] = [pl.lit(unit).alias("unit"), names.gather(which).alias("capture")]
     if "flow" in frame.columns:
         flow = pl.col("flow").cast(pl.UInt64)
         own.append((flow * pl.lit(_FLOW_STEP, pl.UInt64) + numbers.gather(which)).alias("flow_id"))

@@ -269,8 +269,7 @@ def _with_software(found: pl.DataFrame, transactions: pl.DataFrame, judged: Sequ
     """The findings of each capture with its server software; see ``detectors.with_software``."""
     import polars as pl
 
-    from tcptrace_http.detectors import with_software
-    from tcptrace_http.detectors._software import SOFTWARE
+    from tcptrace_http.detectors._software import SOFTWARE, with_software
 
     software = SOFTWARE.rows({"transactions": transactions}).collect()
     software = software.join(transactions.select("flow", _NUMBER).unique(), on="flow", how="left")

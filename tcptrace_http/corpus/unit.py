@@ -10,6 +10,7 @@ from tcptrace_http.analysis import in_parts
 from tcptrace_http.corpus.digests import canonical, digest
 from tcptrace_http.corpus.group import Group
 from tcptrace_http.corpus.objects import Objects, described
+from tcptrace_http.corpus.plan import marker_key
 from tcptrace_http.corpus.rows import FILES_TABLE, files_schema
 from tcptrace_http.corpus.store import open_store
 from tcptrace_http.errors import StoreError
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from tcptrace_http.corpus.sources import CaptureFile
     from tcptrace_http.corpus.store import Store
 
-__all__ = ["Task", "analyze_unit", "marker_key", "write_failure"]
+__all__ = ["Task", "analyze_unit", "write_failure"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +37,6 @@ class Task:
     unit: Unit
     #: The key log's path.
     keylog: str | None = None
-
-
-def marker_key(unit: str) -> str:
-    """Where the marker of a unit lies."""
-    return f"_units/{unit}.json"
 
 
 def analyze_unit(task: Task) -> dict[str, Any]:
