@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Part", "part_of"]
 
-_NAMED: Final = re.compile(r"(?P<location>.+)@(?P<start>[\d:TZ+-]*)\.\.(?P<end>[\d:TZ+-]*)")
+_NAMED: Final = re.compile(r"(?P<location>.+)@(?P<start>[^@/]*?)\.\.(?P<end>[^@/]*)")
 _EVER: Final = datetime(1677, 9, 22, tzinfo=UTC), datetime(2262, 4, 11, tzinfo=UTC)
 _DATE_LENGTH: Final = len("2026-11-23")
 
