@@ -1,4 +1,4 @@
-"""The GitHub action and the examples of the README: valid, and what their steps do."""
+"""The GitHub action and the files that the documentation shows: valid, and what their steps do."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from tcptrace_http.check import parse_policy
 REPOSITORY = Path(__file__).resolve().parents[2]
 ACTION = yaml.safe_load((REPOSITORY / "action.yml").read_text(encoding="utf-8"))
 STEPS = {step["name"]: step for step in ACTION["runs"]["steps"]}
-README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture
@@ -188,20 +187,56 @@ def test_action_builds_where_there_is_no_release_or_no_tag(runner, reference, gh
     assert STEPS["Build the wheel"]["if"].startswith(f"{condition} && ")
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
+@pytest.fixture(scope="module")
+def shown() -> dict[str, str]:
+    """The files that the page about CI shows, by name."""
+    text = (REPOSITORY / "docs" / "ci.md").read_text(encoding="utf-8")
+    return dict(re.findall(r"^```\w+\n# file: (\S+)\n(.*?)^```", text, re.DOTALL | re.MULTILINE))
 
 
-def test_examples_of_the_readme_can_be_read():
-    documents = [yaml.safe_load(block) for block in blocks("yaml")]
-    github, gitlab, pre_commit = documents
-    (job,) = github["jobs"].values()
-    (used,) = [step for step in job["steps"] if "with" in step and "url" in step["with"]]
+def test_github_workflow_of_the_documentation_gives_the_action_what_it_takes(shown):
+    workflow = yaml.safe_load(shown[".github/workflows/tcp.yml"])
+    (job,) = workflow["jobs"].values()
+    (used,) = [step for step in job["steps"] if "tcptrace-http@" in step.get("uses", "")]
     assert set(used["with"]) <= set(ACTION["inputs"])
-    assert gitlab["tcp"]["artifacts"]["reports"]["codequality"]
-    assert pre_commit["repos"][0]["hooks"][0]["entry"].startswith("tcptrace-http ")
-    policies = [block for block in blocks("toml") if "[rules]" in block]
-    assert policies
-    for block in policies:
-        assert tomllib.loads(block)
-        assert parse_policy(block)
+    assert used["uses"].endswith(f"@v{__version__}")
+    (upload,) = [step for step in job["steps"] if "upload-sarif" in step.get("uses", "")]
+    assert upload["if"] == f"${{{{ !cancelled() && steps.{used['id']}.outputs.sarif != '' }}}}"
+    assert job["permissions"] == {"contents": "read", "security-events": "write"}
+
+
+def test_gitlab_job_of_the_documentation_runs_as_it_is_shown(shown, tmp_path):
+    """Its script, on a server that is not there: the program, the options and the files are right."""
+    job = yaml.safe_load(shown[".gitlab-ci.yml"])["tcp"]
+    (install,) = job["before_script"]
+    assert f'"tcptrace-http=={__version__}"' in install
+    (script,) = job["script"]
+    program = tmp_path / "tcptrace-http"
+    program.write_text(f"#!{sys.executable}\nfrom tcptrace_http.cli.main import main\nmain()\n")
+    program.chmod(0o755)
+    (tmp_path / "tcptrace-http.toml").write_text(shown["tcptrace-http.toml"])
+    done = subprocess.run(
+        ["bash", "-c", script.replace("http://server:8080", "http://127.0.0.1:9")],
+        cwd=tmp_path,
+        env=os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}", "PYTHONPATH": str(REPOSITORY)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "127.0.0.1:9" in done.stderr
+    assert "Usage" not in done.stderr
+    assert set(job["artifacts"]["reports"].values()) <= set(re.findall(r"--output-file \w+:(\S+)", script))
+
+
+def test_pre_commit_file_of_the_documentation_names_a_hook_of_the_manifest(shown):
+    (repository,) = yaml.safe_load(shown[".pre-commit-config.yaml"])["repos"]
+    hooks = yaml.safe_load((REPOSITORY / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+    assert {hook["id"] for hook in repository["hooks"]} <= {hook["id"] for hook in hooks}
+    assert repository["rev"] == f"v{__version__}"
+
+
+def test_policy_of_the_documentation_can_be_read(shown):
+    policy = shown["tcptrace-http.toml"]
+    assert tomllib.loads(policy)
+    assert parse_policy(policy)

@@ -9,12 +9,11 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 README = Path(__file__).resolve().parents[2] / "README.md"
 #: A command's arguments, and the block after it that shows its output.
 SHOWN = re.compile(
-    r"(\.venv/bin/tcptrace-http ((?:analyze|diff|reproduce|whatif) [^\n]+)\n```\n\n```\n)(.*?)\n?(?=^```)",
+    r"(\.venv/bin/tcptrace-http (analyze [^\n]+)\n```\n\n```\n)(.*?)\n?(?=^```)",
     re.DOTALL | re.MULTILINE,
 )
 #: The command line of this checkout.
@@ -22,12 +21,9 @@ _HERE = (sys.executable, "-c", "from tcptrace_http.cli.main import main; main()"
 
 
 def printed(arguments: str, program: tuple[str, ...] = _HERE) -> str:
-    """What the command prints, from the root of the repository; what it writes is not kept."""
+    """What the command prints, from the root of the repository."""
     command = [*program, *arguments.split()]
-    with TemporaryDirectory() as folder:
-        if arguments.startswith("reproduce "):
-            command += ["--output", folder]
-        finished = subprocess.run(command, cwd=README.parent, capture_output=True, text=True, check=True)
+    finished = subprocess.run(command, cwd=README.parent, capture_output=True, text=True, check=True)
     return finished.stdout.rstrip()
 
 
