@@ -320,7 +320,9 @@ def _charts(figure: int, title: str) -> Callable[[Results], Mapping[str, alt.Top
 
 _CHOICES: Final = (
     "The phases of the 200 ms heartbeats are drawn; of six retrievals one after the other the last is compared,"
-    " whose stall the ones before have set. The order of lines is that of each sender: "
+    " whose stall the ones before have set. The client's 0.65 ms before the first request of a connection (line 4"
+    " of Figure 2) and the ACK of the server's own heartbeat (line 2 of Figure 4) are not ours. The order of lines"
+    " is that of each sender: "
     "on a shared Ethernet an ACK waits for the segment that holds the medium, on ours it does not."
 )
 
