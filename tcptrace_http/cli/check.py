@@ -49,7 +49,7 @@ def judging_options(command: click.decorators.FC) -> click.decorators.FC:
             type=click.Choice(("error", "warning", "never")),
             default="error",
             show_default=True,
-            help="The least grave level that makes the exit code 1.",
+            help="Lowest severity that fails the check (exit code 1).",
         ),
         click.option(
             "--baseline",
@@ -143,7 +143,7 @@ def check(
     quiet: bool,
     **judging: object,
 ) -> int:
-    r"""Judge captures by a policy; the exit code says whether it holds.
+    r"""Check captures against a policy (exit code 1 if violated).
 
     \b
     0  it holds

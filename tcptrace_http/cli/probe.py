@@ -41,7 +41,7 @@ def probe(  # noqa: PLR0913, PLR0917 -- one parameter an option
     quiet: bool,
     **judging: object,
 ) -> int:
-    r"""Ask a live server what brings out a bad configuration, and judge what it does.
+    r"""Send a test workload to a live server and check how it answers.
 
     Only the server that URL names is asked, over http or https. Name a static document of 100 kB or more: parts
     of it (Range) stand for documents of other sizes. As root, or with the capability to capture, the packets

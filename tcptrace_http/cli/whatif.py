@@ -78,11 +78,11 @@ def whatif(  # noqa: PLR0913, PLR0917 -- one parameter an option
     lists: bool,
     quiet: bool,
 ) -> None:
-    r"""Tell what a captured retrieval would have cost with the server fixed, or fetched otherwise.
+    r"""Predict the page time with each fix or strategy.
 
-    A scenario is inferred that retells the capture, and simulated again with each change. The first line says
-    how well it retells it. Each change has what it saves, the range of that over what the capture leaves open,
-    and the causes of waiting that go and come; in JSON these sum exactly to the difference.
+    The program infers a scenario from the capture and simulates it again with each change. The first line says
+    how well the scenario reproduces the capture. Each change has its saving, the range of the saving over the
+    open assumptions, and the causes that lose or gain time; in JSON these sum exactly to the difference.
 
     \b
     Examples:

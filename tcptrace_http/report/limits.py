@@ -36,13 +36,13 @@ def what_was_looked_for(analysis: Analysis) -> str:
 
     responses = analysis.transactions.filter(pl.col("response_first_frame").is_not_null())
     if responses.is_empty():
-        return "There was nothing to look at: the capture holds no response of HTTP, and none within TLS."
+        return "Nothing to judge: the capture holds no response of HTTP, and none within TLS."
     names = ", ".join(detector.name for detector in DETECTORS.values() if not detector.reads_flaws)
     flows = responses["flow"].n_unique()
     looked = f"Looked in {counted(responses.height, 'response')} of {counted(flows, 'flow')} for {names}."
     if analysis.inconclusive.is_empty():
         return looked
-    return f"{looked} Not all of them could be judged in every flow, as is said below."
+    return f"{looked} Some of them could not be judged in every flow: see below."
 
 
 def what_cannot_be_seen(analysis: Analysis) -> Iterator[str]:
@@ -86,7 +86,7 @@ def _of_flows(flows: pl.DataFrame) -> Iterator[str]:
     unplaced = judged.filter(pl.col("observation_point") == "unknown")
     protocols = unplaced["protocol"].cast(pl.String).replace(_PROTOCOLS).value_counts().sort("protocol")
     for protocol, count in protocols.iter_rows():
-        yield f"Taken at the client or at the server? Unknown for {counted(count, f'{protocol} flow')}."
+        yield f"Capture point: unknown for {counted(count, f'{protocol} flow')}."
 
 
 def _of_tls(analysis: Analysis) -> Iterator[str]:

@@ -119,7 +119,7 @@ class _Report:
         """Findings that are for information, in brief: one of them, and how many there are."""
         worst = group.findings.row(0, named=True)
         count = group.findings.height
-        more = f"({count:,} times: --format csv --table findings)" if count > 1 else ""
+        more = f"{count:,} findings (list them: --format csv --table findings)" if count > 1 else ""
         yield f"{self._name(group)}  {' '.join(filter(None, [_cost(group), more]))}".rstrip()
         yield from self._prose(_sentence(worst["summary"]))
         yield from self._prose(_sentence(worst["remedy"]), label="Change: ")

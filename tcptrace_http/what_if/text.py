@@ -60,11 +60,13 @@ def retelling(prediction: WhatIf) -> str:
     what = "retrieval" if prediction.retrievals == 1 else counted(prediction.retrievals, "retrieval")
     name = clipped(printable(prediction.capture), _NAME_MAX)
     measured, modelled = duration(prediction.measured_ns), duration(prediction.modelled_ns)
-    text = f"{name}: the {what} took {measured}; the model retells it in {modelled} ({prediction.off:.1%} off)."
+    off = f"measured: {measured}; {prediction.off:.1%} off"
+    text = f"{name}: the model reproduces the {what} as {modelled} ({off})."
     if not prediction.retells:
-        text += " Warning: the model is far off this capture; what follows says more of the model than of it."
+        text += " Warning: the model is far off this capture; the predictions are about the model only."
     if prediction.retrievals < prediction.captured_retrievals and prediction.retrievals == 1:
-        text += f" It is one of {prediction.captured_retrievals:,} in the capture: --session takes its client's."
+        captured = f"{prediction.captured_retrievals:,} retrievals"
+        text += f" The capture has {captured}: --session predicts all of its client."
     if prediction.part is not None:
         text += f" All times are of {prediction.part.words}."
     path = _path(prediction)
@@ -81,23 +83,24 @@ def _path(prediction: WhatIf) -> str:
         asked.append(rate_text(prediction.rate))
     if not asked:
         return ""
-    return f"Over {' and '.join(asked)} it would take {duration(prediction.baseline_ns)}; savings are from that."
+    takes = duration(prediction.baseline_ns)
+    return f"Over {' and '.join(asked)} the retrieval takes {takes}; savings are relative to that."
 
 
 def headline(prediction: WhatIf) -> str:
     """What the change that matters most would bring, and what it is that goes."""
     best = _best(prediction)
     if best is None:
-        return "Nothing that was tried would make it shorter."
+        return "No tried change shortens the retrieval."
     before, after = duration(prediction.baseline_ns), duration(best.elapsed_ns)
     how = f"With {best.name}" if best.kind == "fix" else f"By {best.name}"
-    text = f"{how} this would take {after} rather than {before}"
+    text = f"{how} the retrieval takes {after} instead of {before}"
     cause = best.causes[0] if best.causes else None
     if cause is None or cause.saved_ns <= 0:
         return f"{text}."
     found = ", ".join(f"{count} {name}" for name, count in prediction.stalls.get(cause.cause, {}).items())
     told = f" ({found})" if found else ""
-    return f"{text}: {duration(cause.saved_ns)} of {cause.cause}{told} go."
+    return f"{text}: {duration(cause.saved_ns)} of {cause.cause}{told} disappear."
 
 
 def _best(prediction: WhatIf) -> Row | None:
@@ -132,12 +135,15 @@ def _table(prediction: WhatIf, title: str, width: int, *, every: bool) -> list[s
 
 def _grid(title: str, rows: Sequence[Row], width: int) -> list[str]:
     """The rows by their whole names, for these are what can be asked for; causes where there is room."""
-    headings = [Heading(title), *(Heading(name, is_number=True) for name in ("takes", "saves", "least", "most"))]
+    headings = [
+        Heading(title),
+        *(Heading(name, is_number=True) for name in ("takes", "saves", "min saved", "max saved")),
+    ]
     cells = [_cells(row) for row in rows]
     plain = grid(headings, [line[:-1] for line in cells], width)
     if width - max(map(len, plain)) < _CAUSES_ROOM:
         return plain
-    return grid([*headings, Heading("less, and more", is_elastic=True)], cells, width)
+    return grid([*headings, Heading("removed -, added +", is_elastic=True)], cells, width)
 
 
 def _matters(row: Row) -> bool:
@@ -173,14 +179,14 @@ def _notes(prediction: WhatIf, width: int, *, every: bool) -> list[str]:
     """What there is to know of the rows, and what has none, and why."""
     lines = []
     if any(row.mends for row in prediction.rows):
-        lines += _wrapped("* mends what was found in this capture.", width)
+        lines += _wrapped("* fixes a finding of this capture.", width)
     for name, values in prediction.left_open.items():
         told = " or ".join(values)
-        lines += _wrapped(f"The capture leaves open {name}: {told}; least and most take each of them.", width)
+        lines += _wrapped(f"The capture leaves {name} open: {told}; min and max saved cover all.", width)
     for one in prediction.skipped:
         if every or one.kind == "strategy":
             lines += textwrap.wrap(f"No {one.kind} {one.name}: {one.reason}.", width, subsequent_indent="  ")
     others = [one.name for one in prediction.skipped if one.kind == "fix"]
     if others and not every:
-        lines += _wrapped(f"Nothing to change for {', '.join(others)}.", width)
+        lines += _wrapped(f"No change by {', '.join(others)}.", width)
     return lines

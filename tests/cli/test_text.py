@@ -42,7 +42,7 @@ def test_no_findings_says_what_was_looked_for(cli, clean):
 def test_what_could_not_be_judged_is_named_beside_no_findings(cli, joined):
     text = " ".join(cli("analyze", joined).out.decode().split())
     assert "No finding that cost time; 1 note" in text
-    assert "Not all of them could be judged in every flow" in text
+    assert "Some of them could not be judged in every flow" in text
     said = text.partition("Not judged in 1 flow because of mid-stream-start:")[2]
     assert "slow-start-restart" in said.partition(".")[0]
 

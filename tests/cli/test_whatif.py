@@ -18,8 +18,8 @@ def test_text_begins_with_how_well_the_model_retells_and_what_matters_most(cli, 
     assert (result.code, result.err) == (0, "")
     text = result.out.decode()
     words = " ".join(text.split())
-    assert re.search(r"the retrieval took 601\.8 ms; the model retells it in 60\d\.\d ms \(0\.\d% off\)\.", words)
-    assert "With one-write this would take 12." in words
+    assert re.search(r"reproduces the retrieval as 60\d\.\d ms \(measured: 601\.8 ms; 0\.\d% off\)\.", words)
+    assert "With one-write the retrieval takes 12." in words
     assert "more strategies: --strategy all shows them" in text
     assert "No strategy optimized-browser: 'optimized-browser' needs a network with a hub" in words
     assert all(len(line) <= 80 for line in text.splitlines())

@@ -116,7 +116,7 @@ def test_archive_tells_grpc_calls(of_calls):
 def test_capture_point_that_is_unknown_is_told_of_http2(of_page):
     flows = of_page.flows.with_columns(observation_point=pl.lit("unknown"))
     told = list(limits._of_flows(flows))
-    assert told == ["Taken at the client or at the server? Unknown for 1 HTTP/2 flow."]
+    assert told == ["Capture point: unknown for 1 HTTP/2 flow."]
 
 
 def test_report_without_http_names_the_versions_that_are_read():

@@ -65,7 +65,7 @@ def test_second_fix_alone_leaves_the_stall_of_slow_start(apache):
 
 def test_headline_tells_the_fix_the_times_and_the_findings(apache):
     told = headline(apache)
-    assert re.match(r"With one-write this would take 12\.\d ms rather than 60\d\.\d ms: 5[89]\d\.\d ms of", told)
+    assert re.match(r"With one-write the retrieval takes 12\.\d ms instead of 60\d\.\d ms: 5[89]\d", told)
     assert "2 short-initial-segment, 1 odd-short-final-segment" in told
 
 
@@ -134,7 +134,7 @@ def test_another_path_takes_the_place_of_the_captured_one(page):
     assert far.modelled_ns == same.modelled_ns == same.baseline_ns
     assert far.baseline_ns > 2 * far.modelled_ns
     assert far.row("keep-alive").saved_ns > same.row("keep-alive").saved_ns
-    assert "Over a round trip of 300.0 ms and 10 Mb/s it would take" in retelling(far)
+    assert "Over a round trip of 300.0 ms and 10 Mb/s the retrieval takes" in retelling(far)
 
 
 def test_draws_are_seeded_and_within_the_figures(sample_traces):
@@ -170,7 +170,7 @@ def test_session_is_all_that_its_client_retrieved(sample_traces):
     path = sample_traces / "lan_hdrsep_small.pcap"
     one = tcptrace_http.whatif(path, fixes=["no-nagle"], draws=0)
     assert (one.retrievals, one.captured_retrievals) == (1, 20)
-    assert "It is one of 20 in the capture: --session takes its client's." in retelling(one)
+    assert "The capture has 20 retrievals: --session predicts all of its client." in retelling(one)
     session = tcptrace_http.whatif(path, fixes=["no-nagle"], draws=0, session=True)
     assert session.retells
     assert session.retrievals == 20
