@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Literal, Self, TypedDict, final, type_check_only
 
-__all__ = ["Analyzer", "ArrowTable", "CaptureFault", "PageRows", "Pages", "Rows", "__version__"]
+__all__ = ["Analyzer", "ArrowTable", "CaptureFault", "FrameReader", "PageRows", "Pages", "Rows", "__version__"]
 
 __version__: str
 
@@ -113,6 +113,13 @@ class PageRows:
     def complaint(self) -> str | None: ...
     def table(self, name: str) -> ArrowTable: ...
     def json(self, first: int, count: int) -> bytes: ...
+
+# One frame of a capture: its time in nanoseconds, link type, length on the wire, and captured bytes.
+@final
+class FrameReader:
+    def __new__(cls, frame: int) -> Self: ...
+    def feed(self, chunk: bytes) -> None: ...
+    def frame(self) -> tuple[int, int, int, bytes] | None: ...
 
 @final
 class Analyzer:

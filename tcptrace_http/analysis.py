@@ -34,8 +34,10 @@ if TYPE_CHECKING:
 
     from tcptrace_http.capture import Decoded
     from tcptrace_http.capture_stream import CaptureStream, Source
+    from tcptrace_http.captured_frame import CapturedFrame
     from tcptrace_http.charts import Plots
     from tcptrace_http.detectors import Gathered
+    from tcptrace_http.packet_lists import Packets
     from tcptrace_http.pages import Pages
     from tcptrace_http.trace import Provenance
     from tcptrace_http.views import FlowView, TransactionView
@@ -372,11 +374,14 @@ class Analysis:
     @cached_property
     def _again(self) -> Decoded:
         """The capture decoded once more, with the tables that are made only on request."""
+        self._must_be_readable_again(f"these tables: analyze(path, tables={sorted(ON_REQUEST)})")
+        source = self._decoded.source
+        return decode(source, on_request=ON_REQUEST, statistics=False, keylog=self._decoded.keylog)
+
+    def _must_be_readable_again(self, what: str) -> None:
         source = self._decoded.source
         if not isinstance(source, bytes) and not Path(source).is_file():
-            path, wanted = self.capture.path, sorted(ON_REQUEST)
-            raise KeyError(f"{path} cannot be read a second time for these tables: analyze(path, tables={wanted})")
-        return decode(source, on_request=ON_REQUEST, statistics=False, keylog=self._decoded.keylog)
+            raise KeyError(f"{self.capture.path} cannot be read a second time for {what}")
 
     def _chosen(self, name: str, make: Callable[[], pl.DataFrame]) -> pl.DataFrame:
         if self._selected is not None and name in self._selected:
@@ -415,6 +420,24 @@ class Analysis:
         from tcptrace_http.views import transaction_view
 
         return transaction_view(self, flow, index)
+
+    def packet(self, frame: int) -> CapturedFrame:
+        """One frame with its bytes, also as a packet of scapy or dpkt; the capture is read again up to it.
+
+        >>> import tcptrace_http
+        >>> analysis = tcptrace_http.analyze("sample_traces/lan_hdrsep_small.pcap")
+        >>> analysis.packet(4).data[66:69]
+        b'GET'
+        >>> analysis.packet(4).scapy().sport == analysis.flow(0).client_port
+        True
+
+        :raises UnknownName: there is no such frame.
+        """
+        from tcptrace_http.captured_frame import captured_frame
+
+        source = self._decoded.source
+        self._must_be_readable_again("one of its packets")
+        return captured_frame(source, frame)
 
     def __repr__(self) -> str:
         from tcptrace_http.views import summary
@@ -479,7 +502,7 @@ class Analysis:
 
 
 def analyze(
-    source: Source,
+    source: Packets,
     *,
     tables: Collection[str] = (),
     statistics: bool = True,
@@ -487,7 +510,11 @@ def analyze(
     progress: Callable[[CaptureStream], None] | None = None,
     keylog: str | os.PathLike[str] | None = None,
 ) -> Analysis:
-    """Analyse a capture: a file by its path, ``-`` for standard input, or bytes, as of a simulation.
+    """Analyse a capture: a file by its path, ``-`` for standard input, bytes, as of a simulation, or packets.
+
+    Packets are scapy's (a ``PacketList``, what ``sniff`` gives, a ``PcapReader``), a reader of dpkt, or pairs of
+    (time, bytes of an Ethernet frame): times are integer nanoseconds, or seconds as ``float`` or ``Decimal``.
+    All of them are held in memory. :meth:`Analysis.packet` gives one back.
 
     ``tables`` names those of ``schema.ON_REQUEST`` that are wanted; all others are always there.
     ``jobs`` is the number of threads for a large capture, by default one for each core: one reads ahead,
@@ -512,9 +539,16 @@ def analyze(
 
     :raises CaptureError: the file is no capture, or it or the key log cannot be read.
     """
+    from tcptrace_http.packet_lists import as_source
+
     on_request = ON_REQUEST.intersection(tables)
     decoded = decode(
-        source, on_request=on_request, statistics=statistics, jobs=jobs, progress=progress, keylog=keylog
+        as_source(source),
+        on_request=on_request,
+        statistics=statistics,
+        jobs=jobs,
+        progress=progress,
+        keylog=keylog,
     )
     return Analysis(decoded)
 

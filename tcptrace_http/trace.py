@@ -17,9 +17,12 @@ except ImportError as error:
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
-    from typing import BinaryIO, Protocol
+    from typing import BinaryIO, Protocol, TypeAlias
 
     import polars as pl
+
+    #: Time in nanoseconds since the epoch, captured bytes, and the length on the wire where it is longer.
+    Record: TypeAlias = tuple[int, bytes] | tuple[int, bytes, int]
 
     class ArrowStream(Protocol):
         """A native table, of whichever native module."""
@@ -122,10 +125,10 @@ def empty_frame(table: Table) -> pl.DataFrame:
     return pl.DataFrame(schema=polars_schema(table))
 
 
-def write_pcap(
-    file: BinaryIO, records: Iterable[tuple[int, bytes]], *, link_type: int = LINKTYPE_ETHERNET
-) -> None:
+def write_pcap(file: BinaryIO, records: Iterable[Record], *, link_type: int = LINKTYPE_ETHERNET) -> None:
     """Write (time in nanoseconds since the epoch, bytes of the frame) as a pcap file with nanoseconds.
+
+    A third element is the length on the wire, if only the beginning of the frame was captured.
 
     >>> import io, tcptrace_http
     >>> file = io.BytesIO()
@@ -135,7 +138,7 @@ def write_pcap(
     """
     header = (_PCAP_NANOSECOND_MAGIC, *_PCAP_VERSION, 0, 0, _PCAP_SNAPSHOT_BYTES, link_type)
     file.write(struct.pack("<IHHiIII", *header))
-    for time_ns, frame in records:
+    for time_ns, frame, *wire_bytes in records:
         seconds, nanoseconds = divmod(time_ns, _NANOSECONDS)
-        file.write(struct.pack("<IIII", seconds, nanoseconds, len(frame), len(frame)))
+        file.write(struct.pack("<IIII", seconds, nanoseconds, len(frame), *(wire_bytes or (len(frame),))))
         file.write(frame)

@@ -10,6 +10,7 @@ use trace_model::{AnomalyKind, PacketSink};
 
 use crate::emitter::Emitter;
 use crate::error::CaptureError;
+use crate::kept_frame::KeptFrame;
 use crate::pcap::{self, Pcap};
 use crate::pcapng::{self, Pcapng};
 use crate::progress::Progress;
@@ -58,6 +59,17 @@ impl Decoder {
             offset: 0,
             files: 0,
         }
+    }
+
+    /// Keeps the bytes of the frame with this number, from 1.
+    pub fn keep(&mut self, frame: u64) {
+        self.emitter.keep = frame;
+    }
+
+    /// The frame to keep, if it has been read.
+    #[must_use]
+    pub fn kept(&self) -> Option<&KeptFrame> {
+        self.emitter.kept.as_ref()
     }
 
     /// Reads on. Any way to cut the file into chunks gives the same packets.

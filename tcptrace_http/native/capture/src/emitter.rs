@@ -2,6 +2,7 @@
 
 use trace_model::{AnomalyKind, LinkType, Network, Packet, PacketSink};
 
+use crate::kept_frame::KeptFrame;
 use crate::layers::{Frame, Layers};
 use crate::notices::Notices;
 use crate::provenance::Provenance;
@@ -30,6 +31,9 @@ pub(crate) struct Emitter {
     /// Packets whose link type can be decoded.
     pub(crate) supported_packets: u64,
     previous_time_ns: i64,
+    /// Number of the frame to keep; 0 keeps none.
+    pub(crate) keep: u64,
+    pub(crate) kept: Option<KeptFrame>,
 }
 
 impl Emitter {
@@ -41,6 +45,8 @@ impl Emitter {
             supported_packets: 0,
             // No time is before it, so the first packet is not called late.
             previous_time_ns: i64::MIN,
+            keep: 0,
+            kept: None,
         }
     }
 
@@ -62,6 +68,14 @@ impl Emitter {
             network: None,
             segment: None,
         };
+        if frame == self.keep {
+            self.kept = Some(KeptFrame {
+                time_ns,
+                link_type: record.link_type,
+                wire_bytes: packet.wire_bytes,
+                bytes: record.bytes.to_vec(),
+            });
+        }
         if record.is_supported {
             self.supported_packets = self.supported_packets.saturating_add(1);
             let notices = &mut self.notices;

@@ -10,6 +10,7 @@ mod bytes;
 mod decoder;
 mod emitter;
 mod error;
+mod kept_frame;
 mod layers;
 mod link_type;
 mod notices;
@@ -24,6 +25,7 @@ mod unknown_format;
 
 pub use decoder::Decoder;
 pub use error::CaptureError;
+pub use kept_frame::KeptFrame;
 pub use link_type::link_type_name;
 pub use pcapng::each_key_log;
 pub use provenance::Provenance;

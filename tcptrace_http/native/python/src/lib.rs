@@ -4,6 +4,7 @@ mod allocator;
 mod arrow;
 mod asked;
 mod by_hand;
+mod frame_reader;
 mod hops;
 mod json;
 mod key_file;
@@ -421,6 +422,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("CaptureFault", module.py().get_type::<CaptureFault>())?;
     module.add_class::<Analyzer>()?;
     module.add_class::<Rows>()?;
+    module.add_class::<frame_reader::FrameReader>()?;
     module.add_class::<ArrowTable>()?;
     module.add_class::<pages::Pages>()?;
     module.add_class::<pages::PageRows>()?;

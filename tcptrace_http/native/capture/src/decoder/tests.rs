@@ -214,3 +214,28 @@ fn several_files_are_one_stream() {
     let of = |file: &[u8]| read(file).recorder.packets.len();
     assert_eq!(frames.len(), 3 * of(&pcap) - 1 + of(&pcapng_file()));
 }
+
+#[test]
+fn frame_to_keep_has_its_bytes_and_time_however_the_file_is_cut() {
+    let file = pcap_file();
+    for size in [1, 7, file.len()] {
+        let mut decoder = Decoder::new();
+        decoder.keep(3);
+        let mut sink = crate::testing::Recorder::default();
+        for chunk in file.chunks(size) {
+            decoder.feed(chunk, &mut sink).expect("a capture");
+        }
+        let kept = decoder.kept().expect("frame 3 is there");
+        assert_eq!(kept.bytes, tcp_packet(b""));
+        assert_eq!(kept.time_ns, 5_000_003_000);
+    }
+}
+
+#[test]
+fn frame_that_is_not_there_is_not_kept() {
+    let mut decoder = Decoder::new();
+    decoder.keep(5);
+    let mut sink = crate::testing::Recorder::default();
+    decoder.feed(&pcap_file(), &mut sink).expect("a capture");
+    assert_eq!(decoder.kept(), None);
+}
