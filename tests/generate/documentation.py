@@ -102,7 +102,9 @@ def run(blocks: list[Block], folder: Path) -> None:
     (folder / "sample_traces").symlink_to(ROOT / "sample_traces")
     program = folder / ".bin" / "tcptrace-http"
     program.parent.mkdir()
-    program.write_text(f"#!{sys.executable}\nfrom tcptrace_http.cli.main import main\nmain()\n")
+    # Processes that it starts import it, and must not run it.
+    start = 'from tcptrace_http.cli.main import main\nif __name__ == "__main__":\n    main()\n'
+    program.write_text(f"#!{sys.executable}\n{start}")
     program.chmod(0o755)
     environment = os.environ | {
         "PATH": f"{program.parent}:{os.environ['PATH']}",
