@@ -17,6 +17,8 @@ _MEGABYTE: Final = 1_000_000
 _FIRST_WINDOW: Final = 65_535
 _SERIAL: Final = [[{"bytes": 3000}]] * 8
 _FOUR: Final = [[{"bytes": 300_000}] * 4]
+#: All of it leaves at once, and comes within half a round trip.
+_SMALL_FOUR: Final = [[{"bytes": 30_000}] * 4]
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,16 +137,16 @@ CULPRITS: Final = (
     ),
     Culprit(
         "early_loss",
-        _python(_FOUR, _lossy(40)),
+        _python(_SMALL_FOUR, _lossy(20)),
         ("h2-tcp-head-of-line",),
-        _python(_FOUR, _PACED),
+        _python(_SMALL_FOUR, _PACED),
         waits=_REPAIRS,
     ),
     Culprit(
         "late_loss",
-        _python(_FOUR, _lossy(780)),
+        _python(_SMALL_FOUR, _lossy(70)),
         ("h2-tcp-head-of-line",),
-        _python(_FOUR, _PACED),
+        _python(_SMALL_FOUR, _PACED),
         waits=_REPAIRS,
     ),
     Culprit(
