@@ -160,10 +160,15 @@ impl Connection {
         };
         let client_is_second = facts.path.client_is_second;
         let [lacks_up, lacks_down] = facts.path.lacks_acks;
-        self.side(client_is_second)
-            .explain(end(facts.request), &up, Words::Requests, lacks_up);
+        let has_streams = of_stream.is_some();
+        self.side(client_is_second).explain(
+            (end(facts.request), has_streams),
+            &up,
+            Words::Requests,
+            lacks_up,
+        );
         self.side(!client_is_second).explain(
-            end(facts.response),
+            (end(facts.response), has_streams),
             &down,
             Words::Responses,
             lacks_down,

@@ -48,6 +48,11 @@ impl Receiver {
         end <= self.rcv_nxt || beyond.any(|(begins, ends)| *begins <= start && end <= *ends)
     }
 
+    /// Whether what begins at `start` comes behind a hole.
+    pub(crate) fn is_behind_hole(&self, start: i64) -> bool {
+        start > self.rcv_nxt
+    }
+
     /// Bytes from `start` to `end` come; `frame` is remembered if a hole is before them.
     pub(crate) fn on_arrival(
         &mut self,

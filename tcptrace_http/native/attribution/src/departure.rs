@@ -30,5 +30,7 @@ pub(crate) struct Departure {
     /// How long it was queued behind them.
     pub(crate) queued_ns: i64,
     pub(crate) delivered: Option<(i64, Delivered)>,
+    /// It came behind a hole, for the first time.
+    pub(crate) came_behind_hole: bool,
     pub(crate) last_arrival_ns: i64,
 }

@@ -58,6 +58,8 @@ pub(crate) struct Copy {
 #[derive(Debug, Default)]
 pub(crate) struct ExplainedStream {
     pub(crate) spans: VecDeque<Span>,
+    /// The time between arrivals behind holes.
+    pub(crate) behind_holes: VecDeque<Span>,
     pub(crate) arrivals: VecDeque<Arrival>,
     /// Copies of what had been delivered, or had left, before.
     pub(crate) copies: VecDeque<Copy>,
@@ -67,6 +69,7 @@ impl ExplainedStream {
     /// Nothing before `time_ns` and `offset` is asked for any more.
     pub(crate) fn forget_before(&mut self, time_ns: i64, offset: i64) {
         forget(&mut self.spans, |it| it.end_ns <= time_ns);
+        forget(&mut self.behind_holes, |it| it.end_ns <= time_ns);
         forget(&mut self.arrivals, |it| it.after <= offset);
         forget(&mut self.copies, |it| it.end <= offset);
     }
@@ -75,6 +78,7 @@ impl ExplainedStream {
     pub(crate) fn bound(&mut self) -> usize {
         bound(&mut self.arrivals);
         bound(&mut self.copies);
+        bound(&mut self.behind_holes);
         bound(&mut self.spans)
     }
 
@@ -112,6 +116,7 @@ impl ExplainedStream {
 
     pub(crate) fn held_bytes(&self) -> usize {
         held_bytes(&self.spans)
+            .saturating_add(held_bytes(&self.behind_holes))
             .saturating_add(held_bytes(&self.arrivals))
             .saturating_add(held_bytes(&self.copies))
     }

@@ -4,7 +4,7 @@
 //! own next byte, and before that, whatever came first of these two: a flow-control window that was used up, until more was
 //! given; and other streams' bytes. What the sender writes behind a pause of its own it did not have before the pause.
 
-use tcptrace_path::Route;
+use tcptrace_path::{Place, Route};
 use trace_model::rows::{Cause, Constraint};
 
 use crate::bound::Bound;
@@ -69,9 +69,9 @@ impl View<'_> {
     pub(crate) fn spans(&self, from_ns: i64, until_ns: i64) -> Vec<Span> {
         let mut told = Vec::new();
         let mut group: Vec<Span> = Vec::new();
-        for span in self.stream.between(from_ns, until_ns) {
-            group.push(*span);
-            let is_own = self.piece_in(span).is_some();
+        for span in self.arrivals(from_ns, until_ns) {
+            group.push(span);
+            let is_own = self.piece_in(&span).is_some();
             if is_own && span.end_frame.is_some() {
                 self.tell(&mut group, from_ns, &mut told);
             }
@@ -80,16 +80,57 @@ impl View<'_> {
         told
     }
 
+    /// The time between arrivals. As long as bytes of the message come behind a hole, it waits for these: it stands behind
+    /// the hole from the last one of them on.
+    fn arrivals(&self, from_ns: i64, until_ns: i64) -> Vec<Span> {
+        let comes_with = |it: &&Span| {
+            it.end_ns <= until_ns && it.end_frame.is_some() && self.piece_in(it).is_some()
+        };
+        let in_order = self.stream.between(from_ns, until_ns);
+        let in_order = in_order.filter(|it| !is_hole(it)).filter(comes_with).last();
+        let behind_holes = self.stream.behind_holes(from_ns, until_ns);
+        let behind_holes = behind_holes.filter(comes_with).last();
+        let last = [in_order, behind_holes].into_iter().flatten();
+        let last_ns = last.map(|it| it.end_ns).max().unwrap_or(from_ns);
+        let mut told = Vec::new();
+        for span in self.stream.between(from_ns, until_ns) {
+            let mut at_ns = span.start_ns;
+            if is_hole(span) {
+                let end_ns = span.end_ns.min(last_ns);
+                for it in self.stream.behind_holes(span.start_ns, end_ns) {
+                    let start_ns = it.start_ns.max(at_ns);
+                    let end_ns = it.end_ns.min(span.end_ns);
+                    if end_ns > start_ns {
+                        told.push(Span {
+                            start_ns,
+                            end_ns,
+                            ..*it
+                        });
+                        at_ns = end_ns;
+                    }
+                }
+            }
+            if span.end_ns > at_ns {
+                told.push(Span {
+                    start_ns: at_ns,
+                    ..*span
+                });
+            }
+        }
+        told
+    }
+
     /// When the sender had last stopped for want of data between two moments, if other streams' bytes came then.
     pub(crate) fn idle_until(&self, from_ns: i64, until_ns: i64) -> Option<i64> {
-        let last = self.stream.between(from_ns, until_ns).last()?;
+        let spans = self.arrivals(from_ns, until_ns);
+        let last = spans.last()?;
         let opening = self.frames.pieces.first()?;
         // Frames of no stream are few and short.
         opening.behind?;
         let windows = self.windows(opening, last, from_ns);
         let mut idle_ns = from_ns;
         let mut has_others = false;
-        for span in self.stream.between(from_ns, until_ns) {
+        for span in &spans {
             if self.is_idle(span, &windows) {
                 idle_ns = span.end_ns.min(until_ns);
                 has_others = false;
@@ -201,6 +242,12 @@ impl View<'_> {
                 it.passed_ns.saturating_add(self.route.to_receiver_ns),
             )
         });
+        // A path that is late once is late for what came before as well, whose ACK is not delayed (RFC 1122, 4.2.3.2).
+        let acked = opening.filled.saturating_sub(UNACKED_BYTES);
+        let acked_ns = self.stream.acked_ns(acked).filter(|acked_ns| {
+            self.route.place == Place::Sender && *acked_ns <= opening.by.time_ns
+        });
+        let seen_ns = seen_ns.max(acked_ns.unwrap_or(i64::MIN));
         let start_ns = filled_ns
             .max(begun_ns)
             .max(spans.last().map_or(i64::MIN, |it| it.end_ns));
@@ -245,6 +292,13 @@ impl View<'_> {
 
 /// A packet with a WINDOW_UPDATE: 13 bytes behind the headers of IP and TCP.
 const UPDATE_BYTES: u32 = 65;
+/// What a receiver may leave without an ACK: less than two full segments, of Ethernet.
+const UNACKED_BYTES: i64 = 2 * 1460;
+
+/// Whether what had come stood behind a hole all the while.
+fn is_hole(span: &Span) -> bool {
+    is_loss(span.cause) && span.bound.constraint == Constraint::Loss
+}
 
 fn is_loss(cause: Cause) -> bool {
     matches!(

@@ -58,6 +58,8 @@ pub(crate) struct Replay<'a> {
     acked: &'a VecDeque<(i64, i64)>,
     /// Acknowledgments were not captured.
     lacks_acks: bool,
+    /// What comes behind holes is asked for: streams of HTTP/2 go on there.
+    has_streams: bool,
     departures: Vec<Departure>,
     /// No other segment follows the present one at once, or it does not begin a message.
     is_alone: bool,
@@ -90,6 +92,7 @@ impl<'a> Replay<'a> {
             words,
             acked,
             lacks_acks,
+            has_streams: false,
             departures: Vec::new(),
             is_alone: true,
             asked: Asked::default(),
@@ -100,6 +103,14 @@ impl<'a> Replay<'a> {
     pub(crate) fn asking(self, frame: Option<u64>) -> Self {
         Replay {
             asked: Asked::new(frame),
+            ..self
+        }
+    }
+
+    /// Explains what comes behind holes, too.
+    pub(crate) fn of_streams(self, has_streams: bool) -> Self {
+        Replay {
+            has_streams,
             ..self
         }
     }
@@ -142,6 +153,7 @@ impl<'a> Replay<'a> {
             stops: &self.state.sender.stops,
             words: self.words.of_causes(),
             lacks_acks: self.lacks_acks,
+            has_streams: self.has_streams,
             departures: &self.departures,
         };
         explainer.explain(explained);
@@ -219,6 +231,9 @@ impl<'a> Replay<'a> {
                 .answer_ns(ack.time_ns, ack.packet_bytes, data.packet_bytes);
             data.time_ns.saturating_sub(answer_ns)
         });
+        let receiver = &self.state.receiver;
+        let is_first = !is_lost && !receiver.has(data.start, data.end);
+        let came_behind_hole = is_first && receiver.is_behind_hole(data.start);
         let delivered = if is_lost {
             None
         } else {
@@ -242,6 +257,7 @@ impl<'a> Replay<'a> {
             queued_since_ns: timing.queued_since_ns(data, self.route),
             queued_ns,
             delivered,
+            came_behind_hole,
             last_arrival_ns,
         });
         self.state.last_pass_ns = data.time_ns;

@@ -22,6 +22,8 @@ pub(crate) struct Explainer<'a> {
     pub(crate) words: CauseWords,
     /// Acknowledgments were not captured: what rests on them is not told.
     pub(crate) lacks_acks: bool,
+    /// What comes behind holes is told as well.
+    pub(crate) has_streams: bool,
     pub(crate) departures: &'a [Departure],
 }
 
@@ -29,6 +31,9 @@ impl Explainer<'_> {
     /// Adds the spans and deliveries of all that was replayed.
     pub(crate) fn explain(&self, explained: &mut ExplainedStream) {
         for departure in self.departures {
+            if departure.came_behind_hole && self.has_streams {
+                self.give_behind_hole(departure, &mut explained.behind_holes);
+            }
             if let Some((since_ns, delivered)) = departure.delivered {
                 let (held, repaired) =
                     self.give(departure, since_ns, delivered, &mut explained.spans);
@@ -63,17 +68,9 @@ impl Explainer<'_> {
         found.ok()
     }
 
-    /// Explains the time from the delivery before to this one.
-    fn give(
-        &self,
-        departure: &Departure,
-        since_ns: i64,
-        delivered: Delivered,
-        spans: &mut VecDeque<Span>,
-    ) -> (Option<Held>, Option<Repaired>) {
-        let until_ns = departure.there_ns;
-        let mut lay = Lay {
-            at_ns: since_ns,
+    fn lay<'a>(&self, departure: &Departure, at_ns: i64, spans: &'a mut VecDeque<Span>) -> Lay<'a> {
+        Lay {
+            at_ns,
             unbound: Bound {
                 direction: self.words.direction,
                 constraint: Constraint::Application,
@@ -84,7 +81,32 @@ impl Explainer<'_> {
                 behind_stream: None,
             },
             spans,
-        };
+        }
+    }
+
+    /// Explains the time from the arrival before to this one, behind a hole.
+    fn give_behind_hole(&self, departure: &Departure, spans: &mut VecDeque<Span>) {
+        let until_ns = departure.there_ns;
+        let mut lay = self.lay(departure, departure.last_arrival_ns, spans);
+        match departure.repair {
+            Some(repair) => lay.until(until_ns, cause_of(repair), Constraint::Loss, INFERRED),
+            None => {
+                self.plain(departure, until_ns, &mut lay);
+            }
+        }
+        lay.mark(until_ns, departure.data.frame);
+    }
+
+    /// Explains the time from the delivery before to this one.
+    fn give(
+        &self,
+        departure: &Departure,
+        since_ns: i64,
+        delivered: Delivered,
+        spans: &mut VecDeque<Span>,
+    ) -> (Option<Held>, Option<Repaired>) {
+        let until_ns = departure.there_ns;
+        let mut lay = self.lay(departure, since_ns, spans);
         let behind = delivered.behind.and_then(|(time_ns, frame)| {
             let number = self.number_of(frame)?;
             Some((time_ns, (number, self.departures.get(number)?)))

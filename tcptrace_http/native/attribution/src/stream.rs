@@ -110,7 +110,14 @@ impl Stream {
     }
 
     /// Replays the log up to the last segment of a message that ends at `end`, and keeps what it explains.
-    pub(crate) fn explain(&mut self, end: i64, route: &Route, words: Words, lacks_acks: bool) {
+    /// `has_streams`: it is of HTTP/2.
+    pub(crate) fn explain(
+        &mut self,
+        (end, has_streams): (i64, bool),
+        route: &Route,
+        words: Words,
+        lacks_acks: bool,
+    ) {
         self.route = Some(*route);
         let is_of_message = |event: &Event| matches!(event, Event::Data(data) if data.start < end);
         let Some(last) = self.log.iter().rposition(is_of_message) else {
@@ -118,9 +125,11 @@ impl Stream {
         };
         let log = std::mem::take(&mut self.log);
         let replay = Replay::new(route, &mut self.state, words, &self.acked, lacks_acks);
-        let asked = replay
-            .asking(self.asked)
-            .run(&log, last, &mut self.explained);
+        let asked =
+            replay
+                .asking(self.asked)
+                .of_streams(has_streams)
+                .run(&log, last, &mut self.explained);
         self.explained_segment = asked.or(self.explained_segment.take());
         let lost = self.explained.bound();
         self.is_cut |= lost > 0;
@@ -152,7 +161,7 @@ impl Stream {
             Event::Ack(_) => None,
         });
         let until = until.unwrap_or(i64::MAX);
-        self.explain(until, route, words, lacks_acks);
+        self.explain((until, overlap), route, words, lacks_acks);
         self.next_part = self.log.len().saturating_add(EVENTS_BEHIND_PART);
         if !overlap {
             self.explained.merge(words.of_causes().pace, self.asked);
@@ -229,6 +238,13 @@ impl Stream {
     /// The spans that end after `start_ns` and begin before `end_ns`.
     pub(crate) fn between(&self, start_ns: i64, end_ns: i64) -> impl Iterator<Item = &Span> {
         let spans = &self.explained.spans;
+        let at = spans.partition_point(|it| it.end_ns <= start_ns);
+        spans.range(at..).take_while(move |it| it.start_ns < end_ns)
+    }
+
+    /// As before, between what came behind holes.
+    pub(crate) fn behind_holes(&self, start_ns: i64, end_ns: i64) -> impl Iterator<Item = &Span> {
+        let spans = &self.explained.behind_holes;
         let at = spans.partition_point(|it| it.end_ns <= start_ns);
         spans.range(at..).take_while(move |it| it.start_ns < end_ns)
     }
