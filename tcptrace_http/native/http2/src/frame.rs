@@ -2,6 +2,8 @@
 
 /// RFC 9113, section 4.1.
 pub(crate) const HEADER_BYTES: usize = 9;
+/// What HEADERS with a priority have before their block (RFC 9113, section 6.2).
+const PRIORITY_BYTES: usize = 5;
 /// What a frame may have unless its receiver allows more (RFC 9113, section 4.2).
 pub(crate) const FRAME_BYTES: u32 = 1 << 14;
 /// What its receiver may allow.
@@ -166,6 +168,40 @@ pub fn starts_like(bytes: &[u8]) -> bool {
     }
 }
 
+/// The last entry of HPACK's static table that only requests have at the beginning of their head, and the last one of
+/// responses (RFC 7541, appendix A): `:authority` to `:scheme`, and `:status`.
+const LAST_OF_REQUESTS: u8 = 7;
+const LAST_OF_RESPONSES: u8 = 14;
+
+/// Whether a segment that begins with HEADERS is a client's: pseudo-header fields come first, and a server has but one
+/// (RFC 9113, section 8.3). `None`: the first field does not tell.
+#[must_use]
+pub fn is_of_client(bytes: &[u8]) -> Option<bool> {
+    let header = Header::parse(bytes)?;
+    if header.kind != Kind::Headers || !starts_like(bytes) {
+        return None;
+    }
+    let mut at = HEADER_BYTES;
+    at = at.saturating_add(usize::from(header.has(flags::PADDED)));
+    if header.has(flags::PRIORITY) {
+        at = at.saturating_add(PRIORITY_BYTES);
+    }
+    let is_update = |byte: &&u8| **byte & 0xe0 == 0x20;
+    let mut block = bytes.get(at..)?.iter();
+    // RFC 7541, section 6: the field's representation, and the index of its name.
+    let first = *block.find(|byte| !is_update(byte))?;
+    let index = match first {
+        0x80.. => first & 0x7f,
+        0x40.. => first & 0x3f,
+        _ => first & 0x0f,
+    };
+    match index {
+        1..=LAST_OF_REQUESTS => Some(true),
+        8..=LAST_OF_RESPONSES => Some(false),
+        _ => None,
+    }
+}
+
 /// Whether a server's first bytes are its SETTINGS (RFC 9113, section 3.4).
 #[must_use]
 pub fn starts_with_settings(bytes: &[u8]) -> bool {
@@ -190,6 +226,29 @@ mod tests {
     fn two_frames_show_it_wherever_the_segment_ends() {
         let two = [PING, PING].concat();
         assert!((26..=34).all(|end| starts_like(&two[..end])));
+    }
+
+    /// HEADERS with END_HEADERS on stream 5.
+    fn headers(block: &[u8]) -> Vec<u8> {
+        let length = u8::try_from(block.len()).unwrap();
+        let header = [0, 0, length, 1, flags::END_HEADERS, 0, 0, 0, 5];
+        [&header, block].concat()
+    }
+
+    #[test]
+    fn first_field_of_a_head_tells_who_sends_it() {
+        // GET, a literal :authority, :status 200, and a literal :status behind a change of the table's size.
+        let blocks: [(&[u8], Option<bool>); 5] = [
+            (&[0x82, 0x87], Some(true)),
+            (&[0x41, 1, b'a', 0x82], Some(true)),
+            (&[0x88, 0x5f], Some(false)),
+            (&[0x20, 0x48, 3, b'4', b'1', b'8'], Some(false)),
+            (&[0xbe, 0x82], None),
+        ];
+        for (block, is_client) in blocks {
+            assert_eq!(is_of_client(&headers(block)), is_client, "{block:?}");
+        }
+        assert_eq!(is_of_client(&PING), None);
     }
 
     #[test]

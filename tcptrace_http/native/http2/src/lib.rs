@@ -29,5 +29,6 @@ mod window;
 
 pub use connection::Connection;
 pub use facts::{Counts, Facts, Goaway, SideFacts};
+pub use frame::is_of_client;
 pub use messages::Messages;
 pub use stream::Oldest;

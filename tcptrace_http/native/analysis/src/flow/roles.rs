@@ -1,5 +1,6 @@
 //! Which side of a connection is the client.
 
+use tcptrace_http2::is_of_client;
 use tcptrace_tcp::{starts_like_http, Side, Spoken};
 use tcptrace_tls::{starts_like, Start};
 use trace_model::{flags, Segment};
@@ -47,7 +48,11 @@ impl Flow {
         let is_request = match (starts_like_http(payload), starts_like(payload)) {
             (Some(Spoken::Request), _) | (None, Some(Start::ClientHello)) => true,
             (Some(Spoken::Response), _) | (None, Some(Start::ServerHello)) => false,
-            (None, Some(Start::Records) | None) => return,
+            (None, Some(Start::Records)) => return,
+            (None, None) => match is_of_client(payload) {
+                Some(is_of_client) => is_of_client,
+                None => return,
+            },
         };
         let client = if is_request { side } else { side.other() };
         self.take_roles(client);

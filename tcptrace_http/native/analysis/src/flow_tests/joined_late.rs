@@ -14,6 +14,22 @@ fn the_first_message_tells_the_client_of_a_flow_joined_late() {
 }
 
 #[test]
+fn the_first_head_tells_the_client_of_http2_joined_late() {
+    // HEADERS of stream 5: GET http /, and 200.
+    let request = [0, 0, 3, 1, 5, 0, 0, 0, 5, 0x82, 0x86, 0x84];
+    let response = [0, 0, 1, 1, 5, 0, 0, 0, 5, 0x88];
+    let mut tables = Script::new()
+        .send(false, DATA, 1, 1, &request)
+        .send(true, DATA, 1, 13, &response)
+        .finish();
+    let flows = tables.of_flows.flows.take().into_columns();
+    assert_eq!(text(&flows, "client", 0), "10.0.0.2");
+    let transactions = tables.of_flows.transactions.take().into_columns();
+    assert_eq!(text(&transactions, "method", 0), "GET");
+    assert_eq!(numbers(&transactions, "status"), [200]);
+}
+
+#[test]
 fn a_segment_lost_by_the_capture_alone_is_a_gap_and_the_next_message_is_found() {
     let mut tables = Script::new()
         .handshake()
