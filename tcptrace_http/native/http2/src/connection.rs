@@ -395,6 +395,15 @@ impl Connection {
         }
     }
 
+    /// The stream whose frame has the byte of a direction at `offset`; of long ago it is not known any more.
+    #[must_use]
+    pub fn stream_at(&self, direction: Direction, offset: u64) -> Option<u32> {
+        match direction {
+            Direction::ClientToServer => self.client.stream_at(offset),
+            Direction::ServerToClient => self.server.stream_at(offset),
+        }
+    }
+
     /// How many streams are open.
     #[must_use]
     pub fn open_streams(&self) -> usize {
@@ -404,16 +413,9 @@ impl Connection {
     /// Memory that open streams and header tables take.
     #[must_use]
     pub fn held_bytes(&self) -> u64 {
-        let sides = [&self.client, &self.server];
-        let bytes = sides.map(|it| {
-            let of_fields = it.hpack.held_bytes();
-            of_fields
-                .saturating_add(it.reader.held_bytes())
-                .saturating_add(it.window.held_bytes())
-        });
-        bytes
-            .into_iter()
-            .fold(self.stream_bytes, u64::saturating_add)
+        self.stream_bytes
+            .saturating_add(self.client.held_bytes())
+            .saturating_add(self.server.held_bytes())
             .saturating_add(self.ended.held_bytes())
     }
 

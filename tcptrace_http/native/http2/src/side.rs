@@ -8,6 +8,9 @@ use crate::hpack;
 use crate::reader::{Begun, Reader};
 use crate::window::{Window, INITIAL_BYTES};
 
+/// Changes from one stream to another that are remembered: a loss is repaired in a round trip.
+const TURNS_MAX: usize = 4096;
+
 /// What one direction sends, and what bounds its DATA.
 #[derive(Debug)]
 pub(crate) struct Side {
@@ -22,6 +25,8 @@ pub(crate) struct Side {
     /// The stream of its latest frame of a message; 0: none.
     pub(crate) last_stream: u32,
     pub(crate) last_stream_end: u64,
+    /// Where frames of another stream began to come, and which.
+    turns: VecDeque<(u64, u32)>,
     /// The latest DATA frames that the connection's window had not let go before.
     pub(crate) openings: VecDeque<Opening>,
     /// Where its latest DATA frame ends.
@@ -54,6 +59,7 @@ impl Side {
             initial_window: limit,
             last_stream: 0,
             last_stream_end: start,
+            turns: VecDeque::new(),
             openings: VecDeque::new(),
             data_end: start,
             has_ended: false,
@@ -67,9 +73,30 @@ impl Side {
         let end = begun.start.saturating_add(begun.header.frame_bytes());
         let before_end = std::mem::replace(&mut self.last_stream_end, end);
         if before == stream {
-            (0, before_end)
-        } else {
-            (before, before_end)
+            return (0, before_end);
         }
+        if self.turns.len() >= TURNS_MAX {
+            self.turns.pop_front();
+        }
+        self.turns.push_back((begun.start, stream));
+        (before, before_end)
+    }
+
+    /// The stream whose frame, or what comes behind it, has the byte at `offset`.
+    pub(crate) fn stream_at(&self, offset: u64) -> Option<u32> {
+        let behind = self.turns.partition_point(|(start, _)| *start <= offset);
+        let turn = self.turns.get(behind.checked_sub(1)?)?;
+        Some(turn.1)
+    }
+
+    pub(crate) fn held_bytes(&self) -> u64 {
+        let turns = self
+            .turns
+            .capacity()
+            .saturating_mul(size_of::<(u64, u32)>()) as u64;
+        turns
+            .saturating_add(self.hpack.held_bytes())
+            .saturating_add(self.reader.held_bytes())
+            .saturating_add(self.window.held_bytes())
     }
 }

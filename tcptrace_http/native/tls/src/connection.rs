@@ -261,6 +261,12 @@ impl Connection {
         self.decrypted.as_ref()?.as_http2()
     }
 
+    /// The stream of HTTP/2 whose frame has the byte of a direction at `offset`.
+    #[must_use]
+    pub fn stream_at(&self, direction: Direction, offset: u64) -> Option<u32> {
+        self.decrypted.as_ref()?.stream_at(direction, offset)
+    }
+
     /// Where the oldest of open streams of HTTP/2 begin.
     #[must_use]
     pub fn oldest(&self) -> Oldest {

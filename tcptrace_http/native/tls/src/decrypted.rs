@@ -135,6 +135,16 @@ impl Decrypted {
         self.http.as_ref()?.as_http2()
     }
 
+    /// The stream of HTTP/2 whose frame has the byte of a direction at stream offset `offset`.
+    pub(crate) fn stream_at(&self, direction: Direction, offset: u64) -> Option<u32> {
+        let side = match direction {
+            Direction::ClientToServer => &self.client,
+            Direction::ServerToClient => &self.server,
+        };
+        let plain = (side.offsets).plain_before(offset, side.next, side.plain_next);
+        self.as_http2()?.stream_at(direction, plain)
+    }
+
     /// Where the oldest of open streams of HTTP/2 begin.
     pub(crate) fn oldest(&self) -> Oldest {
         let oldest = self.as_http2().map_or_else(Oldest::default, Http2::oldest);

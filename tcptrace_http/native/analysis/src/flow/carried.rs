@@ -182,6 +182,14 @@ impl Reader {
         }
     }
 
+    /// The stream of HTTP/2 whose frame has the byte of a direction at `offset`.
+    pub(super) fn stream_at(&self, direction: Direction, offset: u64) -> Option<u32> {
+        match self {
+            Reader::Http(http, _) => http.as_http2()?.stream_at(direction, offset),
+            Reader::Tls(tls) => tls.stream_at(direction, offset),
+        }
+    }
+
     /// Where the oldest of open streams of HTTP/2 begin.
     pub(super) fn oldest(&self) -> Oldest {
         match self {

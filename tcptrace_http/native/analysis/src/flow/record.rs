@@ -6,12 +6,12 @@ use tcptrace_attribution::{AckEvent, Connection, DataEvent, Extent, Facts, Profi
 use tcptrace_http2::Oldest;
 use tcptrace_path::Acknowledged;
 use tcptrace_tcp::{Class, Side};
-use trace_model::rows::{Cause, Direction, WaitRow};
+use trace_model::rows::{Cause, Constraint, Direction, WaitRow};
 use trace_model::{flags, AnomalyKind, Packet, Segment};
 
 use super::carried::Reader;
 use super::facts::given_up;
-use super::messages::half_offset;
+use super::messages::{half_offset, stream_offset};
 use super::unacknowledged::Waiting;
 use super::Flow;
 use crate::asked::{Asked, Explained};
@@ -306,6 +306,14 @@ impl Flow {
             row.start_time = explained.start.time_ns;
             row.end_time = explained.end.time_ns;
             for wait in &explained.waits {
+                let mut columns = bound_columns(wait, &facts);
+                if let Some((bound, reader)) = wait.bound.zip(self.carried.reader.as_ref()) {
+                    let is_of_other =
+                        bound.constraint == Constraint::Loss && bound.behind_stream.is_some();
+                    let lost = is_of_other.then(|| stream_offset(bound.start));
+                    let lost = lost.and_then(|at| reader.stream_at(bound.direction, at));
+                    columns.behind_stream = lost.or(columns.behind_stream);
+                }
                 tables.of_flows.waits.push(&WaitRow {
                     flow: row.flow,
                     transaction: row.index,
@@ -315,7 +323,7 @@ impl Flow {
                     first_frame: wait.start.frame,
                     last_frame: wait.end.frame,
                     confidence: wait.confidence,
-                    ..bound_columns(wait, &facts)
+                    ..columns
                 });
             }
         }
