@@ -229,6 +229,18 @@ impl Connection {
         self.requests.current_start
     }
 
+    /// Where the oldest request and the oldest response begin that are not handed out yet.
+    #[must_use]
+    pub fn oldest(&self) -> (Option<u64>, Option<u64>) {
+        let (request, response) = self.pairing.oldest();
+        let interim = self.interim.map(|it| it.start);
+        let earlier = |starts: [Option<u64>; 3]| starts.into_iter().flatten().min();
+        (
+            earlier([request, self.requests.unfinished_start(), None]),
+            earlier([response, self.responses.unfinished_start(), interim]),
+        )
+    }
+
     /// Memory that unfinished and unanswered messages take.
     #[must_use]
     pub fn held_bytes(&self) -> u64 {

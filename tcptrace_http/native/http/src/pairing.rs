@@ -271,6 +271,16 @@ impl Pairing {
         self.flush(out);
     }
 
+    /// Where the oldest request and the oldest response begin that are not handed out yet.
+    pub(super) fn oldest(&self) -> (Option<u64>, Option<u64>) {
+        let held = || self.slots.iter().filter_map(Slot::exchange);
+        let current = self.current.map(|(facts, _)| facts.sequence_start);
+        let requests = held().filter_map(|it| it.request).map(|it| it.start);
+        let responses = held().filter_map(|it| it.response);
+        let responses = responses.map(|it| it.sequence_start).chain(current);
+        (requests.min(), responses.min())
+    }
+
     /// Memory that the queue takes.
     pub(super) fn held_bytes(&self) -> u64 {
         let slot = size_of::<Slot>().saturating_add(size_of::<Exchange>());

@@ -110,6 +110,12 @@ impl Reader {
         }
     }
 
+    /// Where the message begins that is not finished yet.
+    pub(super) fn unfinished_start(&self) -> Option<u64> {
+        let has_begun = matches!(self.state, State::Head | State::Body(_) | State::Held);
+        self.current_start.filter(|_| has_begun)
+    }
+
     /// Memory that the head so far, the message and its text take.
     pub(super) fn held_bytes(&self) -> u64 {
         let kept_bytes = self.kept.as_ref().map_or(0, |kept| kept.held_bytes());

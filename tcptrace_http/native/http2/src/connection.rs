@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tcptrace_http_messages::{Direction, Output, Transaction};
+use tcptrace_http_messages::{Direction, Message, Output, Transaction};
 use trace_model::{AnomalyKind, Mark};
 
 use crate::ended::Ended;
@@ -48,13 +48,15 @@ impl Connection {
         Connection::new((client, server), false)
     }
 
-    /// A connection that began as HTTP/1.1, whose last request is answered on stream 1.
+    /// A connection that began as HTTP/1.1, whose last request is answered on stream 1: what that asked for.
     #[must_use]
-    pub fn upgraded_at(client: u64, server: u64) -> Self {
+    pub fn upgraded_at((client, server): (u64, u64), request: Option<Box<Message>>) -> Self {
         let mut this = Connection::new((client, server), true);
         this.facts.is_upgrade = true;
         this.last_streams = [1, 0];
         let mut first = this.new_stream(1);
+        first.request.has_head = request.is_some();
+        first.request.message = request;
         first.request.has_ended = true;
         this.insert(first);
         this

@@ -1,11 +1,17 @@
 //! HTTP of whatever version on one flow.
 
-use tcptrace_http_messages::{Connection as Http1, Direction, End, Http2Start, Output};
+use tcptrace_http_messages::{
+    Connection as Http1, Direction, End, Http2Start, Message, Output, Transaction,
+};
 use trace_model::Mark;
 
 use crate::connection::Connection as Http2;
 use crate::frame::{starts_like, starts_with_settings};
 use crate::reader::PREFACE;
+use crate::stream::Oldest;
+
+/// RFC 9110, section 15.2.2.
+const SWITCHING_PROTOCOLS: u16 = 101;
 
 /// Reads HTTP/1 until HTTP/2 begins.
 #[derive(Debug)]
@@ -168,6 +174,22 @@ impl Messages {
         }
     }
 
+    /// Where the oldest messages begin that are not handed out yet.
+    #[must_use]
+    pub fn oldest(&self) -> Oldest {
+        match self {
+            Messages::Http1(http) => {
+                let (client, server) = http.oldest();
+                Oldest {
+                    client,
+                    server,
+                    time_ns: None,
+                }
+            }
+            Messages::Http2(http) => http.oldest(),
+        }
+    }
+
     /// Memory that unfinished messages take.
     #[must_use]
     pub fn held_bytes(&self) -> u64 {
@@ -214,10 +236,27 @@ fn begun_with(http: &Http1, given: Bytes<'_>, out: &mut Output) -> Box<Http2> {
     http2
 }
 
+/// What the request asked for that was answered by 101: the same of stream 1 (RFC 7540, section 3.2), which has no bytes of
+/// it.
+fn upgraded_request(out: &Output, at: u64, mark: Mark) -> Option<Box<Message>> {
+    let is_switch = |it: &&Transaction| {
+        let response = it.response.as_ref();
+        response.is_some_and(|it| it.status == Some(SWITCHING_PROTOCOLS))
+    };
+    let switch = out.transactions.iter().rev().find(is_switch)?;
+    let asked = switch.request.as_ref()?;
+    let mut request = Message::of_frames(at, mark);
+    request.method.clone_from(&asked.method);
+    request.target.clone_from(&asked.target);
+    request.fields.host.clone_from(&asked.fields.host);
+    Some(request)
+}
+
 /// HTTP/2 that begins at `start`, with these bytes or before them.
 fn begun_at(start: Http2Start, given: Bytes<'_>, out: &mut Output) -> Box<Http2> {
     let mut http2 = Box::new(if start.is_upgrade {
-        Http2::upgraded_at(start.client, start.server)
+        let request = upgraded_request(out, start.client, given.mark);
+        Http2::upgraded_at((start.client, start.server), request)
     } else {
         Http2::beginning_at(start.client, start.server)
     });

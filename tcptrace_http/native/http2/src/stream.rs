@@ -35,6 +35,7 @@ impl Half {
         (behind, behind_end): (u32, u64),
     ) -> &mut Message {
         let end = begun.start.saturating_add(begun.header.frame_bytes());
+        let is_first = self.frames.pieces.is_empty();
         self.frames.add(Piece {
             start: begun.start,
             end,
@@ -44,6 +45,11 @@ impl Half {
         let message = self
             .message
             .get_or_insert_with(|| Message::of_frames(begun.start, begun.first));
+        if is_first {
+            // What was promised, or asked for before an Upgrade, had no bytes.
+            message.start = begun.start;
+            message.head_end = begun.start;
+        }
         message.end = end;
         message.last = message.last.later(begun.first);
         message

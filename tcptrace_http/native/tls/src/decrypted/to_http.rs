@@ -1,6 +1,6 @@
 //! What HTTP is given of a connection, and what it gives back.
 
-use tcptrace_http2::Messages;
+use tcptrace_http2::{Messages, Oldest};
 use tcptrace_http_messages::{
     Connection as Http, Direction, End, FirstRecord, Frames, Message, Output, Transaction,
 };
@@ -146,15 +146,16 @@ impl Decrypted {
             }
             out.transactions.push(transaction);
         }
-        if let Some(http2) = self.as_http2() {
-            // Streams that are open had begun before.
-            let oldest = http2.oldest();
-            (client_end, server_end) = (
-                oldest.client.unwrap_or(self.client.plain_next),
-                oldest.server.unwrap_or(self.server.plain_next),
-            );
+        let oldest = (self.http.as_ref()).map_or_else(Oldest::default, Messages::oldest);
+        if self.as_http2().is_some() {
+            // Streams of it are not handed out in the order of their bytes.
+            (client_end, server_end) = (self.client.plain_next, self.server.plain_next);
         }
+        // Messages that are held had begun before.
+        let until = |end: u64, held: Option<u64>| held.map_or(end, |held| held.min(end));
+        let client_end = until(client_end, oldest.client);
         self.client.offsets.forget_before(client_end);
+        let server_end = until(server_end, oldest.server);
         self.server.offsets.forget_before(server_end);
     }
 
@@ -188,8 +189,9 @@ fn place_message(message: &mut Message, offsets: &Offsets) -> u64 {
         });
     }
     message.start = offsets.start_of(message.start);
-    message.head_end = offsets.end_of(message.head_end);
-    message.end = offsets.end_of(end);
+    // What was promised, or asked for before an Upgrade, has no bytes.
+    message.head_end = offsets.end_of(message.head_end).max(message.start);
+    message.end = offsets.end_of(end).max(message.start);
     end
 }
 
