@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from tcptrace_http.capture import cores
 from tcptrace_http.corpus.dataset import create, read_state, write_plan
 from tcptrace_http.corpus.digests import digest
 from tcptrace_http.corpus.executors import WorkerKilled, map_units, open_executor
-from tcptrace_http.corpus.plan import planned
+from tcptrace_http.corpus.plan import Plan, planned
 from tcptrace_http.corpus.series import AUTO, WINDOW_BYTES
 from tcptrace_http.corpus.sources import find_captures
 from tcptrace_http.corpus.store import open_store
@@ -20,7 +20,7 @@ from tcptrace_http.corpus.unit import Task, analyze_unit, write_failure
 from tcptrace_http.errors import CaptureError, TcptraceError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from concurrent.futures import Executor
 
     from tcptrace_http.corpus.dataset import State
@@ -170,22 +170,46 @@ def _done(  # noqa: PLR0913, PLR0917 -- what there is to ask for
     units.sort(key=lambda unit: (-unit.size, unit.id))
     told = Progress(len(units), sum(unit.size for unit in units))
     path = None if keylog is None else os.path.abspath(keylog)
-    tasks = (Task(state.store.location, unit, None if unit.keylog is None else path) for unit in units)
     with _workers(), open_executor(executor, jobs=jobs or cores()) as pool:
-        for done in map_units(analyze_unit, tasks, pool):
-            _note(added, state, done.unit.unit, done.result, done.error)
-            told.done += 1
-            told.done_bytes += done.unit.unit.size
-            if progress is not None:
-                progress(told)
+        while units:
+            deadly: list[Unit] = []
+            tasks = (Task(state.store.location, unit, None if unit.keylog is None else path) for unit in units)
+            for done in map_units(analyze_unit, tasks, pool):
+                unit = done.unit.unit
+                if _is_killed(done.error) and unit.key is None and len(unit.files) > 1:
+                    deadly.append(unit)
+                    continue
+                _note(added, state, unit, done.result, done.error)
+                told.done += 1
+                told.done_bytes += unit.size
+                if progress is not None:
+                    progress(told)
+            units = _halves(state.store.location, deadly)
+            told.units += len(units) - len(deadly)
     return added
+
+
+def _is_killed(error: BaseException | None) -> bool:
+    # Dask's error has that name; Dask need not be installed.
+    return isinstance(error, WorkerKilled) or type(error).__name__ == "KilledWorker"
+
+
+def _halves(location: str, deadly: Sequence[Unit]) -> list[Unit]:
+    """Plan the halves of batches that ended their workers: so the capture that does it is found, the others done."""
+    halves = []
+    for unit in sorted(deadly, key=lambda unit: unit.id):
+        middle = len(unit.files) // 2
+        halves += [replace(unit, files=unit.files[:middle]), replace(unit, files=unit.files[middle:])]
+    if halves:
+        write_plan(read_state(location), Plan(tuple(halves), tuple(unit.slot for unit in deadly)))
+    return halves
 
 
 def _note(
     added: Added, state: State, unit: Unit, marker: dict[str, Any] | None, error: BaseException | None
 ) -> None:
     """Tell what became of a unit; of one that killed its workers in a marker, too, for the dead cannot."""
-    if isinstance(error, WorkerKilled) or type(error).__name__ == "KilledWorker":
+    if _is_killed(error):
         marker = write_failure(state.store, unit, "poisonous", str(error))
     if marker is None:
         added.failed[unit.name] = f"{type(error).__name__}: {error}"

@@ -129,18 +129,19 @@ def test_processes_make_the_same_bytes(whole: Path, captures: Path, tmp_path: Pa
     assert content(tmp_path / "dataset") == content(whole)
 
 
-def test_a_unit_that_ends_its_worker_twice_is_set_aside_and_named(captures: Path, tmp_path: Path) -> None:
+def test_a_capture_that_ends_its_worker_twice_is_set_aside_and_named(captures: Path, tmp_path: Path) -> None:
     dataset = tmp_path / "dataset"
     executor = Deadly(str(captures / "run-3.pcap"))
     added = add_captures([captures], into=dataset, executor=executor)
-    assert executor.killed == 2
-    (name,) = added.poisonous
-    assert "SIGKILL" in added.poisonous[name]
-    assert added.captures == COUNT - 2
-    assert statuses(dataset) == ["ok", "ok", "ok", "poisonous"]
+    assert executor.killed == 4, "its batch twice, and then it alone"
+    assert list(added.poisonous) == [executor.path]
+    assert "SIGKILL" in added.poisonous[executor.path]
+    assert added.captures == COUNT - 1
+    assert statuses(dataset) == [*["ok"] * 4, "poisonous"]
+    assert corpus(dataset).captures.collect().height == COUNT - 1
     assert add_captures([captures], into=dataset, executor=Inline()).units == 0
-    assert retry(dataset, executor=Inline()).captures == 2
-    assert statuses(dataset) == ["ok"] * 4
+    assert retry(dataset, executor=Inline()).captures == 1
+    assert statuses(dataset) == ["ok"] * 5
 
 
 def test_a_capture_that_cannot_be_read_is_named_and_stops_nothing(captures: Path, tmp_path: Path) -> None:
