@@ -208,6 +208,13 @@ class Analysis:
         return find_hops(*(self._part(name, HOP_COLUMNS[name]) for name in ("transactions", "flows")))
 
     @cached_property
+    def transfers(self) -> pl.DataFrame:
+        """One row per file by FTP: no table of the schema, but told by ``flows``."""
+        from tcptrace_http.transfers import find_transfers
+
+        return find_transfers(self.flows)
+
+    @cached_property
     def waits(self) -> pl.DataFrame:
         """One row per interval of a transaction with one cause; they sum to its elapsed time."""
         waits = self._native("waits")

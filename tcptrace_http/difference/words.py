@@ -12,9 +12,20 @@ from tcptrace_http.difference.split import UNALIGNED
 from tcptrace_http.quantity import counted, duration
 
 if TYPE_CHECKING:
+    from tcptrace_http.analysis import Analysis
     from tcptrace_http.difference import Difference, Divergence
 
-__all__ = ["cause_words", "divergence_words", "explanation", "headline", "model_words", "signed", "title", "told"]
+__all__ = [
+    "cause_words",
+    "divergence_words",
+    "explanation",
+    "headline",
+    "model_words",
+    "signed",
+    "title",
+    "told",
+    "transfer_words",
+]
 
 #: A model that is off by more than this part of a difference does not explain the difference.
 _OWN_ERROR: Final = 0.25
@@ -32,7 +43,13 @@ def title(difference: Difference) -> str:
 
 def told(difference: Difference) -> list[str]:
     """All sentences about the difference as a whole."""
-    words = (headline(difference), explanation(difference), opaque_words(difference), model_words(difference))
+    words = (
+        headline(difference),
+        explanation(difference),
+        transfer_words(difference),
+        opaque_words(difference),
+        model_words(difference),
+    )
     return [each for each in words if each]
 
 
@@ -78,6 +95,25 @@ def explanation(difference: Difference) -> str:
         return f"{part} of the {duration(abs(more))} are {cause}{told}."
     back = duration(abs(top["difference"] - more))
     return f"{cause} alone: {part}{told}; other causes give {back} back."
+
+
+def transfer_words(difference: Difference) -> str:
+    """What came by FTP on either side, which has no transactions to align; empty where there is none."""
+    sides = (("left", difference.left), ("right", difference.right))
+    if all(side.analysis.transfers.is_empty() for _, side in sides):
+        return ""
+    told = [_transfers_of(word, side.analysis) for word, side in sides]
+    return f"FTP is told as a whole: {told[0]}; {told[1]}."
+
+
+def _transfers_of(word: str, analysis: Analysis) -> str:
+    files = analysis.transfers
+    if not files.is_empty():
+        span = int(files.select((pl.col("end").max() - pl.col("start").min()).to_physical()).item())
+        return f"{counted(files.height, 'file')} of {files['bytes'].sum():,} B in {duration(span)} on the {word}"
+    pages = analysis.retrievals
+    elapsed = int(pages["elapsed"].to_physical().sum())
+    return f"{counted(pages.height, 'retrieval')} by HTTP of {duration(elapsed)} together on the {word}"
 
 
 def opaque_words(difference: Difference) -> str:

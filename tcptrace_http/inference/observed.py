@@ -172,7 +172,13 @@ def observed(analysis: Analysis, *, retrieval: int | None = None, session: bool 
 
     retrievals = analysis.retrievals
     if retrievals.is_empty():
-        raise ScenarioError("no page was retrieved in this capture: no HTTP request with its response")
+        files = analysis.transfers.height
+        told = (
+            f"; it has {files} files by FTP, of which no scenario is inferred (simulate --strategy ftp makes one)"
+            if files
+            else ""
+        )
+        raise ScenarioError(f"no page was retrieved in this capture: no HTTP request with its response{told}")
     if retrieval is None:
         ranked = retrievals.sort("transactions", "retrieval", descending=[True, False])
         retrieval = int(ranked["retrieval"][0])

@@ -65,6 +65,7 @@ class _Report:
         yield from self._limits()
         yield from self._pages()
         yield from self._transactions()
+        yield from self._transfers()
         yield from self._flows()
 
     def _capture(self) -> Iterator[str]:
@@ -244,6 +245,33 @@ class _Report:
             else:
                 lost[flow, transaction] = lost.get((flow, transaction), 0) + nanoseconds
         return lost, elsewhere
+
+    def _transfers(self) -> Iterator[str]:
+        frame = self._analysis.transfers
+        if frame.is_empty():
+            return
+        headings = (
+            Heading("flow"),
+            Heading("client", is_elastic=True),
+            Heading("server", is_elastic=True),
+            Heading("mode"),
+            Heading("file"),
+            Heading("bytes", is_number=True),
+            Heading("elapsed", is_number=True),
+        )
+        cells = [
+            (
+                str(row["flow"]),
+                printable(row["client"]),
+                printable(row["server"]),
+                row["mode"],
+                "fetched" if row["to_client"] else "stored",
+                f"{row['bytes']:,}",
+                duration(row["elapsed"]),
+            )
+            for row in _plain_rows(_longest(frame, "start", "end"))
+        ]
+        yield from self._table("flows", frame.height, headings, cells, title="transfers of files")
 
     def _flows(self) -> Iterator[str]:
         frame = self._analysis.flows
