@@ -40,6 +40,13 @@ struct Member {
     count: Option<Count>,
 }
 
+impl Member {
+    /// The hosts whose ensemble it is of: another stack between the same hosts is of none.
+    fn ensemble(&self) -> Option<HostPair> {
+        matches!(self.sharing, Sharing::Etcp(_)).then_some(self.pair)
+    }
+}
+
 /// T/TCP's count of the side that opened the connection.
 #[derive(Clone, Copy, Debug)]
 enum Count {
@@ -126,7 +133,7 @@ impl Hosts {
     /// The ends whose timers may change when something happens to this one.
     #[must_use]
     pub fn group(&self, at: End) -> &[End] {
-        let pair = self.members.get(&at).map(|member| member.pair);
+        let pair = self.members.get(&at).and_then(Member::ensemble);
         pair.and_then(|pair| self.groups.get(&pair))
             .map_or(&[], Vec::as_slice)
     }
@@ -138,7 +145,7 @@ impl Hosts {
 
     /// An application told by its head what it writes on this end from now on.
     pub fn set_content(&mut self, at: End, content: ContentKind) {
-        let pair = self.members.get(&at).map(|member| member.pair);
+        let pair = self.members.get(&at).and_then(Member::ensemble);
         if let Some(ensemble) = pair.and_then(|pair| self.ensembles.get_mut(&pair)) {
             ensemble.set_content(at, content);
         }
@@ -149,7 +156,10 @@ impl Hosts {
         let member = *self.members.get(&at)?;
         let group = self.group(at).to_vec();
         let mut skipped = Vec::new();
-        if let Some((ensemble, ack)) = self.ensembles.get_mut(&member.pair).zip(ack) {
+        let own = member
+            .ensemble()
+            .and_then(|pair| self.ensembles.get_mut(&pair));
+        if let Some((ensemble, ack)) = own.zip(ack) {
             let more_waits = group.iter().any(|end| {
                 ends.tcp(*end)
                     .is_some_and(|tcp| tcp.sender().has_unsent_data())
@@ -206,12 +216,18 @@ impl Hosts {
         };
         if !before.was_established {
             self.established(at, member, own, ends);
-        } else if let Some(ensemble) = self.ensembles.get_mut(&member.pair) {
+        } else if let Some(ensemble) = member
+            .ensemble()
+            .and_then(|pair| self.ensembles.get_mut(&pair))
+        {
             take_back(ensemble, at, before, ends);
         } else if member.sharing == Sharing::Ensemble {
             self.tell_round_trip(at, own, ends);
         }
-        let Some(ensemble) = self.ensembles.get_mut(&member.pair) else {
+        let Some(ensemble) = member
+            .ensemble()
+            .and_then(|pair| self.ensembles.get_mut(&pair))
+        else {
             return;
         };
         for skipped in &before.skipped {
@@ -299,7 +315,7 @@ impl Hosts {
         now: Nanoseconds,
         ends: &mut impl Ends,
     ) -> Option<(End, Segment, SendReason)> {
-        let pair = self.members.get(&at).map(|member| member.pair);
+        let pair = self.members.get(&at).and_then(Member::ensemble);
         let Some(ensemble) = pair.and_then(|pair| self.ensembles.get_mut(&pair)) else {
             let (segment, reason) = ends.tcp(at)?.transmit(now)?;
             return Some((at, segment, reason));
