@@ -69,6 +69,8 @@ def _judge_transaction(results: Results) -> Judgement:
                 tolerance=0.0,
                 # The FIN on the last data, or an ACK on the response, spares a segment each.
                 shape_tolerance=0.3,
+                # A count that is at least so large, not the order of two: only none would be no effect.
+                neutral=0.0,
             )
         ],
         remarks='"At least 10 segments": the response carries the ACK of the request, and the FIN may ride on it'
