@@ -195,7 +195,7 @@ def _is_killed(error: BaseException | None) -> bool:
 
 
 def _halves(location: str, deadly: Sequence[Unit]) -> list[Unit]:
-    """Plan the halves of batches that ended their workers: so the capture that does it is found, the others done."""
+    """Plan the halves of batches that ended their workers, until the capture that does it is alone."""
     halves = []
     for unit in sorted(deadly, key=lambda unit: unit.id):
         middle = len(unit.files) // 2
