@@ -224,7 +224,7 @@ def _must(what: str, within: tuple[float, float], ours: float) -> Comparison:
 
 
 BEYOND: Final = (
-    Experiment(claim="E9", runs=_acks, judge=_judge_acks),
+    Experiment(claim="E9", studies=frozenset({"acks"}), runs=_acks, judge=_judge_acks),
     Experiment(claim="E10", runs=_aggressive, judge=_judge_aggressive),
     Experiment(claim="E11", runs=_beside, judge=_judge_beside),
 )
