@@ -6,12 +6,15 @@ aside: its error is :class:`WorkerKilled`.
 
 from __future__ import annotations
 
-import multiprocessing
 import signal
+import subprocess
+import sys
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
@@ -22,8 +25,6 @@ from tcptrace_http.errors import ExecutorError, MissingExtra
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from multiprocessing.connection import Connection
-    from multiprocessing.context import SpawnProcess
 
 __all__ = ["Done", "LocalProcesses", "WorkerKilled", "map_units", "open_executor"]
 
@@ -164,7 +165,11 @@ def _version() -> str:
 
 
 class LocalProcesses(Executor):
-    """Processes of this machine. When one of them is killed, the others go on, and another takes its place."""
+    """Processes of this machine. When one of them is killed, the others go on, and another takes its place.
+
+    They do not import the script that uses them, so that it needs no guard (``if __name__ == "__main__"``); what
+    they are to call is a function of another module.
+    """
 
     def __init__(self, jobs: int) -> None:
         self._tasks: SimpleQueue[_Task | None] = SimpleQueue()
@@ -203,7 +208,7 @@ class _Worker(Thread):
     def __init__(self, tasks: SimpleQueue[_Task | None]) -> None:
         super().__init__(daemon=True)
         self._tasks = tasks
-        self._process: SpawnProcess | None = None
+        self._process: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None
         self._is_killed = False
         self.start()
@@ -236,12 +241,12 @@ class _Worker(Thread):
 
     def _connected(self) -> Connection:
         """Give the connection to a process that lives."""
-        if self._connection is None or self._process is None or not self._process.is_alive():
+        if self._connection is None or self._process is None or self._process.poll() is not None:
             self._end()
-            spawn = multiprocessing.get_context("spawn")
-            self._connection, far_end = spawn.Pipe()
-            self._process = spawn.Process(target=_serve, args=(far_end,), daemon=True)
-            self._process.start()
+            self._connection, far_end = Pipe()
+            number = far_end.fileno()
+            command = [sys.executable, "-c", _WORKER, str(number), *sys.path]
+            self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=[number])  # noqa: S603
             if self._is_killed:
                 self._process.kill()
             # Its own end is the only one: when it is gone, the connection ends.
@@ -251,7 +256,7 @@ class _Worker(Thread):
     def _how_it_ended(self) -> str:
         process = self._process
         self._end()
-        code = None if process is None else process.exitcode
+        code = None if process is None else process.returncode
         if code is None or code >= 0:
             return f"its process ended with exit code {code}"
         return f"its process was ended by {_SIGNALS.get(-code, f'signal {-code}')}"
@@ -260,7 +265,7 @@ class _Worker(Thread):
         if self._connection is not None:
             self._connection.close()
         if self._process is not None:
-            self._process.join()
+            self._process.wait()
         self._connection = self._process = None
 
     def kill(self) -> None:
@@ -270,8 +275,16 @@ class _Worker(Thread):
             process.kill()
 
 
-def _serve(connection: Connection) -> None:
-    """Work in a process of its own until the connection ends, or the process has grown too large."""
+#: What a process runs: its connection's number and the path of modules are its arguments.
+_WORKER: Final = (
+    "import sys; number, sys.path[:] = int(sys.argv[1]), sys.argv[2:];"
+    " from tcptrace_http.corpus.executors import serve; serve(number)"
+)
+
+
+def serve(number: int) -> None:
+    """Work in a process of its own until its connection ends, or the process has grown too large."""
+    connection = Connection(number)
     # Ctrl-C goes to all processes of a terminal; the one that waits for them ends them.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     is_last = False

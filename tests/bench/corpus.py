@@ -179,7 +179,7 @@ def kill(captures: Path, folder: Path, kills: int) -> Iterator[tuple[str, str]]:
 
 def _is_worker(process: int) -> bool:
     try:
-        return b"spawn_main" in Path(f"/proc/{process}/cmdline").read_bytes()
+        return b"corpus.executors" in Path(f"/proc/{process}/cmdline").read_bytes()
     except (FileNotFoundError, ProcessLookupError):
         return False
 

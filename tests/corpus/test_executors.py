@@ -1,5 +1,7 @@
 """Executors: whoever works, each unit is done once, and a killed worker costs only its own."""
 
+import subprocess
+import sys
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 
@@ -121,3 +123,18 @@ def test_workers_of_another_version_are_refused(cluster, monkeypatch):
     monkeypatch.setattr(executors, "__version__", "0.0.1")
     with pytest.raises(ExecutorError, match=r"install 0\.0\.1 there"), open_executor(cluster, jobs=1):
         pass
+
+
+_SCRIPT = """
+from tcptrace_http.corpus.executors import LocalProcesses, map_units
+from tests.corpus import work
+with LocalProcesses(2) as processes:
+    print(sorted(one.result for one in map_units(work.double, range(3), processes)))
+"""
+
+
+def test_a_script_needs_no_guard(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(_SCRIPT)
+    ended = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+    assert (ended.stdout, ended.stderr, ended.returncode) == ("[0, 2, 4]\n", "", 0)
