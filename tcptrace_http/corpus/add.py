@@ -92,6 +92,13 @@ def add_captures(  # noqa: PLR0913 -- what there is to ask for
     machine is given the same sources. ``executor`` is ``dask://HOST:PORT`` or an executor of
     :mod:`concurrent.futures`; by default ``jobs`` processes work.
 
+    >>> import tempfile, tcptrace_http
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(1) as pool:
+    ...     sources = ["sample_traces/lan_hdrsep_small.pcap", "sample_traces/rtt20_hdrsep.pcap"]
+    ...     tcptrace_http.add_captures(sources, into=f"{folder}/week", executor=pool).captures
+    2
+
     :raises CaptureError: a source names no file, or the key log cannot be read.
     :raises DatasetError: something else lies there.
     :raises ExecutorError: the executor takes no work. What is done is kept.

@@ -33,6 +33,14 @@ def corpus(location: str | os.PathLike[str]) -> Corpus:
     captures of a unit begin; ``captures`` has a row for each file. What is added later shows when it is opened
     again.
 
+    >>> import tempfile, tcptrace_http
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(1) as pool:
+    ...     sources = ["sample_traces/lan_hdrsep_small.pcap"]
+    ...     added = tcptrace_http.add_captures(sources, into=f"{folder}/week", executor=pool)
+    ...     tcptrace_http.corpus(f"{folder}/week").flows.select("server").collect().item()
+    '10.9.0.2'
+
     :raises DatasetError: there is no dataset.
     """
     state = read_state(os.fspath(location))
