@@ -133,8 +133,10 @@ impl Hosts {
     /// The ends whose timers may change when something happens to this one.
     #[must_use]
     pub fn group(&self, at: End) -> &[End] {
-        let pair = self.members.get(&at).and_then(Member::ensemble);
-        pair.and_then(|pair| self.groups.get(&pair))
+        let member = self.members.get(&at);
+        let sharing = member.filter(|member| member.sharing != Sharing::None);
+        sharing
+            .and_then(|member| self.groups.get(&member.pair))
             .map_or(&[], Vec::as_slice)
     }
 
