@@ -17,6 +17,9 @@ const MAX_CONCURRENT_STREAMS: u16 = 3;
 const INITIAL_WINDOW_SIZE: u16 = 4;
 const MAX_FRAME_SIZE: u16 = 5;
 
+/// No block is kept that is longer.
+const LONG_BLOCK: &str = "a header block is longer than 256 KiB";
+
 impl Connection {
     pub(crate) fn finished(
         &mut self,
@@ -69,9 +72,16 @@ impl Connection {
                 stream: header.stream,
                 promised,
                 ends_stream: header.kind == Kind::Headers && header.has(flags::END_STREAM),
+                is_told: false,
             });
         }
         if !header.has(flags::END_HEADERS) {
+            // It need never end (CVE-2024-27316).
+            let is_cut = side.reader.is_cut;
+            if let Some(block) = side.block.as_mut().filter(|it| is_cut && !it.is_told) {
+                block.is_told = true;
+                out.notice(AnomalyKind::MalformedHttp2, mark, LONG_BLOCK);
+            }
             return;
         }
         let Some(block) = side.block.take().filter(|it| it.stream == header.stream) else {
@@ -85,7 +95,7 @@ impl Connection {
         let mut block = Block::default();
         let payload = std::mem::take(&mut side.reader.payload);
         let decoded = if side.reader.is_cut {
-            Err("a header block is longer than 256 KiB".to_owned())
+            Err(LONG_BLOCK.to_owned())
         } else {
             let decoded = side
                 .hpack
@@ -98,7 +108,9 @@ impl Connection {
             Ok(unknown) => unknown,
             Err(what) => {
                 side.hpack.lose();
-                out.notice(AnomalyKind::MalformedHttp2, mark, what);
+                if !open.is_told {
+                    out.notice(AnomalyKind::MalformedHttp2, mark, what);
+                }
                 1
             }
         };

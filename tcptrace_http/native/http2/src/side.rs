@@ -42,6 +42,8 @@ pub(crate) struct OpenBlock {
     /// Of PUSH_PROMISE.
     pub(crate) promised: Option<u32>,
     pub(crate) ends_stream: bool,
+    /// That it is too long was told.
+    pub(crate) is_told: bool,
 }
 
 impl Side {
