@@ -364,6 +364,10 @@ impl Connection {
             self.ended.add(stream.id);
         }
         self.stream_bytes = self.stream_bytes.saturating_sub(stream.counted_bytes);
+        // What an Upgrade asked for stands with its 101, if nothing of the stream came.
+        if self.facts.is_upgrade && stream.id == 1 && stream.has_no_frames() {
+            return;
+        }
         let mut stream = stream;
         stream.request.open(&self.client.openings);
         stream.response.open(&self.server.openings);

@@ -145,6 +145,11 @@ impl Stream {
         self.reset.is_some() || self.request.has_ended && self.response.has_ended
     }
 
+    pub(crate) fn has_no_frames(&self) -> bool {
+        let halves = [&self.request, &self.response];
+        halves.iter().all(|half| half.frames.pieces.is_empty())
+    }
+
     pub(crate) fn held_bytes(&self) -> u64 {
         self.request
             .held_bytes()
