@@ -137,6 +137,9 @@ _SEGMENT: Final = "explain --frame"
 _DIFF: Final = "diff"
 _WHATIF: Final = "whatif"
 _REPRODUCE: Final = "reproduce"
+_HOLDS: Final = "reproduce --stack"
+_FILES: Final = "analyze, Transfers of files"
+_CORPUS: Final = "corpus report"
 
 #: The columns of the text reports by title. A title may stand in several reports.
 REPORT_COLUMNS: Final[dict[str, tuple[ReportColumn, ...]]] = {
@@ -229,4 +232,14 @@ REPORT_COLUMNS: Final[dict[str, tuple[ReportColumn, ...]]] = {
     "same": (ReportColumn(_REPRODUCE, "The number of figures within their tolerance."),),
     "shape": (ReportColumn(_REPRODUCE, "The number of figures that only agree in order or trend."),),
     "not": (ReportColumn(_REPRODUCE, "The number of figures outside their tolerance."),),
+    "conclusion": (
+        ReportColumn(_HOLDS, "holds, holds in part, or does not hold, with the other stack or network."),
+    ),
+    "kept": (ReportColumn(_HOLDS, "The number of effects and orders that are as the paper has them."),),
+    "of": (ReportColumn(_HOLDS, "The number of effects and orders that the claim has."),),
+    "mode": (ReportColumn(_FILES, "active or passive: the side that opened the data connection."),),
+    "file": (ReportColumn(_FILES, "fetched, or stored on the server."),),
+    "elapsed": (ReportColumn(_FILES, "The time from the first to the last packet of the data connection."),),
+    "host": (ReportColumn(_CORPUS, "The server's host name, or its address where no name was seen."),),
+    "findings": (ReportColumn(_CORPUS, "The number of findings."),),
 }
