@@ -1,9 +1,11 @@
 """Executors: whoever works, each unit is done once, and a killed worker costs only its own."""
 
+import os
 import subprocess
 import sys
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
+from pathlib import Path
 
 import pytest
 
@@ -136,5 +138,7 @@ with LocalProcesses(2) as processes:
 def test_a_script_needs_no_guard(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(_SCRIPT)
-    ended = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[2])}
+    command = [sys.executable, script]
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert (ended.stdout, ended.stderr, ended.returncode) == ("[0, 2, 4]\n", "", 0)

@@ -135,7 +135,7 @@ def assert_text_agrees(analysis: Analysis, findings: list[Finding]) -> None:
         for (_, detector, _), (_, severity, lost) in groups.items()
     )
     for note in (group for group in found if group[1] == "info"):
-        times = re.search(r"\((.+) times: ", note[4] or "")
+        times = re.search(r"([\d,]+) findings \(", note[4] or "")
         count = int(times[1].replace(",", "")) if times else 1
         assert count in {
             count for (is_note, name, _), (count, _, _) in groups.items() if is_note and name == note[2]

@@ -122,7 +122,8 @@ def test_every_table_has_the_declared_columns_and_rows(simulation):
     for name, table in schema.TABLES.items():
         frame = getattr(simulation.truth, name)
         assert dict(frame.schema) == schema.polars_schema(table), name
-        assert not frame.is_empty(), name
+        # Only HTTP/2 has frames.
+        assert not frame.is_empty() or name == "frames", name
         nullable = {column.name for column in table.columns if column.nullable}
         assert all(frame[column].null_count() == 0 for column in frame.columns if column not in nullable)
 
