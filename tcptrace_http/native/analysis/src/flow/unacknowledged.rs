@@ -85,9 +85,8 @@ impl Unacknowledged {
 
     /// The server's data up to `ack` is acknowledged now.
     pub(super) fn acknowledged(&mut self, packet: &Packet<'_>, ack: i64) {
-        let is_acknowledged =
-            |waiting: &&Box<Waiting>| waiting.response.is_none_or(|it| it.end <= ack);
-        while self.queue.front().filter(is_acknowledged).is_some() {
+        let is_acknowledged = |waiting: &Waiting| waiting.response.is_none_or(|it| it.end <= ack);
+        while self.queue.front().is_some_and(|it| is_acknowledged(it)) {
             let Some(mut waiting) = self.queue.pop_front() else {
                 return;
             };
