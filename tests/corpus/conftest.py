@@ -67,7 +67,8 @@ def cluster() -> Iterator[str]:
     """The URL of a Dask cluster of three worker processes on loopback."""
     from distributed import LocalCluster
 
+    # The scheduler serves HTTP without a dashboard too: on a free port, as another test may have a cluster.
     with LocalCluster(
-        n_workers=3, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None
+        n_workers=3, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address="127.0.0.1:0"
     ) as made:
         yield f"dask://{made.scheduler_address.removeprefix('tcp://')}"
