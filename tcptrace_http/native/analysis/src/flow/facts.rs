@@ -52,12 +52,15 @@ impl Flow {
         })
     }
 
-    /// The server's SETTINGS, if only the preface of HTTP/2 came before them.
+    /// Returns the server's SETTINGS if the client sent its preface in an earlier frame than its first request.
+    ///
+    /// The server may send them before the preface arrives (RFC 9113, section 3.4).
     fn settings(&self, request_frame: Option<u64>) -> Option<Moment> {
         let http2 = self.carried.http2()?;
         let (preface, settings) = (http2.preface?, http2.server.settings?);
-        let is_between = preface.frame < settings.frame && request_frame? > settings.frame;
-        is_between.then_some(Moment {
+        let request_frame = request_frame?;
+        let is_behind = preface.frame < request_frame && settings.frame < request_frame;
+        is_behind.then_some(Moment {
             time_ns: settings.time_ns,
             frame: settings.frame,
         })
