@@ -57,14 +57,11 @@ def knob(
     title = f"server.{name}"
     alike = dict.fromkeys(value for _, value in (match.best, *match.alike))
     if len(alike) == len(ordered):
-        program = next((each for each in NO_NAGLE if observed.server_software.startswith(each)), None)
-        if name == "nagle" and program is not None:
-            return assumed(title, str(Nagle.OFF.value), reason=f"{why_not}: as {program} is configured by default")
-        return assumed(title, str(own.value), reason=f"{why_not}: as the preset")
-    best, *others = alike
+        return _by_default(title, own, observed, why_not)
     if not match.is_told:
         off = f"the nearest run is {100 * match.off:.1f} % of the page time off"
-        return assumed(title, str(best.value), reason=f"no run retells the capture: {off}")
+        return _by_default(title, own, observed, f"no run reproduces the capture ({off})")
+    best, *others = alike
     return seen(
         title,
         str(best.value),
@@ -74,3 +71,11 @@ def knob(
         f"packets {100 * match.off:.3f} % of the page time off",
         alternatives=tuple(str(value.value) for value in others),
     )
+
+
+def _by_default(title: str, own: Nagle | IdleRestart, observed: Observed, reason: str) -> Figure:
+    """Assume the default of the server's program, or that of its stack's preset."""
+    program = next((each for each in NO_NAGLE if observed.server_software.startswith(each)), None)
+    if isinstance(own, Nagle) and program is not None:
+        return assumed(title, str(Nagle.OFF.value), reason=f"{reason}: as {program} is configured by default")
+    return assumed(title, str(own.value), reason=f"{reason}: as the preset")

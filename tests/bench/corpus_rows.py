@@ -127,7 +127,7 @@ def _unit(real: pl.DataFrame, number: int, rows: int, chance: np.random.Generato
         host="api-" + host + ".example",
         target="/item/" + pl.Series(chance.integers(10**6, size=rows).astype(str)),
     ).with_columns(end_time=pl.col("end_time") + longer)
-    made = in_order(labelled(frame, unit=unit.id, capture=file.path, number=int(fingerprint, 16)))
+    made = in_order(labelled(frame, unit.id, [(file.path, int(fingerprint, 16))]))
     content = parquet(made.lazy())
     key = f"transactions/day={unit.day}/{unit.id}.parquet"
     span = [file.first_ns, file.first_ns + part // timedelta(microseconds=1) * 1000]

@@ -9,6 +9,7 @@ import fcntl
 import heapq
 import itertools
 import os
+import random
 import select
 import struct
 import subprocess
@@ -19,7 +20,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 # linux/if_tun.h
 _TUNSETIFF = 0x400454CA
@@ -40,8 +41,14 @@ class Link:
 
 
 @contextmanager
-def delayed_link(*, round_trip_seconds: float) -> Iterator[Link]:
-    """Two namespaces with a path between them, named after this process: one that is killed leaves its own."""
+def delayed_link(
+    *, round_trip_seconds: float, loss: float = 0.0, seed: int = 0, congestion: str = ""
+) -> Iterator[Link]:
+    """Join two namespaces by a path. Their names have this process's number: a killed process leaves them behind.
+
+    The path drops each packet from the server with the probability ``loss``. ``congestion`` names the congestion
+    control of both ends in place of the kernel's default.
+    """
     name = f"tt{os.getpid()}"
     ends = ((f"{name}-c", _CLIENT), (f"{name}-s", _SERVER))
     with ExitStack() as stack:
@@ -58,22 +65,29 @@ def delayed_link(*, round_trip_seconds: float) -> Iterator[Link]:
             _ip("-n", namespace, "addr", "add", f"{address}/24", "dev", device)
             _ip("-n", namespace, "link", "set", device, "up")
             _ip("-n", namespace, "link", "set", "lo", "up")
+            if congestion:
+                route = f"10.99.0.0/24 dev {device} src {address} congctl {congestion}"
+                _ip("-n", namespace, "route", "replace", *route.split())
         ended = threading.Event()
-        carrier = threading.Thread(target=_carry, args=(devices, round_trip_seconds / 2, ended))
+        chance = random.Random(seed)
+        arguments = (devices, round_trip_seconds / 2, lambda: chance.random() < loss, ended)
+        carrier = threading.Thread(target=_carry, args=arguments)
         carrier.start()
         stack.callback(carrier.join)
         stack.callback(ended.set)
         yield Link(ends[0][0], ends[1][0], f"{name}0", _SERVER)
 
 
-def _carry(devices: list[int], delay: float, ended: threading.Event) -> None:
-    """Gives each device what the other sent, so many seconds later, in order."""
+def _carry(devices: list[int], delay: float, is_lost: Callable[[], bool], ended: threading.Event) -> None:
+    """Give each device the packets of the other after ``delay`` seconds, in order; lose some of the server's."""
     waiting: list[tuple[float, int, int, bytes]] = []
     order = itertools.count()
     while not ended.is_set():
         patience = max(0.0, waiting[0][0] - time.monotonic()) if waiting else 0.2
         for each in select.select(devices, [], [], min(patience, 0.2))[0]:
             packet = os.read(each, _PACKET_MAX)
+            if each == devices[1] and is_lost():
+                continue
             other = devices[1] if each == devices[0] else devices[0]
             heapq.heappush(waiting, (time.monotonic() + delay, next(order), other, packet))
         while waiting and waiting[0][0] <= time.monotonic():

@@ -1,6 +1,6 @@
-"""A page from a server: its document, then all of its images, by HTTP/1.1 or HTTP/2; run as a command.
+"""Fetches a page: its document, then all of its images, by HTTP/1.1 or HTTP/2.
 
-``python page_client.py h1|h2 ADDRESS PORT`` asks for ``/``, then for what stands in its ``src="..."``.
+``python page_client.py h1|pipelined|h2 ADDRESS PORT`` requests ``/``, then each ``src="..."`` of the document.
 """
 
 from __future__ import annotations
@@ -17,12 +17,15 @@ HOST = "www.example.com"
 LINK = re.compile(rb'src="([^"]+)"')
 
 
-def by_http1(connection):
-    """One request outstanding."""
+def by_http1(connection, *, pipelined=False):
+    """Fetch by one connection: one request outstanding, or those of all images in one write."""
     answers = connection.makefile("rb")
 
-    def fetch(target):
-        connection.sendall(b"GET %s HTTP/1.1\r\nHost: %s\r\n\r\n" % (target, HOST.encode()))
+    def ask(*targets):
+        requests = (b"GET %s HTTP/1.1\r\nHost: %s\r\n\r\n" % (target, HOST.encode()) for target in targets)
+        connection.sendall(b"".join(requests))
+
+    def response():
         length = 0
         while line := answers.readline().strip():
             name, _, value = line.partition(b":")
@@ -30,8 +33,12 @@ def by_http1(connection):
                 length = int(value)
         return answers.read(length)
 
-    for image in LINK.findall(fetch(b"/")):
-        fetch(image)
+    ask(b"/")
+    images = LINK.findall(response())
+    for batch in [images] if pipelined else [[image] for image in images]:
+        ask(*batch)
+        for _ in batch:
+            response()
 
 
 def by_streams(connection):
@@ -69,4 +76,4 @@ if __name__ == "__main__":
         if how == "h2":
             by_streams(opened)
         else:
-            by_http1(opened)
+            by_http1(opened, pipelined=how == "pipelined")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from dataclasses import replace
 
 import pytest
@@ -17,11 +15,8 @@ from tcptrace_http.errors import ScenarioError
 from tcptrace_http.inference import infer
 from tcptrace_http.what_if.outcome import elapsed_of, outcome_of
 from tcptrace_http.what_if.strategies import as_it_is, under
-from tests.detectors.loopback import captured
-from tests.probe.link import delayed_link
-from tests.probe.servers import nginx_within, readable_folder
 from tests.simulator.test_http2 import by_streams, distant, page
-from tests.whatif import page_client
+from tests.whatif.real_pages import IMAGES, measured, took
 from tests.whatif.retrievals import RETRIEVALS
 
 WITHIN = 0.15
@@ -59,45 +54,11 @@ def test_the_prediction_is_what_the_scenario_takes_by_streams(name):
     assert sum(cause.after_ns - cause.before_ns for cause in row.causes) == -row.saved_ns
 
 
-# From 2 to 40 kB, in no order.
-IMAGES = [round(2000 * 20 ** (7 * number % 20 / 19)) for number in range(20)]
-# The link is late by milliseconds where the machine is busy.
-_RETRIEVALS = 6
-PORTS = {"h1": 80, "h2": 8080}
-
-
-def fetched(how, link, path):
-    """The capture of the page at its client."""
-    within = ["ip", "netns", "exec", link.client]
-    with captured(PORTS[how], path, within=within, device=link.device, address=link.address):
-        command = [*within, sys.executable, page_client.__file__, how, link.address, str(PORTS[how])]
-        subprocess.run(command, check=True)
-    return tcptrace_http.analyze(path)
-
-
-def took(analysis):
-    """From the SYN to the last byte of the last response."""
-    last = analysis.transactions["response_last_time"].max()
-    return (last - analysis.flows["start"].min()).total_seconds() * 1e9
-
-
 @pytest.fixture(scope="module", params=[0.02, 0.1], ids=["20ms", "100ms"])
 def real(request, tmp_path_factory):
-    """The analysis of the best of some retrievals by each protocol over the same path, by protocol."""
-    analyses = {}
-    tmp_path = tmp_path_factory.mktemp("real")
-    with readable_folder() as folder, delayed_link(round_trip_seconds=request.param) as link:
-        (folder / "www").mkdir()
-        links = "".join(f'<img src="/{number}.html" alt="{"a" * 200}">\n' for number in range(len(IMAGES)))
-        (folder / "www" / "index.html").write_text(links)
-        for number, size in enumerate(IMAGES):
-            (folder / "www" / f"{number}.html").write_bytes(b"x" * size)
-        server = f"listen {link.address}:{PORTS['h2']} http2;"
-        with nginx_within(folder, link.server, link.address, server=server):
-            for how in PORTS:
-                paths = (tmp_path / f"{how}-{number}.pcap" for number in range(_RETRIEVALS))
-                analyses[how] = [fetched(how, link, path) for path in paths]
-    return {how: min(each, key=took) for how, each in analyses.items()}
+    """The analysis of the best of a few retrievals by each protocol over the same path, by protocol."""
+    analyses = measured(tmp_path_factory.mktemp("real"), round_trip=request.param)
+    return {how: each[0] for how, each in analyses.items()}
 
 
 @pytest.mark.slow

@@ -425,9 +425,13 @@ impl Connection {
             .saturating_add(self.ended.held_bytes())
     }
 
-    /// Hands out what is known of the streams that are open. What follows of them is passed over.
+    /// Hands out the open streams and drops all that either direction keeps. Later frames are read on.
     pub fn give_up_held(&mut self, out: &mut Output) {
         self.hand_out_all(out);
+        for direction in [Direction::ClientToServer, Direction::ServerToClient] {
+            self.lose_track(direction);
+            self.side(direction).give_up();
+        }
     }
 }
 

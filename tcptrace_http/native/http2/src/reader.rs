@@ -125,6 +125,11 @@ impl Reader {
         self.is_cut = false;
     }
 
+    /// Whether it keeps a part of a frame or header block.
+    pub(crate) fn has_payload(&self) -> bool {
+        !self.payload.is_empty()
+    }
+
     pub(crate) fn held_bytes(&self) -> u64 {
         let bytes = self.head.capacity().saturating_add(self.payload.capacity());
         bytes as u64

@@ -91,12 +91,25 @@ impl Side {
         Some(turn.1)
     }
 
+    /// Drops the unfinished frame or header block, and the places of past frames.
+    pub(crate) fn give_up(&mut self) {
+        if self.reader.has_payload() {
+            self.reader.search();
+        }
+        self.turns = VecDeque::new();
+        self.openings = VecDeque::new();
+    }
+
     pub(crate) fn held_bytes(&self) -> u64 {
         let turns = self
             .turns
             .capacity()
-            .saturating_mul(size_of::<(u64, u32)>()) as u64;
-        turns
+            .saturating_mul(size_of::<(u64, u32)>());
+        let openings = self
+            .openings
+            .capacity()
+            .saturating_mul(size_of::<Opening>());
+        (turns.saturating_add(openings) as u64)
             .saturating_add(self.hpack.held_bytes())
             .saturating_add(self.reader.held_bytes())
             .saturating_add(self.window.held_bytes())

@@ -95,7 +95,7 @@ impl DynamicTable {
 
     /// Insertions were not seen, nor whether the size was changed.
     pub(super) fn lose(&mut self) {
-        self.entries.clear();
+        self.entries = VecDeque::new();
         self.bytes = 0;
         self.bytes_max = self.bytes_max.max(self.allowed_bytes);
     }
