@@ -16,7 +16,7 @@ FUZZ_SECONDS ?= 600
 FUZZ_TARGETS := decoder reassembler http http2 tls tls_keys end_to_end
 FUZZ_FOUND := target/fuzz-corpus
 # Programs that the tests compare with or start, by their Debian packages (package:program where they differ).
-TOOLS := tshark tcptrace tcpdump nginx apache2 lighttpd haproxy openssl curl iproute2:ip procps:sysctl ethtool zstd ns2:ns nghttp2-client:nghttp nghttp2-server:nghttpd chromium xvfb:Xvfb \
+TOOLS := tshark tcptrace tcpdump nginx apache2 lighttpd haproxy caddy openssl curl iproute2:ip procps:sysctl ethtool zstd ns2:ns nghttp2-client:nghttp nghttp2-server:nghttpd chromium xvfb:Xvfb \
 	xplot-xplot.org:xplot.org x11-apps:xwd zsh fish valgrind
 AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo)
 # A folder with more captures (public/ and kernel/), see CONTRIBUTING.md.

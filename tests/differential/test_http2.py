@@ -18,7 +18,8 @@ from probe.tls_servers import HOST, certified, port_of
 
 import tcptrace_http
 
-from .tshark_http2 import NAMES, Frame, Stream, frame_types, frames, streams
+from .http2_agreement import our_frame_types, our_streams, their_frame_types
+from .tshark_http2 import NAMES, Frame, frames, streams
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,36 +94,20 @@ def nghttp(*words: str) -> None:
 
 
 def test_frames_of_each_type_are_those_that_tshark_lists(recorded: Recorded) -> None:
-    theirs = frame_types(recorded.frames)
-    assert {kind for counts in theirs.values() for kind in counts} >= set(NAMES) - {"rst_stream", "ping"}
-    connections = recorded.analysis().h2_connections
-    ours = {
-        row["flow"]: {name: row[f"{name}_frames"] for name in (*NAMES, "other")}
-        for row in connections.iter_rows(named=True)
-    }
-    assert ours == {flow: {name: counts[name] for name in (*NAMES, "other")} for flow, counts in theirs.items()}
+    theirs = their_frame_types(recorded.frames)
+    seen = {kind for counts in theirs.values() for kind, count in counts.items() if count}
+    assert seen >= set(NAMES) - {"rst_stream", "ping"}
+    assert our_frame_types(recorded.analysis()) == theirs
 
 
 def test_streams_are_those_that_tshark_lists(recorded: Recorded) -> None:
     theirs = streams(recorded.frames, recorded.ports)
-    transactions = recorded.analysis().transactions.filter(protocol="h2")
-    ours = {
-        # Of a request by Upgrade no frame has a body.
-        (row["flow"], row["stream"]): Stream(
-            row["method"],
-            row["target"],
-            row["status"],
-            [row["request_body_bytes"] or 0, row["response_body_bytes"]],
-        )
-        for row in transactions.iter_rows(named=True)
-    }
     # The request of stream 1 came by HTTP/1.1.
     (upgraded,) = recorded.analysis().h2_connections.filter("is_upgrade")["flow"]
     first = theirs[upgraded, 1]
     assert (first.method, first.target) == (None, None)
     theirs[upgraded, 1] = replace(first, method="GET", target=TARGETS[0])
-    assert transactions.height == len(ours)
-    assert ours == theirs
+    assert our_streams(recorded.analysis()) == theirs
 
 
 def test_waits_of_streams_add_up(recorded: Recorded) -> None:

@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from probe.tls_servers import Certificate
+
 LARGE = "/large.html"
 _START_SECONDS = 20
 _LINE = b"<p>What a probe asks for, line by line, until it is large enough to take many segments.</p>\n"
@@ -60,6 +62,37 @@ server.bind = "{address}"
 server.errorlog = "{folder}/error.log"
 mimetype.assign = ( ".html" => "text/html" )
 {http}
+"""
+
+
+HAPROXY = """global
+    nbthread 1
+defaults
+    mode http
+    timeout client 5s
+    timeout server 5s
+    timeout connect 5s
+frontend front
+    bind {address}:{clear} proto h2
+    bind {address}:{secure} ssl crt {pem} alpn h2,http/1.1
+    default_backend back
+backend back
+    server upstream {upstream}
+"""
+CADDY = """{{
+    admin off
+    auto_https off
+    servers {{
+        protocols h1 h2 h2c
+    }}
+}}
+http://:{clear} {{
+    reverse_proxy {upstream}
+}}
+https://:{secure} {{
+    tls {public} {key}
+    reverse_proxy {upstream}
+}}
 """
 
 
@@ -122,6 +155,31 @@ def lighttpd(folder: Path, *, http: str = "") -> Iterator[str]:
     """Lighttpd with further directives."""
     with _started(folder, LIGHTTPD, "lighttpd.conf", ["lighttpd", "-D", "-f"], http=http) as url:
         yield url
+
+
+@contextmanager
+def haproxy(folder: Path, upstream: str, certificate: Certificate) -> Iterator[tuple[str, str]]:
+    """Start HAProxy before a server; yield the beginnings of its URLs for HTTP/2 in clear text and in TLS."""
+    pem = folder / "haproxy.pem"
+    pem.write_text(certificate.public.read_text() + certificate.key.read_text())
+    clear, secure = free_port(), free_port()
+    path = folder / "haproxy.cfg"
+    words = {"address": "127.0.0.1", "clear": clear, "secure": secure, "pem": pem}
+    path.write_text(HAPROXY.format(upstream=upstream.removeprefix("http://"), **words))
+    with _running([shutil.which("haproxy") or "/usr/sbin/haproxy", "-db", "-f", str(path)], "127.0.0.1", secure):
+        yield f"http://127.0.0.1:{clear}", f"https://127.0.0.1:{secure}"
+
+
+@contextmanager
+def caddy(folder: Path, upstream: str, certificate: Certificate) -> Iterator[tuple[str, str]]:
+    """Start Caddy before a server, as :func:`haproxy` does."""
+    clear, secure = free_port(), free_port()
+    path = folder / "Caddyfile"
+    words = {"clear": clear, "secure": secure, "public": certificate.public, "key": certificate.key}
+    path.write_text(CADDY.format(upstream=upstream, **words))
+    command = ["caddy", "run", "--adapter", "caddyfile", "--config", str(path)]
+    with _running(command, "127.0.0.1", secure):
+        yield f"http://127.0.0.1:{clear}", f"https://127.0.0.1:{secure}"
 
 
 @contextmanager
