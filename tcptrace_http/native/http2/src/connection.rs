@@ -14,7 +14,7 @@ use crate::stream::{Oldest, Stream};
 use crate::window::Window;
 
 /// Streams that are open at once: servers allow some hundred (RFC 9113, section 6.5.2, asks for a hundred at least).
-const STREAMS_MAX: usize = 16_384;
+const STREAMS_MAX: usize = 4096;
 
 /// Reads the frames of one flow.
 #[derive(Debug)]
@@ -300,7 +300,7 @@ impl Connection {
         if self.streams.len() >= STREAMS_MAX {
             if let Some((_, stream)) = self.streams.pop_first() {
                 let detail =
-                    "a connection has more than 16384 open streams: the oldest is given up";
+                    "a connection has more than 4096 open streams: the oldest is given up";
                 out.notice(AnomalyKind::LimitReached, Mark::default(), detail);
                 self.emit(*stream, out);
             }
