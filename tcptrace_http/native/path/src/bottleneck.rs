@@ -1,20 +1,20 @@
-//! The serialization time of a path's slowest link, from packets that followed each other at once.
+//! Serialization time of a path's bottleneck, from packet pairs (Keshav, SIGCOMM 1991).
 //!
-//! Source: packet pairs (Keshav, SIGCOMM 1991); the least dispersion that recurs is the link's, for whatever comes
-//! between two packets makes it longer.
+//! The smallest dispersion that recurs is the bottleneck's: cross traffic between two packets only increases
+//! dispersion.
 
-/// Candidates that are kept: the least ones.
+/// Maximum number of candidates; the smallest stay.
 const CANDIDATES: usize = 12;
-/// Candidates within this part of each other are the same.
+/// Two candidates are equal if they differ by less than 1 / `SAME_SHARE`.
 const SAME_SHARE: u64 = 24;
-/// Pairs that confirm a candidate.
+/// Number of pairs that confirm a candidate.
 const CONFIRMED: u32 = 2;
-/// A packet that is smaller is mostly headers, and its gap mostly jitter.
+/// Smallest packet that gives a sample: headers and jitter dominate the gap of a smaller packet.
 pub(crate) const PACKET_BYTES_MIN: u32 = 200;
-/// Packets whose lengths differ by such a part show whether their time is in proportion.
+/// Lengths that differ by 1 / `LENGTHS_SHARE` show whether the time is in proportion to the length.
 const LENGTHS_SHARE: u32 = 4;
 const PICOSECONDS: i64 = 1000;
-/// Bits of a byte and picoseconds of a second.
+/// Bits per byte times picoseconds per second.
 const PICOBITS: u64 = 8_000_000_000_000;
 
 /// Serialization time per byte.
@@ -24,20 +24,20 @@ pub struct Serialization {
 }
 
 impl Serialization {
-    /// The time that `bytes` take.
+    /// Return the serialization time of `bytes`.
     #[must_use]
     pub fn time_ns(self, bytes: u32) -> i64 {
         let picoseconds = self.picoseconds_per_byte.saturating_mul(u64::from(bytes));
         i64::try_from(picoseconds).unwrap_or(i64::MAX) / PICOSECONDS
     }
 
-    /// How much longer `bytes` take than `than_bytes`.
+    /// Return by how much the serialization time of `bytes` exceeds that of `than_bytes`.
     #[must_use]
     pub fn longer_ns(self, bytes: u32, than_bytes: u32) -> i64 {
         self.time_ns(bytes.saturating_sub(than_bytes))
     }
 
-    /// At most this, if `bytes` took `time_ns` with whatever else.
+    /// Return the upper bound that follows if `bytes` took at most `time_ns`.
     #[must_use]
     pub fn at_most(time_ns: i64, bytes: u32) -> Option<Self> {
         let picoseconds = u64::try_from(time_ns).ok()?.checked_mul(1000)?;
@@ -47,7 +47,7 @@ impl Serialization {
         })
     }
 
-    /// So many picoseconds per byte.
+    /// Return the serialization time with this number of picoseconds per byte.
     #[must_use]
     pub const fn of_picoseconds(picoseconds_per_byte: u64) -> Self {
         Serialization {
@@ -55,7 +55,7 @@ impl Serialization {
         }
     }
 
-    /// Bits per second, if it is known.
+    /// Return the bit rate in bits per second, if known.
     #[must_use]
     pub fn bits_per_second(self) -> Option<u64> {
         PICOBITS.checked_div(self.picoseconds_per_byte)
@@ -76,14 +76,17 @@ impl Serialization {
 struct Candidate {
     picoseconds_per_byte: u64,
     count: u32,
-    /// The shortest and the longest packet that took so long for a byte.
+    /// The shortest and the longest packet of the samples.
     bytes: (u32, u32),
-    /// A sample of it was no answer to an acknowledgment.
+    /// True if at least one sample did not answer an ACK.
     is_of_link: bool,
 }
 
 impl Candidate {
-    /// A link's time is in proportion to a packet's length, and that of an application, or of an acknowledgment, is not.
+    /// Return whether the samples come from a link.
+    ///
+    /// The time on a link is in proportion to the packet length. The pace of an application or of ACKs is
+    /// not.
     fn is_confirmed(&self) -> bool {
         let (least, most) = self.bytes;
         let is_in_proportion = most.saturating_sub(least) >= least / LENGTHS_SHARE;
@@ -91,23 +94,25 @@ impl Candidate {
     }
 }
 
-/// Learns the serialization time of one direction's slowest link.
+/// Estimator of the serialization time of one direction's bottleneck.
 #[derive(Clone, Debug, Default)]
 pub struct Bottleneck {
-    /// Least first.
+    /// Candidates in ascending order.
     candidates: Vec<Candidate>,
-    /// The least dispersion that recurred.
+    /// The smallest dispersion that recurred.
     serialization: Serialization,
 }
 
 impl Bottleneck {
-    /// Two packets followed each other, the second one of `bytes` after `gap_ns`; it may have left when the first one was
-    /// acknowledged.
+    /// Take a packet pair: the second packet has `bytes` and follows after `gap_ns`.
+    ///
+    /// If `may_be_answer`, the ACK of the first packet may have released the second.
     pub fn on_pair(&mut self, gap_ns: i64, bytes: u32, may_be_answer: bool) {
         self.on_sample(gap_ns, bytes, 1, !may_be_answer);
     }
 
-    /// An acknowledgment shows that `bytes` took `took_ns` at most; if that may be loose, others must confirm it.
+    /// Take a bound: an ACK shows that `bytes` took at most `took_ns`. A loose bound needs confirmation by
+    /// others.
     pub fn on_bound(&mut self, took_ns: i64, bytes: u32, is_tight: bool) {
         let weight = if is_tight { CONFIRMED } else { 1 };
         self.on_sample(took_ns, bytes, weight, true);
@@ -149,7 +154,7 @@ impl Bottleneck {
             return;
         }
         if self.candidates.len() >= CANDIDATES {
-            // The greatest one that never recurred gives way.
+            // The largest candidate that never recurred makes room.
             let single = self.candidates.iter().rposition(|it| it.count < CONFIRMED);
             let Some(single) = single.filter(|single| *single >= at) else {
                 return;
@@ -165,7 +170,7 @@ impl Bottleneck {
         self.candidates.insert(at, candidate);
     }
 
-    /// The least dispersion that recurred.
+    /// Return the smallest dispersion that recurred.
     #[must_use]
     pub fn serialization(&self) -> Serialization {
         self.serialization

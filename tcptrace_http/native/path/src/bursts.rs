@@ -1,27 +1,27 @@
-//! What the slowest link had to carry before an acknowledgment came: its serialization time is no longer than that allows.
+//! Upper bounds of the bottleneck's serialization time, from ACKs.
 //!
-//! A packet leaves a queue no sooner than the link has carried all that was sent since the queue was empty (Lindley's
-//! recursion); its acknowledgment comes a round trip of the path later, or more. So each acknowledgment bounds the time of
-//! a byte from above, and one that was not delayed meets the bound.
+//! A packet leaves a queue only after the link has carried all data since the queue was empty (Lindley's
+//! recursion). Its ACK comes at least one round trip of the path later. Each ACK therefore bounds the time
+//! per byte from above. An ACK without delay meets the bound.
 
 use std::collections::VecDeque;
 
-/// Beginnings of bursts that are remembered.
+/// Maximum number of burst starts in memory.
 const BURSTS: usize = 16;
-/// Packets that are further apart begin a burst of their own.
+/// A longer gap between packets starts a new burst.
 const APART_NS: i64 = 250_000;
 
-/// A direction's packets as they pass a capture before the slowest link.
+/// Packets of one direction, captured before the bottleneck.
 #[derive(Clone, Debug, Default)]
 pub struct Bursts {
-    /// When each began, and the bytes before it.
+    /// Start time of each burst, and the bytes before it.
     begun: VecDeque<(i64, u64)>,
     carried: u64,
     last_ns: Option<i64>,
 }
 
 impl Bursts {
-    /// A packet passes; returns the bytes up to its end.
+    /// Take a packet and return the bytes up to its end.
     pub fn on_packet(&mut self, time_ns: i64, bytes: u32) -> u64 {
         let last_ns = self.last_ns.replace(time_ns);
         if last_ns.is_none_or(|last_ns| time_ns.saturating_sub(last_ns) > APART_NS) {
@@ -34,14 +34,16 @@ impl Bursts {
         self.carried
     }
 
-    /// Bytes of all packets.
+    /// Return the bytes of all packets.
     #[must_use]
     pub fn carried(&self) -> u64 {
         self.carried
     }
 
-    /// The time that a number of bytes took at most, if a packet that ends at `carried` and passed at `sent_ns` was behind
-    /// the link at `there_ns`, where `known_bytes` are off; the least for a byte.
+    /// Return the smallest upper bound of the time per byte.
+    ///
+    /// The packet ends at byte `carried`, passed the capture at `sent_ns` and passed the link before
+    /// `there_ns`. The base round trip includes `known_bytes`, which the bound subtracts.
     #[must_use]
     pub fn at_most(
         &self,
@@ -62,19 +64,19 @@ impl Bursts {
                 is_of_one_burst: place == 0,
             })
         });
-        // Fractions are compared crosswise.
+        // Compare the fractions by cross multiplication.
         let product =
             |of: &Bound, by: &Bound| i128::from(of.took_ns).saturating_mul(by.bytes.into());
         bounds.min_by(|one, other| product(one, other).cmp(&product(other, one)))
     }
 }
 
-/// So many bytes took the link so long at most.
+/// Upper bound: the link took at most `took_ns` for `bytes`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bound {
     pub took_ns: i64,
     pub bytes: u32,
-    /// They are the packet's own burst: the sender made no pause in between.
+    /// True if the bytes are those of the packet's own burst: the sender made no pause between them.
     pub is_of_one_burst: bool,
 }
 

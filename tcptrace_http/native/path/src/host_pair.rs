@@ -1,32 +1,34 @@
-//! What all connections between two hosts share: their path, and what a sender keeps per host (RFC 2140).
+//! State that all connections between two hosts share: their path, and the sender's state per host (RFC
+//! 2140).
 
 use crate::bottleneck::PACKET_BYTES_MIN;
 use crate::bursts::Bursts;
 use crate::receiver::DELAY_MIN_NS;
 use crate::{Bottleneck, Serialization};
 
-/// Packets that are further apart than the link needs by such a part, and so much, leave it idle.
+/// The link is idle if a gap exceeds the serialization time by more than this share plus `BUSY_SLACK_NS`.
 const BUSY_SHARE: i64 = 8;
 const BUSY_SLACK_NS: i64 = 20_000;
 
-/// An acknowledgment of so much is none of one segment alone, which a receiver may delay (RFC 5681, section 4.2).
+/// An ACK of this many bytes covers several segments; a receiver delays the ACK of one segment only (RFC 5681, section
+/// 4.2).
 const AT_ONCE_BYTES: u32 = 2_500;
 
-/// The link's use when a packet passes.
+/// State of the link when a packet passes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LinkUse {
-    /// When the packet before passed, of whatever connection.
+    /// Time of the packet before it, of any connection.
     pub before_ns: Option<i64>,
-    /// Since when the link has been busy.
+    /// Start of the link's busy period.
     pub busy_since_ns: i64,
-    /// Bytes of all packets up to the end of this one.
+    /// Bytes of all packets up to the end of this packet.
     pub carried: u64,
-    /// How long it stands in the link's queue behind the capture, behind packets of whatever connection.
+    /// Queueing delay of this packet behind the capture, caused by packets of all connections.
     pub queued_ns: i64,
 }
 
 impl LinkUse {
-    /// Nothing passed.
+    /// State before the first packet.
     pub const NONE: LinkUse = LinkUse {
         before_ns: None,
         busy_since_ns: 0,
@@ -35,7 +37,7 @@ impl LinkUse {
     };
 }
 
-/// A packet that is acknowledged: when it passed, its bytes, and what the link had carried by its end.
+/// Acknowledged packet: its time, its bytes, and the bytes that the link had carried by its end.
 #[derive(Clone, Copy, Debug)]
 pub struct Acknowledged {
     pub time_ns: i64,
@@ -43,32 +45,32 @@ pub struct Acknowledged {
     pub carried: u64,
 }
 
-/// A round trip without a queue as far as is known, and the bytes of the packet and of its acknowledgment.
+/// Smallest round trip, and the bytes of the packet and of its ACK.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RoundTrip {
     pub time_ns: i64,
     pub bytes: u32,
 }
 
-/// One direction between the hosts.
+/// Path state of one direction.
 #[derive(Clone, Debug, Default)]
 struct Direction {
-    /// As the distances of its packets show, and as those of their acknowledgments do.
+    /// Estimates from the packet gaps (`bottleneck`) and from the ACKs (`by_acks`).
     bottleneck: Bottleneck,
     by_acks: Bottleneck,
     bursts: Bursts,
-    /// The packet before: when it passed.
+    /// Time of the previous packet.
     last_ns: Option<i64>,
     last_bytes: u32,
-    /// Since when packets have followed each other as fast as the link allows.
+    /// Start of the run of packets that follow each other at the link's rate.
     busy_since_ns: i64,
-    /// When the link behind the capture has carried all that passed.
+    /// Time at which the link behind the capture has carried all packets.
     free_ns: i64,
-    /// Least round trip from the capture to the hosts that this direction leads to.
+    /// Smallest round trip from the capture to the host that receives this direction.
     round_trip: Option<RoundTrip>,
 }
 
-/// Both directions between two hosts; which one is first does not matter.
+/// Path state of both directions between two hosts, in either order.
 #[derive(Clone, Debug, Default)]
 pub struct HostPair {
     directions: [Direction; 2],
@@ -93,7 +95,7 @@ impl HostPair {
         }
     }
 
-    /// A packet of any connection passes; `is_full` if its segment is a full one.
+    /// Take a packet of any connection; `is_full` marks a full segment.
     pub fn on_packet(
         &mut self,
         is_second: bool,
@@ -101,7 +103,7 @@ impl HostPair {
         packet_bytes: u32,
         is_full: bool,
     ) -> LinkUse {
-        // A packet of the other direction's round trip leads to where this one's come from.
+        // The round trip of the opposite direction leads to the sender of this direction.
         let other = self.direction(!is_second);
         let answer_ns = other.round_trip.map_or(0, |it| it.time_ns);
         let asked_ns = other.last_ns;
@@ -115,11 +117,11 @@ impl HostPair {
         if gap_ns > busy_ns {
             direction.busy_since_ns = time_ns.saturating_sub(service_ns);
         }
-        // What follows a bare acknowledgment is an answer of its own.
+        // A packet that follows a pure ACK is not queued behind data.
         let was_data =
             std::mem::replace(&mut direction.last_bytes, packet_bytes) >= PACKET_BYTES_MIN;
         if let Some(before) = before_ns.filter(|_| was_data) {
-            // An application writes full packets by chance only; a link carries them one after the other.
+            // An application writes full packets back to back only by chance; a link always does.
             let may_be_answer = !is_full
                 && asked_ns.is_some_and(|asked_ns| {
                     asked_ns >= before
@@ -140,7 +142,7 @@ impl HostPair {
         }
     }
 
-    /// At `time_ns` a packet of `ack_bytes` comes that acknowledges one of a direction.
+    /// Take the ACK of the packet `acked`: a packet of `ack_bytes` that passes at `time_ns`.
     pub fn on_ack(&mut self, is_second: bool, time_ns: i64, acked: Acknowledged, ack_bytes: u32) {
         let direction = self.direction_mut(is_second);
         let this = RoundTrip {
@@ -150,7 +152,7 @@ impl HostPair {
         let known = direction.round_trip.filter(|it| it.time_ns <= this.time_ns);
         let least = *direction.round_trip.insert(known.unwrap_or(this));
         let there_ns = time_ns.saturating_sub(least.time_ns);
-        // What passed behind it is all that the link may still have to carry.
+        // Only the packets behind the acknowledged packet may still be in the link's queue.
         let behind = direction.bursts.carried().saturating_sub(acked.carried);
         let behind = u32::try_from(behind).unwrap_or(u32::MAX);
         let behind_ns = direction.by_acks.serialization().time_ns(behind);
@@ -170,19 +172,19 @@ impl HostPair {
         }
     }
 
-    /// Least round trip to the host that a direction leads to.
+    /// Return the smallest round trip to the host that receives this direction.
     #[must_use]
     pub fn round_trip(&self, is_second: bool) -> Option<RoundTrip> {
         self.direction(is_second).round_trip
     }
 
-    /// Serialization time of a direction's slowest link, as acknowledgments show it.
+    /// Return the serialization time of the direction's bottleneck, estimated from ACKs.
     #[must_use]
     pub fn serialization_by_acks(&self, is_second: bool) -> Serialization {
         self.direction(is_second).by_acks.serialization()
     }
 
-    /// Serialization time of a direction's slowest link, as its arrivals show it.
+    /// Return the serialization time of the direction's bottleneck, estimated from arrivals.
     #[must_use]
     pub fn serialization(&self, is_second: bool) -> Serialization {
         self.direction(is_second).bottleneck.serialization()

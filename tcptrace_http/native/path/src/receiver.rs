@@ -1,19 +1,19 @@
-//! Whether a receiver delayed an acknowledgment (RFC 1122, section 4.2.3.2; RFC 5681, section 4.2).
+//! Delayed ACKs of a receiver (RFC 1122, section 4.2.3.2; RFC 5681, section 4.2).
 
-/// A timer that sends an acknowledgment sooner delays it by no more than a host's scheduling does.
+/// Shortest delay of a delayed ACK; host scheduling causes shorter delays.
 pub const DELAY_MIN_NS: i64 = 8_000_000;
-/// An acknowledgment that rode on data had waited for that data, if it waited so long.
+/// Shortest delay of a delayed ACK on a data segment: it waited for that data.
 const RIDE_MIN_NS: i64 = 5_000_000;
-/// Segments' bytes that a receiver acknowledges at once.
+/// Full segments that a receiver acknowledges at once.
 const ACKED_AT_ONCE: i64 = 2;
 
-/// What an acknowledgment waited for at the receiver.
+/// Reason for the time at which a receiver sent an ACK.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AckKind {
-    /// It was sent when the data that it covers came.
+    /// The arrival of the covered data released the ACK.
     #[default]
     Prompt,
-    /// Its timer, or data of its own direction, sent it.
+    /// The delayed-ACK timer, or data of the receiver's own, released the ACK.
     Delayed { by_ns: i64 },
 }
 
@@ -24,7 +24,7 @@ impl AckKind {
     }
 }
 
-/// The kind of an acknowledgment that left its receiver `waited_ns` after the last data that it covers had come.
+/// Classify an ACK that left the receiver `waited_ns` after the last covered data arrived.
 #[must_use]
 pub fn kind_of(waited_ns: i64, carries_data: bool) -> AckKind {
     let least_ns = if carries_data {
@@ -39,7 +39,7 @@ pub fn kind_of(waited_ns: i64, carries_data: bool) -> AckKind {
     }
 }
 
-/// Whether a receiver acknowledges so many bytes at once.
+/// Return whether a receiver acknowledges this many bytes at once.
 #[must_use]
 pub fn is_acked_at_once(bytes: i64, full_bytes: i64) -> bool {
     bytes >= full_bytes.saturating_mul(ACKED_AT_ONCE).max(1)

@@ -1,43 +1,44 @@
-//! Where a capture was taken between the sender and the receiver of a direction.
+//! Position of a capture between the sender and the receiver of a direction.
 
 use crate::{tolerance_ns, Serialization};
 
-/// A host's time to answer that a round trip may hold.
+/// Maximum answer time of a host within a measured round trip.
 const HOST_MAX_NS: i64 = 800_000;
 
-/// A packet without options and payload.
+/// Size of a packet without options and payload.
 pub const LEAST_BYTES: u32 = 40;
 
-/// The end of the path at which a direction was captured.
+/// End of the path at which a direction was captured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Place {
-    /// Departures are seen: the path's queues come behind the capture.
+    /// The capture shows departures: the path's queues are behind the capture.
     Sender,
-    /// Arrivals are seen: the path's queues come before the capture.
+    /// The capture shows arrivals: the path's queues are before the capture.
     #[default]
     Receiver,
 }
 
-/// One direction's path as the capture has it: from the sender past the capture to the receiver.
+/// Path of one direction relative to the capture: sender, capture point, receiver.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Route {
     pub place: Place,
-    /// Least round trip from the capture to the sender.
+    /// Smallest round trip from the capture to the sender.
     pub to_sender_ns: i64,
-    /// Least round trip from the capture to the receiver.
+    /// Smallest round trip from the capture to the receiver.
     pub to_receiver_ns: i64,
-    /// Of the slowest link.
+    /// Serialization time of the bottleneck.
     pub link: Serialization,
-    /// What it takes at most, while it is not known.
+    /// Upper bound of the serialization time while it is unknown.
     pub link_at_most: Option<Serialization>,
-    /// Bytes of the packets on which the longer round trip was measured, there and back.
+    /// Bytes of the two packets that measured the longer round trip, forward and back.
     pub probe_bytes: u32,
     /// Bytes of a packet without payload.
     pub ack_bytes: u32,
 }
 
 impl Route {
-    /// When the capture sees the first segment that an acknowledgment releases, if it saw that one pass at `ack_ns`.
+    /// Return when the capture sees the first segment that an ACK releases; the ACK passes the capture at
+    /// `ack_ns`.
     #[must_use]
     pub fn answer_ns(&self, ack_ns: i64, ack_bytes: u32, packet_bytes: u32) -> i64 {
         let sizes_ns = match self.place {
@@ -52,7 +53,8 @@ impl Route {
             .saturating_add(sizes_ns)
     }
 
-    /// The round trip of the least packets: what the probes took of the slowest link is taken off.
+    /// Return the round trip of the smallest packets: without the serialization time of the measured packets'
+    /// payload.
     #[must_use]
     pub fn least_round_trip_ns(&self) -> i64 {
         let more_ns = self
@@ -61,7 +63,7 @@ impl Route {
         self.round_trip_ns().saturating_sub(more_ns).max(0)
     }
 
-    /// What a segment takes of the slowest link before the capture sees it.
+    /// Return the bottleneck's serialization time of a segment before the capture sees it.
     #[must_use]
     pub fn service_ns(&self, packet_bytes: u32) -> i64 {
         match self.place {
@@ -70,13 +72,13 @@ impl Route {
         }
     }
 
-    /// The whole path's least round trip.
+    /// Return the smallest round trip of the whole path.
     #[must_use]
     pub fn round_trip_ns(&self) -> i64 {
         self.to_sender_ns.saturating_add(self.to_receiver_ns)
     }
 
-    /// How much later than predicted a packet may be because the link's time is not known.
+    /// Return how much later than predicted a packet may be while the serialization time is unknown.
     #[must_use]
     pub fn unknown_ns(&self, packet_bytes: u32) -> i64 {
         match (self.place, self.link_at_most) {
@@ -85,14 +87,16 @@ impl Route {
         }
     }
 
-    /// What hosts may have taken of the round trip to the sender to answer: half of it, and no more than they are seen to
-    /// (research: real-kernel, a SYN or a request is answered later than an ACK).
+    /// Return the maximum answer time of hosts within the round trip to the sender.
+    ///
+    /// The limits are three quarters of that round trip and `HOST_MAX_NS` (research: real-kernel, hosts
+    /// answer a SYN or a request later than an ACK).
     #[must_use]
     pub fn host_ns(&self) -> i64 {
         (self.to_sender_ns.saturating_mul(3) / 4).min(HOST_MAX_NS)
     }
 
-    /// How far an answer may be from its prediction.
+    /// Return the tolerance of an answer's time.
     #[must_use]
     pub fn tolerance_ns(&self) -> i64 {
         tolerance_ns(self.to_sender_ns)

@@ -1,41 +1,45 @@
-//! The congestion window (RFC 5681) as an interval: what was in flight bounds it from below, where a sender with data
-//! stopped bounds it from above. How it grows from stop to stop tells its phase.
+//! Congestion window (RFC 5681) as an interval.
+//!
+//! The bytes in flight bound cwnd from below. A sender that stops with data left bounds cwnd from above. The
+//! growth between stops gives the phase.
 
-/// What limits a sender that waits for acknowledgments.
+/// Limit of a sender that waits for ACKs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// The window grows by a segment per acknowledgment.
+    /// The window grows by one segment per ACK.
     SlowStart,
-    /// It grows by a segment per round trip, or a loss has lowered it.
+    /// The window grows by one segment per round trip, or a loss has reduced it.
     CongestionAvoidance,
-    /// It is constant without a loss: the send buffer is, or the largest window of the stack.
+    /// The window is constant without a loss: the send buffer or the stack's largest window limits the
+    /// sender.
     Constant,
 }
 
-/// A stop: the sender had used up its window, and went on when an acknowledgment came.
+/// Stop: the sender had used its whole window and continued at an ACK.
 #[derive(Clone, Copy, Debug)]
 pub struct Stop {
-    /// When the acknowledgment reached the sender.
+    /// Time at which the ACK reached the sender.
     pub at_ns: i64,
-    /// Bytes in flight until then.
+    /// Bytes in flight before the ACK.
     pub flight_bytes: i64,
-    /// Acknowledgments of new data that had come since the connection began.
+    /// ACKs of new data since the connection began.
     pub acks: u32,
-    /// Losses and restarts before it: stops of different epochs are not compared.
+    /// Number of losses and restarts before the stop; only stops of the same epoch are compared.
     pub epoch: u32,
-    /// A loss has lowered the window before.
+    /// True if a loss reduced the window before the stop.
     pub had_loss: bool,
-    /// Most bytes in flight that the connection has shown: its send buffer holds as many.
+    /// Most bytes in flight of the connection so far: a lower bound of the send buffer.
     pub largest_bytes: i64,
 }
 
-/// A growth per acknowledgment from this part of a segment on is slow start's: delayed acknowledgments, and stops that
-/// are not full segments, make it less than one.
+/// Least growth per ACK in slow start, as a fraction of a segment.
+///
+/// Delayed ACKs, and stops that are not whole segments, make the growth less than one segment.
 const SLOW_START_GROWTH: (i64, i64) = (2, 5);
-/// Stops within so many round trips are compared, in quarters.
+/// Distance of the stops that are compared, in quarters of a round trip.
 const SPAN_QUARTERS: i64 = 6;
 
-/// The phase of the window at the stop `at`, by the stops around it.
+/// Return the phase of the window at the stop `at`, from the stops around it.
 #[must_use]
 pub fn phase(stops: &[Stop], at: usize, full_bytes: i64, round_trip_ns: i64) -> Phase {
     let Some(here) = stops.get(at).copied() else {
@@ -78,7 +82,7 @@ pub fn phase(stops: &[Stop], at: usize, full_bytes: i64, round_trip_ns: i64) -> 
     }
 }
 
-/// The window's lower bound, and what it may have grown to without being used.
+/// Lower bound of cwnd, and the growth that the sender did not use.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Window {
     shown_bytes: i64,
@@ -87,24 +91,24 @@ pub struct Window {
 }
 
 impl Window {
-    /// So much was in flight at once.
+    /// Take the bytes and segments in flight.
     pub fn on_flight(&mut self, bytes: i64, segments: u32) {
         self.shown_bytes = self.shown_bytes.max(bytes);
         self.shown_segments = self.shown_segments.max(segments);
         self.grown_bytes = self.grown_bytes.max(bytes);
     }
 
-    /// An acknowledgment of `bytes` new ones came in slow start.
+    /// Take an ACK of `bytes` of new data in slow start.
     pub fn on_ack(&mut self, bytes: i64, full_bytes: i64) {
         self.grown_bytes = self.grown_bytes.saturating_add(bytes.min(full_bytes));
     }
 
-    /// A loss or a restart: what was shown before tells nothing any more.
+    /// Start an epoch after a loss or a restart: earlier flights no longer bound the window.
     pub fn begin_epoch(&mut self) {
         *self = Window::default();
     }
 
-    /// Whether so much in flight is within what was shown.
+    /// Return whether this flight is within the lower bound.
     #[must_use]
     pub fn has_room(&self, bytes: i64, segments: u32) -> bool {
         bytes <= self.shown_bytes && segments <= self.shown_segments
@@ -128,7 +132,7 @@ mod tests {
     const FULL: i64 = 1460;
     const RTT_NS: i64 = 100_000_000;
 
-    /// Stops a round trip apart with so many segments in flight, after so many acknowledgments.
+    /// Return stops one round trip apart; each pair gives the segments in flight and the ACKs so far.
     fn stops(flights: &[(i64, u32)], had_loss: bool) -> Vec<Stop> {
         let at = (0..).map(|round| round * RTT_NS);
         let stop = |(at_ns, (segments, acks)): (i64, &(i64, u32))| Stop {

@@ -1,27 +1,29 @@
-//! A corked socket (TCP_CORK, MSG_MORE): what is less than a full segment waits to be filled, and for a timer at most.
+//! Corked socket (TCP_CORK, MSG_MORE): less than a full segment waits until the segment is full, or for a
+//! timer.
 //!
-//! Linux sends it by its probe timer, which runs for a retransmission timeout (`tcp_check_probe_timer`): 200 ms and
-//! the smoothed round trip, which delayed acknowledgments make longer.
+//! Linux sends the data by its probe timer, which runs for one RTO (`tcp_check_probe_timer`). The RTO is 200
+//! ms plus the smoothed round trip. Delayed ACKs increase the smoothed round trip.
 
 use crate::timers::RTO_MIN_NS;
 
-/// Timers are rounded, and run a few ticks early.
+/// Timers are rounded and may run a few ticks early.
 const EARLY_NS: i64 = 10_000_000;
-/// A delayed acknowledgment's part of the smoothed round trip.
+/// Contribution of a delayed ACK to the smoothed round trip.
 const DELAYED_NS: i64 = 50_000_000;
 
-/// Two waits for one timer are as long.
+/// Maximum difference of two waits for the same timer.
 const ALIKE_NS: i64 = 10_000_000;
 
-/// What a sender has shown of a cork's timer: its last wait that may have been for one.
+/// Evidence of a cork's timer: the last wait that fits the timer.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cork {
     waited_ns: Option<i64>,
 }
 
 impl Cork {
-    /// Whether a short segment that nothing released had waited `waited_ns` for a cork's timer. An application may be as
-    /// late once; what recurs is the timer's.
+    /// Take the wait of a short segment that no ACK released, and return whether a cork's timer released it.
+    ///
+    /// An application may be as late once. A wait that recurs comes from the timer.
     pub fn on_hold(&mut self, waited_ns: i64, round_trip_ns: i64) -> bool {
         let most_ns = RTO_MIN_NS
             .saturating_add(DELAYED_NS)

@@ -1,9 +1,8 @@
-//! A TCP sender as its segments and the acknowledgments that reach it show it: one constraint per file.
+//! Model of a TCP sender from its segments and the ACKs that reach it, with one constraint per file.
 //!
-//! A segment leaves when the last of its constraints is released. [`congestion`] keeps the congestion window as an
-//! interval, [`nagle`] the short segments that are outstanding, [`receive_window`] the right edge that the peer
-//! offers, [`restart`] what an idle period did to the congestion window, and [`timers`] what a retransmission waited
-//! for.
+//! A segment leaves when the last of its constraints is released. [`congestion`] keeps cwnd as an interval.
+//! [`nagle`] keeps the outstanding short segments. [`receive_window`] keeps the right edge that the peer
+//! offers. [`restart`] keeps the effect of idle periods on cwnd. [`timers`] has the retransmission timers.
 
 #![forbid(unsafe_code)]
 

@@ -1,29 +1,30 @@
-//! Nagle's algorithm: a short segment waits until what is outstanding is acknowledged.
+//! Nagle's algorithm: a short segment waits until the outstanding data is acknowledged.
 //!
-//! RFC 896 (RFC 1122, section 4.2.3.4): until all is. Minshall (Linux, tcp_minshall_check): until the last short
-//! segment is. A short segment that left earlier refutes a variant, for good.
+//! RFC 896 (RFC 1122, section 4.2.3.4) waits for the ACK of all outstanding data. Minshall's variant (Linux,
+//! tcp_minshall_check) waits for the ACK of the last short segment. A short segment that leaves earlier
+//! refutes a variant permanently.
 
-/// So many holds are no chance.
+/// Number of holds that excludes chance.
 const HOLDS_MIN: u32 = 3;
-/// A sender whose segments follow its writes has shown so at least twice, and at least so many times as often as a hold.
+/// Least number of segments that follow writes, and least number of such segments per hold.
 const WRITES_MIN: u32 = 2;
 const WRITES_PER_HOLD: u32 = 4;
 
-/// What a sender has shown of Nagle's algorithm, and which short segments are outstanding.
+/// Evidence about a sender's use of Nagle's algorithm, and its outstanding short segments.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Nagle {
-    /// End of the last segment that was less than full.
+    /// End of the last short segment.
     last_short_end: i64,
-    /// It sent a short segment while another one was outstanding.
+    /// True if the sender sent a short segment while another short segment was outstanding.
     refutes_minshall: bool,
-    /// It sent a short segment while anything was outstanding.
+    /// True if the sender sent a short segment while any data was outstanding.
     refutes_rfc896: bool,
-    /// Short segments that left when an acknowledgment released them, and those that came later than theirs.
+    /// Short segments that an ACK released, and short segments that left later than their ACK.
     released: u32,
     written_later: u32,
 }
 
-/// The variants of the algorithm.
+/// Variants of the algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variant {
     Off,
@@ -31,31 +32,32 @@ pub enum Variant {
     Rfc896,
 }
 
-/// Which variant of the algorithm explains a hold.
+/// Variants of the algorithm that explain a hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hold {
     No,
     /// A short segment was outstanding: every variant holds.
     BehindShort,
-    /// Full segments alone were outstanding: RFC 896 holds.
+    /// Only full segments were outstanding: RFC 896 holds.
     BehindAny,
 }
 
-/// A segment as Nagle's algorithm looks at it.
+/// Segment to which Nagle's algorithm applies.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate {
     pub end: i64,
     pub is_short: bool,
-    /// Bytes sent before it.
+    /// Offset of the next new byte before the segment is sent.
     pub snd_nxt: i64,
-    /// It carries a FIN, which is not held.
+    /// True if the segment carries a FIN: the algorithm does not hold it.
     pub has_fin: bool,
 }
 
 impl Nagle {
-    /// A new segment left when all up to `snd_una` had been acknowledged, at the latest. BSD asks whether anything is
-    /// outstanding before it sends a write (tcp_output, `idle`): the short end of the first write of a run that began
-    /// idle tells nothing.
+    /// Take a new segment; all data up to `snd_una` was acknowledged when it left.
+    ///
+    /// BSD checks for outstanding data before it sends a write (tcp_output, `idle`). A short segment at the
+    /// end of the first write after an idle period is therefore no evidence.
     pub fn on_send(&mut self, segment: Candidate, snd_una: i64, run_began_idle: &mut bool) {
         if !segment.is_short {
             return;
@@ -68,7 +70,7 @@ impl Nagle {
         self.last_short_end = segment.end;
     }
 
-    /// The variant that is left, if a sender has held segments behind short ones, or behind full ones alone.
+    /// Return the remaining variant, if the sender has held segments behind short or behind full segments.
     #[must_use]
     pub fn variant(&self, has_held_short: bool, has_held_full: bool) -> Option<Variant> {
         match (self.refutes_minshall, self.refutes_rfc896) {
@@ -78,20 +80,21 @@ impl Nagle {
         }
     }
 
-    /// The acknowledgment up to which a segment waits at least, by the variants that are left; none, if no variant holds it.
+    /// Return the earliest ACK that releases a segment under the remaining variants; none if no variant holds
+    /// it.
     #[must_use]
     pub fn releasing_ack(&self, segment: Candidate) -> Option<i64> {
         let is_held = segment.is_short && !segment.has_fin && !self.refutes_minshall;
         is_held.then_some(self.last_short_end)
     }
 
-    /// End of the last segment that was less than full.
+    /// Return the end of the last short segment.
     #[must_use]
     pub fn last_short_end(&self) -> i64 {
         self.last_short_end
     }
 
-    /// A short segment behind a short one left, as soon as that was acknowledged or later.
+    /// Count a short segment behind another short segment: it left at the ACK (`is_released`) or later.
     pub fn on_behind_short(&mut self, is_released: bool) {
         let count = if is_released {
             &mut self.released
@@ -101,28 +104,27 @@ impl Nagle {
         *count = count.saturating_add(1);
     }
 
-    /// Whether acknowledgments have released its short segments often, and it wrote none later than they did.
+    /// Return whether ACKs have often released short segments, more often than writes came later than ACKs.
     #[must_use]
     pub fn is_known_to_hold(&self) -> bool {
         self.released >= HOLDS_MIN && !self.follows_writes()
     }
 
-    /// Whether the sender's segments follow its writes more often than acknowledgments: one that follows an acknowledgment
-    /// then does so by chance, as likely as not.
+    /// Return whether segments follow writes more often than ACKs: a match with an ACK is then likely chance.
     #[must_use]
     pub fn follows_writes(&self) -> bool {
         self.written_later > self.released
     }
 
-    /// Whether nearly all of its segments follow its writes: a write that meets an acknowledgment does so by chance.
+    /// Return whether nearly all segments follow writes: a write that coincides with an ACK does so by
+    /// chance.
     #[must_use]
     pub fn meets_acks_by_chance(&self) -> bool {
         let holds = self.released.saturating_mul(WRITES_PER_HOLD);
         self.written_later >= WRITES_MIN && self.written_later >= holds
     }
 
-    /// How surely the algorithm held a short segment until the acknowledgment came that moved `snd_una` from `before`
-    /// to `after`.
+    /// Return which variant held a short segment until the ACK that moved `snd_una` from `before` to `after`.
     #[must_use]
     pub fn holds_until(&self, segment: Candidate, before: i64, after: i64) -> Hold {
         if segment.has_fin || before >= segment.snd_nxt {

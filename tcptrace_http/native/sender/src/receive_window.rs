@@ -1,26 +1,26 @@
-//! The receive window (RFC 9293, section 3.8.6): a segment waits until the right edge reaches its end.
+//! Receive window (RFC 9293, section 3.8.6): a segment waits until the right edge reaches its end.
 
-/// A sender waits until so large a part of the window is free (Linux, tcp_tso_win_divisor).
+/// A sender waits until one third of the window is free (Linux, tcp_tso_win_divisor).
 const DEFERRED_SHARE: i64 = 3;
 
-/// Whether a sender waits for more of its receive window to be free, so as to send more at once (Linux,
+/// Return whether a sender waits for more free receive window to send more at once (Linux,
 /// tcp_tso_should_defer).
 #[must_use]
 pub fn defers(free_bytes: i64, window_bytes: i64) -> bool {
     free_bytes < window_bytes / DEFERRED_SHARE
 }
 
-/// The right edge that the peer has offered.
+/// Right edge of the window that the peer has offered.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReceiveWindow {
     right_edge: i64,
     is_zero: bool,
-    /// The last acknowledgment moved the edge and acknowledged nothing.
+    /// True if the last ACK moved the edge and acknowledged no data.
     is_update: bool,
 }
 
 impl ReceiveWindow {
-    /// An acknowledgment of all up to `ack` offers `window` bytes more.
+    /// Take an ACK up to `ack` that offers a window of `window` bytes.
     pub fn on_ack(&mut self, ack: i64, window: i64, is_new: bool) {
         let edge = ack.saturating_add(window);
         self.is_update = !is_new && edge > self.right_edge;
@@ -33,7 +33,7 @@ impl ReceiveWindow {
         self.right_edge
     }
 
-    /// Whether the window is closed.
+    /// Return whether the window is closed.
     #[must_use]
     pub fn is_zero(&self) -> bool {
         self.is_zero
