@@ -1,7 +1,7 @@
-//! What a segment does on its flow: new data, sent again, reordered, a probe, a duplicate ACK.
+//! Classification of a segment on its flow: new data, retransmission, reordering, probe, duplicate ACK.
 //!
-//! The classes and their order are those of Wireshark's TCP analysis, so that its users find what
-//! they know; where a capture shows too little, the class is left out rather than guessed.
+//! The classes and their order are those of Wireshark's TCP analysis. A class that the capture does not prove
+//! stays unset.
 
 use trace_model::{flags, Segment};
 
@@ -11,25 +11,24 @@ use crate::half::{Counts, Half};
 /// that is known) was reordered on the way, not sent again. Wireshark's limit.
 const OUT_OF_ORDER_MAX_NS: i64 = 3_000_000;
 
-/// What a segment was found to do.
+/// Class of a segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Class {
-    /// Carries sequence numbers beyond all that were sent before.
+    /// True if all sequence numbers are beyond those sent before.
     pub is_new: bool,
     pub is_retransmission: bool,
     pub is_out_of_order: bool,
     pub is_keep_alive: bool,
-    /// Sends a refused byte again to ask for a window (RFC 9293, section 3.8.6.1).
+    /// True if the segment retransmits a refused byte to ask for a window (RFC 9293, section 3.8.6.1).
     pub is_window_probe: bool,
     pub is_zero_window: bool,
     pub duplicate_ack_count: u32,
-    /// It tells nothing new though nothing is on its way of which it might: what came before has come again.
+    /// True for an ACK that repeats the ACK of all data: the peer retransmitted data that had arrived.
     pub repeats_ack_of_all: bool,
     pub gap_before_bytes: u32,
 }
 
-/// Classifies and counts a segment of `sender` that starts at offset `start`, and notes its ACK and
-/// window.
+/// Classify and count a segment of `sender` that starts at offset `start`; store its ACK and window.
 pub fn classify(
     sender: &mut Half,
     peer: &Half,
@@ -45,9 +44,9 @@ pub fn classify(
         is_zero_window: segment.window == 0 && !is_control,
         ..Class::default()
     };
-    // A probe repeats the byte before the next one, or asks with no byte at all (RFC 9293, 3.8.4).
+    // A keep-alive repeats the byte before the next byte, or carries no byte (RFC 9293, section 3.8.4).
     let repeats_a_byte = start == sender.sequence.next.saturating_sub(1);
-    // The first packet of a flow joined late may be one too, see `Half::join`.
+    // The first packet of a flow whose start is missing may also be a keep-alive (see `Half::join`).
     let may_repeat = sender.counts.packets > 0 || !sender.has_syn;
     let is_probe = !is_control && segment.payload_bytes <= 1 && may_repeat && repeats_a_byte;
     let has_no_window = peer.counts.packets > 0 && peer.acks.window == 0;
@@ -75,7 +74,7 @@ pub fn classify(
                 .holes
                 .touches(start, start.saturating_add(i64::from(length)));
             class.is_out_of_order = fills && !is_late;
-            // Data behind a probe that was refused repeats the probe's byte.
+            // Data behind a refused probe repeats the probe's byte.
             let follows_a_probe = repeats_a_byte && segment.payload_bytes > 1;
             class.is_retransmission = !class.is_out_of_order && !follows_a_probe;
         }
@@ -85,7 +84,7 @@ pub fn classify(
         let repeats = sender.acks.last == Some(ack) && start == sender.sequence.next;
         let same_window = sender.acks.window == segment.window;
         let tells_nothing = is_pure_ack && repeats && same_window && segment.window > 0;
-        // It may answer a probe, or the copy of a FIN, of which nothing is told.
+        // The ACK may answer a probe or the copy of a FIN.
         let is_of_data = !peer.has_probed && peer.sequence.fin_end.is_none();
         class.repeats_ack_of_all = tells_nothing && peer.sequence.next <= ack && is_of_data;
         if tells_nothing && peer.sequence.next > ack {
@@ -101,7 +100,7 @@ pub fn classify(
     class
 }
 
-/// Counts a segment by its class.
+/// Count a segment by its class.
 fn count(counts: &mut Counts, class: Class) {
     let add = |counter: &mut u64, is: bool| *counter = counter.saturating_add(u64::from(is));
     add(&mut counts.packets, true);
@@ -116,8 +115,8 @@ mod tests {
     use super::*;
     use crate::test_packets::segment;
 
-    /// Whether a client's ACK of all 100 bytes of its server, which it had sent before, tells that it has got them twice: what
-    /// the server sent last begins there and is so long.
+    /// Return whether a repeated client ACK of all 100 server bytes shows that the server's newest segment
+    /// arrived twice.
     fn repeats_ack_of_all((start, newest): (i64, &[u8]), has_fin: bool, window: u16) -> bool {
         let (mut client, mut server) = (Half::default(), Half::default());
         (client.sequence.next, client.acks.last, client.acks.window) = (1, Some(101), 1000);

@@ -1,8 +1,8 @@
-//! What the snapshot length of a capture cut off.
+//! Payload that the snapshot length cut off.
 
 use trace_model::Segment;
 
-/// Payload that was not captured of segments that were: the snapshot length cut it off.
+/// Payload bytes of captured segments that the snapshot length cut off.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cut {
     pub segments: u64,
@@ -11,7 +11,7 @@ pub struct Cut {
 }
 
 impl Cut {
-    /// Takes a segment with payload.
+    /// Take a segment with payload.
     #[inline]
     pub fn note(&mut self, frame: u64, segment: &Segment<'_>) {
         let captured = segment.payload.len() as u64;

@@ -1,4 +1,4 @@
-//! What duplicate ACKs tell.
+//! Threshold of duplicate ACKs.
 
-/// So many tell of a loss, and not of reordering (RFC 5681, section 3.2).
+/// Number of duplicate ACKs that indicates a loss, not reordering (RFC 5681, section 3.2).
 pub const DUPLICATE_ACKS: u32 = 3;

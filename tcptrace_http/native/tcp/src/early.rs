@@ -1,21 +1,23 @@
-//! What a server has sent before its SYN-ACK was seen, on a connection whose SYN was.
+//! Server data sent before the SYN-ACK was seen, on a connection with a captured SYN.
 //!
-//! Theory of operation. A server that answers before its SYN-ACK is acknowledged (RFC 1644, RFC 7413) may lose
-//! the SYN-ACK and not what follows it. The client is in SYN-SENT then and drops all of that (RFC 9293, section
-//! 3.10.7.3), so it comes again behind the repeated SYN-ACK. But where it was only the capture that lost the
-//! SYN-ACK, or shows it late, it does not come again. So the data waits, by its sequence number: once the client
-//! has acknowledged it, those of its bytes that did not come again are known to have arrived the first time.
+//! Theory of operation. A server may answer before the client acknowledges its SYN-ACK (RFC 1644, RFC 7413).
+//! The path may lose the SYN-ACK and not the data behind it. The client is in SYN-SENT and drops that data
+//! (RFC 9293, section 3.10.7.3). The server then retransmits the data behind the repeated SYN-ACK. If only
+//! the capture lost or reordered the SYN-ACK, the data does not come again. The data therefore waits by
+//! sequence number until the client acknowledges it. The bytes that were not retransmitted by then had
+//! arrived the first time.
 
 use trace_model::{flags, Mark, Segment, SeqNumber};
 
-/// No server sends more before it has heard an ACK: the window of a SYN is not scaled (RFC 7323, section 2.2).
+/// Most data that a server sends before an ACK: the window of a SYN is not scaled (RFC 7323, section 2.2).
 const BYTES_MAX: u64 = u16::MAX as u64;
-/// Those bytes in segments of half the least that every path takes (RFC 9293, section 3.7.1: 536).
+/// Maximum number of segments, at half the smallest size that every path carries (RFC 9293, section 3.7.1:
+/// 536).
 const PIECES_MAX: usize = 256;
-/// What a piece costs besides its bytes.
+/// Memory of a piece besides its bytes.
 const PIECE_OVERHEAD_BYTES: u64 = 64;
 
-/// The payload of a segment that waits.
+/// Payload of a waiting segment.
 #[derive(Clone, Debug)]
 pub struct EarlyPiece {
     seq: SeqNumber,
@@ -26,7 +28,7 @@ pub struct EarlyPiece {
 }
 
 impl EarlyPiece {
-    /// Offset after its last byte, or its FIN.
+    /// Return the offset after its last byte or its FIN.
     #[must_use]
     pub fn end(&self, start: i64) -> i64 {
         start
@@ -35,17 +37,17 @@ impl EarlyPiece {
     }
 }
 
-/// What came before the SYN-ACK of its sender.
+/// Data that arrived before its sender's SYN-ACK.
 #[derive(Debug, Default)]
 pub struct Early {
     pieces: Vec<EarlyPiece>,
     bytes: u64,
-    /// The number of the newest ACK without data: of what its sender would send next.
+    /// Sequence number of the newest ACK without data: the next byte that its sender would send.
     told_next: Option<SeqNumber>,
 }
 
 impl Early {
-    /// Keeps what `segment` carries. False if it is more than can be early.
+    /// Keep the payload of `segment`; return false if the data exceeds the limit for early data.
     #[must_use]
     pub fn keep(&mut self, segment: &Segment<'_>, mark: Mark) -> bool {
         let length = segment.payload_bytes;
@@ -69,7 +71,7 @@ impl Early {
         self.bytes <= BYTES_MAX && self.pieces.len() <= PIECES_MAX
     }
 
-    /// Where the server's data begins if the client acknowledges `ack` first of all.
+    /// Return the sequence number of the server's first byte, if `ack` is the client's first ACK.
     #[must_use]
     pub fn first_byte(&self, ack: SeqNumber) -> SeqNumber {
         let ahead = |seq: SeqNumber| seq.unwrapped(ack, 0);
@@ -81,8 +83,10 @@ impl Early {
         first.filter(|seq| ahead(*seq) < 0).unwrap_or(ack)
     }
 
-    /// As far as what came before told that there is data behind this initial number, as an offset: an ACK by its number,
-    /// and that data itself, of which the client has no use.
+    /// Return the offset up to which early segments show data behind the initial number.
+    ///
+    /// A pure ACK shows the offset by its sequence number. Early data, which the client drops, shows the
+    /// offset by its end.
     #[must_use]
     pub fn told_next(&self, initial: SeqNumber) -> Option<i64> {
         let offset = |seq: SeqNumber| seq.unwrapped(initial, 1);
@@ -92,15 +96,17 @@ impl Early {
             .max()
     }
 
-    /// Takes out what ends at or before offset `until`, with its offsets, in their order. What cannot be of a
-    /// connection with this initial number is dropped: it is a remnant of an earlier one.
+    /// Remove the pieces that end at or before offset `until`, and return them with their offsets, in order.
+    ///
+    /// A piece that does not fit this initial number is a remnant of an earlier connection and is dropped.
     pub fn take(&mut self, initial: SeqNumber, until: i64) -> Vec<(i64, EarlyPiece)> {
         let mut taken = Vec::new();
         let mut left = Vec::new();
         for piece in self.pieces.drain(..) {
             let start = piece.seq.unwrapped(initial, 1);
             let end = piece.end(start);
-            // What is early lies in the window of a SYN, behind the SYN-ACK's own data in the same window.
+            // Early data lies within the window of a SYN, behind the SYN-ACK's own data within the same
+            // window.
             let is_own = start >= 1 && end.unsigned_abs() <= 2 * BYTES_MAX;
             if end <= until {
                 taken.extend(is_own.then_some((start, piece)));
@@ -114,13 +120,13 @@ impl Early {
         taken
     }
 
-    /// Whether nothing is kept.
+    /// Return whether no piece waits.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.pieces.is_empty()
     }
 
-    /// Memory that what waits takes.
+    /// Return the memory of the waiting pieces.
     #[must_use]
     pub fn held_bytes(&self) -> u64 {
         let pieces = self.pieces.len() as u64;

@@ -1,18 +1,18 @@
-//! The two ends of a connection: their addresses and ports, and what a flow is found by.
+//! The two ends of a connection: addresses, ports, and the key of a flow.
 
 use std::hash::BuildHasher;
 
 use foldhash::fast::FixedState;
 use trace_model::IpAddress;
 
-/// An endpoint of a flow.
+/// Endpoint of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Endpoint {
     pub address: IpAddress,
     pub port: u16,
 }
 
-/// Which of the two halves a segment belongs to: the one of the first packet's sender, or the other.
+/// Half of a flow: `First` is the sender of the first packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     First,
@@ -20,7 +20,7 @@ pub enum Side {
 }
 
 impl Side {
-    /// The side of the peer.
+    /// Return the side of the peer.
     #[must_use]
     #[inline]
     pub fn other(self) -> Side {
@@ -31,8 +31,9 @@ impl Side {
     }
 }
 
-/// The two endpoints, the lower one first, so that both directions have one key. Lower in what
-/// order does not matter, so the bytes are taken as the machine reads them.
+/// The two endpoints, the lower endpoint first: both directions have one key.
+///
+/// The order itself does not matter, so addresses are compared in native byte order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key {
     low: u128,
@@ -42,7 +43,7 @@ pub struct Key {
 }
 
 impl Key {
-    /// The key, and whether the source is the lower endpoint.
+    /// Return the key, and whether the source is the lower endpoint.
     #[inline]
     pub fn new(source: Endpoint, destination: Endpoint) -> (Self, bool) {
         let number = |address: IpAddress| u128::from_ne_bytes(address.octets);
@@ -59,7 +60,7 @@ impl Key {
         (key, source_is_low)
     }
 
-    /// The two hosts, the lower endpoint's first.
+    /// Return the two hosts, the lower endpoint's first.
     #[must_use]
     pub fn hosts(&self) -> (u128, u128) {
         (self.low, self.high)
@@ -70,7 +71,9 @@ impl Key {
         FixedState::default().hash_one(self)
     }
 
-    /// One for all connections of the two hosts; always the same, for it decides which share of a capture they are in.
+    /// Return a hash of the two hosts, equal for all their connections.
+    ///
+    /// The hash is stable: it decides which share of a capture processes the hosts.
     #[must_use]
     pub fn hosts_hash(&self) -> u64 {
         let (one, other) = self.hosts();

@@ -1,4 +1,4 @@
-//! One direction of a flow: what its sender has sent and what its peer has acknowledged.
+//! One direction of a flow: the data of its sender and the ACKs of its peer.
 
 use std::collections::VecDeque;
 
@@ -15,17 +15,19 @@ use crate::send_sequence::SendSequence;
 use crate::sender_clock::SenderClock;
 use crate::syn_options::SynOptions;
 
-/// An acknowledgment further ahead than the largest window (RFC 7323, section 2.3) is no
-/// acknowledgment of this flow's data.
+/// Limit of an ACK beyond the sent data: the largest window (RFC 7323, section 2.3).
+///
+/// An ACK further ahead does not belong to this flow.
 pub const ACK_AHEAD_MAX: i64 = 1 << 30;
 
-/// A packet that a host shows twice comes again within some 50 microseconds; no sender has learnt of
-/// a loss by then.
+/// Longest time between a packet and its second capture on the same host, which comes within about 50 µs.
+///
+/// No sender detects a loss within this time.
 const COPY_MAX_NS: i64 = 100_000;
-/// Packets between a packet and its copy.
+/// Maximum number of packets between a packet and its copy.
 const COPIES_LOOKED_AT: usize = 64;
 
-/// Counts of one direction, as the flows table shows them.
+/// Counts of one direction in the flows table.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
     pub packets: u64,
@@ -35,26 +37,26 @@ pub struct Counts {
     pub zero_windows: u64,
 }
 
-/// What one direction acknowledges of the other's data.
+/// ACKs that one direction sends for the data of the other.
 #[derive(Debug, Default)]
 pub struct Acks {
-    /// Last acknowledgment sent, as an offset of the peer.
+    /// Last ACK sent, as an offset of the peer's data.
     pub last: Option<i64>,
     pub window: u16,
     pub duplicates_in_a_row: u32,
 }
 
-/// When one direction last sent.
+/// Times of the last segments of one direction.
 #[derive(Debug, Default)]
 pub struct LastSent {
-    /// Time the furthest byte was sent.
+    /// Time at which the highest byte was sent.
     pub advanced_ns: i64,
     /// Time of the last packet of any kind.
     pub packet_ns: i64,
-    /// Time of the last one that told its peer something, and up to where that was acknowledged then.
+    /// Time of the last packet with news for the peer, and the offset that was acknowledged at that time.
     pub told_ns: i64,
     pub told_acked: i64,
-    /// Frame and time of the last one with payload.
+    /// Frame and time of the last segment with payload.
     pub data: Option<(u64, i64)>,
 }
 
@@ -62,33 +64,34 @@ pub struct LastSent {
 #[derive(Debug, Default)]
 pub struct Half {
     pub sequence: SendSequence,
-    /// Data seen before offset 1: a flow may be joined at a segment that overtook others.
+    /// Bytes seen before offset 1: the first captured segment of a flow may have overtaken others.
     before_one: i64,
     pub has_syn: bool,
     pub options: SynOptions,
     pub acks: Acks,
-    /// Its newest data asked for an ACK only.
+    /// True if its newest segment was a probe.
     pub has_probed: bool,
     pub last: LastSent,
     pub identifications: Identifications,
     pub clock: SenderClock,
     pub outstanding: VecDeque<Outstanding>,
     pub reassembler: Reassembler,
-    /// What came before the SYN-ACK, until it is known to have arrived.
+    /// Data that arrived before the SYN-ACK, until an ACK decides whether the peer received it.
     pub early: Option<Box<Early>>,
-    /// What came while the peer had no room, until it is known to have been taken.
+    /// Data that arrived while the peer's window was closed, until an ACK decides whether the peer accepted
+    /// it.
     pub into_closed_window: Option<Box<IntoClosedWindow>>,
     pub counts: Counts,
     pub rtt: Rtt,
-    /// Unique payload bytes sent, as far as they were seen.
+    /// Unique payload bytes in the capture.
     pub unique_bytes: u64,
     pub holes: Holes,
-    /// The direction sends no more: FIN, RST or end of the capture.
+    /// True after a FIN, an RST or the end of the capture.
     pub has_ended: bool,
 }
 
 impl Half {
-    /// How much of the data from `start` to `end` lies before all that was seen; then it is seen too.
+    /// Return how many bytes from `start` to `end` lie before all data seen so far, and mark them as seen.
     pub fn before_first(&mut self, start: i64, end: i64) -> u64 {
         let first = 1_i64.saturating_sub(self.before_one);
         if self.has_syn || start >= first {
@@ -98,19 +101,19 @@ impl Half {
         u64::try_from(end.min(first).saturating_sub(start)).unwrap_or(0)
     }
 
-    /// The first SYN fixes the initial number, whatever came before it: that was early, or a forger sent it.
+    /// Set the initial number at the first SYN; data before the SYN was early, or was forged.
     pub fn begin(&mut self, initial: SeqNumber) {
         let is_other = self.sequence.initial.is_some_and(|guess| guess != initial);
         if !self.has_syn && (is_other || self.early.is_some()) {
             self.begin_anew();
-            // A SYN-ACK that comes behind its own data is a copy, or was overtaken.
+            // A SYN-ACK behind its own data is a retransmission, or was overtaken.
             let early = self.early.as_ref();
             let told = early.and_then(|early| early.told_next(initial));
             self.sequence.told_next = told.unwrap_or(0);
         }
     }
 
-    /// The peer's first ACK fixes the initial number of early data whose SYN-ACK was not captured.
+    /// Set the initial number of early data from the peer's first ACK, if the SYN-ACK was not captured.
     pub fn begin_before_ack(&mut self, ack: SeqNumber) {
         let early = self.early.as_ref().filter(|_| !self.has_syn);
         if let Some(first_byte) = early.map(|early| early.first_byte(ack)) {
@@ -127,14 +130,15 @@ impl Half {
         };
     }
 
-    /// Takes the options of this direction's SYN.
+    /// Take the options of this direction's SYN.
     pub fn handshake(&mut self, segment: &Segment<'_>) {
         self.has_syn = true;
         self.options.take(segment);
     }
 
-    /// Whether what ends at `end` was seen a moment ago: then this is no retransmission but the same
-    /// packet, captured twice on its way through the host.
+    /// Return whether a segment that ends at `end` is a second capture of a recent packet on the same host.
+    ///
+    /// A second capture is no retransmission.
     #[must_use]
     pub fn is_copy(&self, end: i64, time_ns: i64) -> bool {
         let recent = self.outstanding.iter().rev().take(COPIES_LOOKED_AT);
@@ -142,7 +146,7 @@ impl Half {
         before.is_some_and(|sent| time_ns.saturating_sub(sent.time_ns) < COPY_MAX_NS)
     }
 
-    /// Memory that unacknowledged and waiting segments take.
+    /// Return the memory of unacknowledged and waiting segments.
     #[inline]
     #[must_use]
     pub fn held_bytes(&self) -> u64 {
@@ -157,7 +161,7 @@ impl Half {
             .saturating_add(refused)
     }
 
-    /// The peer acknowledged up to `ack`. Calls `acked` for each segment that is now complete.
+    /// Take the peer's ACK up to `ack`, and call `acked` for each segment that is now acknowledged.
     pub fn acknowledge(
         &mut self,
         ack: i64,

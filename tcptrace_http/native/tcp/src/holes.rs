@@ -1,35 +1,35 @@
-//! The holes in what was seen of a direction: numbers that were passed over.
+//! Holes in the captured data of a direction: sequence numbers that were skipped.
 
-/// Holes that are remembered; a path with more than this many open losses is beyond telling.
+/// Maximum number of holes in memory.
 const HOLES_MAX: usize = 256;
 
-/// Numbers that were passed over.
+/// Range of sequence numbers that were skipped.
 #[derive(Clone, Copy, Debug)]
 pub struct Hole {
     pub start: i64,
     pub end: i64,
-    /// Frame of the segment behind it; the statistics do not ask for it.
+    /// Frame of the segment behind the hole; the statistics do not need it.
     pub frame: Option<u64>,
 }
 
 impl Hole {
-    /// How many bytes are missing.
+    /// Return the number of missing bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.end.abs_diff(self.start)
     }
 }
 
-/// The holes of one direction.
+/// Holes of one direction.
 #[derive(Debug, Default)]
 pub struct Holes {
-    /// Ascending, not touching.
+    /// Holes in ascending order, disjoint and not adjacent.
     open: Vec<Hole>,
     forgotten_bytes: u64,
 }
 
 impl Holes {
-    /// The numbers of `hole` were passed over; they lie behind all earlier ones.
+    /// Add a hole behind all earlier holes.
     pub fn add(&mut self, hole: Hole) {
         if self.open.len() >= HOLES_MAX {
             let forgotten = self.open.remove(0);
@@ -38,7 +38,7 @@ impl Holes {
         self.open.push(hole);
     }
 
-    /// What is open of the holes below `acked`: the peer has got it, so it was on the wire.
+    /// Return the parts of open holes below `acked`: the peer received these bytes, the capture lost them.
     pub fn acknowledged(&self, acked: i64) -> impl Iterator<Item = Hole> + '_ {
         self.open
             .iter()
@@ -49,7 +49,7 @@ impl Holes {
             .filter(|hole| hole.start < hole.end)
     }
 
-    /// Whether any number from `start` to `end` is in a hole.
+    /// Return whether a number from `start` to `end` is in a hole.
     #[must_use]
     pub fn touches(&self, start: i64, end: i64) -> bool {
         self.open
@@ -57,7 +57,7 @@ impl Holes {
             .any(|hole| hole.start < end && start < hole.end)
     }
 
-    /// The numbers from `start` to `end` were seen after all; how many of them were missing.
+    /// Mark the numbers from `start` to `end` as seen, and return how many of them were missing.
     pub fn fill(&mut self, start: i64, end: i64) -> u64 {
         if self.open.is_empty() {
             return 0;
@@ -89,7 +89,7 @@ impl Holes {
         filled
     }
 
-    /// Bytes that are still missing.
+    /// Return the bytes that are still missing.
     #[must_use]
     pub fn missing_bytes(&self) -> u64 {
         let open = self.open.iter().map(Hole::bytes);

@@ -1,14 +1,15 @@
-//! How each host numbers its packets, whichever connection they are of.
+//! IP identification counters of hosts, over all their connections.
 //!
-//! BSD, Windows and old Linux count all packets of a host together. Where its connections are in the capture,
-//! the host's numbers tell which packets never came by; those of one connection alone do not. Every share of a
-//! capture follows all hosts, so that each knows the same.
+//! BSD, Windows and old Linux use one counter per host. If all connections of a host are in the capture, a
+//! gap in the host's numbers shows a lost packet. The numbers of one connection do not show it. Every share
+//! of a capture follows all hosts and therefore has the same state.
 //!
-//! Linux counts each connection's packets, from a number of its own: as long as one sends at a time their host seems
-//! to count them together. But behind others' packets a connection of it goes on with its own next number.
+//! Linux uses one counter per connection with its own start. While one connection sends at a time, the
+//! numbers look like one counter per host. Behind packets of other connections, a connection continues with
+//! its own next number.
 //!
-//! A NAT may count all packets that it forwards to a host, whoever sent them: then the packets of one host go on with the
-//! numbers of another, and none of them tells of a loss.
+//! A NAT may number all packets that it forwards to a host with one counter. The packets of one host then
+//! continue the numbers of another host, and a gap shows no loss.
 
 use std::collections::VecDeque;
 
@@ -19,45 +20,47 @@ use trace_model::{IpAddress, Packet, Segment};
 use crate::numbering::Numbering;
 use crate::segment_size::FULL_SEGMENT_BYTES;
 
-/// Hosts that are followed; of one more nothing is known but what its connections tell.
+/// Maximum number of hosts; for a further host, only the connections' own numbers count.
 const HOSTS_MAX: usize = 1 << 14;
-/// Connections of a host of which the next number is known: browsers have six to a server.
+/// Connections per host whose next number is kept: browsers use six per server.
 const CONNECTIONS_MAX: usize = 8;
-/// Hosts whose packets came last, and how often one goes on with the number of another where they have one counter: by
-/// chance it does so once in some 16,000 packets.
+/// Recent hosts that are compared, and the number of matches that shows a shared counter.
+///
+/// A number continues another host's counter by chance once in about 16,000 packets.
 const RECENT_HOSTS: usize = 4;
 const GOES_ON_MIN: u32 = 2;
 
-/// What the numbers of a host tell when a packet of it comes by.
+/// Result of a host's counter for a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostStep {
-    /// Packets of it that never came by so far.
+    /// Packets of the host that the capture lacks so far.
     pub passed_over: u32,
-    /// It was sent before one that came by.
+    /// True if the packet was sent before an earlier captured packet.
     pub is_late: bool,
 }
 
-/// A connection of a host: its peer, and the ports of both.
+/// Connection of a host: the peer's address, and both ports.
 type Connection = (IpAddress, u16, u16);
 
 #[derive(Debug, Default)]
 struct Host {
     numbering: Numbering,
     passed_over: u32,
-    /// The newest last, each with its next number, if the host counts the packets of each.
+    /// Connections with their next numbers, the newest last, for a host with one counter per connection.
     connections: VecDeque<(Connection, u16)>,
-    /// How often a connection that sent behind another went on with its own next number, and how often with the host's.
+    /// Connections that continued with their own next number behind another connection, and those that
+    /// continued the host's.
     own_numbers: u32,
     host_numbers: u32,
-    /// The one that sends now has told.
+    /// True if the connection that sends now has been counted.
     has_told: bool,
-    /// To whom it sent last, and how often it went on with the number of another host, or another with its.
+    /// Destination of the last packet, and the number of matches with another host's counter.
     destination: Option<IpAddress>,
     goes_on: u32,
 }
 
 impl Host {
-    /// Notes whose next number a packet has, if that is another for the host and for its connection.
+    /// Count whether a number continues the connection's counter or the host's, if the two differ.
     fn note_whose(&mut self, connection: Connection, number: u16, next: u16) {
         let is_hosts = self.numbering.expects(number);
         if let Some((last, expected)) = self.connections.back_mut() {
@@ -82,7 +85,7 @@ impl Host {
         self.connections.push_back((connection, next));
     }
 
-    /// Its connection went on with its own next number, or not.
+    /// Count a connection that continues with its own next number, once per turn.
     fn tell_own(&mut self, is_own: bool) {
         if is_own && !self.has_told {
             self.own_numbers = self.own_numbers.saturating_add(1);
@@ -90,12 +93,12 @@ impl Host {
         }
     }
 
-    /// Whether others' packets have numbers of its counter.
+    /// Return whether packets of other hosts use the same counter.
     fn shares_its_counter(&self) -> bool {
         self.goes_on >= GOES_ON_MIN
     }
 
-    /// Whether it counts all its packets together, as far as that shows.
+    /// Return whether the host appears to use one counter for all its packets.
     fn counts_together(&self) -> bool {
         !self.shares_its_counter()
             && self.numbering.counts()
@@ -103,20 +106,20 @@ impl Host {
     }
 }
 
-/// The hosts of a capture, as far as they are followed.
+/// Hosts of a capture, up to `HOSTS_MAX`.
 #[derive(Debug, Default)]
 pub struct Hosts {
     places: HashMap<IpAddress, usize, FixedState>,
     hosts: Vec<Host>,
-    /// The places of the hosts of the packets before: most packets are of two.
+    /// Indexes of the hosts of the last two packets, as a cache: most packets belong to two hosts.
     last: [Option<(IpAddress, usize)>; 2],
-    /// The places of those whose packets came last, the newest first.
+    /// Indexes of the hosts with the most recent packets, the newest first.
     recent: [usize; RECENT_HOSTS],
     counter_is_of_several: bool,
 }
 
 impl Hosts {
-    /// Takes a packet; None unless its host counts all its packets together, as far as they come by here.
+    /// Take a packet; return `None` unless its host uses one counter that the capture shows.
     pub fn step(&mut self, packet: &Packet<'_>, segment: &Segment<'_>) -> Option<HostStep> {
         self.counter_is_of_several = false;
         let network = packet.network?;
@@ -159,13 +162,14 @@ impl Hosts {
         })
     }
 
-    /// Whether the counter of the packet just taken is one of several hosts.
+    /// Return whether several hosts share the counter of the last packet.
     #[must_use]
     pub fn counter_is_of_several(&self) -> bool {
         self.counter_is_of_several
     }
 
-    /// Notes a packet that goes on with the number of another host that sends to the same one, and not with its own.
+    /// Count a packet that continues another host's number to the same destination, and not its own host's
+    /// number.
     fn note_other_counter(&mut self, place: usize, number: u16, destination: IpAddress) {
         let Some(host) = self.hosts.get_mut(place) else {
             return;
@@ -277,7 +281,7 @@ mod tests {
         for number in 40..=60 {
             hosts.sends(1, 1, number);
         }
-        // By chance the numbers of the other are near.
+        // The number of the other host is close by chance.
         hosts.sends(1, 2, 20);
         assert_eq!(hosts.sends(1, 2, 21), None);
         assert_eq!(hosts.sends(1, 1, 61), None);

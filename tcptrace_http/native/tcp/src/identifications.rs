@@ -1,25 +1,26 @@
-//! The identifications of a sender's packets, as far as they tell of packets that never came by.
+//! IP identifications of a sender's packets, as evidence of lost packets.
 
 use crate::hosts::HostStep;
 use crate::numbering::Numbering;
 
-/// Packets that were numbered and never came by.
+/// Packets that were numbered and are missing from the capture.
 #[derive(Debug, Default)]
 pub struct Identifications {
     pub numbering: Numbering,
-    /// Since the last packet with payload.
+    /// Missing packets since the last packet with payload.
     pub skipped: u32,
-    /// When the newest data came.
+    /// Missing packets at the newest data.
     pub missing_before: u32,
-    /// As the numbers of this connection alone tell.
+    /// Missing packets by the connection's own numbers.
     own_skipped: u32,
-    /// Packets of its host that had not come by at the newest data, of whichever connection.
+    /// Missing packets of the host at the newest data, over all its connections.
     host_passed_over: Option<u32>,
 }
 
 impl Identifications {
-    /// Takes the number of a packet that was so many segments on the wire, and what the numbers of its host tell.
-    /// Whether it was sent before one that came by.
+    /// Take the number of a packet of `segments` wire segments, and the result of its host's counter.
+    ///
+    /// Return whether the packet was sent before an earlier captured packet.
     #[inline]
     pub fn number(
         &mut self,
@@ -47,13 +48,13 @@ impl Identifications {
         step.is_late
     }
 
-    /// Whether the numbers of this connection alone tell of all that were skipped.
+    /// Return whether the connection's own numbers show all missing packets.
     #[must_use]
     pub fn are_own(&self) -> bool {
         self.skipped == self.own_skipped
     }
 
-    /// Counts anew, behind a packet at which its host had passed over so many. Gives the packets skipped before it.
+    /// Restart the count behind a packet, and return the packets that were missing before it.
     #[inline]
     pub fn restart(&mut self, host_passed_over: Option<u32>) -> u32 {
         self.host_passed_over = host_passed_over;

@@ -1,13 +1,14 @@
-//! A segment's payload that is put by until its receiver is known to have taken it.
+//! Payload of a segment that arrived at a closed window, kept until an ACK shows that the receiver accepted
+//! it.
 
 use trace_model::Mark;
 
 use crate::reassembly::Piece;
 
-/// What a box of it costs besides its bytes.
+/// Memory of a kept payload besides its bytes.
 const OVERHEAD_BYTES: u64 = 96;
 
-/// A segment's payload that came while its receiver had no room.
+/// Payload of a segment that arrived while the receive window was closed.
 #[derive(Debug)]
 pub struct IntoClosedWindow {
     pub offset: i64,
@@ -15,12 +16,12 @@ pub struct IntoClosedWindow {
     bytes: Box<[u8]>,
     mark: Mark,
     peer_acked: Option<u64>,
-    /// An ACK that did not cover it said so: a copy may come in its place.
+    /// True if an ACK did not cover the payload: a retransmission may replace it.
     pub is_refused: bool,
 }
 
 impl IntoClosedWindow {
-    /// Puts a piece by.
+    /// Keep a piece.
     #[must_use]
     pub fn of(piece: Piece<'_>) -> Self {
         IntoClosedWindow {
@@ -33,7 +34,7 @@ impl IntoClosedWindow {
         }
     }
 
-    /// The piece that was put by.
+    /// Return the kept piece.
     #[must_use]
     pub fn piece(&self) -> Piece<'_> {
         Piece {
@@ -45,7 +46,7 @@ impl IntoClosedWindow {
         }
     }
 
-    /// Memory that it takes.
+    /// Return its memory.
     #[must_use]
     pub fn held_bytes(&self) -> u64 {
         OVERHEAD_BYTES.saturating_add(self.bytes.len() as u64)

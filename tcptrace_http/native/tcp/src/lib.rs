@@ -1,10 +1,10 @@
-//! TCP as a capture shows it: what each direction of a flow has sent, and what its peer has acknowledged.
+//! TCP state from a capture: the data of each direction, and the ACKs of its peer.
 //!
-//! Theory of operation. A [`Half`] keeps the state of one direction. [`classify()`] says what a segment does on
-//! it; the [`Reassembler`] puts payload in order; [`Holes`] are what never came by. Data that came before its
-//! SYN-ACK is kept as [`Early`], and what came while the receiver had no room as [`IntoClosedWindow`].
-//! [`Hosts`] follow the identifications of IP packets, and a [`SenderClock`] the timestamps. [`Statistics`] are those
-//! of tcptrace, and [`TcpAnalysis`] has the verdicts of Wireshark; the rows of [`Segments`] take them.
+//! Theory of operation. A [`Half`] keeps the state of one direction. [`classify()`] classifies a segment. The
+//! [`Reassembler`] puts payload in order. [`Holes`] are the bytes that the capture lacks. [`Early`] keeps
+//! data that arrived before its SYN-ACK. [`IntoClosedWindow`] keeps data that arrived at a closed window.
+//! [`Hosts`] follow the IP identifications. A [`SenderClock`] follows the timestamps. [`Statistics`] are
+//! those of tcptrace. [`TcpAnalysis`] has the verdicts of Wireshark for the rows of [`Segments`].
 
 #![forbid(unsafe_code)]
 
@@ -30,7 +30,7 @@ mod sender_clock;
 mod statistics;
 mod syn_options;
 mod tcp_analysis;
-/// Public for the tests of other crates only.
+/// Public only for the tests of other crates.
 #[doc(hidden)]
 pub mod test_packets;
 mod timeouts;

@@ -1,21 +1,23 @@
-//! How a sender numbers its packets: the IPv4 identification.
+//! IPv4 identification counter of a sender.
 //!
-//! Linux counts it up by one for each packet of a connection, so that a number that never came by is a
-//! packet that was lost before the observation point, and a lower one was overtaken. RFC 6864 lets
-//! senders do otherwise; whether one counts is seen.
+//! Linux increments the identification by one per packet of a connection. A missing number is a packet that
+//! was lost before the capture point. A lower number belongs to an overtaken packet. RFC 6864 allows senders
+//! other schemes, so the numbers must show that a sender counts.
 
-/// Steps by one that show that a sender counts (by chance one number follows another once in 65,536 times), and
-/// how many of them there are for each other one: a path that loses every fourth packet carries nothing.
+/// Steps of one that show a counter, and how many of them each other step needs.
+///
+/// A random number follows another by one once in 65,536 packets. A path that loses every fourth packet
+/// carries no useful traffic.
 const STEPS_MIN: u32 = 1;
 const OTHER_STEPS_SHARE: u32 = 4;
-/// A step over no more than so many shows that as well: by chance a number follows so closely once in 4,096 times.
+/// A step of at most this size also shows a counter: random numbers are this close once in 4,096 packets.
 const SHORT_STEP: i16 = 16;
-/// A longer step is not of one connection's packets that were lost.
+/// A longer step does not come from lost packets of one connection.
 const LONGEST_STEP: i16 = 1000;
-/// Numbers that were passed over before data that came alone: that, and an ACK.
+/// Missing numbers before a lone data segment: the segment and an ACK.
 const SKIPPED_BY_PROBE: u32 = 2;
 
-/// How a sender numbers its packets, as far as they have told.
+/// State of a sender's identification counter.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Numbering {
     expected: Option<u16>,
@@ -23,26 +25,25 @@ pub struct Numbering {
     short_steps: u32,
     other_steps: u32,
     is_shared: bool,
-    /// Numbers were passed over in a silence before the newest data, and when that came.
+    /// Time of the newest data, if numbers were skipped in the silence before it.
     skipped_ns: Option<i64>,
     is_refuted: bool,
 }
 
-/// What the number of a packet tells.
+/// Result of a packet's number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Step {
-    /// Packets before it that never came by.
+    /// Number of missing packets before it.
     pub skipped: u32,
-    /// It was sent before one that came by.
+    /// True if the packet was sent before an earlier captured packet.
     pub is_late: bool,
 }
 
 impl Numbering {
-    /// Takes a packet that was so many segments on the wire. Nothing is told where the sender does not
-    /// count.
+    /// Take a packet of `segments` wire segments; the result is empty for a sender without a counter.
     #[inline]
     pub fn step(&mut self, identification: u32, segments: u32) -> Step {
-        // Linux gives a SYN-ACK no number: there is no connection yet.
+        // Linux sends a SYN-ACK with number 0, because no connection exists yet.
         if identification == 0 {
             return Step::default();
         }
@@ -80,22 +81,22 @@ impl Numbering {
         }
     }
 
-    /// Whether that is the number of the next packet.
+    /// Return whether this is the number of the next packet.
     pub fn expects(&self, identification: u16) -> bool {
         self.expected == Some(identification)
     }
 
-    /// Numbers were passed over though nothing was lost: the host counts all its packets together.
+    /// Mark the counter as shared by the host's connections: numbers were skipped without a loss.
     pub fn is_shared(&mut self) {
         self.is_shared = true;
     }
 
-    /// Takes data that goes on behind all that was sent, at `time_ns`. `skipped` numbers were passed over in a silence
-    /// before it, and an ACK of other data could release it `rtt_ns` later at the earliest.
+    /// Take new data at `time_ns` behind all sent data, after a silence with `skipped` missing numbers.
     ///
-    /// A timeout sends exactly one segment (RFC 6298, section 5.4; RFC 5681, section 3.1), and a probe sends the last one
-    /// (RFC 8985, section 7.3). Where several numbers were passed over and further data follows at once, nothing was
-    /// repaired: others used the numbers.
+    /// An ACK of other data releases this data at the earliest after `rtt_ns`. A timeout sends exactly one
+    /// segment (RFC 6298, section 5.4; RFC 5681, section 3.1). A probe sends the last segment (RFC 8985,
+    /// section 7.3). If several numbers were skipped and further data follows at once, no repair took place:
+    /// other traffic used the numbers.
     pub fn goes_on(&mut self, time_ns: i64, skipped: u32, rtt_ns: Option<i64>) {
         let at_once = |then: i64| {
             let most_ns = rtt_ns.map_or(0, |ns| ns / 2);
@@ -107,19 +108,20 @@ impl Numbering {
         self.skipped_ns = (skipped > SKIPPED_BY_PROBE).then_some(time_ns);
     }
 
-    /// The counter is one of several hosts: a NAT's, say.
+    /// Refute the counter: several hosts share it, for example behind a NAT.
     pub fn is_of_several_hosts(&mut self) {
         self.is_refuted = true;
     }
 
-    /// Whether the counter may be the connection's own or its host's, with all of its packets in the capture: nothing
-    /// has shown that numbers were passed over for packets that are not of this capture.
+    /// Return whether the counter may belong to the connection, or to a host whose packets are all captured.
+    ///
+    /// The counter is refuted once skipped numbers belong to packets outside the capture.
     #[must_use]
     pub fn counter_is_own(&self) -> bool {
         !self.is_refuted
     }
 
-    /// Whether the sender counts the packets of this connection.
+    /// Return whether the sender counts the packets of this connection.
     #[must_use]
     pub fn counts(&self) -> bool {
         let others = self.other_steps.saturating_mul(OTHER_STEPS_SHARE);

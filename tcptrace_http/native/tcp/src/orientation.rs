@@ -1,13 +1,13 @@
-//! Who is the client, when no SYN told: the first bytes of an HTTP message do.
+//! Client and server of a flow without a SYN, from the first bytes of an HTTP message.
 
-/// What the first bytes of a payload are.
+/// Kind of HTTP message that a payload starts with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spoken {
     Request,
     Response,
 }
 
-/// Request methods of RFC 9110 and RFC 5789, and the WebDAV one that servers see most.
+/// Request methods of RFC 9110 and RFC 5789, and the most frequent WebDAV method.
 const METHODS: [&[u8]; 10] = [
     b"GET ",
     b"HEAD ",
@@ -21,7 +21,7 @@ const METHODS: [&[u8]; 10] = [
     b"PROPFIND ",
 ];
 
-/// Whether `payload` starts like an HTTP/1.x message, and which.
+/// Return the kind of HTTP/1.x message that `payload` starts with, if any.
 #[must_use]
 pub fn starts_like_http(payload: &[u8]) -> Option<Spoken> {
     if payload.starts_with(b"HTTP/1.") {

@@ -1,13 +1,13 @@
-//! What a direction has sent and its peer has not acknowledged.
+//! Sent segments that the peer has not acknowledged.
 
-/// Sent data (or a SYN or FIN) that the peer has not acknowledged yet.
+/// Sent data, SYN or FIN that the peer has not acknowledged.
 #[derive(Clone, Copy, Debug)]
 pub struct Outstanding {
     pub end: i64,
     pub frame: u64,
     pub time_ns: i64,
-    /// Karn's rule: no round trip is measured on what was, or may have been, sent twice.
+    /// True for data that was or may have been sent twice: it gives no RTT sample (Karn's algorithm).
     pub is_ambiguous: bool,
-    /// Row of the segments table, if one is kept.
+    /// Row of the segments table, if the table is kept.
     pub row: Option<usize>,
 }

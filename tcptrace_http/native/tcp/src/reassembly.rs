@@ -1,26 +1,29 @@
-//! In-order delivery of one direction's bytes, whatever the order, overlap or loss of segments.
+//! In-order delivery of one direction's bytes under reordering, overlap and loss.
 //!
-//! Theory of operation. `delivered` is the offset up to which bytes (or notice of their loss) have
-//! been handed on. A segment that starts there is handed on at once, uncopied. A later one waits in
-//! `pending` until the hole before it is filled by a retransmission, or is known to stay: because
-//! the receiver acknowledged it (it was lost by the capture, not by the path), because too much
-//! waits behind it, or because the flow ended. What waits is disjoint: of a byte that came twice
-//! the first copy is kept.
+//! Theory of operation. `delivered` is the offset up to which bytes, or notices of their loss, have been
+//! delivered. A segment that starts there is delivered at once and without a copy. A later segment waits in
+//! `pending` until the hole before it is filled or abandoned. A hole is abandoned if the receiver
+//! acknowledged it: the capture lost the bytes, not the path. A hole is also abandoned if the waiting data
+//! reaches its limit, or if the flow ends. Waiting pieces are disjoint: the first copy of a byte stays.
 
 use std::collections::BTreeMap;
 
 use trace_model::Mark;
 
-/// Most bytes that wait behind a hole. The largest receive window in common use is 16 MiB; a hole
-/// that more than this waits behind, without an acknowledgment, will not be filled.
+/// Maximum number of bytes that wait behind a hole.
+///
+/// The largest receive window in common use is 16 MiB. A hole with more unacknowledged data behind it will
+/// not be filled.
 pub const WAITING_BYTES_MAX: u64 = 4 << 20;
-/// Most segments that wait behind a hole: those bytes in segments of 512 bytes, less than which no
-/// path makes them (RFC 9293, section 3.7.1: 536). It bounds the time that an overlap takes.
+/// Maximum number of segments that wait behind a hole: the byte limit in segments of 512 bytes.
+///
+/// Every path carries segments of at least 536 bytes (RFC 9293, section 3.7.1). The limit bounds the time of
+/// an overlap.
 pub const WAITING_PIECES_MAX: usize = 8192;
-/// What a waiting segment costs besides its bytes.
+/// Memory of a waiting segment besides its bytes.
 const PIECE_OVERHEAD_BYTES: u64 = 128;
 
-/// What is handed on, in order.
+/// Delivered item, in order.
 #[derive(Clone, Copy, Debug)]
 pub enum Delivery<'a> {
     Bytes {
@@ -29,7 +32,7 @@ pub enum Delivery<'a> {
         mark: Mark,
         peer_acked: Option<u64>,
     },
-    /// These bytes will never come.
+    /// Bytes that will not arrive.
     Gap {
         offset: u64,
         length: u64,
@@ -37,11 +40,11 @@ pub enum Delivery<'a> {
     },
 }
 
-/// A segment's payload at its place in the stream; the first byte of the flow is at 0.
+/// Payload of a segment at its offset in the stream; the first byte of the flow has offset 0.
 #[derive(Clone, Copy, Debug)]
 pub struct Piece<'a> {
     pub offset: i64,
-    /// Length on the wire; `bytes` is shorter if a snap length cut it.
+    /// Length on the wire; `bytes` is shorter if the snapshot length cut the payload.
     pub length: u32,
     pub bytes: &'a [u8],
     pub mark: Mark,
@@ -53,7 +56,7 @@ impl Piece<'_> {
         self.offset.saturating_add(i64::from(self.length))
     }
 
-    /// The part between two offsets inside it.
+    /// Return the part between two offsets inside the piece.
     fn part(&self, from: i64, to: i64) -> Self {
         let place = |offset: i64| usize::try_from(offset.saturating_sub(self.offset)).unwrap_or(0);
         let captured = self.bytes.len();
@@ -87,33 +90,33 @@ impl Waiting {
     }
 }
 
-/// Puts the payload of one direction in order.
+/// Reassembler of one direction's payload.
 #[derive(Debug, Default)]
 pub struct Reassembler {
     delivered: i64,
-    /// By offset, disjoint, all behind `delivered`.
+    /// Waiting pieces by offset, disjoint, all behind `delivered`.
     pending: BTreeMap<i64, Waiting>,
     pending_bytes: u64,
     /// Bytes that were never captured.
     pub gap_bytes: u64,
-    /// Bytes of waiting segments that differ from an earlier copy of them.
+    /// True if a waiting segment and a copy of it differ.
     pub differing: bool,
 }
 
 impl Reassembler {
-    /// Whether segments wait behind a hole.
+    /// Return whether segments wait behind a hole.
     #[must_use]
     pub fn is_waiting(&self) -> bool {
         !self.pending.is_empty()
     }
 
-    /// Offset up to which everything was handed on.
+    /// Return the offset up to which everything was delivered.
     #[must_use]
     pub fn delivered(&self) -> i64 {
         self.delivered
     }
 
-    /// Memory that what waits takes.
+    /// Return the memory of the waiting pieces.
     #[must_use]
     pub fn held_bytes(&self) -> u64 {
         let pieces = self.pending.len() as u64;
@@ -121,7 +124,7 @@ impl Reassembler {
             .saturating_add(pieces.saturating_mul(PIECE_OVERHEAD_BYTES))
     }
 
-    /// Takes a segment's payload; hands on what is now in order.
+    /// Take a segment's payload and deliver the data that is now in order.
     pub fn insert(&mut self, piece: Piece<'_>, mut deliver: impl FnMut(Delivery<'_>)) {
         if piece.offset == self.delivered && self.pending.is_empty() {
             self.hand_on(piece, &mut deliver);
@@ -144,7 +147,7 @@ impl Reassembler {
         }
     }
 
-    /// The peer acknowledged up to `acked`: a hole before that was never captured and stays.
+    /// Take the peer's ACK up to `acked`: a hole before it was never captured and stays.
     pub fn acknowledged(&mut self, acked: i64, mut deliver: impl FnMut(Delivery<'_>)) {
         while let Some((&first, _)) = self.pending.first_key_value() {
             if acked < first {
@@ -154,14 +157,14 @@ impl Reassembler {
         }
     }
 
-    /// The direction ended: whatever waits is handed on, with its holes.
+    /// End the direction: deliver all waiting pieces and their holes.
     pub fn finish(&mut self, mut deliver: impl FnMut(Delivery<'_>)) {
         while !self.pending.is_empty() {
             self.skip_hole(&mut deliver);
         }
     }
 
-    /// Keeps those bytes of a segment that none of the waiting ones has.
+    /// Keep the bytes of a segment that no waiting piece has.
     fn wait(&mut self, piece: Piece<'_>) {
         let (mut at, end) = (piece.offset, piece.end());
         while at < end {
@@ -197,7 +200,7 @@ impl Reassembler {
         self.pending.insert(piece.offset, waiting);
     }
 
-    /// Gives up the hole before the first waiting segment.
+    /// Abandon the hole before the first waiting segment.
     fn skip_hole(&mut self, deliver: &mut impl FnMut(Delivery<'_>)) {
         if let Some((&first, waiting)) = self.pending.first_key_value() {
             let missing = u64::try_from(first.saturating_sub(self.delivered)).unwrap_or(0);
@@ -215,7 +218,7 @@ impl Reassembler {
         }
     }
 
-    /// Hands on waiting segments that are now in order.
+    /// Deliver the waiting segments that are now in order.
     fn drain(&mut self, deliver: &mut impl FnMut(Delivery<'_>)) {
         while let Some(entry) = self.pending.first_entry() {
             if *entry.key() > self.delivered {
@@ -229,7 +232,7 @@ impl Reassembler {
         }
     }
 
-    /// Hands on the part of `piece` that is new, and notice of what the snap length cut off.
+    /// Deliver the new part of `piece`, and a notice of the bytes that the snapshot length cut off.
     fn hand_on(&mut self, piece: Piece<'_>, deliver: &mut impl FnMut(Delivery<'_>)) {
         let end = piece.offset.saturating_add(i64::from(piece.length));
         if end <= self.delivered {
@@ -261,7 +264,7 @@ impl Reassembler {
     }
 }
 
-/// Whether two copies of the same place differ, as far as both were captured.
+/// Return whether two copies of the same range differ in their captured bytes.
 fn differ(one: Piece<'_>, other: Piece<'_>) -> bool {
     let shared = one.bytes.len().min(other.bytes.len());
     one.bytes.get(..shared) != other.bytes.get(..shared)
@@ -271,7 +274,7 @@ fn differ(one: Piece<'_>, other: Piece<'_>) -> bool {
 mod tests {
     use super::*;
 
-    /// Inserts (offset, text) pieces and shows what was delivered; a gap is shown as `<n>`.
+    /// Insert (offset, text) pieces and return the delivered text; `<n>` marks a gap.
     fn delivered(pieces: &[(i64, &str)], acked: Option<i64>) -> String {
         let mut reassembler = Reassembler::default();
         let mut shown = String::new();

@@ -1,31 +1,32 @@
-//! Round trips from the observation point to the peer of a direction and back.
+//! Round trips from the capture point to the receiver of a direction and back.
 
 use crate::outstanding::Outstanding;
 
 /// Round trips of one direction's data.
 #[derive(Debug, Default)]
 pub struct Rtt {
-    /// The least one.
+    /// Smallest round trip.
     pub path_ns: Option<i64>,
-    /// The round trip of a SYN with payload whose SYN-ACK had some, too: the application's time is in it.
+    /// Round trip of a SYN with payload whose SYN-ACK had payload: it includes the application's time.
     pub answered_syn_ns: Option<i64>,
     pub samples: u64,
-    /// What ends up to here was in flight when an earlier byte was sent again.
+    /// Offset up to which data was in flight when an earlier byte was retransmitted.
     ambiguous_until: i64,
 }
 
 impl Rtt {
-    /// Notes that a byte before `next` was sent again: what is in flight gives no more round trips,
-    /// for its acknowledgment may have waited for the resent part (Karn's rule, RFC 6298, 3).
+    /// Exclude the data in flight from RTT samples after a retransmission before `next`.
+    ///
+    /// Its ACK may have waited for the retransmitted data (Karn's algorithm, RFC 6298, section 3).
     pub fn mark_ambiguous(&mut self, next: i64) {
         self.ambiguous_until = next;
     }
 
-    /// Takes the round trip of `sent`, which an ACK up to `ack` covers, if it gives one.
+    /// Return the RTT sample of the segment `sent` for an ACK up to `ack`, if it gives a sample.
     #[inline]
     pub(crate) fn sample(&mut self, sent: &Outstanding, ack: i64, time_ns: i64) -> Option<i64> {
         let elapsed = time_ns.saturating_sub(sent.time_ns);
-        // Only the segment that the ACK ends on was acknowledged as soon as it came.
+        // Only the segment at whose end the ACK ends was acknowledged on arrival.
         let is_ambiguous = sent.is_ambiguous || sent.end <= self.ambiguous_until;
         let sample = (sent.end == ack && !is_ambiguous && elapsed >= 0).then_some(elapsed)?;
         self.samples = self.samples.saturating_add(1);

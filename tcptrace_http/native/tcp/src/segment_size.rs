@@ -1,54 +1,59 @@
-//! How many bytes a full segment of the server carries: what "short" is measured against.
+//! Payload of a full segment of the server: the measure of a short segment.
 
-/// Payload of a segment on Ethernet: a larger one was put together by a network card.
+/// Payload of a segment on Ethernet; a larger packet was merged by a network card.
 pub const FULL_SEGMENT_BYTES: u32 = 1460;
-/// Length of the timestamps option with its padding: as all options it is taken off the MSS in every
-/// segment (RFC 7323, appendix A; RFC 6691).
+/// Length of the timestamps option with padding; options reduce the payload of every segment (RFC 7323,
+/// appendix A; RFC 6691).
 const TIMESTAMPS_BYTES: u32 = 12;
-/// A TCP header without options (RFC 9293, section 3.1).
+/// TCP header without options (RFC 9293, section 3.1).
 const HEADER_BYTES: u32 = 20;
-/// Equal segments in a row, each sent before the one before was acknowledged, that show a limit of
-/// the path below the announced MSS. A sender without Nagle may send two of one size by chance.
+/// Run of equal segments, each sent before the previous one's ACK, that shows a path limit below the MSS.
+///
+/// A sender without Nagle's algorithm may send two equal segments by chance.
 const EQUAL_RUN_MIN: u32 = 3;
-/// TCP payload of a packet of 1280 bytes, the least MTU of IPv6 (RFC 8200, section 5), with timestamps. Paths of
-/// today carry that much. What is shorter and ends a write of the sender (PSH) is as long as that write.
+/// TCP payload with timestamps of a 1280-byte packet, the smallest MTU of IPv6 (RFC 8200, section 5).
+///
+/// Today's paths carry this payload. A shorter segment that ends a write (PSH) has the length of that write.
 const LEAST_PATH_PAYLOAD: u32 = 1280 - 40 - 20 - TIMESTAMPS_BYTES;
 
-/// A sender that was offered no MSS fills packets of 576 bytes (RFC 9293, section 3.7.1), in which headers take no
-/// more than this. Many send more.
+/// Payload of a sender without an MSS option: packets of 576 bytes with the largest headers (RFC 9293,
+/// section 3.7.1).
+///
+/// Many senders use larger segments.
 const DEFAULT_PAYLOAD: u32 = 576 - 20 - 60;
 
-/// How large the segments of a flow are, as its handshake and its data tell.
+/// Segment sizes of a flow, from its handshake and its data.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SegmentSize {
     negotiated: Option<u32>,
-    /// The smaller MSS, and the client's, before options are taken off.
+    /// The smaller MSS of both sides, and the client's MSS, before options are subtracted.
     mss: [Option<u32>; 2],
-    /// The least options of a data segment: what each of them has (timestamps, or T/TCP's counts).
+    /// Fewest option bytes of all data segments (timestamps, or T/TCP's counts).
     option_bytes: Option<u32>,
-    /// The options of a SYN-ACK with data, or of data.
+    /// Option bytes of a SYN-ACK that carries or acknowledges data.
     syn_option_bytes: u32,
-    /// The SYNs were seen.
+    /// True if the handshake was captured.
     had_handshake: bool,
-    /// What the client accepts, which a server with a smaller MSS of its own may use in full.
+    /// Payload that the client accepts; a server with a smaller MSS of its own may use it in full.
     accepted: Option<u32>,
-    /// Largest payload seen; it stands in where no handshake was.
+    /// Largest payload seen; it replaces the MSS without a handshake.
     largest: u32,
-    /// The client's largest payload that does not end a write (no PSH flag): who has more to send fills its
-    /// segments, and two hosts without an MSS fill as much.
+    /// The client's largest payload that does not end a write (no PSH flag).
+    ///
+    /// A client with more data fills its segments. Two hosts without an MSS option use the same size.
     client_full: u32,
-    /// Size at which a run of unacknowledged, equal segments showed a smaller limit on the path.
+    /// Size at which a run of equal unacknowledged segments showed a smaller path limit.
     path_limit: Option<u32>,
     previous: u32,
     equal_run: u32,
-    /// Packets with more payload than a segment may have: merged by offload, before the wire.
+    /// Packets with more payload than a segment allows: offload merged them before the wire.
     pub super_segments: u64,
-    /// Frame of the first of them.
+    /// Frame of the first super-segment.
     pub super_segment_frame: Option<u64>,
 }
 
 impl SegmentSize {
-    /// Takes the MSS options of the handshake, which may be sent again.
+    /// Take the MSS options of the handshake, which may be retransmitted.
     pub fn negotiated(&mut self, client: Option<u16>, server: Option<u16>, timestamps: bool) {
         let least = match (client, server) {
             (Some(client), Some(server)) => Some(client.min(server)),
@@ -60,7 +65,7 @@ impl SegmentSize {
         self.take_off(self.option_bytes.unwrap_or(promised));
     }
 
-    /// Each segment carries so many bytes of options, and that much less payload.
+    /// Subtract the option bytes that each segment carries from its payload.
     fn take_off(&mut self, option_bytes: u32) {
         let [least, accepted] = self.mss.map(|mss| {
             mss.map(|mss| mss.saturating_sub(option_bytes))
@@ -70,7 +75,7 @@ impl SegmentSize {
         self.accepted = accepted.max(least);
     }
 
-    /// A new data segment of the server has a TCP header of this length.
+    /// Take the TCP header length of a new data segment of the server.
     pub fn header(&mut self, header_bytes: u8) {
         let option_bytes = u32::from(header_bytes).saturating_sub(HEADER_BYTES);
         if self.option_bytes.is_none_or(|least| option_bytes < least) {
@@ -79,12 +84,12 @@ impl SegmentSize {
         }
     }
 
-    /// The SYN-ACK has data, or is of some, and a TCP header of this length (RFC 1644, RFC 7413).
+    /// Take the TCP header length of a SYN-ACK that carries or acknowledges data (RFC 1644, RFC 7413).
     pub fn syn_header(&mut self, header_bytes: u8) {
         self.syn_option_bytes = u32::from(header_bytes).saturating_sub(HEADER_BYTES);
     }
 
-    /// Notes a new data segment of the server that starts at `start`; `ends_write` is its PSH flag.
+    /// Take a new data segment of the server that starts at `start`; `ends_write` is its PSH flag.
     pub fn data(
         &mut self,
         frame: u64,
@@ -120,20 +125,20 @@ impl SegmentSize {
         }
     }
 
-    /// Notes a data segment of the client; `ends_write` is its PSH flag.
+    /// Take a data segment of the client; `ends_write` is its PSH flag.
     pub fn client_data(&mut self, payload_bytes: u32, ends_write: bool) {
         if !ends_write {
             self.client_full = self.client_full.max(payload_bytes);
         }
     }
 
-    /// Largest payload of a packet of the server.
+    /// Return the largest payload of a packet of the server.
     #[must_use]
     pub fn largest(&self) -> u32 {
         self.largest
     }
 
-    /// Payload of a full segment; 0 before anything is known.
+    /// Return the payload of a full segment; 0 while unknown.
     #[must_use]
     pub fn full(&self) -> u32 {
         let without = if self.had_handshake {
@@ -144,9 +149,10 @@ impl SegmentSize {
         self.path_limit.or(self.negotiated).unwrap_or(without)
     }
 
-    /// As [`SegmentSize::full`], of a segment with a header and a payload of these lengths. Its own options may be
-    /// more than others have; and behind a SYN-ACK of data, until that is acknowledged, a sender leaves room for the
-    /// options of that.
+    /// Return the payload of a full segment for a segment with this header and payload length.
+    ///
+    /// The segment may carry more options than others. Until a SYN-ACK of data is acknowledged, a sender
+    /// leaves room for that SYN-ACK's options.
     #[must_use]
     pub fn full_behind(&self, header_bytes: u8, payload_bytes: u32) -> u32 {
         let least = self.option_bytes.unwrap_or(0);
@@ -165,7 +171,7 @@ impl SegmentSize {
         }
     }
 
-    /// Segments that a payload was on the wire.
+    /// Return the number of wire segments of a payload.
     #[must_use]
     pub fn wire_segments(&self, payload_bytes: u32) -> u32 {
         match self.negotiated {

@@ -1,6 +1,7 @@
-//! The segments table while it grows. A row is settled when its acknowledgment is known, or can no
-//! longer come; settled rows can be taken out, in the order of their frames, so that the table of a
-//! capture of any length needs bounded memory.
+//! Growing segments table.
+//!
+//! A row is settled once its ACK is known or can no longer come. Settled rows leave the table in frame order,
+//! so a capture of any length needs bounded memory.
 
 use std::collections::VecDeque;
 
@@ -8,32 +9,33 @@ use trace_model::blocks::Blocks;
 use trace_model::column::Columns;
 use trace_model::rows::{SegmentRow, SegmentsTable, SegmentsWanted};
 
-/// Rows from the oldest unsettled one on that are kept: some 120 MB with all columns. At a million
-/// packets a second it is one second of traffic; nothing is acknowledged later than that at such a
-/// rate, and slower captures have more time. What is acknowledged later stays without its ACK,
-/// whether rows are taken out or not, so that every way to read a capture gives the same rows.
+/// Rows that are kept from the oldest unsettled row on: about 120 MB with all columns.
+///
+/// At a million packets per second this is one second of traffic, and slower captures have more time. A row
+/// that is acknowledged later stays without its ACK, whether or not rows are removed. Every way of reading a
+/// capture therefore gives the same rows.
 const WINDOW_ROWS: usize = 1 << 20;
 
-/// The rows of the segments table that were not taken out yet.
+/// Rows of the segments table that are not removed yet.
 #[derive(Debug)]
 pub struct Segments {
     rows: Blocks<SegmentsTable>,
     window_rows: usize,
-    /// Acknowledgments that came when their row was out of the window.
+    /// ACKs that arrived after their row had left the window.
     acknowledged_too_late: u64,
-    /// Number of the next row at which it pays to look for unsettled rows again.
+    /// Row number at which the next search for unsettled rows takes place.
     look_again_at: usize,
 }
 
 impl Default for Segments {
-    /// All columns, in one piece.
+    /// Create a table with all columns in one block.
     fn default() -> Self {
         Segments::new(SegmentsWanted::default(), usize::MAX)
     }
 }
 
 impl Segments {
-    /// The wanted columns, in blocks of so many rows.
+    /// Create a table with the wanted columns in blocks of `block_rows` rows.
     #[must_use]
     pub fn new(wanted: SegmentsWanted, block_rows: usize) -> Self {
         Segments {
@@ -44,24 +46,24 @@ impl Segments {
         }
     }
 
-    /// The columns that are wanted.
+    /// Return the wanted columns.
     pub fn wanted(&self) -> SegmentsWanted {
         self.rows.wanted()
     }
 
-    /// The number that the next row will have.
+    /// Return the number of the next row.
     #[must_use]
     pub fn next(&self) -> usize {
         self.rows.next()
     }
 
-    /// Appends a row.
+    /// Append a row.
     #[inline]
     pub fn push(&mut self, row: &SegmentRow) {
         self.rows.push(row);
     }
 
-    /// The row of that number was acknowledged.
+    /// Mark the row with this number as acknowledged.
     pub fn acknowledged(&mut self, number: usize, frame: u64, rtt: Option<i64>) {
         if number < self.window_start() {
             self.acknowledged_too_late = self.acknowledged_too_late.saturating_add(1);
@@ -75,14 +77,15 @@ impl Segments {
         }
     }
 
-    /// Rows before this one are settled, whatever happens.
+    /// Return the first row that may still be unsettled.
     fn window_start(&self) -> usize {
         self.rows.next().saturating_sub(self.window_rows)
     }
 
-    /// The first block, if all its rows are settled. `oldest_unsettled` looks through all `flows`
-    /// for the least number of a row that may yet be acknowledged; it is asked so seldom that it
-    /// costs each row a constant time.
+    /// Return the first block if all its rows are settled.
+    ///
+    /// `oldest_unsettled` searches all `flows` for the lowest row that an ACK may still settle. It is called so rarely that
+    /// its cost per row is constant.
     pub fn take(
         &mut self,
         flows: usize,
@@ -102,7 +105,7 @@ impl Segments {
         self.rows.take()
     }
 
-    /// What to say of acknowledgments that came too late.
+    /// Return the message about ACKs that came too late.
     pub fn limit_reached(&self) -> Option<String> {
         let (late, window) = (self.acknowledged_too_late, self.window_rows);
         (late > 0).then(|| {
@@ -113,7 +116,7 @@ impl Segments {
         })
     }
 
-    /// All rows that are left, in blocks; at least one block.
+    /// Return all remaining rows in at least one block.
     #[must_use]
     pub fn into_rest(self) -> VecDeque<Columns> {
         self.rows.into_rest()

@@ -1,15 +1,18 @@
-//! The sequence numbers of one direction: what its sender has sent, and what its peer has acknowledged.
+//! Sequence numbers of one direction: sent by its sender, acknowledged by its peer.
 
 use trace_model::{SackBlocks, SeqNumber};
 
-/// The send sequence variables (RFC 9293, section 3.3.1), as far as the capture shows them. Offsets are relative to
-/// the initial sequence number and unwrapped: the SYN is 0, the first payload byte 1.
+/// Send sequence variables (RFC 9293, section 3.3.1), as the capture shows them.
+///
+/// Offsets are relative to the initial sequence number and unwrapped: the SYN is 0, the first payload byte is
+/// 1.
 #[derive(Debug, Default)]
 pub struct SendSequence {
     pub initial: Option<SeqNumber>,
     /// Offset after the last byte sent.
     pub next: i64,
-    /// As far as the numbers of its ACKs tell that it has sent: what is beyond `next` did not come by.
+    /// Offset after the last byte sent by the sequence numbers of its ACKs; data beyond `next` is not in the
+    /// capture.
     pub told_next: i64,
     /// Offset up to which the peer has acknowledged.
     pub acked: i64,
@@ -17,8 +20,9 @@ pub struct SendSequence {
 }
 
 impl SendSequence {
-    /// Offset of `seq`, fixing the initial number at the first segment seen: the SYN's own number,
-    /// else the one before the first byte.
+    /// Return the offset of `seq`, and set the initial number at the first segment.
+    ///
+    /// The initial number is the SYN's own number, or the number before the first byte.
     pub fn offset_of(&mut self, seq: SeqNumber, is_syn: bool) -> i64 {
         if is_syn && self.initial.is_none() {
             self.initial = Some(seq);
@@ -27,19 +31,19 @@ impl SendSequence {
         seq.unwrapped(initial, self.next)
     }
 
-    /// Offset of an acknowledgment of this direction's data.
+    /// Return the offset of an ACK of this direction's data.
     pub fn offset_of_ack(&mut self, ack: SeqNumber) -> i64 {
         let initial = self.initial_or_before(ack);
         ack.unwrapped(initial, self.next.max(self.acked))
     }
 
-    /// The same, if the initial number is known, without fixing it.
+    /// Return the offset of an ACK if the initial number is known, without setting it.
     #[must_use]
     pub fn known_offset_of_ack(&self, ack: SeqNumber) -> Option<i64> {
         Some(ack.unwrapped(self.initial?, self.next.max(self.acked)))
     }
 
-    /// Offsets of the edges of SACK blocks for this direction's data; 0 for those before the initial number.
+    /// Return the offsets of the SACK blocks of this direction's data; 0 for edges before the initial number.
     pub fn offsets_of_sack(&self, blocks: &SackBlocks) -> Vec<u64> {
         let Some(initial) = self.initial else {
             return Vec::new();
@@ -52,7 +56,7 @@ impl SendSequence {
             .collect()
     }
 
-    /// The initial number; if the SYN was not seen, `first_byte` is taken for the first byte sent.
+    /// Return the initial number; without a SYN, set it from `first_byte`, taken as the first byte sent.
     pub(crate) fn initial_or_before(&mut self, first_byte: SeqNumber) -> SeqNumber {
         if let Some(initial) = self.initial {
             return initial;
@@ -64,7 +68,7 @@ impl SendSequence {
         initial
     }
 
-    /// Bytes in flight: sent and not acknowledged, as far as the capture shows.
+    /// Return the bytes in flight: sent and not acknowledged in the capture.
     #[must_use]
     pub fn flight_bytes(&self) -> u64 {
         u64::try_from(self.next.saturating_sub(self.acked)).unwrap_or(0)

@@ -1,19 +1,23 @@
-//! The clock of a sender, as its timestamps show it (RFC 7323).
+//! Clock of a sender, from its TCP timestamps (RFC 7323).
 
-/// Linux, Windows, macOS and FreeBSD count milliseconds. A clock that does not is not used: this many
-/// of its milliseconds must have taken about as long.
+/// Tick of Linux, Windows, macOS and FreeBSD, and the number of ticks that confirms it.
+///
+/// A clock with another tick is not used.
 const TICK_NS: i64 = 1_000_000;
 const CLOCK_SURE_NS: i64 = 100_000_000;
-/// A queue that grows makes them take longer, by no more than this while it is believed; the next
-/// slower clock in use takes four times as long.
+/// Largest factor by which a growing queue stretches the ticks before the clock is confirmed.
+///
+/// The next slower clock in use has a factor of four.
 const CLOCK_SLOW_MAX: i64 = 3;
-/// A clock that counts anything but milliseconds is further off than by such a part of what passed.
+/// Deviation of a clock without millisecond ticks, as a divisor of the elapsed time.
 const CLOCK_OFF_SHARE: i64 = 2;
-/// The clocks of two hosts differ in their rates by less than such a part: crystals are exact to some ten parts in a
-/// million (RFC 6817, appendix A.2, has what that does to the least delay).
+/// Maximum rate difference of two hosts' clocks, as a divisor.
+///
+/// Crystals are accurate to a few tens of parts per million. RFC 6817, appendix A.2, describes the effect on
+/// the least delay.
 const SKEW_MAX_SHARE: i64 = 10_000;
 
-/// The clock of a sender, as its timestamps show it.
+/// Clock of a sender, from its TCP timestamps.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SenderClock {
     first: Option<(i64, u32)>,
@@ -24,14 +28,14 @@ pub struct SenderClock {
 }
 
 impl SenderClock {
-    /// How much later a packet came than the least late one; none while the clock is not known.
+    /// Return how much later a packet came than the earliest packet; none while the clock is unknown.
     #[inline]
     pub fn lateness_ns(&mut self, time_ns: i64, timestamp: u32) -> Option<i64> {
         let late_ns = self.late_ns(time_ns, timestamp);
         self.is_sure.then_some(late_ns)
     }
 
-    /// How late the packet is, if the clock counts milliseconds.
+    /// Return the lateness of a packet, if the clock has millisecond ticks.
     #[inline]
     pub fn late_ns(&mut self, time_ns: i64, timestamp: u32) -> i64 {
         let (first_ns, first) = *self.first.get_or_insert((time_ns, timestamp));
@@ -52,14 +56,14 @@ impl SenderClock {
         offset.saturating_sub(least_ns.min(offset))
     }
 
-    /// Whether it is known to count milliseconds, and no multiple of them.
+    /// Return whether the clock has ticks of one millisecond and no multiple.
     #[must_use]
     pub fn counts_ms(&self) -> bool {
         self.counts_ms
     }
 }
 
-/// What a clock of milliseconds has counted from one timestamp to another.
+/// Return the time between two timestamps of a millisecond clock.
 fn counted_ns(first: u32, timestamp: u32) -> i64 {
     i64::from(timestamp.wrapping_sub(first) as i32).saturating_mul(TICK_NS)
 }

@@ -1,11 +1,11 @@
-//! The options of a SYN (RFC 9293, section 3.2), and the window that they scale.
+//! Options of a SYN (RFC 9293, section 3.2), and the window scale.
 
 use trace_model::Segment;
 
-/// The largest shift a window scale option may ask for (RFC 7323, section 2.3).
+/// Largest shift of a window scale option (RFC 7323, section 2.3).
 const WINDOW_SCALE_MAX: u8 = 14;
 
-/// The options of one direction's SYN.
+/// Options of one direction's SYN.
 #[derive(Debug, Default)]
 pub struct SynOptions {
     pub mss: Option<u16>,
@@ -25,8 +25,9 @@ impl SynOptions {
         self.sack_permitted = syn.options.sack_permitted;
     }
 
-    /// Receive window that `segment` announces, in bytes. It is scaled only if both ends sent the
-    /// option, and never on a SYN (RFC 7323, section 2.2).
+    /// Return the receive window of `segment` in bytes.
+    ///
+    /// The window is scaled only if both ends sent the option, and never on a SYN (RFC 7323, section 2.2).
     #[must_use]
     pub fn window_bytes(&self, segment: &Segment<'_>, peer: &SynOptions, is_syn: bool) -> u32 {
         let raw = u32::from(segment.window);

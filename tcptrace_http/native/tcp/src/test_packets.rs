@@ -1,10 +1,10 @@
-//! Packets of tests: Ethernet, IPv4 and TCP without options.
+//! Test packets: Ethernet, IPv4 and TCP without options.
 
 use trace_model::{IpAddress, LinkType, Network, Packet, Segment, SeqNumber, TcpOptions};
 
 const HEADERS_BYTES: u32 = 54;
 
-/// A segment of these sequence numbers; its ports are whoever sends it to say.
+/// Return a segment with these sequence numbers; the caller sets its ports.
 pub fn segment(flags: u16, (seq, ack): (u32, u32), payload: &[u8]) -> Segment<'_> {
     Segment {
         source_port: 0,
@@ -23,7 +23,7 @@ pub fn segment(flags: u16, (seq, ack): (u32, u32), payload: &[u8]) -> Segment<'_
     }
 }
 
-/// The packet of a segment from one host to another, all of which was captured.
+/// Return the packet of a segment between two hosts, captured in full.
 pub fn packet<'a>(
     frame: u64,
     time_ns: i64,

@@ -1,27 +1,31 @@
-//! Times that the timers of stacks in use keep to.
+//! Timer values of stacks in use.
 
-/// The least retransmission timeout, before which nothing is sent again and no idle sender restarts: Linux and the
-/// BSDs wait 200 ms (`TCP_RTO_MIN`), Windows 300 ms; RFC 6298, section 2.4, asks for 1 s.
+/// Smallest RTO: no retransmission and no slow-start restart takes place earlier.
+///
+/// Linux and the BSDs wait 200 ms (`TCP_RTO_MIN`), Windows 300 ms. RFC 6298, section 2.4, requires 1 s.
 pub const TIMEOUT_MIN_NS: i64 = 200_000_000;
-/// A wait this long was for the retransmission timer: a tenth of the least timeout is for how round trips vary.
+/// Shortest wait that counts as an RTO: one tenth of the smallest RTO covers RTT variation.
 pub const TIMED_OUT_MIN_NS: i64 = TIMEOUT_MIN_NS / 10 * 9;
-/// A tail-loss probe leaves two round trips after the last data (RFC 8985, section 7.2), never sooner
-/// than this. The round trip known here is the least of all, which makes it no longer.
+/// Least time before a tail-loss probe, which leaves two round trips after the last data (RFC 8985, section
+/// 7.2).
+///
+/// The smallest round trip is used, so the computed time is never too long.
 const PROBE_AFTER_MIN_NS: i64 = 10_000_000;
-/// Of two round trips; the host's clock ticks in milliseconds.
+/// Share of two round trips: the host's clock ticks in milliseconds.
 const PROBE_NUMERATOR: i64 = 9;
 const PROBE_DENOMINATOR: i64 = 10;
-/// A timer waits a round trip and its variance, which counts for a tick of its clock where round trips do not vary
-/// (RFC 6298, sections 2.3 and 4: 100 ms or less). A clock that counts whole ticks has missed some of the round trip, so
-/// that this much is over.
+/// Time by which the RTO exceeds the round trip, at least.
+///
+/// An RTO is the round trip plus its variance, at least one clock tick. The tick is at most 100 ms (RFC 6298,
+/// sections 2.3 and 4). A clock with whole ticks measures a round trip that is too short.
 const OVER_ROUND_TRIP_NS: i64 = 30_000_000;
 
-/// The least time after which a timer of the sender can have run out.
+/// Return the least time after which a timer of the sender can expire.
 #[must_use]
 pub fn probe_after_ns(rtt_ns: Option<i64>) -> i64 {
     let twice = rtt_ns.map_or(TIMED_OUT_MIN_NS, |rtt| rtt.saturating_mul(2));
     let probe = (twice.saturating_mul(PROBE_NUMERATOR) / PROBE_DENOMINATOR).max(PROBE_AFTER_MIN_NS);
-    // On a long path the timer for retransmission is the sooner one.
+    // On a long path the RTO expires first.
     let timeout = rtt_ns.unwrap_or(0).saturating_add(OVER_ROUND_TRIP_NS);
     probe.min(timeout.max(TIMED_OUT_MIN_NS))
 }

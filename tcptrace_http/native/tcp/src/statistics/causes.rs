@@ -1,17 +1,17 @@
-//! Why a direction sent data again, by what the capture shows it could have known.
+//! Causes of retransmissions, from the information that the sender had.
 //!
-//! The classes are those of Mellia, Meo, Muscariello and Rossi, "Passive analysis of TCP anomalies"
-//! (Computer Networks 52, 2008), which Tstat counts, and tail loss probes (RFC 8985). The time-out
-//! is that of RFC 6298 with the least value that Linux and Windows use; the round trips are those to
-//! the observation point, so that a time-out seen far from the sender is never taken too early.
+//! The classes are those of Tstat (Mellia, Meo, Muscariello and Rossi, "Passive analysis of TCP anomalies",
+//! Computer Networks 52, 2008), plus tail-loss probes (RFC 8985). The RTO is that of RFC 6298 with the
+//! smallest value of Linux and Windows. The round trips start at the capture point, so an RTO far from the
+//! sender is never assumed too early.
 
 use super::selective_acks::Block;
 use crate::duplicate_acks::DUPLICATE_ACKS;
 use crate::timeouts::TIMEOUT_MIN_NS;
 
-/// Before a round trip was measured (RFC 6298, section 2.1).
+/// RTO before the first RTT sample (RFC 6298, section 2.1).
 const TIMEOUT_INITIAL_NS: i64 = 1_000_000_000;
-/// Retransmissions that a later D-SACK may call unnecessary; it comes within a round trip.
+/// Retransmissions that a later D-SACK may mark as unnecessary; the D-SACK comes within a round trip.
 const REMEMBERED: usize = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,13 +23,13 @@ pub enum Cause {
     Unknown,
 }
 
-/// A retransmission, and what was known at that time.
+/// Retransmission, with the sender's information at that time.
 #[derive(Clone, Copy, Debug)]
 pub struct Resent {
     pub start: i64,
     pub end: i64,
     pub time_ns: i64,
-    /// Since the data was sent last, if that was captured.
+    /// Time since the data was last sent, if captured.
     pub since_last_ns: Option<i64>,
     /// Offset after the last number sent.
     pub next: i64,
@@ -49,15 +49,15 @@ pub struct Causes {
     acked: i64,
     advanced_ns: Option<i64>,
     duplicate_acks: u32,
-    /// The furthest number that a SACK block reported.
+    /// Highest number in a SACK block.
     sacked: i64,
-    /// What is repaired, and up to where: what is resent below it has the same cause.
+    /// Current recovery and its end; retransmissions below the end have the same cause.
     recovery: Option<(Cause, i64)>,
     recent: std::collections::VecDeque<Block>,
 }
 
 impl Causes {
-    /// A round trip of this direction, smoothed as RFC 6298, section 2 has it.
+    /// Take an RTT sample of this direction and smooth it (RFC 6298, section 2).
     pub fn round_trip(&mut self, rtt_ns: i64) {
         match self.smoothed_ns {
             None => {
@@ -74,7 +74,7 @@ impl Causes {
         }
     }
 
-    /// The peer acknowledged up to `ack`, for the `duplicates`th time in a row.
+    /// Take the peer's ACK up to `ack`, the `duplicates`th in a row.
     pub fn acknowledged(&mut self, ack: i64, duplicates: u32, time_ns: i64) {
         if ack > self.acked {
             self.acked = ack;
@@ -87,12 +87,12 @@ impl Causes {
         }
     }
 
-    /// The peer has this block, and perhaps not what is before it.
+    /// Take a SACK block: the peer has this block.
     pub fn sacked(&mut self, block: Block) {
         self.sacked = self.sacked.max(block.1);
     }
 
-    /// The peer received the numbers of this block twice.
+    /// Take a D-SACK block: the peer received these numbers twice.
     pub fn received_twice(&mut self, block: Block) {
         let before = self.recent.len();
         self.recent
@@ -103,7 +103,7 @@ impl Causes {
             .saturating_add(u64::try_from(before.saturating_sub(after)).unwrap_or(0));
     }
 
-    /// Counts a retransmission by its cause.
+    /// Count a retransmission by its cause.
     pub fn resent(&mut self, resent: &Resent) {
         let cause = self.cause(resent);
         if matches!(cause, Cause::Timeout | Cause::Fast) {
@@ -131,7 +131,7 @@ impl Causes {
         if resent.peer_window_is_zero {
             return Cause::WindowProbe;
         }
-        // The timer starts anew with every ACK of new data (RFC 6298, section 5.3).
+        // Every ACK of new data restarts the timer (RFC 6298, section 5.3).
         let since_ack = self
             .advanced_ns
             .map(|advanced| resent.time_ns.saturating_sub(advanced));
@@ -150,7 +150,7 @@ impl Causes {
         if self.duplicate_acks >= DUPLICATE_ACKS || self.sacked > resent.start {
             return Cause::Fast;
         }
-        // RFC 8985, section 7.2: after two round trips without an ACK.
+        // A tail-loss probe follows two round trips without an ACK (RFC 8985, section 7.2).
         let is_tail = resent.end >= resent.next;
         let probe_after = self.smoothed_ns.map(|rtt| rtt.saturating_mul(2));
         if is_tail

@@ -1,4 +1,4 @@
-//! How much of a connection was seen, as Wireshark's tcp.completeness counts it.
+//! Captured part of a connection, as Wireshark's tcp.completeness counts it.
 
 use trace_model::{flags, Segment};
 
@@ -9,7 +9,7 @@ const DATA: u8 = 8;
 const FIN: u8 = 16;
 const RST: u8 = 32;
 
-/// The bits that a segment adds.
+/// Return the bits that a segment adds.
 #[must_use]
 pub fn bits(segment: &Segment<'_>) -> u8 {
     let is_syn = segment.has(flags::SYN);

@@ -2,10 +2,11 @@
 
 use trace_model::{Packet, Segment};
 
-/// Packets between a packet and its copy; tcptrace remembers as many.
+/// Maximum number of packets between a packet and its copy, as in tcptrace.
 const REMEMBERED: usize = 8;
-/// Where nothing numbers the packets, data that comes again this soon was not sent again: no sender
-/// has learnt of a loss by then.
+/// Longest time between data and its copy, if no number identifies the packets.
+///
+/// No sender detects a loss within this time.
 const COPY_MAX_NS: i64 = 100_000;
 
 #[derive(Clone, Copy, Debug)]
@@ -26,8 +27,10 @@ pub struct Copies {
 }
 
 impl Copies {
-    /// Whether the packet is a copy of a recent one. A sender numbers its IPv4 packets, and one that
-    /// it sends again gets a new number (RFC 6864, section 4.3); a number of 0 stands for none.
+    /// Return whether the packet is a copy of a recent packet.
+    ///
+    /// A retransmitted IPv4 packet has a new identification (RFC 6864, section 4.3). The number 0 means no
+    /// identification.
     pub fn is_copy(&mut self, packet: &Packet<'_>, segment: &Segment<'_>) -> bool {
         let header = Header {
             seq: segment.seq.0,

@@ -1,4 +1,4 @@
-//! What is counted of each segment by its header alone.
+//! Counts of segments by their headers.
 
 use trace_model::{flags, Packet, Segment};
 

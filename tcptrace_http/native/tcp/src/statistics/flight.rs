@@ -1,12 +1,12 @@
-//! How much payload a direction has in flight: sent, and not acknowledged as far as the capture shows.
+//! Payload in flight of a direction: sent, and not acknowledged in the capture.
 
-/// Nothing is known before the peer has acknowledged anything: what is seen until then may be a part.
+/// Statistics of the bytes in flight, from the peer's first ACK on: earlier data may be incomplete.
 #[derive(Debug, Default)]
 pub struct Flight {
     bytes: u64,
     since_ns: i64,
     first_ns: Option<i64>,
-    /// Bytes times nanoseconds.
+    /// Sum of bytes in flight times nanoseconds.
     area: f64,
     least: Option<u64>,
     most: Option<u64>,
@@ -15,7 +15,7 @@ pub struct Flight {
 }
 
 impl Flight {
-    /// A segment left `bytes` in flight; a retransmission or a late one is no `sample`.
+    /// Take a segment that leaves `bytes` in flight; retransmissions and late segments are no samples.
     pub fn sent(&mut self, bytes: u64, time_ns: i64, is_sample: bool) {
         self.change(bytes, time_ns);
         if !is_sample {
@@ -29,7 +29,7 @@ impl Flight {
         }
     }
 
-    /// The bytes in flight are others from now on.
+    /// Set the bytes in flight from `time_ns` on.
     pub fn change(&mut self, bytes: u64, time_ns: i64) {
         if self.first_ns.is_none() {
             self.first_ns = Some(time_ns);
@@ -55,7 +55,7 @@ impl Flight {
         (self.samples > 0).then(|| self.sum as f64 / self.samples as f64)
     }
 
-    /// Mean over the time from the first sample to `end_ns`.
+    /// Return the mean over the time from the first sample to `end_ns`.
     #[must_use]
     pub fn time_mean(&self, end_ns: i64) -> Option<f64> {
         let length = end_ns.saturating_sub(self.first_ns?);

@@ -1,12 +1,14 @@
-//! What one direction has sent and its peer has not acknowledged: when each segment was sent last,
-//! and how often. From this come round trips and retransmissions.
+//! Unacknowledged segments of one direction: last send time and number of sends.
+//!
+//! Round trips and retransmissions derive from them.
 
 use std::collections::VecDeque;
 
 use crate::holes::{Hole, Holes};
 
-/// Segments that are remembered while they wait for their ACK: a window of 1 GiB in super-segments
-/// of 64 KiB. Of older ones nothing more is measured.
+/// Maximum number of unacknowledged segments: a window of 1 GiB in super-segments of 64 KiB.
+///
+/// Older segments are no longer measured.
 const UNACKED_MAX: usize = 1 << 14;
 
 #[derive(Clone, Copy, Debug)]
@@ -17,31 +19,31 @@ struct Sent {
     resent: u32,
 }
 
-/// What sending numbers did.
+/// Effect of sending a range of numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sending {
-    /// Numbers that had not been seen before.
+    /// Numbers sent for the first time.
     pub new: u64,
-    /// Numbers that had been.
+    /// Numbers sent again.
     pub again: u64,
-    /// Lies before numbers that were seen, and does not go beyond them.
+    /// True if the range starts and ends before the highest number.
     pub is_behind: bool,
-    /// Since the first segment it repeats was sent last; none if that is acknowledged or unknown.
+    /// Time since the first repeated segment was last sent; none if that segment is acknowledged or unknown.
     pub since_last_ns: Option<i64>,
 }
 
-/// How the segment at whose end an ACK ends was acknowledged.
+/// Measurement of the segment at whose end an ACK ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sample {
-    /// Sent once, and nothing before it was sent later: a round trip, and its numbers.
+    /// Segment sent once, with no later retransmission before it: its round trip and its numbers.
     RoundTrip(i64, i64),
-    /// Sent more than once: the time since it was sent last.
+    /// Segment sent more than once: the time since the last send.
     Ambiguous(i64),
-    /// Something before it was sent again after it: the ACK may have waited for that.
+    /// A retransmission before the segment may have delayed the ACK.
     PostLoss,
 }
 
-/// What an ACK did.
+/// Effect of an ACK.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Acked {
     pub sample: Option<Sample>,
@@ -51,26 +53,26 @@ pub struct Acked {
 
 #[derive(Debug, Default)]
 pub struct Ledger {
-    /// Ascending, not overlapping.
+    /// Segments in ascending order, not overlapping.
     unacked: VecDeque<Sent>,
     holes: Holes,
-    /// Numbers seen lie in here.
+    /// Range of all numbers seen.
     seen: Option<(i64, i64)>,
     acked: i64,
-    /// When numbers that are acknowledged now were sent last.
+    /// Last send time of the acknowledged numbers.
     acked_sent_ns: Option<i64>,
     pub resent_max: u32,
 }
 
 impl Ledger {
-    /// Number after the last one seen.
+    /// Return the number after the last number seen.
     #[must_use]
     pub fn next(&self) -> i64 {
         self.seen.map_or(0, |seen| seen.1)
     }
 
-    /// Takes the numbers from `start` to `end`; `resent` gets, for each segment that is sent again,
-    /// the time since it was sent last.
+    /// Take the numbers from `start` to `end`; call `resent` per retransmitted segment with the time since
+    /// its last send.
     pub fn send(
         &mut self,
         start: i64,
@@ -101,7 +103,7 @@ impl Ledger {
         sending
     }
 
-    /// Sends numbers again that are not acknowledged, and those between them for the first time.
+    /// Send unacknowledged numbers again, and the numbers between them for the first time.
     fn send_between(&mut self, start: i64, end: i64, time_ns: i64, mut resent: impl FnMut(i64)) {
         let mut from = start;
         let mut at = self.unacked.partition_point(|sent| sent.end <= start);
@@ -144,7 +146,7 @@ impl Ledger {
         );
     }
 
-    /// How many of the numbers from `start` to `end` had not been seen before; now they are.
+    /// Mark the numbers from `start` to `end` as seen, and return how many are new.
     fn see(&mut self, start: i64, end: i64) -> u64 {
         let Some((first, next)) = self.seen else {
             self.seen = Some((start, end));
@@ -213,7 +215,7 @@ mod tests {
         let acked = ledger.acknowledge(21, 7);
         assert_eq!(acked.sample, Some(Sample::RoundTrip(6, 10)));
         assert_eq!(acked.cumulatively, 1);
-        // An ACK inside a segment acknowledges none; a super-segment waits for the ACK of its end.
+        // An ACK inside a segment acknowledges no segment; a super-segment waits for the ACK of its end.
         assert_eq!(ledger.acknowledge(25, 8), Acked::default());
         assert_eq!(
             ledger.acknowledge(31, 9).sample,

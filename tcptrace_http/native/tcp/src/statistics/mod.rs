@@ -1,8 +1,8 @@
-//! The statistics of a flow: all that tcptrace, Tstat and tshark say of a connection.
+//! Statistics of a flow: all values that tcptrace, Tstat and tshark report per connection.
 //!
-//! Kept only when asked for. The definitions are tcptrace's where they are sound (its manual and its
-//! behaviour); where they are not, `tests/differential/disagreements.toml` says what differs and why.
-//! Memory is bounded: of each direction the segments that wait for an ACK (`ledger`), and sums.
+//! The statistics are kept on request only. Sound definitions of tcptrace are used (its manual and its behaviour).
+//! `tests/differential/disagreements.toml` lists the differences and their reasons. Memory is bounded: unacknowledged
+//! segments per direction (`ledger`), and sums.
 
 mod causes;
 mod completeness;
@@ -24,7 +24,7 @@ use self::sender::{Seen, Sender};
 use crate::classify::Class;
 use crate::ends::Side;
 
-/// The statistics of both directions of a flow.
+/// Statistics of both directions of a flow.
 #[derive(Debug, Default)]
 pub struct Statistics {
     first: Sender,
@@ -33,8 +33,8 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// Takes a segment of `side` that starts at offset `start`, acknowledges the other side up to
-    /// `ack`, and announces `window` bytes.
+    /// Take a segment of `side` that starts at offset `start`, acknowledges up to `ack` and announces
+    /// `window` bytes.
     pub fn segment(
         &mut self,
         side: Side,

@@ -1,4 +1,4 @@
-//! Least, greatest, mean and standard deviation of the times measured so far, in constant memory.
+//! Minimum, maximum, mean and standard deviation of measured times, in constant memory.
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Moments {
@@ -6,13 +6,13 @@ pub struct Moments {
     sum: i128,
     least: i64,
     longest: i64,
-    /// Mean and sum of squared deviations by Welford's method: differences of squares lose digits.
+    /// Mean and sum of squared deviations by Welford's method; differences of squares lose digits.
     mean: f64,
     squares: f64,
 }
 
 impl Moments {
-    /// Adds a time. One before zero shows a clock that was set back, and measures nothing.
+    /// Add a time; a negative time comes from a clock that was set back and is ignored.
     pub fn add(&mut self, time_ns: i64) {
         if time_ns < 0 {
             return;
@@ -46,7 +46,7 @@ impl Moments {
         i64::try_from(mean).ok()
     }
 
-    /// Of the sample (divided by n - 1); none for less than two times.
+    /// Return the standard deviation of the sample (divisor n - 1); none for fewer than two times.
     #[must_use]
     pub fn stdev(&self) -> Option<i64> {
         let freedom = self.count.checked_sub(1).filter(|freedom| *freedom > 0)?;
@@ -67,7 +67,7 @@ mod tests {
         assert_eq!(moments.least(), Some(2_000_000));
         assert_eq!(moments.longest(), Some(9_000_000));
         assert_eq!(moments.mean(), Some(5_000_000));
-        // The root of 32/7, in nanoseconds.
+        // Square root of 32/7, in nanoseconds.
         assert_eq!(moments.stdev(), Some(2_138_090));
     }
 

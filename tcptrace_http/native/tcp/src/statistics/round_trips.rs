@@ -1,5 +1,4 @@
-//! The round trips of one direction: of all its segments, of its full ones, and of those it sent
-//! more than once.
+//! Round trips of one direction: of all segments, of full segments, and of retransmitted segments.
 
 use super::ledger::{Acked, Sample};
 use super::moments::Moments;
@@ -7,10 +6,10 @@ use super::moments::Moments;
 #[derive(Debug, Default)]
 pub struct RoundTrips {
     pub all: Moments,
-    /// Of data segments with as much payload as the largest that was sampled.
+    /// Round trips of data segments with the largest payload so far.
     pub full: Moments,
     full_bytes: i64,
-    /// From the last sending of segments that were sent more than once.
+    /// Round trips since the last send of retransmitted segments.
     pub resent: Moments,
     pub ambiguous: u64,
     pub post_loss: u64,
@@ -19,7 +18,7 @@ pub struct RoundTrips {
     syn: Option<Syn>,
 }
 
-/// A SYN that waits for its ACK.
+/// SYN that waits for its ACK.
 #[derive(Clone, Copy, Debug)]
 struct Syn {
     time_ns: i64,
@@ -27,12 +26,12 @@ struct Syn {
 }
 
 impl RoundTrips {
-    /// The direction's SYN (its `count`th), which ends at `end`: behind the payload of a fast open.
+    /// Take the direction's SYN (its `count`th), which ends at `end`, behind the payload of a fast open.
     pub fn syn(&mut self, count: u64, end: i64, time_ns: i64) {
         self.syn = (count == 1).then_some(Syn { time_ns, end });
     }
 
-    /// The peer acknowledged up to `ack`, which did `acked`.
+    /// Take the peer's ACK up to `ack` with its effect `acked`.
     pub fn acknowledged(&mut self, ack: i64, acked: Acked, time_ns: i64) {
         if let Some(syn) = self.syn.take_if(|_| ack >= 1) {
             if ack == 1 || ack == syn.end {
@@ -54,7 +53,7 @@ impl RoundTrips {
 
     fn sample(&mut self, elapsed: i64, numbers: i64, ack: i64) {
         self.all.add(elapsed);
-        // A SYN or a FIN alone is no data; both take one number.
+        // A SYN or a FIN without data takes one number.
         if numbers <= 1 || ack <= 1 {
             return;
         }

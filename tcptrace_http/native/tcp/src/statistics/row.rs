@@ -1,4 +1,4 @@
-//! The statistics of a flow as columns of its row.
+//! Statistics of a flow as columns of its row.
 
 use trace_model::rows::{DirectionStatistics, FlowStatisticsRow};
 
@@ -9,7 +9,7 @@ use crate::half::Half;
 
 const NANOSECONDS: f64 = 1e9;
 
-/// What the flow itself tells for its row.
+/// Facts of the flow for its row.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowFacts<'a> {
     pub client: Side,
@@ -20,7 +20,7 @@ pub struct FlowFacts<'a> {
 }
 
 impl Statistics {
-    /// What is known of `flow` when it is over.
+    /// Return the row of `flow` at its end.
     #[must_use]
     pub fn row(&self, flow: &FlowFacts<'_>) -> FlowStatisticsRow {
         let (client, server) = match flow.client {

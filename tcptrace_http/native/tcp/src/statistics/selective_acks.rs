@@ -1,8 +1,8 @@
-//! The SACK blocks a direction sent, and which of them report data received twice.
+//! SACK blocks of a direction, and D-SACK blocks among them.
 
 use trace_model::{Segment, SeqNumber};
 
-/// From left to right edge, as offsets of the data they are about.
+/// Left and right edge, as offsets of the data.
 pub type Block = (i64, i64);
 
 #[derive(Debug, Default)]
@@ -13,7 +13,7 @@ pub struct SelectiveAcks {
 }
 
 impl SelectiveAcks {
-    /// Counts the blocks of a segment.
+    /// Count the blocks of a segment.
     pub fn count(&mut self, segment: &Segment<'_>) {
         let blocks = segment.options.sack.as_slice();
         if blocks.is_empty() {
@@ -29,8 +29,8 @@ impl SelectiveAcks {
     }
 }
 
-/// The first block, if it reports data received twice: it lies below the cumulative ACK, or inside
-/// the second block (RFC 2883, section 4).
+/// Return the first block if it is a D-SACK: below the cumulative ACK, or inside the second block (RFC 2883,
+/// section 4).
 #[must_use]
 pub fn duplicate(segment: &Segment<'_>) -> Option<(SeqNumber, SeqNumber)> {
     let blocks = segment.options.sack.as_slice();
@@ -42,7 +42,7 @@ pub fn duplicate(segment: &Segment<'_>) -> Option<(SeqNumber, SeqNumber)> {
     (below || inside).then_some((left, right))
 }
 
-/// The offsets of a block, where the segment's own ACK has the offset `ack`.
+/// Return the offsets of a block; `ack` is the offset of the segment's own ACK.
 #[must_use]
 pub fn offsets(block: (SeqNumber, SeqNumber), segment: &Segment<'_>, ack: i64) -> Block {
     let offset = |edge: SeqNumber| ack.saturating_add(i64::from(edge.distance_from(segment.ack)));

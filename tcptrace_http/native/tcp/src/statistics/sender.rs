@@ -1,4 +1,4 @@
-//! All statistics of one direction, kept by who sends in it.
+//! Statistics of one direction, kept per sender.
 
 use trace_model::{flags, Packet, Segment};
 
@@ -13,7 +13,7 @@ use super::selective_acks::{duplicate, offsets, SelectiveAcks};
 use super::windows::Announced;
 use crate::classify::Class;
 
-/// A segment where it stands in its direction.
+/// Segment with its position in its direction.
 #[derive(Clone, Copy)]
 pub struct Seen<'a> {
     pub packet: &'a Packet<'a>,
@@ -50,12 +50,12 @@ pub struct Sender {
     /// Offset after the last payload byte.
     payload_end: i64,
     pub fin: Option<i64>,
-    /// Up to where the peer has acknowledged, once it has.
+    /// Offset up to which the peer has acknowledged, after its first ACK.
     acked: Option<i64>,
 }
 
 impl Sender {
-    /// Takes a segment that this direction sent.
+    /// Take a segment that this direction sent.
     pub fn sent(&mut self, seen: &Seen<'_>) {
         let time_ns = seen.packet.time_ns;
         if seen.has(flags::SYN) && self.counts.syns == 0 {
@@ -90,14 +90,14 @@ impl Sender {
         }
     }
 
-    /// What came before the first SYN was not of this connection.
+    /// Reset the state: segments before the first SYN belong to another connection.
     fn begin(&mut self) {
         self.ledger = Ledger::default();
         self.payload_end = 0;
         self.acked = None;
     }
 
-    /// Takes the numbers that a segment carries: payload, SYN and FIN.
+    /// Take the numbers of a segment: payload, SYN and FIN.
     fn numbers(&mut self, seen: &Seen<'_>) -> Sending {
         let length = seen.segment.sequence_length();
         if length == 0 || seen.class.is_keep_alive {
@@ -152,7 +152,7 @@ impl Sender {
         }
     }
 
-    /// Payload in flight: the SYN and the FIN, which also take numbers, are none.
+    /// Record the payload in flight, without the numbers of SYN and FIN.
     fn in_flight(&mut self, time_ns: i64, is_sample: bool) {
         if let Some(acked) = self.acked {
             let bytes = self.payload_end.saturating_sub(acked.max(1));
@@ -161,7 +161,7 @@ impl Sender {
         }
     }
 
-    /// Takes an ACK for what this direction sent, which its peer put into `segment`.
+    /// Take an ACK of this direction's data from the peer's `segment`.
     pub fn acknowledged(&mut self, ack: i64, segment: &Segment<'_>, class: &Class, time_ns: i64) {
         let acked = self.ledger.acknowledge(ack, time_ns);
         self.trips.acknowledged(ack, acked, time_ns);

@@ -1,6 +1,6 @@
-//! The receive windows that a direction announced.
+//! Receive windows that a direction announced.
 
-/// Least over zero, largest and mean of some windows.
+/// Smallest nonzero, largest and mean window.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Windows {
     count: u64,
@@ -19,7 +19,7 @@ impl Windows {
         }
     }
 
-    /// Both sets of windows together.
+    /// Return the statistics of both sets of windows together.
     #[must_use]
     pub fn with(self, other: Windows) -> Windows {
         let least = [self.least, other.least].into_iter().flatten().min();
@@ -47,13 +47,14 @@ impl Windows {
     }
 }
 
-/// The windows of a direction. Those of a SYN are never scaled (RFC 7323, section 2.2): beside
-/// scaled ones they mean something else, and do not count.
+/// Windows of a direction, kept apart by SYN.
+///
+/// The window of a SYN is never scaled (RFC 7323, section 2.2). It does not count beside scaled windows.
 #[derive(Debug, Default)]
 pub struct Announced {
     on_syn: Windows,
     others: Windows,
-    /// The window announced last, if any was.
+    /// Last announced window.
     pub last: Option<u32>,
 }
 

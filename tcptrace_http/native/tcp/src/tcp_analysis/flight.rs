@@ -6,13 +6,14 @@ use trace_model::{flags, Segment};
 use super::sender::Sender;
 use super::Seen;
 
-/// No window is larger (RFC 7323, section 2.3): more in flight shows a number that is not of this flow.
+/// Largest window (RFC 7323, section 2.3); more bytes in flight come from a number outside this flow.
 const FLIGHT_MAX: u32 = 1 << 30;
-/// SACK blocks that are counted; a fourth has room only without timestamps (RFC 2018, section 3).
+/// SACK blocks that count; a fourth block fits only without timestamps (RFC 2018, section 3).
 const SACK_BLOCKS_COUNTED: usize = 3;
 
-/// What is in flight after a data segment: all that is not acknowledged, less what the peer's last
-/// segment has in SACK blocks. Not known from a lost segment to the peer's next ACK.
+/// Set the bytes in flight after a data segment: unacknowledged bytes without the peer's last SACK blocks.
+///
+/// The value is unknown from a lost segment to the peer's next ACK.
 pub fn measure(sender: &mut Sender, peer: &Sender, seen: &Seen, row: &mut SegmentRow) {
     row.flight_bytes = None;
     if seen.payload_bytes == 0 || !sender.flight_is_known {
@@ -24,7 +25,7 @@ pub fn measure(sender: &mut Sender, peer: &Sender, seen: &Seen, row: &mut Segmen
     sender.was_push = seen.has_any(flags::PSH);
 
     let flight = sender.unacknowledged.span().wrapping_sub(peer.sacked_bytes);
-    // SYN and FIN take a number, but no byte.
+    // SYN and FIN take one number and no byte.
     let control = u32::from(seen.has_any(flags::SYN | flags::FIN));
     if flight > control && flight <= FLIGHT_MAX {
         row.flight_bytes = Some(flight.saturating_sub(control));
@@ -32,7 +33,7 @@ pub fn measure(sender: &mut Sender, peer: &Sender, seen: &Seen, row: &mut Segmen
     }
 }
 
-/// Bytes in the SACK blocks of a segment.
+/// Return the bytes in the SACK blocks of a segment.
 pub fn sacked_bytes(segment: &Segment<'_>) -> u32 {
     let blocks = segment
         .options

@@ -1,11 +1,10 @@
-//! What Wireshark's TCP analysis says of a segment: every `tcp.analysis.*` field, under our names.
+//! Wireshark's TCP analysis of a segment: every `tcp.analysis.*` field, under this project's names.
 //!
-//! Theory of operation. The rules are those of the Wireshark User's Guide, "TCP Analysis", and where
-//! it is silent those that tshark 4.0 is seen to follow: `tests/differential` compares every segment
-//! of every capture. They judge a segment by little: the highest number its sender has sent, the last
-//! ACK and window of each side, and a list of what is not acknowledged. So they are kept apart from
-//! the judgement of [`classify()`](crate::classify()), which the flows table and the detectors follow, and cost
-//! nothing unless the segments table is asked for.
+//! Theory of operation. The rules are those of the Wireshark User's Guide, "TCP Analysis". Where the guide is
+//! silent, the rules follow tshark 4.0: `tests/differential` compares every segment of every capture. The
+//! rules use little state: the highest number sent, the last ACK and window per side, and the unacknowledged
+//! segments. They are separate from [`classify()`](crate::classify()), which the flows table and the
+//! detectors use. They run only if the segments table is requested.
 
 mod flight;
 mod repeats;
@@ -21,13 +20,13 @@ use trace_model::{flags, Packet, Segment, SeqNumber};
 
 use self::sender::{LastSegment, Sender};
 
-/// A segment as the rules look at it.
+/// Segment with the fields that the rules read.
 #[derive(Clone, Copy)]
 struct Seen {
     frame: u64,
     time_ns: i64,
     seq: SeqNumber,
-    /// As it stands in the header, whether or not the ACK flag makes it valid.
+    /// Acknowledgment number from the header, with or without the ACK flag.
     ack: SeqNumber,
     flags: u16,
     window: u16,
@@ -55,31 +54,31 @@ impl Seen {
         self.has_any(flags::SYN | flags::FIN | flags::RST)
     }
 
-    /// Takes sequence numbers.
+    /// Return whether the segment takes sequence numbers.
     fn occupies(&self) -> bool {
         self.payload_bytes > 0 || self.has_any(flags::SYN | flags::FIN)
     }
 
-    /// Number after the last one it takes.
+    /// Return the number after the last number that the segment takes.
     fn end(&self) -> SeqNumber {
         let control = self.has_any(flags::SYN | flags::FIN);
         self.seq.plus(self.payload_bytes).plus(u32::from(control))
     }
 }
 
-/// What the rules remember of a flow.
+/// State of the rules per flow.
 #[derive(Debug, Default)]
 pub struct TcpAnalysis {
     first: Sender,
     second: Sender,
     /// Time of the last SYN.
     syn_ns: Option<i64>,
-    /// From the last SYN to the first segment with an ACK and no SYN: the limit of reordering.
+    /// Time from the last SYN to the first segment with ACK and without SYN: the limit of reordering.
     initial_rtt_ns: Option<i64>,
 }
 
 impl TcpAnalysis {
-    /// Fills in what is said of the next segment, and remembers it. `from_first` tells its sender.
+    /// Fill in the verdicts on the next segment and update the state; `from_first` selects its sender.
     pub fn describe(
         &mut self,
         from_first: bool,
@@ -110,7 +109,7 @@ impl TcpAnalysis {
         self.handshake(from_first, &seen, segment);
     }
 
-    /// Takes what only the segments after this one are judged by.
+    /// Take the handshake facts that only later segments need.
     fn handshake(&mut self, from_first: bool, seen: &Seen, segment: &Segment<'_>) {
         let (sender, peer) = if from_first {
             (&mut self.first, &mut self.second)

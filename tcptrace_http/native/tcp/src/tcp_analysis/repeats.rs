@@ -1,5 +1,5 @@
-//! Segments that carry nothing new: probes, window updates, duplicate ACKs; and those that show
-//! that others were not captured.
+//! Segments without new data (probes, window updates, duplicate ACKs), and segments that reveal uncaptured
+//! data.
 
 use trace_model::rows::SegmentRow;
 use trace_model::{flags, SeqNumber};
@@ -7,7 +7,7 @@ use trace_model::{flags, SeqNumber};
 use super::sender::{Scale, Sender};
 use super::Seen;
 
-/// The rules about windows, probes and repeated ACKs. A zero window probe is nothing else.
+/// Apply the rules for windows, probes and repeated ACKs; a zero window probe has no other class.
 pub fn window_and_ack(sender: &mut Sender, peer: &Sender, seen: &Seen, row: &mut SegmentRow) {
     row.is_zero_window_probe =
         seen.payload_bytes == 1 && sender.expects(seen.seq) && peer.last.window == Some(0);
@@ -32,7 +32,7 @@ pub fn window_and_ack(sender: &mut Sender, peer: &Sender, seen: &Seen, row: &mut
     }
 }
 
-/// Whether the segment goes to the last byte of the window its receiver announced.
+/// Return whether the segment ends at the last byte of the window that its receiver announced.
 fn fills_window(receiver: &Sender, seen: &Seen) -> bool {
     let Some(window) = receiver.last.window else {
         return false;
@@ -42,7 +42,7 @@ fn fills_window(receiver: &Sender, seen: &Seen) -> bool {
             == receiver.last.ack.plus(receiver.scale.scaled(window))
 }
 
-/// An ACK without payload that repeats the one before: its window tells what it is.
+/// Classify an ACK without payload that repeats the previous ACK, by its window.
 fn repeated_ack(sender: &mut Sender, peer: &Sender, seen: &Seen, row: &mut SegmentRow) {
     let same_window = sender.last.window == Some(seen.window);
     if !same_window {
@@ -64,7 +64,7 @@ fn repeated_ack(sender: &mut Sender, peer: &Sender, seen: &Seen, row: &mut Segme
     }
 }
 
-/// The rule about ACKs of what was not captured; and the count of repeated ACKs restarts.
+/// Apply the rule for ACKs of uncaptured data, and restart the count of repeated ACKs.
 pub fn unseen(sender: &mut Sender, peer: &mut Sender, seen: &Seen, row: &mut SegmentRow) {
     if sender.last.acknowledged() != Some(seen.ack) {
         sender.first_ack_frame = seen.frame;
@@ -76,7 +76,7 @@ pub fn unseen(sender: &mut Sender, peer: &mut Sender, seen: &Seen, row: &mut Seg
     if !seen.has_any(flags::ACK) || !peer.contiguous.is_some_and(is_ahead) {
         return;
     }
-    // What was seen behind the hole may be acknowledged now.
+    // Data captured behind the hole may be acknowledged now.
     let seen_behind = peer
         .next
         .filter(|next| peer.contiguous.is_some_and(|at| next.is_after(at)));
@@ -84,7 +84,7 @@ pub fn unseen(sender: &mut Sender, peer: &mut Sender, seen: &Seen, row: &mut Seg
         peer.contiguous = seen_behind;
         row.is_ack_of_lost_segment = true;
     } else {
-        // Where nothing of the peer is captured, each of its ACKs of something new allows one note.
+        // If the peer's data is not captured, each new ACK number allows one verdict.
         row.is_ack_of_lost_segment = peer.duplicate_acks == 0 && !peer.unseen_is_told;
         peer.unseen_is_told = true;
         peer.counts_anew = true;

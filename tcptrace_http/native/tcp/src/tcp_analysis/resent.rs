@@ -1,4 +1,4 @@
-//! Which kind of retransmission a segment is that does not advance the sequence number.
+//! Kinds of retransmission of a segment that does not advance the sequence number.
 
 use trace_model::rows::SegmentRow;
 use trace_model::SeqNumber;
@@ -6,15 +6,16 @@ use trace_model::SeqNumber;
 use super::sender::Sender;
 use super::Seen;
 
-/// Duplicate ACKs that make a retransmission a fast one; a third may be missing from the capture.
+/// Duplicate ACKs before a fast retransmission; the third may be missing from the capture.
 const FAST_DUPLICATE_ACKS: u32 = 2;
-/// A fast retransmission follows its last duplicate ACK within this time.
+/// Longest time from the last duplicate ACK to a fast retransmission.
 const FAST_MAX_NS: i64 = 20_000_000;
-/// Reordered segments come within this time where no handshake tells the round trip.
+/// Longest time of reordering without a round trip from the handshake.
 const OUT_OF_ORDER_MAX_NS: i64 = 3_000_000;
 
-/// Fills in whether the segment was sent again, and how. The flag `is_retransmission` holds for the
-/// fast and the spurious ones too, as Wireshark's filter `tcp.analysis.retransmission` does.
+/// Set whether and how the segment was retransmitted.
+///
+/// `is_retransmission` also holds for fast and spurious retransmissions, as in Wireshark's `tcp.analysis.retransmission`.
 pub fn kind_of(
     sender: &Sender,
     peer: &Sender,
@@ -48,8 +49,9 @@ pub fn kind_of(
     }
 }
 
-/// Whether it starts before the highest number sent. One that begins with the byte of a zero window
-/// probe and goes on behind it brings new data.
+/// Return whether the segment starts before the highest number sent.
+///
+/// A segment that starts with the byte of a zero window probe and continues behind it carries new data.
 fn goes_back(sender: &Sender, seen: &Seen) -> bool {
     let holds_probe = seen.payload_bytes > 1 && sender.expects(seen.seq.plus(1));
     !holds_probe && sender.next.is_some_and(|next| next.is_after(seen.seq))
@@ -62,8 +64,9 @@ fn is_fast(peer: &Sender, seen: &Seen) -> bool {
         && (0..FAST_MAX_NS).contains(&elapsed)
 }
 
-/// Whether it comes so soon behind the highest number that it was overtaken, not sent again. What ends
-/// at the highest number was not overtaken.
+/// Return whether the segment follows the highest number so soon that it was overtaken, not retransmitted.
+///
+/// A segment that ends at the highest number was not overtaken.
 fn is_out_of_order(sender: &Sender, seen: &Seen, initial_rtt_ns: Option<i64>) -> bool {
     let elapsed = seen.time_ns.saturating_sub(sender.next_ns);
     let limit = initial_rtt_ns.unwrap_or(OUT_OF_ORDER_MAX_NS);

@@ -1,4 +1,4 @@
-//! What the rules remember of one direction.
+//! State of the rules per direction.
 
 use trace_model::rows::SegmentRow;
 use trace_model::{flags, SeqNumber};
@@ -6,16 +6,16 @@ use trace_model::{flags, SeqNumber};
 use super::unacknowledged::Unacknowledged;
 use super::Seen;
 
-/// The largest shift a window scale option may ask for (RFC 7323, section 2.3).
+/// Largest shift of a window scale option (RFC 7323, section 2.3).
 const WINDOW_SCALE_MAX: u8 = 14;
 
-/// What is known of the window scale of a direction.
+/// Knowledge about the window scale of a direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scale {
-    /// Its SYN was not captured: windows are shown as they were sent, and none is called full.
+    /// The SYN was not captured: windows are shown unscaled, and no window counts as full.
     #[default]
     Unknown,
-    /// A SYN came without the option.
+    /// The SYN had no window scale option.
     Unused,
     Shift(u8),
 }
@@ -30,10 +30,10 @@ impl Scale {
     }
 }
 
-/// What the next segments of both directions are compared with.
+/// Fields of a direction's last segment.
 #[derive(Debug, Default)]
 pub struct LastSegment {
-    /// Acknowledgment number and window, as the header has them.
+    /// Acknowledgment number and window from the header.
     pub ack: SeqNumber,
     pub has_ack: bool,
     pub time_ns: i64,
@@ -54,7 +54,7 @@ impl LastSegment {
         }
     }
 
-    /// What it acknowledged, if it did.
+    /// Return the acknowledged number, if the ACK flag is set.
     pub fn acknowledged(&self) -> Option<SeqNumber> {
         self.has_ack.then_some(self.ack)
     }
@@ -63,9 +63,9 @@ impl LastSegment {
 /// State of one direction.
 #[derive(Debug)]
 pub struct Sender {
-    /// Initial sequence number; of a flow joined later, the one before the first number seen.
+    /// Initial sequence number; without a SYN, the number before the first number seen.
     pub initial: Option<SeqNumber>,
-    /// Highest number sent, the frame that sent it, and when.
+    /// Highest number sent, its frame and its time.
     pub next: Option<SeqNumber>,
     pub next_frame: u64,
     pub next_ns: i64,
@@ -73,19 +73,19 @@ pub struct Sender {
     pub contiguous: Option<SeqNumber>,
     pub last: LastSegment,
     pub scale: Scale,
-    /// Frame that first sent the acknowledgment number of `last`, and how often it was repeated since.
+    /// Frame that first sent the acknowledgment number of `last`, and the number of repetitions.
     pub first_ack_frame: u64,
     pub duplicate_acks: u32,
-    /// The peer's ACK of unseen data was told once; more of them are not told.
+    /// True if the peer's ACK of uncaptured data was reported once; further reports are suppressed.
     pub unseen_is_told: bool,
-    /// Since the peer's ACK of unseen data: the next duplicate ACK is the first again.
+    /// True after the peer's ACK of uncaptured data: the next duplicate ACK counts as the first.
     pub counts_anew: bool,
     /// False from a lost segment to the peer's next ACK.
     pub flight_is_known: bool,
     pub unacknowledged: Unacknowledged,
-    /// Bytes in the SACK blocks of its last segment.
+    /// Bytes in the SACK blocks of the last segment.
     pub sacked_bytes: u32,
-    /// Payload since its last PSH.
+    /// Payload bytes since the last PSH.
     pub push_bytes: u32,
     pub was_push: bool,
 }
@@ -114,18 +114,18 @@ impl Default for Sender {
 }
 
 impl Sender {
-    /// Whether `seq` is the next number expected.
+    /// Return whether `seq` is the next expected number.
     pub fn expects(&self, seq: SeqNumber) -> bool {
         self.next == Some(seq)
     }
 
-    /// Moves the highest numbers on.
+    /// Advance the highest numbers.
     pub fn advance(&mut self, seen: &Seen, row: &SegmentRow) {
         if seen.occupies() {
             self.unacknowledged.push(seen);
         }
         let end = seen.end();
-        // A zero window probe may be refused: it moves nothing on.
+        // A zero window probe may be refused and advances no number.
         if row.is_zero_window_probe {
             return;
         }
@@ -139,7 +139,7 @@ impl Sender {
         }
     }
 
-    /// The window that a segment announces; that of a SYN is never scaled (RFC 7323, section 2.2).
+    /// Return the window that a segment announces; a SYN's window is never scaled (RFC 7323, section 2.2).
     pub fn window_bytes(&self, seen: &Seen) -> u32 {
         if seen.has_any(flags::SYN) {
             u32::from(seen.window)
@@ -149,7 +149,7 @@ impl Sender {
     }
 }
 
-/// Takes the initial numbers. True for a SYN-ACK with another one than its sender began with.
+/// Set the initial numbers; return true for a SYN-ACK with a number other than its sender's initial number.
 pub fn begin(sender: &mut Sender, peer: &mut Sender, seen: &Seen) -> bool {
     let is_syn = seen.has_any(flags::SYN);
     let before = |number: SeqNumber| SeqNumber(number.0.wrapping_sub(1));
@@ -161,7 +161,7 @@ pub fn begin(sender: &mut Sender, peer: &mut Sender, seen: &Seen) -> bool {
         }
     }
     if is_syn && sender.initial == Some(seen.seq) && !seen.has_any(flags::ACK) {
-        // An RST may have been sent with the number that the peer acknowledged, ahead of all others.
+        // An RST may carry the number that the peer acknowledged, ahead of all others.
         sender.next = sender.contiguous;
     }
     let own = if is_syn { seen.seq } else { before(seen.seq) };
@@ -169,7 +169,7 @@ pub fn begin(sender: &mut Sender, peer: &mut Sender, seen: &Seen) -> bool {
     false
 }
 
-/// Takes the window scale option of a SYN: without one, neither direction scales.
+/// Take the window scale option of a SYN; without one, neither direction scales.
 pub fn negotiate_scale(
     sender: &mut Sender,
     peer: &mut Sender,

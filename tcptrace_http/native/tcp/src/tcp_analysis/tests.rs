@@ -1,4 +1,5 @@
-//! Each rule on the shortest exchange that shows it. Initial sequence numbers lie close to the wrap.
+//! Tests of each rule with the shortest exchange that triggers it; initial sequence numbers are close to the
+//! wrap.
 
 use trace_model::rows::SegmentRow;
 use trace_model::{flags, IpAddress, SackBlocks, Segment, SeqNumber, TcpOptions};
@@ -21,7 +22,7 @@ struct Script {
 }
 
 impl Script {
-    /// After a handshake of one millisecond.
+    /// Create a script with a handshake of one millisecond.
     fn new() -> Self {
         let mut script = Script::before_handshake();
         script.client(flags::SYN, 0, 0, 0);

@@ -1,11 +1,11 @@
-//! The segments of a direction that its peer has not acknowledged.
+//! Segments of a direction that its peer has not acknowledged.
 
 use trace_model::rows::SegmentRow;
 use trace_model::SeqNumber;
 
 use super::Seen;
 
-/// Segments remembered, as many as Wireshark does: of a one-sided capture nothing is acknowledged.
+/// Maximum number of segments, as in Wireshark; a one-sided capture acknowledges none.
 const SEGMENTS_MAX: usize = 10_000;
 
 #[derive(Clone, Copy, Debug)]
@@ -16,11 +16,11 @@ struct Sent {
     end: SeqNumber,
 }
 
-/// In the order they were sent; what is sent again is in it again.
+/// Segments in send order; a retransmission adds a second entry.
 #[derive(Debug, Default)]
 pub struct Unacknowledged {
     segments: Vec<Sent>,
-    /// Lowest and highest number of them.
+    /// Lowest and highest number of the segments.
     bounds: Option<(SeqNumber, SeqNumber)>,
 }
 
@@ -39,7 +39,7 @@ impl Unacknowledged {
         self.bounds = Some(widened(self.bounds, sent));
     }
 
-    /// Takes off what `ack` covers. The oldest segment that ends there is the one it answers.
+    /// Remove the segments that `ack` covers; the ACK answers the oldest segment that ends there.
     pub fn acknowledge(&mut self, seen: &Seen, row: &mut SegmentRow) {
         let ack = seen.ack;
         if self.bounds.is_none_or(|(least, _)| !ack.is_after(least)) {
@@ -59,12 +59,13 @@ impl Unacknowledged {
         }
     }
 
-    /// Frame and time of the oldest segment: what a retransmission is most likely to repeat.
+    /// Return the frame and time of the oldest segment: the segment that a retransmission most likely
+    /// repeats.
     pub fn oldest(&self) -> Option<(u64, i64)> {
         self.segments.first().map(|sent| (sent.frame, sent.time_ns))
     }
 
-    /// Numbers from the first byte that is not acknowledged to the last that was sent.
+    /// Return the count of numbers from the first unacknowledged byte to the last byte sent.
     pub fn span(&self) -> u32 {
         self.bounds
             .map_or(0, |(least, most)| most.0.wrapping_sub(least.0))
