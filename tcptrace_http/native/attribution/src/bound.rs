@@ -1,8 +1,8 @@
-//! What bound a segment: the constraint that was released last, and by what.
+//! Binding constraint of a segment: the constraint released last, and its releasing frame.
 
 use trace_model::rows::{Constraint, Direction};
 
-/// A segment that is less than a full one.
+/// Segment that is shorter than a full segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Short {
     pub frame: u64,
@@ -11,18 +11,18 @@ pub struct Short {
     pub end: i64,
 }
 
-/// What a segment waited for.
+/// Binding constraint of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bound {
     pub direction: Direction,
     pub constraint: Constraint,
-    /// The frame of the acknowledgment that released it.
+    /// Frame of the releasing ACK.
     pub released_by: Option<u64>,
     /// Offsets of the segment in its stream.
     pub start: i64,
     pub end: i64,
-    /// The latest short segment that was outstanding until then.
+    /// Latest short segment that was outstanding before the release.
     pub behind: Option<Short>,
-    /// The stream of HTTP/2 whose bytes it carried, if none were those of the message that waited.
+    /// HTTP/2 stream whose bytes the segment carried, if it carried none of the waiting message.
     pub behind_stream: Option<u32>,
 }

@@ -1,29 +1,29 @@
-//! Constraint, kind of acknowledgment and phase of the congestion window make a cause: the one table.
+//! Cause table: constraint, kind of ACK and phase of the congestion window give the cause.
 
 use tcptrace_sender::congestion::Phase;
 use trace_model::rows::{Cause, Constraint as Word, Direction};
 
-/// What bound a segment's departure.
+/// Constraint on a segment's departure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Constraint {
-    /// The residual: its application had not written it.
+    /// Residual constraint: the application had not written the segment.
     #[default]
     Application,
     ReceiveWindow,
     ZeroWindow,
-    /// The receive window opened without an acknowledgment of anything new: its reader had not read.
+    /// The receive window opened without an ACK of new data: the receiver's application had not read.
     Reader,
     CongestionWindow,
     Nagle,
 }
 
-/// The words for the same wait of a request and of a response.
+/// Causes of the same wait for a request and for a response.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CauseWords {
     pub(crate) direction: Direction,
     pub(crate) application: Cause,
     pub(crate) pace: Cause,
-    /// The receiver's application did not read.
+    /// Cause of a receiver whose application did not read.
     pub(crate) reader: Cause,
 }
 
@@ -40,7 +40,7 @@ const OF_RESPONSES: CauseWords = CauseWords {
     reader: Cause::ClientNotReading,
 };
 
-/// Whose stream it is.
+/// Owner of the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Words {
     Requests,
@@ -56,7 +56,7 @@ impl Words {
     }
 }
 
-/// The word of the table for `constraint`.
+/// Return the table's constraint for `constraint` in a phase.
 pub(crate) fn word(constraint: Constraint, phase: Phase) -> Word {
     match (constraint, phase) {
         (Constraint::Application, _) => Word::Application,
@@ -69,7 +69,7 @@ pub(crate) fn word(constraint: Constraint, phase: Phase) -> Word {
     }
 }
 
-/// The cause of a wait that `constraint` bound.
+/// Return the cause of a wait that `constraint` bound.
 pub(crate) fn cause(
     constraint: Constraint,
     is_delayed_ack: bool,

@@ -1,4 +1,4 @@
-//! A connection: both streams, and the transactions on them.
+//! Connection: both streams and their transactions.
 
 use tcptrace_path::Serialization;
 
@@ -14,29 +14,29 @@ use crate::stream::Stream;
 use crate::transaction::{explain, Explained};
 use crate::unfinished::Scene;
 
-/// The record of a connection: one stream for each side, in the order in which they began.
+/// Record of a connection: one stream per side, in the order of their first segments.
 #[derive(Debug, Default)]
 pub struct Connection {
     first: Stream,
     second: Stream,
     previous_end: Option<Moment>,
-    /// Where the responses so far ended in their stream.
+    /// Offset at which the last response ended in its stream.
     answered_to: i64,
-    /// The bottleneck's serialization time is no longer: exchanges have been as quick as that.
+    /// Upper bound of the bottleneck's serialization time, from the fastest exchanges.
     link_at_most: Option<Serialization>,
 }
 
-/// What is known of a transaction that is over, and of its path.
+/// Facts of a finished transaction and of its path.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts {
     pub path: PathFacts,
     pub request: Option<Extent>,
     pub response: Option<Extent>,
-    /// Of the transaction that opened the connection.
+    /// Handshake, for the transaction that opened the connection.
     pub handshake: Option<Handshake>,
-    /// Only one side's packets were captured.
+    /// True if the capture has only one side's packets.
     pub is_one_sided: bool,
-    /// Of a connection that is over: the client has not got all of the response.
+    /// End of a closed connection whose client lacks a part of the response.
     pub unfinished: Option<Unfinished>,
 }
 
@@ -49,34 +49,34 @@ impl Connection {
         }
     }
 
-    /// A segment with payload of a side passes.
+    /// Take a segment with payload of one side.
     pub fn on_data(&mut self, is_second: bool, data: DataEvent) {
         self.side(is_second).on_data(data);
     }
 
-    /// An acknowledgment of a side's data passes.
+    /// Take an ACK of one side's data.
     pub fn on_ack(&mut self, is_second: bool, ack: AckEvent) {
         self.side(is_second).on_ack(ack);
     }
 
-    /// Asks for a segment of a side that passes in `frame`, to be explained in full.
+    /// Request the full explanation of one side's segment in `frame`.
     pub fn ask(&mut self, is_second: bool, frame: u64) {
         self.side(is_second).asked = Some(frame);
     }
 
-    /// How many segments and acknowledgments of a long message were forgotten since this was asked before.
+    /// Return how many segments and ACKs of long messages were dropped since the last call.
     pub fn take_fallen_out(&mut self) -> usize {
         let first = self.first.take_fallen_out();
         first.saturating_add(self.second.take_fallen_out())
     }
 
-    /// The segment that was asked for, once its message is explained.
+    /// Return the requested segment once its message is explained.
     pub fn take_asked(&mut self) -> Option<Box<ExplainedSegment>> {
         let first = self.first.explained_segment.take();
         first.or_else(|| self.second.explained_segment.take())
     }
 
-    /// What the sender of a direction and its path have shown; nothing, if none of its data was explained.
+    /// Return the profile of a direction's sender and path; none if none of its data was explained.
     #[must_use]
     pub fn profile(&self, is_second: bool) -> Option<Profile> {
         if is_second {
@@ -86,7 +86,7 @@ impl Connection {
         }
     }
 
-    /// Memory that it takes.
+    /// Return the memory of the connection.
     #[must_use]
     pub fn held_bytes(&self) -> usize {
         let streams = [&self.first, &self.second];
@@ -96,13 +96,14 @@ impl Connection {
             .fold(size_of::<Self>(), usize::saturating_add)
     }
 
-    /// Gives up what is held of messages that are not complete: it is unobserved.
+    /// Drop the log of incomplete messages: their time is unobserved.
     pub fn give_up(&mut self) {
         self.first.give_up();
         self.second.give_up();
     }
 
-    /// Request and response were on the link between them, with all that the server took.
+    /// Bound the link's serialization time: request and response passed the link within the time between
+    /// them.
     fn bound_link(&mut self, facts: &Facts) {
         let (Some(request), Some(response)) = (facts.request, facts.response) else {
             return;
@@ -114,7 +115,7 @@ impl Connection {
         let bytes = bytes.saturating_add(ANSWER_BYTES_MIN);
         let link_ns = elapsed_ns.saturating_sub(round_trip_ns);
         if let Some(most) = Serialization::at_most(link_ns, bytes) {
-            // The packet that came back on the least round trip took no longer than that.
+            // The serialization time of the probe packet is at most the smallest round trip.
             let probe_ns = path.to_server_ns.max(path.to_client_ns);
             let probe = Serialization::at_most(probe_ns, path.probe_bytes / 2);
             let bounds = [Some(most), probe, self.link_at_most];
@@ -122,14 +123,15 @@ impl Connection {
         }
     }
 
-    /// Whether so much of a message is recorded that a part of it is to be explained.
+    /// Return whether the log of a message is long enough to explain a part of it.
     #[must_use]
     pub fn is_long(&self) -> bool {
         self.first.is_long() || self.second.is_long()
     }
 
-    /// Explains what is recorded of long messages but for the latest events, which tell what was lost. `begun` is where the
-    /// latest request and the latest response began; `overlap`: there are several, of HTTP/2.
+    /// Explain the log of long messages except for the latest events, which show losses.
+    ///
+    /// `begun` is where the latest request and the latest response began. `overlap` is true if several HTTP/2 messages overlap.
     pub fn explain_parts(&mut self, path: &PathFacts, begun: [Option<i64>; 2], overlap: bool) {
         let (up, down) = path.routes(self.link_at_most);
         let [lacks_up, lacks_down] = path.lacks_acks;
@@ -140,13 +142,14 @@ impl Connection {
         responses.explain_part((response, overlap), &down, Words::Responses, lacks_down);
     }
 
-    /// The waits of a transaction that is over; they are asked for in order.
-    /// `of_stream`: of HTTP/2, whose transactions overlap.
+    /// Return the waits of a finished transaction; the calls follow the order of transactions.
+    ///
+    /// `of_stream` is given for HTTP/2, whose transactions overlap.
     pub fn explain(&mut self, facts: &Facts, of_stream: Option<&OfStream>) -> Explained {
         let is_asked_first =
             |request: Extent, response: Extent| request.last.time_ns <= response.first.time_ns;
         let messages = facts.request.zip(facts.response);
-        // In a stream of HTTP/2 both may go on at once.
+        // In an HTTP/2 stream, request and response may overlap.
         if of_stream.is_none()
             || messages.is_some_and(|(request, response)| is_asked_first(request, response))
         {
@@ -193,7 +196,7 @@ impl Connection {
             responses: streams.1,
             lacks_acks: facts.path.lacks_acks,
             answered_to: match of_stream {
-                // Others may have been answered since.
+                // Other streams may have been answered since.
                 Some(_) => i64::MAX,
                 None => self.answered_to.max(1),
             },
@@ -219,5 +222,5 @@ impl Connection {
     }
 }
 
-/// A response's first packet is at least that long.
+/// Minimum length of a response's first packet.
 const ANSWER_BYTES_MIN: u32 = 100;

@@ -1,4 +1,4 @@
-//! Whole transactions near the client, and what they waited for.
+//! Tests of whole transactions near the client and of their waits.
 
 use tcptrace_path::Serialization;
 use trace_model::rows::Cause;
@@ -12,7 +12,7 @@ use crate::path_facts::PathFacts;
 const FULL: i64 = 1460;
 const RTT_MS: i64 = 50;
 const WINDOW: i64 = 65_535;
-/// A link that takes nanoseconds for a segment.
+/// Link with a serialization time of nanoseconds per segment.
 const FAST: Serialization = Serialization::of_picoseconds(1);
 const ROUND_NS: i64 = 500_000;
 
@@ -58,7 +58,7 @@ fn path(lacks_acks: bool) -> PathFacts {
     }
 }
 
-/// A request at 0 ms, and a response from the first time to the last one that ends at an offset.
+/// Return a request at 0 ms, and a response with its first and last time and its end offset.
 fn facts((first_ms, last_ms, end): (i64, i64, i64), lacks_acks: bool) -> Facts {
     let at = |time_ms: i64| Moment {
         time_ns: ms(time_ms),
@@ -84,8 +84,9 @@ fn facts((first_ms, last_ms, end): (i64, i64, i64), lacks_acks: bool) -> Facts {
     }
 }
 
-/// The waits of a request at 0 ms and of its response, which begins at 60 ms: cause, length in milliseconds and the frame
-/// that released it.
+/// Return the waits of a request at 0 ms and of its response from 60 ms on.
+///
+/// Each wait is a cause, a length in milliseconds and the releasing frame.
 fn waits(
     segments: &[DataEvent],
     acks: &[AckEvent],
@@ -94,7 +95,7 @@ fn waits(
     waits_of(segments, acks, place, false)
 }
 
-/// The waits of a response whose acknowledgments were captured, unless `lacks_acks`.
+/// Return the waits of a response; its ACKs were captured unless `lacks_acks`.
 fn waits_of(
     segments: &[DataEvent],
     acks: &[AckEvent],

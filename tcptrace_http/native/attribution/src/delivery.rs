@@ -1,18 +1,18 @@
-//! When a stream's bytes were there, in order, as its receiver had them.
+//! In-order delivery of a stream's bytes at its receiver.
 
-/// Segments behind a hole that are remembered.
+/// Maximum number of segments kept behind a hole.
 const BEYOND_MAX: usize = 4096;
 
-/// What an arrival made deliverable.
+/// Bytes that an arrival made deliverable.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Delivered {
     pub(crate) before: i64,
     pub(crate) after: i64,
-    /// The first arrival behind the hole that this one filled: its time and its frame.
+    /// Time and frame of the first arrival behind the hole that this arrival filled.
     pub(crate) behind: Option<(i64, u64)>,
 }
 
-/// The receiver's sequence space.
+/// Sequence space of the receiver.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Receiver {
     rcv_nxt: i64,
@@ -21,14 +21,14 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    /// Begins at the stream's first byte, or where it is joined.
+    /// Start at the stream's first byte, or where the capture joins the stream.
     pub(crate) fn begin(&mut self, start: i64) {
         if self.rcv_nxt == 0 {
             self.rcv_nxt = start;
         }
     }
 
-    /// The receiver acknowledged all before `ack`: it has that, however it came.
+    /// Take an ACK of all data before `ack`: the receiver has this data, seen or not.
     pub(crate) fn on_acked(&mut self, ack: i64) {
         if ack > self.rcv_nxt && self.rcv_nxt > 0 {
             self.rcv_nxt = ack;
@@ -37,23 +37,23 @@ impl Receiver {
         }
     }
 
-    /// Whether data behind a hole had come by `time_ns`.
+    /// Return whether data behind a hole had arrived by `time_ns`.
     pub(crate) fn has_hole(&self, time_ns: i64) -> bool {
         self.behind.is_some_and(|(came_ns, _)| came_ns <= time_ns)
     }
 
-    /// Whether all from `start` to `end` has come.
+    /// Return whether all data from `start` to `end` has arrived.
     pub(crate) fn has(&self, start: i64, end: i64) -> bool {
         let mut beyond = self.beyond.iter();
         end <= self.rcv_nxt || beyond.any(|(begins, ends)| *begins <= start && end <= *ends)
     }
 
-    /// Whether what begins at `start` comes behind a hole.
+    /// Return whether data from `start` on arrives behind a hole.
     pub(crate) fn is_behind_hole(&self, start: i64) -> bool {
         start > self.rcv_nxt
     }
 
-    /// Bytes from `start` to `end` come; `frame` is remembered if a hole is before them.
+    /// Take the arrival of bytes from `start` to `end`; keep `frame` if a hole precedes them.
     pub(crate) fn on_arrival(
         &mut self,
         start: i64,

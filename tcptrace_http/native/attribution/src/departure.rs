@@ -1,4 +1,4 @@
-//! A segment that was replayed.
+//! Replayed segment.
 
 use tcptrace_sender::timers::Repair;
 
@@ -6,31 +6,32 @@ use crate::delivery::Delivered;
 use crate::log::DataEvent;
 use crate::release::Release;
 
-/// A segment, explained as far as the log goes.
+/// Segment after the replay, explained as far as the log goes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Departure {
     pub(crate) data: DataEvent,
     pub(crate) pass_before_ns: i64,
-    /// When it is at its receiver, as the capture tells.
+    /// Time of arrival at the receiver, from the capture.
     pub(crate) there_ns: i64,
-    /// What the slowest link takes for it there.
+    /// Serialization time of the bottleneck before the receiver.
     pub(crate) service_ns: i64,
-    /// It left later than the segment before lets it.
+    /// True if the segment left later than the previous segment allows.
     pub(crate) is_late: bool,
     pub(crate) release: Option<Release>,
     pub(crate) repair: Option<Repair>,
-    /// A cork's timer sent it.
+    /// True if a cork's timer released the segment.
     pub(crate) is_corked: bool,
-    /// Of a repair of data that the capture never saw before: when an acknowledgment had released that.
+    /// Release time of the lost original by an ACK, for a retransmission whose original the capture never
+    /// saw.
     pub(crate) held_until_ns: Option<i64>,
-    /// Other connections' packets were right before it.
+    /// True if packets of other connections preceded the segment directly.
     pub(crate) is_behind_others: bool,
-    /// Since when the link had been busy, behind whose packets it was queued.
+    /// Start of the link's busy period, if the segment was queued behind other connections.
     pub(crate) queued_since_ns: Option<i64>,
-    /// How long it was queued behind them.
+    /// Queueing delay behind other connections.
     pub(crate) queued_ns: i64,
     pub(crate) delivered: Option<(i64, Delivered)>,
-    /// It came behind a hole, for the first time.
+    /// True if the segment arrived behind a hole for the first time.
     pub(crate) came_behind_hole: bool,
     pub(crate) last_arrival_ns: i64,
 }

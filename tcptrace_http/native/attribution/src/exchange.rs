@@ -1,23 +1,23 @@
-//! A transaction as it is told to the core: its messages, its handshake, and how it ended before its time.
+//! Input of the attribution for a transaction: its messages, its handshake and its premature end.
 
 use crate::partition::Moment;
 
-/// The handshake as far as it was seen.
+/// Captured part of the handshake.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Handshake {
     pub begun: Option<Moment>,
-    /// The last SYN or SYN-ACK that was sent again.
+    /// Last retransmission of a SYN or SYN-ACK.
     pub resent: Option<Moment>,
     pub done: Option<Moment>,
-    /// The end of the TLS handshake behind it.
+    /// End of the TLS handshake.
     pub secured: Option<Moment>,
-    /// What the client offers to speak in TLS begins with its request.
+    /// True if the application protocol in the client's ALPN starts with a request.
     pub client_speaks_first: bool,
-    /// The server's SETTINGS of HTTP/2, where the client's preface came before its first request.
+    /// The server's HTTP/2 SETTINGS, if the client's preface came before its first request.
     pub settings: Option<Moment>,
 }
 
-/// A message: its first and its last byte, and where it lies in its stream.
+/// First and last byte of a message, and its offsets in the stream.
 #[derive(Clone, Copy, Debug)]
 pub struct Extent {
     pub first: Moment,
@@ -26,42 +26,43 @@ pub struct Extent {
     pub end: i64,
 }
 
-/// A transaction, as HTTP framed it.
+/// Transaction with the boundaries of its HTTP messages.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Exchange {
     pub(crate) request: Option<Extent>,
     pub(crate) response: Option<Extent>,
-    /// Of the transaction that opened the connection.
+    /// Handshake, for the transaction that opened the connection.
     pub(crate) handshake: Option<Handshake>,
-    /// Only one side's packets were captured.
+    /// True if the capture has only one side's packets.
     pub(crate) is_one_sided: bool,
-    /// When the response before was there.
+    /// Time at which the previous response was complete.
     pub(crate) previous_end: Option<Moment>,
-    /// Bytes of a packet's headers.
+    /// Header bytes of a packet.
     pub(crate) header_bytes: u32,
-    /// Its client has not got all of the response.
+    /// State of a transaction whose client lacks a part of the response.
     pub(crate) unfinished: Option<Unfinished>,
 }
 
-/// How a connection ended that left a transaction unfinished.
+/// End of a connection that left a transaction unfinished.
 #[derive(Clone, Copy, Debug)]
 pub struct Ended {
-    /// The server's FIN.
+    /// FIN of the server.
     pub by_server: Option<Moment>,
-    /// The client's FIN, or a RST.
+    /// FIN of the client, or RST.
     pub given_up: Option<Moment>,
-    /// The capture's last packet.
+    /// Time of the capture's last packet.
     pub capture_ns: i64,
 }
 
 impl Ended {
-    /// When nobody waits any more for what stands still since `since`; the frame is 0 if the capture ends then.
+    /// Return when both ends stop waiting after a standstill at `since`; the frame is 0 at the end of the
+    /// capture.
     pub(crate) fn after(&self, since: Moment, known: Moment) -> Moment {
         let closes = [self.by_server, self.given_up].into_iter().flatten();
         self.first_of(closes, since).later(known)
     }
 
-    /// When the client stopped waiting.
+    /// Return when the client stopped waiting.
     pub(crate) fn given_up_after(&self, since: Moment) -> Moment {
         self.first_of(self.given_up.into_iter(), since)
     }
@@ -78,15 +79,15 @@ impl Ended {
     }
 }
 
-/// A transaction whose client has not got all of its response.
+/// Transaction whose client lacks a part of its response.
 #[derive(Clone, Copy, Debug)]
 pub struct Unfinished {
     pub request_is_whole: bool,
-    /// It passed whole, and was not acknowledged.
+    /// True if the complete response passed and was not acknowledged.
     pub response_is_whole: bool,
-    /// Interim responses came.
+    /// True if interim responses passed.
     pub has_interim: bool,
-    /// Events come when there are any (`text/event-stream`).
+    /// True for an event stream (`text/event-stream`), which is idle between events.
     pub is_event_stream: bool,
     pub ended: Ended,
 }

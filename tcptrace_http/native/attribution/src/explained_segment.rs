@@ -1,6 +1,6 @@
-//! A segment that was asked for: when each constraint allowed it, and which one bound it.
+//! Requested segment: the release time of each constraint, and the binding constraint.
 //!
-//! Nothing is decided here. The times are those by which the replay decides, noted before the segment changes the
+//! This file decides nothing. The times are those of the replay, recorded before the segment changes the
 //! sender's state. The binding constraint is that of the span that ends with the segment.
 
 use std::collections::VecDeque;
@@ -19,29 +19,29 @@ use crate::release::{Ack, Release};
 use crate::sender::Sender;
 use crate::timing::{others_before_ns, Timing};
 
-/// When a constraint allowed a segment.
+/// Time at which a constraint allowed a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Allowance {
-    /// Before every acknowledgment that is remembered.
+    /// The constraint allowed the segment before every ACK in memory.
     Open,
-    /// At `time_ns`, as the capture could see the segment.
+    /// The constraint allowed the segment at `time_ns`, in the time of the capture point.
     At {
         time_ns: i64,
-        /// The acknowledgment, or the segment before.
+        /// Frame of the ACK or of the previous segment.
         by_frame: Option<u64>,
-        /// How long the receiver delayed that acknowledgment: 0, if it was prompt.
+        /// Delay of that ACK by the receiver: 0 for a prompt ACK.
         ack_delay_ns: Option<i64>,
     },
-    /// Not by what the capture had shown when the segment left.
+    /// The capture had not shown the constraint's release when the segment left.
     NotShown,
-    /// The constraint does not hold such a segment.
+    /// The constraint never holds this segment.
     Exempt,
-    /// The capture cannot show it.
+    /// The capture cannot show the constraint.
     Unknown,
 }
 
 impl Allowance {
-    /// When an acknowledgment allowed a segment of `packet_bytes`.
+    /// Return when an ACK allowed a segment of `packet_bytes`.
     fn by_ack(ack: &Ack, packet_bytes: u32, route: &Route) -> Self {
         Allowance::At {
             time_ns: route.answer_ns(ack.time_ns, ack.packet_bytes, packet_bytes),
@@ -53,7 +53,7 @@ impl Allowance {
         }
     }
 
-    /// Orders allowances by time; those without one come before or behind all.
+    /// Return the sort key of allowances by time; those without a time come first or last.
     fn order(&self) -> (u8, i64) {
         match self {
             Allowance::Open => (0, 0),
@@ -65,7 +65,7 @@ impl Allowance {
     }
 }
 
-/// What a segment waited for last.
+/// Constraint that bound a segment.
 #[derive(Clone, Copy, Debug)]
 pub struct Binding {
     pub constraint: Constraint,
@@ -76,24 +76,24 @@ pub struct Binding {
     pub confidence: f64,
 }
 
-/// A segment, the releases of its constraints in the order of time, and what they rest on.
+/// Segment with the releases of its constraints in time order, and their evidence.
 #[derive(Clone, Debug)]
 pub struct ExplainedSegment {
     pub data: DataEvent,
     pub direction: Direction,
     pub releases: Vec<(Constraint, Allowance)>,
-    /// None, if nothing waited for the segment: it brought nothing new, or was lost.
+    /// Binding constraint; none for a segment without new data or a lost segment.
     pub binding: Option<Binding>,
-    /// Bytes in flight before it, and most bytes of which the congestion window was shown to have room.
+    /// Bytes in flight before the segment, and lower bound of cwnd.
     pub flight_bytes: i64,
     pub shown_bytes: i64,
-    /// What was known of its sender and its path.
+    /// Knowledge of its sender and path at that time.
     pub profile: Profile,
-    /// When the acknowledgment that the replay found allowed it.
+    /// Allowance by the ACK that the replay selected.
     by_found_ack: Option<Allowance>,
 }
 
-/// The frame that a replay is asked for, and its segment once that has passed.
+/// Requested frame, and its segment after it has passed.
 #[derive(Debug, Default)]
 pub(crate) struct Asked {
     frame: Option<u64>,
@@ -108,7 +108,7 @@ impl Asked {
         }
     }
 
-    /// A segment passes, and has not changed its sender's state yet; `before` is the segment before.
+    /// Take a segment before it changes its sender's state; `before` is the previous segment.
     pub(crate) fn note(
         &mut self,
         data: &DataEvent,
@@ -123,7 +123,7 @@ impl Asked {
         }
     }
 
-    /// The replay found what released the segment in `frame`.
+    /// Record the release that the replay found for the segment in `frame`.
     pub(crate) fn release(
         &mut self,
         frame: u64,
@@ -138,7 +138,7 @@ impl Asked {
         }
     }
 
-    /// The replay is over, and explained by `spans`.
+    /// Return the requested segment after the replay, explained by `spans`.
     pub(crate) fn explained(self, spans: &VecDeque<Span>) -> Option<Box<ExplainedSegment>> {
         let mut segment = self.segment?;
         segment.bind(spans);
@@ -147,7 +147,7 @@ impl Asked {
 }
 
 impl ExplainedSegment {
-    /// Notes what is known of a segment before its sender's state changes.
+    /// Record the state that bears on a segment before its sender's state changes.
     fn note(
         data: &DataEvent,
         timing: &Timing,
@@ -169,7 +169,7 @@ impl ExplainedSegment {
                 (Constraint::ReceiveWindow, right_edge(data, sender, route)),
                 (
                     Constraint::CongestionWindow,
-                    // A segment may always be in flight.
+                    // A cwnd always allows one segment in flight.
                     acked(
                         data.end,
                         shown_bytes.max(data.full_bytes),
@@ -193,17 +193,17 @@ impl ExplainedSegment {
         }
     }
 
-    /// The replay found that an acknowledgment released the segment.
+    /// Record the ACK that released the segment in the replay.
     fn release(&mut self, release: &Release, sender: &Sender, route: &Route) {
         let ack = sender.acks.by_frame(release.by_frame);
         self.by_found_ack = ack.map(|ack| Allowance::by_ack(ack, self.data.packet_bytes, route));
     }
 
-    /// The replay is over: the span that ends with the segment tells what bound it.
+    /// Set the binding constraint from the span that ends with the segment.
     fn bind(&mut self, spans: &VecDeque<Span>) {
         let mut spans = spans.iter().rev();
         let span = spans.find(|span| span.end_frame == Some(self.data.frame));
-        // The time before all data of a stream is told by its transaction.
+        // The transaction explains the time before the stream's first data.
         if let Some(span) = span.filter(|span| span.start_ns > 0) {
             self.binding = Some(Binding {
                 constraint: span.bound.constraint,
@@ -217,7 +217,7 @@ impl ExplainedSegment {
         self.note_binding();
     }
 
-    /// The segment opens its message: the waits of its transaction tell what bound it.
+    /// Set the binding constraint of a message's first segment from the waits of its transaction.
     pub fn bind_opening(&mut self, waits: &[Wait]) {
         let is_think = |it: &Wait| matches!(it.cause, Cause::ServerThink | Cause::ClientThink);
         let mut waits = waits.iter().rev();
@@ -238,7 +238,7 @@ impl ExplainedSegment {
         self.note_binding();
     }
 
-    /// Adds the flow-control window of HTTP/2 that held the segment, if one did: the replay knows of none.
+    /// Add the HTTP/2 flow-control window that held the segment, if any; the replay has no such windows.
     pub fn bind_window(&mut self, waits: &[Wait]) {
         let is_window = |it: &Wait| {
             let bound = it.bound.filter(|bound| bound.start == self.data.start);
@@ -273,10 +273,10 @@ impl ExplainedSegment {
         self.note_binding();
     }
 
-    /// The binding constraint released the segment when the replay says so. Orders the releases by time.
+    /// Set the binding constraint's release to the replay's release, and sort the releases by time.
     fn note_binding(&mut self) {
         if let Some(binding) = self.binding {
-            // A congestion window that is constant without a loss is a send buffer.
+            // A cwnd that is constant without a loss is a send buffer.
             let listed = match binding.constraint {
                 Constraint::SendBuffer => Constraint::CongestionWindow,
                 constraint => constraint,
@@ -299,7 +299,7 @@ impl ExplainedSegment {
     }
 }
 
-/// When the slowest link had carried what passed before.
+/// Return when the bottleneck had carried the previous packets.
 fn link(data: &DataEvent, timing: &Timing, before: Option<&DataEvent>, route: &Route) -> Allowance {
     let of_others = others_before_ns(data, route);
     let is_behind_own = |it: &&DataEvent| of_others.is_none_or(|other_ns| other_ns <= it.time_ns);
@@ -313,7 +313,7 @@ fn link(data: &DataEvent, timing: &Timing, before: Option<&DataEvent>, route: &R
     }
 }
 
-/// When the right edge of the receive window reached the segment's end.
+/// Return when the right edge of the receive window reached the segment's end.
 fn right_edge(data: &DataEvent, sender: &Sender, route: &Route) -> Allowance {
     if !sender.is_in_window(data.end) {
         return Allowance::NotShown;
@@ -325,7 +325,7 @@ fn right_edge(data: &DataEvent, sender: &Sender, route: &Route) -> Allowance {
     })
 }
 
-/// When so much was acknowledged that no more than `window` bytes before `end` were in flight.
+/// Return when an ACK reduced the flight before `end` to at most `window` bytes.
 fn acked(end: i64, window: i64, data: &DataEvent, of: (&Sender, &Route)) -> Allowance {
     let (sender, route) = of;
     let ack = end.saturating_sub(window);
@@ -339,7 +339,7 @@ fn acked(end: i64, window: i64, data: &DataEvent, of: (&Sender, &Route)) -> Allo
     }
 }
 
-/// When Nagle's algorithm allowed the segment.
+/// Return when Nagle's algorithm allowed the segment.
 fn nagle(data: &DataEvent, sender: &Sender, route: &Route) -> Allowance {
     let candidate = Candidate {
         end: data.end,

@@ -1,4 +1,4 @@
-//! What replays have explained: the time between deliveries, and when each byte was there.
+//! Results of replays: the time between deliveries, and the arrival of each byte.
 
 use std::collections::VecDeque;
 
@@ -6,24 +6,24 @@ use trace_model::rows::Cause;
 
 use crate::bound::Bound;
 
-/// Spans and deliveries that are kept for transactions to come.
+/// Maximum number of spans and deliveries kept for later transactions.
 const SPANS_MAX: usize = 1 << 16;
 
-/// A stretch of the time between two deliveries, with its cause.
+/// Part of the time between two deliveries, with one cause.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span {
     pub(crate) start_ns: i64,
     pub(crate) end_ns: i64,
     pub(crate) cause: Cause,
     pub(crate) bound: Bound,
-    /// The segment that came at the end of it, if one did.
+    /// Frame of the segment that ended the span, if any.
     pub(crate) end_frame: Option<u64>,
     pub(crate) confidence: f64,
 }
 
-/// What an acknowledgment released: the cause, and what bound the segment.
+/// Cause and bound of a segment that an ACK released.
 pub(crate) type Held = (Cause, Bound);
-/// What a loss held up: the cause, and since when.
+/// Cause of a loss, and the time since which it delayed the data.
 pub(crate) type Repaired = (Cause, i64);
 
 /// Bytes that became deliverable.
@@ -33,18 +33,18 @@ pub(crate) struct Arrival {
     pub(crate) after: i64,
     pub(crate) time_ns: i64,
     pub(crate) frame: u64,
-    /// When its last segment passed the capture.
+    /// Time at which their last segment passed the capture.
     pub(crate) passed_ns: i64,
     pub(crate) packet_bytes: u32,
-    /// What an acknowledgment released, if it did.
+    /// Cause and bound, if an ACK released the bytes.
     pub(crate) held: Option<Held>,
-    /// A loss held it up since then.
+    /// Cause and start, if a loss delayed the bytes.
     pub(crate) repaired: Option<Repaired>,
-    /// Since when the link had been busy, behind whose packets it was queued.
+    /// Start of the link's busy period, if the bytes were queued behind other connections.
     pub(crate) queued_since_ns: Option<i64>,
 }
 
-/// Data that was sent again.
+/// Retransmitted data.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Copy {
     pub(crate) start: i64,
@@ -54,19 +54,19 @@ pub(crate) struct Copy {
     pub(crate) cause: Cause,
 }
 
-/// What replays have explained, for transactions to come.
+/// Results of replays for later transactions.
 #[derive(Debug, Default)]
 pub(crate) struct ExplainedStream {
     pub(crate) spans: VecDeque<Span>,
-    /// The time between arrivals behind holes.
+    /// Spans between arrivals behind holes.
     pub(crate) behind_holes: VecDeque<Span>,
     pub(crate) arrivals: VecDeque<Arrival>,
-    /// Copies of what had been delivered, or had left, before.
+    /// Retransmissions of data that was delivered or sent before.
     pub(crate) copies: VecDeque<Copy>,
 }
 
 impl ExplainedStream {
-    /// Nothing before `time_ns` and `offset` is asked for any more.
+    /// Drop the results before `time_ns` and `offset`.
     pub(crate) fn forget_before(&mut self, time_ns: i64, offset: i64) {
         forget(&mut self.spans, |it| it.end_ns <= time_ns);
         forget(&mut self.behind_holes, |it| it.end_ns <= time_ns);
@@ -74,7 +74,7 @@ impl ExplainedStream {
         forget(&mut self.copies, |it| it.end <= offset);
     }
 
-    /// Keeps no more than there is room for. How many spans are lost by that.
+    /// Reduce the results to their limit, and return the number of lost spans.
     pub(crate) fn bound(&mut self) -> usize {
         bound(&mut self.arrivals);
         bound(&mut self.copies);
@@ -82,7 +82,7 @@ impl ExplainedStream {
         bound(&mut self.spans)
     }
 
-    /// No message begins between `begun` and `until`: what came in between is not asked for but for the last one.
+    /// Drop all arrivals between `begun` and `until` except for the last: no message begins there.
     pub(crate) fn pass_over(&mut self, begun: i64, until: i64) {
         let last = self.arrivals.pop_back();
         let is_within = |it: &Arrival| it.before > begun && it.after < until;
@@ -90,7 +90,7 @@ impl ExplainedStream {
         self.arrivals.extend(last);
     }
 
-    /// Makes one of spans of the path's `pace` that follow each other, but for that of the segment in frame `asked`.
+    /// Merge consecutive spans of the path's `pace`, except for the span of the segment in frame `asked`.
     pub(crate) fn merge(&mut self, pace: Cause, asked: Option<u64>) {
         let stands_alone = |it: &Span| asked.is_some() && it.end_frame == asked;
         let mut merged: VecDeque<Span> = VecDeque::new();
@@ -122,7 +122,7 @@ impl ExplainedStream {
     }
 }
 
-/// Takes the first ones away that are over.
+/// Remove the leading entries that are over.
 pub(crate) fn forget<T>(queue: &mut VecDeque<T>, is_over: impl Fn(&T) -> bool) {
     let over = queue.iter().take_while(|it| is_over(it)).count();
     queue.drain(..over);

@@ -1,16 +1,16 @@
-//! What a sender has shown of itself and of its receiver, apart from its waits: counters and extremes.
+//! Counters and extremes of a sender and of its receiver.
 
 use tcptrace_sender::congestion::{phase, Phase, Stop};
 
-/// Constant stops that show a send buffer.
+/// Number of constant stops that show a send buffer.
 const CONSTANT_MIN: usize = 3;
 
-/// Data that was in flight together.
+/// Data in flight at one time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flight {
     pub bytes: i64,
     pub segments: u32,
-    /// The frame of its last segment, or of the acknowledgment that ended it.
+    /// Frame of its last segment, or of the ACK that ended it.
     pub frame: u64,
 }
 
@@ -24,12 +24,12 @@ impl Flight {
     }
 }
 
-/// Acknowledgments that their receiver delayed.
+/// Delayed ACKs of a receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Delays {
     pub count: u32,
     pub largest_ns: i64,
-    /// The frame of the one that was delayed for the longest time.
+    /// Frame of the ACK with the longest delay.
     pub frame: u64,
 }
 
@@ -47,34 +47,34 @@ impl Delays {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Learnt {
     pub full_bytes: i64,
-    /// Sent before any of it was acknowledged.
+    /// Data sent before the first ACK.
     pub first_flight: Flight,
-    /// The same, if more data waited for the acknowledgment that ended it.
+    /// First flight, if more data waited for the ACK that ended it.
     pub initial_window: Option<Flight>,
-    /// Most in flight since the last loss.
+    /// Largest flight since the last loss.
     pub largest: Flight,
-    /// Least and largest window that the receiver offered.
+    /// Smallest and largest window that the receiver offered.
     pub offered: Option<(i64, i64)>,
-    /// Acknowledgments of new data, and those of more than two full segments (RFC 2525, section 2.13).
+    /// ACKs of new data, and ACKs of more than two full segments (RFC 2525, section 2.13).
     pub acks: u32,
     pub stretch_acks: u32,
     pub delays: Delays,
-    /// Segments that Nagle's algorithm held behind a short one, and behind full ones alone.
+    /// Segments that Nagle's algorithm held behind a short segment, and behind full segments only.
     pub held_behind_short: u32,
     pub held_behind_full: u32,
-    /// Idle periods that threw the window away, and that did not.
+    /// Idle periods that reset cwnd, and idle periods that did not.
     pub restarts: u32,
     pub kept_windows: u32,
     pub retransmissions: u32,
-    /// Payload of the largest segment that was sent, and of the largest one that was acknowledged.
+    /// Payload of the largest segment sent, and of the largest segment acknowledged.
     pub segment_max: i64,
     pub acked_segment_max: i64,
-    /// It stopped with the same flight again and again, without a loss.
+    /// Send buffer size: the sender stopped repeatedly with this flight and without a loss.
     pub send_buffer_bytes: Option<i64>,
 }
 
 impl Learnt {
-    /// An acknowledgment of `bytes` new ones reaches the sender, and offers `window`.
+    /// Take an ACK of `bytes` of new data that offers `window`.
     pub(crate) fn on_ack(&mut self, bytes: i64, window: i64) {
         let (least, most) = self.offered.unwrap_or((window, window));
         self.offered = Some((least.min(window), most.max(window)));
@@ -85,7 +85,7 @@ impl Learnt {
         }
     }
 
-    /// A new segment leaves: then so much is in flight. `is_first`: nothing was acknowledged before.
+    /// Take the flight after a new segment; `is_first` is true before the first ACK.
     pub(crate) fn on_flight(&mut self, flight: Flight, full_bytes: i64, is_first: bool) {
         self.full_bytes = full_bytes;
         self.largest = self.largest.larger(flight);
@@ -94,7 +94,7 @@ impl Learnt {
         }
     }
 
-    /// Data waited behind the first flight.
+    /// Record that data waited behind the first flight.
     pub(crate) fn on_first_stop(&mut self, flight: Flight) {
         self.initial_window.get_or_insert(flight);
     }
@@ -104,7 +104,7 @@ impl Learnt {
         self.largest = Flight::default();
     }
 
-    /// The flight of stops that are constant without a loss.
+    /// Set the send buffer from stops that are constant without a loss.
     pub(crate) fn on_stops(&mut self, stops: &[Stop], round_trip_ns: i64) {
         let is_constant =
             |at: usize| phase(stops, at, self.full_bytes, round_trip_ns) == Phase::Constant;

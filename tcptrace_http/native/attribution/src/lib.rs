@@ -1,11 +1,10 @@
-//! What each segment and each transaction waited for.
+//! Attribution: the wait of each segment and of each transaction.
 //!
-//! Record, then explain. A [`Stream`] keeps a bounded log of one direction's segments and of the acknowledgments that
-//! answer them; nothing is decided while it is written. When a message ends, or a part of a long one fills the log, that is
-//! replayed once: for each segment
-//! the releases of its constraints are found, the latest one binds ([`release`]), and the time between two deliveries
-//! becomes [`Span`]s. [`transaction`] lays these, the handshake and the server's time behind each other so that they
-//! partition the elapsed time.
+//! Record, then explain. A [`Stream`] keeps a bounded log of one direction's segments and of their ACKs. The log decides
+//! nothing. The log is replayed once, at the end of a message or when a part of a long message fills it. The replay
+//! finds the releases of each segment's constraints, and the latest release binds ([`release`]). The time between two
+//! deliveries becomes [`Span`]s. [`transaction`] puts the handshake, the server's time and the spans in sequence:
+//! together they partition the elapsed time.
 
 #![forbid(unsafe_code)]
 

@@ -1,6 +1,6 @@
-//! The log of one direction: what was sent and how it was acknowledged, as the capture saw it.
+//! Log of one direction: captured segments and ACKs.
 
-/// A segment with payload.
+/// Segment with payload.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DataEvent {
     pub time_ns: i64,
@@ -12,20 +12,20 @@ pub struct DataEvent {
     pub full_bytes: i64,
     /// Bytes of the packet.
     pub packet_bytes: u32,
-    /// When the packet before passed in this direction between the two hosts, of whatever connection.
+    /// Time of the previous packet in this direction between the two hosts, of any connection.
     pub link_before_ns: Option<i64>,
-    /// Since when that link has been busy.
+    /// Start of that link's busy period.
     pub link_busy_since_ns: i64,
-    /// How long it stands in the queue of a link behind the capture.
+    /// Queueing delay of a link behind the capture.
     pub link_queue_ns: i64,
-    /// Packets of its sender that were numbered before it and never passed.
+    /// Packets that the sender numbered before this packet and that never passed the capture.
     pub missing_before: u32,
     pub has_fin: bool,
-    /// A window probe or a keep-alive.
+    /// True for a window probe or a keep-alive.
     pub is_probe: bool,
 }
 
-/// An acknowledgment of this direction's data.
+/// ACK of this direction's data.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AckEvent {
     pub time_ns: i64,
@@ -35,19 +35,19 @@ pub struct AckEvent {
     pub payload_bytes: u32,
     /// Bytes of the packet.
     pub packet_bytes: u32,
-    /// It tells of data behind a hole.
+    /// True if the ACK reports data behind a hole.
     pub has_sack: bool,
 }
 
 impl AckEvent {
-    /// Whether it is data that acknowledges nothing but what `before` did, and offers the same window.
+    /// Return whether the ACK is on a data segment and repeats the number and window of `before`.
     pub(crate) fn is_data_again(&self, before: &AckEvent) -> bool {
         let same = self.ack == before.ack && self.window == before.window;
         same && self.payload_bytes > 0 && !self.has_sack && !before.has_sack
     }
 }
 
-/// Either, in the order of the capture.
+/// Segment or ACK, in capture order.
 #[derive(Clone, Copy, Debug)]
 pub enum Event {
     Data(DataEvent),

@@ -1,10 +1,10 @@
-//! Which segments of a sender's capture were lost: a later copy of them was needed.
+//! Lost segments in a capture near the sender: segments whose retransmission was necessary.
 
 use tcptrace_path::Route;
 
 use crate::log::Event;
 
-/// Places in the log of segments that were lost: a later copy of them was needed.
+/// Return the log positions of lost segments: segments whose retransmission was necessary.
 pub(crate) fn lost_originals(log: &[Event], route: &Route) -> Vec<usize> {
     let mut lost = Vec::new();
     let mut snd_nxt = 0;
@@ -32,7 +32,7 @@ pub(crate) fn lost_originals(log: &[Event], route: &Route) -> Vec<usize> {
             Event::Data(data) if !data.is_probe => Some((place, data)),
             _ => None,
         });
-        // What begins in a segment needed it; what ends with it may have.
+        // A copy that begins within a segment replaces it; a copy that ends with it may replace it.
         let original = before
             .clone()
             .find(|(_, it)| it.start <= copy.start && it.end > copy.start);

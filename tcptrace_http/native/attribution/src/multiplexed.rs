@@ -1,8 +1,9 @@
-//! A message of HTTP/2 among those of other streams: what its next byte waited for (RFC 9113, sections 5 and 5.2).
+//! Waits of an HTTP/2 message among other streams (RFC 9113, sections 5 and 5.2).
 //!
-//! The segments of a direction carry the bytes of all its streams. What a stream waits for is what held the segment with its
-//! own next byte, and before that, whatever came first of these two: a flow-control window that was used up, until more was
-//! given; and other streams' bytes. What the sender writes behind a pause of its own it did not have before the pause.
+//! The segments of a direction carry the bytes of all its streams. A stream first waits for a flow-control
+//! window or for other streams' bytes, whichever comes first. A flow-control window holds from its exhaustion
+//! to the WINDOW_UPDATE. The stream then waits for the constraint of the segment with its own next byte. Data
+//! that the sender writes after a pause was not available before the pause.
 
 use tcptrace_path::{Place, Route};
 use trace_model::rows::{Cause, Constraint};
@@ -12,60 +13,60 @@ use crate::explained_stream::Span;
 use crate::partition::{Moment, ASSUMED, INFERRED, SEEN};
 use crate::stream::Stream;
 
-/// The frames of a message in the stream of its direction.
+/// Frames of a message in the stream of its direction.
 #[derive(Clone, Debug, Default)]
 pub struct Frames {
-    /// In their order.
+    /// Pieces in stream order.
     pub pieces: Vec<Piece>,
-    /// In their order.
+    /// Openings in stream order.
     pub openings: Vec<Opening>,
 }
 
-/// Frames that follow each other.
+/// Consecutive frames.
 #[derive(Clone, Copy, Debug)]
 pub struct Piece {
     pub start: i64,
     pub end: i64,
-    /// The stream whose frames came last before it.
+    /// Stream of the frames directly before the piece.
     pub behind: Option<u32>,
-    /// Where these end.
+    /// End offset of those frames.
     pub behind_end: i64,
 }
 
-/// DATA that a flow-control window had not let go before.
+/// DATA that a flow-control window had held.
 #[derive(Clone, Copy, Debug)]
 pub struct Opening {
-    /// Where the frame starts.
+    /// Start offset of the frame.
     pub at: i64,
-    /// Where the DATA ends that had used the window up.
+    /// End offset of the DATA that exhausted the window.
     pub filled: i64,
-    /// The window of the stream; else that of the connection.
+    /// True for the window of the stream, false for that of the connection.
     pub is_of_stream: bool,
-    /// The packet that gave more.
+    /// Packet with the WINDOW_UPDATE.
     pub by: Moment,
 }
 
-/// The frames of both messages of a stream, and how far back other streams ask.
+/// Frames of both messages of a stream, and the history that other streams still need.
 #[derive(Clone, Debug, Default)]
 pub struct OfStream {
     pub request: Frames,
     pub response: Frames,
-    /// When the oldest one that is not told began, and where its bytes begin in both directions.
+    /// Start of the oldest unexplained message, and the offsets of its bytes in both directions.
     pub kept_ns: i64,
     pub kept: [Option<i64>; 2],
 }
 
-/// A message's own view of its direction.
+/// View of a direction for one message.
 pub(crate) struct View<'a> {
     pub(crate) stream: &'a Stream,
     pub(crate) frames: &'a Frames,
     pub(crate) route: &'a Route,
-    /// The sender's application had not written.
+    /// Cause of time in which the sender's application had not written.
     pub(crate) application: Cause,
 }
 
 impl View<'_> {
-    /// What the message waited for from `from_ns` to `until_ns`.
+    /// Return the waits of the message from `from_ns` to `until_ns`.
     pub(crate) fn spans(&self, from_ns: i64, until_ns: i64) -> Vec<Span> {
         let mut told = Vec::new();
         let mut group: Vec<Span> = Vec::new();
@@ -80,8 +81,10 @@ impl View<'_> {
         told
     }
 
-    /// The time between arrivals. As long as bytes of the message come behind a hole, it waits for these: it stands behind
-    /// the hole from the last one of them on.
+    /// Return the spans between arrivals.
+    ///
+    /// While bytes of the message arrive behind a hole, the message waits for these bytes. From its last such
+    /// byte on, the message waits for the hole.
     fn arrivals(&self, from_ns: i64, until_ns: i64) -> Vec<Span> {
         let comes_with = |it: &&Span| {
             it.end_ns <= until_ns && it.end_frame.is_some() && self.piece_in(it).is_some()
@@ -120,12 +123,12 @@ impl View<'_> {
         told
     }
 
-    /// When the sender had last stopped for want of data between two moments, if other streams' bytes came then.
+    /// Return the sender's last idle time between two moments, if bytes of other streams arrived then.
     pub(crate) fn idle_until(&self, from_ns: i64, until_ns: i64) -> Option<i64> {
         let spans = self.arrivals(from_ns, until_ns);
         let last = spans.last()?;
         let opening = self.frames.pieces.first()?;
-        // Frames of no stream are few and short.
+        // Frames outside streams are few and short.
         opening.behind?;
         let windows = self.windows(opening, last, from_ns);
         let mut idle_ns = from_ns;
@@ -141,25 +144,25 @@ impl View<'_> {
         has_others.then_some(idle_ns)
     }
 
-    /// Whether its sender had nothing to write, and no window kept it from writing.
+    /// Return whether the sender had no data to write, and no window held its data.
     fn is_idle(&self, span: &Span, windows: &[Span]) -> bool {
         let is_held = windows.iter().any(|it| {
             let from_ns = it.start_ns.max(span.start_ns);
             let held_ns = it.end_ns.min(span.end_ns).saturating_sub(from_ns);
             held_ns > span.end_ns.saturating_sub(span.start_ns) / 2
         });
-        // Behind packets of other connections it may have had something.
+        // Behind packets of other connections the sender may have had data.
         span.cause == self.application && span.confidence > ASSUMED && !is_held
     }
 
-    /// The first piece of the message in the segment that ended a span.
+    /// Return the first piece of the message in the segment that ended a span.
     fn piece_in(&self, span: &Span) -> Option<&Piece> {
         let pieces = &self.frames.pieces;
         let at = pieces.partition_point(|piece| piece.end <= span.bound.start);
         pieces.get(at).filter(|piece| piece.start < span.bound.end)
     }
 
-    /// Tells what the spans up to an own segment are to the message.
+    /// Translate the spans up to a segment of the message into the message's waits.
     fn tell(&self, group: &mut Vec<Span>, from_ns: i64, told: &mut Vec<Span>) {
         let Some(last) = group.last().copied() else {
             return;
@@ -199,15 +202,16 @@ impl View<'_> {
         group.clear();
     }
 
-    /// The times in which flow-control windows held the message's DATA in the segment of `last`, in order.
+    /// Return the times in which flow-control windows held the message's DATA in the segment of `last`, in
+    /// order.
     fn windows(&self, piece: &Piece, last: &Span, begun_ns: i64) -> Vec<Span> {
         let pieces = &self.frames.pieces;
         let before = pieces.partition_point(|it| it.end <= last.bound.start);
-        // Within the piece what came before is its own; else another stream's bytes lie in between.
+        // Earlier bytes within the piece belong to the message; before the piece come bytes of other streams.
         let since = match before.checked_sub(1).and_then(|at| pieces.get(at)) {
             _ if piece.start < last.bound.start => last.bound.start,
             Some(previous) => previous.end,
-            // Other streams' DATA may have stood before its head.
+            // DATA of other streams may precede the message's HEADERS.
             None => i64::MIN,
         };
         let first = self.frames.openings.partition_point(|it| it.at < since);
@@ -221,20 +225,20 @@ impl View<'_> {
         spans
     }
 
-    /// The time in which a window was closed, up to what answers its opening.
+    /// Add the time in which a window was closed, up to the answer to its WINDOW_UPDATE.
     fn window(&self, opening: &Opening, last: &Span, begun_ns: i64, spans: &mut Vec<Span>) {
         let held = self.stream.arrival_of(opening.at);
         let Some(arrival) = held.or_else(|| self.stream.arrival_of(last.bound.start)) else {
             return;
         };
-        // Segments pass at other times than they are there.
+        // Segments pass the capture at a time that differs from their arrival.
         let shift_ns = arrival.time_ns.saturating_sub(arrival.passed_ns);
         let answer_ns =
             self.route
                 .answer_ns(opening.by.time_ns, UPDATE_BYTES, arrival.packet_bytes);
         let end_ns = answer_ns.saturating_add(shift_ns);
         let end_ns = end_ns.min(arrival.time_ns).min(last.end_ns);
-        // What the window had allowed was there.
+        // All data that the window had allowed arrived by then.
         let filled = self.stream.arrival_of(opening.filled.saturating_sub(1));
         let (filled_ns, seen_ns) = filled.map_or((begun_ns, begun_ns), |it| {
             (
@@ -242,7 +246,7 @@ impl View<'_> {
                 it.passed_ns.saturating_add(self.route.to_receiver_ns),
             )
         });
-        // A path that is late once is late for what came before as well, whose ACK is not delayed (RFC 1122, 4.2.3.2).
+        // A path delay also affects earlier data, whose ACK is not delayed (RFC 1122, section 4.2.3.2).
         let acked = opening.filled.saturating_sub(UNACKED_BYTES);
         let acked_ns = self.stream.acked_ns(acked).filter(|acked_ns| {
             self.route.place == Place::Sender && *acked_ns <= opening.by.time_ns
@@ -290,12 +294,12 @@ impl View<'_> {
     }
 }
 
-/// A packet with a WINDOW_UPDATE: 13 bytes behind the headers of IP and TCP.
+/// Size of a packet with a WINDOW_UPDATE: 13 bytes behind the IP and TCP headers.
 const UPDATE_BYTES: u32 = 65;
-/// What a receiver may leave without an ACK: less than two full segments, of Ethernet.
+/// Data that a receiver may leave without an ACK: less than two full segments on Ethernet.
 const UNACKED_BYTES: i64 = 2 * 1460;
 
-/// Whether what had come stood behind a hole all the while.
+/// Return whether the arrived data was behind a hole during the whole span.
 fn is_hole(span: &Span) -> bool {
     is_loss(span.cause) && span.bound.constraint == Constraint::Loss
 }
@@ -310,7 +314,7 @@ fn is_loss(cause: Cause) -> bool {
     )
 }
 
-/// Makes one of the times behind the same stream that follow each other.
+/// Merge consecutive spans behind the same stream.
 fn merge(spans: &mut Vec<Span>) {
     spans.dedup_by(|next, last| {
         let is_behind = |it: &Span| it.cause == Cause::SendLimitedMultiplexedBehind;
@@ -327,7 +331,7 @@ fn merge(spans: &mut Vec<Span>) {
     });
 }
 
-/// Lays the spans, and over them the times of the windows.
+/// Append the spans, with the window times on top of them.
 fn overlay(spans: &[Span], windows: &[Span], told: &mut Vec<Span>) {
     let mut windows = windows.iter().peekable();
     for span in spans {

@@ -1,10 +1,10 @@
-//! A stretch of time that is given away piece by piece: the pieces sum to the whole by construction.
+//! Partition of a time interval: the parts sum to the whole by construction.
 
 use trace_model::rows::Cause;
 
 use crate::bound::Bound;
 
-/// A moment of the capture and the frame that marks it.
+/// Time in the capture and the frame that marks it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Moment {
     pub time_ns: i64,
@@ -31,25 +31,25 @@ impl Moment {
     }
 }
 
-/// Confidence in a cause that the packets show as such.
+/// Confidence in a cause that the packets show directly.
 pub(crate) const SEEN: f64 = 0.95;
-/// Confidence in a cause that follows from several packets.
+/// Confidence in a cause that several packets imply.
 pub(crate) const INFERRED: f64 = 0.95;
-/// Confidence in a cause that nothing contradicts.
+/// Confidence in a cause without evidence against it.
 pub(crate) const ASSUMED: f64 = 0.5;
 
-/// An interval of a transaction with one cause.
+/// Interval of a transaction with one cause.
 #[derive(Clone, Copy, Debug)]
 pub struct Wait {
     pub cause: Cause,
     pub start: Moment,
     pub end: Moment,
-    /// What bound the segment that ended it.
+    /// Bound of the segment that ended the wait.
     pub bound: Option<Bound>,
     pub confidence: f64,
 }
 
-/// Gives each nanosecond from a start to an end to one cause.
+/// Partition that assigns each nanosecond of an interval to one cause.
 #[derive(Debug)]
 pub(crate) struct Partition {
     at: Moment,
@@ -66,17 +66,17 @@ impl Partition {
         }
     }
 
-    /// How far the time is given away.
+    /// Return the time up to which causes are assigned.
     pub(crate) fn time_ns(&self) -> i64 {
         self.at.time_ns
     }
 
-    /// Gives the time up to `moment`; nothing if that has passed.
+    /// Assign the time up to `moment` to `cause`; do nothing if that time is assigned already.
     pub(crate) fn until(&mut self, moment: Moment, cause: Cause, confidence: f64) {
         self.bound(moment, cause, None, confidence);
     }
 
-    /// Gives the time up to `moment` to what bound a segment.
+    /// Assign the time up to `moment` to the bound of a segment.
     pub(crate) fn bound(
         &mut self,
         moment: Moment,
@@ -89,7 +89,7 @@ impl Partition {
         }
     }
 
-    /// Gives the time up to a moment that no frame marks.
+    /// Assign the time up to a moment without a frame.
     pub(crate) fn within(
         &mut self,
         time_ns: i64,
@@ -101,7 +101,7 @@ impl Partition {
         self.give(Moment { time_ns, frame }, cause, bound, confidence);
     }
 
-    /// Gives the time up to `ns` before `moment`, whose frame ends it.
+    /// Assign the time up to `ns` before `moment`, whose frame ends the wait.
     pub(crate) fn before(
         &mut self,
         (ns, moment): (i64, Moment),
@@ -116,19 +116,19 @@ impl Partition {
         }
     }
 
-    /// A frame passes where the time is given away to.
+    /// Set the frame at the current position.
     pub(crate) fn mark(&mut self, frame: u64) {
         self.at.frame = frame;
     }
 
-    /// Gives at most `most_ns` more, up to `moment` at the latest.
+    /// Assign at most `most_ns` of time, and none after `moment`.
     pub(crate) fn at_most(&mut self, most_ns: i64, moment: Moment, cause: Cause, confidence: f64) {
         let left_ns = moment.time_ns.saturating_sub(self.at.time_ns);
         let before_ns = left_ns.saturating_sub(most_ns.max(0));
         self.before((before_ns, moment), cause, None, confidence);
     }
 
-    /// Gives the time up to `moment`, if it has not passed.
+    /// Assign the time up to `moment`, if that time is not assigned already.
     fn give(
         &mut self,
         moment: Moment,
@@ -168,7 +168,7 @@ impl Partition {
         true
     }
 
-    /// Ends it: time that nobody asked for is unexplained.
+    /// Finish the partition: unassigned time is unexplained.
     pub(crate) fn finish(mut self) -> Vec<Wait> {
         self.until(self.end, Cause::Unexplained, ASSUMED);
         self.waits

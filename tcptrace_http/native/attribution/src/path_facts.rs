@@ -1,36 +1,36 @@
-//! What is known of a connection's path, and the routes that follow from it.
+//! Known facts of a connection's path, and the routes that they imply.
 
 use tcptrace_path::{Place, Route, Serialization};
 
-/// The path of a connection, as far as it has shown by now.
+/// Path of a connection as known so far.
 #[derive(Clone, Copy, Debug)]
 pub struct PathFacts {
-    /// The client is the second side.
+    /// True if the client is the second side.
     pub client_is_second: bool,
-    /// Least round trips from the capture.
+    /// Smallest round trips from the capture.
     pub to_server_ns: i64,
     pub to_client_ns: i64,
-    /// Of the client's packets, and of the server's.
+    /// Serialization times of the client's packets and of the server's.
     pub links: [Serialization; 2],
-    /// The same links, as acknowledgments show them.
+    /// The same serialization times, estimated from ACKs.
     pub links_by_acks: [Serialization; 2],
-    /// Client and server are one host: no link is between them.
+    /// True if client and server are one host, without a link between them.
     pub is_one_host: bool,
-    /// Acknowledgments of the client's data, and of the server's, were not captured.
+    /// True if the ACKs of the client's data, or of the server's, were not captured.
     pub lacks_acks: [bool; 2],
     /// Bytes of a packet without payload.
     pub header_bytes: u32,
-    /// Bytes of the packets on which the longer round trip was measured, there and back.
+    /// Bytes of the two packets that measured the longer round trip, forward and back.
     pub probe_bytes: u32,
 }
 
 impl PathFacts {
-    /// The routes of requests and of responses.
+    /// Return the routes of requests and of responses.
     pub(crate) fn routes(&self, link_at_most: Option<Serialization>) -> (Route, Route) {
         let [up_link, down_link] = self.links;
         let is_one_host = self.is_one_host;
         let is_at_server = self.to_server_ns < self.to_client_ns;
-        // The link that is seen tells of the other direction as well, as long as that was not seen to differ.
+        // The known link also describes the other direction until evidence shows a difference.
         let [_, down_by_acks] = self.links_by_acks;
         let link = if is_one_host {
             Serialization::default()

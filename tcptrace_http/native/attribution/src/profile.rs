@@ -1,11 +1,11 @@
-//! What the core has learnt of one direction's sender and path.
+//! Profile of one direction: knowledge about its sender and path.
 
 use tcptrace_path::Route;
 use tcptrace_sender::nagle::{Nagle, Variant};
 
 use crate::learnt::Learnt;
 
-/// A direction's profile: what its sender has shown, and its path.
+/// Profile of a direction's sender and path.
 #[derive(Clone, Copy, Debug)]
 pub struct Profile {
     pub(crate) learnt: Learnt,
@@ -24,7 +24,7 @@ impl Profile {
         &self.route
     }
 
-    /// The variant of Nagle's algorithm that is left, by what it held and what it released.
+    /// Return the remaining variant of Nagle's algorithm, from its holds and releases.
     #[must_use]
     pub fn nagle(&self) -> Option<Variant> {
         let has_held_full = self.learnt.held_behind_full > 0;

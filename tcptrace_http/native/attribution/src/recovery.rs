@@ -1,60 +1,60 @@
-//! How a sender learnt of a loss: by duplicate acknowledgments, or by a timer (RFC 5681, 6298, 8985).
+//! Loss detection of a sender: duplicate ACKs or a timer (RFC 5681, RFC 6298, RFC 8985).
 
 use tcptrace_path::Route;
 use tcptrace_sender::timers::{Repair, DUPLICATE_ACKS, RTO_MIN_NS};
 use trace_model::rows::Cause;
 
-/// Holes of which duplicate acknowledgments are remembered.
+/// Maximum number of holes whose duplicate ACKs are kept.
 const HOLES: usize = 16;
 
-/// What acknowledgments have told of a hole.
+/// ACKs that reported a hole.
 #[derive(Clone, Copy, Debug)]
 struct Told {
-    /// Where the hole begins: the number that is acknowledged again and again.
+    /// Start of the hole: the number that duplicate ACKs repeat.
     ack: i64,
     duplicates: u32,
-    /// When the first one with a SACK could be answered.
+    /// Time at which the sender could react to the first ACK with a SACK.
     sacked_ns: Option<i64>,
-    /// When the third one could be answered.
+    /// Time at which the sender could react to the third duplicate ACK.
     third_ns: Option<i64>,
 }
 
-/// A segment that repairs a loss, as the capture sees it.
+/// Retransmission in the capture.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sighting {
     pub(crate) start: i64,
     pub(crate) end: i64,
     pub(crate) packet_bytes: u32,
     pub(crate) pass_ns: i64,
-    /// All that the sender has sent.
+    /// End of all sent data.
     pub(crate) snd_nxt: i64,
-    /// An acknowledgment came at that time.
+    /// True if an ACK reached the sender at that time.
     pub(crate) is_clocked: bool,
-    /// It was queued behind others on the link.
+    /// True if the segment was queued behind others on the link.
     pub(crate) is_queued: bool,
-    /// Data behind it had come.
+    /// True if data behind the segment had arrived.
     pub(crate) has_hole: bool,
-    /// The receiver has all of it: a probe, or a copy that was not needed.
+    /// True if the receiver has all of its data: a probe or an unnecessary copy.
     pub(crate) is_had: bool,
 }
 
-/// Duplicate acknowledgments as they reach the sender, and the recovery that is in progress.
+/// Duplicate ACKs at the sender, and the current recovery.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recovery {
     told: Vec<Told>,
-    /// The repair in progress, and up to where it goes.
+    /// Current repair and its end offset.
     episode: Option<(Repair, i64)>,
-    /// When an acknowledgment of something new started the timer again.
+    /// Time at which an ACK of new data restarted the timer.
     restarted_ns: Option<i64>,
 }
 
 impl Recovery {
-    /// An acknowledgment that acknowledges nothing new reaches the sender at `at_ns`.
+    /// Take an ACK without new data that reaches the sender at `at_ns`.
     pub(crate) fn on_duplicate(&mut self, ack: i64, has_sack: bool, at_ns: i64) {
         self.note(ack, has_sack, at_ns);
     }
 
-    /// One of something new, up to `ack`; it tells of a hole itself if it has a SACK.
+    /// Take an ACK of new data up to `ack`; an ACK with a SACK also reports a hole.
     pub(crate) fn on_ack(&mut self, ack: i64, has_sack: bool, at_ns: i64) {
         self.restarted_ns = Some(at_ns);
         if has_sack {
@@ -65,7 +65,7 @@ impl Recovery {
         }
     }
 
-    /// Notes one more acknowledgment that tells of the hole at `ack`.
+    /// Count one more ACK that reports the hole at `ack`.
     fn note(&mut self, ack: i64, has_sack: bool, at_ns: i64) {
         let known = self.told.iter().position(|it| it.ack == ack);
         let before = known.map(|place| self.told.remove(place));
@@ -82,7 +82,7 @@ impl Recovery {
         self.told.insert(0, told);
     }
 
-    /// How the loss was noticed that a segment repairs.
+    /// Return how the sender detected the loss that a segment repairs.
     pub(crate) fn on_repair(&mut self, it: &Sighting, route: &Route) -> Repair {
         let follows_at_once = it.is_clocked || it.is_queued;
         if let Some((repair, _)) = self.episode.filter(|_| follows_at_once) {
@@ -98,12 +98,12 @@ impl Recovery {
         let by_duplicates = told.and_then(|it| it.third_ns).is_some_and(|third_ns| {
             it.is_queued || it.pass_ns <= third_ns.saturating_add(slack_ns)
         });
-        // The reordering window of RACK-TLP is a quarter of the least round trip (RFC 8985, section 6.2).
+        // The reordering window of RACK-TLP is a quarter of the smallest round trip (RFC 8985, section 6.2).
         let window_ns = slack_ns.saturating_add(route.link.time_ns(it.packet_bytes) / 4);
         let by_sack = told.and_then(|it| it.sacked_ns).is_some_and(|sacked_ns| {
             it.is_queued || it.pass_ns <= sacked_ns.saturating_add(window_ns)
         });
-        // No timer runs out so soon behind the acknowledgment that started it (RFC 6298, section 5.3).
+        // The timer cannot expire this soon after the ACK that started it (RFC 6298, section 5.3).
         let is_too_soon = self
             .restarted_ns
             .is_some_and(|restarted_ns| it.pass_ns.saturating_sub(restarted_ns) < RTO_MIN_NS);
@@ -122,7 +122,7 @@ impl Recovery {
     }
 }
 
-/// The cause of the time that a repair took.
+/// Return the cause of a repair's time.
 pub(crate) fn cause_of(repair: Repair) -> Cause {
     match repair {
         Repair::FastRecovery => Cause::StallFastRecovery,

@@ -1,4 +1,4 @@
-//! The acknowledgments that reach a sender, and the constraint that one of them released for a segment.
+//! ACKs that reach a sender, and the constraint that an ACK released for a segment.
 
 use std::collections::vec_deque::{Iter, VecDeque};
 
@@ -11,15 +11,15 @@ use crate::causes::Constraint;
 use crate::learnt::Delays;
 use crate::log::AckEvent;
 
-/// Acknowledgments that a segment is compared with: those of a round trip before it.
+/// Maximum number of ACKs compared with a segment: those of the preceding round trip.
 const ACKS_COMPARED: usize = 256;
-/// Segments whose arrival is remembered until they are acknowledged.
+/// Maximum number of unacknowledged segments whose arrival is kept.
 const OUTSTANDING_MAX: usize = 1 << 14;
 
-/// An acknowledgment, and the sender's state until it came.
+/// ACK, and the sender's state before it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ack {
-    /// When the capture could see the answer of the least packet.
+    /// Time at which the capture could see an answer of the smallest packet.
     pub(crate) at_ns: i64,
     pub(crate) time_ns: i64,
     pub(crate) frame: u64,
@@ -31,40 +31,41 @@ pub(crate) struct Ack {
     pub(crate) kind: AckKind,
 }
 
-/// A segment that is not acknowledged.
+/// Unacknowledged segment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outstanding {
     pub(crate) frame: u64,
     pub(crate) start: i64,
     pub(crate) end: i64,
     pub(crate) is_short: bool,
-    /// When it was at the receiver, as an acknowledgment tells that the capture sees.
+    /// Time of arrival at the receiver, from an ACK in the capture.
     pub(crate) there_ns: i64,
 }
 
-/// What released a segment.
+/// Release of a segment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Release {
     pub(crate) constraint: Constraint,
     pub(crate) by_frame: u64,
     pub(crate) kind: AckKind,
-    /// The stop of the congestion window that it ended.
+    /// Index of the congestion window's stop that the release ended.
     pub(crate) stop: Option<usize>,
-    /// An idle period had thrown the window away that would have let the segment go.
+    /// True if an idle period had reset a cwnd that would have allowed the segment.
     pub(crate) is_restarted: bool,
-    /// The only segment in flight was full, and its acknowledgment delayed.
+    /// True if the only segment in flight was full and its ACK was delayed.
     pub(crate) waits_for_first: bool,
-    /// Nagle's algorithm and the congestion window both explain it.
+    /// True if Nagle's algorithm and cwnd both explain the wait.
     pub(crate) is_tied: bool,
-    /// Less of the receive window was free than a sender waits for, so as to send more at once.
+    /// True if the free receive window was too small: the sender waited to send more at once.
     pub(crate) is_deferred: bool,
-    /// The latest short segment that was outstanding until then.
+    /// Latest short segment that was outstanding before the release.
     pub(crate) behind: Option<Short>,
 }
 
 impl Release {
-    /// What held the segment, once the phase of the window is known: the receive window, if it was as large as one that
-    /// does not grow.
+    /// Return the constraint in a known phase of the window.
+    ///
+    /// If the phase is constant and the receive window is as large, the constraint is the receive window.
     pub(crate) fn constraint_in(&self, phase: Phase) -> Constraint {
         match (self.constraint, phase) {
             (Constraint::CongestionWindow, Phase::Constant) if self.is_deferred => {
@@ -75,27 +76,27 @@ impl Release {
     }
 }
 
-/// Acknowledgments on their way to the sender, and segments on theirs.
+/// ACKs on their way to the sender, and segments on their way to the receiver.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Acks {
-    /// Reached the sender, newest last.
+    /// ACKs that reached the sender, the newest last.
     came: VecDeque<Ack>,
-    /// Those that told nothing new but of a loss.
+    /// ACKs without new data that report a loss.
     repeated: VecDeque<Ack>,
     coming: VecDeque<Ack>,
-    /// In the order of their ends.
+    /// Outstanding segments in the order of their ends.
     outstanding: VecDeque<Outstanding>,
-    /// The end of the latest short one of them.
+    /// End of the latest short segment.
     short_end: i64,
-    /// All that was acknowledged by the acknowledgments that the capture has seen.
+    /// Highest ACK in the capture.
     seen_ack: i64,
     pub(crate) delays: Delays,
-    /// Payload of the largest segment that was acknowledged, or that a SACK must have reported.
+    /// Payload of the largest segment that was acknowledged or that a SACK must have reported.
     pub(crate) acked_segment_max: i64,
 }
 
 impl Acks {
-    /// An acknowledgment passes the capture.
+    /// Take an ACK that passes the capture.
     pub(crate) fn on_event(&mut self, event: &AckEvent, route: &Route) {
         let there_ns = self.note_acked_segments(event);
         self.seen_ack = self.seen_ack.max(event.ack);
@@ -119,8 +120,9 @@ impl Acks {
         });
     }
 
-    /// Notes which segments have come to the receiver, and when the last one did. A SACK reports at least the smallest one
-    /// behind the hole.
+    /// Record the segments that reached the receiver, and return the last arrival time.
+    ///
+    /// A SACK reports at least the smallest segment behind the hole.
     fn note_acked_segments(&mut self, event: &AckEvent) -> Option<i64> {
         let size = |it: &Outstanding| it.end.saturating_sub(it.start);
         let covered = self.outstanding.iter().skip(self.acked_by(self.seen_ack));
@@ -139,12 +141,12 @@ impl Acks {
         there_ns
     }
 
-    /// How many of the outstanding segments end by `ack`: they are in the order of their ends.
+    /// Return how many outstanding segments end by `ack`; they are in the order of their ends.
     fn acked_by(&self, ack: i64) -> usize {
         self.outstanding.partition_point(|it| it.end <= ack)
     }
 
-    /// The next acknowledgment that has reached the sender by `time_ns`.
+    /// Return the next ACK that has reached the sender by `time_ns`.
     pub(crate) fn next_by(&mut self, time_ns: i64) -> Option<Ack> {
         let ack = *self.coming.front().filter(|ack| ack.at_ns <= time_ns)?;
         self.coming.pop_front();
@@ -164,7 +166,7 @@ impl Acks {
         Some(ack)
     }
 
-    /// A new segment left.
+    /// Take a new segment.
     pub(crate) fn on_send(&mut self, segment: Outstanding) {
         let before = self.came.iter().rev().nth(2).map_or(0, |ack| ack.ack);
         while self.outstanding.front().is_some_and(|it| it.end <= before)
@@ -178,7 +180,7 @@ impl Acks {
         self.outstanding.push_back(segment);
     }
 
-    /// What was sent again is there when the copy is: until then nothing behind it was acknowledged.
+    /// Take a retransmission: its data arrives with the copy, and no data behind it was acknowledged before.
     pub(crate) fn on_repair(&mut self, start: i64, end: i64, there_ns: i64) {
         let unacked = self.outstanding.iter_mut().rev();
         let unacked = unacked.take_while(|it| it.end > start.max(self.seen_ack));
@@ -187,8 +189,9 @@ impl Acks {
         }
     }
 
-    /// The acknowledgment whose answer is nearest to `pass_ns`, within the tolerance, and that before it. Of several that came
-    /// together the first one released what had stopped.
+    /// Return the ACK whose answer is nearest to `pass_ns` within the tolerance, and the previous ACK.
+    ///
+    /// Of several simultaneous ACKs, the first released the segment.
     pub(crate) fn answered(
         &self,
         pass_ns: i64,
@@ -207,7 +210,7 @@ impl Acks {
             if late_ns > tolerance_ns.saturating_add(unknown_ns) {
                 break;
             }
-            // The least round trip that was seen still holds what a host took to answer it.
+            // The smallest round trip still includes the answer time of a host.
             let early_ns = (-late_ns).saturating_sub(host_ns);
             let off_ns = late_ns.saturating_sub(unknown_ns).max(-late_ns).max(0);
             let is_near = early_ns <= tolerance_ns;
@@ -231,8 +234,9 @@ impl Acks {
         Some((ack, before.copied()))
     }
 
-    /// The first acknowledgment that was answered since `since_ns`, and that before it: of a segment that was then queued
-    /// behind others until `pass_ns`.
+    /// Return the first ACK answered since `since_ns`, and the previous ACK.
+    ///
+    /// The answer was then queued behind other packets until `pass_ns`.
     pub(crate) fn answered_since(
         &self,
         since_ns: i64,
@@ -256,7 +260,7 @@ impl Acks {
         Some((*self.came.get(place)?, before.copied()))
     }
 
-    /// Whether an acknowledgment that tells nothing new was answered at `pass_ns`.
+    /// Return whether an ACK without news was answered at `pass_ns`.
     pub(crate) fn is_clocked(&self, pass_ns: i64, packet_bytes: u32, route: &Route) -> bool {
         let tolerance_ns = route.tolerance_ns();
         let answers = self.repeated.iter().rev();
@@ -266,7 +270,7 @@ impl Acks {
         late_ns.any(|late_ns| late_ns.abs() <= tolerance_ns)
     }
 
-    /// The last acknowledgment before `pass_ns` whose answer was due after `since_ns`, and that before it.
+    /// Return the last ACK before `pass_ns` whose answer was due after `since_ns`, and the previous ACK.
     pub(crate) fn last_before(
         &self,
         pass_ns: i64,
@@ -282,32 +286,32 @@ impl Acks {
         Some((*self.came.get(place)?, before.copied()))
     }
 
-    /// The acknowledgment in `frame`, if it is remembered.
+    /// Return the ACK in `frame`, if it is in memory.
     pub(crate) fn by_frame(&self, frame: u64) -> Option<&Ack> {
         let mut all = self.came.iter().chain(&self.repeated);
         all.find(|it| it.frame == frame)
     }
 
-    /// The acknowledgment in `frame`, and that before it.
+    /// Return the ACK in `frame` and the previous ACK.
     pub(crate) fn answer(&self, frame: u64) -> Option<(Ack, Option<Ack>)> {
         let place = self.came.binary_search_by_key(&frame, |it| it.frame).ok()?;
         let before = place.checked_sub(1).and_then(|at| self.came.get(at));
         Some((*self.came.get(place)?, before.copied()))
     }
 
-    /// The first acknowledgment of all before `ack`, and whether an earlier one is remembered.
+    /// Return the first ACK of all data before `ack`, and whether an earlier ACK is in memory.
     pub(crate) fn first_of(&self, ack: i64) -> Option<(&Ack, bool)> {
         let place = self.came.iter().position(|it| it.ack >= ack)?;
         let is_first = place > 0 || self.came.len() < ACKS_COMPARED;
         Some((self.came.get(place)?, is_first))
     }
 
-    /// Segments before `snd_nxt` that were not acknowledged by `ack`.
+    /// Return the segments that `ack` does not cover.
     pub(crate) fn in_flight(&self, ack: i64) -> Iter<'_, Outstanding> {
         self.outstanding.range(self.acked_by(ack)..)
     }
 
-    /// The latest short segment before `snd_nxt` that was not acknowledged by `ack`.
+    /// Return the latest short segment that `ack` does not cover.
     pub(crate) fn short_in_flight(&self, ack: i64) -> Option<Short> {
         if self.short_end <= ack {
             return None;
@@ -320,8 +324,10 @@ impl Acks {
         })
     }
 
-    /// What a window that `ack` released waited for: a delayed acknowledgment behind a short segment is a stall of its own,
-    /// and so is one of the only full segment.
+    /// Return the role of a delayed ACK in a window's wait.
+    ///
+    /// A delayed ACK behind a short segment is a stall of its own. The delayed ACK of the only full segment
+    /// is another.
     pub(crate) fn of_delayed(&self, ack: &Ack, acked_before: i64, full_bytes: i64) -> Delayed {
         if !ack.kind.is_delayed() {
             return Delayed::No;
@@ -342,7 +348,7 @@ impl Acks {
     }
 }
 
-/// What a delayed acknowledgment has to do with a window's wait.
+/// Role of a delayed ACK in a window's wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Delayed {
     No,

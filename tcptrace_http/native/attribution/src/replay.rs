@@ -1,4 +1,4 @@
-//! Replays a log: acknowledgments reach the sender, segments leave it and come to the receiver.
+//! Replay of a log: ACKs reach the sender, segments leave it and reach the receiver.
 
 use std::collections::VecDeque;
 
@@ -18,20 +18,20 @@ use crate::sender::{Answered, Sender};
 use crate::spans::Explainer;
 use crate::timing::Timing;
 
-/// Both ends of a stream as they are known between two messages.
+/// State of both ends of a stream between two messages.
 #[derive(Debug, Default)]
 pub(crate) struct State {
     pub(crate) sender: Sender,
     receiver: Receiver,
-    /// When the segment before passed, and when it was at its receiver.
+    /// Time at which the previous segment passed, and time at which it reached its receiver.
     last_pass_ns: i64,
     last_there_ns: i64,
-    /// The last delivery.
+    /// Time of the last delivery.
     delivered_ns: i64,
 }
 
 impl State {
-    /// Events fell out of the log, up to a segment that ended at `end`: what is constant stays known.
+    /// Resume after the log dropped events, up to a segment that ended at `end`; learnt constants stay.
     pub(crate) fn resume(&mut self, end: i64, time_ns: i64) {
         self.sender = std::mem::take(&mut self.sender).resumed(end);
         self.receiver = Receiver::default();
@@ -42,7 +42,7 @@ impl State {
     }
 }
 
-/// What a segment waited for.
+/// Release or repair that a segment waited for.
 #[derive(Clone, Copy, Debug, Default)]
 struct Waited {
     release: Option<Release>,
@@ -54,20 +54,21 @@ pub(crate) struct Replay<'a> {
     route: &'a Route,
     state: &'a mut State,
     words: Words,
-    /// Acknowledgments of something new: up to where, and when.
+    /// ACKs of new data: number and time.
     acked: &'a VecDeque<(i64, i64)>,
-    /// Acknowledgments were not captured.
+    /// True if ACKs were not captured.
     lacks_acks: bool,
-    /// What comes behind holes is asked for: streams of HTTP/2 go on there.
+    /// True if arrivals behind holes are needed, as in HTTP/2 streams.
     has_streams: bool,
     departures: Vec<Departure>,
-    /// No other segment follows the present one at once, or it does not begin a message.
+    /// True if no other segment directly follows this segment, or if this segment does not begin a message.
     is_alone: bool,
     asked: Asked,
 }
 
-/// Whether what follows a segment comes so late that it was sent when that was acknowledged: a timer leaves a window of one
-/// segment (RFC 5681, section 3.1).
+/// Return whether the next segment comes so late that the ACK of this segment released it.
+///
+/// A timeout leaves a window of one segment (RFC 5681, section 3.1).
 fn is_alone(later: &[Event], data: &DataEvent, route: &Route) -> bool {
     let at_once_ns = data.time_ns.saturating_add(route.round_trip_ns() / 2);
     let later = later.iter().filter_map(|event| match event {
@@ -99,7 +100,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Asks for the segment in `frame`.
+    /// Request the segment in `frame`.
     pub(crate) fn asking(self, frame: Option<u64>) -> Self {
         Replay {
             asked: Asked::new(frame),
@@ -107,7 +108,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Explains what comes behind holes, too.
+    /// Also explain arrivals behind holes.
     pub(crate) fn of_streams(self, has_streams: bool) -> Self {
         Replay {
             has_streams,
@@ -115,8 +116,9 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Replays `log` up to its event `last`, and explains it; what follows tells what was lost. Returns the segment that was
-    /// asked for.
+    /// Replay and explain `log` up to its event `last`, and return the requested segment.
+    ///
+    /// The events after `last` only show losses.
     pub(crate) fn run(
         mut self,
         log: &[Event],
@@ -161,12 +163,12 @@ impl<'a> Replay<'a> {
         self.asked.explained(&explained.spans)
     }
 
-    /// Whether the stream is the capturing host's own request: what counts is when it leaves.
+    /// Return whether the stream is the capturing host's own request: only its departure counts.
     fn tells_departures(&self) -> bool {
         self.words == Words::Requests && self.route.place == Place::Sender
     }
 
-    /// Acknowledgments reach the sender in time for a segment that passes at `time_ns`.
+    /// Take the ACKs that reach the sender before a segment that passes at `time_ns`.
     fn take_acks(&mut self, time_ns: i64) {
         let slack_ns = self.route.tolerance_ns() / 4;
         let slack_ns = slack_ns.max(self.route.host_ns());
@@ -177,7 +179,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// A segment passes; `is_lost` tells that it never came to its receiver.
+    /// Take a segment; `is_lost` is true if it never reached its receiver.
     fn on_data(&mut self, data: &DataEvent, is_lost: bool) {
         if self.state.sender.snd_nxt == 0 {
             self.state.sender.snd_nxt = 1;
@@ -196,7 +198,7 @@ impl<'a> Replay<'a> {
             .release(data.frame, waited.release, &self.state.sender, self.route);
         let is_short = data.end.saturating_sub(data.start) < data.full_bytes;
         let is_unreleased = waited.release.is_none() && waited.repair.is_none();
-        // Behind the peer's data, or a short segment, nothing was held to be filled.
+        // A cork does not hold data behind the peer's data or behind a short segment.
         let may_be_corked = self.state.sender.may_be_corked(data);
         let is_corked = timing.is_late && is_short && is_unreleased && may_be_corked && {
             let waited_ns = data.time_ns.saturating_sub(timing.pass_before_ns);
@@ -265,7 +267,7 @@ impl<'a> Replay<'a> {
         *snd_nxt = (*snd_nxt).max(data.end);
     }
 
-    /// What a segment waited for: a repair, or what an acknowledgment released.
+    /// Return the repair or the release by an ACK that a segment waited for.
     fn waited(&mut self, data: &DataEvent, timing: &Timing, answered: Option<Answered>) -> Waited {
         let route = self.route;
         let sender = &mut self.state.sender;
@@ -310,13 +312,13 @@ impl<'a> Replay<'a> {
         waited
     }
 
-    /// When all before `end` was acknowledged: it was there by then.
+    /// Return when all data before `end` was acknowledged: a limit of its arrival.
     fn acked_ns(&self, end: i64) -> i64 {
         let at = self.acked.partition_point(|(acked, _)| *acked < end);
         self.acked.get(at).map_or(i64::MAX, |(_, time_ns)| *time_ns)
     }
 
-    /// When a segment is at its receiver, as an acknowledgment tells that the capture sees.
+    /// Return when a segment arrives at its receiver, limited by the ACKs in the capture.
     fn arrival_ns(&self, data: &DataEvent) -> i64 {
         let link = self.route.link;
         match self.route.place {
@@ -338,7 +340,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// The delivery that a segment makes, and when the one before was.
+    /// Return the delivery that a segment completes, and the time of the previous delivery.
     fn delivered(&mut self, data: &DataEvent, there_ns: i64) -> Option<(i64, Delivered)> {
         self.state.last_there_ns = there_ns;
         let receiver = &mut self.state.receiver;

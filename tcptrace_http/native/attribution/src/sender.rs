@@ -1,4 +1,4 @@
-//! The sender as acknowledgments reach it and its segments leave: which constraint an acknowledgment released.
+//! Sender during a replay: ACKs reach it, segments leave it, and each release has a constraint.
 
 use tcptrace_path::Route;
 use tcptrace_sender::congestion::{Stop, Window};
@@ -13,15 +13,15 @@ use crate::log::DataEvent;
 use crate::recovery::Recovery;
 use crate::release::{Ack, Acks, Delayed, Release};
 
-/// Stops that are remembered from message to message.
+/// Maximum number of stops kept between messages.
 const STOPS_KEPT: usize = 64;
-/// Acknowledgments of which the right edge before them is remembered.
+/// Maximum number of ACKs whose previous right edge is kept.
 const EDGES_MAX: usize = 512;
 
-/// An acknowledgment, and the one before it.
+/// ACK and the previous ACK.
 pub(crate) type Answered = (Ack, Option<Ack>);
 
-/// The right edge of the receive window until an acknowledgment came.
+/// Right edge of the receive window before an ACK.
 #[derive(Clone, Copy, Debug)]
 struct EdgeBefore {
     frame: u64,
@@ -29,37 +29,37 @@ struct EdgeBefore {
     is_zero: bool,
 }
 
-/// A sender as it is known between two messages.
+/// Sender state between two messages.
 #[derive(Debug, Default)]
 pub(crate) struct Sender {
     pub(crate) snd_una: i64,
     pub(crate) snd_nxt: i64,
     pub(crate) acks: Acks,
-    /// The last acknowledgment that reached the sender.
+    /// Last ACK that reached the sender.
     last_ack: Option<Ack>,
     pub(crate) nagle: Nagle,
     pub(crate) cork: Cork,
     pub(crate) learnt: Learnt,
     pub(crate) window: Window,
     receive_window: ReceiveWindow,
-    /// Newest last: neither frames nor edges go back.
+    /// Edges, the newest last: frames and edges only increase.
     edges: Vec<EdgeBefore>,
     pub(crate) recovery: Recovery,
     pub(crate) stops: Vec<Stop>,
     new_acks: u32,
     epoch: u32,
     had_loss: bool,
-    /// Most bytes in flight, whatever was lost.
+    /// Most bytes in flight, losses included.
     largest_bytes: i64,
     idle: Option<Idle>,
-    /// An idle period ended that may have been a restart; the first stop behind it tells.
+    /// Idle period that may have caused a restart; the next stop decides.
     pending_idle: Option<Idle>,
-    /// Nothing was outstanding when the segments began that left at once.
+    /// True if no data was outstanding at the start of the current back-to-back segments.
     run_began_idle: bool,
 }
 
 impl Sender {
-    /// The sender once it has sent up to `end`, of which nothing more is known.
+    /// Return the sender after it has sent up to `end`, without other state.
     pub(crate) fn resumed(self, end: i64) -> Self {
         Sender {
             snd_una: end,
@@ -73,26 +73,26 @@ impl Sender {
         }
     }
 
-    /// Forgets stops of messages long ago.
+    /// Drop stops of old messages.
     pub(crate) fn forget_stops(&mut self, round_trip_ns: i64) {
         self.learnt.on_stops(&self.stops, round_trip_ns);
         let kept = self.stops.len().saturating_sub(STOPS_KEPT);
         self.stops.drain(..kept);
     }
 
-    /// Whether the receive window reaches `end`.
+    /// Return whether the receive window reaches `end`.
     pub(crate) fn is_in_window(&self, end: i64) -> bool {
         end <= self.receive_window.right_edge()
     }
 
-    /// The frame of the acknowledgment that moved the right edge to `end`, if it is remembered.
+    /// Return the frame of the ACK that moved the right edge to `end`, if it is in memory.
     pub(crate) fn edge_moved_by(&self, end: i64) -> Option<u64> {
         let at = self.edges.partition_point(|it| it.right_edge < end);
         let last = self.edges.get(at.checked_sub(1)?)?;
         Some(last.frame)
     }
 
-    /// An acknowledgment reaches the sender.
+    /// Take an ACK that reaches the sender.
     pub(crate) fn on_ack(&mut self, ack: &Ack) {
         let is_new = ack.ack > self.snd_una;
         if self.edges.len() >= EDGES_MAX {
@@ -118,7 +118,7 @@ impl Sender {
         self.last_ack = Some(*ack);
     }
 
-    /// A loss lowers the window: what was shown before tells nothing any more.
+    /// Take a loss: it reduces cwnd, so earlier flights no longer bound cwnd.
     pub(crate) fn on_loss(&mut self) {
         self.had_loss = true;
         self.learnt.on_loss();
@@ -128,8 +128,10 @@ impl Sender {
         self.idle = None;
     }
 
-    /// A new segment that is no repair leaves; `answered` is the acknowledgment that it followed, `is_late` that it did not
-    /// follow the segment before at once. Returns what was released for it.
+    /// Take a new segment that is no retransmission, and return its release.
+    ///
+    /// `answered` is the ACK that the segment followed. `is_late` is true if the segment did not follow the previous segment
+    /// directly.
     pub(crate) fn on_new(
         &mut self,
         data: &DataEvent,
@@ -164,13 +166,14 @@ impl Sender {
         }
         let mut release =
             answered.and_then(|(ack, before)| self.release(data, candidate, &ack, before.as_ref()));
-        // Of several that came together another one may have released it, unless the sender is known to hold.
+        // Another of several simultaneous ACKs may have released the segment, unless the sender is known to
+        // hold.
         if let (Some(found), Some((nearest, _))) = (&mut release, nearest) {
             let is_of_several = nearest.frame != found.by_frame && !self.nagle.is_known_to_hold();
             found.is_tied |= found.constraint == Constraint::Nagle && is_of_several;
         }
         if is_late || was_idle {
-            // The acknowledgment of all that was outstanding leaves the sender idle as well.
+            // The ACK of all outstanding data also leaves the sender idle.
             let leaves_idle = answered.is_some_and(|(ack, _)| ack.ack >= self.snd_nxt);
             self.run_began_idle = was_idle || leaves_idle;
         }
@@ -195,8 +198,9 @@ impl Sender {
         release
     }
 
-    /// The acknowledgment that opened the receive window for a segment which left then. Of several that it may have
-    /// followed this is the one that it must have waited for (RFC 9293, section 3.8.6).
+    /// Return the ACK that opened the receive window for a segment, if the segment left then.
+    ///
+    /// Of several possible ACKs, the segment must have waited for this one (RFC 9293, section 3.8.6).
     fn window_answer(&self, data: &DataEvent, route: &Route) -> Option<Answered> {
         let (ack, before) = self.acks.answer(self.edge_moved_by(data.end)?)?;
         let answer_ns = route.answer_ns(ack.time_ns, ack.packet_bytes, data.packet_bytes);
@@ -204,8 +208,10 @@ impl Sender {
         (off_ns <= route.tolerance_ns()).then_some((ack, before))
     }
 
-    /// The acknowledgment of the last short segment, if a short one left then. Of several that came together it is the one
-    /// that Nagle's algorithm must have waited for (Linux, tcp_minshall_check).
+    /// Return the ACK of the last short segment, if a short segment left then.
+    ///
+    /// Of several simultaneous ACKs, Nagle's algorithm must have waited for this one (Linux,
+    /// tcp_minshall_check).
     fn nagle_answer(
         &self,
         data: &DataEvent,
@@ -220,15 +226,17 @@ impl Sender {
         (off_ns <= route.tolerance_ns()).then_some((ack, before))
     }
 
-    /// Whether a cork may hold a segment: it is behind a full one, and the peer has only acknowledged since.
+    /// Return whether a cork may hold a segment: it follows a full segment, and the peer has sent only ACKs
+    /// since.
     pub(crate) fn may_be_corked(&self, data: &DataEvent) -> bool {
         let is_behind_short = self.nagle.last_short_end() >= data.start;
         let follows_ack = self.last_ack.is_some_and(|it| it.payload_bytes == 0);
         follows_ack && !is_behind_short
     }
 
-    /// A short segment behind a short one shows whether it waited for the acknowledgment of that. What begins a message
-    /// behind the peer's data is none of them.
+    /// Record whether a short segment behind a short segment waited for its ACK.
+    ///
+    /// A segment that begins a message behind the peer's data does not count.
     fn note_behind_short(
         &mut self,
         candidate: Candidate,
@@ -242,7 +250,7 @@ impl Sender {
         }
     }
 
-    /// An idle period threw nothing away if as much is in flight as before it, and none of that is acknowledged.
+    /// Record that an idle period kept cwnd: the flight is as large as before it, without an ACK.
     fn note_kept_window(&mut self, flight: i64) {
         let Some(idle) = self.pending_idle else {
             return;
@@ -254,8 +262,10 @@ impl Sender {
         }
     }
 
-    /// An idle period ends with data from `start` on. Without it as much could leave at once as the window had grown to; where
-    /// that is more than the receiver offers, a window that doubles each round trip has reached that by twice as much.
+    /// End an idle period at data from `start` on, and keep the previous window.
+    ///
+    /// The previous window allows the flight that it had grown to. A window above the receive window counts
+    /// up to twice the receive window, because slow start doubles it per round trip.
     fn begin_idle(&mut self, start: i64) {
         let offered = self.last_ack.map_or(i64::MAX, |it| it.window);
         let caught_up = offered.saturating_mul(2);
@@ -267,7 +277,7 @@ impl Sender {
         self.pending_idle = Some(idle);
     }
 
-    /// What the acknowledgment `ack` released for the segment.
+    /// Return the constraint that `ack` released for the segment.
     fn release(
         &mut self,
         data: &DataEvent,
@@ -336,7 +346,7 @@ impl Sender {
         Some(found)
     }
 
-    /// The congestion window held the segment: how, tells what the stops around it show.
+    /// Record a stop of the congestion window at the segment; the stops around it give the phase.
     fn window_stop(
         &mut self,
         data: &DataEvent,
@@ -362,7 +372,7 @@ impl Sender {
             Delayed::OfFirst => found.waits_for_first = true,
             Delayed::No => {}
         }
-        // Nagle's algorithm holds what is short, and what comes behind it as well.
+        // Nagle's algorithm holds short segments and the data behind them.
         let is_full = data.end.saturating_sub(data.start) >= data.full_bytes;
         if acked_before <= 1 && is_full && found.behind.is_none() {
             let in_flight = self.acks.in_flight(acked_before.max(1));

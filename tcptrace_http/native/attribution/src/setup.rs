@@ -1,4 +1,4 @@
-//! The time before the first request: the handshakes of TCP and TLS, and data that was held in them and behind them.
+//! Time before the first request: the TCP and TLS handshakes, and data held within and behind them.
 
 use tcptrace_path::Route;
 use trace_model::rows::Cause;
@@ -8,10 +8,10 @@ use crate::explained_stream::Span;
 use crate::partition::{Moment, Partition, ASSUMED, INFERRED, SEEN};
 use crate::stream::Stream;
 
-/// The client's stream, and the server's.
+/// Streams of the client and of the server.
 pub(crate) type Streams<'a> = (&'a Stream, &'a Stream);
 
-/// Gives the time of the handshakes.
+/// Assign the time of the handshakes.
 pub(crate) fn give(
     handshake: &Handshake,
     (client, server): Streams<'_>,
@@ -28,7 +28,7 @@ pub(crate) fn give(
     };
     let (since_ns, until_ns) = (partition.time_ns(), secured.time_ns);
     let is_of_flight = |span: &&Span, stream: &Stream, peer: &Stream| {
-        // Data sent after the peer's data answers it, whatever an acknowledgment released.
+        // Data behind the peer's data answers that data, even if an ACK coincides.
         let before_ns = stream.delivered_before(span.end_ns).unwrap_or(since_ns);
         is_hold(span) && !peer.has_delivered(before_ns, span.end_ns)
     };
@@ -41,7 +41,7 @@ pub(crate) fn give(
     };
     let mut holds = [of(client, server), of(server, client)].concat();
     holds.sort_by_key(|it| it.start_ns);
-    // The last segment of the handshake may pass the capture before its receiver has it.
+    // The handshake's last segment may pass the capture before it reaches its receiver.
     let ends_by_then = |it: &Span| it.end_ns <= until_ns || it.end_frame == Some(secured.frame);
     for span in holds.into_iter().filter(ends_by_then) {
         give_hold(&span, Cause::SetupTlsHandshake, partition);
@@ -49,7 +49,7 @@ pub(crate) fn give(
     partition.until(secured, Cause::SetupTlsHandshake, SEEN);
 }
 
-/// Gives the time that the first request was held behind the client's Finished.
+/// Assign the time for which the first request was held behind the client's Finished.
 pub(crate) fn give_held_request(
     handshake: &Handshake,
     request: &Extent,
@@ -60,7 +60,7 @@ pub(crate) fn give_held_request(
         return;
     };
     let first = request.first;
-    // A client may wait for a greeting of the server; one of HTTP does not.
+    // A client may wait for a server greeting; an HTTP client does not.
     let since_ns = secured.time_ns.saturating_add(1);
     let may_answer =
         !handshake.client_speaks_first && server.has_delivered(since_ns, first.time_ns);
@@ -74,7 +74,8 @@ pub(crate) fn give_held_request(
     }
 }
 
-/// Gives the time that the first request waited for the server's SETTINGS: it came soon behind an answer to them.
+/// Assign the time for which the first request waited for the server's SETTINGS, if it followed soon after
+/// them.
 pub(crate) fn give_settings(
     handshake: &Handshake,
     request: &Extent,
@@ -94,9 +95,9 @@ pub(crate) fn give_settings(
     }
 }
 
-/// A client that takes such a part of the wait for SETTINGS, or less, before it asks, has waited for them.
+/// Longest pause after SETTINGS, as a divisor of the wait, with which a client counts as waiting for them.
 const SOON_SHARE: i64 = 4;
-/// A packet with SETTINGS.
+/// Size of a packet with SETTINGS.
 const SETTINGS_BYTES: u32 = 80;
 
 fn give_hold(span: &Span, before: Cause, partition: &mut Partition) {
@@ -120,8 +121,9 @@ fn give_hold(span: &Span, before: Cause, partition: &mut Partition) {
     }
 }
 
-/// Whether data waited behind a short segment, or behind a window of one. Where the congestion window explains an
-/// ordinary round trip as well, the flight was too large for that.
+/// Return whether data waited behind a short segment, or behind a window of one segment.
+///
+/// If cwnd also explains an ordinary round trip, the flight was too large for a hold.
 fn is_hold(span: &Span) -> bool {
     match span.cause {
         Cause::StallNagleDelayedAck | Cause::StallDelayedAckFirstSegment => true,

@@ -1,4 +1,4 @@
-//! The time between two deliveries of a stream: the pace of the path, then what held the segment.
+//! Time between two deliveries of a stream: first the pace of the path, then the hold of the segment.
 
 use std::collections::VecDeque;
 
@@ -15,20 +15,20 @@ use crate::explained_stream::{Arrival, Copy, ExplainedStream, Held, Repaired, Sp
 use crate::partition::{ASSUMED, INFERRED, SEEN};
 use crate::recovery::cause_of;
 
-/// Explains departures, once all of a log are known.
+/// Explainer of departures, once all departures of a log are known.
 pub(crate) struct Explainer<'a> {
     pub(crate) route: &'a Route,
     pub(crate) stops: &'a [Stop],
     pub(crate) words: CauseWords,
-    /// Acknowledgments were not captured: what rests on them is not told.
+    /// True if ACKs were not captured: causes that need them are not assigned.
     pub(crate) lacks_acks: bool,
-    /// What comes behind holes is told as well.
+    /// True if arrivals behind holes are explained as well.
     pub(crate) has_streams: bool,
     pub(crate) departures: &'a [Departure],
 }
 
 impl Explainer<'_> {
-    /// Adds the spans and deliveries of all that was replayed.
+    /// Add the spans and deliveries of all replayed segments.
     pub(crate) fn explain(&self, explained: &mut ExplainedStream) {
         for departure in self.departures {
             if departure.came_behind_hole && self.has_streams {
@@ -60,7 +60,7 @@ impl Explainer<'_> {
         }
     }
 
-    /// The place of the segment in `frame`, if it is one of those that were replayed.
+    /// Return the index of the segment in `frame`, if it was replayed.
     fn number_of(&self, frame: u64) -> Option<usize> {
         let found = self
             .departures
@@ -84,7 +84,7 @@ impl Explainer<'_> {
         }
     }
 
-    /// Explains the time from the arrival before to this one, behind a hole.
+    /// Explain the time from the previous arrival to this arrival behind a hole.
     fn give_behind_hole(&self, departure: &Departure, spans: &mut VecDeque<Span>) {
         let until_ns = departure.there_ns;
         let mut lay = self.lay(departure, departure.last_arrival_ns, spans);
@@ -97,7 +97,7 @@ impl Explainer<'_> {
         lay.mark(until_ns, departure.data.frame);
     }
 
-    /// Explains the time from the delivery before to this one.
+    /// Explain the time from the previous delivery to this delivery.
     fn give(
         &self,
         departure: &Departure,
@@ -112,7 +112,7 @@ impl Explainer<'_> {
             Some((time_ns, (number, self.departures.get(number)?)))
         });
         if let Some((came_ns, first)) = behind.filter(|_| departure.repair.is_some()) {
-            // What the lost one had waited for ended with it.
+            // The waits of the lost original ended with its departure.
             let mut earlier = self.departures.iter().take(first.0).rev();
             let original = earlier.find(|it| it.data.start <= departure.data.start);
             let original =
@@ -153,7 +153,7 @@ impl Explainer<'_> {
         (held, None)
     }
 
-    /// The time before a segment that was not lost: the pace of the path, then what held it.
+    /// Explain the time before a segment that was not lost: the pace of the path, then its hold.
     fn plain(&self, it: &Departure, until_ns: i64, lay: &mut Lay<'_>) -> Option<Held> {
         let words = self.words;
         let shift_ns = match self.route.place {
@@ -170,7 +170,7 @@ impl Explainer<'_> {
         };
         lay.until(begun_ns.min(until_ns), words.pace, Constraint::Link, SEEN);
         if !it.is_late {
-            // It was queued behind others for as long as the link was busy, at most.
+            // The segment was queued behind other connections for at most the link's busy period.
             let since_ns = it.queued_since_ns.unwrap_or(until_ns).min(until_ns);
             if it.is_behind_others {
                 lay.until(
@@ -224,7 +224,7 @@ impl Explainer<'_> {
         let is_delayed = release.kind.is_delayed();
         let constraint = release.constraint_in(phase);
         let told = cause(constraint, is_delayed, phase, release.is_restarted, words);
-        // While the link's time is not known, the application may as well have written the segment then.
+        // While the serialization time is unknown, the application may have written the segment at that time.
         let is_vague = self.route.unknown_ns(it.data.packet_bytes) > self.route.tolerance_ns();
         let confidence = if release.is_tied || is_vague {
             ASSUMED
@@ -253,16 +253,17 @@ impl Explainer<'_> {
     }
 }
 
-/// Gaps that differ by less than this part are a pacer's.
+/// Gaps that differ by less than 1 / `EVEN_SHARE` come from pacing.
 const EVEN_SHARE: i64 = 16;
 
-/// Even gaps that no acknowledgment ended, before one that an acknowledgment seems to have ended.
+/// Least number of even gaps without an ACK before a gap that an ACK seems to end.
 const CLOCKED_MIN: usize = 3;
-/// Segments among which these are looked for: ticks and ACKs drift apart within so many.
+/// Number of segments that are searched for even gaps: timer ticks and ACKs drift apart within them.
 const CLOCKED_WITHIN: usize = 16;
 
-/// Whether a segment follows the clock of its sender, and an acknowledgment came at the same time: ACKs of paced segments
-/// come at their pace.
+/// Return whether a segment follows its sender's clock while an ACK arrives at the same time by chance.
+///
+/// The ACKs of paced segments arrive at the same pace.
 fn meets_ack_by_chance(it: &Departure, departures: &[Departure]) -> bool {
     let frame = it.data.frame;
     let place = departures.partition_point(|other| other.data.frame < frame);
@@ -279,13 +280,14 @@ fn gap_ns(it: &Departure) -> i64 {
     it.data.time_ns.saturating_sub(it.pass_before_ns)
 }
 
-/// Whether nothing but its sender held it.
+/// Return whether only the sender itself held the segment.
 fn is_free(it: &Departure) -> bool {
     it.is_late && it.release.is_none() && it.repair.is_none()
 }
 
-/// Whether a full segment that no acknowledgment released follows a clock of its sender: the gaps before it and beside
-/// it are even (rate-based pacing, Visweswaraiah and Heidemann 1997).
+/// Return whether a full segment without a releasing ACK follows its sender's clock.
+///
+/// The gaps before it and beside it are even (rate-based pacing, Visweswaraiah and Heidemann 1997).
 fn is_paced(it: &Departure, departures: &[Departure]) -> bool {
     let is_full = |it: &Departure| it.data.end.saturating_sub(it.data.start) >= it.data.full_bytes;
     let frame = it.data.frame;
@@ -298,15 +300,15 @@ fn is_paced(it: &Departure, departures: &[Departure]) -> bool {
         .flatten()
         .filter_map(|at| departures.get(at));
     let own_ns = gap_ns(it);
-    // Segments that are short one after another are writes of an application that keeps time.
+    // Consecutive short segments are periodic writes of an application.
     let mut clocked = beside.filter(|other| is_free(other) && (is_full(it) || is_full(other)));
     clocked.any(|other| gap_ns(other).saturating_sub(own_ns).abs() <= own_ns / EVEN_SHARE)
 }
 
-/// Lays spans behind each other.
+/// Writer of consecutive spans.
 struct Lay<'a> {
     at_ns: i64,
-    /// The segment that they lead to.
+    /// Bound of the segment that ends the spans, before its constraint is set.
     unbound: Bound,
     spans: &'a mut VecDeque<Span>,
 }
@@ -320,7 +322,7 @@ impl Lay<'_> {
         self.bound(end_ns, cause, bound, confidence);
     }
 
-    /// The frame that came at `time_ns` marks the span that ends then.
+    /// Set the frame of the span that ends at `time_ns`.
     fn mark(&mut self, time_ns: i64, frame: u64) {
         if let Some(last) = self.spans.back_mut().filter(|it| it.end_ns == time_ns) {
             last.end_frame = Some(frame);

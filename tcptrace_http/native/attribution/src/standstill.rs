@@ -1,9 +1,9 @@
-//! What stands still in a stream: data that is sent again and not acknowledged, or a window that is closed.
+//! Standstill of a stream: retransmitted data without an ACK, or a zero window.
 
 use crate::log::{AckEvent, DataEvent};
 use crate::partition::Moment;
 
-/// Data that was sent again and is not acknowledged.
+/// Retransmitted data without an ACK.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Resent {
     /// Payload of the smallest copy.
@@ -11,7 +11,7 @@ pub(crate) struct Resent {
     pub(crate) last: Moment,
 }
 
-/// What a stream's last packets show.
+/// State of a stream's last packets.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Standstill {
     sent_to: i64,
@@ -19,9 +19,9 @@ pub(crate) struct Standstill {
     /// Payload of the largest segment.
     segment_max: i64,
     resent: Option<Resent>,
-    /// The last acknowledgment tells of data behind a hole.
+    /// Last ACK, if it reports data behind a hole.
     has_hole: Option<Moment>,
-    /// Since when the window is zero.
+    /// Time since which the window is zero.
     zero_since: Option<Moment>,
 }
 
@@ -55,7 +55,7 @@ impl Standstill {
         self.zero_since = (ack.window == 0).then(|| self.zero_since.unwrap_or(at));
     }
 
-    /// All before that offset was acknowledged; 0 if nothing was.
+    /// Return the offset up to which data was acknowledged; 0 before the first ACK.
     pub(crate) fn acked_to(&self) -> i64 {
         self.acked_to
     }
@@ -68,8 +68,9 @@ impl Standstill {
         self.zero_since
     }
 
-    /// The last copy of data that was never acknowledged; or the last acknowledgment that told of its loss, where the
-    /// copies do not pass.
+    /// Return the last copy of data that was never acknowledged.
+    ///
+    /// If no copy passes the capture, return the last ACK that reported the loss.
     pub(crate) fn undelivered(&self) -> Option<Resent> {
         let hole = self.has_hole.map(|last| Resent {
             least_bytes: 0,

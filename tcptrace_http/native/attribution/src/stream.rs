@@ -1,4 +1,4 @@
-//! One direction of a connection: its log, and what the replay of it explains.
+//! One direction of a connection: its log, and the results of its replay.
 
 use std::collections::VecDeque;
 
@@ -14,9 +14,9 @@ use crate::profile::Profile;
 use crate::replay::{Replay, State};
 use crate::standstill::Standstill;
 
-/// Events of one message that are kept: what falls out is unobserved.
+/// Maximum number of log events of one message; the time of dropped events is unobserved.
 const EVENTS_MAX: usize = 1 << 16;
-/// Events of a message that are explained before its end, and those behind them that are kept to tell what was lost.
+/// Number of events that start the explanation of a part, and events kept behind it to show losses.
 const EVENTS_OF_PART: usize = EVENTS_MAX / 2;
 const EVENTS_BEHIND_PART: usize = EVENTS_OF_PART / 8;
 
@@ -24,39 +24,39 @@ const EVENTS_BEHIND_PART: usize = EVENTS_OF_PART / 8;
 #[derive(Debug, Default)]
 pub(crate) struct Stream {
     log: Vec<Event>,
-    /// So many events make another part of a message worth explaining.
+    /// Number of events at which the next part of a message is explained.
     next_part: usize,
     state: State,
     explained: ExplainedStream,
-    /// Acknowledgments of something new: up to where, and when.
+    /// ACKs of new data: number and time.
     acked: VecDeque<(i64, i64)>,
-    /// Events fell out of the log.
+    /// True if events were dropped from the log.
     is_cut: bool,
-    /// Events that fell out since they were last taken.
+    /// Events dropped since the last call of `take_fallen_out`.
     fallen_out: usize,
-    /// The path as it was last known.
+    /// Last known path.
     route: Option<Route>,
-    /// The frame of a segment that is to be explained in full, and the explanation until it is taken.
+    /// Frame of a segment whose full explanation was requested, and the explanation until it is taken.
     pub(crate) asked: Option<u64>,
     pub(crate) explained_segment: Option<Box<ExplainedSegment>>,
     pub(crate) standstill: Standstill,
 }
 
 impl Stream {
-    /// A segment with payload passes.
+    /// Take a segment with payload.
     pub(crate) fn on_data(&mut self, data: DataEvent) {
         self.standstill.on_data(&data);
         self.push(Event::Data(data));
     }
 
-    /// An acknowledgment of this direction's data passes.
+    /// Take an ACK of this direction's data.
     pub(crate) fn on_ack(&mut self, ack: AckEvent) {
         self.standstill.on_ack(&ack);
         if self.acked.back().is_none_or(|(acked, _)| *acked < ack.ack) {
             self.acked.push_back((ack.ack, ack.time_ns));
         }
         match self.log.as_mut_slice() {
-            // The peer's data acknowledges the same again and again: the latest one stands for all of them.
+            // Data of the peer repeats the same ACK: the latest one replaces the others.
             [.., Event::Ack(first), Event::Ack(again)]
                 if ack.is_data_again(again) && again.is_data_again(first) =>
             {
@@ -66,7 +66,7 @@ impl Stream {
         }
     }
 
-    /// Gives up what is held.
+    /// Drop the log.
     pub(crate) fn give_up(&mut self) {
         *self = Stream {
             state: std::mem::take(&mut self.state),
@@ -95,12 +95,12 @@ impl Stream {
         self.log.push(event);
     }
 
-    /// How many events have fallen out of the log since this was asked before.
+    /// Return how many events were dropped from the log since the last call.
     pub(crate) fn take_fallen_out(&mut self) -> usize {
         std::mem::take(&mut self.fallen_out)
     }
 
-    /// The cause of time that no span explains: the path's pace, unless events fell out of the log.
+    /// Return the cause of time without a span: the path's pace, or unobserved if events were dropped.
     pub(crate) fn unexplained(&self, pace: Cause) -> Cause {
         if self.is_cut {
             Cause::Unobserved
@@ -109,8 +109,9 @@ impl Stream {
         }
     }
 
-    /// Replays the log up to the last segment of a message that ends at `end`, and keeps what it explains.
-    /// `has_streams`: it is of HTTP/2.
+    /// Replay the log up to the last segment of a message that ends at `end`, and keep the results.
+    ///
+    /// `has_streams` is true for HTTP/2.
     pub(crate) fn explain(
         &mut self,
         (end, has_streams): (i64, bool),
@@ -138,12 +139,12 @@ impl Stream {
         self.log.drain(..=last);
     }
 
-    /// Whether a part of a message fills the log.
+    /// Return whether a part of a message fills the log.
     pub(crate) fn is_long(&self) -> bool {
         self.log.len() >= self.next_part.max(EVENTS_OF_PART)
     }
 
-    /// Explains a message that began at `begun` as far as the log goes, if it is long.
+    /// Explain the logged part of a long message that began at `begun`.
     pub(crate) fn explain_part(
         &mut self,
         (begun, overlap): (Option<i64>, bool),
@@ -173,11 +174,11 @@ impl Stream {
         }
     }
 
-    /// What the sender has shown, if any of its data was explained.
+    /// Return the profile of the sender, if any of its data was explained.
     pub(crate) fn profile(&self) -> Option<Profile> {
         let sender = &self.state.sender;
         let route = self.route?;
-        // The last message's own acknowledgments came behind it, and were not replayed.
+        // The ACKs of the last message follow the message and were not replayed.
         let mut acks = sender.acks.clone();
         for event in &self.log {
             let Event::Ack(ack) = event else { break };
@@ -196,7 +197,7 @@ impl Stream {
         })
     }
 
-    /// The delivery of the byte at `offset`.
+    /// Return the delivery of the byte at `offset`.
     pub(crate) fn arrival_of(&self, offset: i64) -> Option<Arrival> {
         let at = self
             .explained
@@ -209,19 +210,19 @@ impl Stream {
             .filter(|it| it.before <= offset)
     }
 
-    /// When the last delivery before `time_ns` was.
+    /// Return the time of the last delivery before `time_ns`.
     pub(crate) fn delivered_before(&self, time_ns: i64) -> Option<i64> {
         let mut arrivals = self.explained.arrivals.iter().rev();
         Some(arrivals.find(|it| it.time_ns < time_ns)?.time_ns)
     }
 
-    /// Whether anything was delivered from `since_ns` on and before `until_ns`.
+    /// Return whether a delivery took place from `since_ns` on and before `until_ns`.
     pub(crate) fn has_delivered(&self, since_ns: i64, until_ns: i64) -> bool {
         let last_ns = self.delivered_before(until_ns);
         last_ns.is_some_and(|last_ns| last_ns >= since_ns)
     }
 
-    /// The last copy of the byte at `offset` that passed by `time_ns`.
+    /// Return the last copy of the byte at `offset` that passed by `time_ns`.
     pub(crate) fn copy_of(&self, offset: i64, time_ns: i64) -> Option<Copy> {
         let mut copies = self.explained.copies.iter().rev();
         copies
@@ -229,33 +230,33 @@ impl Stream {
             .copied()
     }
 
-    /// When the byte at `offset` was acknowledged.
+    /// Return when the byte at `offset` was acknowledged.
     pub(crate) fn acked_ns(&self, offset: i64) -> Option<i64> {
         let at = self.acked.partition_point(|(acked, _)| *acked <= offset);
         self.acked.get(at).map(|(_, time_ns)| *time_ns)
     }
 
-    /// The spans that end after `start_ns` and begin before `end_ns`.
+    /// Return the spans that end after `start_ns` and begin before `end_ns`.
     pub(crate) fn between(&self, start_ns: i64, end_ns: i64) -> impl Iterator<Item = &Span> {
         let spans = &self.explained.spans;
         let at = spans.partition_point(|it| it.end_ns <= start_ns);
         spans.range(at..).take_while(move |it| it.start_ns < end_ns)
     }
 
-    /// As before, between what came behind holes.
+    /// Return the spans between arrivals behind holes, with the same limits as [`Stream::between`].
     pub(crate) fn behind_holes(&self, start_ns: i64, end_ns: i64) -> impl Iterator<Item = &Span> {
         let spans = &self.explained.behind_holes;
         let at = spans.partition_point(|it| it.end_ns <= start_ns);
         spans.range(at..).take_while(move |it| it.start_ns < end_ns)
     }
 
-    /// Nothing before `time_ns` and `offset` is asked for any more.
+    /// Drop the results before `time_ns` and `offset`.
     pub(crate) fn forget_before(&mut self, time_ns: i64, offset: i64) {
         self.explained.forget_before(time_ns, offset);
         forget(&mut self.acked, |(acked, _)| *acked <= offset);
     }
 
-    /// Memory that it takes.
+    /// Return the memory of the stream.
     #[must_use]
     pub(crate) fn held_bytes(&self) -> usize {
         let log = self.log.capacity().saturating_mul(size_of::<Event>());

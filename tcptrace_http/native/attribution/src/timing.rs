@@ -1,4 +1,4 @@
-//! When a segment passes, against what the packets before it allow.
+//! Timing of a segment relative to the previous packets.
 
 use tcptrace_path::{Place, Route, TOLERANCE_MAX_NS};
 use tcptrace_sender::timers::PROBE_MIN_NS;
@@ -6,30 +6,32 @@ use tcptrace_sender::timers::PROBE_MIN_NS;
 use crate::log::DataEvent;
 use crate::sender::{Answered, Sender};
 
-/// When a segment passes, against the earliest time that the segment before allows.
+/// Time at which a segment passes, relative to the earliest time after the previous segment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timing {
     pub(crate) pass_before_ns: i64,
     pub(crate) floor_ns: i64,
-    /// Later than the packet before on the link allows, of whatever connection.
+    /// Lateness relative to the previous packet on the link, of any connection.
     pub(crate) late_ns: i64,
-    /// Later than its own connection's segment before allows.
+    /// Lateness relative to the previous segment of the same connection.
     pub(crate) own_late_ns: i64,
-    /// Its own connection's segment before would have let it pass sooner.
+    /// True if the connection's previous segment allowed an earlier time.
     pub(crate) is_late: bool,
-    /// It was queued behind packets of other connections, and may have left at any time since the link was busy.
+    /// True if the segment was queued behind other connections: it may have left at any time in the link's
+    /// busy period.
     pub(crate) is_queued: bool,
 }
 
 impl Timing {
-    /// Of a segment behind one that passed at `pass_before_ns`, when all before `snd_nxt` had been sent.
+    /// Return the timing of a segment after a segment that passed at `pass_before_ns`; `snd_nxt` ends the
+    /// earlier data.
     pub(crate) fn of(
         data: &DataEvent,
         (pass_before_ns, snd_nxt): (i64, i64),
         route: &Route,
     ) -> Self {
         let link_ns = pass_before_ns.max(others_before_ns(data, route).unwrap_or(pass_before_ns));
-        // Lost segments before it took their time of the link as well.
+        // Lost segments before it also used the link.
         let lost_bytes = data.start.saturating_sub(snd_nxt);
         let lost_ns = route.service_ns(u32::try_from(lost_bytes).unwrap_or(0));
         let service_ns = route.service_ns(data.packet_bytes).saturating_add(lost_ns);
@@ -48,7 +50,7 @@ impl Timing {
         }
     }
 
-    /// Since when the link had been busy, if the segment followed other packets on it at once.
+    /// Return the start of the link's busy period, if the segment followed other packets directly.
     pub(crate) fn queued_since_ns(&self, data: &DataEvent, route: &Route) -> Option<i64> {
         let is_behind = route.link.is_known() && self.late_ns <= route.tolerance_ns();
         let since_ns = data.link_busy_since_ns;
@@ -57,7 +59,7 @@ impl Timing {
             .filter(|since_ns| *since_ns < data.time_ns)
     }
 
-    /// The acknowledgment that the segment answers.
+    /// Return the ACK that the segment answers.
     pub(crate) fn answered(
         &self,
         data: &DataEvent,
@@ -74,7 +76,7 @@ impl Timing {
                         .acks
                         .answered(pass_ns, since_ns, bytes, (route, tolerance_ns))
                 };
-                // Of a sender that is known to hold what is short, a host's scheduling makes some answers later.
+                // If the sender is known to hold short segments, host scheduling delays some answers.
                 let may_be_later = sender.nagle.is_known_to_hold()
                     && data.end.saturating_sub(data.start) < data.full_bytes;
                 within(route.tolerance_ns())
@@ -87,8 +89,9 @@ impl Timing {
         }
     }
 
-    /// Whether the segment repairs a loss that the capture never saw: a packet of its sender is missing, and a timer's time
-    /// has passed.
+    /// Return whether the segment repairs a loss that the capture never saw.
+    ///
+    /// A packet of its sender is missing, and the time of a timer has passed.
     pub(crate) fn is_hidden_repair(&self, data: &DataEvent, snd_nxt: i64, route: &Route) -> bool {
         let timer_ns = PROBE_MIN_NS.max(route.round_trip_ns().saturating_mul(2));
         route.place == Place::Receiver
@@ -98,8 +101,7 @@ impl Timing {
     }
 }
 
-/// When the packet before passed, of whatever connection, if a segment was queued behind it: the link is known to take
-/// its time.
+/// Return the time of the previous packet of any connection, if a known link queued the segment behind it.
 pub(crate) fn others_before_ns(data: &DataEvent, route: &Route) -> Option<i64> {
     let is_behind_link = route.place == Place::Receiver && route.link.is_known();
     data.link_before_ns.filter(|_| is_behind_link)

@@ -1,4 +1,4 @@
-//! The waits of a transaction: handshake, request, path, server and response behind each other.
+//! Waits of a transaction in sequence: handshake, request, path, server and response.
 
 use tcptrace_path::{Place, Route, LEAST_BYTES};
 use trace_model::rows::Cause;
@@ -11,19 +11,19 @@ use crate::setup;
 use crate::stream::Stream;
 use crate::unfinished::Scene;
 
-/// The waits of a transaction.
+/// Waits of a transaction.
 #[derive(Debug)]
 pub struct Explained {
     pub waits: Vec<Wait>,
     pub start: Moment,
     pub end: Moment,
-    /// When its response was there.
+    /// Time at which the client had the whole response.
     pub had: Option<Moment>,
-    /// The last byte of its messages.
+    /// Last byte of both messages.
     pub(crate) last: Moment,
 }
 
-/// Explains a transaction; `routes` are those of requests and of responses.
+/// Explain a transaction; `routes` are those of requests and of responses.
 pub(crate) fn explain(
     scene: &Scene<'_>,
     (up, down): (&Route, &Route),
@@ -119,8 +119,9 @@ pub(crate) fn explain(
     }
 }
 
-/// When the segment came that had the end of a response and the beginning of the next one: Nagle's algorithm had held
-/// the end, and the next response filled the segment.
+/// Return when a segment arrived with the end of a response and the start of the next response.
+///
+/// Nagle's algorithm had held the end, and the next response filled the segment.
 fn filled_by_next(responses: &Stream, response: &Extent) -> Option<i64> {
     let arrival = responses.arrival_of(response.end.saturating_sub(1))?;
     let is_shared = arrival.after > response.end && arrival.before < response.end;
@@ -134,17 +135,17 @@ fn moment_of(arrival: Arrival) -> Moment {
     }
 }
 
-/// The time between the deliveries of a message.
+/// Time between the deliveries of a message.
 struct Told<'a> {
     stream: &'a Stream,
-    /// Of a stream of HTTP/2.
+    /// View of an HTTP/2 stream.
     view: Option<&'a View<'a>>,
     pace: Cause,
     filled_ns: Option<i64>,
 }
 
 impl Told<'_> {
-    /// Gives the time up to its last byte.
+    /// Assign the time up to the last byte.
     fn give(&self, last: Moment, partition: &mut Partition) {
         let (from_ns, until_ns) = (partition.time_ns(), last.time_ns);
         match self.view {
@@ -185,10 +186,10 @@ impl Told<'_> {
     }
 }
 
-/// The last segment of a request that did not leave at once is no longer.
+/// Maximum size of a request's last segment, if the request did not leave in one burst.
 const ETHERNET_MSS: u32 = 1460;
 
-/// From the request's last byte to the response's first one.
+/// Time from the request's last byte to the response's first byte.
 struct Server<'a> {
     exchange: &'a Exchange,
     opening: Option<Arrival>,
@@ -197,7 +198,7 @@ struct Server<'a> {
     responses: &'a Stream,
     up: &'a Route,
     down: &'a Route,
-    /// Of a stream of HTTP/2.
+    /// View of an HTTP/2 stream.
     view: Option<&'a View<'a>>,
 }
 
@@ -232,20 +233,21 @@ impl Server<'_> {
         if self.give_multiplexed(path_ns, partition) {
             return;
         }
-        // An answer waits for its question last; what an earlier acknowledgment released was there before.
+        // A release by an ACK before the request is complete does not explain the response.
         let asked = self.exchange.request.map_or(0, |it| it.last.frame);
         let held = self.opening.and_then(|it| it.held);
         let held = held.filter(|(_, by)| by.released_by.is_none_or(|frame| frame > asked));
         match held {
             Some((cause, by)) if cause != Cause::ServerDataUnavailable => {
-                // It was held from when the server had sent what it waited behind, as a ticket of TLS.
+                // The hold starts when the server had sent the short segment before it, for example a TLS
+                // ticket.
                 let behind = by.behind.and_then(|it| self.responses.arrival_of(it.start));
                 let held_ns = behind.map_or(i64::MIN, |it| it.time_ns.saturating_sub(behind_ns));
                 partition.within(held_ns, Cause::ServerThink, None, INFERRED);
                 partition.before((behind_ns, came), cause, Some(by), INFERRED);
             }
             _ => {
-                // A link that was busy until then may have held the answer up, but no longer than it was busy.
+                // A busy link may have delayed the answer, for at most its busy period.
                 let since_ns = self.opening.and_then(|it| it.queued_since_ns);
                 if let Some(since_ns) = since_ns.filter(|_| is_at_client) {
                     let longer_ns = came.time_ns.saturating_sub(since_ns).max(behind_ns);
@@ -256,7 +258,7 @@ impl Server<'_> {
             }
         }
         if !is_at_client {
-            // The opening passes there; what follows is its path.
+            // The opening passes the capture here; the path follows.
             partition.mark(came.frame);
         }
         let behind_path_ns = size_ns.saturating_add(repair_ns);
@@ -272,8 +274,10 @@ impl Server<'_> {
         partition.until(came, Cause::SendLimitedBottleneck, INFERRED);
     }
 
-    /// Gives the time of the server, where other streams' bytes came up to the opening. Whether they did. Where the opening
-    /// passes the capture before its way, that comes last.
+    /// Assign the server's time if other streams' bytes arrived before the opening, and return whether they
+    /// did.
+    ///
+    /// If the opening passes the capture before its path, the path comes last.
     fn give_multiplexed(&self, path_ns: i64, partition: &mut Partition) -> bool {
         let came = self.came;
         let Some(view) = self.view else { return false };
@@ -284,7 +288,7 @@ impl Server<'_> {
         let left_ns = |there_ns: i64| there_ns.saturating_sub(path_ns);
         partition.within(left_ns(idle_ns), Cause::ServerThink, None, INFERRED);
         for span in view.spans(idle_ns, came.time_ns) {
-            // The server may have worked on it all the while.
+            // The server may have worked on the response during all of this time.
             let confidence = span.confidence.min(ASSUMED);
             let bound = Some(span.bound);
             if left_ns(span.end_ns) >= came.time_ns {
@@ -297,7 +301,7 @@ impl Server<'_> {
         true
     }
 
-    /// A request that was lost was sent again.
+    /// Assign the time of a lost request up to its retransmission.
     fn give_repairs_up(&self, partition: &mut Partition) {
         let Some(request) = self.exchange.request else {
             return;
@@ -317,7 +321,8 @@ impl Server<'_> {
         }
     }
 
-    /// Whether the byte at `offset` was acknowledged sooner than a copy of it that left at `copy_ns` could be.
+    /// Return whether the byte at `offset` was acknowledged before a copy sent at `copy_ns` could be
+    /// acknowledged.
     fn is_acked_too_soon(&self, offset: i64, copy_ns: i64) -> bool {
         let least_ns = self.up.to_receiver_ns.saturating_mul(7) / 8;
         self.requests
@@ -325,7 +330,7 @@ impl Server<'_> {
             .is_some_and(|acked_ns| acked_ns < copy_ns.saturating_add(least_ns))
     }
 
-    /// What request and response take longer on the slowest link than the handshake did.
+    /// Return the additional serialization time of request and response compared with the handshake.
     fn size_ns(&self, is_at_client: bool) -> i64 {
         let answer_bytes = self.opening.map_or(0, |it| it.packet_bytes);
         let down_ns = self.down.link.longer_ns(answer_bytes, LEAST_BYTES);

@@ -1,4 +1,4 @@
-//! A transaction that does not come to its end: until when its client waits, and for what.
+//! Unfinished transaction: the end of the client's wait, and its cause.
 
 use tcptrace_path::Route;
 use trace_model::rows::{Cause, Constraint, Direction};
@@ -9,32 +9,32 @@ use crate::partition::{Moment, Partition, ASSUMED, INFERRED, SEEN};
 use crate::standstill::Resent;
 use crate::stream::Stream;
 
-/// What is known of both streams at the end.
+/// State of both streams at the end.
 pub(crate) struct Scene<'a> {
     pub(crate) exchange: &'a Exchange,
     pub(crate) requests: &'a Stream,
     pub(crate) responses: &'a Stream,
-    /// Acknowledgments of the client's data, and of the server's, were not captured.
+    /// True if the ACKs of the client's data, or of the server's, were not captured.
     pub(crate) lacks_acks: [bool; 2],
-    /// Where the response before ended in its stream.
+    /// End offset of the previous response in its stream.
     pub(crate) answered_to: i64,
 }
 
-/// The time up to the end of a transaction that was not finished.
+/// Time up to the end of an unfinished transaction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tail {
     cause: Cause,
     confidence: f64,
     bound: Option<Bound>,
-    /// When the cause began, where that is not when the message came to a standstill.
+    /// Start of the cause, if it differs from the start of the standstill.
     since: Option<Moment>,
     pub(crate) end: Moment,
-    /// The response as far as it was delivered.
+    /// Delivered part of the response.
     pub(crate) delivered: Option<Extent>,
 }
 
 impl Scene<'_> {
-    /// The tail of the transaction, if it has one.
+    /// Return the tail of the transaction, if it has one.
     pub(crate) fn tail(&self) -> Option<Tail> {
         let unfinished = self.exchange.unfinished?;
         match (self.exchange.response, self.exchange.request) {
@@ -96,7 +96,7 @@ impl Scene<'_> {
         let direction = Direction::ClientToServer;
         let [lacks_acks, _] = self.lacks_acks;
         let end = unfinished.ended.after(request.last, request.last);
-        // A FIN takes one number. The capture misses a response that is acknowledged and not seen.
+        // A FIN takes one number. An acknowledged response without captured data is missing from the capture.
         let came_to = self.responses.standstill.acked_to();
         if came_to > self.answered_to.saturating_add(1) && !unfinished.has_interim {
             return None;
@@ -132,7 +132,7 @@ impl Scene<'_> {
         if state.acked_to() > 0 {
             return Some(Tail::new(Cause::UnfinishedUnanswered, ASSUMED, end, None));
         }
-        // Nothing of the server was captured, and it may have answered; but a SYN shows that it has not.
+        // No server packet was captured, so the server may have answered; an unanswered SYN excludes that.
         let handshake = self.exchange.handshake;
         let handshake = handshake.filter(|it| it.begun.is_some() && it.done.is_none())?;
         Some(Tail {
@@ -141,7 +141,8 @@ impl Scene<'_> {
         })
     }
 
-    /// Data was sent again in vain; the last packet that shows it ends it where nothing else does.
+    /// Return the tail of data whose retransmissions failed; their last packet marks the end if no other
+    /// frame does.
     fn undelivered(&self, direction: Direction, resent: Resent, end: Moment) -> Tail {
         let stream = match direction {
             Direction::ClientToServer => self.requests,
@@ -188,7 +189,7 @@ impl Tail {
         }
     }
 
-    /// Gives the time up to the end.
+    /// Assign the time up to the end.
     pub(crate) fn give(&self, scene: &Scene<'_>, down: &Route, partition: &mut Partition) {
         let is_of_request = scene.exchange.response.is_none();
         if is_of_request {
@@ -218,7 +219,7 @@ impl Tail {
 }
 
 impl Scene<'_> {
-    /// A request that was acknowledged at last may have been sent again before.
+    /// Assign the time of the retransmissions before a request's ACK.
     fn give_repairs(&self, partition: &mut Partition) {
         let Some(request) = self.exchange.request else {
             return;

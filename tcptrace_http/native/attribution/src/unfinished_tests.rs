@@ -1,4 +1,4 @@
-//! Transactions that do not come to their end, from the record of a connection.
+//! Tests of unfinished transactions on the record of a connection.
 
 use tcptrace_path::Serialization;
 use trace_model::rows::Cause;
@@ -52,7 +52,7 @@ fn extent((start, end): (i64, i64), time_ms: i64) -> Extent {
     }
 }
 
-/// Causes and milliseconds of a capture near the client, whose request leaves at 0.
+/// Return causes and milliseconds in a capture near the client, for a request that leaves at 0.
 fn waits(
     connection: &mut Connection,
     response: Option<Extent>,

@@ -7,8 +7,9 @@ use trace_model::{flags, Segment};
 
 use crate::half::{Counts, Half};
 
-/// Data that arrives behind later data within this time (or the round trip of the handshake, if
-/// that is known) was reordered on the way, not sent again. Wireshark's limit.
+/// Data that arrives behind later data within this time was reordered, not retransmitted (Wireshark's limit).
+///
+/// The round trip of the handshake replaces this limit if it is longer.
 const OUT_OF_ORDER_MAX_NS: i64 = 3_000_000;
 
 /// Class of a segment.

@@ -173,7 +173,7 @@ impl Ledger {
             .saturating_add(self.holes.fill(start, end))
     }
 
-    /// The peer acknowledged all numbers up to `ack`.
+    /// Take the peer's ACK up to `ack`.
     pub fn acknowledge(&mut self, ack: i64, time_ns: i64) -> Acked {
         let mut acked = Acked::default();
         self.acked = self.acked.max(ack);
