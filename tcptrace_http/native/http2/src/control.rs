@@ -1,4 +1,4 @@
-//! What a connection does when a frame is whole.
+//! Connection state changes at the end of a frame.
 
 use tcptrace_http_messages::{Direction, Interim, Output, Reset};
 use trace_model::rows::{H2WindowEvent, H2WindowRow};
@@ -11,13 +11,13 @@ use crate::frame::{flags, Kind, FRAME_BYTES, FRAME_BYTES_LIMIT};
 use crate::reader::Begun;
 use crate::side::OpenBlock;
 
-/// RFC 9113, section 6.5.2.
+/// Identifiers of settings (RFC 9113, section 6.5.2).
 const HEADER_TABLE_SIZE: u16 = 1;
 const MAX_CONCURRENT_STREAMS: u16 = 3;
 const INITIAL_WINDOW_SIZE: u16 = 4;
 const MAX_FRAME_SIZE: u16 = 5;
 
-/// No block is kept that is longer.
+/// Anomaly of a header block that exceeds the limit.
 const LONG_BLOCK: &str = "a header block is longer than 256 KiB";
 
 impl Connection {
@@ -52,7 +52,7 @@ impl Connection {
         }
     }
 
-    /// HEADERS, PUSH_PROMISE or CONTINUATION is whole: the header block may be, too.
+    /// Take a complete HEADERS, PUSH_PROMISE or CONTINUATION frame, which may complete the header block.
     fn block_part(&mut self, direction: Direction, begun: &Begun, mark: Mark, out: &mut Output) {
         let header = begun.header;
         let side = self.side(direction);
@@ -76,7 +76,7 @@ impl Connection {
             });
         }
         if !header.has(flags::END_HEADERS) {
-            // It need never end (CVE-2024-27316).
+            // A header block may continue without end (CVE-2024-27316).
             let is_cut = side.reader.is_cut;
             if let Some(block) = side.block.as_mut().filter(|it| is_cut && !it.is_told) {
                 block.is_told = true;
@@ -126,7 +126,7 @@ impl Connection {
         }
     }
 
-    /// The head of a message, an interim response, or trailers.
+    /// Take the header block of a message, an interim response or trailers.
     fn head(
         &mut self,
         direction: Direction,
@@ -174,7 +174,7 @@ impl Connection {
         }
     }
 
-    /// PUSH_PROMISE: nobody asks for the stream, and what it would be asked for is told.
+    /// Take PUSH_PROMISE: it opens a stream without a request and contains the promised request.
     fn promise(&mut self, id: u32, block: Block, is_unknown: bool, mark: Mark, out: &mut Output) {
         let client_next = self.client.reader.next;
         self.open(Direction::ServerToClient, id, out);
@@ -230,7 +230,7 @@ impl Connection {
         }
     }
 
-    /// SETTINGS of the sender of `direction`: they bound what its peer sends.
+    /// Take SETTINGS of the sender of `direction`; they limit its peer.
     fn settings(&mut self, direction: Direction, begun: &Begun, mark: Mark, out: &mut Output) {
         let bounded = opposite(direction);
         if begun.header.has(flags::ACK) {
@@ -252,7 +252,7 @@ impl Connection {
                 }
                 INITIAL_WINDOW_SIZE => {
                     self.facts.of(direction).initial_window = Some(value);
-                    // All streams are touched once, whatever the frame repeats.
+                    // Repeated values in one frame update the streams only once.
                     initial_window = Some(value);
                 }
                 MAX_FRAME_SIZE => {
@@ -269,7 +269,7 @@ impl Connection {
         self.side(direction).reader.payload = payload;
     }
 
-    /// Changes the windows of all streams (RFC 9113, section 6.9.2).
+    /// Change the windows of all streams (RFC 9113, section 6.9.2).
     fn initial_window(&mut self, direction: Direction, value: u32, mark: Mark, out: &mut Output) {
         let side = self.side(direction);
         let before = side.initial_window.replace(i64::from(value));
@@ -324,8 +324,9 @@ impl Connection {
     }
 }
 
-/// Where the header block lies in the payload of HEADERS or PUSH_PROMISE (RFC 9113, sections 6.2 and 6.6), and the stream
-/// that is promised.
+/// Return the range of the header block in HEADERS or PUSH_PROMISE, and the promised stream.
+///
+/// RFC 9113, sections 6.2 and 6.6, define the payload.
 fn block_of(payload: &[u8], begun: &Begun) -> Option<(std::ops::Range<usize>, Option<u32>)> {
     let header = &begun.header;
     let (mut start, mut padding) = (0_usize, 0_usize);
@@ -344,7 +345,7 @@ fn block_of(payload: &[u8], begun: &Begun) -> Option<(std::ops::Range<usize>, Op
     (start <= end).then_some((start..end, promised))
 }
 
-/// The first four bytes as a number; 0 if there are fewer.
+/// Return the first four bytes as a number; 0 if there are fewer.
 fn number(payload: &[u8]) -> u32 {
     match payload {
         [a, b, c, d, ..] => u32::from_be_bytes([*a, *b, *c, *d]),

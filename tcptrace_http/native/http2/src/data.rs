@@ -1,4 +1,4 @@
-//! What a connection does with DATA: it uses both windows.
+//! Effect of DATA on a connection: it uses both flow-control windows.
 
 use tcptrace_http_messages::{Direction, Opening, Output, WindowKind};
 use trace_model::rows::{H2WindowEvent, H2WindowRow};
@@ -7,11 +7,11 @@ use trace_model::Mark;
 use crate::connection::{opposite, Connection};
 use crate::reader::Begun;
 
-/// Times that a direction waited for its connection's window, which streams are told of.
+/// Maximum number of connection window openings that are kept for streams.
 const OPENINGS_MAX: usize = 4096;
 
 impl Connection {
-    /// Bytes of a DATA frame are missing.
+    /// Take missing bytes of a DATA frame.
     pub(crate) fn miss_data(&mut self, direction: Direction, begun: &Begun, bytes: u64) {
         if let Some(stream) = self.streams.get_mut(&begun.header.stream) {
             let half = stream.half(direction);
@@ -23,7 +23,7 @@ impl Connection {
         }
     }
 
-    /// DATA begins: it uses both windows.
+    /// Take the start of a DATA frame, which uses both windows.
     pub(crate) fn data_begins(&mut self, direction: Direction, begun: &Begun, out: &mut Output) {
         let (length, id) = (begun.header.length, begun.header.stream);
         if !self.is_whole {

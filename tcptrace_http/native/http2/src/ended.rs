@@ -1,21 +1,20 @@
-//! The streams that are over: none of them begins again (RFC 9113, section 5.1.1).
+//! Streams that have ended: no stream begins twice (RFC 9113, section 5.1.1).
 
 use std::collections::BTreeSet;
 
-/// Streams that are remembered one by one: what is said on one that ended longer ago is passed over, and so is one that
-/// is as old and was not heard of before.
+/// Maximum number of ended streams in memory; frames of older streams are skipped, known or not.
 const ENDED_MAX: usize = 1024;
 
-/// Where frames were missed, a stream may be met first after later ones.
+/// Ended streams of a connection with missing frames, where streams may appear out of order.
 #[derive(Debug, Default)]
 pub(crate) struct Ended {
-    /// All up to this one of the client, and of the server, are known.
+    /// Highest stream of the client and of the server up to which all streams are known.
     known_up_to: [u32; 2],
     streams: BTreeSet<u32>,
 }
 
 impl Ended {
-    /// All streams so far were met when they began: up to these.
+    /// Mark all streams up to `last` as known.
     pub(crate) fn all_known(&mut self, last: [u32; 2]) {
         self.known_up_to = last;
     }

@@ -1,25 +1,25 @@
-//! What is known of a connection of HTTP/2 beside its streams.
+//! Facts of an HTTP/2 connection besides its streams.
 
 use trace_model::rows::Direction;
 use trace_model::Mark;
 
 use crate::frame::Kind;
 
-/// What one side says of itself, for what its peer sends.
+/// Settings of one side, which limit its peer.
 #[derive(Clone, Debug, Default)]
 pub struct SideFacts {
-    /// Its first SETTINGS, and when the peer acknowledged them.
+    /// First SETTINGS, and their acknowledgment by the peer.
     pub settings: Option<Mark>,
     pub settings_acked: Option<Mark>,
-    /// SETTINGS_INITIAL_WINDOW_SIZE, if it sent one.
+    /// SETTINGS_INITIAL_WINDOW_SIZE, if sent.
     pub initial_window: Option<u32>,
-    /// The connection's window that it gave before DATA came.
+    /// Connection window before the first DATA.
     pub connection_window: Option<i64>,
     pub max_frame: Option<u32>,
     pub max_concurrent_streams: Option<u32>,
 }
 
-/// GOAWAY (RFC 9113, section 6.8).
+/// GOAWAY frame (RFC 9113, section 6.8).
 #[derive(Clone, Copy, Debug)]
 pub struct Goaway {
     pub by: Direction,
@@ -28,7 +28,7 @@ pub struct Goaway {
     pub last_stream: u32,
 }
 
-/// Frames by their types.
+/// Number of frames per type.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
     pub data: u64,
@@ -78,7 +78,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// What the side that sends in `direction` says of itself.
+    /// Return the settings of the side that sends in `direction`.
     pub(crate) fn of(&mut self, direction: Direction) -> &mut SideFacts {
         match direction {
             Direction::ClientToServer => &mut self.client,

@@ -1,13 +1,13 @@
-//! The fields of a header block, as a message has them.
+//! Header block fields as parts of a message.
 
 use tcptrace_http_messages::Message;
 
-/// What stands for a value that was not captured.
+/// Placeholder of a value that was not captured.
 pub(crate) const UNKNOWN: &str = "<unknown>";
-/// Longest value kept, as of HTTP/1.
+/// Maximum length of a kept value, as in HTTP/1.
 const KEPT_BYTES: usize = 8 * 1024;
 
-/// What a header block tells.
+/// Content of a header block.
 #[derive(Debug, Default)]
 pub(crate) struct Block {
     pub(crate) method: Option<Box<str>>,
@@ -22,7 +22,7 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    /// A field of it; `None`: it was not captured.
+    /// Take a field; `None` marks a part that was not captured.
     pub(crate) fn see(&mut self, name: Option<&[u8]>, value: Option<&[u8]>) {
         let Some(name) = name else { return };
         let text = || value.map_or_else(|| UNKNOWN.into(), text);
@@ -44,7 +44,7 @@ impl Block {
         }
     }
 
-    /// Moves all to the message whose head it is; `is_unknown`: fields of it are.
+    /// Move the fields to the message; `is_unknown` is true if fields were not captured.
     pub(crate) fn into_message(self, message: &mut Message, is_request: bool, is_unknown: bool) {
         let or_unknown = |text: Option<Box<str>>| {
             let unknown = (is_request && is_unknown).then(|| UNKNOWN.into());
@@ -61,7 +61,7 @@ impl Block {
     }
 }
 
-/// Urgency of a priority field (RFC 9218, section 4.1): 3, if it names none.
+/// Return the urgency of a priority field (RFC 9218, section 4.1); 3 if the field has none.
 pub(crate) fn urgency(value: &[u8]) -> Option<u8> {
     let mut members = value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
     let named = members.find_map(|member| match member {

@@ -1,15 +1,15 @@
-//! The header of a frame (RFC 9113, section 4.1), and whether bytes are one.
+//! Frame header (RFC 9113, section 4.1), and checks whether bytes are a frame header.
 
-/// RFC 9113, section 4.1.
+/// Length of a frame header (RFC 9113, section 4.1).
 pub(crate) const HEADER_BYTES: usize = 9;
-/// What HEADERS with a priority have before their block (RFC 9113, section 6.2).
+/// Length of the priority fields before the block of HEADERS (RFC 9113, section 6.2).
 const PRIORITY_BYTES: usize = 5;
-/// What a frame may have unless its receiver allows more (RFC 9113, section 4.2).
+/// Default maximum frame payload (RFC 9113, section 4.2).
 pub(crate) const FRAME_BYTES: u32 = 1 << 14;
-/// What its receiver may allow.
+/// Largest maximum frame payload that a receiver may allow.
 pub(crate) const FRAME_BYTES_LIMIT: u32 = (1 << 24) - 1;
 
-/// RFC 9113, section 6; RFC 9218, section 7.1.
+/// Frame types (RFC 9113, section 6; RFC 9218, section 7.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Data,
@@ -27,7 +27,7 @@ pub(crate) enum Kind {
 }
 
 pub(crate) mod flags {
-    /// Of SETTINGS and PING.
+    /// Flag of SETTINGS and PING.
     pub const ACK: u8 = 0x1;
     pub const END_STREAM: u8 = 0x1;
     pub const END_HEADERS: u8 = 0x4;
@@ -46,7 +46,7 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    /// The header that `bytes` begin with; `None` if there are too few.
+    /// Parse the header at the start of `bytes`; `None` if there are too few bytes.
     pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
         let [l0, l1, l2, type_byte, flags, s0, s1, s2, s3, ..] = *bytes else {
             return None;
@@ -66,12 +66,12 @@ impl Header {
         self.flags & flag != 0
     }
 
-    /// Bytes of the frame.
+    /// Return the length of the whole frame.
     pub(crate) fn frame_bytes(&self) -> u64 {
         u64::from(self.length).saturating_add(HEADER_BYTES as u64)
     }
 
-    /// Whether its stream and its length are such as its type has (RFC 9113, section 6); of unknown types any are.
+    /// Return whether stream and length fit the frame type (RFC 9113, section 6); unknown types always fit.
     pub(crate) fn is_sound(&self) -> bool {
         let (length, is_connection) = (self.length, self.stream == 0);
         match self.kind {
@@ -88,8 +88,8 @@ impl Header {
         }
     }
 
-    /// Whether bytes that may be anything are such a header, where frames have at most `bytes_max`: it has no flags that
-    /// its type has not, and its type is a known one.
+    /// Return whether arbitrary bytes are a plausible header: a known type, only flags of that type, at most
+    /// `bytes_max`.
     pub(crate) fn is_plausible(&self, bytes_max: u32) -> bool {
         let known_flags = match self.kind {
             Kind::Data => 0x9,
@@ -100,7 +100,7 @@ impl Header {
             Kind::Other => return false,
             _ => 0,
         };
-        // Zeros are no frames.
+        // A run of zeros is no frame.
         let is_empty = match self.kind {
             Kind::Data => self.length == 0 && !self.has(flags::END_STREAM),
             Kind::Headers => self.length == 0,
@@ -113,7 +113,7 @@ impl Header {
             && self.length <= bytes_max
     }
 
-    /// Whether nothing but its stream's number could show that it is none: its length is fixed.
+    /// Return whether the frame has a fixed length on stream 0: only the stream number can refute it.
     pub(crate) fn has_fixed_length(&self) -> bool {
         matches!(self.kind, Kind::Ping | Kind::WindowUpdate) && self.stream == 0
     }
@@ -136,18 +136,19 @@ fn kind_of(type_byte: u8) -> Kind {
     }
 }
 
-/// Whether the frame that `bytes` begin with may be one by what comes behind it, as far as that is there.
+/// Return whether the bytes behind the frame, if present, are a plausible header.
 pub(crate) fn is_followed(header: &Header, bytes: &[u8], bytes_max: u32) -> bool {
     let length = usize::try_from(header.frame_bytes()).unwrap_or(usize::MAX);
     let behind = bytes.get(length..).and_then(Header::parse);
     behind.is_none_or(|next| next.is_plausible(bytes_max))
 }
 
-/// Frames behind each other that show HTTP/2 where the segment ends within the last one.
+/// Number of consecutive frames that show HTTP/2 if the segment ends within the last frame.
 const CHAIN_MIN: usize = 2;
 
-/// Whether a segment's bytes are frames of HTTP/2 of a connection whose beginning was not seen: several behind each
-/// other, or one that ends with the segment.
+/// Return whether a segment contains HTTP/2 frames of a connection without a captured start.
+///
+/// The segment must have several consecutive frames, or end with a frame.
 #[must_use]
 pub fn starts_like(bytes: &[u8]) -> bool {
     let mut rest = bytes;
@@ -168,13 +169,17 @@ pub fn starts_like(bytes: &[u8]) -> bool {
     }
 }
 
-/// The last entry of HPACK's static table that only requests have at the beginning of their head, and the last one of
-/// responses (RFC 7541, appendix A): `:authority` to `:scheme`, and `:status`.
+/// Last entries of HPACK's static table that begin a request (`:authority` to `:scheme`) or a response
+/// (`:status`).
+///
+/// RFC 7541, appendix A, lists the table.
 const LAST_OF_REQUESTS: u8 = 7;
 const LAST_OF_RESPONSES: u8 = 14;
 
-/// Whether a segment that begins with HEADERS is a client's: pseudo-header fields come first, and a server has but one
-/// (RFC 9113, section 8.3). `None`: the first field does not tell.
+/// Return whether a segment that begins with HEADERS comes from the client; `None` if the first field is
+/// ambiguous.
+///
+/// Pseudo-header fields come first, and a response has only one of them (RFC 9113, section 8.3).
 #[must_use]
 pub fn is_of_client(bytes: &[u8]) -> Option<bool> {
     let header = Header::parse(bytes)?;
@@ -188,7 +193,7 @@ pub fn is_of_client(bytes: &[u8]) -> Option<bool> {
     }
     let is_update = |byte: &&u8| **byte & 0xe0 == 0x20;
     let mut block = bytes.get(at..)?.iter();
-    // RFC 7541, section 6: the field's representation, and the index of its name.
+    // The first bytes are the field's representation and the index of its name (RFC 7541, section 6).
     let first = *block.find(|byte| !is_update(byte))?;
     let index = match first {
         0x80.. => first & 0x7f,
@@ -202,7 +207,7 @@ pub fn is_of_client(bytes: &[u8]) -> Option<bool> {
     }
 }
 
-/// Whether a server's first bytes are its SETTINGS (RFC 9113, section 3.4).
+/// Return whether a server's first bytes are its SETTINGS (RFC 9113, section 3.4).
 #[must_use]
 pub fn starts_with_settings(bytes: &[u8]) -> bool {
     Header::parse(bytes).is_some_and(|header| {
@@ -228,7 +233,7 @@ mod tests {
         assert!((26..=34).all(|end| starts_like(&two[..end])));
     }
 
-    /// HEADERS with END_HEADERS on stream 5.
+    /// Return HEADERS with END_HEADERS on stream 5.
     fn headers(block: &[u8]) -> Vec<u8> {
         let length = u8::try_from(block.len()).unwrap();
         let header = [0, 0, length, 1, flags::END_HEADERS, 0, 0, 0, 5];
@@ -237,7 +242,7 @@ mod tests {
 
     #[test]
     fn first_field_of_a_head_tells_who_sends_it() {
-        // GET, a literal :authority, :status 200, and a literal :status behind a change of the table's size.
+        // GET, a literal :authority, :status 200, and a literal :status behind a table size update.
         let blocks: [(&[u8], Option<bool>); 5] = [
             (&[0x82, 0x87], Some(true)),
             (&[0x41, 1, b'a', 0x82], Some(true)),

@@ -1,14 +1,14 @@
-//! Messages of gRPC in DATA: each has a prefix of five bytes (gRPC over HTTP/2, Length-Prefixed-Message).
+//! gRPC messages in DATA, each with a prefix of five bytes (gRPC over HTTP/2, Length-Prefixed-Message).
 
 const PREFIX_BYTES: usize = 5;
 
-/// Counts the messages of one direction of a stream.
+/// Message counter of one direction of a stream.
 #[derive(Debug, Default)]
 pub(crate) struct Prefixes {
     pub(crate) messages: u32,
     prefix: [u8; PREFIX_BYTES],
     filled: usize,
-    /// Of the message being read.
+    /// Bytes left of the current message.
     remaining: u64,
     is_lost: bool,
 }
@@ -39,7 +39,7 @@ impl Prefixes {
         }
     }
 
-    /// Bytes were not captured: where the next message begins is not known.
+    /// Stop counting after missing bytes: the start of the next message is unknown.
     pub(crate) fn lose(&mut self) {
         self.is_lost = true;
     }

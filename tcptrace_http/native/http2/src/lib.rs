@@ -1,14 +1,15 @@
-//! HTTP/2 from the in-order bytes of a flow (RFC 9113), and HTTP of whatever version.
+//! HTTP/2 from the in-order bytes of a flow (RFC 9113), and HTTP of both versions.
 //!
-//! Theory of operation. A [`Connection`] is given the bytes of both directions of one flow, each in order, a segment at
-//! a time, as HTTP/1's is. A reader for each direction ([`reader`]) finds the frames by their headers of nine bytes; behind
-//! bytes that were not captured it searches for the next header. Of DATA only the length is looked at; header blocks are
-//! decoded by [`hpack`], whose table survives what was not seen.
+//! Theory of operation. A [`Connection`] takes the bytes of both directions of one flow, each in order,
+//! segment by segment. A reader per direction ([`reader`]) finds the frames by their nine-byte headers. After
+//! missing bytes it searches for the next header. Of DATA it reads only the length. [`hpack`] decodes header
+//! blocks, and its table survives missing blocks.
 //!
-//! A stream becomes a transaction: its messages, where its frames lie among those of the others, and which of them had
-//! waited for a flow-control window ([`window`]): what a segment waited for is told from that, elsewhere.
+//! A stream becomes a transaction. The transaction has its messages and the positions of its frames among
+//! those of other streams. It also lists the frames that waited for a flow-control window ([`window`]). The
+//! attribution derives the waits of segments from these facts.
 //!
-//! [`Messages`] reads HTTP of either version, and changes over where a connection does.
+//! [`Messages`] reads both HTTP versions and switches where a connection does.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! HTTP of whatever version on one flow.
+//! HTTP of both versions on one flow.
 
 use tcptrace_http_messages::{
     Connection as Http1, Direction, End, Http2Start, Message, Output, Transaction,
@@ -10,17 +10,17 @@ use crate::frame::{starts_like, starts_with_settings};
 use crate::reader::PREFACE;
 use crate::stream::Oldest;
 
-/// RFC 9110, section 15.2.2.
+/// Status 101 Switching Protocols (RFC 9110, section 15.2.2).
 const SWITCHING_PROTOCOLS: u16 = 101;
 
-/// Reads HTTP/1 until HTTP/2 begins.
+/// Reader of HTTP/1 until HTTP/2 begins.
 #[derive(Debug)]
 pub enum Messages {
     Http1(Box<Http1>),
     Http2(Box<Http2>),
 }
 
-/// Bytes of a direction, as [`Messages::data`] is given them.
+/// Bytes of a direction, as passed to [`Messages::data`].
 #[derive(Clone, Copy)]
 struct Bytes<'a> {
     direction: Direction,
@@ -30,13 +30,13 @@ struct Bytes<'a> {
 }
 
 impl Messages {
-    /// HTTP/1, unless the bytes show HTTP/2.
+    /// Create a reader of HTTP/1 that switches if the bytes show HTTP/2.
     #[must_use]
     pub fn new(http: Http1) -> Self {
         Messages::Http1(Box::new(http))
     }
 
-    /// HTTP/2, as client and server agreed in TLS; `is_whole`: all of it is to come.
+    /// Create a reader of HTTP/2, as negotiated in TLS; `is_whole` is true if no byte is missing so far.
     #[must_use]
     pub fn http2(is_whole: bool) -> Self {
         Messages::Http2(Box::new(if is_whole {
@@ -46,7 +46,7 @@ impl Messages {
         }))
     }
 
-    /// The next bytes of a direction; see [`Http1::data`].
+    /// Take the next bytes of a direction; see [`Http1::data`].
     pub fn data(
         &mut self,
         direction: Direction,
@@ -76,7 +76,7 @@ impl Messages {
         }
     }
 
-    /// `length` bytes from `offset` on were never captured.
+    /// Take a gap: `length` bytes from `offset` on were never captured.
     pub fn gap(
         &mut self,
         direction: Direction,
@@ -90,7 +90,7 @@ impl Messages {
         }
     }
 
-    /// The direction ended; nothing of it follows.
+    /// End a direction.
     pub fn end(&mut self, direction: Direction, end: End, mark: Mark, out: &mut Output) {
         match self {
             Messages::Http1(http) => http.end(direction, end, mark, out),
@@ -98,7 +98,7 @@ impl Messages {
         }
     }
 
-    /// Whether messages of HTTP were found.
+    /// Return whether HTTP messages were found.
     #[must_use]
     pub fn is_http(&self) -> bool {
         match self {
@@ -120,7 +120,7 @@ impl Messages {
         }
     }
 
-    /// Whether TLS may begin here: see [`Http1::may_be_tls`].
+    /// Return whether TLS may begin here; see [`Http1::may_be_tls`].
     #[must_use]
     pub fn may_be_tls(&self) -> bool {
         match self {
@@ -129,7 +129,7 @@ impl Messages {
         }
     }
 
-    /// Whether all bytes were given so far, from the first on.
+    /// Return whether all bytes from the first byte on were passed.
     #[must_use]
     pub fn begins_whole(&self) -> bool {
         match self {
@@ -146,17 +146,17 @@ impl Messages {
         }
     }
 
-    /// Whether a direction is not looked at any more.
+    /// Return whether a direction is no longer read.
     #[must_use]
     pub fn is_opaque(&self, direction: Direction) -> bool {
         match self {
-            // Frames may begin it yet.
+            // HTTP/2 frames may still begin in an opaque HTTP/1 direction.
             Messages::Http1(http) => http.is_opaque(direction),
             Messages::Http2(http) => http.is_opaque(direction),
         }
     }
 
-    /// The offset of the latest request of HTTP/1; streams of HTTP/2 overlap.
+    /// Return the offset of the latest HTTP/1 request; HTTP/2 streams overlap.
     #[must_use]
     pub fn request_start(&self) -> Option<u64> {
         match self {
@@ -165,7 +165,7 @@ impl Messages {
         }
     }
 
-    /// The offset of the latest response of HTTP/1.
+    /// Return the offset of the latest HTTP/1 response.
     #[must_use]
     pub fn response_start(&self) -> Option<u64> {
         match self {
@@ -174,7 +174,7 @@ impl Messages {
         }
     }
 
-    /// Where the oldest messages begin that are not handed out yet.
+    /// Return the start of the oldest messages that were not emitted yet.
     #[must_use]
     pub fn oldest(&self) -> Oldest {
         match self {
@@ -190,7 +190,7 @@ impl Messages {
         }
     }
 
-    /// Memory that unfinished messages take.
+    /// Return the memory of unfinished messages.
     #[must_use]
     pub fn held_bytes(&self) -> u64 {
         match self {
@@ -199,7 +199,7 @@ impl Messages {
         }
     }
 
-    /// Hands out what is known of messages that are not whole.
+    /// Emit the known parts of unfinished messages.
     pub fn give_up_held(&mut self, mark: Mark, out: &mut Output) {
         match self {
             Messages::Http1(http) => http.give_up_held(mark, out),
@@ -208,8 +208,10 @@ impl Messages {
     }
 }
 
-/// Whether frames begin that no preface came before: the server's SETTINGS may come first where TLS has hidden what was
-/// agreed, and all frames where the connection was joined later.
+/// Return whether frames begin without a preface.
+///
+/// The server's SETTINGS may come first if TLS hid the negotiation. Any frame may come first if the
+/// connection's start is not in the capture.
 fn begins_frames(http: &Http1, given: Bytes<'_>) -> bool {
     if http.begins_whole() {
         given.direction == Direction::ServerToClient
@@ -220,7 +222,7 @@ fn begins_frames(http: &Http1, given: Bytes<'_>) -> bool {
     }
 }
 
-/// HTTP/2 of which these are the first frames.
+/// Create an HTTP/2 reader for a connection with these first frames.
 fn begun_with(http: &Http1, given: Bytes<'_>, out: &mut Output) -> Box<Http2> {
     let next = |direction| http.next(direction);
     let (client, server) = match given.direction {
@@ -236,8 +238,8 @@ fn begun_with(http: &Http1, given: Bytes<'_>, out: &mut Output) -> Box<Http2> {
     http2
 }
 
-/// What the request asked for that was answered by 101: the same of stream 1 (RFC 7540, section 3.2), which has no bytes of
-/// it.
+/// Return the request that the 101 answered, as the request of stream 1 without bytes (RFC 7540, section
+/// 3.2).
 fn upgraded_request(out: &Output, at: u64, mark: Mark) -> Option<Box<Message>> {
     let is_switch = |it: &&Transaction| {
         let response = it.response.as_ref();
@@ -252,7 +254,7 @@ fn upgraded_request(out: &Output, at: u64, mark: Mark) -> Option<Box<Message>> {
     Some(request)
 }
 
-/// HTTP/2 that begins at `start`, with these bytes or before them.
+/// Create an HTTP/2 reader that begins at `start`, at or before these bytes.
 fn begun_at(start: Http2Start, given: Bytes<'_>, out: &mut Output) -> Box<Http2> {
     let mut http2 = Box::new(if start.is_upgrade {
         let request = upgraded_request(out, start.client, given.mark);
@@ -267,7 +269,7 @@ fn begun_at(start: Http2Start, given: Bytes<'_>, out: &mut Output) -> Box<Http2>
         mark,
     } = given;
     if direction == Direction::ClientToServer {
-        // What came of the preface in segments before.
+        // Part of the preface in earlier segments.
         let before = usize::try_from(offset.saturating_sub(start.client)).unwrap_or(usize::MAX);
         let before = PREFACE.get(..before).unwrap_or(PREFACE);
         http2.data(direction, start.client, before, mark, out);

@@ -1,36 +1,36 @@
-//! One direction: from its bytes to frames.
+//! Frame reader of one direction.
 
 use trace_model::Mark;
 
 use crate::frame::{flags, is_followed, starts_like, Header, Kind, FRAME_BYTES, HEADER_BYTES};
 
-/// What the client sends first (RFC 9113, section 3.4).
+/// Client preface (RFC 9113, section 3.4).
 pub(crate) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-/// Payload of a control frame that is looked at: SETTINGS has few, and GOAWAY may have text behind its eight bytes.
+/// Maximum length of a control frame's payload that is read: SETTINGS is short, and GOAWAY may carry text.
 const CONTROL_BYTES_MAX: usize = 4096;
-/// A header block that is collected: as much as a head of HTTP/1 may have.
+/// Maximum length of a collected header block, as for an HTTP/1 header section.
 const BLOCK_BYTES_MAX: usize = 256 * 1024;
-/// Segments of a direction in which no frame was found before it is given up.
+/// Number of segments without a frame after which a direction is abandoned.
 const SEARCH_SEGMENTS_MAX: u32 = 1024;
 
-/// A frame that has begun.
+/// Frame that has begun.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Begun {
     pub(crate) header: Header,
-    /// Offset of its first byte, and the packet that carried it.
+    /// Offset of its first byte, and the packet with that byte.
     pub(crate) start: u64,
     pub(crate) first: Mark,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum State {
-    /// Bytes of the preface so far.
+    /// Number of preface bytes read.
     Preface(usize),
     Header,
     Payload {
         begun: Begun,
         remaining: u64,
-        /// Bytes of padding at its end; `None` until its length came.
+        /// Padding bytes at the end; `None` until the padding length is read.
         padding: Option<u64>,
     },
     Searching {
@@ -39,39 +39,39 @@ enum State {
     Over,
 }
 
-/// What bytes of a direction show.
+/// Event in the bytes of a direction.
 pub(crate) enum Event<'a> {
     More,
-    /// The first byte of the preface.
+    /// First byte of the preface.
     Preface,
     Begun(Begun),
     /// Data of a DATA frame.
     Data(Begun, &'a [u8]),
     Finished(Begun),
-    /// What should be a frame is none.
+    /// Bytes that are no frame where a frame should begin.
     NoFrame(&'static str),
 }
 
-/// The bytes of a direction that were missing.
+/// Missing bytes of a direction.
 pub(crate) enum Skipped {
-    /// They lie within a DATA frame.
+    /// The bytes lie within a DATA frame.
     Data(Begun, u64),
     Finished(Begun),
-    /// What else there was is not known.
+    /// The content of the bytes is unknown.
     Lost(u64),
 }
 
 #[derive(Debug)]
 pub(crate) struct Reader {
-    /// The offset of the next byte.
+    /// Offset of the next byte.
     pub(crate) next: u64,
     state: State,
-    /// The frame header so far, and where it began.
+    /// Frame header so far, and its start.
     head: Vec<u8>,
     head_start: (u64, Mark),
-    /// The payload of the frame being read, or the header block so far.
+    /// Payload of the current frame, or the header block so far.
     pub(crate) payload: Vec<u8>,
-    /// A payload was longer than what is looked at.
+    /// True if a payload exceeded the limit.
     pub(crate) is_cut: bool,
     pub(crate) frame_bytes_max: u32,
 }
@@ -106,7 +106,7 @@ impl Reader {
         self.forget();
     }
 
-    /// Gives back what it has of the frame being read: what follows is searched for.
+    /// Drop the current frame and search for the next frame.
     pub(crate) fn search(&mut self) {
         self.state = State::Searching { segments: 0 };
         self.forget();
@@ -118,7 +118,7 @@ impl Reader {
         self.is_cut = false;
     }
 
-    /// Begins the collection of a payload or header block anew.
+    /// Clear the payload or header block for the next collection.
     pub(crate) fn clear_payload(&mut self) {
         self.payload.clear();
         self.payload.shrink_to(CONTROL_BYTES_MAX);
@@ -135,7 +135,7 @@ impl Reader {
         bytes as u64
     }
 
-    /// Takes bytes up to the next event, and says how many those were.
+    /// Read bytes up to the next event; return the number of bytes and the event.
     pub(crate) fn advance<'a>(&mut self, bytes: &'a [u8], mark: Mark) -> (usize, Event<'a>) {
         let (used, event) = match self.state {
             State::Preface(seen) => self.preface(seen, bytes),
@@ -268,12 +268,12 @@ impl Reader {
         (here, Event::More)
     }
 
-    /// Whether a frame ends where the bytes so far do: it is to be advanced once more without bytes.
+    /// Return whether a frame ends here: the caller must advance once more without bytes.
     pub(crate) fn is_at_end_of_frame(&self) -> bool {
         matches!(self.state, State::Payload { remaining: 0, .. })
     }
 
-    /// Passes over missing bytes as far as the frame goes on behind them.
+    /// Skip missing bytes, at most to the end of a DATA frame.
     pub(crate) fn skip(&mut self, length: u64) -> (u64, Skipped) {
         if let State::Payload {
             begun,
@@ -304,8 +304,9 @@ impl Reader {
         (length, Skipped::Lost(length))
     }
 
-    /// Looks for a frame in a segment, where one is searched for: of a stream that `is_known`, or several. How many bytes
-    /// come before it; `None` if there is none.
+    /// Search a segment for a frame of a stream that `is_known`, or for several frames.
+    ///
+    /// Return the number of bytes before it; `None` if there is none.
     pub(crate) fn find(
         &mut self,
         bytes: &[u8],

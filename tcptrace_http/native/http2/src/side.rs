@@ -1,4 +1,4 @@
-//! One direction of a connection: its reader, its header table, and the window of its DATA.
+//! One direction of a connection: its reader, its header table and its DATA window.
 
 use std::collections::VecDeque;
 
@@ -8,41 +8,41 @@ use crate::hpack;
 use crate::reader::{Begun, Reader};
 use crate::window::{Window, INITIAL_BYTES};
 
-/// Changes from one stream to another that are remembered: a loss is repaired in a round trip.
+/// Maximum number of changes between streams in memory; a loss repair takes one round trip.
 const TURNS_MAX: usize = 4096;
 
-/// What one direction sends, and what bounds its DATA.
+/// State of one direction, and the limits of its DATA.
 #[derive(Debug)]
 pub(crate) struct Side {
     pub(crate) reader: Reader,
     pub(crate) hpack: hpack::Decoder,
-    /// The header block being collected.
+    /// Header block that is being collected.
     pub(crate) block: Option<OpenBlock>,
-    /// Of the connection.
+    /// Flow-control window of the connection.
     pub(crate) window: Window,
-    /// Of a new stream.
+    /// Initial flow-control window of a new stream.
     pub(crate) initial_window: Option<i64>,
-    /// The stream of its latest frame of a message; 0: none.
+    /// Stream of the latest message frame; 0 for none.
     pub(crate) last_stream: u32,
     pub(crate) last_stream_end: u64,
-    /// Where frames of another stream began to come, and which.
+    /// Offsets at which frames of another stream begin, with the stream.
     turns: VecDeque<(u64, u32)>,
-    /// The latest DATA frames that the connection's window had not let go before.
+    /// Latest DATA frames that the connection's window had held.
     pub(crate) openings: VecDeque<Opening>,
-    /// Where its latest DATA frame ends.
+    /// End of the latest DATA frame.
     pub(crate) data_end: u64,
     pub(crate) has_ended: bool,
     pub(crate) was_reported: bool,
 }
 
-/// A header block that has begun.
+/// Header block that has begun.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OpenBlock {
     pub(crate) stream: u32,
-    /// Of PUSH_PROMISE.
+    /// Promised stream of PUSH_PROMISE.
     pub(crate) promised: Option<u32>,
     pub(crate) ends_stream: bool,
-    /// That it is too long was told.
+    /// True if the excessive length was reported.
     pub(crate) is_told: bool,
 }
 
@@ -69,7 +69,9 @@ impl Side {
         }
     }
 
-    /// A frame of a stream begins. The stream whose frames came last before it, 0 if it goes on; and where these end.
+    /// Take the start of a stream's frame, and return the previous stream and the end of its frames.
+    ///
+    /// The previous stream is 0 if the stream continues.
     pub(crate) fn follow(&mut self, stream: u32, begun: &Begun) -> (u32, u64) {
         let before = std::mem::replace(&mut self.last_stream, stream);
         let end = begun.start.saturating_add(begun.header.frame_bytes());
@@ -84,7 +86,7 @@ impl Side {
         (before, before_end)
     }
 
-    /// The stream whose frame, or what comes behind it, has the byte at `offset`.
+    /// Return the stream of the last frame that begins at or before `offset`.
     pub(crate) fn stream_at(&self, offset: u64) -> Option<u32> {
         let behind = self.turns.partition_point(|(start, _)| *start <= offset);
         let turn = self.turns.get(behind.checked_sub(1)?)?;

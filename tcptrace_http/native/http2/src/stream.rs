@@ -1,4 +1,4 @@
-//! A stream that is open (RFC 9113, section 5.1).
+//! Open stream (RFC 9113, section 5.1).
 
 use std::collections::VecDeque;
 
@@ -14,21 +14,21 @@ use crate::window::Window;
 /// One direction of a stream.
 #[derive(Debug, Default)]
 pub(crate) struct Half {
-    /// Offset of its direction when its stream began.
+    /// Offset of the direction at the start of the stream.
     pub(crate) begun: u64,
     pub(crate) message: Option<Box<Message>>,
     pub(crate) has_head: bool,
     pub(crate) frames: Frames,
-    /// Of its DATA.
+    /// Flow-control window of the half's DATA.
     pub(crate) window: Window,
     pub(crate) has_ended: bool,
-    /// Frames may be missing within it.
+    /// True if frames may be missing.
     pub(crate) is_torn: bool,
     pub(crate) messages: Prefixes,
 }
 
 impl Half {
-    /// A frame of it begins, behind one of stream `behind`.
+    /// Take the start of a frame behind a frame of stream `behind`.
     pub(crate) fn begin(
         &mut self,
         begun: &Begun,
@@ -46,7 +46,7 @@ impl Half {
             .message
             .get_or_insert_with(|| Message::of_frames(begun.start, begun.first));
         if is_first {
-            // What was promised, or asked for before an Upgrade, had no bytes.
+            // A promised or upgraded request has no bytes before this frame.
             message.start = begun.start;
             message.head_end = begun.start;
         }
@@ -55,7 +55,7 @@ impl Half {
         message
     }
 
-    /// Takes the times that a connection's window held DATA since the half began, as far as its message goes.
+    /// Take the connection window openings of DATA from the start of the half to the end of its message.
     pub(crate) fn open(&mut self, openings: &VecDeque<Opening>) {
         let end = self.message.as_ref().map_or(0, |it| it.end);
         let first = openings.partition_point(|it| it.at < self.begun);
@@ -64,7 +64,7 @@ impl Half {
         self.frames.openings.sort_by_key(|it| it.at);
     }
 
-    /// All of it that is known lies before `next`: the rest of a frame that had begun is not.
+    /// Cut the message at `next`: the rest of a frame that has begun is unknown.
     pub(crate) fn end_at(&mut self, next: u64) {
         self.frames.end_at(next);
         if let Some(message) = &mut self.message {
@@ -73,13 +73,13 @@ impl Half {
         }
     }
 
-    /// The message as far as it came; its direction is known up to `next`.
+    /// Return the message so far; its direction is known up to `next`.
     fn finish(&mut self, next: u64) -> (Option<Box<Message>>, Frames) {
         self.end_at(next);
         let frames = std::mem::take(&mut self.frames);
         let mut message = self.message.take();
         if let Some(message) = &mut message {
-            // A client may close a stream when it has all that was announced (RFC 9113, section 8.1.1).
+            // A client may close a stream after all announced data (RFC 9113, section 8.1.1).
             let is_announced = message.body.content_length == Some(message.body.bytes);
             message.complete = is_announced || self.has_ended && !self.is_torn;
             message.body.wire_bytes = frames.bytes().saturating_sub(message.header_bytes);
@@ -95,7 +95,7 @@ impl Half {
     }
 }
 
-/// Where the oldest of open streams begin in both directions, and when.
+/// Start of the oldest open streams in both directions, as offsets and time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Oldest {
     pub client: Option<u64>,
@@ -129,7 +129,7 @@ pub(crate) struct Stream {
     pub(crate) is_grpc: bool,
     pub(crate) grpc_status: Option<u16>,
     pub(crate) reset: Option<Reset>,
-    /// Memory that was last counted for it.
+    /// Memory of the stream at the last count.
     pub(crate) counted_bytes: u64,
 }
 
@@ -157,7 +157,7 @@ impl Stream {
             .saturating_add(size_of::<Stream>() as u64)
     }
 
-    /// Where its messages begin, and when the first one does.
+    /// Return the start offsets of the messages, and the time of the first message.
     pub(crate) fn oldest(&self) -> Oldest {
         let (request, response) = (&self.request.message, &self.response.message);
         Oldest {
@@ -170,7 +170,9 @@ impl Stream {
         }
     }
 
-    /// The transaction that it was; its directions are known up to these offsets. `None` if it had no message.
+    /// Return the transaction of the stream; `None` without a message.
+    ///
+    /// The directions are known up to the offsets `client` and `server`.
     pub(crate) fn into_transaction(
         mut self,
         index: u64,
@@ -208,7 +210,7 @@ impl Stream {
         })
     }
 
-    /// A byte of the message came in `mark`.
+    /// Record that a byte of the message came in `mark`.
     pub(crate) fn touch(&mut self, direction: Direction, mark: Mark) {
         if let Some(message) = &mut self.half(direction).message {
             message.last = message.last.later(mark);

@@ -1,26 +1,26 @@
-//! A flow-control window (RFC 9113, section 5.2), as the capture's point knows it.
+//! Flow-control window (RFC 9113, section 5.2) at the capture point.
 
 use std::collections::VecDeque;
 
 use trace_model::Mark;
 
-/// RFC 9113, section 6.9.2.
+/// Initial window (RFC 9113, section 6.9.2).
 pub(crate) const INITIAL_BYTES: i64 = 65_535;
-/// Grants that are ahead of what was sent: a receiver that gives a byte at a time must not cost memory.
+/// Maximum number of pending grants: a receiver that grants single bytes must not cost memory.
 const GRANTS_MAX: usize = 64;
 
-/// More was given when `from` bytes had been allowed.
+/// Grant that extends the limit from `from` bytes on.
 #[derive(Clone, Copy, Debug)]
 struct Grant {
     from: i64,
     by: Mark,
 }
 
-/// The window of a stream or of a connection, in one direction.
+/// Flow-control window of a stream or a connection in one direction.
 #[derive(Debug, Default)]
 pub(crate) struct Window {
     used: i64,
-    /// How many bytes are allowed in all; `None` if the beginning was not seen.
+    /// Total number of allowed bytes; `None` if the start was not captured.
     limit: Option<i64>,
     grants: VecDeque<Grant>,
 }
@@ -33,7 +33,7 @@ impl Window {
         }
     }
 
-    /// What is left of it.
+    /// Return the free bytes of the window.
     pub(crate) fn left(&self) -> Option<i64> {
         self.limit.map(|limit| limit.saturating_sub(self.used))
     }
@@ -42,7 +42,7 @@ impl Window {
         self.limit
     }
 
-    /// The receiver gives more, or takes some back.
+    /// Extend the limit, or reduce it for negative `bytes`.
     pub(crate) fn give(&mut self, bytes: i64, by: Mark) {
         let Some(limit) = &mut self.limit else { return };
         if self.grants.len() < GRANTS_MAX && bytes > 0 {
@@ -51,7 +51,7 @@ impl Window {
         *limit = limit.saturating_add(bytes);
     }
 
-    /// DATA of so many bytes is sent. Who gave more, if all had been used that was given before.
+    /// Use `bytes` of the window for DATA, and return the grant that the DATA had to wait for, if any.
     pub(crate) fn take(&mut self, bytes: u32) -> Option<Mark> {
         let at = self.used;
         self.used = at.saturating_add(i64::from(bytes));
@@ -65,7 +65,7 @@ impl Window {
         Some(grant.by)
     }
 
-    /// It is not known any more how much was used.
+    /// Mark the used bytes as unknown.
     pub(crate) fn lose(&mut self) {
         self.limit = None;
         self.grants = VecDeque::new();

@@ -1,30 +1,31 @@
-//! The fields that were inserted (RFC 7541, section 2.3.2), as far as they were seen.
+//! Dynamic table (RFC 7541, section 2.3.2) with the captured insertions.
 
 use std::collections::VecDeque;
 
 use super::static_table::FIELDS;
 use super::{Malformed, FIELD_BYTES};
 
-/// RFC 7541, section 4.2; RFC 9113, section 6.5.2.
+/// Default table size (RFC 7541, section 4.2; RFC 9113, section 6.5.2).
 const INITIAL_BYTES: usize = 4096;
-/// Of a larger table the oldest entries are not remembered: those that refer to them are unknown. Common servers and
-/// browsers allow 64 KiB at most.
+/// Maximum size of the kept table; references to older entries are unknown.
+///
+/// Common servers and browsers allow at most 64 KiB.
 const TABLE_BYTES_MAX: usize = 256 * 1024;
-/// What Chromium and Firefox allow: a table whose size was not seen may be as large.
+/// Table size without captured SETTINGS: Chromium and Firefox allow this much.
 const UNSEEN_BYTES: usize = 64 * 1024;
 
-/// Name and value, or what is known of them.
+/// Name and value, each `None` if unknown.
 pub(super) type Field<'a> = (Option<&'a [u8]>, Option<&'a [u8]>);
 
 #[derive(Debug)]
 pub(super) struct Entry {
-    /// `None`: it refers to one that was not seen.
+    /// Name; `None` if it refers to an entry that was not captured.
     pub(super) name: Option<Box<[u8]>>,
     pub(super) value: Box<[u8]>,
 }
 
 impl Entry {
-    /// What it takes at least.
+    /// Return the minimum size of the entry.
     fn bytes(&self) -> usize {
         let name = self.name.as_ref().map_or(0, |name| name.len());
         name.saturating_add(self.value.len())
@@ -32,24 +33,24 @@ impl Entry {
     }
 }
 
-/// An entry is forgotten when it has surely been evicted: nobody refers to it any more.
+/// Dynamic table; an entry stays until the encoder has certainly evicted it.
 #[derive(Debug)]
 pub(super) struct DynamicTable {
-    /// Newest first.
+    /// Entries, the newest first.
     entries: VecDeque<Entry>,
     bytes: usize,
     bytes_max: usize,
-    /// The largest size that the encoder may have set.
+    /// Largest table size that the encoder may have set.
     allowed_bytes: usize,
 }
 
 impl DynamicTable {
-    /// Of a connection that begins.
+    /// Create the table of a new connection.
     pub(super) fn new() -> Self {
         DynamicTable::of(INITIAL_BYTES)
     }
 
-    /// Of a connection whose SETTINGS were not seen.
+    /// Create the table of a connection without captured SETTINGS.
     pub(super) fn joined_late() -> Self {
         DynamicTable::of(UNSEEN_BYTES)
     }
@@ -63,7 +64,7 @@ impl DynamicTable {
         }
     }
 
-    /// The field at an index of both tables, as far as it is known.
+    /// Return the known parts of the field at an index of both tables.
     pub(super) fn field(&self, index: u64) -> Result<Field<'_>, Malformed> {
         let index = usize::try_from(index).unwrap_or(usize::MAX);
         let place = index.checked_sub(1).ok_or(Malformed("has an index of 0"))?;
@@ -80,20 +81,21 @@ impl DynamicTable {
         self.evict();
     }
 
-    /// The encoder may use so many bytes; what it does use it says in a block.
+    /// Allow the encoder this table size; the encoder announces the size that it uses in a block.
     pub(super) fn allow(&mut self, bytes: usize) {
-        // It may use more before that is seen: a smaller table is told by the encoder.
+        // The encoder may use a larger table before the capture shows it. The encoder announces a smaller
+        // table.
         self.allowed_bytes = self.allowed_bytes.max(bytes.min(TABLE_BYTES_MAX));
         self.bytes_max = self.bytes_max.max(bytes.min(TABLE_BYTES_MAX));
     }
 
-    /// The encoder uses so many bytes from now on (RFC 7541, section 6.3).
+    /// Set the table size that the encoder uses from now on (RFC 7541, section 6.3).
     pub(super) fn resize(&mut self, bytes: usize) {
         self.bytes_max = bytes.min(TABLE_BYTES_MAX);
         self.evict();
     }
 
-    /// Insertions were not seen, nor whether the size was changed.
+    /// Clear the table after missing blocks: insertions and size changes are unknown.
     pub(super) fn lose(&mut self) {
         self.entries = VecDeque::new();
         self.bytes = 0;

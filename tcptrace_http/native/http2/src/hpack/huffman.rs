@@ -1,12 +1,12 @@
-//! The Huffman code of strings (RFC 7541, section 5.2 and appendix B).
+//! Huffman code of strings (RFC 7541, section 5.2 and appendix B).
 
-/// Codes of one length: they follow each other, in the order of their symbols.
+/// Codes of one length: consecutive, in the order of their symbols.
 struct Length {
     bits: u32,
-    /// One more than the last code.
+    /// Last code plus one.
     end: u32,
     count: u32,
-    /// Place of the first symbol in [`SYMBOLS`].
+    /// Index of the first symbol in [`SYMBOLS`].
     place: u32,
 }
 
@@ -19,7 +19,7 @@ const fn codes(bits: u32, first: u32, count: u32, place: u32) -> Length {
     }
 }
 
-/// RFC 7541, appendix B, by length.
+/// Codes by length (RFC 7541, appendix B).
 const LENGTHS: [Length; 21] = [
     codes(5, 0x0, 10, 0),
     codes(6, 0x14, 26, 10),
@@ -44,10 +44,10 @@ const LENGTHS: [Length; 21] = [
     codes(30, 0x3ffffffc, 4, 253),
 ];
 
-/// Longest code.
+/// Length of the longest code.
 const LONGEST_BITS: u32 = 30;
 
-/// RFC 7541, appendix B: symbols by the length of their code; the last one is EOS, which no string has.
+/// Symbols by code length (RFC 7541, appendix B); the missing last symbol is EOS, which no string contains.
 #[rustfmt::skip]
 const SYMBOLS: [u8; 256] = [
     48, 49, 50, 97, 99, 101, 105, 111, 115, 116, 32, 37, 45, 46, 47, 51,
@@ -68,7 +68,7 @@ const SYMBOLS: [u8; 256] = [
     21, 23, 24, 25, 26, 27, 28, 29, 30, 31, 127, 220, 249, 10, 13, 22,
 ];
 
-/// Decodes `bytes` to `text`; false if they are no code.
+/// Decode `bytes` and append the text to `text`; return false for an invalid code.
 pub(super) fn decode(bytes: &[u8], text: &mut Vec<u8>) -> bool {
     let mut window = 0_u64;
     let mut bits = 0_u32;
@@ -79,14 +79,14 @@ pub(super) fn decode(bytes: &[u8], text: &mut Vec<u8>) -> bool {
             window = (window << 8) | u64::from(*byte);
             bits = bits.saturating_add(8);
         }
-        // What is missing at the end is padded with ones, which are the beginning of EOS.
+        // The end is padded with ones, the start of EOS.
         let missing = LONGEST_BITS.saturating_sub(bits);
         let shifted = (window << missing) | ((1_u64 << missing).saturating_sub(1));
         let shift = bits.saturating_add(missing).saturating_sub(LONGEST_BITS);
         // At most 30 bits are left.
         let next = ((shifted >> shift) & ((1 << LONGEST_BITS) - 1)) as u32;
         let Some((symbol, length)) = symbol(next) else {
-            // EOS, or its beginning: padding is shorter than a byte (RFC 7541, section 5.2).
+            // Padding is the start of EOS and shorter than a byte (RFC 7541, section 5.2).
             return bits < 8;
         };
         if length > bits {
@@ -99,7 +99,7 @@ pub(super) fn decode(bytes: &[u8], text: &mut Vec<u8>) -> bool {
     }
 }
 
-/// The symbol whose code these 30 bits begin with, and its length.
+/// Return the symbol whose code begins these 30 bits, and its length.
 fn symbol(next: u32) -> Option<(u8, u32)> {
     for length in &LENGTHS {
         let code = next >> LONGEST_BITS.saturating_sub(length.bits);
@@ -116,7 +116,7 @@ fn symbol(next: u32) -> Option<(u8, u32)> {
 mod tests {
     use super::*;
 
-    /// RFC 7541, appendix C.4.1.
+    /// Example of RFC 7541, appendix C.4.1.
     #[test]
     fn the_rfcs_example_is_decoded() {
         let bytes = [

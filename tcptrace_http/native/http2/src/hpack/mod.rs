@@ -1,8 +1,8 @@
-//! Header blocks (HPACK, RFC 7541), as a passive reader can decode them.
+//! Passive decoder of header blocks (HPACK, RFC 7541).
 //!
-//! An index of the dynamic table counts from the newest entry. So entries that were inserted since the reader came, or since
-//! a block was lost, are found exactly; what refers to older ones is unknown, and said to be. An insertion whose name is
-//! unknown keeps its place, so that the places of all others stay right.
+//! A dynamic table index counts from the newest entry. Entries inserted after the capture began, or after a
+//! lost block, are therefore found exactly. References to older entries are reported as unknown. An insertion
+//! with an unknown name keeps its place, so all other indexes stay right.
 
 mod dynamic_table;
 mod huffman;
@@ -16,13 +16,14 @@ use std::fmt;
 use dynamic_table::{DynamicTable, Entry};
 use primitives::Input;
 
-/// Bytes that the fields of one block may have: an index of one byte can stand for a long field (a bomb). As much as a
-/// head of HTTP/1 may have.
+/// Maximum size of one block's fields: a one-byte index can stand for a long field (HPACK bomb).
+///
+/// The limit equals that of an HTTP/1 header section.
 const DECODED_BYTES_MAX: usize = 256 * 1024;
-/// What a field takes beside its bytes (RFC 7541, section 4.1).
+/// Overhead of a field besides its bytes (RFC 7541, section 4.1).
 const FIELD_BYTES: usize = 32;
 
-/// A header block that breaks RFC 7541, or is too long.
+/// Error of a header block that violates RFC 7541 or is too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed(&'static str);
 
@@ -32,16 +33,16 @@ impl fmt::Display for Malformed {
     }
 }
 
-/// Decodes the header blocks of one direction.
+/// Decoder of one direction's header blocks.
 #[derive(Debug)]
 pub struct Decoder {
     table: DynamicTable,
-    /// Strings of the field at hand.
+    /// Strings of the current field.
     name: Vec<u8>,
     value: Vec<u8>,
 }
 
-/// The name of a field: an index, or a string.
+/// Name of a field: an index or a string.
 enum Name {
     Indexed(u64),
     Literal,
@@ -50,13 +51,13 @@ enum Name {
 type See<'a> = &'a mut dyn FnMut(Option<&[u8]>, Option<&[u8]>);
 
 impl Decoder {
-    /// Of a connection whose blocks are all given, from the first one on.
+    /// Create a decoder for a connection with all its blocks.
     #[must_use]
     pub fn new() -> Self {
         Decoder::with(DynamicTable::new())
     }
 
-    /// Of a connection that had blocks before: their insertions are not known.
+    /// Create a decoder for a connection with earlier blocks, whose insertions are unknown.
     #[must_use]
     pub fn joined_late() -> Self {
         Decoder::with(DynamicTable::joined_late())
@@ -70,20 +71,21 @@ impl Decoder {
         }
     }
 
-    /// The decoding peer allows a dynamic table of so many bytes (SETTINGS_HEADER_TABLE_SIZE).
+    /// Set the table size that the decoding peer allows (SETTINGS_HEADER_TABLE_SIZE).
     pub fn set_max_size(&mut self, bytes: u32) {
         self.table.allow(bytes as usize);
     }
 
-    /// At least one block was lost: the places of all entries so far are not known any more.
+    /// Mark a block as lost: all earlier entries are unknown.
     pub fn lose(&mut self) {
         self.table.lose();
     }
 
-    /// Gives each field of a whole block to `see`: name and value, or what is known of them. How many have something unknown.
+    /// Pass the name and value of each field in a complete block to `see`; return the number of fields with
+    /// unknown parts.
     ///
     /// # Errors
-    /// The block breaks RFC 7541, or its fields are longer than 256 KiB: those before were given.
+    /// The block violates RFC 7541, or its fields exceed 256 KiB. The fields before the error were passed.
     pub fn decode(&mut self, block: &[u8], see: See<'_>) -> Result<usize, Malformed> {
         let mut input = Input::new(block);
         let (mut unknown, mut bytes) = (0_usize, 0_usize);
@@ -120,7 +122,7 @@ impl Decoder {
         Ok(unknown)
     }
 
-    /// A field with a literal value (RFC 7541, section 6.2).
+    /// Decode a field with a literal value (RFC 7541, section 6.2).
     fn literal(
         &mut self,
         input: &mut Input<'_>,
@@ -150,7 +152,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Memory that it takes.
+    /// Return the memory of the decoder.
     #[must_use]
     pub fn held_bytes(&self) -> u64 {
         let strings = self.name.capacity().saturating_add(self.value.capacity());

@@ -2,10 +2,10 @@
 
 use super::{huffman, Malformed, DECODED_BYTES_MAX};
 
-/// An integer has no more bytes behind its prefix: five hold 32 bits, and zeros may come before them.
+/// Maximum number of integer bytes behind the prefix: five hold 32 bits, and leading zeros are allowed.
 const INTEGER_BYTES_MAX: usize = 8;
 
-/// A header block as it is read.
+/// Header block during decoding.
 pub(super) struct Input<'a> {
     rest: &'a [u8],
 }
@@ -25,7 +25,7 @@ impl<'a> Input<'a> {
         Ok(*first)
     }
 
-    /// An integer whose prefix has so many bits (RFC 7541, section 5.1).
+    /// Read an integer with a prefix of this many bits (RFC 7541, section 5.1).
     pub(super) fn integer(&mut self, prefix_bits: u32) -> Result<u64, Malformed> {
         let full = (1_u64 << prefix_bits).saturating_sub(1);
         let prefix = u64::from(self.byte()?) & full;
@@ -48,7 +48,7 @@ impl<'a> Input<'a> {
         Err(Malformed("has an integer that is too long"))
     }
 
-    /// A string, which takes the place of `text` (RFC 7541, section 5.2).
+    /// Read a string into `text`, replacing its content (RFC 7541, section 5.2).
     pub(super) fn string(&mut self, text: &mut Vec<u8>) -> Result<(), Malformed> {
         text.clear();
         let is_huffman = self.peek().is_some_and(|byte| byte & 0x80 != 0);

@@ -1,6 +1,6 @@
-//! The fields that need no insertion (RFC 7541, appendix A).
+//! Static table (RFC 7541, appendix A).
 
-/// RFC 7541, appendix A; the first one has index 1.
+/// Fields of the static table (RFC 7541, appendix A); the first field has index 1.
 pub(super) const FIELDS: [(&[u8], &[u8]); 61] = [
     (b":authority", b""),
     (b":method", b"GET"),

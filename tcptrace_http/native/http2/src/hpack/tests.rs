@@ -37,7 +37,7 @@ fn assert_blocks(prefix: &str, blocks: &[(&str, &[(&str, &str)])]) {
     }
 }
 
-/// RFC 7541, appendix C.2.
+/// Examples of RFC 7541, appendix C.2.
 #[test]
 fn every_representation_of_a_field_is_decoded() {
     for (block, field) in [
@@ -53,7 +53,7 @@ fn every_representation_of_a_field_is_decoded() {
     }
 }
 
-/// RFC 7541, appendices C.3 and C.4.
+/// Examples of RFC 7541, appendices C.3 and C.4.
 #[test]
 fn requests_of_one_connection_are_decoded_with_and_without_huffman_code() {
     const FIRST: &[(&str, &str)] = &[
@@ -87,7 +87,7 @@ fn requests_of_one_connection_are_decoded_with_and_without_huffman_code() {
     }
 }
 
-/// RFC 7541, appendices C.5 and C.6: in a table of 256 bytes entries are evicted.
+/// Examples of RFC 7541, appendices C.5 and C.6: a table of 256 bytes evicts entries.
 #[test]
 fn responses_of_one_connection_are_decoded_with_and_without_huffman_code() {
     const LOCATION: (&str, &str) = ("location", "https://www.example.com");
@@ -139,7 +139,7 @@ fn responses_of_one_connection_are_decoded_with_and_without_huffman_code() {
 
 #[test]
 fn an_unknown_name_keeps_the_place_of_its_entry() {
-    // "(name of entry 70): b", then ":path: /a", and all three newest entries.
+    // "(name of entry 70): b", then ":path: /a", and the three newest entries.
     let mut decoder = Decoder::joined_late();
     let fields = decode(&mut decoder, &bytes("7f07016244022f61bfbec0")).unwrap();
     let (path, value) = (Some(b":path".to_vec()), Some(b"/a".to_vec()));
@@ -172,7 +172,7 @@ fn what_breaks_the_rules_is_malformed() {
     }
 }
 
-/// A field of 4000 bytes, and indices of it.
+/// The block has a field of 4000 bytes and many references to it.
 #[test]
 fn a_bomb_is_malformed_and_costs_no_memory() {
     let mut block = bytes("4001617fa11e");
@@ -201,7 +201,7 @@ fn a_table_holds_what_it_may_and_no_more() {
     assert_eq!(decode(&mut decoder, &bytes("be")), Ok(vec![(None, None)]));
 }
 
-/// An encoder that draws what it does, and knows since which block each text of its table can be known.
+/// Random encoder that knows from which block on each text of its table is known.
 struct Encoder {
     state: u64,
     table: Vec<[(Vec<u8>, usize); 2]>,
@@ -209,7 +209,7 @@ struct Encoder {
     block: usize,
 }
 
-/// A field, and since which block its name and its value can be known: all texts but those of the table always are.
+/// Field, with the first block from which its name and its value are known; literal texts are always known.
 type Sent = [(Vec<u8>, usize); 2];
 const ALWAYS: usize = usize::MAX;
 
@@ -237,7 +237,7 @@ impl Encoder {
 
     fn text(&mut self, block: &mut Vec<u8>) -> Vec<u8> {
         let length = self.below(20) * if self.below(40) == 0 { 40 } else { 1 };
-        // No two are alike: a wrong entry has a wrong text.
+        // All texts differ, so a wrong entry shows as a wrong text.
         let text = format!("{:x}{}", self.below(1 << 30), "-".repeat(length)).into_bytes();
         Self::integer(block, 0, 7, text.len());
         block.extend(&text);
@@ -309,7 +309,7 @@ impl Encoder {
     }
 }
 
-/// The blocks of a connection, the sizes of whose tables stay below 20,000 bytes.
+/// Return the blocks of a connection whose tables stay below 20,000 bytes.
 fn blocks(seed: u64) -> Vec<(Vec<u8>, Vec<Sent>)> {
     let mut encoder = Encoder {
         state: seed,
@@ -320,7 +320,7 @@ fn blocks(seed: u64) -> Vec<(Vec<u8>, Vec<Sent>)> {
     (0..24).map(|_| encoder.block()).collect()
 }
 
-/// All blocks but those of `lost`, whose insertions were not seen; and none before `since`.
+/// Assert the fields of all blocks for a decoder that knows the insertions from block `since` on.
 fn assert_known_since(decoder: &mut Decoder, blocks: &[(Vec<u8>, Vec<Sent>)], since: usize) {
     for (block, sent) in blocks {
         let known = |(text, from): &(Vec<u8>, usize)| (*from >= since).then(|| text.clone());
