@@ -1,15 +1,15 @@
-//! The native core alone: `analyze FILE…` reads captures as the program does, and throws the rows away.
+//! Native core alone: `analyze FILE…` reads captures as the program does and drops the rows.
 //!
-//! Callgrind counts its instructions (`tests/instructions`), and perf shows where they go.
+//! Callgrind counts its instructions (`tests/instructions`), and perf shows their distribution.
 
 use std::io::Read;
 
 use tcptrace_analysis::{Analyzer, AnomaliesGiven, Objects, Options};
 use tcptrace_capture::Decoder;
 
-/// As `CHUNK_BYTES` of tcptrace_http/capture_stream.py.
+/// Chunk size, equal to `CHUNK_BYTES` of tcptrace_http/capture_stream.py.
 const CHUNK_BYTES: usize = 256 * 1024;
-/// As `ROWS_IN_A_BATCH` of tcptrace_http/capture.py.
+/// Rows per batch, equal to `ROWS_IN_A_BATCH` of tcptrace_http/capture.py.
 const ROWS_IN_A_BATCH: usize = 24_576;
 
 type Failure = Box<dyn std::error::Error>;
@@ -32,7 +32,7 @@ fn main() -> Result<(), Failure> {
     Ok(())
 }
 
-/// What one thread of the program does for one capture.
+/// Work of one thread of the program for one capture.
 struct Core {
     decoder: Decoder,
     analyzer: Analyzer,
@@ -75,14 +75,14 @@ impl Core {
         Ok(())
     }
 
-    /// Hands finished exchanges on to be judged together.
+    /// Pass finished exchanges on for judgement over all flows.
     fn judge(&mut self) {
         let exchanges = self.analyzer.tables.exchanges.as_mut();
         let finished = exchanges.map(std::mem::take).unwrap_or_default();
         self.objects.take(finished);
     }
 
-    /// Makes columns of the rows, and drops them.
+    /// Convert the rows to columns and drop them.
     fn take(&mut self) {
         let tables = &mut self.analyzer.tables;
         self.rows = self.rows.saturating_add(tables.rows());

@@ -1,4 +1,4 @@
-//! A ceiling for speed: `bare FILE…` reads captures, decodes every packet and finds its flow, and does nothing more.
+//! Upper bound of the speed: `bare FILE…` reads captures, decodes every packet and finds its flow.
 
 use std::io::Read;
 
@@ -7,7 +7,7 @@ use tcptrace_capture::Decoder;
 use tcptrace_tcp::{Endpoint, Key};
 use trace_model::{Anomaly, Packet, PacketSink};
 
-/// As `CHUNK_BYTES` of tcptrace_http/capture_stream.py.
+/// Chunk size, equal to `CHUNK_BYTES` of tcptrace_http/capture_stream.py.
 const CHUNK_BYTES: usize = 256 * 1024;
 
 type Failure = Box<dyn std::error::Error>;

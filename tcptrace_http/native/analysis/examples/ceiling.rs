@@ -1,16 +1,15 @@
-//! How fast a capture can be gone through at all: `ceiling [--one-shot] FILE…`.
+//! Upper bound of the speed at which a capture can be processed: `ceiling [--one-shot] FILE…`.
 //!
-//! Plain: reads in the same pieces as the program, decodes the fixed headers of Ethernet, IPv4 and
-//! TCP, and finds the flow of each packet; nothing is inferred. With `--one-shot` fourteen columns a
-//! packet are kept as well and heads of messages parsed: the least that any analysis must do. The
-//! benchmark shows the native core beside both.
+//! The plain run reads chunks of the program's size. It decodes the fixed headers of Ethernet, IPv4 and TCP,
+//! and finds the flow of each packet. `--one-shot` also keeps fourteen columns per packet and parses message
+//! heads: the least work of any analysis. The benchmark shows the native core beside both.
 
 use std::collections::HashMap;
 use std::io::Read;
 
 use foldhash::fast::FixedState;
 
-/// As `CHUNK_BYTES` of tcptrace_http/capture.py.
+/// Chunk size, equal to `CHUNK_BYTES` of tcptrace_http/capture.py.
 const CHUNK_BYTES: usize = 256 * 1024;
 const FILE_HEADER_BYTES: usize = 24;
 const RECORD_HEADER_BYTES: usize = 16;
@@ -19,7 +18,7 @@ const IPV4_BYTES: usize = 20;
 const TCP: u8 = 6;
 const HEADERS_MAX: usize = 64;
 
-/// What a flow table cannot do without: the sequence number that comes next, and counts.
+/// Minimum state of a flow table: the next sequence number, and counts.
 #[derive(Default)]
 struct Direction {
     next_seq: u32,
@@ -27,7 +26,7 @@ struct Direction {
     payload_bytes: u64,
 }
 
-/// Fourteen columns of a packet.
+/// Fourteen columns per packet.
 #[derive(Default)]
 struct Columns {
     frame: Vec<u64>,
@@ -54,7 +53,7 @@ struct Ceiling {
 }
 
 impl Ceiling {
-    /// Goes through the whole records at the start of `bytes`; gives how many bytes they were.
+    /// Process the whole records at the start of `bytes`, and return their length.
     fn records(&mut self, bytes: &[u8]) -> usize {
         let mut at = 0;
         while let Some(record) = self.record(bytes.get(at..).unwrap_or(&[])) {
@@ -76,7 +75,7 @@ impl Ceiling {
         Some(end)
     }
 
-    /// None if this is no TCP over IPv4.
+    /// Process a packet; return `None` unless it is TCP over IPv4.
     fn packet(&mut self, time: (u32, u32), frame: &[u8]) -> Option<()> {
         let ip = frame.get(ETHERNET_BYTES..)?;
         if *ip.get(9)? != TCP {
@@ -175,7 +174,7 @@ fn main() -> std::io::Result<()> {
     for path in paths {
         let ceiling = go_through(&path, (!options.is_empty()).then(Columns::default))?;
         let directions = ceiling.flows.iter().flatten();
-        // The sum is printed so that the compiler cannot leave the work out.
+        // Print the sum so that the compiler cannot remove the work.
         let next: u32 = directions.fold(0, |sum, one| sum.wrapping_add(one.next_seq));
         println!(
             "{path}: {} packets, {} flows, {} heads, {next}",

@@ -1,14 +1,18 @@
-//! The anomalies as they come, few enough of each kind to be kept.
+//! Anomalies in order of arrival, up to a limit per kind.
 
 use trace_model::rows::{AnomaliesTable, AnomalyRow};
 use trace_model::{Anomaly, AnomalyKind};
 
-/// Anomaly rows of one kind that are kept. A broken capture has one at every packet; the first
-/// thousand tell what is wrong, and a last row tells how many there were.
+/// Maximum number of anomaly rows per kind.
+///
+/// A broken capture has one anomaly per packet. The first thousand describe the fault, and a last row gives
+/// the count.
 const OF_A_KIND_MAX: u64 = 1000;
 
-/// Where an anomaly stands among the others, whichever thread noticed it: by frame, what the flow
-/// noticed before what the decoder did; at the end of the capture by flow.
+/// Position of an anomaly, independent of the thread that found it.
+///
+/// The order is by frame, with the flow's anomalies before the decoder's. At the end of the capture the order
+/// is by flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
     frame: u64,
@@ -17,17 +21,17 @@ struct Place {
     flow: u32,
 }
 
-/// Anomalies of one share of a capture, or of all of it.
+/// Anomalies of one share of a capture or of the whole capture.
 #[derive(Debug, Default)]
 pub struct Anomalies {
     listed: Vec<(Place, Anomaly)>,
-    /// How many there were, by kind.
+    /// Number of anomalies per kind.
     counts: Vec<u64>,
     is_at_the_end: bool,
 }
 
 impl Anomalies {
-    /// Adds what a flow noticed while `frame` was the last frame seen.
+    /// Add an anomaly of a flow, found while `frame` was the last frame.
     pub fn push(&mut self, frame: u64, anomaly: Anomaly) {
         let is_at_the_end = self.is_at_the_end;
         let flow = anomaly.flow.filter(|_| is_at_the_end).unwrap_or(0);
@@ -40,7 +44,7 @@ impl Anomalies {
         self.list(place, anomaly);
     }
 
-    /// Adds what the decoder noticed.
+    /// Add an anomaly of the decoder.
     pub fn push_decoders(&mut self, frame: u64, anomaly: Anomaly) {
         let place = Place {
             frame,
@@ -50,7 +54,7 @@ impl Anomalies {
         self.list(place, anomaly);
     }
 
-    /// What comes from now on comes because the capture is over.
+    /// Mark the end of the capture: later anomalies come from its end.
     pub fn at_the_end(&mut self) {
         self.is_at_the_end = true;
     }
@@ -61,7 +65,7 @@ impl Anomalies {
         }
     }
 
-    /// Counts `more` of a kind; gives how many there were before.
+    /// Add `more` to the count of a kind, and return the previous count.
     fn count(&mut self, kind: AnomalyKind, more: u64) -> u64 {
         let at = kind as usize;
         if self.counts.len() <= at {
@@ -75,7 +79,7 @@ impl Anomalies {
         before
     }
 
-    /// Takes what is listed now. The counts stay.
+    /// Take the listed anomalies and keep the counts.
     #[must_use]
     pub fn take(&mut self) -> Anomalies {
         Anomalies {
@@ -84,7 +88,7 @@ impl Anomalies {
         }
     }
 
-    /// The numbers of the flows, as another numbering has them.
+    /// Replace the flow numbers by those of another numbering.
     pub fn renumber(&mut self, numbers: &[u32]) {
         for (place, anomaly) in &mut self.listed {
             let of = |flow: u32| numbers.get(usize::try_from(flow).ok()?).copied();
@@ -95,12 +99,12 @@ impl Anomalies {
         }
     }
 
-    /// Adds the anomalies of another share of the same packets.
+    /// Add the anomalies of another share of the same packets.
     pub fn append(&mut self, other: Anomalies) {
         self.listed.extend(other.listed);
     }
 
-    /// The rows, in order. Rows over the limit, counting those already `given`, are left out.
+    /// Return the rows in order, without those over the limit; `given` counts the rows returned before.
     #[must_use]
     pub fn into_table(mut self, given: &mut Vec<u64>) -> AnomaliesTable {
         self.listed.sort_by_key(|(place, _)| *place);
@@ -124,14 +128,14 @@ impl Anomalies {
         table
     }
 
-    /// How many there were of each kind.
+    /// Return the number of anomalies of each kind.
     #[must_use]
     pub fn counts(&self) -> &[u64] {
         &self.counts
     }
 }
 
-/// Says how many anomaly rows of each kind were left out.
+/// Add rows with the number of omitted anomalies of each kind.
 pub fn push_left_out(counts: &[u64], table: &mut AnomaliesTable) {
     for (word, count) in AnomalyKind::WORDS.iter().zip(counts) {
         let left_out = count.saturating_sub(OF_A_KIND_MAX);

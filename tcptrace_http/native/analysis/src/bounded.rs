@@ -1,7 +1,7 @@
-//! Tables that take rows until their memory is used up, and then only count them.
+//! Tables that take rows up to a memory limit and count the rows beyond it.
 //!
-//! Rows are what is asked for, so their memory must grow with what there is to tell: some 300 bytes
-//! a flow and 700 a transaction. The limits are for captures made to have millions of them.
+//! The memory of the rows grows with the results: about 300 bytes per flow and 700 per transaction. The
+//! limits apply to captures made to have millions of them.
 
 use trace_model::column::Columns;
 use trace_model::rows::{
@@ -12,20 +12,22 @@ use trace_model::rows::{
     TransactionRow, TransactionsTable, WaitRow, WaitsTable,
 };
 
-/// A table of some 1.5 million rows with short texts. While its longest column grows or is sorted,
-/// it may take twice that.
+/// Maximum size of a table: about 1.5 million rows with short texts.
+///
+/// A table may take twice this memory while its longest column grows or is sorted.
 const TABLE_BYTES_MAX: usize = 1 << 30;
-/// A finding may come of each row; with its text and evidence it takes ten times the memory.
+/// Maximum size of a candidates table: a finding with text and evidence takes ten times the memory of its
+/// row.
 const CANDIDATES_BYTES_MAX: usize = 32 << 20;
 
-/// A table whose rows' memory can be told.
+/// Table with a known memory per row.
 pub trait Rows: Default {
     type Row;
     const NAME: &'static str;
     const BYTES_MAX: usize;
     fn push(&mut self, row: &Self::Row);
     fn into_columns(self) -> Columns;
-    /// Memory of a row, its texts and lists included.
+    /// Return the memory of a row with its texts and lists.
     fn bytes_of(row: &Self::Row) -> usize;
 }
 
@@ -193,7 +195,7 @@ rows!(FlawsTable, FlawRow, "flaws", CANDIDATES_BYTES_MAX, |_| 0);
 pub struct Bounded<T> {
     table: T,
     bytes: usize,
-    /// Of rows that were taken and are kept elsewhere.
+    /// Memory of rows that were taken and are kept elsewhere.
     bytes_behind: usize,
     left_out: u64,
 }
@@ -208,31 +210,31 @@ impl<T: Rows> Bounded<T> {
         self.table.push(row);
     }
 
-    /// Memory of the rows that there are.
+    /// Return the memory of the rows in the table.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Takes the rows that there are; there is room for as many again.
+    /// Take the rows of the table; the table then has room for the same number.
     #[must_use]
     pub fn take(&mut self) -> T {
         self.bytes = 0;
         std::mem::take(&mut self.table)
     }
 
-    /// So many of the rows taken are kept elsewhere, and count as rows with short texts.
+    /// Set the number of taken rows that are kept elsewhere; each counts as a row with short texts.
     pub fn have_behind(&mut self, rows: usize) {
         self.bytes_behind = rows.saturating_mul(size_of::<T::Row>());
     }
 
-    /// Whether rows were left out.
+    /// Return whether rows were omitted.
     #[must_use]
     pub fn is_cut(&self) -> bool {
         self.left_out > 0
     }
 
-    /// What to say of rows that were left out.
+    /// Return the message about omitted rows.
     #[must_use]
     pub fn complaint(&self) -> Option<String> {
         self.is_cut().then(|| {

@@ -1,18 +1,19 @@
-//! Whether there are flows worth comparing: several between two hosts.
+//! Search for flows worth comparing: several flows between two hosts.
 
 use std::collections::HashMap;
 
 use trace_model::column::{Columns, Values};
 use trace_model::rows::ClosedBy;
 
-/// A client that opens a connection for each request, or a bundle that hurts itself, shows in no fewer.
+/// Least number of flows that shows a connection per request, or competing parallel connections.
 const FLOWS_MIN: u32 = 3;
 
-/// The addresses of two hosts.
+/// Addresses of two hosts.
 type Pair<'a> = (&'a [u8], &'a [u8]);
 
-/// Whether any two hosts have several flows with HTTP, of which something could be said: two of them
-/// if the server closed one or said that it would, else three.
+/// Return whether two hosts have enough HTTP flows for a finding over several flows.
+///
+/// Three flows are enough, or two if the server closed one of them or announced its close.
 #[must_use]
 pub fn has_bundle(flows: &Columns) -> bool {
     let texts = |name| flows.column(name).map(|column| &column.values);

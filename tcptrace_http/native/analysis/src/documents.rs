@@ -1,5 +1,6 @@
-//! The HTML documents of finished transactions, and the table `links` where it is asked for: most who analyse a
-//! capture need no more of it than pages do.
+//! HTML documents of finished transactions, and the table `links` on request.
+//!
+//! Most analyses need links only for pages.
 
 use std::sync::Arc;
 
@@ -7,10 +8,10 @@ use tcptrace_http_messages::Links;
 use trace_model::column::Columns;
 use trace_model::rows::{LinkRow, LinksTable};
 
-/// Links of some three thousand pages with as many as are kept of one: memory of the table, if it is made.
+/// Maximum size of the table: about 3000 pages with the maximum number of links each.
 const LINKS_BYTES_MAX: usize = 256 << 20;
 
-/// A document that refers to something.
+/// Document that contains references.
 #[derive(Clone, Debug)]
 pub struct Document {
     pub flow: u32,
@@ -18,24 +19,24 @@ pub struct Document {
     pub links: Arc<Links>,
 }
 
-/// Documents as they come, few enough to be kept.
+/// Documents in order of arrival, up to a memory limit.
 #[derive(Debug, Default)]
 pub struct Documents {
     taken: Vec<Document>,
     bytes: usize,
-    /// Memory of the table, if it were made.
+    /// Memory of the table `links` for these documents.
     row_bytes: usize,
     left_out: u64,
 }
 
 impl Document {
-    /// Memory that it takes.
+    /// Return the memory of the document.
     #[must_use]
     pub fn bytes(&self) -> usize {
         size_of::<Document>().saturating_add(self.links.bytes())
     }
 
-    /// Memory of its rows.
+    /// Return the memory of its table rows.
     fn row_bytes(&self) -> usize {
         let base_bytes = self.links.base().map_or(0, str::len);
         let fixed = size_of::<LinkRow>().saturating_add(base_bytes);
@@ -54,14 +55,15 @@ impl Documents {
         }
         let bytes = document.bytes();
         self.bytes = self.bytes.saturating_add(bytes);
-        // Of a link with very many segments the document takes more than its row.
+        // A link with very many segments takes more memory in the document than in its row.
         let row_bytes = document.row_bytes().max(bytes);
         self.row_bytes = self.row_bytes.saturating_add(row_bytes);
         self.taken.push(document);
     }
 
-    /// Memory of the documents that there are; once the table would be half full that of a full one, so that they are
-    /// taken before any is left out.
+    /// Return the memory of the documents; from half of the limit on, return the limit.
+    ///
+    /// The caller then takes the documents before one is omitted.
     #[must_use]
     pub fn bytes(&self) -> usize {
         if self.row_bytes > LINKS_BYTES_MAX / 2 {
@@ -71,7 +73,7 @@ impl Documents {
         }
     }
 
-    /// Takes the documents that there are; there is room for as many again.
+    /// Take the documents; the list then has room for the same number.
     #[must_use]
     pub fn take(&mut self) -> Vec<Document> {
         self.bytes = 0;
@@ -79,7 +81,7 @@ impl Documents {
         std::mem::take(&mut self.taken)
     }
 
-    /// What to say of those that were left out.
+    /// Return the message about omitted documents.
     #[must_use]
     pub fn complaint(&self) -> Option<String> {
         (self.left_out > 0).then(|| {
@@ -92,7 +94,7 @@ impl Documents {
     }
 }
 
-/// The table `links`.
+/// Return the table `links`.
 #[must_use]
 pub fn link_rows(documents: &[Document]) -> Columns {
     let mut table = LinksTable::default();
@@ -130,7 +132,7 @@ mod tests {
                 transaction,
                 links: Arc::clone(&links),
             });
-            // They are to be taken when the table would be half full.
+            // The documents must be taken when the table would be half full.
             match transaction as usize {
                 100 => assert!(documents.bytes() < 200_000_000),
                 150 => assert_eq!(documents.bytes(), LINKS_BYTES_MAX),

@@ -1,11 +1,11 @@
-//! The row of a flow in the endings table: how it let its client down.
+//! Row of a flow in the endings table: the way in which the server failed its client.
 
 use trace_model::rows::{Ending, EndingRow};
 use trace_model::Mark;
 
 use crate::flow::{Close, Flow, LetDown};
 
-/// How `flow` let its client down, if it did. What the capture's end cut off is nobody's fault.
+/// Return the row of `flow` if the server failed its client; a capture that ends early is no failure.
 #[must_use]
 pub fn ending_row(flow: &Flow) -> Option<EndingRow> {
     match flow.usage.let_down.as_deref() {
@@ -14,7 +14,7 @@ pub fn ending_row(flow: &Flow) -> Option<EndingRow> {
     }
 }
 
-/// A connection that was tried more than once and never set up.
+/// Return the row of a connection with several SYNs and no handshake.
 fn unconnected_row(flow: &Flow) -> Option<EndingRow> {
     let handshake = flow.setup.handshake();
     let (begun, resent) = (handshake.begun?, handshake.resent?);
@@ -65,7 +65,7 @@ fn let_down_row(flow: &Flow, let_down: &LetDown) -> Option<EndingRow> {
                 (Some(fin), Some(reset)) if reset.mark.frame < fin.mark.frame => {
                     (Ending::ResetInResponse, reset)
                 }
-                // Bytes beyond where it breaks off are no end that is missing: its framing is malformed.
+                // Bytes beyond the missing end show malformed framing, not a truncated response.
                 (Some(_), _) if goes_on(flow, let_down) => return None,
                 (Some(fin), _) => (Ending::TruncatedResponse, fin),
                 (None, reset) => (Ending::ResetInResponse, reset?),
@@ -96,13 +96,13 @@ fn let_down_row(flow: &Flow, let_down: &LetDown) -> Option<EndingRow> {
     })
 }
 
-/// Whether the server sent more than is known of the response that was not complete.
+/// Return whether the server sent more than the known part of the incomplete response.
 fn goes_on(flow: &Flow, let_down: &LetDown) -> bool {
     let known = let_down.response.as_deref().map(|it| it.end);
     known.is_some_and(|end| end < flow.server_half().unique_bytes)
 }
 
-/// What a row of any kind has.
+/// Return the columns common to all kinds.
 fn row(flow: &Flow, close: Close) -> EndingRow {
     EndingRow {
         flow: flow.id.number,

@@ -1,4 +1,4 @@
-//! A finished transaction as it is handed on to be judged together with those of all other flows.
+//! Finished transaction for the judgement over all flows.
 
 use std::sync::Arc;
 
@@ -6,14 +6,13 @@ use tcptrace_http_messages::Transaction;
 use trace_model::rows::TransactionRow;
 use trace_model::{IpAddress, Mark};
 
-/// A smaller body comes in one segment with its head, as an answer without a body does: the payload
-/// of a segment on Ethernet.
+/// Smallest body that matters: a smaller body fits one Ethernet segment with its head.
 const BODY_BYTES_MIN: u64 = 1460;
 
-/// A transaction whose request is known: of most of them no more than what was asked for, and when.
+/// Transaction with a known request; most exchanges have only their URL and times.
 #[derive(Debug)]
 pub struct Exchange {
-    /// The packet at which it was finished: by it exchanges of several flows are put in order.
+    /// Frame of the packet that finished the transaction: the order of exchanges over all flows.
     pub frame: u64,
     pub flow: u32,
     pub transaction: u32,
@@ -23,15 +22,15 @@ pub struct Exchange {
     pub target: String,
     pub request_frame: u64,
     pub request_time: i64,
-    /// Time of the SYN, of the first transaction of a flow.
+    /// Time of the SYN, for the first transaction of a flow.
     pub opened_ns: Option<i64>,
     pub details: Option<Box<Details>>,
 }
 
-/// All there is to say of a transaction that may be judged.
+/// Details of a transaction that may be judged.
 #[derive(Debug)]
 pub struct Details {
-    /// Its flow has the number of one share.
+    /// Row of the transaction, with the flow number of one share.
     pub row: TransactionRow,
     pub rtt_ns: Option<i64>,
     pub server_path_rtt_ns: Option<i64>,
@@ -39,15 +38,15 @@ pub struct Details {
     pub noted: Noted,
 }
 
-/// What is taken from the messages of a transaction before they become a row.
+/// Data taken from the messages of a transaction before they become a row.
 #[derive(Debug, Default)]
 pub struct Noted {
     pub head_last: Option<Mark>,
     pub body_first: Option<Mark>,
     pub continue_first: Option<Mark>,
-    /// The body of the response, if it is short and text.
+    /// Body of the response, if it is short text.
     pub text: Option<Arc<Vec<u8>>>,
-    /// Nanoseconds of each pause between two segments of that body.
+    /// Nanoseconds of each pause between two segments of the body.
     pub pauses_ns: Vec<i64>,
 }
 
@@ -74,19 +73,19 @@ impl Noted {
     }
 }
 
-/// Whether a response sends the client elsewhere (RFC 9110, section 15.4).
+/// Return whether a response redirects the client (RFC 9110, section 15.4).
 pub fn is_redirect(row: &TransactionRow) -> bool {
     matches!(row.status, Some(301 | 302 | 303 | 307 | 308)) && row.location.is_some()
 }
 
-/// Whether a response is a whole object that the client might have had in its cache.
+/// Return whether a response is a whole object that a cache could have supplied.
 pub fn is_object(row: &TransactionRow) -> bool {
     row.body_digest.is_some()
         && row.response_body_bytes >= Some(BODY_BYTES_MIN)
         && row.method.as_deref() == Some("GET")
 }
 
-/// Whether more is to be known of it than its URL.
+/// Return whether the exchange needs details besides its URL.
 pub fn is_notable(row: &TransactionRow) -> bool {
     row.expects_continue || is_redirect(row) || is_object(row)
 }

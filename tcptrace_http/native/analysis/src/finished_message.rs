@@ -1,8 +1,8 @@
-//! A message that HTTP framed.
+//! Message with its HTTP boundaries.
 
 use trace_model::rows::Direction;
 
-/// A message that HTTP framed to its end, or as far as it came.
+/// Message with its HTTP boundaries, complete or cut.
 #[derive(Clone, Copy, Debug)]
 pub struct FinishedMessage {
     pub flow: u32,

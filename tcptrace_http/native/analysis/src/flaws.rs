@@ -1,14 +1,14 @@
-//! In which ways the capture of a flow falls short of what was on the wire.
+//! Flaws of a flow's capture compared with the traffic on the wire.
 
 use tcptrace_tcp::Half;
 use trace_model::rows::{Direction, Flaw, FlawRow};
 
 use crate::flow::Flow;
 
-/// A hole of a single number may be a FIN, which is no data.
+/// Size of a hole that may be a FIN without data.
 const NUMBER_OF_FIN: u64 = 1;
 
-/// The flaws of a flow that is finished. Where no messages were found only the one that may be the reason.
+/// Return the flaws of a finished flow; without messages, only the flaw that may explain their absence.
 pub fn flaws(flow: &Flow) -> impl Iterator<Item = FlawRow> {
     let truncated = (flow.properties.cut.segments > 0).then(|| FlawRow {
         flaw: Flaw::TruncatedPayload,
@@ -39,8 +39,9 @@ fn row(flow: &Flow) -> FlawRow {
     }
 }
 
-/// One direction has acknowledged the other, of which there is no packet. A request on a SYN that was
-/// never answered (TCP fast open) acknowledges nothing.
+/// Return the flaw of a flow with packets of one direction only, whose ACKs show the other direction.
+///
+/// An unanswered SYN with data (TCP Fast Open) acknowledges nothing and is no flaw.
 fn one_sided(flow: &Flow) -> Option<FlawRow> {
     let is_missing =
         |missing: &Half, seen: &Half| missing.counts.packets == 0 && seen.acks.last.is_some();
@@ -68,8 +69,10 @@ fn mid_stream(flow: &Flow) -> Option<FlawRow> {
     })
 }
 
-/// What was acknowledged, and so was on the wire, but is not in the capture: holes that nothing filled
-/// later, and the end of what a direction sent. Of a direction without any packet, see `one_sided`.
+/// Return the flaw of data that was acknowledged but is not in the capture.
+///
+/// The data is in unfilled holes or at the end of a direction. `one_sided` covers a direction without
+/// packets.
 fn gap(flow: &Flow) -> Option<FlawRow> {
     let mut made = FlawRow {
         flaw: Flaw::CaptureGap,
@@ -104,7 +107,7 @@ fn offloaded(flow: &Flow) -> Option<FlawRow> {
     })
 }
 
-/// ACKs without data were sent, and none of them is in the capture.
+/// Return the flaw of a capture without pure ACKs, if the flow must have had them.
 fn no_pure_acks(flow: &Flow) -> Option<FlawRow> {
     let direction = match flow.lacks_pure_acks() {
         (true, false) => Some(Direction::ClientToServer),

@@ -1,11 +1,11 @@
-//! The row of a flow in the flows table.
+//! Row of a flow in the flows table.
 
 use trace_model::rows::{ClosedBy, Direction, FlowRow};
 
 use crate::flow::Flow;
 use crate::observation::observation_point;
 
-/// What is known of `flow` when it is over.
+/// Return the row of `flow` at its end.
 #[must_use]
 pub fn flow_row(flow: &Flow) -> FlowRow {
     let (client, server) = (flow.client_half(), flow.server_half());
@@ -68,8 +68,10 @@ pub fn flow_row(flow: &Flow) -> FlowRow {
     }
 }
 
-/// The side that ended the connection. A FIN that answers the alert `close_notify` does not end it: the peer said
-/// before that it would send no more (RFC 8446, section 6.1).
+/// Return the side that ended the connection.
+///
+/// A FIN that answers the alert `close_notify` does not end it: the peer announced the end before (RFC 8446,
+/// section 6.1).
 fn closed_by(flow: &Flow) -> ClosedBy {
     let alerted_first = flow.carried.handshake().and_then(|it| it.alerted_first);
     match (flow.closing.by, alerted_first) {

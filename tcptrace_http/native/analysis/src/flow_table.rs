@@ -1,10 +1,9 @@
-//! Finds the flow of a segment, and numbers flows as tshark numbers tcp.stream.
+//! Flow table: it finds the flow of a segment, and numbers flows like tshark's tcp.stream.
 //!
-//! Theory of operation. There are limits: how many flows may be open, and how many that are over are
-//! still remembered. A capture is shared out to several threads by its host pairs, for what a flow waited
-//! for depends on what the pair's others have shown of the path, and on nothing else of another flow. So
-//! the rows are the very ones that one thread gives; as each share has its part of the limits, only what
-//! is given up or forgotten depends on their number.
+//! Theory of operation. The numbers of open flows and of remembered finished flows are limited. Several
+//! threads share a capture by host pairs: the waits of a flow depend on the path facts of its pair, and on no
+//! other flow. The rows are therefore the same as those of one thread. Each share has its part of the limits.
+//! Only the flows that a limit drops depend on the number of shares.
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -25,15 +24,16 @@ use crate::tables::Tables;
 use crate::tls_handshake_row::tls_handshake_row;
 use crate::window::Window;
 
-/// Flows that are over and still remembered, for what comes late: a FIN or RST sent again. A server
-/// that ends ten thousand connections a second has most of a second for that.
+/// Maximum number of finished flows in memory, for late packets such as a retransmitted FIN or RST.
+///
+/// A server that ends ten thousand connections per second has most of a second for them.
 const CLOSED_MAX: usize = 8192;
-/// Flows that may be open. A server with more connections is rare; a flood of SYNs is not.
+/// Maximum number of open flows: servers rarely have more connections, but SYN floods do.
 const OPEN_MAX: usize = 131_072;
-/// A queue of open flows that is shorter is not looked through for those that are over.
+/// Least length of the open-flow queue before finished flows are removed from it.
 const QUEUE_MIN: usize = 64;
 
-/// Which flows are looked at: those of the host pairs whose hash is `index` modulo `count`.
+/// Share of the flows: the host pairs whose hash is `index` modulo `count`.
 #[derive(Clone, Copy, Debug)]
 pub struct Share {
     pub index: usize,
@@ -47,9 +47,9 @@ impl Default for Share {
 }
 
 impl Share {
-    /// All flows.
+    /// Share with all flows.
     pub const WHOLE: Share = Share { index: 0, count: 1 };
-    /// Above the number of cores that a capture is worth sharing out to.
+    /// Maximum number of shares, above the number of cores that one capture can use.
     pub const COUNT_MAX: usize = 64;
 
     fn has(self, key: &Key) -> bool {
@@ -60,48 +60,48 @@ impl Share {
         hash.checked_rem(self.count).unwrap_or(0) == self.index
     }
 
-    /// This share's part of a limit.
+    /// Return this share's part of a limit.
     fn part_of(self, most: usize) -> usize {
         most.checked_div(self.count).unwrap_or(most)
     }
 }
 
-/// An open flow, as it waits for its turn to be evicted.
+/// Open flow in the eviction queue.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     place: usize,
     number: u32,
-    /// Its last packet when it was queued: one that had another since is not idle.
+    /// Time of its last packet when it was queued; a later packet shows that the flow is not idle.
     end_ns: i64,
 }
 
-/// The flows by what may yet be done with them.
+/// Open and finished flows in the order of their removal.
 #[derive(Debug, Default)]
 struct Books {
-    /// Oldest first. One that is over, or not at that place any more, is passed over.
+    /// Open flows, the oldest first; entries of finished or removed flows are skipped.
     open: VecDeque<Waiting>,
     open_count: usize,
-    /// Flows that are over, in that order: place and number.
+    /// Finished flows in the order of their ends: place and number.
     closed: VecDeque<(usize, u32)>,
 }
 
-/// What was done to the flow of a segment.
+/// State change of a segment's flow.
 #[derive(Clone, Copy, Debug, Default)]
 struct Change {
     is_opened: bool,
     is_closed: bool,
-    /// It waits for its turn to be evicted already.
+    /// True if the flow is already in the eviction queue.
     is_queued: bool,
 }
 
 #[derive(Debug)]
 pub struct FlowTable {
     share: Share,
-    /// Place of each flow, by the hash of its key.
+    /// Place of each flow by the hash of its key.
     places: HashTable<usize>,
-    /// Flows at their places; a place is used again when its flow is forgotten.
+    /// Flows by place; the place of a removed flow is reused.
     flows: Vec<Option<Box<Flow>>>,
-    /// Those that are left to finish once the capture is over, last first.
+    /// Flows to finish at the end of the capture, the last first.
     #[expect(
         clippy::vec_box,
         reason = "they were boxed before, and are moved by their boxes"
@@ -110,7 +110,7 @@ pub struct FlowTable {
     same_packets: SamePackets,
     hosts: Hosts,
     free_places: Vec<usize>,
-    /// Where the packet before went: packets come in trains.
+    /// Key and place of the last packet's flow, as a cache.
     last: Option<(Key, usize)>,
     books: Books,
     next_number: u32,
@@ -125,7 +125,7 @@ impl Default for FlowTable {
 }
 
 impl FlowTable {
-    /// A table that takes the segments of its share only.
+    /// Create a table that takes only the segments of its share.
     #[must_use]
     pub fn new(share: Share) -> Self {
         FlowTable {
@@ -144,7 +144,7 @@ impl FlowTable {
         }
     }
 
-    /// Takes a segment to its flow, which may be a new one.
+    /// Pass a segment to its flow, which may be new.
     pub fn segment(&mut self, packet: &Packet<'_>, segment: &Segment<'_>, tables: &mut Tables) {
         let Some(network) = packet.network else {
             return;
@@ -226,8 +226,9 @@ impl FlowTable {
         }
     }
 
-    /// The capture is over: finishes flows in order until there are `rows` in the tables. Whether all are
-    /// finished; if not, it goes on with the next call.
+    /// Finish flows in order until the tables have `rows` rows, and return whether all are finished.
+    ///
+    /// The next call continues.
     pub fn finish(&mut self, tables: &mut Tables, rows: usize) -> bool {
         if !self.flows.is_empty() {
             self.ending = self.flows.drain(..).flatten().collect();
@@ -242,7 +243,7 @@ impl FlowTable {
         self.ending.is_empty()
     }
 
-    /// The window is over: of what comes, only that of its flows is taken.
+    /// End the window: from now on only packets of its own flows are taken.
     pub fn end_window(&mut self) {
         let flows = self.flows.iter().flatten();
         let read_on = flows.filter(|flow| flow.setup.syn_ns.is_some());
@@ -252,13 +253,13 @@ impl FlowTable {
         }));
     }
 
-    /// How many flows are remembered.
+    /// Return the number of flows in memory.
     #[must_use]
     pub fn len(&self) -> usize {
         self.places.len()
     }
 
-    /// Least number of a row of the segments table that may yet be acknowledged.
+    /// Return the lowest row of the segments table that an ACK may still settle.
     #[must_use]
     pub fn oldest_unsettled_row(&self) -> Option<usize> {
         let flows = self.flows.iter().flatten();
@@ -268,7 +269,7 @@ impl FlowTable {
             .min()
     }
 
-    /// The flow with that key, if there is one in this share.
+    /// Return the flow with that key in this share, if any.
     fn known_flow(&mut self, key: &Key) -> Option<&mut Flow> {
         let flows = &self.flows;
         let is_its = |place: &usize| {
@@ -279,8 +280,9 @@ impl FlowTable {
         self.flows.get_mut(place)?.as_deref_mut()
     }
 
-    /// The place of the flow with that key, which is empty if there is no such flow yet; None if the flow
-    /// belongs to another share.
+    /// Return the place of the flow with that key; `None` if the flow belongs to another share.
+    ///
+    /// The place is empty if the flow is new.
     fn place_of(&mut self, key: &Key) -> Option<usize> {
         if let Some((last, place)) = &self.last {
             if last == key {
@@ -318,7 +320,7 @@ impl FlowTable {
         Some(place)
     }
 
-    /// Keeps the books after a flow was opened, ended, or both.
+    /// Update the queues after a flow was opened, ended, or both.
     fn changed(&mut self, flow: Waiting, change: Change, tables: &mut Tables) {
         if change.is_opened {
             self.books.open_count = self.books.open_count.saturating_add(1);
@@ -338,13 +340,13 @@ impl FlowTable {
         self.books.open_count = self.books.open_count.saturating_sub(1);
     }
 
-    /// Forgets the flows that have been over the longest, beyond those that are remembered.
+    /// Remove the oldest finished flows beyond the limit.
     fn forget_closed(&mut self, tables: &mut Tables) {
         while self.books.closed.len() > self.share.part_of(CLOSED_MAX) {
             let Some((place, number)) = self.books.closed.pop_front() else {
                 return;
             };
-            // One that was opened again, or whose ports were used again, is not over.
+            // A reopened flow, or a flow whose ports were reused, is not over.
             if self
                 .flow_at(place, number)
                 .is_some_and(|flow| flow.is_over())
@@ -354,8 +356,7 @@ impl FlowTable {
         }
     }
 
-    /// Ends open flows that have been idle, beyond those that may be open: second chance, in the
-    /// order in which they came.
+    /// End idle open flows beyond the limit by the second-chance algorithm, in the order of their starts.
     fn evict(&mut self, tables: &mut Tables) {
         loop {
             let books = &mut self.books;
@@ -398,7 +399,7 @@ impl FlowTable {
         (flow.id.number == number).then_some(flow)
     }
 
-    /// Finishes the flow at a place, and frees the place.
+    /// Finish the flow at a place, and free the place.
     fn remove(&mut self, place: usize, tables: &mut Tables) {
         let Some(mut flow) = self.flows.get_mut(place).and_then(Option::take) else {
             return;

@@ -1,10 +1,10 @@
-//! The row of a flow in the table of connections of HTTP/2.
+//! Row of a flow in the table of HTTP/2 connections.
 
 use trace_model::rows::H2ConnectionRow;
 
 use crate::flow::Flow;
 
-/// What is known of the connection of `flow`, if it carries HTTP/2.
+/// Return the HTTP/2 connection row of `flow`, if it carries HTTP/2.
 #[must_use]
 pub fn h2_connection_row(flow: &Flow) -> Option<H2ConnectionRow> {
     let facts = flow.carried.http2()?;

@@ -1,20 +1,20 @@
-//! Memory that the flows take together for what they wait for.
+//! Memory limit of all flows together for waiting data.
 //!
-//! Each flow bounds what it keeps (segments behind a hole, a head that is not whole, requests that
-//! were not answered, data that was not acknowledged), but a hostile capture has many flows. So
-//! each flow's part is added up here, and when the sum is over its limit the flow that makes it
-//! grow hands on what it has, as it would at its end. Where the flows are shared out to threads each
-//! share has its part of the limit: only what is given up depends on their number.
+//! Each flow bounds its own data: segments behind a hole, incomplete heads, unanswered requests,
+//! unacknowledged data. A hostile capture may have many flows, so this file sums their memory. If the sum
+//! exceeds the limit, the flow that grows emits its data as at its end. Each share of a capture has its part
+//! of the limit. Only the dropped data depends on the number of shares.
 
-/// Some hundred large windows with a hole, or ten thousand small ones. The busiest captures of
-/// servers that we have keep less than 1 MiB.
+/// Memory limit: hundreds of large windows with a hole, or ten thousand small ones.
+///
+/// The busiest server captures of the test data need less than 1 MiB.
 pub const HELD_BYTES_MAX: u64 = 256 << 20;
 
 #[derive(Debug)]
 pub struct Held {
     bytes: u64,
     most: u64,
-    /// How often a flow gave up what it held, and how much that was.
+    /// Number of times that a flow dropped its data, and the sum of the dropped bytes.
     times_given_up: u64,
     given_up_bytes: u64,
 }
@@ -26,7 +26,7 @@ impl Default for Held {
 }
 
 impl Held {
-    /// What the flows of one of so many shares may hold.
+    /// Create the limit of one of `shares` shares.
     #[must_use]
     pub fn of_one(shares: usize) -> Self {
         let shares = u64::try_from(shares).unwrap_or(u64::MAX).max(1);
@@ -38,7 +38,7 @@ impl Held {
         }
     }
 
-    /// A flow that held `before` now holds `now`.
+    /// Update the memory of a flow from `before` to `now`.
     #[inline]
     pub fn change(&mut self, before: u64, now: u64) {
         self.bytes = self.bytes.saturating_sub(before).saturating_add(now);
@@ -50,14 +50,14 @@ impl Held {
         self.bytes > self.most
     }
 
-    /// A flow gives up so many bytes; whether it is the first to do so.
+    /// Count the bytes that a flow drops, and return whether it is the first flow to do so.
     pub fn give_up(&mut self, bytes: u64) -> bool {
         self.times_given_up = self.times_given_up.saturating_add(1);
         self.given_up_bytes = self.given_up_bytes.saturating_add(bytes);
         self.times_given_up == 1
     }
 
-    /// What to say at the end of what was given up.
+    /// Return the message about dropped data for the end.
     #[must_use]
     pub fn complaint(&self) -> Option<String> {
         (self.times_given_up > 0).then(|| {
@@ -72,7 +72,7 @@ impl Held {
         })
     }
 
-    /// Another limit than that of the program.
+    /// Set another limit than the program's.
     #[cfg(test)]
     pub fn limit(&mut self, most: u64) {
         self.most = most;

@@ -1,4 +1,4 @@
-//! The host pairs of a capture: what all connections between two hosts have shown of their path.
+//! Host pairs of a capture: path facts of all connections between two hosts.
 
 use std::collections::HashMap;
 
@@ -10,18 +10,18 @@ use trace_model::{flags, Packet, Segment};
 use crate::flow::Flow;
 use crate::pair_view::{packet_bytes, PairView};
 
-/// Pairs that are remembered; a scan of a network must not cost memory.
+/// Maximum number of host pairs: a network scan must not cost memory.
 pub const PAIRS_MAX: usize = 65_536;
-/// All host pairs, by their addresses.
+/// All host pairs by their addresses.
 #[derive(Debug)]
 pub struct HostPairs {
-    /// A capture chooses the addresses, and does not know the hash.
+    /// The hash is random: a capture chooses the addresses and must not cause collisions.
     pairs: HashMap<(u128, u128), HostPair, RandomState>,
     most: usize,
 }
 
 impl HostPairs {
-    /// So many are remembered at most.
+    /// Create a set of at most `most` host pairs.
     #[must_use]
     pub fn new(most: usize) -> Self {
         HostPairs {
@@ -30,8 +30,9 @@ impl HostPairs {
         }
     }
 
-    /// A segment of `flow` passes, which is told what its hosts have shown. Of the lower host's packets the direction is
-    /// the first.
+    /// Take a segment of `flow`, and pass the path facts of its hosts to the flow.
+    ///
+    /// Packets of the lower host have the first direction.
     pub fn on_segment(
         &mut self,
         flow: &mut Flow,
@@ -44,7 +45,7 @@ impl HostPairs {
         }
         flow.begin_record(segment);
         let (low, high) = key.hosts();
-        // A SYN alone shows nothing of the path.
+        // A SYN without an answer shows nothing of the path.
         let is_bare_syn = segment.has(flags::SYN) && !segment.has(flags::ACK);
         if is_bare_syn && !self.pairs.contains_key(&(low, high)) {
             return;
@@ -58,7 +59,7 @@ impl HostPairs {
         if let Some(acked) = flow.newly_acked(side, segment) {
             pair.on_ack(source_is_low, packet.time_ns, acked, bytes);
         }
-        // The first side's packets go in the pair's second direction, if its host is the higher one.
+        // If its host is the higher one, the first side's packets have the pair's second direction.
         let first_is_second = (side == Side::First) != source_is_low;
         let second_is_second = !first_is_second;
         flow.see_pair(PairView {

@@ -1,19 +1,19 @@
-//! The analyzer: packets in; flows, segments, HTTP transactions and what they waited for out.
+//! Analyzer: packets in; flows, segments, HTTP transactions and their waits out.
 //!
-//! Theory of operation. Packets come one by one, in the order of the capture ([`Analyzer`] is a
-//! [`PacketSink`]). The [`flow_table`] finds the flow, which keeps a half for each direction, classifies
-//! the segment, moves acknowledgments and round trips on, puts the payload in order (all in
-//! [`tcptrace_tcp`]) and hands it to the reader of HTTP ([`tcptrace_http_messages`]). What each segment and each
-//! transaction waited for a flow's record tells ([`tcptrace_attribution`]), with what its [`host_pairs`] have shown of
-//! the path. Trackers follow the data for what the detectors read besides: [`segmentation`] and [`recoveries`] of both
-//! directions, and the server's [`windows`] and [`queues`]. Only when they are asked for are there
-//! statistics of flows, as tcptrace has them, and [`Segments`] with the verdicts of Wireshark.
+//! Theory of operation. Packets arrive one by one in capture order ([`Analyzer`] is a [`PacketSink`]). The
+//! [`flow_table`] finds the flow. The flow keeps one half per direction, classifies the segment, and advances
+//! ACKs and round trips. It puts the payload in order (all in [`tcptrace_tcp`]) and passes it to the HTTP
+//! reader ([`tcptrace_http_messages`]). The flow's record explains the waits of each segment and transaction
+//! ([`tcptrace_attribution`]), with the path facts of its [`host_pairs`]. Trackers supply further input of
+//! the detectors: [`segmentation`] and [`recoveries`] of both directions, and the server's [`windows`] and
+//! [`queues`]. Flow statistics as in tcptrace, and [`Segments`] with the verdicts of Wireshark, exist on
+//! request only.
 //!
-//! Finished transactions are handed on as [`exchange`]s, which [`objects`] judges over all flows.
+//! Finished transactions are passed on as [`exchange`]s, which [`objects`] judges over all flows.
 //!
-//! Rows leave through [`tables`] as soon as they are final. What flows keep for later is bounded
-//! together ([`held`]), and so are the rows ([`bounded`]); several analyzers can share the host pairs of a
-//! capture ([`Share`]).
+//! Rows leave through [`tables`] as soon as they are final. The data that flows keep is bounded together
+//! ([`held`]), and so are the rows ([`bounded`]). Several analyzers can share the host pairs of a capture
+//! ([`Share`]).
 
 #![forbid(unsafe_code)]
 
@@ -74,28 +74,28 @@ pub use tcptrace_attribution::{Allowance, Binding, ExplainedSegment};
 pub use tcptrace_http_messages::Links;
 pub use tcptrace_tcp::Segments;
 
-/// What is asked for beyond the tables that are always made.
+/// Requested results besides the tables that always exist.
 #[derive(Debug, Default)]
 pub struct Options {
-    /// The segments table, which grows with the capture unless it is taken.
+    /// Segments table, which grows with the capture unless its rows are taken.
     pub segments: Option<Segments>,
-    /// The table of TLS records, which grows with the capture unless it is taken.
+    /// Table of TLS records, which grows with the capture unless its rows are taken.
     pub tls_records: Option<Blocks<TlsRecordsTable>>,
-    /// The table of HTTP/2's flow control, as before.
+    /// Table of HTTP/2 flow control, which grows with the capture unless its rows are taken.
     pub h2_windows: Option<Blocks<H2WindowsTable>>,
-    /// The statistics of flows.
+    /// True for flow statistics.
     pub statistics: bool,
-    /// The exchanges, which [`Objects`] judges together.
+    /// True for exchanges, which [`Objects`] judges together.
     pub exchanges: bool,
-    /// Which of the flows are looked at; all other packets are passed over.
+    /// Share of the flows; packets of all other flows are skipped.
     pub share: Share,
-    /// The frame of a segment that is to be explained in full.
+    /// Frame of a segment that needs a full explanation.
     pub asked_frame: Option<u64>,
-    /// A transaction's row comes as soon as it is acknowledged: somebody reads on as the capture grows.
+    /// True if a transaction's row must come at its ACK, because a reader follows a growing capture.
     pub follows: bool,
 }
 
-/// Analyzes packets as they come.
+/// Analyzer of packets in capture order.
 #[derive(Debug, Default)]
 pub struct Analyzer {
     flow_table: FlowTable,
@@ -123,24 +123,26 @@ impl Analyzer {
         }
     }
 
-    /// The next rows of the segments table that are settled, once there is a block of them.
+    /// Return the next block of settled rows of the segments table, if a block is full.
     pub fn take_segments(&mut self) -> Option<Columns> {
         let flow_table = &self.flow_table;
         let segments = self.tables.segments.as_mut()?;
         segments.take(flow_table.len(), || flow_table.oldest_unsettled_row())
     }
 
-    /// Takes the TLS secrets of a key log, for the packets to come. An error tells of bad lines; the others are taken.
+    /// Add the TLS secrets of a key log for later packets; an error reports bad lines, and the other lines
+    /// are added.
     pub fn add_key_log(&mut self, text: &[u8]) -> Result<(), BadLines> {
         self.tables.keys.log.add(text)
     }
 
-    /// What comes until [`Analyzer::begin_window`] is of the window before this one; see [`window`].
+    /// Start the lead-in: packets until [`Analyzer::begin_window`] belong to the previous window; see
+    /// [`window`].
     pub fn lead_in(&mut self) {
         self.flow_table.window.lead_in();
     }
 
-    /// The window itself begins.
+    /// Start the window itself.
     pub fn begin_window(&mut self) {
         self.flow_table.window.begin();
         if self.flow_table.window.is_full {
@@ -154,29 +156,31 @@ impl Analyzer {
         }
     }
 
-    /// The window is over, and what comes is of the next one.
+    /// End the window: later packets belong to the next window.
     pub fn end_window(&mut self) {
         self.flow_table.end_window();
     }
 
-    /// How many secrets it has.
+    /// Return the number of secrets.
     #[must_use]
     pub fn secrets(&self) -> usize {
         self.tables.keys.log.len()
     }
 
-    /// Drops the rows of all tables but the segments that there are so far.
+    /// Drop the current rows of all tables except for the segments.
     pub fn drop_rows(&mut self) {
         self.tables.drop_rows();
     }
 
-    /// All packets were given: every flow is finished, and its rows are in the tables.
+    /// Finish every flow after the last packet; all rows are then in the tables.
     pub fn finish(&mut self) {
         self.finish_some(usize::MAX);
     }
 
-    /// All packets were given: flows are finished until there are `rows` in the tables. Whether all are; if
-    /// not, it is to be called again once the rows were taken.
+    /// Finish flows after the last packet until the tables have `rows` rows, and return whether all are
+    /// finished.
+    ///
+    /// The caller takes the rows and calls again until all are finished.
     pub fn finish_some(&mut self, rows: usize) -> bool {
         self.tables.anomalies.at_the_end();
         let is_over = self.flow_table.finish(&mut self.tables, rows);
@@ -215,7 +219,7 @@ impl PacketSink for Analyzer {
     }
 }
 
-/// What to say of bad lines of a key log; their text is not told.
+/// Return the anomaly of bad key log lines, without their text.
 #[must_use]
 pub fn of_bad_lines(place: &str, bad: &BadLines) -> Anomaly {
     Anomaly {

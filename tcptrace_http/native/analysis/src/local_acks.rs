@@ -1,22 +1,21 @@
-//! Whether the ACKs of a client's data come from a middlebox near it (a NAT, a performance-enhancing proxy, RFC 3135)
-//! and not from the server.
+//! Detection of ACKs from a middlebox near the client (a NAT, a performance-enhancing proxy, RFC 3135).
 //!
-//! The handshake takes a round trip of the whole path, and so does every answer. ACKs that come in a small part of that
-//! are of something nearer. A handshake alone may be slow by itself (address resolution, a radio that wakes up): then
-//! answers come sooner than it took.
+//! The handshake and every answer take a round trip of the whole path. ACKs within a small part of that time
+//! come from a nearer device. A slow handshake alone has other causes (address resolution, radio wake-up):
+//! answers are then faster than the handshake.
 
-/// The handshake takes so many times as long as the quickest ACK, and so much longer, at the least.
+/// Least ratio of the handshake time to the fastest ACK, and least difference.
 const TIMES_MIN: i64 = 8;
 const LONGER_MIN_NS: i64 = 20_000_000;
-/// ACKs and answers that show it.
+/// Least number of ACKs and of answers as evidence.
 const ACKS_MIN: u32 = 3;
 const ANSWERS_MIN: u32 = 3;
-/// Jitter makes one round trip shorter than another by less than this share.
+/// Jitter of round trips, as a divisor.
 const JITTER_SHARE: i64 = 8;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LocalAcks {
-    /// The end of the client's newest data, and when it was sent, until an ACK or an answer comes.
+    /// End and send time of the client's newest data, until an ACK or an answer comes.
     unacked: Option<(i64, i64)>,
     unanswered_ns: Option<i64>,
     least_ack_ns: Option<i64>,
@@ -27,13 +26,13 @@ pub struct LocalAcks {
 }
 
 impl LocalAcks {
-    /// The client sent data that ends at `end`.
+    /// Take client data that ends at `end`.
     pub fn asked(&mut self, end: i64, time_ns: i64) {
         self.unacked = Some((end, time_ns));
         self.unanswered_ns = Some(time_ns);
     }
 
-    /// The server acknowledged without data; `handshake_ns` is what its answer to the SYN took.
+    /// Take a pure ACK of the server; `handshake_ns` is the time from SYN to SYN-ACK.
     pub fn acknowledged(&mut self, ack: i64, time_ns: i64, handshake_ns: Option<i64>) {
         let Some((_, sent_ns)) = self.unacked.filter(|(end, _)| *end == ack) else {
             return;
@@ -52,7 +51,7 @@ impl LocalAcks {
         *count = count.saturating_add(1);
     }
 
-    /// The server sent data.
+    /// Take server data.
     pub fn answered(&mut self, time_ns: i64) {
         self.unacked = None;
         if let Some(asked_ns) = self.unanswered_ns.take() {
@@ -62,7 +61,7 @@ impl LocalAcks {
         }
     }
 
-    /// The round trip to the server, if the ACKs are of something nearer.
+    /// Return the round trip to the server, if the ACKs come from a nearer device.
     #[must_use]
     pub fn round_trip_ns(&self, handshake_ns: i64) -> Option<i64> {
         let ack_ns = self.least_ack_ns?;
@@ -86,7 +85,7 @@ mod tests {
 
     const MS: i64 = 1_000_000;
 
-    /// A handshake, and exchanges of which each has an ACK and an answer so late.
+    /// Return the round trip for a handshake and exchanges with an ACK and an answer each.
     fn exchanges(handshake_ms: i64, count: i64, ack_ms: i64, answer_ms: i64) -> Option<i64> {
         let mut acks = LocalAcks::default();
         let handshake_ns = handshake_ms * MS;

@@ -1,4 +1,4 @@
-//! Which flows waited for long: detectors look at few others.
+//! Flows with long waits: detectors need few others.
 
 use std::collections::HashMap;
 
@@ -6,8 +6,9 @@ use trace_model::column::{Columns, Values};
 
 use crate::numbered::Numbers;
 
-/// The flows with a transaction that waited for one of these causes for so many nanoseconds in all. Rows of
-/// `waits` are in the order of their transactions.
+/// Return the flows with a transaction whose waits for a cause reach the given nanoseconds.
+///
+/// Rows of `waits` are in the order of their transactions.
 #[must_use]
 pub fn flows_that_waited(waits: &Columns, causes: &HashMap<String, i64>) -> Numbers<u32> {
     let values = |name| waits.column(name).map(|column| &column.values);

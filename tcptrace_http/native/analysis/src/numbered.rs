@@ -1,8 +1,8 @@
-//! Maps and sets by numbers of flows and of transactions.
+//! Maps and sets with flow and transaction numbers as keys.
 //!
-//! The numbers are given out here, one after the other, so that no capture can make them collide: the standard
-//! library's hash, which keeps up against one that tries, takes most of the time of a look-up. What captures
-//! choose, as URLs, is for that hash.
+//! This program assigns the numbers in sequence, so a capture cannot cause collisions. The standard library's
+//! hash resists such attacks, but takes most of the time of a lookup. Keys from the capture, such as URLs,
+//! need that hash.
 
 use foldhash::fast::FixedState;
 

@@ -1,4 +1,4 @@
-//! What an acknowledgment does to its sender's peer: round trips, and messages that have arrived.
+//! Effects of an ACK on its sender's peer: RTT samples, and messages that have arrived.
 
 use tcptrace_tcp::Side;
 use trace_model::{Mark, Packet};
@@ -10,7 +10,7 @@ use crate::observation::PATH_MIN_NS;
 use crate::tables::Tables;
 
 impl Flow {
-    /// `side` acknowledged the other's data up to `ack`, maybe with a SYN-ACK that has payload.
+    /// Take an ACK from `side` up to `ack`; it may be a SYN-ACK with payload.
     pub(super) fn acknowledge(
         &mut self,
         side: Side,
@@ -66,15 +66,17 @@ impl Flow {
         }
     }
 
-    /// The client's SYN had payload (RFC 1644, RFC 7413) and its SYN-ACK waited for what the application
-    /// answered: that is no round trip of the path. Who hears of the client later than a host takes to answer
-    /// is not next to it, and is taken to be next to the server; else it may be as far as that.
+    /// Set the round trip to the server of a connection whose SYN had payload (RFC 1644, RFC 7413).
+    ///
+    /// The SYN-ACK waited for the application, so the handshake gives no round trip of the path. If the round
+    /// trip to the client exceeds a host's answer time, the capture counts as near the server. Otherwise the
+    /// handshake bounds the round trip to the server.
     fn place_of_answered_syn(&mut self) {
         let Some(rtt_ns) = self.server_half().rtt.path_ns else {
             return;
         };
         let client = self.client();
-        // Another connection to that host may have had no answer to wait for.
+        // Another connection to that host may give a round trip without application time.
         let least_ns = self.least_way_ns(client.other()).unwrap_or(i64::MAX);
         let (half, _) = self.halves(client);
         if let Some(answered_ns) = half.rtt.answered_syn_ns.take() {

@@ -1,15 +1,15 @@
-//! A sender's state, as its segments move it on.
+//! Progress of a sender's state by its segments.
 
 use tcptrace_tcp::{Class, Hole, Outstanding, Side};
 use trace_model::{flags, Packet, Segment};
 
 use super::Flow;
 
-/// Data that a one-sided capture leaves unacknowledged: more would only cost memory.
+/// Maximum number of unacknowledged segments, for one-sided captures.
 const OUTSTANDING_MAX: usize = 1 << 14;
 
 impl Flow {
-    /// Moves the sender's state on by a segment that carries payload, a SYN or a FIN.
+    /// Advance the sender's state by a segment with payload, SYN or FIN.
     pub(super) fn advance(
         &mut self,
         side: Side,
@@ -48,11 +48,11 @@ impl Flow {
         }
     }
 
-    /// A segment goes on behind all that its sender had sent.
+    /// Take a segment behind all data that its sender had sent.
     fn sends_new(&mut self, side: Side, segment: &Segment<'_>, start: i64, sent: Outstanding) {
         self.is_outstanding(side, sent);
         let (sender, _) = self.halves(side);
-        // What is new is ambiguous only behind a gap.
+        // New data is ambiguous only behind a gap.
         if sent.is_ambiguous {
             sender.holes.add(Hole {
                 start: sender.sequence.next,
@@ -66,7 +66,7 @@ impl Flow {
         sender.last.advanced_ns = sent.time_ns;
     }
 
-    /// What was sent is not acknowledged yet. Where it never will be, the oldest gives way.
+    /// Add an unacknowledged segment; the oldest is dropped if it will never be acknowledged.
     fn is_outstanding(&mut self, side: Side, sent: Outstanding) {
         let (sender, peer) = self.halves(side);
         let is_full = sender.outstanding.len() >= OUTSTANDING_MAX;
@@ -75,16 +75,17 @@ impl Flow {
             sender.outstanding.pop_front();
         }
         if sender.outstanding.capacity() == 0 {
-            // Most SYNs of a flood are all that their flow ever sends.
+            // In a SYN flood, the SYN is the only segment of most flows.
             sender.outstanding.reserve_exact(1);
         }
         sender.outstanding.push_back(sent);
     }
 
-    /// A segment begins before the end of what its sender had sent: it may fill holes, and reach beyond that.
+    /// Take a segment that begins before the end of the sent data; it may fill holes and extend beyond that
+    /// end.
     fn sends_again(&mut self, side: Side, segment: &Segment<'_>, start: i64, sent: Outstanding) {
         let (sender, _) = self.halves(side);
-        // A FIN takes a number too, but is no byte.
+        // A FIN takes one number and no byte.
         let payload_end = sent.end.saturating_sub(i64::from(segment.has(flags::FIN)));
         let beyond = u64::try_from(payload_end.saturating_sub(sender.sequence.next)).unwrap_or(0);
         let filled = sender.holes.fill(start, payload_end);

@@ -1,9 +1,10 @@
-//! Whether the server is a proxy, which sends packets to others as well.
+//! Detection of proxies, which also send packets to other hosts.
 
 const HTTP: &[u8] = b"http://";
 
-/// Whether a request is one to a proxy: to no other server a client sends a target in absolute form (RFC 9112, sections
-/// 3.2.1 and 3.2.2).
+/// Return whether a request is addressed to a proxy.
+///
+/// Clients send a target in absolute form only to proxies (RFC 9112, sections 3.2.1 and 3.2.2).
 pub(super) fn asks_proxy(payload: &[u8]) -> bool {
     let behind_method = payload.splitn(2, |byte| *byte == b' ').nth(1);
     let target = behind_method.and_then(|it| it.get(..HTTP.len()));

@@ -1,4 +1,4 @@
-//! What a flow carries, as far as it is known.
+//! Protocols that a flow carries.
 
 use tcptrace_http2::{Connection as Http2, Facts as Http2Facts, Messages, Oldest};
 use tcptrace_http_messages::{proxy_header_length, End, Output};
@@ -10,23 +10,23 @@ use super::hello_pieces::{HelloPieces, Payload};
 
 #[derive(Debug, Default)]
 pub struct Carried {
-    /// What was found on it last.
+    /// Last protocol found.
     pub protocol: Option<Protocol>,
-    /// HTTP was found, whatever came behind it.
+    /// True if HTTP was found, before or behind other protocols.
     pub is_http: bool,
-    /// Messages are streams of HTTP/2, which overlap: what tells a message by its place among others is not told.
+    /// True for HTTP/2 streams: they overlap, so facts by message order are not reported.
     pub has_streams: bool,
-    /// Neither was found, or the flow is over: payload is not looked at any more.
+    /// True if no protocol was found or the flow is over: payload is no longer read.
     pub(super) is_opaque: bool,
     pub(super) reader: Option<Reader>,
-    /// Of TLS, once its reader is given back.
+    /// TLS handshake, after the reader was dropped.
     pub(super) handshake: Option<Box<Handshake>>,
-    /// Of HTTP/2, as before.
+    /// HTTP/2 facts, after the reader was dropped.
     http2: Option<Box<Http2Facts>>,
 }
 
 impl Carried {
-    /// Whether messages are known on it: of HTTP, or those that records of TLS hide.
+    /// Return whether messages are known: of HTTP, or within TLS records.
     pub fn has_messages(&self) -> bool {
         self.protocol.is_some()
     }
@@ -38,13 +38,13 @@ impl Carried {
         }
     }
 
-    /// What is known of a connection of HTTP/2.
+    /// Return the facts of an HTTP/2 connection.
     pub fn http2(&self) -> Option<&Http2Facts> {
         let of_reader = self.reader.as_ref().and_then(Reader::as_http2);
         of_reader.map(Http2::facts).or(self.http2.as_deref())
     }
 
-    /// Notes what the reader has found.
+    /// Record the protocol that the reader has found.
     pub(super) fn note(&mut self) {
         if let Some(reader) = &self.reader {
             self.protocol = reader.protocol().or(self.protocol);
@@ -53,7 +53,7 @@ impl Carried {
         }
     }
 
-    /// Gives the reader back.
+    /// Drop the reader and keep its facts.
     pub(super) fn drop_reader(&mut self) {
         let reader = self.reader.take();
         if let Some(http2) = reader.as_ref().and_then(Reader::as_http2) {
@@ -65,7 +65,7 @@ impl Carried {
     }
 }
 
-/// Whether TLS begins with `bytes`: with a hello, unless that was missed.
+/// Return whether TLS begins with `bytes`: with a hello, unless the hello is not in the capture.
 #[inline]
 fn begins_tls(http: &Messages, bytes: &[u8]) -> bool {
     http.may_be_tls()
@@ -76,7 +76,7 @@ fn begins_tls(http: &Messages, bytes: &[u8]) -> bool {
         }
 }
 
-/// What comes behind the header that a load balancer writes first, if that is all of it.
+/// Return the bytes behind a PROXY protocol header, if the segment contains the whole header.
 fn behind_proxy_header(all: Payload<'_>) -> Payload<'_> {
     let is_first = all.offset == 0 && all.direction == Direction::ClientToServer;
     let header = is_first.then(|| proxy_header_length(all.bytes));
@@ -88,16 +88,17 @@ fn behind_proxy_header(all: Payload<'_>) -> Payload<'_> {
     }
 }
 
-/// Who is given the bytes of both directions.
+/// Reader of both directions' bytes.
 #[derive(Debug)]
 pub(super) enum Reader {
-    /// Until it is known what the bytes are, too: they may be the first ones of a hello.
+    /// HTTP, and unknown bytes so far: they may be the start of a hello.
     Http(Messages, Option<Box<HelloPieces>>),
     Tls(Box<Tls>),
 }
 
 impl Reader {
-    /// The next bytes of a direction; `peer_next` is how many of the other one were delivered.
+    /// Take the next bytes of a direction; `peer_next` is the number of bytes delivered in the other
+    /// direction.
     pub(super) fn data(
         &mut self,
         direction: Direction,
@@ -182,7 +183,7 @@ impl Reader {
         }
     }
 
-    /// The stream of HTTP/2 whose frame has the byte of a direction at `offset`.
+    /// Return the HTTP/2 stream of the frame with the byte at `offset`.
     pub(super) fn stream_at(&self, direction: Direction, offset: u64) -> Option<u32> {
         match self {
             Reader::Http(http, _) => http.as_http2()?.stream_at(direction, offset),
@@ -190,7 +191,7 @@ impl Reader {
         }
     }
 
-    /// Where the oldest of open streams of HTTP/2 begin.
+    /// Return the start of the oldest open HTTP/2 streams.
     pub(super) fn oldest(&self) -> Oldest {
         match self {
             Reader::Http(http, _) => http.as_http2().map_or_else(Oldest::default, Http2::oldest),
@@ -198,7 +199,7 @@ impl Reader {
         }
     }
 
-    /// Whether HTTP was found, in clear or decrypted.
+    /// Return whether HTTP was found, in clear text or decrypted.
     pub(super) fn is_http(&self) -> bool {
         match self {
             Reader::Http(http, _) => http.is_http(),
@@ -206,7 +207,7 @@ impl Reader {
         }
     }
 
-    /// Whether neither direction is looked at any more.
+    /// Return whether both directions are no longer read.
     pub(super) fn is_opaque(&self) -> bool {
         let is_opaque = |direction| match self {
             Reader::Http(http, _) => http.is_opaque(direction),

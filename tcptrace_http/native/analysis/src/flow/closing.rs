@@ -1,19 +1,19 @@
-//! How a connection was closed.
+//! Close of a connection.
 
 use trace_model::rows::ClosedBy;
 use trace_model::Mark;
 
-/// A FIN or RST as it was seen.
+/// Captured FIN or RST.
 #[derive(Clone, Copy, Debug)]
 pub struct Close {
     pub mark: Mark,
     pub by_client: bool,
     pub is_reset: bool,
-    /// Bytes of the client that the server had acknowledged by then, that segment included.
+    /// Bytes of the client that the server had acknowledged by then, including this segment.
     pub client_acked: u64,
 }
 
-/// The first of each that ended the flow.
+/// First FIN of each side and first RST.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Closing {
     pub by: ClosedBy,
@@ -21,7 +21,7 @@ pub struct Closing {
     pub client: Option<Close>,
     pub server: Option<Close>,
     pub reset: Option<Close>,
-    /// Time of the RST that ended it.
+    /// Time of the RST that ended the flow.
     pub(super) reset_ns: i64,
 }
 

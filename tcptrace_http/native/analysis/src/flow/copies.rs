@@ -1,4 +1,4 @@
-//! Packets that were captured more than once: they are counted, and move nothing on.
+//! Packets that were captured several times: they are counted and have no other effect.
 
 use trace_model::{flags, AnomalyKind, Packet, Segment};
 
@@ -14,7 +14,7 @@ pub struct Copies {
 }
 
 impl Copies {
-    /// Says how many copies were left out.
+    /// Report the number of skipped copies.
     pub fn tell(&self, flow: u32, tables: &mut Tables) {
         if let Some(frame) = self.first_frame {
             let packets = if self.count == 1 { "packet" } else { "packets" };
@@ -25,7 +25,7 @@ impl Copies {
 }
 
 impl Flow {
-    /// Counts a packet that was captured before. tcptrace's statistics have copies of their own.
+    /// Count a packet that was captured before; tcptrace's statistics count copies of their own.
     pub fn seen_again(&mut self, side: Side, packet: &Packet<'_>, segment: &Segment<'_>) {
         self.end_ns = self.end_ns.max(packet.time_ns);
         let copies = &mut self.properties.copies;

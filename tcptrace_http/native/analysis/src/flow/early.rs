@@ -1,4 +1,4 @@
-//! What a server sends before its SYN-ACK is seen waits until it is known to have arrived.
+//! Server data before the captured SYN-ACK, kept until an ACK shows that it arrived.
 
 use tcptrace_tcp::{Class, EarlyPiece, Piece, Side};
 use trace_model::{flags, Mark, Packet, Segment};
@@ -7,7 +7,7 @@ use super::Flow;
 use crate::tables::Tables;
 
 impl Flow {
-    /// Whether the SYN-ACK is still to come: nothing shows that the client has had it.
+    /// Return whether the SYN-ACK is still missing: no evidence shows that the client received it.
     pub(super) fn is_before_syn_ack(&self, side: Side, segment: &Segment<'_>) -> bool {
         let (client, server) = (self.client_half(), self.server_half());
         side != self.client()
@@ -18,7 +18,7 @@ impl Flow {
             && (server.sequence.initial.is_none() || server.early.is_some())
     }
 
-    /// The first ACK of the client, without the SYN-ACK: it tells where the server's data begins.
+    /// Set the start of the server's data from the client's first ACK, without a SYN-ACK.
     pub(super) fn begin_without_syn_ack(&mut self, side: Side, segment: &Segment<'_>) {
         if side == self.client() && self.client_half().acks.last.is_none() {
             let (_, server) = self.halves(side);
@@ -26,7 +26,7 @@ impl Flow {
         }
     }
 
-    /// A segment before the SYN-ACK tells nothing of its connection but that it was there.
+    /// Count a segment before the SYN-ACK, without other effect on the connection.
     pub(super) fn count_early(&mut self, side: Side, segment: &Segment<'_>) -> Class {
         let (sender, _) = self.halves(side);
         sender.counts.packets = sender.counts.packets.saturating_add(1);
@@ -52,14 +52,14 @@ impl Flow {
         self.account(packet, tables);
     }
 
-    /// The SYN-ACK will not be seen any more: what waits for it is what there is.
+    /// Stop waiting for the SYN-ACK and deliver the waiting data.
     pub(super) fn give_up_early(&mut self, side: Side, tables: &mut Tables) {
         self.deliver_early(side, i64::MAX, tables);
         let (sender, _) = self.halves(side);
         sender.early = None;
     }
 
-    /// Hands on what `side` sent early, as far as its peer has acknowledged it: up to offset `until`.
+    /// Deliver the early data of `side` up to offset `until`, which its peer has acknowledged.
     pub(super) fn deliver_early(&mut self, side: Side, until: i64, tables: &mut Tables) {
         let (sender, _) = self.halves(side);
         let Some((initial, early)) = sender.sequence.initial.zip(sender.early.as_mut()) else {
@@ -78,7 +78,7 @@ impl Flow {
         let (sender, _) = self.halves(side);
         let end = piece.end(start);
         if end > sender.sequence.next {
-            // A FIN takes a number too, but is no byte.
+            // A FIN takes one number and no byte.
             let payload_end = start.saturating_add(i64::from(piece.length));
             let new = payload_end.saturating_sub(sender.sequence.next.max(start));
             let new = u64::try_from(new).unwrap_or(0);

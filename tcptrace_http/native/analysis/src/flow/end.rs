@@ -1,4 +1,4 @@
-//! How a flow ends, and what happens when it was not the end.
+//! End of a flow, and evidence that an RST did not end it.
 
 use std::collections::VecDeque;
 
@@ -11,12 +11,13 @@ use super::closing::{Close, Closing};
 use super::Flow;
 use crate::tables::Tables;
 
-/// How long data may be on its way to who has reset the connection, if no round trip is known: the
-/// initial retransmission timeout (RFC 6298, section 2.1).
+/// Longest time for which data may be on its way to the resetting host, if no round trip is known.
+///
+/// The value is the initial RTO (RFC 6298, section 2.1).
 const ON_ITS_WAY_MAX_NS: i64 = 1_000_000_000;
 
 impl Flow {
-    /// Notes a FIN or RST, and tells HTTP when a direction has ended.
+    /// Record a FIN or RST, and notify HTTP at the end of a direction.
     pub(super) fn close(
         &mut self,
         side: Side,
@@ -59,7 +60,7 @@ impl Flow {
         }
     }
 
-    /// Notes the FIN that ends what `side` has sent so far.
+    /// Record the FIN that ends the data of `side`.
     pub(super) fn note_fin(&mut self, side: Side, mark: Mark) {
         let is_client = side == self.client();
         self.note_close(mark, is_client, false);
@@ -84,12 +85,12 @@ impl Flow {
         });
     }
 
-    /// Ends the directions whose FIN has come and whose last byte was delivered.
+    /// End the directions whose FIN has arrived and whose last byte was delivered.
     fn end_delivered(&mut self, side: Side, mark: Mark, tables: &mut Tables) {
         for side in [side, side.other()] {
             let half = self.half(side);
-            // The FIN takes one number after the last byte; streams count bytes from 0. Of a flow
-            // that is not looked into, nothing is delivered.
+            // The FIN takes one number after the last byte; streams count bytes from 0. A flow that is no
+            // longer read delivers nothing.
             let is_delivered = half.sequence.fin_end.is_some_and(|end| {
                 self.carried.is_opaque || half.reassembler.delivered() >= end.saturating_sub(2)
             });
@@ -110,17 +111,19 @@ impl Flow {
         )
     }
 
-    /// Whether the number of an RST lies where the receiver's window may be; all others are
-    /// discarded (RFC 9293, section 3.10.7.4), and were forged or are very old.
+    /// Return whether the number of an RST may lie in the receiver's window.
+    ///
+    /// Receivers discard all other RSTs (RFC 9293, section 3.10.7.4): they are forged or very old.
     fn is_credible_reset(&mut self, side: Side, segment: &Segment<'_>) -> bool {
         let (sender, _) = self.halves(side);
         let start = sender.sequence.offset_of(segment.seq, false);
         start.saturating_sub(sender.sequence.next).abs() <= ACK_AHEAD_MAX
     }
 
-    /// Whether a segment shows that the RST before it did not end the connection: who has sent it
-    /// goes on, or its receiver sends new data when it has long known of it. What was on its way
-    /// shows nothing.
+    /// Return whether a segment shows that the previous RST did not end the connection.
+    ///
+    /// Its sender sends more data, or its receiver sends new data after it must know of the RST. Data already
+    /// on its way is no evidence.
     pub(super) fn disproves_reset(
         &self,
         side: Side,
@@ -139,7 +142,7 @@ impl Flow {
         }
     }
 
-    /// Goes on after an RST that ended nothing.
+    /// Reopen the flow after an RST that did not end it.
     pub(super) fn reopen(&mut self) {
         self.closing = Closing::default();
         self.carried.is_opaque = false;
@@ -150,8 +153,7 @@ impl Flow {
         }
     }
 
-    /// Gives back the memory of a flow that is over, once all of it is acknowledged. What comes
-    /// after that (a FIN sent again, say) is still counted.
+    /// Release the memory of a finished flow once all data is acknowledged; later packets are still counted.
     pub(super) fn release(&mut self) {
         let is_acked = |half: &Half| half.sequence.acked >= half.sequence.next;
         if !is_acked(&self.first) || !is_acked(&self.second) {
@@ -185,13 +187,13 @@ impl Flow {
         let direction = self.direction_of(side);
         if let Some(reader) = self.carried.reader.as_mut() {
             reader.end(direction, end, mark, &mut tables.http_output);
-            // A head that breaks off here may be the only one of the flow.
+            // A message head that breaks off here may be the flow's only one.
             self.carried.note();
         }
         self.collect(tables);
     }
 
-    /// The capture, or this use of the ports, is over.
+    /// Finish the flow at the end of the capture or of this use of the ports.
     pub fn finish(&mut self, tables: &mut Tables) {
         let mark = Mark {
             frame: tables.last_frame,

@@ -1,4 +1,4 @@
-//! What the core is told of a transaction that is over, and of its path.
+//! Facts of a finished transaction and of its path, as input of the attribution.
 
 use tcptrace_attribution::{Ended, Extent, Facts, Handshake, Moment, PathFacts, Unfinished};
 use tcptrace_http_messages::Reset;
@@ -12,7 +12,7 @@ use super::Flow;
 use crate::recoveries::Span;
 
 impl Flow {
-    /// What is known of a transaction that is over.
+    /// Return the facts of a finished transaction.
     pub(super) fn facts(
         &self,
         row: &TransactionRow,
@@ -42,7 +42,7 @@ impl Flow {
         }
     }
 
-    /// The end of the TLS handshake, if it was before the first request.
+    /// Return the end of the TLS handshake, if it precedes the first request.
     fn secured(&self, request_ns: Option<i64>) -> Option<Moment> {
         let done = self.carried.handshake()?.done()?;
         let is_before = request_ns.is_none_or(|first_ns| done.time_ns <= first_ns);
@@ -52,7 +52,7 @@ impl Flow {
         })
     }
 
-    /// Returns the server's SETTINGS if the client sent its preface in an earlier frame than its first request.
+    /// Return the server's SETTINGS if the client sent its preface in an earlier frame than its first request.
     ///
     /// The server may send them before the preface arrives (RFC 9113, section 3.4).
     fn settings(&self, request_frame: Option<u64>) -> Option<Moment> {
@@ -66,14 +66,14 @@ impl Flow {
         })
     }
 
-    /// What the path has shown by now.
+    /// Return the current facts of the path.
     pub(super) fn path_facts(&self) -> PathFacts {
         let client = self.client();
         let pair = self.pair();
         let round_trips = pair.round_trips.map(Option::unwrap_or_default);
         let [to_client, to_server] = by_role(client, round_trips);
         let (lacks_clients_acks, lacks_servers_acks) = self.lacks_pure_acks();
-        // Where ACKs were not captured, only a handshake tells a round trip.
+        // Without captured ACKs, only a handshake gives a round trip.
         let has_handshake = self.setup.initial_rtt_ns.is_some();
         let told = |round_trip: RoundTrip, lacks_acks: bool| {
             if lacks_acks && !has_handshake {
@@ -89,7 +89,7 @@ impl Flow {
         } else {
             to_server
         };
-        // Whose ACKs are of something nearer is as far as its handshake tells.
+        // If a middlebox sends the ACKs, the handshake gives the round trip to the server.
         let to_server_ns = self.round_trip_behind_local_acks_ns();
         PathFacts {
             client_is_second: client == Side::Second,
@@ -104,7 +104,7 @@ impl Flow {
         }
     }
 
-    /// A transaction whose client has not got all of the response, if the connection or the capture is over.
+    /// Return the state of a transaction that is unfinished at the end of the connection or capture.
     pub(super) fn unfinished(
         &self,
         row: &TransactionRow,
@@ -114,7 +114,7 @@ impl Flow {
     ) -> Option<Unfinished> {
         let is_had = whole.response && row.last_ack_time.is_some();
         let is_over = self.server_half().has_ended;
-        // What a client sends in TLS need not ask for anything, but for what it sends first.
+        // Later client data in TLS may need no answer.
         let needs_none = row.protocol == Protocol::Tls && row.index > 0;
         if needs_none && row.response_first_frame.is_none() {
             return None;
@@ -126,7 +126,7 @@ impl Flow {
             time_ns: close.mark.time_ns,
             frame: close.mark.frame,
         };
-        // A FIN that comes with the request only says that there are no more.
+        // A FIN that comes with the request only ends the requests.
         let round_trip_ns = facts
             .path
             .to_server_ns
@@ -152,7 +152,7 @@ impl Flow {
     }
 }
 
-/// A stream of HTTP/2 that was given up before its response was there: its client waited until then.
+/// Return the state of an HTTP/2 stream that was reset before its response was complete.
 pub(super) fn given_up(row: &TransactionRow, whole: Whole, reset: Reset) -> Option<Unfinished> {
     (!whole.response).then_some(Unfinished {
         request_is_whole: whole.request,
@@ -170,7 +170,7 @@ pub(super) fn given_up(row: &TransactionRow, whole: Whole, reset: Reset) -> Opti
     })
 }
 
-/// The client's of what both sides have, and the server's.
+/// Return the client's item of both sides, then the server's.
 fn by_role<T>(client: Side, [first, second]: [T; 2]) -> [T; 2] {
     match client {
         Side::First => [first, second],
@@ -178,7 +178,7 @@ fn by_role<T>(client: Side, [first, second]: [T; 2]) -> [T; 2] {
     }
 }
 
-/// A message from its first byte to its last.
+/// Return the extent of a message from its first byte to its last.
 fn extent(
     first: (Option<i64>, Option<u64>),
     last: (Option<i64>, Option<u64>),

@@ -1,4 +1,4 @@
-//! Finished transactions become rows, once what they waited for can be told.
+//! Conversion of finished transactions to rows, once their waits can be explained.
 
 use tcptrace_http_messages::{Message, Transaction};
 use trace_model::rows::{Direction, TransactionRow};
@@ -13,18 +13,21 @@ use crate::finished_message::FinishedMessage;
 use crate::tables::Tables;
 use crate::transaction_row::transaction_row;
 
-/// Headers of IP and TCP without options.
+/// IP and TCP headers without options.
 const HEADER_BYTES: u32 = 40;
-/// A longer URL is not compared with others: the longest that browsers and caches agree on (it is what
-/// sitemaps.org allows), and copies of longer ones cost too much where nobody answers them.
+/// Maximum length of URLs that are compared: the length that all browsers and caches support (limit of
+/// sitemaps.org).
+///
+/// Copies of longer URLs cost too much memory in captures without answers.
 const URL_COMPARED_MAX: usize = 2048;
 
-/// Transactions of which is told later what they waited for, as how slow their path is shows in the next ones: what the
-/// first exchanges of a connection ask for is short.
+/// Number of acknowledged transactions whose explanation is delayed.
+///
+/// The following exchanges show the path's speed, and the first exchanges of a connection are short.
 const UNTOLD_MAX: usize = 4;
 
 impl Flow {
-    /// Turns finished transactions into rows; they wait for the client's last ACK.
+    /// Convert finished transactions to rows, which wait for the client's last ACK.
     pub(super) fn collect(&mut self, tables: &mut Tables) {
         if tables.http_output.transactions.is_empty() && tables.http_output.anomalies.is_empty() {
             return;
@@ -115,7 +118,7 @@ impl Flow {
         }
     }
 
-    /// The transaction as one of all that the clients asked for, if its request is known.
+    /// Return the transaction as an exchange, if its request is known.
     fn exchange(&self, frame: u64, row: &TransactionRow, noted: Noted) -> Option<Exchange> {
         let texts = [&row.target, &row.location].into_iter().flatten();
         if texts.into_iter().any(|text| text.len() > URL_COMPARED_MAX) {
@@ -144,7 +147,7 @@ impl Flow {
         })
     }
 
-    /// Writes the transactions whose last byte is now acknowledged.
+    /// Write the transactions whose last byte is now acknowledged.
     pub(super) fn flush_acknowledged(
         &mut self,
         packet: &Packet<'_>,
@@ -152,7 +155,7 @@ impl Flow {
         tables: &mut Tables,
     ) {
         self.unacknowledged.acknowledged(packet, ack);
-        // A connection that is over shows nothing more.
+        // A finished connection gives no further evidence.
         let is_told = tables.follows || self.is_over();
         let most = if is_told { 0 } else { UNTOLD_MAX };
         while let Some(transaction) = self.unacknowledged.pop_acknowledged(most) {
@@ -160,7 +163,7 @@ impl Flow {
         }
     }
 
-    /// Writes all transactions, whether their last byte is acknowledged or not.
+    /// Write all transactions, with or without an ACK of their last byte.
     pub(super) fn flush_unacknowledged(&mut self, tables: &mut Tables) {
         while let Some(transaction) = self.unacknowledged.pop() {
             self.write(transaction, tables);

@@ -1,11 +1,11 @@
-//! A TLS hello in segments that are too short to be recognised alone.
+//! TLS hello in segments that are too short for recognition.
 
 use tcptrace_http_messages::Output;
 use tcptrace_tls::{may_begin_hello, starts_like, Connection as Tls, Keys, Start};
 use trace_model::rows::Direction;
 use trace_model::Mark;
 
-/// New bytes of a segment, on their way to a reader.
+/// New bytes of a segment for a reader.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Payload<'a> {
     pub(super) direction: Direction,
@@ -15,18 +15,18 @@ pub(super) struct Payload<'a> {
     pub(super) peer_acked: Option<u64>,
 }
 
-/// The bytes so far: at most five.
+/// Bytes so far: at most five.
 #[derive(Debug)]
 pub(super) struct HelloPieces {
     direction: Direction,
     pub(super) offset: u64,
     bytes: Vec<u8>,
-    /// Where each segment ends, and what is known of it.
+    /// End of each segment, with its mark and attributes.
     ends: Vec<(usize, Mark, Option<u64>)>,
 }
 
 impl HelloPieces {
-    /// The pieces with one more, if they may still be the beginning of a hello.
+    /// Return the pieces with one more, if they may still begin a hello.
     pub(super) fn with(before: Option<Box<Self>>, next: Payload<'_>) -> Option<Box<Self>> {
         let is_behind = |it: &Self| it.is_followed_by(next);
         let mut pieces = match before.filter(|it| is_behind(it)) {
@@ -45,7 +45,7 @@ impl HelloPieces {
         may_begin_hello(&pieces.bytes).then_some(pieces)
     }
 
-    /// Whether they are a hello together with what comes next.
+    /// Return whether the pieces and the next bytes form the start of a hello.
     pub(super) fn are_hello_with(&self, next: Payload<'_>) -> bool {
         let start = || [&self.bytes, next.bytes].concat();
         self.is_followed_by(next)

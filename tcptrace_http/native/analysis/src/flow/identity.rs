@@ -1,4 +1,4 @@
-//! Which flow it is: its number, and its two ends.
+//! Identity of a flow: its number and its two ends.
 
 use tcptrace_tcp::{Endpoint, Key, Side};
 
@@ -6,18 +6,19 @@ use super::Flow;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Identity {
-    /// By which the flow table finds it.
+    /// Key in the flow table.
     pub key: Key,
     pub number: u32,
-    /// The sender of the first packet, and the other one.
+    /// Sender of the first packet, and its peer.
     pub endpoints: [Endpoint; 2],
-    /// The first one is the lower endpoint of the key.
+    /// True if the first endpoint is the lower endpoint of the key.
     pub first_is_low: bool,
 }
 
 impl Flow {
-    /// The side of a sender, by whether it is the lower endpoint of the flow's key; the two ends of a
-    /// flow to itself cannot be told apart.
+    /// Return the side of a sender, which is the lower endpoint of the key or not.
+    ///
+    /// The two ends of a flow from a host to itself are not distinguished.
     #[must_use]
     pub fn side_of(&self, sender_is_low: bool) -> Side {
         if sender_is_low == self.id.first_is_low {
@@ -27,7 +28,7 @@ impl Flow {
         }
     }
 
-    /// The endpoints by their roles.
+    /// Return the endpoints of the client and of the server.
     #[must_use]
     pub fn client_and_server(&self) -> (Endpoint, Endpoint) {
         let [first, second] = self.id.endpoints;

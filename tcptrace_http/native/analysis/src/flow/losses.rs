@@ -1,4 +1,4 @@
-//! What is known of a flow's losses, and of the numbers that its hosts give their packets.
+//! Losses of a flow, and the IP identifications of its hosts.
 
 use tcptrace_tcp::HostStep;
 
@@ -6,12 +6,12 @@ use crate::recoveries::Recoveries;
 
 #[derive(Debug, Default)]
 pub struct Losses {
-    /// Losses and closed windows, once there is one.
+    /// Losses and closed windows, after the first one.
     pub(super) recoveries: Option<Box<Recoveries>>,
-    /// What the numbers of its host tell of the packet that is taken.
+    /// Result of the host's counter for the current packet.
     pub host_step: Option<HostStep>,
-    /// Other hosts have the same counter.
+    /// True if several hosts share the counter.
     pub counter_is_of_several: bool,
-    /// A client has asked the server as one asks a proxy.
+    /// True if a client has sent the server a request for a proxy.
     pub(super) is_of_proxy: bool,
 }

@@ -1,4 +1,4 @@
-//! What a flow holds for later, and what becomes of it when all flows hold too much.
+//! Memory of a flow, and its release when all flows exceed the limit.
 
 use tcptrace_tcp::Side;
 use trace_model::{AnomalyKind, Mark, Packet};
@@ -7,7 +7,7 @@ use super::Flow;
 use crate::tables::Tables;
 
 impl Flow {
-    /// Adds what the flow holds to the sum of all flows, and gives it up if that is too much.
+    /// Add the flow's memory to the sum of all flows, and release it if the sum exceeds the limit.
     #[inline]
     pub(super) fn account(&mut self, packet: &Packet<'_>, tables: &mut Tables) {
         let before = self.held_bytes;
@@ -37,13 +37,13 @@ impl Flow {
         self.held_bytes = now;
     }
 
-    /// The flow is over: it holds nothing any more.
+    /// Remove a finished flow's memory from the sum.
     pub(super) fn release_held(&mut self, tables: &mut Tables) {
         tables.held.change(self.held_bytes, 0);
         self.held_bytes = 0;
     }
 
-    /// Gives up what the flow holds, what is easiest to do without first. What comes later is read on.
+    /// Release the memory of the flow, the least important parts first; later data is still read.
     fn give_up_held(&mut self, packet: &Packet<'_>, tables: &mut Tables) {
         let mark = Mark {
             frame: packet.frame,
@@ -70,7 +70,7 @@ impl Flow {
         }
     }
 
-    /// Hands on what waits for a hole to be filled.
+    /// Deliver the data that waits behind holes.
     fn give_up_holes(&mut self, mark: Mark, tables: &mut Tables) {
         for side in [Side::First, Side::Second] {
             self.give_up_early(side, tables);
@@ -83,7 +83,7 @@ impl Flow {
         }
     }
 
-    /// Hands out what is known of messages, and forgets what was sent and not acknowledged.
+    /// Emit the known parts of messages, and drop unacknowledged segments.
     fn give_up_messages(&mut self, mark: Mark, tables: &mut Tables) {
         if let Some(reader) = self.carried.reader.as_mut() {
             reader.give_up_held(mark, &mut tables.http_output);

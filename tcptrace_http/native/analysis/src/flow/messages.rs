@@ -1,4 +1,4 @@
-//! What is followed of a flow's messages.
+//! Trackers of a flow's messages.
 
 use tcptrace_tcp::{Class, Side};
 use trace_model::{flags, Mark, Packet, Segment};
@@ -7,13 +7,13 @@ use super::Flow;
 use crate::queues::Queues;
 use crate::segmentation::{SentData, Tracker};
 
-/// A SYN that nobody has answered has none of it: of such flows there may be very many at once.
+/// Trackers of both directions; an unanswered SYN has none, because a flood has very many.
 #[derive(Debug, Default)]
 pub(super) struct Messages {
     pub(super) requests: Tracker,
     pub(super) responses: Tracker,
     pub(super) queues: Queues,
-    /// The client's ACK that acknowledged something new last.
+    /// The client's last ACK of new data.
     pub(super) acked: Mark,
 }
 
@@ -45,7 +45,7 @@ impl Flow {
         self.messages.get_or_insert_default()
     }
 
-    /// Follows the server's data.
+    /// Track the server's data.
     pub(super) fn server_data(
         &mut self,
         packet: &Packet<'_>,
@@ -61,7 +61,8 @@ impl Flow {
         if is_syn {
             self.segment_size.syn_header(segment.header_bytes);
         }
-        // A SYN-ACK that is sent again may carry the server's first data (RFC 1644, section 3.2): it had none before.
+        // A retransmitted SYN-ACK may carry the server's first data, which the first SYN-ACK lacked (RFC
+        // 1644, section 3.2).
         let is_first_on_syn = is_syn && !self.messages().responses.has_data();
         if !class.is_new && !is_first_on_syn {
             let next = stream_offset(self.server_half().sequence.next);
@@ -86,7 +87,7 @@ impl Flow {
         self.messages().responses.sent(data);
     }
 
-    /// Follows the client's data, from its first segment on: a request may be split before it can be told that it is one.
+    /// Track the client's data from its first segment on: a request may be split before it can be recognised.
     pub(super) fn client_data(
         &mut self,
         packet: &Packet<'_>,
@@ -133,12 +134,12 @@ impl Flow {
     }
 }
 
-/// The offset of a stream's byte whose number in its half is this: the SYN is 0, the first byte 1.
+/// Return the stream offset of a byte from its number in the half: the SYN is 0, the first byte is 1.
 pub(super) fn stream_offset(offset: i64) -> u64 {
     u64::try_from(offset.saturating_sub(1)).unwrap_or(0)
 }
 
-/// The offset in its half of a place in the stream.
+/// Return the offset in the half of a stream offset.
 pub(super) fn half_offset(place: u64) -> i64 {
     i64::try_from(place).unwrap_or(i64::MAX).saturating_add(1)
 }

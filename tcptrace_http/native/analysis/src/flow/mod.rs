@@ -1,4 +1,4 @@
-//! One TCP connection: both directions, what is inferred of their segments, and what HTTP they carry.
+//! TCP connection: both directions, the inferences from their segments, and the HTTP messages.
 
 mod acknowledged;
 mod advance;
@@ -52,12 +52,12 @@ pub use usage::{LetDown, Usage};
 #[derive(Debug)]
 pub struct Flow {
     pub id: Identity,
-    /// It waits among the open flows of its partition.
+    /// True if the flow waits in the queue of open flows.
     pub is_queued: bool,
     pub first: Half,
     pub second: Half,
     roles: Roles,
-    /// The first packet, and when the last one passed.
+    /// First packet, and time of the last packet.
     pub begun: Mark,
     pub end_ns: i64,
     pub setup: Setup,
@@ -66,12 +66,12 @@ pub struct Flow {
     pub usage: Usage,
     pub closing: Closing,
     unacknowledged: Unacknowledged,
-    /// Boxed, as is the record, to keep the flows small of which nothing is asked yet, or any more.
+    /// Trackers and record, boxed: flows without them stay small.
     messages: Option<Box<Messages>>,
     record: Option<Box<Record>>,
-    /// What the record had shown of each side when it was given back.
+    /// Profiles of both sides, after the record was dropped.
     profiles: Option<Box<[Option<Profile>; 2]>>,
-    /// Its part of the sum that bounds the memory of all flows.
+    /// The flow's share of the memory of all flows.
     held_bytes: u64,
     pub losses: Losses,
     pub reports: Reports,
@@ -108,7 +108,7 @@ impl Flow {
         }
     }
 
-    /// The half of `side`'s sender and that of its peer.
+    /// Return the half of `side`'s sender and the half of its peer.
     fn halves(&mut self, side: Side) -> (&mut Half, &mut Half) {
         match side {
             Side::First => (&mut self.first, &mut self.second),
@@ -134,7 +134,7 @@ impl Flow {
         self.half(self.client().other())
     }
 
-    /// Whether both directions have ended.
+    /// Return whether both directions have ended.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.first.has_ended && self.second.has_ended
@@ -148,9 +148,10 @@ impl Flow {
         }
     }
 
-    /// Whether `segment` starts another connection between the same ports, as tshark numbers
-    /// tcp.stream: a SYN with another number than the one this side began with. A SYN-ACK never
-    /// does, nor a SYN that is sent again, even after a FIN or RST.
+    /// Return whether `segment` starts another connection on the same ports, as tshark numbers tcp.stream.
+    ///
+    /// A SYN with a number other than this side's initial number starts one. A SYN-ACK or a retransmitted SYN
+    /// does not, even after a FIN or RST.
     #[must_use]
     pub fn is_reused_by(&self, side: Side, segment: &Segment<'_>) -> bool {
         segment.has(flags::SYN)
@@ -162,7 +163,7 @@ impl Flow {
                 .is_some_and(|initial| initial != segment.seq)
     }
 
-    /// Takes the next segment of the flow.
+    /// Take the next segment of the flow.
     pub fn segment(
         &mut self,
         side: Side,
@@ -228,13 +229,13 @@ impl Flow {
             self.payload(side, packet, segment, start, ack, tables);
         }
         self.close(side, packet, segment, tables);
-        // Only payload makes a flow hold more, and its end much less.
+        // Only payload increases the flow's memory, and only its end reduces it much.
         if segment.payload_bytes > 0 || self.carried.is_opaque {
             self.account(packet, tables);
         }
     }
 
-    /// Takes what a SYN or SYN-ACK tells: the client, options, and the halves of the round trip.
+    /// Take a SYN or SYN-ACK: the client, the options, and the halves of the round trip.
     fn handshake(&mut self, side: Side, packet: &Packet<'_>, segment: &Segment<'_>) {
         let is_syn_ack = segment.has(flags::ACK);
         let packet_bytes = u32::from(segment.header_bytes).saturating_add(IP_BYTES);
@@ -248,7 +249,7 @@ impl Flow {
         sender.begin(segment.seq);
         sender.handshake(segment);
         let (client, server) = (self.client_half(), self.server_half());
-        // The SYN had data (RFC 1644, RFC 7413): what comes behind leaves room for these options.
+        // The SYN had data (RFC 1644, RFC 7413): segments behind it leave room for these options.
         let is_of_data = is_syn_ack && client.sequence.next > 1;
         self.segment_size.negotiated(
             client.options.mss,

@@ -1,4 +1,4 @@
-//! The path of a connection: its own round trips, and those of all connections between its hosts.
+//! Path of a connection: its own round trips, and those of all connections between its hosts.
 
 use tcptrace_tcp::Side;
 
@@ -6,7 +6,7 @@ use super::Flow;
 use crate::pair_view::PairView;
 
 impl Flow {
-    /// What all connections between its hosts have shown of their path.
+    /// Return the path facts of all connections between the hosts.
     #[must_use]
     pub(super) fn pair(&self) -> &PairView {
         self.record
@@ -14,8 +14,9 @@ impl Flow {
             .map_or(&PairView::NONE, |it| &it.pair)
     }
 
-    /// The way to one side and back, as the quickest of all connections between two hosts tells it: its own one's may have
-    /// waited for data, or for the timer of a delayed ACK, or was queued.
+    /// Return the smallest round trip to one side of all connections between the hosts.
+    ///
+    /// The connection's own round trip may include waits for data, delayed ACKs or queues.
     pub(super) fn least_way_ns(&self, to: Side) -> Option<i64> {
         let [first_ns, second_ns] = self.pair().round_trips.map(|it| it.map(|it| it.time_ns));
         let of_pair_ns = match to {
@@ -26,14 +27,14 @@ impl Flow {
         own_ns.into_iter().chain(of_pair_ns).min()
     }
 
-    /// Round trip of the whole path: both parts of it, as seen from the observation point.
+    /// Return the round trip of the whole path: both parts as seen from the capture point.
     #[must_use]
     pub fn path_rtt_ns(&self) -> Option<i64> {
         let to_server_ns = self.client_half().rtt.path_ns?;
         Some(to_server_ns.saturating_add(self.server_half().rtt.path_ns.unwrap_or(0)))
     }
 
-    /// What the slowest link takes for so many bytes of a side, as far as arrivals show it.
+    /// Return the bottleneck's serialization time of a side's packet, estimated from arrivals.
     pub(super) fn service_ns(&self, of: Side, packet_bytes: u32) -> i64 {
         let [first, second] = self.pair().links;
         let link = match of {

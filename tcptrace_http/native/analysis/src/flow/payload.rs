@@ -1,4 +1,4 @@
-//! Payload on its way to HTTP or TLS, and what comes back from there.
+//! Delivery of payload to HTTP or TLS, and the handling of their results.
 
 use tcptrace_http2::Messages;
 use tcptrace_http_messages::Connection;
@@ -9,7 +9,7 @@ use super::carried::Reader;
 use super::Flow;
 use crate::tables::Tables;
 
-/// Where the latest messages of both directions began.
+/// Start of the latest message in both directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Opened {
     request: Option<u64>,
@@ -26,7 +26,7 @@ impl Opened {
 }
 
 impl Flow {
-    /// Hands on the segment's payload, and what it makes deliverable.
+    /// Deliver the segment's payload, and the data that it completes.
     pub(super) fn payload(
         &mut self,
         side: Side,
@@ -43,7 +43,7 @@ impl Flow {
         let payload_start = start
             .saturating_add(i64::from(segment.has(flags::SYN)))
             .saturating_sub(1);
-        // Its sender had what it acknowledges before it sent this.
+        // The sender had received the data that this segment acknowledges.
         if let Some(ack) = ack.filter(|_| self.half(side.other()).reassembler.is_waiting()) {
             self.deliver(side.other(), mark, tables, |reassembler, deliver| {
                 reassembler.acknowledged(ack.saturating_sub(1), deliver);
@@ -65,7 +65,7 @@ impl Flow {
         }
     }
 
-    /// Runs `work` on the reassembler of `side`, and hands on what comes out.
+    /// Run `work` on the reassembler of `side`, and deliver its output.
     pub(super) fn deliver(
         &mut self,
         side: Side,
@@ -130,7 +130,7 @@ impl Flow {
         self.after_delivery(reader, opened_before, tables);
     }
 
-    /// HTTP's, until the bytes are known to be TLS.
+    /// Create the reader: HTTP until the bytes show TLS.
     fn new_reader(&self, looks_at_bodies: bool) -> Reader {
         let is_unread = |half: &Half| half.has_syn && half.reassembler.delivered() == 0;
         let connection = if is_unread(&self.first) && is_unread(&self.second) {
@@ -146,7 +146,7 @@ impl Flow {
         Reader::Http(Messages::new(connection), None)
     }
 
-    /// Takes what the reader made of the bytes.
+    /// Take the reader's results.
     pub(super) fn after_delivery(
         &mut self,
         reader: Reader,
@@ -174,7 +174,7 @@ impl Flow {
         self.collect(tables);
     }
 
-    /// Tells the trackers which messages began in the segment just seen.
+    /// Notify the trackers of messages that began in the last segment.
     fn note_openings(&mut self, before: Opened, after: Opened) {
         let is_known = self.carried.has_messages();
         let messages = self.messages();

@@ -1,4 +1,4 @@
-//! Properties of the capture of a flow that spoil what it tells.
+//! Properties of a flow's capture that limit its evidence.
 
 use trace_model::{flags, Segment};
 
@@ -10,15 +10,15 @@ use tcptrace_tcp::{Cut, Side};
 
 #[derive(Debug, Default)]
 pub struct Properties {
-    /// Packets of it that were captured more than once.
+    /// Packets that were captured several times.
     pub copies: Copies,
-    /// Payload that was not captured of segments that were.
+    /// Payload of captured segments that is not in the capture.
     pub cut: Cut,
-    /// Boxed: of SYNs that nobody answers there may be very many.
+    /// ACK statistics, boxed: a SYN flood has very many flows without them.
     acks: Option<Box<Acks>>,
 }
 
-/// How data was acknowledged.
+/// ACKs of data in both directions.
 #[derive(Debug, Default)]
 struct Acks {
     of_client_data: PureAcks,
@@ -27,7 +27,7 @@ struct Acks {
 }
 
 impl Flow {
-    /// Notes a segment that starts at offset `start` and acknowledges up to `ack`.
+    /// Take a segment that starts at offset `start` and acknowledges up to `ack`.
     pub(super) fn note_properties(
         &mut self,
         side: Side,
@@ -35,7 +35,7 @@ impl Flow {
         segment: &Segment<'_>,
         (start, ack): (i64, Option<i64>),
     ) {
-        // A SYN that was sent again is answered when the first one was.
+        // The answer to a retransmitted SYN may come from the first SYN.
         if segment.has(flags::SYN) || segment.has(flags::RST) {
             return;
         }
@@ -66,7 +66,7 @@ impl Flow {
         }
     }
 
-    /// Of the client and of the server: whether it sent ACKs without data, none of which was captured.
+    /// Return whether the client and the server sent pure ACKs that the capture lacks.
     #[must_use]
     pub fn lacks_pure_acks(&self) -> (bool, bool) {
         let Some(acks) = &self.properties.acks else {
@@ -80,7 +80,7 @@ impl Flow {
         (of_client, acks.of_client_data.are_missing(rtt_ns))
     }
 
-    /// The round trip to the server, if the ACKs of the client's data come from a middlebox nearer to the client.
+    /// Return the round trip to the server, if a middlebox near the client sends the ACKs of its data.
     #[must_use]
     pub fn round_trip_behind_local_acks_ns(&self) -> Option<i64> {
         let handshake_ns = self.setup.syn_to_syn_ack_ns()?;

@@ -1,4 +1,4 @@
-//! What a flow tells the core of each segment, and what it is told of its transactions.
+//! Interface between a flow and the attribution: segments in, explained transactions out.
 
 use std::collections::VecDeque;
 
@@ -18,42 +18,42 @@ use crate::asked::{Asked, Explained};
 use crate::pair_view::{packet_bytes, PairView, IP_BYTES};
 use crate::tables::Tables;
 
-/// Segments of which is remembered what the link had carried by their end.
+/// Maximum number of segments for which the link's bytes are kept.
 const SENT_MAX: usize = 1024;
 
-/// A segment that was not sent before, and where it ends in its stream.
+/// New segment, and its end in its stream.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
     end: i64,
     packet: Acknowledged,
 }
 
-/// What a side has sent, and how far.
+/// Segments that a side has sent, and their highest end.
 #[derive(Debug, Default)]
 struct SentBefore {
     outstanding: VecDeque<Sent>,
     highest: i64,
 }
 
-/// The record of a flow's segments.
+/// Record of a flow's segments.
 #[derive(Debug, Default)]
 pub struct Record {
     connection: Connection,
-    /// What all connections between its hosts have shown of their path.
+    /// Path facts of all connections between the hosts.
     pub pair: PairView,
-    /// Bytes of packets without payload since the handshake.
+    /// Bytes of a packet without payload after the handshake.
     header_bytes: u32,
-    /// Of the first side's data, and of the other's.
+    /// Segments of the first side, and of the second.
     sent: [SentBefore; 2],
 }
 
 impl Record {
-    /// Memory that it takes.
+    /// Return the memory of the record.
     pub fn held_bytes(&self) -> u64 {
         self.connection.held_bytes() as u64
     }
 
-    /// Gives back what is held of messages that are not complete.
+    /// Drop the log of incomplete messages.
     pub fn give_up(&mut self) {
         self.connection.give_up();
     }
@@ -66,7 +66,8 @@ impl Record {
         }
     }
 
-    /// What is sent again tells by its acknowledgment nothing of when it was there (Karn's algorithm, RFC 6298, 3).
+    /// Add a new segment; the ACK of a retransmission does not show its arrival (Karn's algorithm, RFC 6298,
+    /// section 3).
     fn on_sent(&mut self, side: Side, sent: Sent) {
         let before = self.sent(side);
         if sent.end <= before.highest || before.outstanding.len() >= SENT_MAX {
@@ -79,7 +80,7 @@ impl Record {
 }
 
 impl Flow {
-    /// From now on segments are recorded, if the flow is not over: of a SYN that nobody has answered there may be very
+    /// Start recording segments of an open flow; unanswered SYNs are not recorded, because a flood has very
     /// many.
     pub fn begin_record(&mut self, segment: &Segment<'_>) {
         let is_bare_syn = segment.has(flags::SYN) && !segment.has(flags::ACK);
@@ -93,7 +94,7 @@ impl Flow {
         }
     }
 
-    /// The client's SYN, which a SYN-ACK answers, if it was sent once.
+    /// Return the client's SYN that a SYN-ACK answers, if the SYN was sent once.
     fn answered_syn(&self) -> Option<Sent> {
         let begun = self.setup.handshake().begun;
         let begun = begun.filter(|_| !self.setup.was_resent())?;
@@ -105,14 +106,14 @@ impl Flow {
         Some(Sent { end: 1, packet })
     }
 
-    /// Takes what all connections between its hosts have shown of their path.
+    /// Take the path facts of all connections between the hosts.
     pub fn see_pair(&mut self, pair: PairView) {
         if let Some(record) = self.record.as_mut() {
             record.pair = pair;
         }
     }
 
-    /// Records a segment of `side`, with the offsets of its first byte and of what it acknowledges, and its window.
+    /// Record a segment of `side` with the offset of its first byte, its ACK and its window.
     pub(super) fn record(
         &mut self,
         side: Side,
@@ -126,7 +127,7 @@ impl Flow {
             .full_behind(segment.header_bytes, segment.payload_bytes);
         let missing_before = self.half(side).identifications.missing_before;
         let is_second = side == Side::Second;
-        // What is sent again behind a FIN shows what was not delivered.
+        // Retransmissions behind a FIN show undelivered data.
         let is_wanted = !self.carried.is_opaque || !self.unacknowledged.is_empty();
         let Some(record) = self.record.as_mut().filter(|_| is_wanted) else {
             return;
@@ -169,7 +170,7 @@ impl Flow {
             };
             record.connection.on_data(is_second, data);
         }
-        // The window of a RST means nothing (RFC 9293, section 3.10.7.4).
+        // The window of an RST has no meaning (RFC 9293, section 3.10.7.4).
         if let Some(ack) = ack.filter(|_| !segment.has(flags::RST)) {
             let mut blocks = segment.options.sack.as_slice().iter();
             let ack = AckEvent {
@@ -188,12 +189,12 @@ impl Flow {
         }
     }
 
-    /// Explains what is recorded of a long message.
+    /// Explain the logged part of a long message.
     fn explain_parts(&mut self) {
         let path = self.path_facts();
         let reader = self.carried.reader.as_ref();
         let http2 = reader.and_then(Reader::as_http2);
-        // A stream that is alone is as a message of HTTP/1.
+        // A single open stream behaves like an HTTP/1 message.
         let overlap = http2.is_some_and(|it| it.open_streams() > 1);
         let oldest = reader.map_or_else(Oldest::default, Reader::oldest);
         let alone = |start: Option<u64>, of_stream: Option<u64>| {
@@ -209,13 +210,13 @@ impl Flow {
         }
     }
 
-    /// Bytes of packets without payload.
+    /// Return the bytes of a packet without payload.
     pub(super) fn header_bytes(&self) -> u32 {
         let record = self.record.as_deref();
         record.map_or(IP_BYTES, |it| it.header_bytes)
     }
 
-    /// The segment that passed last is asked for.
+    /// Request the explanation of the last segment.
     pub(super) fn ask(&mut self, side: Side, frame: u64, asked: &mut Asked) {
         asked.flow = Some(self.id.number);
         if let Some(record) = self.record.as_mut() {
@@ -223,7 +224,7 @@ impl Flow {
         }
     }
 
-    /// The newest segment that an acknowledgment of `side` covers, if it covers it exactly.
+    /// Return the newest segment whose end equals the ACK of `side`.
     pub fn newly_acked(&mut self, side: Side, segment: &Segment<'_>) -> Option<Acknowledged> {
         if !segment.has(flags::ACK) {
             return None;
@@ -242,7 +243,7 @@ impl Flow {
         newest
     }
 
-    /// Gives the record back, and keeps what it has shown.
+    /// Drop the record and keep its profiles.
     pub(super) fn end_record(&mut self) {
         if let Some(record) = self.record.take() {
             let connection = &record.connection;
@@ -253,14 +254,14 @@ impl Flow {
         }
     }
 
-    /// What the record has shown of a direction, after it was given back.
+    /// Return the profile of a direction, after the record was dropped.
     pub fn profile(&self, direction: Direction) -> Option<&Profile> {
         let [first, second] = self.profiles.as_deref()?;
         let is_first = (direction == Direction::ClientToServer) == (self.client() == Side::First);
         if is_first { first } else { second }.as_ref()
     }
 
-    /// Writes a transaction and its waits, as the core explains them.
+    /// Write a transaction and its waits, as the attribution explains them.
     pub(super) fn write(&mut self, transaction: Box<Waiting>, tables: &mut Tables) {
         let Waiting {
             mut row,
@@ -334,7 +335,7 @@ impl Flow {
     }
 }
 
-/// The transaction's message of a direction.
+/// Return the transaction's message of a direction.
 fn message_of(direction: Direction, facts: &Facts) -> Option<Extent> {
     match direction {
         Direction::ClientToServer => facts.request,
@@ -342,7 +343,7 @@ fn message_of(direction: Direction, facts: &Facts) -> Option<Extent> {
     }
 }
 
-/// What bound the segment that ended a wait; the other columns are not set.
+/// Return the columns of the bound that ended a wait; the other columns are not set.
 fn bound_columns(wait: &Wait, facts: &Facts) -> WaitRow {
     let is_observed = wait.cause != Cause::Unobserved;
     let Some(bound) = wait.bound.filter(|_| is_observed) else {

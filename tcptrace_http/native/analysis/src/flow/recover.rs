@@ -1,4 +1,4 @@
-//! What a segment tells of losses, before it moves the two directions on.
+//! Loss evidence of a segment, before it advances the two directions.
 
 use tcptrace_http_messages::Message;
 use tcptrace_tcp::{Class, Side};
@@ -11,14 +11,15 @@ use crate::pair_view::packet_bytes;
 use crate::recoveries::{Heard, Known, Rows, Sent, Span};
 use crate::tables::Tables;
 
-/// Data that follows other data sooner was not sent by a timer, however little the path takes.
+/// Shortest silence before data that a timer may have sent, for paths of any length.
 const SILENCE_MIN_NS: i64 = 10_000_000;
-/// Data that comes so soon behind an ACK that tells of it was overtaken by that (as Wireshark's limit has it).
+/// Longest time after an ACK within which the ACK has overtaken the data that it reports (Wireshark's limit).
 const OVERTAKEN_MAX_NS: i64 = 3_000_000;
 
 impl Flow {
-    /// Takes a segment that starts at offset `start`, acknowledges the other side up to `ack` and
-    /// announces `window` bytes. Whether it is part of a recovery.
+    /// Take a segment and return whether it is part of a recovery.
+    ///
+    /// It starts at offset `start`, acknowledges the other side up to `ack` and announces `window` bytes.
     pub(super) fn recover(
         &mut self,
         side: Side,
@@ -58,7 +59,7 @@ impl Flow {
             sender.identifications.numbering.is_shared();
         }
         let sender = self.half(side);
-        // New data on top of what is not acknowledged, though nobody has spoken: it may be a probe.
+        // New data behind unacknowledged data, after a silence of both sides, may be a probe.
         let is_probe = class.is_new
             && segment.payload_bytes > 0
             && sender.sequence.acked < sender.sequence.next
@@ -103,7 +104,7 @@ impl Flow {
         let acked = self.half(side.other()).sequence.acked.max(ack.unwrap_or(0));
         let (sender, _) = self.halves(side);
         sender.last.packet_ns = packet.time_ns;
-        // A copy of data that acknowledges nothing new starts no timer again (RFC 6298, section 5.3), and is no
+        // A copy of data without a new ACK does not restart the timer (RFC 6298, section 5.3). It is no
         // duplicate ACK (RFC 5681, section 2).
         let is_copy = class.is_retransmission && segment.payload_bytes > 0;
         if !is_copy || acked > sender.last.told_acked {
@@ -120,8 +121,10 @@ impl Flow {
         kind.is_some()
     }
 
-    /// Whether an ACK before told that data had been sent. A segment without data has the number of what its sender
-    /// will send next (RFC 9293, section 3.10.7.4): what comes of it only later was lost on its way.
+    /// Return whether an earlier ACK showed that this data had been sent.
+    ///
+    /// A segment without data carries the number of its sender's next byte (RFC 9293, section 3.10.7.4). Data
+    /// before that number that arrives later was lost on its way.
     fn was_told_of(&mut self, side: Side, time_ns: i64, segment: &Segment<'_>, start: i64) -> bool {
         let (sender, _) = self.halves(side);
         let is_control = segment.flags & (flags::SYN | flags::FIN | flags::RST) != 0;
@@ -135,8 +138,9 @@ impl Flow {
         (sender.sequence.next..sender.sequence.told_next).contains(&start) && !is_overtaken
     }
 
-    /// Whether a segment is new data that follows other data at once and passes nothing over, while no recovery
-    /// goes on and no window is closed: it is part of no recovery, and probes nothing.
+    /// Return whether a segment is new data directly behind other data, without a gap.
+    ///
+    /// No recovery and no closed window is open. The segment is then part of no recovery and no probe.
     fn is_calm(&self, side: Side, time_ns: i64, segment: &Segment<'_>, class: &Class) -> bool {
         let sender = self.half(side);
         let last_ns = sender.last.data.map(|(_, last_ns)| last_ns);
@@ -152,7 +156,8 @@ impl Flow {
                 .is_none_or(|recoveries| !recoveries.goes_on(side))
     }
 
-    /// Takes the number that its sender gave the packet. Whether it was sent before one that came by.
+    /// Take the IP identification of a packet, and return whether it was sent before an earlier captured
+    /// packet.
     #[inline]
     fn number_packet(&mut self, side: Side, packet: &Packet<'_>, segment: &Segment<'_>) -> bool {
         if side == self.client() && !self.losses.is_of_proxy {
@@ -160,7 +165,7 @@ impl Flow {
         }
         let segments = self.segment_size.wire_segments(segment.payload_bytes);
         let identification = packet.network.map_or(0, |network| network.identification);
-        // A proxy asks others meanwhile.
+        // A proxy also sends packets to other hosts.
         let goes_elsewhere = self.losses.is_of_proxy && side != self.client();
         let host_step = self.losses.host_step;
         let is_of_several = self.losses.counter_is_of_several;
@@ -171,7 +176,7 @@ impl Flow {
         numbers.number(identification, segments, host_step, goes_elsewhere)
     }
 
-    /// How long the packet was queued, by its sender's clock; 0 if that is not known.
+    /// Return the queueing delay of the packet by its sender's clock; 0 if unknown.
     #[inline]
     fn note_lateness(&mut self, side: Side, packet: &Packet<'_>, segment: &Segment<'_>) -> i64 {
         let from_server = side != self.client();
@@ -222,13 +227,14 @@ impl Flow {
         }
     }
 
-    /// What is known of data of `side` that starts at offset `start`.
-    /// It left so much sooner than nothing but the path would have it.
+    /// Return the known state for data of `side` that starts at offset `start`.
+    ///
+    /// `late_ns` is the delay by queues and serialization on the path.
     fn known(&self, side: Side, time_ns: i64, start: i64, late_ns: i64) -> Known {
         let (sender, peer) = (self.half(side), self.half(side.other()));
         let to_sender = self.least_way_ns(side);
         let asked = |then: i64| then.saturating_add(to_sender.unwrap_or(0));
-        // What was queued, or took its time on a slow link, was sent earlier.
+        // Queueing and serialization delay the arrival, so the data was sent earlier.
         let since_heard = time_ns
             .saturating_sub(asked(peer.last.told_ns))
             .saturating_sub(late_ns);
@@ -263,7 +269,7 @@ impl Flow {
         }
     }
 
-    /// What `side` says of the data of the other side.
+    /// Return the ACK of `side` for the data of the other side.
     fn heard<'a>(
         &self,
         side: Side,
@@ -284,7 +290,7 @@ impl Flow {
         }
     }
 
-    /// Data is sent again whose transaction may be complete, and waits for its last ACK.
+    /// Assign a retransmission to a complete transaction that waits for its last ACK.
     fn place_recovery(&mut self, side: Side) {
         let is_client = side == self.client();
         let Some(recoveries) = self.losses.recoveries.as_mut() else {
@@ -297,7 +303,7 @@ impl Flow {
         }
     }
 
-    /// The transaction is complete: what was lost of it is known to be its own.
+    /// Assign the losses of a complete transaction to it.
     pub(super) fn place_recoveries(&mut self, request: Option<Span>, response: Option<Span>) {
         let client = self.client();
         let Some(recoveries) = self.losses.recoveries.as_mut() else {
@@ -325,7 +331,7 @@ impl Flow {
     }
 }
 
-/// Where a message of transaction `index` lies, in offsets of its half.
+/// Return the offsets of a message of transaction `index` in its half.
 pub(super) fn span_of(index: u32, message: Option<&Message>) -> Option<Span> {
     message.map(|message| Span {
         transaction: index,
@@ -334,8 +340,10 @@ pub(super) fn span_of(index: u32, message: Option<&Message>) -> Option<Span> {
     })
 }
 
-/// Whether the number of a segment tells that nothing has left that did not come by: a segment without data has that of
-/// what its sender will send next (RFC 9293, section 3.10.7.4). What is missing before it were ACKs.
+/// Return whether the segment's number shows that no data is missing before it.
+///
+/// A segment without data carries the number of its sender's next byte (RFC 9293, section 3.10.7.4). Missing
+/// packets before it were ACKs.
 fn sends_nothing_before(segment: &Segment<'_>, start: i64, next: i64) -> bool {
     let is_control = segment.flags & (flags::SYN | flags::FIN | flags::RST) != 0;
     segment.payload_bytes == 0 && segment.has(flags::ACK) && !is_control && start == next

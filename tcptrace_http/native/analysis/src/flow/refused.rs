@@ -1,11 +1,11 @@
-//! Data that is sent into a closed window waits until it is known to have been taken.
+//! Data sent into a closed window, kept until an ACK shows that the receiver accepted it.
 //!
-//! Theory of operation. A sender may probe a window of zero with a whole segment (RFC 9293, section 3.8.6.1: "at
-//! least one octet of new data"). A receiver without room drops it and says at once where it stands (section
-//! 3.10.7.4); one that has made room meanwhile keeps it. Only its next ACK tells which. So the segment is put by.
-//! An ACK that does not cover it means that it was refused: then the copy that comes in its place is what arrived.
-//! An ACK that covers it though no copy came, data behind it that nobody refused, or the end of the flow mean
-//! that it was taken when it came.
+//! Theory of operation. A sender may probe a zero window with a whole segment (RFC 9293, section 3.8.6.1: "at
+//! least one octet of new data"). A receiver without room drops the segment and sends an ACK at once (section
+//! 3.10.7.4). A receiver with room keeps it. Only the next ACK shows the difference, so the segment is kept
+//! until then. An ACK that does not cover the segment shows that it was refused, and a later copy replaces
+//! it. Three events show that the segment was accepted on arrival: an ACK that covers it without a copy,
+//! accepted data behind it, or the end of the flow.
 
 use tcptrace_tcp::{Half, IntoClosedWindow, Piece, Side};
 
@@ -13,7 +13,7 @@ use super::Flow;
 use crate::tables::Tables;
 
 impl Flow {
-    /// Hands on what a segment carries, or puts it by if its receiver has no room for it.
+    /// Deliver the payload of a segment, or keep it if its receiver has no room for it.
     pub(super) fn take_payload(&mut self, side: Side, piece: Piece<'_>, tables: &mut Tables) {
         let (sender, _) = self.halves(side);
         if let Some(before) = sender.into_closed_window.take() {
@@ -31,7 +31,7 @@ impl Flow {
         }
     }
 
-    /// The peer of `side` acknowledged up to `acked`, as an offset in its stream.
+    /// Take an ACK of the peer of `side` up to stream offset `acked`.
     pub(super) fn receiver_answers(&mut self, side: Side, acked: i64, tables: &mut Tables) {
         let (sender, _) = self.halves(side);
         let Some(waiting) = sender.into_closed_window.as_mut() else {
@@ -44,7 +44,7 @@ impl Flow {
         }
     }
 
-    /// Nothing more will be learnt of what was sent into a closed window: it is what there is.
+    /// Deliver the data sent into a closed window: no further evidence will come.
     pub(super) fn was_taken(&mut self, side: Side, tables: &mut Tables) {
         let (sender, _) = self.halves(side);
         if let Some(waiting) = sender.into_closed_window.take() {
@@ -59,7 +59,8 @@ impl Flow {
     }
 }
 
-/// Whether the receiver has told that it has no room for this: all before it has come, and the window is closed.
+/// Return whether the receiver has announced that it has no room: all earlier data arrived, and the window is
+/// closed.
 fn may_be_refused(sender: &Half, peer: &Half, piece: Piece<'_>) -> bool {
     peer.acks.last.is_some()
         && peer.acks.window == 0

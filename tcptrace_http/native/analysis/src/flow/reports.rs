@@ -1,4 +1,4 @@
-//! What is told of a flow's segments only when it is asked for.
+//! Reports about segments that exist only on request.
 
 use tcptrace_tcp::{Class, Side, Statistics, TcpAnalysis};
 use trace_model::rows::SegmentRow;
@@ -9,20 +9,20 @@ use crate::tables::Tables;
 
 #[derive(Debug, Default)]
 pub struct Reports {
-    /// Another connection had the ports before.
+    /// True if an earlier connection used the same ports.
     pub reuses_ports: bool,
     tcp_analysis: Option<Box<TcpAnalysis>>,
     pub statistics: Option<Box<Statistics>>,
 }
 
-/// The row of a segment, and its number.
+/// Row of a segment, and its number.
 pub(super) struct Report {
     pub(super) number: usize,
     row: SegmentRow,
 }
 
 impl Flow {
-    /// Counts a segment, and begins its row, if that is asked for.
+    /// Count a segment, and begin its row if requested.
     pub(super) fn report(
         &mut self,
         side: Side,
@@ -75,7 +75,7 @@ impl Flow {
         row
     }
 
-    /// Writes the row of a segment that has moved its flow on.
+    /// Write the row of a segment that has advanced its flow.
     pub(super) fn end_report(
         &self,
         report: Option<Report>,

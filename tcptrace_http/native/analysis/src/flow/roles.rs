@@ -1,4 +1,4 @@
-//! Which side of a connection is the client.
+//! Roles of the two sides: client and server.
 
 use tcptrace_http2::is_of_client;
 use tcptrace_tcp::{starts_like_http, Side, Spoken};
@@ -10,18 +10,18 @@ use super::Flow;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Roles {
     client: Side,
-    /// A SYN told who the client is; else the first message may still tell.
+    /// True if a SYN showed the client; otherwise the first message may still show it.
     pub(super) are_certain: bool,
 }
 
 impl Roles {
-    /// As the first segment of a flow tells.
+    /// Return the roles from the first segment of a flow.
     pub(super) fn of_first(segment: &Segment<'_>) -> Self {
         let is_syn = segment.has(flags::SYN);
         let sender_is_client = if is_syn {
             !segment.has(flags::ACK)
         } else {
-            // Nothing better is known yet: servers listen on the lower port.
+            // Without other evidence, the server is the side with the lower port.
             segment.source_port >= segment.destination_port
         };
         Roles {
@@ -36,14 +36,14 @@ impl Roles {
 }
 
 impl Flow {
-    /// Who is the client.
+    /// Return the side of the client.
     #[inline]
     #[must_use]
     pub fn client(&self) -> Side {
         self.roles.client
     }
 
-    /// Learns who the client is from the first bytes of a message.
+    /// Set the roles from the first bytes of a message.
     pub(super) fn orient(&mut self, side: Side, payload: &[u8]) {
         let is_request = match (starts_like_http(payload), starts_like(payload)) {
             (Some(Spoken::Request), _) | (None, Some(Start::ClientHello)) => true,
@@ -59,7 +59,7 @@ impl Flow {
         self.roles.are_certain = true;
     }
 
-    /// Makes `client` the client. What was inferred under the other assumption is dropped.
+    /// Set the client to `client`; inferences under other roles are dropped.
     pub(super) fn take_roles(&mut self, client: Side) {
         if self.roles.client != client {
             self.roles.client = client;

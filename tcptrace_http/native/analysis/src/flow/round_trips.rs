@@ -1,4 +1,4 @@
-//! Round trips of the server's data, which tell near it of queues.
+//! Round trips of the server's data, as evidence of queues near the server.
 
 use trace_model::Packet;
 
@@ -8,19 +8,19 @@ use crate::tables::Tables;
 /// A receiver acknowledges at least every second full segment without delay (RFC 1122, section 4.2.3.2).
 const PROMPT_SEGMENTS: u64 = 2;
 
-/// What an ACK of the server's data acknowledged.
+/// Data that an ACK of the server's data covered.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Acked {
     /// Stream offset.
     pub(super) until: u64,
     pub(super) bytes: u64,
-    /// So many were outstanding.
+    /// Outstanding bytes before the ACK.
     pub(super) of_bytes: u64,
     pub(super) full_bytes: u32,
 }
 
 impl Acked {
-    /// Whether its receiver had a reason not to delay it: enough of data, or more that came behind.
+    /// Return whether the receiver had a reason for a prompt ACK: enough data, or more data behind it.
     fn is_prompt(self) -> bool {
         let full = u64::from(self.full_bytes);
         self.bytes < self.of_bytes || self.bytes >= full.saturating_mul(PROMPT_SEGMENTS)
@@ -28,7 +28,7 @@ impl Acked {
 }
 
 impl Flow {
-    /// The server's data was acknowledged, its last segment after this round trip, if that is known.
+    /// Take an ACK of the server's data; `sample` is the round trip of its last segment, if known.
     pub(super) fn note_round_trip(
         &mut self,
         packet: &Packet<'_>,
@@ -45,7 +45,7 @@ impl Flow {
         queues.tell_before(acked.until, &mut tables.of_flows.queues);
     }
 
-    /// No more ACKs are awaited.
+    /// Finish the queue statistics: no further ACKs follow.
     pub(super) fn tell_queues(&mut self, tables: &mut Tables) {
         if let Some(messages) = self.messages.as_mut() {
             messages

@@ -1,26 +1,26 @@
-//! The handshake of a flow, as far as it was seen.
+//! Captured handshake of a flow.
 
 use tcptrace_attribution::{Handshake, Moment};
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Setup {
-    /// The last SYN and the last SYN-ACK.
+    /// Times of the last SYN and the last SYN-ACK.
     pub syn_ns: Option<i64>,
     pub syn_ack_ns: Option<i64>,
-    /// From the SYN to the client's ACK of the SYN-ACK.
+    /// Time from the SYN to the client's ACK of the SYN-ACK.
     pub initial_rtt_ns: Option<i64>,
-    /// The first SYN of the client.
+    /// First SYN of the client.
     begun: Option<Moment>,
-    /// The last SYN or SYN-ACK that was sent again.
+    /// Last retransmission of a SYN or SYN-ACK.
     resent: Option<Moment>,
     /// The client's ACK of the SYN-ACK.
     done: Option<Moment>,
-    /// Bytes of its largest packet.
+    /// Bytes of the largest handshake packet.
     packet_bytes: u32,
 }
 
 impl Setup {
-    /// A SYN or SYN-ACK passes, in a packet of so many bytes.
+    /// Take a SYN or SYN-ACK in a packet of `packet_bytes`.
     pub fn syn(&mut self, at: Moment, is_syn_ack: bool, packet_bytes: u32) {
         let slot = if is_syn_ack {
             &mut self.syn_ack_ns
@@ -36,7 +36,7 @@ impl Setup {
         self.packet_bytes = self.packet_bytes.max(packet_bytes);
     }
 
-    /// The client acknowledges the SYN-ACK.
+    /// Take the client's ACK of the SYN-ACK.
     pub fn done(&mut self, at: Moment) {
         self.done.get_or_insert(at);
         if let (None, Some(syn_ns), Some(_)) = (self.initial_rtt_ns, self.syn_ns, self.syn_ack_ns) {
@@ -45,20 +45,20 @@ impl Setup {
         }
     }
 
-    /// What the server's answer to the SYN took; None if one of them was sent again.
+    /// Return the time from SYN to SYN-ACK; `None` if either was retransmitted.
     #[must_use]
     pub fn syn_to_syn_ack_ns(&self) -> Option<i64> {
         let took_ns = self.syn_ack_ns?.saturating_sub(self.syn_ns?);
         Some(took_ns).filter(|took_ns| *took_ns >= 0 && !self.was_resent())
     }
 
-    /// Whether a SYN or a SYN-ACK was sent again.
+    /// Return whether a SYN or a SYN-ACK was retransmitted.
     #[must_use]
     pub fn was_resent(&self) -> bool {
         self.resent.is_some()
     }
 
-    /// Bytes of its largest packet; 0 if none was seen.
+    /// Return the bytes of the largest handshake packet; 0 without one.
     #[must_use]
     pub fn packet_bytes(&self) -> u32 {
         self.packet_bytes

@@ -1,4 +1,5 @@
-//! What the core is told of a stream of HTTP/2: where its frames lie, and how far back other streams ask.
+//! HTTP/2 stream facts for the attribution: the positions of its frames, and the history that other streams
+//! need.
 
 use tcptrace_attribution::{Frames, Moment, OfStream, Opening, Piece};
 use tcptrace_http2::Oldest;
@@ -9,7 +10,7 @@ use super::messages::half_offset;
 use super::Flow;
 
 impl Flow {
-    /// The frames of a stream that is told now.
+    /// Return the frames of a stream that is explained now.
     pub(super) fn of_stream(&self, stream: StreamFacts) -> OfStream {
         let reader = self.carried.reader.as_ref();
         let open = reader.map_or_else(Oldest::default, Reader::oldest);

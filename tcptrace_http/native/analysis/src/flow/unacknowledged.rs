@@ -1,5 +1,4 @@
-//! Transactions that are complete, but whose last byte the client has not acknowledged yet, or whose path is not
-//! known well enough to tell what they waited for.
+//! Complete transactions that wait for the client's last ACK, or for more evidence about their path.
 
 use std::collections::VecDeque;
 
@@ -10,10 +9,10 @@ use trace_model::Packet;
 use crate::bounded::Rows;
 use crate::recoveries::Span;
 
-/// Transactions whose last ACK is awaited; a client that acknowledges nothing must not cost memory.
+/// Maximum number of transactions that wait for their last ACK: a client without ACKs must not cost memory.
 const UNACKNOWLEDGED_MAX: usize = 1024;
 
-/// Whether the messages of a transaction came to their end.
+/// Completeness of a transaction's messages.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Whole {
     pub(super) request: bool,
@@ -24,24 +23,25 @@ pub(super) struct Whole {
 pub(super) struct Waiting {
     pub(super) row: TransactionRow,
     pub(super) whole: Whole,
-    /// Where its messages lie in their streams.
+    /// Offsets of the messages in their streams.
     pub(super) request: Option<Span>,
     pub(super) response: Option<Span>,
-    /// Of HTTP/2.
+    /// Facts of an HTTP/2 stream.
     pub(super) stream: Option<Box<StreamFacts>>,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Unacknowledged {
-    /// Boxed: a queue has room for four of them at once, and a row takes more than a kilobyte.
+    /// Transactions that wait for their last ACK, boxed: a row takes more than a kilobyte, and a queue
+    /// allocates four.
     queue: VecDeque<Box<Waiting>>,
-    /// Those before them, which are acknowledged and not told yet.
+    /// Earlier transactions that are acknowledged and not explained yet.
     untold: VecDeque<Box<Waiting>>,
     held_bytes: u64,
 }
 
 impl Unacknowledged {
-    /// Memory that the rows take.
+    /// Return the memory of the rows.
     #[inline]
     pub(super) fn held_bytes(&self) -> u64 {
         self.held_bytes
@@ -51,7 +51,7 @@ impl Unacknowledged {
         self.queue.is_empty() && self.untold.is_empty()
     }
 
-    /// Takes one more, and gives the oldest if there are too many.
+    /// Add a transaction, and return the oldest if there are too many.
     pub(super) fn push(
         &mut self,
         (row, whole): (TransactionRow, Whole),
@@ -83,7 +83,7 @@ impl Unacknowledged {
         }
     }
 
-    /// The server's data up to `ack` is acknowledged now.
+    /// Take an ACK of the server's data up to `ack`.
     pub(super) fn acknowledged(&mut self, packet: &Packet<'_>, ack: i64) {
         let is_acknowledged = |waiting: &Waiting| waiting.response.is_none_or(|it| it.end <= ack);
         while self.queue.front().is_some_and(|it| is_acknowledged(it)) {
@@ -98,7 +98,7 @@ impl Unacknowledged {
         }
     }
 
-    /// The oldest of those that are acknowledged, if there are more than `most`.
+    /// Return the oldest acknowledged transaction, if there are more than `most`.
     pub(super) fn pop_acknowledged(&mut self, most: usize) -> Option<Box<Waiting>> {
         if self.untold.len() > most {
             self.pop()
@@ -107,7 +107,7 @@ impl Unacknowledged {
         }
     }
 
-    /// The message that has the offset: a request, or else a response.
+    /// Return the request or the response that contains the offset.
     pub(super) fn span_at(&self, is_request: bool, offset: i64) -> Option<Span> {
         let spans = self.queue.iter().rev().filter_map(|waiting| {
             if is_request {
@@ -120,12 +120,12 @@ impl Unacknowledged {
         spans.next()
     }
 
-    /// Those that wait, in their order.
+    /// Return the waiting transactions in order.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Waiting> {
         self.untold.iter().chain(&self.queue).map(Box::as_ref)
     }
 
-    /// Gives the memory back.
+    /// Release unused memory.
     pub(super) fn shrink(&mut self) {
         self.queue.shrink_to_fit();
         self.untold.shrink_to_fit();

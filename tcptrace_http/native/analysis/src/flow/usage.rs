@@ -1,19 +1,19 @@
-//! How a connection is used: what its requests asked for, what its responses allowed.
+//! Use of a connection: the persistence that its requests ask for and its responses allow.
 
 use tcptrace_http_messages::{Framing, Message, Transaction};
 
-/// A transaction whose client did not get all that it had asked for.
+/// Transaction whose client lacks a part of the response.
 #[derive(Clone, Debug)]
 pub struct LetDown {
     pub index: u32,
     pub request: Option<Box<Message>>,
     pub response: Option<Box<Message>>,
     pub pipelined: bool,
-    /// Last byte of the response before it.
+    /// Time of the last byte of the previous response.
     pub response_before_ns: Option<i64>,
 }
 
-/// What the transactions of a flow say about its use.
+/// Use of a flow by its transactions.
 #[derive(Debug, Default)]
 pub struct Usage {
     pub transactions: u32,
@@ -21,16 +21,16 @@ pub struct Usage {
     pub last_response_ns: Option<i64>,
     pub request_persists: Option<bool>,
     pub response_persists: Option<bool>,
-    /// The server's data was first seen missing or sent again.
+    /// Time at which the server's data was first missing or retransmitted.
     pub server_loss_ns: Option<i64>,
     pub answered: u32,
     pub unanswered: u32,
-    /// The first one; most flows have none.
+    /// First failed transaction; most flows have none.
     pub let_down: Option<Box<LetDown>>,
 }
 
 impl Usage {
-    /// Takes the next transaction, and gives its number on the flow.
+    /// Take the next transaction, and return its number on the flow.
     pub fn add(&mut self, transaction: &Transaction) -> u32 {
         let index = self.transactions;
         self.transactions = index.saturating_add(1);
@@ -50,7 +50,7 @@ impl Usage {
                 self.response_persists = is_http.then_some(response.keep_alive);
             }
         }
-        // What a client sends in TLS need not ask for an answer.
+        // Client data in TLS may need no answer.
         let stream = transaction.stream.as_deref();
         let is_given_up = stream.is_some_and(|it| it.reset.is_some());
         let may_be = is_http && !is_given_up && self.let_down.is_none();
@@ -70,8 +70,9 @@ impl Usage {
     }
 }
 
-/// Whether the client is short of something that the capture would show: a whole request without a
-/// response, or a response without its end, of which no byte was missed.
+/// Return whether the client lacks data that the capture would show.
+///
+/// This is a whole request without a response, or a response without its end and without missing bytes.
 fn is_let_down(request: Option<&Message>, response: Option<&Message>) -> bool {
     match response {
         None => request.is_some_and(|it| it.complete && it.missing_bytes == 0),

@@ -1,8 +1,8 @@
-//! Data on the SYN of a connection (RFC 1644, RFC 7413).
+//! Tests of data on the SYN of a connection (RFC 1644, RFC 7413).
 
 use super::*;
 
-/// Data on the SYN; the SYN-ACK is to come.
+/// Return a script with data on the SYN, before the SYN-ACK.
 fn accelerated() -> Script {
     let mut script = Script::new();
     script.send(true, flags::SYN | flags::PSH, 0, 0, REQUEST);
@@ -104,7 +104,7 @@ fn more_than_the_window_of_a_syn_is_not_early() {
     let body = vec![b'x'; 1400];
     let head = b"HTTP/1.1 200 OK\r\nContent-Length: 140000\r\n\r\n";
     script.send(false, DATA, 1, 28, head);
-    // Only the SYN is in the capture of what the client sent: the rest went another way.
+    // The capture has only the SYN of the client: its other packets took another route.
     for number in 0..100 {
         script.send(
             false,

@@ -1,4 +1,4 @@
-//! Flows of which the capture misses a part.
+//! Tests of flows whose capture is incomplete.
 
 use super::*;
 
@@ -34,7 +34,7 @@ fn a_segment_lost_by_the_capture_alone_is_a_gap_and_the_next_message_is_found() 
     let mut tables = Script::new()
         .handshake()
         .send(true, DATA, 1, 1, REQUEST)
-        // 42 bytes of response were acknowledged but are not in the capture.
+        // The capture lacks 42 acknowledged bytes of the response.
         .send(true, DATA, 28, 43, REQUEST)
         .send(false, DATA, 43, 55, RESPONSE)
         .send(true, flags::ACK, 55, 85, b"")
@@ -52,7 +52,7 @@ fn a_segment_lost_by_the_capture_alone_is_a_gap_and_the_next_message_is_found() 
 fn what_another_protocol_says_first_holds_no_request() {
     let mut tables = Script::new()
         .handshake()
-        // SOCKS version 4 asks a proxy for a connection, and gets it.
+        // SOCKS version 4 requests a connection from a proxy and receives it.
         .send(true, DATA, 1, 1, b"\x04\x01\x00\x50\x0a\x00\x00\x02\x00")
         .send(false, DATA, 1, 10, b"\x00\x5a\x00\x00\x00\x00\x00\x00")
         .send(true, DATA, 10, 9, REQUEST)
@@ -122,7 +122,7 @@ fn what_flows_hold_beyond_the_limit_is_handed_on_with_its_holes_and_reported() {
             28,
             b"HTTP/1.1 200 OK\r\nContent-Length: 3000\r\n\r\n",
         )
-        // A hole of a hundred bytes, behind which the rest waits until it is too much.
+        // The data behind a hole of 100 bytes waits until it exceeds the limit.
         .send(false, DATA, 142, 28, &[b'x'; 500]);
     assert!(script.analyzer.tables.held.complaint().is_none());
     script

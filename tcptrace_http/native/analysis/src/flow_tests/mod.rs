@@ -1,4 +1,4 @@
-//! Flows from small exchanges of packets. Initial sequence numbers lie close to the wrap.
+//! Tests of flows with small packet exchanges; initial sequence numbers are close to the wrap.
 
 mod early_data;
 mod joined_late;
@@ -19,7 +19,7 @@ const SERVER_INITIAL: u32 = u32::MAX - 100;
 const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: h\r\n\r\n";
 const RESPONSE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbody";
 
-/// Sends segments with offsets relative to the initial numbers, one millisecond apart.
+/// Script of segments one millisecond apart, with offsets relative to the initial numbers.
 struct Script {
     analyzer: Analyzer,
     frame: u64,
@@ -113,12 +113,12 @@ fn numbers(table: &Columns, name: &str) -> Vec<u64> {
     }
 }
 
-/// The segments table in one piece.
+/// Return the segments table in one piece.
 fn segments(tables: Tables) -> Columns {
     tables.segments.unwrap().into_rest().pop_front().unwrap()
 }
 
-/// A number, truth value or time; None for a null.
+/// Return a number, truth value or time; `None` for a null.
 fn number(table: &Columns, name: &str, row: usize) -> Option<i64> {
     let column = table.column(name).unwrap();
     if column.validity.as_ref().is_some_and(|valid| !valid[row]) {

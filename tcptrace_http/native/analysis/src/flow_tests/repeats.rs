@@ -1,4 +1,4 @@
-//! What is sent or seen more than once.
+//! Tests of retransmitted and duplicated packets.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! How connections end.
+//! Tests of connection ends.
 
 use super::*;
 

@@ -1,8 +1,8 @@
-//! Flows that carry TLS: from their beginning, behind another protocol, and joined late.
+//! Tests of flows with TLS: from the start, behind another protocol, and without a captured start.
 
 use super::*;
 
-/// The record of a ClientHello of 40 bytes, without extensions.
+/// Return the record of a ClientHello of 40 bytes without extensions.
 fn client_hello() -> Vec<u8> {
     [&[22, 3, 1, 0, 44, 1, 0, 0, 40, 3, 3][..], &[7; 38]].concat()
 }
@@ -11,7 +11,7 @@ fn application(length: u8) -> Vec<u8> {
     [vec![23, 3, 3, 0, length], vec![9; usize::from(length)]].concat()
 }
 
-/// Sends segments one after the other, each by the client or the server, that acknowledge all before.
+/// Conversation: consecutive segments of client or server that acknowledge all earlier data.
 struct Talk {
     script: Script,
     next: [u32; 2],
@@ -62,7 +62,7 @@ fn a_hello_makes_a_flow_tls_and_its_records_are_exchanges() {
     assert_eq!(text(&transactions, "protocol", 0), "tls");
     assert_eq!(numbers(&transactions, "request_frame"), [5, 8]);
     assert_eq!(numbers(&transactions, "response_first_frame"), [6, 9]);
-    // It is known that the first one is over when the next begins: its ACK was before.
+    // The first transaction is over when the second begins, because its ACK came before.
     assert_eq!(numbers(&transactions, "last_ack_frame"), [7, 10]);
     assert_eq!(numbers(&transactions, "first_record_bytes"), [205, 85]);
     assert_eq!(number(&transactions, "version", 0), None);
@@ -188,7 +188,7 @@ fn a_few_bytes_that_begin_like_a_hello_are_none_without_the_rest() {
 #[test]
 fn a_hello_tells_the_client_of_a_flow_joined_late() {
     let mut talk = Talk::new();
-    // The port of the other side is the lower one.
+    // The other side has the lower port.
     let (flows, _, _) = talk.say(false, &client_hello()).finish();
     assert_eq!(text(&flows, "client", 0), "10.0.0.2");
     assert_eq!(text(&flows, "protocol", 0), "tls");
