@@ -1,22 +1,21 @@
-//! Where a capture was taken: at the client, at the server, or between them.
+//! Capture point: at the client, at the server, or between them.
 //!
-//! The handshake's two halves are the path from the observation point to the server and back
-//! (SYN to SYN-ACK) and to the client and back (SYN-ACK to ACK). Next to one end its half is only
-//! the time that a kernel takes to answer. Where the handshake was not captured, the least round
-//! trips of data stand in.
+//! The handshake has two halves. SYN to SYN-ACK is the path from the capture point to the server and back.
+//! SYN-ACK to ACK is the path to the client and back. Near one end, its half is only the answer time of a
+//! kernel. Without a captured handshake, the smallest round trips of data replace the halves.
 
 use trace_model::rows::ObservationPoint;
 
-/// One half is this many times shorter than the other when the capture was taken at its end. A
-/// kernel answers in some 50 microseconds, a local network takes 300 and more.
+/// Least ratio of the two halves if the capture point is at one end.
+///
+/// A kernel answers within about 50 µs. A local network takes at least 300 µs.
 const NEAR_RATIO: i64 = 4;
-/// A half that is shorter than this may be a slow kernel as well as a path: then only a half that is
-/// much longer than the other tells.
+/// Shortest half that must be a path: a shorter half may be a slow kernel, so only a large ratio decides.
 pub const PATH_MIN_NS: i64 = 300_000;
-/// Two halves that are both shorter than this are a loopback or one machine: no place to tell.
+/// Longest time of both halves on a loopback or one machine, where no capture point is assigned.
 const SAME_HOST_MAX_NS: i64 = 100_000;
 
-/// The observation point, by the least round trips from it to the server and to the client.
+/// Return the capture point from the smallest round trips to the server and to the client.
 #[must_use]
 pub fn observation_point(to_server: Option<i64>, to_client: Option<i64>) -> ObservationPoint {
     let (Some(to_server), Some(to_client)) = (to_server, to_client) else {

@@ -1,4 +1,4 @@
-//! The rows of a flow in the profiles table: what was learnt of each direction.
+//! Rows of a flow in the profiles table: the profile of each direction.
 
 use tcptrace_attribution::Profile;
 use tcptrace_sender::nagle::Variant;
@@ -6,7 +6,7 @@ use trace_model::rows::{Direction, NagleVariant, ProfileRow};
 
 use crate::flow::Flow;
 
-/// What was learnt of each direction of `flow` when it is over.
+/// Return the profile row of each direction of `flow` at its end.
 pub fn profile_rows(flow: &Flow) -> impl Iterator<Item = ProfileRow> + '_ {
     let directions = Direction::ALL.iter().copied();
     directions.filter_map(|direction| Some(row(flow, direction, flow.profile(direction)?)))
@@ -56,7 +56,7 @@ fn bytes(count: i64) -> Option<u64> {
     u64::try_from(count).ok()
 }
 
-/// The word of the table for a variant of Nagle's algorithm.
+/// Return the table's value for a variant of Nagle's algorithm.
 pub fn nagle_word(variant: Option<Variant>) -> NagleVariant {
     match variant {
         None => NagleVariant::Unknown,

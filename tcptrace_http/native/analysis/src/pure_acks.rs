@@ -1,39 +1,42 @@
-//! Whether a capture lacks the ACKs without data: exported with a filter for data or for HTTP, say.
+//! Detection of captures without pure ACKs, for example exported with a filter for data or HTTP.
 //!
-//! A receiver delays an ACK by less than 500 ms (RFC 1122, section 4.2.3.2), by 200 ms where its timer is that of
-//! Windows or Linux, and sends one for at least every second full segment (RFC 5681, section 4.2). Where data came to be
-//! acknowledged by data alone, and later than that and the path take, there were ACKs that the capture does not hold.
+//! A receiver delays an ACK by less than 500 ms (RFC 1122, section 4.2.3.2). The timers of Windows and Linux
+//! limit the delay to 200 ms. A receiver sends at least one ACK per two full segments (RFC 5681, section
+//! 4.2). If only data acknowledges data, and later than these limits plus the path, the capture lacks pure
+//! ACKs.
 
 use trace_model::{flags, Segment};
 
-/// Longer than an ACK is delayed, and than the first timer of an answer that was lost with it (3 s, RFC 2988).
+/// Time beyond any ACK delay, and beyond the first timer of an answer that was lost (3 s, RFC 2988).
 const OVERDUE_NS: i64 = 3_500_000_000;
 const TIMER_NS: i64 = 210_000_000;
-/// ACKs behind that timer, and ACKs of two full segments each, that show it. Some receivers stretch a few.
+/// Number of late ACKs, and of ACKs for two full segments each, that shows missing ACKs: stretch ACKs are
+/// rare.
 const LATE_MIN: usize = 3;
 const DEMANDED_MIN: u32 = 8;
 const SEGMENTS_PER_ACK: u32 = 2;
-/// Round trips of the handshake that a path with a queue may take; and what it takes at the most if none is known.
+/// Maximum path time in round trips of the handshake, for a path with a queue, and maximum without a
+/// handshake.
 const ROUND_TRIPS: i64 = 2;
 const PATH_MAX_NS: i64 = 3_000_000_000;
 
-/// Data of one direction, and how its receiver acknowledged it.
+/// Data of one direction, and the ACKs of its receiver.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PureAcks {
-    /// ACKs of its receiver that carry nothing.
+    /// Number of pure ACKs.
     pub count: u64,
     next: i64,
     acked: i64,
-    /// When the oldest of what is not acknowledged was sent; None also if that is ambiguous.
+    /// Send time of the oldest unacknowledged data; none if ambiguous.
     oldest_ns: Option<i64>,
     full_segments: u32,
-    /// Times to an ACK with data: the least one, and the longest ones in order.
+    /// Times to ACKs on data: the shortest, and the longest in order.
     least_ns: Option<i64>,
     longest_ns: [i64; LATE_MIN],
     demanded: u32,
 }
 
-/// An ACK of the data, and whether it carries anything.
+/// ACK of the data, pure or on data.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack {
     pub of: i64,
@@ -55,7 +58,7 @@ impl Ack {
 }
 
 impl PureAcks {
-    /// The sender sent what ends at `end`.
+    /// Take sent data that ends at `end`.
     pub fn sent(&mut self, end: i64, time_ns: i64, is_full: bool) {
         if end > self.next {
             self.next = end;
@@ -66,7 +69,7 @@ impl PureAcks {
         }
     }
 
-    /// The receiver acknowledged.
+    /// Take an ACK of the receiver.
     pub fn acknowledged(&mut self, ack: Ack) {
         self.count = self.count.saturating_add(u64::from(ack.is_pure));
         if ack.of <= self.acked {
@@ -93,7 +96,7 @@ impl PureAcks {
         }
     }
 
-    /// Whether there were ACKs that the capture does not hold, and none that it holds.
+    /// Return whether pure ACKs must have existed and none is in the capture.
     #[must_use]
     pub fn are_missing(&self, rtt_ns: Option<i64>) -> bool {
         let known_ns = rtt_ns.map_or(PATH_MAX_NS, |ns| ns.saturating_mul(ROUND_TRIPS));
@@ -112,7 +115,7 @@ mod tests {
 
     const MS: i64 = 1_000_000;
 
-    /// Responses that the next request acknowledges so late.
+    /// Return the state after responses that the next request acknowledges `after_ms` later.
     fn answered(count: i64, after_ms: i64, segments: i64) -> PureAcks {
         let mut acks = PureAcks::default();
         let mut time_ns = 0;

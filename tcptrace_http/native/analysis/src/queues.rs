@@ -1,9 +1,9 @@
-//! Queues: how much longer packets took than the path asks for.
+//! Queues: packet delays beyond the path's own delay.
 //!
-//! Near the receiver the timestamps of the sender tell (RFC 7323): they count its milliseconds, so a
-//! packet that is later by them than the least late one of the flow was queued that much longer
-//! (one-way delay as in LEDBAT, RFC 6817). Near the sender round trips tell, once the receiver has acknowledged the
-//! response: its last byte was sent a round trip and a queue before that.
+//! Near the receiver, the sender's timestamps give the delay (RFC 7323). They count milliseconds of the
+//! sender's clock. The queueing delay of a packet is its lateness relative to the earliest packet of the
+//! flow. LEDBAT measures the one-way delay in the same way (RFC 6817). Near the sender, round trips give the
+//! delay once the receiver has acknowledged the response.
 
 use std::collections::VecDeque;
 
@@ -12,19 +12,19 @@ use trace_model::rows::{QueueMeasure, QueueRow, QueuesTable};
 use crate::bounded::Bounded;
 use crate::finished_message::FinishedMessage;
 
-/// Half of the delay that LEDBAT calls a full queue (RFC 6817, section 2.5: 100 ms), ten times what
-/// CoDel leaves standing (RFC 8289: 5 ms).
+/// Least delay of a queue: half of LEDBAT's full queue (RFC 6817, section 2.5: 100 ms), ten times CoDel's
+/// target (RFC 8289: 5 ms).
 const DELAY_MIN_NS: i64 = 50_000_000;
-/// The first packet of a response that was later than this tells of its server what must not be taken for
-/// its work: ten times the tick of its clock.
+/// Lateness of a response's first packet that must not count as server time: ten clock ticks.
 const FIRST_DELAY_MIN_NS: i64 = 10_000_000;
-/// Round trips that show a queue: a single long one may be a delayed ACK.
+/// Number of round trips that shows a queue: a single long one may be a delayed ACK.
 const ROUND_TRIPS_MIN: u64 = 4;
-/// Responses of a connection whose last ACK is awaited. Of more that are pipelined each is too short to have as many
-/// round trips; a client that acknowledges nothing must not cost memory.
+/// Maximum number of responses per connection that wait for their last ACK.
+///
+/// More pipelined responses are too short for enough round trips. A client without ACKs must not cost memory.
 const UNACKNOWLEDGED_MAX: usize = 16;
 
-/// Delays over the least, of the packets of one response.
+/// Delays of one response's packets beyond the smallest delay.
 #[derive(Clone, Copy, Debug, Default)]
 struct Delays {
     count: u64,
@@ -53,7 +53,7 @@ impl Delays {
     }
 }
 
-/// A response that has come by to its end, and what its round trips tell so far.
+/// Complete response and its round trips so far.
 #[derive(Clone, Copy, Debug)]
 struct Unacknowledged {
     response: FinishedMessage,
@@ -61,7 +61,7 @@ struct Unacknowledged {
     round_trip: Delays,
 }
 
-/// The queues that one flow's responses met.
+/// Queues in front of one flow's responses.
 #[derive(Debug, Default)]
 pub struct Queues {
     one_way: Delays,
@@ -70,13 +70,13 @@ pub struct Queues {
 }
 
 impl Queues {
-    /// Data of the server came so much later than it might have.
+    /// Take server data with its lateness.
     #[inline]
     pub fn data(&mut self, frame: u64, time_ns: i64, lateness_ns: i64) {
         self.one_way.add(frame, time_ns, lateness_ns);
     }
 
-    /// Data of the server up to a stream offset was acknowledged so much later than the path asks for.
+    /// Take the ACK of server data up to a stream offset, with its delay beyond the path.
     #[inline]
     pub fn acknowledged(&mut self, end: u64, frame: u64, time_ns: i64, delay_ns: i64) {
         let is_of = |it: &&mut Unacknowledged| end <= it.response.end;
@@ -87,7 +87,8 @@ impl Queues {
             .add(frame, time_ns, delay_ns);
     }
 
-    /// A response is complete: if its packets came late it becomes a row, else once its round trips have told.
+    /// Take a complete response: it becomes a row if its packets were late, or later if its round trips show
+    /// a queue.
     pub fn response_ends(
         &mut self,
         response: FinishedMessage,
@@ -111,7 +112,7 @@ impl Queues {
         }
     }
 
-    /// The client has acknowledged all up to a stream offset: nothing more tells of the responses before it.
+    /// Take the client's ACK up to a stream offset: no further evidence about earlier responses follows.
     #[inline]
     pub fn tell_before(&mut self, acked: u64, rows: &mut Bounded<QueuesTable>) {
         while (self.unacknowledged.front()).is_some_and(|it| it.response.end <= acked) {
@@ -119,14 +120,14 @@ impl Queues {
         }
     }
 
-    /// Memory that what is remembered takes.
+    /// Return the memory of the waiting responses.
     #[inline]
     #[must_use]
     pub fn held_bytes(&self) -> u64 {
         size_of::<Unacknowledged>().saturating_mul(self.unacknowledged.capacity()) as u64
     }
 
-    /// The oldest response becomes a row, if its round trips show a queue.
+    /// Convert the oldest response to a row, if its round trips show a queue.
     fn tell_oldest(&mut self, rows: &mut Bounded<QueuesTable>) {
         let Some(oldest) = self.unacknowledged.pop_front() else {
             return;
@@ -139,7 +140,7 @@ impl Queues {
     }
 }
 
-/// The least delay of a queue that is worth a row.
+/// Return the least delay of a queue that deserves a row.
 fn least_ns(rtt_ns: i64) -> i64 {
     DELAY_MIN_NS.max(rtt_ns)
 }

@@ -1,32 +1,34 @@
-//! Recognizes a packet that the capture shows more than once: at two interfaces of a host, before and after it was
-//! routed, with and without a VLAN tag, or at two ports of a mirror.
+//! Detection of packets that the capture contains several times.
 //!
-//! Theory of operation. A packet and its copies have one TCP header and one IPv4 identification (RFC 6864, section 4.3),
-//! and differ in where they were seen: TTL, interface, link type, or the headers before IP. The last first sightings of
-//! all hosts are kept in small sets, by a hash of what copies share, so that a packet is compared with few others
-//! however many there are between it and its copy. The first sighting is kept; copies are counted, and nothing follows
-//! from them.
+//! Examples are two interfaces of a host, both sides of a router, tagged and untagged VLANs, or two mirror
+//! ports.
+//!
+//! Theory of operation. A packet and its copies have the same TCP header and IPv4 identification (RFC 6864,
+//! section 4.3). They differ in TTL, interface, link type, or the headers before IP. The latest first
+//! sightings of all hosts are kept in small sets, by a hash of the common fields. A packet is therefore
+//! compared with few others, independent of the distance between the copies. The first sighting is analysed.
+//! Copies are only counted.
 
 use std::hash::{BuildHasher, Hasher};
 
 use foldhash::fast::FixedState;
 use trace_model::{flags, Network, Packet, Segment};
 
-/// Sets of sightings, a power of two, and the sightings of each: so many packets may be between a packet and its copy.
+/// Number of sets (a power of two) and sightings per set: the maximum distance between a packet and its copy.
 const SETS: usize = 1024;
 const WAYS: usize = 4;
-/// Directions of which it is known whether their sender numbers its packets; a power of two.
+/// Number of directions whose numbering is kept (a power of two).
 const SENDERS: usize = 1024;
-/// Ethernet with three VLAN tags; the cooked headers of Linux are shorter.
+/// Ethernet with three VLAN tags; Linux cooked headers are shorter.
 const LONGEST_LINK_HEADER: usize = 26;
-/// A longer way between two places of one capture is none that packets take.
+/// Longest time between two capture points of one capture.
 const ROUND_TRIP_MAX_NS: i64 = 1_000_000_000;
-/// A host or a switch shows a packet again within this time.
+/// Longest time between two sightings in one host or switch.
 const NEAR_NS: i64 = 1_000_000;
-/// No sender has learnt of a loss by then, and none sends data again.
+/// Time within which no sender detects a loss or retransmits.
 const NO_LOSS_NS: i64 = 100_000;
 
-/// A packet that was seen: the hash of what its copies share, and of where it was seen.
+/// Seen packet: the hash of the fields common to its copies, and the hash of its place.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sighting {
     packet: u64,
@@ -34,7 +36,7 @@ struct Sighting {
     time_ns: i64,
 }
 
-/// Whether the sender of a direction gives its packets different numbers.
+/// State that shows whether the sender of a direction numbers its packets.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sender {
     direction: u64,
@@ -58,7 +60,7 @@ impl Default for SamePackets {
 }
 
 impl SamePackets {
-    /// Whether the packet was captured before. If not, it is remembered.
+    /// Return whether the packet was captured before; store a new packet.
     pub fn is_again(&mut self, packet: &Packet<'_>, segment: &Segment<'_>) -> bool {
         let Some(network) = packet.network else {
             return false;
@@ -83,7 +85,7 @@ impl SamePackets {
         false
     }
 
-    /// Notes the number of a packet. Whether its sender has given two packets different numbers.
+    /// Store the number of a packet, and return whether its sender has used two different numbers.
     fn note_number(&mut self, direction: u64, number: u32) -> bool {
         let index = usize::try_from(direction).unwrap_or(0) % SENDERS;
         let Some(sender) = self.senders.get_mut(index).filter(|_| number != 0) else {
@@ -102,8 +104,10 @@ impl SamePackets {
     }
 }
 
-/// Whether `seen` is a copy of an earlier sighting of which the headers are the same. `numbers`: its sender numbers its
-/// packets, so that one that is sent again has another number. Elsewhere only its place or the time tells.
+/// Return whether `seen` is a copy of an earlier sighting with the same headers.
+///
+/// `numbers` is true if the sender numbers its packets: a retransmission then has another number. Otherwise only the place
+/// or the time decides.
 fn is_copy(before: &Sighting, seen: &Sighting, numbers: bool, segment: &Segment<'_>) -> bool {
     let elapsed_ns = seen.time_ns.saturating_sub(before.time_ns).saturating_abs();
     let is_elsewhere = before.place != seen.place;
@@ -135,7 +139,7 @@ fn direction_of(network: &Network, segment: &Segment<'_>) -> u64 {
     hasher.finish()
 }
 
-/// What a packet and its copies share. The checksums differ where offload is still to fill them in.
+/// Return the hash of the fields common to a packet and its copies; checksum offload may change checksums.
 fn packet_of(direction: u64, network: &Network, segment: &Segment<'_>) -> u64 {
     let options = &segment.options;
     let stamps = options
@@ -158,7 +162,7 @@ fn place_of(packet: &Packet<'_>, network: &Network) -> u64 {
     let mut hasher = hasher();
     hasher.write_u64(pair(packet.interface, u32::from(packet.link_type.0)));
     hasher.write_u64(pair(network.header_offset, u32::from(network.ttl)));
-    // Longer headers are of tunnels and radio links, which number their packets themselves.
+    // Longer headers belong to tunnels and radio links, which number their packets themselves.
     if packet.outer_headers.len() <= LONGEST_LINK_HEADER {
         hasher.write(packet.outer_headers);
     }

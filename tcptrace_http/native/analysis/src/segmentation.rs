@@ -1,8 +1,8 @@
-//! How messages were cut into segments, where that is notable: what their sender wrote shows in it.
+//! Segmentation of messages, if it is notable: it shows how the sender wrote them.
 //!
-//! A sender that is handed a whole message fills every segment but the last. Short segments before that,
-//! requests in several segments, and a short end that comes long after the full segments before it are
-//! what writes in pieces, forgotten corks and small windows leave behind.
+//! A sender with a whole message fills every segment except for the last. Short segments before the last,
+//! requests in several segments, and a late short end behind full segments have other causes. They come from
+//! piecewise writes, forgotten corks and small windows.
 
 mod tracker;
 
@@ -11,22 +11,23 @@ use trace_model::rows::{Direction, SegmentationRow};
 pub use self::tracker::{SentData, Tracker};
 use crate::finished_message::FinishedMessage;
 
-/// Segments of a response before its last that are not full: one is a head that was sent alone, which
-/// other tables show.
+/// Least number of short segments before a response's last one; a single one is a separate head, which other
+/// tables show.
 const UNFILLED_MIN: u32 = 2;
-/// Linux lets a corked segment go by the timer of the zero window probe, which runs for a retransmission
-/// timeout from the last ACK on: 200 ms and the round trip (tcp(7), RFC 6298). The ACK may be delayed before.
-/// Measured: 208 ms to 440 ms, the latter on a path of 100 ms; twice that is a round trip by satellite.
+/// Shortest and longest wait for a cork's timer.
+///
+/// Linux sends a corked segment at the zero window probe timer. It runs for one RTO from the last ACK: 200 ms
+/// plus the round trip (tcp(7), RFC 6298). The ACK itself may be delayed. Measured waits are 208 ms to 440
+/// ms, the latter on a path of 100 ms. Twice 100 ms is the round trip of a satellite link.
 const CORK_MIN_NS: i64 = 190_000_000;
 const CORK_MAX_NS: i64 = 1_000_000_000;
 
-/// Segments of a direction, so far.
+/// Segments of a direction so far.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counted {
     segments: u32,
     shorts: u32,
-    /// Segments of the latest packet, of which offload may show several as one; and whether it ends in
-    /// a short one.
+    /// Segments of the latest packet, which may be a super-segment, and whether it ends in a short segment.
     last_segments: u32,
     last_is_short: bool,
 }
@@ -42,7 +43,7 @@ impl Counted {
         self.shorts = self.shorts.saturating_add(u32::from(is_short));
     }
 
-    /// Without the latest packet.
+    /// Return the counts without the latest packet.
     fn before_last(self) -> Self {
         Counted {
             segments: self.segments.saturating_sub(self.last_segments),
@@ -64,7 +65,7 @@ impl Counted {
     }
 }
 
-/// A pause inside a message.
+/// Pause within a message.
 #[derive(Clone, Copy, Debug)]
 struct Lull {
     start_ns: i64,
@@ -74,12 +75,12 @@ struct Lull {
     released_bytes: u32,
     /// Stream offset.
     released_start: u64,
-    /// From the ACK of all that had been sent, less the path; none if something was outstanding.
+    /// Time from the ACK of all sent data, without the path; none if data was outstanding.
     since_ack_ns: Option<i64>,
     segments_before: u32,
 }
 
-/// A message as it was cut into segments.
+/// Segmentation of a message.
 #[derive(Clone, Copy, Debug)]
 struct Segmented {
     opening_frame: u64,
@@ -88,12 +89,12 @@ struct Segmented {
     counted: Counted,
     lull: Option<Lull>,
     segment_bytes: u32,
-    /// Full ones of its direction by its end.
+    /// Number of full segments of its direction up to its end.
     fulls_by_end: u32,
 }
 
 impl Segmented {
-    /// Segments before the last that are not full.
+    /// Return the number of short segments before the last.
     fn unfilled(&self) -> u32 {
         let last = u32::from(self.counted.last_is_short);
         self.counted.shorts.saturating_sub(last)
@@ -108,7 +109,7 @@ impl Segmented {
         }
     }
 
-    /// Whether the message's short end came so late, behind full segments alone.
+    /// Return whether the message's short end was late, behind full segments only.
     fn may_be_corked(&self, message: &FinishedMessage) -> bool {
         self.lull.is_some_and(|lull| {
             let before = lull.released_start.saturating_sub(message.start);
@@ -198,7 +199,7 @@ mod tests {
     fn a_response_whose_last_segment_alone_is_short_is_not_notable() {
         let response = message(Direction::ServerToClient, 2300);
         assert!(!cut_into(&[1000, 1000, 300], None).is_notable(&response));
-        // One short segment more is a head that was sent alone.
+        // A single additional short segment is a separate head.
         assert!(!cut_into(&[100, 1000, 1000, 200], None).is_notable(&response));
         assert!(cut_into(&[100, 500, 500, 1000, 200], None).is_notable(&response));
     }
@@ -216,7 +217,7 @@ mod tests {
         let late = |length_ns, start| cut_into(&[1000, 300], late_by(length_ns, start));
         assert!(late(210_000_000, 1000).is_notable(&response));
         assert!(!late(150_000_000, 1000).is_notable(&response));
-        // What an application flushes ends anywhere.
+        // Data flushed by an application ends at any offset.
         assert!(!late(210_000_000, 900).is_notable(&response));
     }
 

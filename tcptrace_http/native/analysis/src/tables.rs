@@ -1,4 +1,4 @@
-//! The tables an analysis fills, and how their rows leave them.
+//! Tables of an analysis, and the removal of their rows.
 
 use std::collections::BTreeMap;
 
@@ -26,64 +26,64 @@ use crate::numbered::Numbers;
 pub struct Tables {
     pub of_flows: FlowTables,
     pub anomalies: Anomalies,
-    /// Kept only on demand: it grows with the capture.
+    /// Segments table, on request only: it grows with the capture.
     pub segments: Option<Segments>,
-    /// Kept only on demand, too.
+    /// Table of TLS records, on request only.
     pub tls_records: Option<Blocks<TlsRecordsTable>>,
-    /// As before.
+    /// Table of HTTP/2 flow control, on request only.
     pub h2_windows: Option<Blocks<H2WindowsTable>>,
-    /// Kept only on demand: a row for each flow.
+    /// Flow statistics, on request only: one row per flow.
     pub flow_statistics: Option<FlowStatisticsTable>,
     pub last_frame: u64,
-    /// Rows come as soon as they can be told.
+    /// True if rows must come as early as possible.
     pub follows: bool,
-    /// The segment that was asked for.
+    /// Requested segment.
     pub asked: Asked,
-    /// Time of that packet.
+    /// Time of the last packet.
     pub last_ns: i64,
-    /// Frame of the first packet of each flow that was opened since this was last taken. Kept only
-    /// where the flows are shared out, to number them anew.
+    /// Frame of the first packet of each flow opened since the last take; kept only for shared captures, to
+    /// renumber flows.
     pub flow_starts: Vec<u64>,
-    /// The finished exchanges since this was last taken, kept only where somebody takes them.
+    /// Finished exchanges since the last take; kept only on request.
     pub exchanges: Option<Vec<Exchange>>,
-    /// Where HTTP hands out what it finds; empty between two packets.
+    /// Output buffer of HTTP; empty between two packets.
     pub(crate) http_output: Output,
     /// Secrets of TLS connections.
     pub(crate) keys: Keys,
-    /// What all flows hold for later.
+    /// Memory of all flows for waiting data.
     pub(crate) held: Held,
     left_behind: LeftBehind,
 }
 
-/// The tables whose rows belong to a flow.
+/// Tables whose rows belong to a flow.
 #[derive(Debug, Default)]
 pub struct FlowTables {
     pub flows: Bounded<FlowsTable>,
     pub transactions: Bounded<TransactionsTable>,
     pub documents: Documents,
     pub waits: Bounded<WaitsTable>,
-    /// Rows that come with that of their flow.
+    /// Tables whose rows come with that of their flow.
     pub profiles: Bounded<ProfilesTable>,
     pub tls_handshakes: Bounded<TlsHandshakesTable>,
     pub h2_connections: Bounded<H2ConnectionsTable>,
     pub endings: Bounded<EndingsTable>,
-    /// Their rows come with that of their flow.
+    /// Tables whose rows come with that of their flow.
     pub flaws: Bounded<FlawsTable>,
     pub segmentation: Bounded<SegmentationTable>,
     pub recoveries: Bounded<RecoveriesTable>,
     pub queues: Bounded<QueuesTable>,
 }
 
-/// Rows that were left behind because their flow was not finished, by table.
+/// Rows kept back because their flow is not finished, by table.
 #[derive(Debug, Default)]
 struct LeftBehind {
     rows: BTreeMap<&'static str, Columns>,
-    /// Candidates that were given up, and the texts of waiting transactions at which they are.
+    /// Number of dropped candidates, and the limit of the waiting transactions' texts.
     unjudged: u64,
     texts_max: usize,
 }
 
-/// Rows that have left the tables, by table.
+/// Taken rows, by table.
 #[derive(Debug, Default)]
 pub struct Batch {
     pub tables: BTreeMap<&'static str, Columns>,
@@ -92,22 +92,22 @@ pub struct Batch {
     pub anomalies: Anomalies,
 }
 
-/// The anomalies given out so far, by kind.
+/// Number of returned anomalies per kind.
 #[derive(Debug, Default)]
 pub struct AnomaliesGiven {
     counts: Vec<u64>,
-    /// It was said how many were left out.
+    /// True if the number of omitted anomalies was reported.
     said_left_out: bool,
 }
 
-/// A transaction with a short target, or a flow.
+/// Size of a transaction row with a short target, or of a flow row.
 const ROW_BYTES: usize = 704;
-/// Transactions with targets of a hundred bytes: half a million that wait to be judged.
+/// Maximum size of texts that wait for judgement: half a million transactions with targets of 100 bytes.
 const WAITING_TEXTS_MAX: usize = 64 << 20;
-/// How often a row may be looked through while it waits for the end of its flow, on the average.
+/// Maximum average number of times that a waiting row is searched.
 const LOOKED_THROUGH_AT_MOST: usize = 4;
 
-/// The tables whose rows belong to a flow, and the column that orders the rows of one flow.
+/// Tables whose rows belong to a flow, with the column that orders the rows of one flow.
 const OF_FLOWS: &[(&str, &str)] = &[
     ("flows", "flow"),
     ("transactions", "index"),
@@ -122,11 +122,11 @@ const OF_FLOWS: &[(&str, &str)] = &[
     ("queues", "transaction"),
 ];
 
-/// The tables whose rows may become findings about a transaction.
+/// Tables whose rows may become findings about a transaction.
 const CANDIDATES: &[&str] = &["segmentation", "recoveries", "queues"];
 
 impl FlowTables {
-    /// Says what was left out of each table.
+    /// Return the message about omitted rows of each table.
     fn complaints(&self) -> [Option<String>; 12] {
         [
             self.flows.complaint(),
@@ -144,7 +144,7 @@ impl FlowTables {
         ]
     }
 
-    /// Those of the tables whose rows findings over several flows count that lack some.
+    /// Return the incomplete tables among those that findings over several flows count.
     pub fn cut(&self) -> impl Iterator<Item = &'static str> {
         let is_cut = [
             ("flows", self.flows.is_cut()),
@@ -156,7 +156,7 @@ impl FlowTables {
         cut.map(|(name, _)| name)
     }
 
-    /// Memory of the rows that there are.
+    /// Return the memory of the rows in the tables.
     fn bytes(&self) -> usize {
         let bytes = [
             self.flows.bytes(),
@@ -177,8 +177,10 @@ impl FlowTables {
 }
 
 impl Tables {
-    /// Empty tables; `segments` is the segments table, if it is asked for, `statistics` asks for those
-    /// of flows, `exchanges` that exchanges are handed on. `shares` is how many have a part of the flows each.
+    /// Create empty tables.
+    ///
+    /// `segments` is the segments table, if requested. `statistics` requests flow statistics, `exchanges` requests exchanges.
+    /// `shares` is the number of shares of the flows.
     #[must_use]
     pub fn new(
         segments: Option<Segments>,
@@ -201,13 +203,13 @@ impl Tables {
         }
     }
 
-    /// Drops the rows of all tables but the segments: nobody wants them.
+    /// Drop the rows of all tables except for the segments.
     pub fn drop_rows(&mut self) {
         self.of_flows = FlowTables::default();
         self.flow_statistics = None;
     }
 
-    /// Moves the rows of TLS records that a flow has had to their table.
+    /// Move the TLS record rows of a flow to their table.
     pub(crate) fn take_records(&mut self, flow: u32) {
         let (Some(table), Some(records)) = (&mut self.tls_records, &mut self.keys.records) else {
             return;
@@ -217,7 +219,7 @@ impl Tables {
         }
     }
 
-    /// Moves the events of HTTP/2's flow control that a flow has had to their table.
+    /// Move the HTTP/2 flow control events of a flow to their table.
     pub(crate) fn take_windows(&mut self, flow: u32) {
         let (Some(table), Some(rows)) = (&mut self.h2_windows, &mut self.http_output.windows)
         else {
@@ -228,7 +230,7 @@ impl Tables {
         }
     }
 
-    /// Adds an anomaly row about a flow.
+    /// Add an anomaly row about a flow.
     pub fn anomaly(&mut self, kind: AnomalyKind, frame: Option<u64>, flow: u32, detail: String) {
         self.push_anomaly(Anomaly {
             kind,
@@ -239,12 +241,12 @@ impl Tables {
         });
     }
 
-    /// Adds an anomaly row, unless there are very many of its kind already.
+    /// Add an anomaly row, up to the limit of its kind.
     pub fn push_anomaly(&mut self, anomaly: Anomaly) {
         self.anomalies.push(self.last_frame, anomaly);
     }
 
-    /// Says what was left out of the tables, and how much was given up.
+    /// Add messages about omitted rows and dropped data.
     pub(crate) fn finish(&mut self) {
         let before = self.segments.as_ref().and_then(Segments::limit_reached);
         let after = [
@@ -269,8 +271,8 @@ impl Tables {
         }
     }
 
-    /// How many rows of ordinary length came since [`Tables::take`], less a part of those that it left
-    /// behind: it looks through them again.
+    /// Return the number of average rows since [`Tables::take`], minus a share of the rows kept back, which
+    /// are searched again.
     #[must_use]
     pub fn rows(&self) -> usize {
         let left_behind = self.left_behind.rows.values().map(|rows| rows.rows);
@@ -278,8 +280,7 @@ impl Tables {
         (self.of_flows.bytes() / ROW_BYTES).saturating_sub(looked_through)
     }
 
-    /// Takes all rows of the flows that are finished, and those transactions of others of which
-    /// nothing more is to be judged.
+    /// Take all rows of finished flows, and the transactions of other flows without pending candidates.
     #[must_use]
     pub fn take(&mut self) -> Batch {
         let mut flows = self.of_flows.flows.take().into_columns();
@@ -300,7 +301,7 @@ impl Tables {
         let recoveries = self.divided("recoveries", recoveries, is_finished);
         let queues = self.of_flows.queues.take().into_columns();
         let queues = self.divided("queues", queues, is_finished);
-        // A candidate is judged with its transaction, when the flow is finished.
+        // A candidate is judged with its transaction, at the end of the flow.
         let candidates: Numbers<(u32, u32)> = CANDIDATES
             .iter()
             .filter_map(|name| self.left_behind.rows.get(*name))
@@ -328,7 +329,7 @@ impl Tables {
                 "h2_connections",
                 self.of_flows.h2_connections.take().into_columns(),
             ),
-            // Made with the row of its flow, and all that it tells is in it.
+            // An ending row is made with its flow's row and needs no other rows.
             ("endings", self.of_flows.endings.take().into_columns()),
             ("flaws", self.of_flows.flaws.take().into_columns()),
             ("segmentation", segmentation),
@@ -337,14 +338,15 @@ impl Tables {
         ]);
         Batch {
             tables,
-            // They are judged with all of the capture.
+            // Documents are judged over the whole capture.
             documents: self.of_flows.documents.take(),
             anomalies: self.anomalies.take(),
         }
     }
 
-    /// Takes those rows of a table, and of those left behind before, for which `is_ripe` is true by
-    /// flow and number of the transaction. The others are left behind.
+    /// Take the ripe rows of a table and of its rows kept back; the other rows are kept back.
+    ///
+    /// `is_ripe` decides by flow and transaction number.
     fn divided(
         &mut self,
         name: &'static str,
@@ -365,8 +367,7 @@ impl Tables {
         taken
     }
 
-    /// Lets the transactions of live flows go, unjudged, if those that wait for the end of their flow have
-    /// too long texts.
+    /// Drop the candidates of open flows if the texts of waiting transactions exceed their limit.
     fn forget_candidates(&mut self) {
         let waiting = self.left_behind.rows.get("transactions");
         if waiting.map_or(0, Columns::text_bytes) <= self.left_behind.texts_max {
@@ -379,7 +380,7 @@ impl Tables {
         }
     }
 
-    /// The limits of the tables hold for the rows that were left behind too.
+    /// Apply the limits of the tables to the rows kept back as well.
     fn count_left_behind(&mut self) {
         let rows_of = |name| self.left_behind.rows.get(name).map_or(0, |rows| rows.rows);
         let tables = &mut self.of_flows;
@@ -391,7 +392,7 @@ impl Tables {
     }
 }
 
-/// Flow and number of the transaction of each row.
+/// Return the flow and the transaction number of each row.
 fn places<'a>(rows: &'a Columns, number: &str) -> impl Iterator<Item = (u32, u32)> + 'a {
     let flows = rows.numbers("flow").unwrap_or_default().iter().copied();
     let numbers = rows.numbers(number).unwrap_or_default().iter().copied();
@@ -399,7 +400,7 @@ fn places<'a>(rows: &'a Columns, number: &str) -> impl Iterator<Item = (u32, u32
 }
 
 impl Batch {
-    /// Puts the numbers of the whole capture in place of those of one share.
+    /// Replace the flow numbers of one share by those of the capture.
     pub fn renumber(&mut self, numbers: &[u32]) {
         for (name, _) in OF_FLOWS.iter().copied() {
             if let Some(columns) = self.tables.get_mut(name) {
@@ -413,7 +414,7 @@ impl Batch {
         self.anomalies.renumber(numbers);
     }
 
-    /// Adds the rows of another share of the same packets.
+    /// Add the rows of another share of the same packets.
     pub fn append(&mut self, other: Batch) {
         for (name, columns) in other.tables {
             self.tables.entry(name).or_default().append(columns);
@@ -422,7 +423,7 @@ impl Batch {
         self.anomalies.append(other.anomalies);
     }
 
-    /// The tables by name and the documents, in order: flows by number, their rows as they came.
+    /// Return the tables by name and the documents: flows by number, their rows in order of arrival.
     #[must_use]
     pub fn into_columns(
         self,

@@ -1,10 +1,10 @@
-//! The row of a flow in the table of TLS handshakes.
+//! Row of a flow in the table of TLS handshakes.
 
 use trace_model::rows::{TlsHandshakeRow, TlsVersion};
 
 use crate::flow::Flow;
 
-/// What is known of the handshake of `flow`, if it carries TLS and a hello was seen.
+/// Return the TLS handshake row of `flow`, if a hello was captured.
 #[must_use]
 pub fn tls_handshake_row(flow: &Flow) -> Option<TlsHandshakeRow> {
     let handshake = flow.carried.handshake()?;

@@ -1,9 +1,9 @@
-//! The row of a transaction.
+//! Row of a transaction.
 
 use tcptrace_http_messages::{Framing, Message, Opaque, StreamFacts, Transaction};
 use trace_model::rows::{Framing as FramingWord, HttpVersion, Protocol, TransactionRow};
 
-/// Transaction `index` of `flow`; its last ACK is filled in when it comes.
+/// Return the row of transaction `index` of `flow`; its last ACK is added later.
 #[must_use]
 pub fn transaction_row(
     flow: u32,
@@ -48,7 +48,7 @@ pub fn transaction_row(
     row
 }
 
-/// Fills in the columns of one half of a transaction.
+/// Setters of the columns of one half of a transaction.
 trait Halves {
     fn take_request(&mut self, request: Message);
     fn take_response(&mut self, response: Message);
@@ -105,7 +105,7 @@ impl Halves for TransactionRow {
         self.body_digest = response.body.kept.map(|body| body.digest);
     }
 
-    /// What only HTTP can tell is null.
+    /// Set the columns of a transaction without HTTP: HTTP columns are null.
     fn take_opaque(&mut self, opaque: Opaque) {
         self.protocol = Protocol::Tls;
         self.version = None;
@@ -115,7 +115,7 @@ impl Halves for TransactionRow {
         self.is_group = opaque.is_group;
     }
 
-    /// What HTTP/2 has of its own.
+    /// Set the columns specific to HTTP/2.
     fn take_stream(&mut self, stream: &StreamFacts) {
         self.protocol = Protocol::H2;
         self.version = Some(HttpVersion::Http2);

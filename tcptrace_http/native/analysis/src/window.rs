@@ -1,19 +1,21 @@
-//! Which flows belong to a window of a longer stream: each is told once, whatever the cut.
+//! Assignment of flows to windows of a long stream: each flow belongs to exactly one window.
 //!
-//! A stream that is too long for one worker is cut into windows. The worker of a window reads the window before,
-//! its own, and the one after. A flow whose SYN is in the window before belongs to that: all its packets are passed
-//! over. A flow whose SYN is in its own window is read on in the one after. A flow without a SYN ends with its
-//! window, and what comes of it later is told by the next one as a flow that is joined late.
+//! A stream that is too long for one worker is cut into windows. The worker of a window reads the previous
+//! window, its own, and the next. A flow whose SYN is in the previous window belongs to that window, and its
+//! packets are skipped. A flow whose SYN is in the own window is also read in the next window. A flow without
+//! a SYN ends with its window. Its later packets form a flow of the next window without a captured start.
 
 use std::collections::HashMap;
 
 use tcptrace_tcp::Key;
 use trace_model::{flags, Segment, SeqNumber};
 
-/// Flows of the window before of which the SYN is remembered: some 30 MB. A window of 1 GB has as many if a flow has
-/// 4 kB. Of further ones what is in this window is told as flows that are joined late.
+/// Maximum number of flows of the previous window whose SYN is kept: about 30 MB.
+///
+/// A window of 1 GB has this many flows of 4 kB. Packets of further flows form flows without a captured
+/// start.
 const BEGUN_MAX: usize = 1 << 18;
-/// What the anomaly of that limit says.
+/// Text of the anomaly about that limit.
 pub const FULL: &str =
     "the window before has more flows than are remembered: what is in this window of further \
      ones is told as flows that are joined late";
@@ -26,39 +28,38 @@ enum Reading {
     Beyond,
 }
 
-/// The part of the stream that is read, and the SYNs by which its flows are known.
+/// Current part of the stream, and the SYNs that identify its flows.
 #[derive(Debug, Default)]
 pub struct Window {
     reading: Reading,
-    /// In the window before and in its own: the flows that belong to the one before. Beyond: those that belong
-    /// to this one and are read on.
+    /// Flows of the previous window while the previous or own window is read; later, flows of the own window.
     begun: HashMap<Key, SeqNumber>,
     pub is_full: bool,
 }
 
 impl Window {
-    /// What comes until [`Window::begin`] is of the window before.
+    /// Start the lead-in: packets until [`Window::begin`] belong to the previous window.
     pub fn lead_in(&mut self) {
         self.reading = Reading::Before;
     }
 
-    /// The window itself begins.
+    /// Start the window itself.
     pub fn begin(&mut self) {
         self.reading = Reading::Own;
     }
 
-    /// The window is over; `flows` with their initial sequence numbers are read on.
+    /// End the window; only `flows` with their initial sequence numbers are still read.
     pub fn end(&mut self, flows: impl Iterator<Item = (Key, SeqNumber)>) {
         self.reading = Reading::Beyond;
         self.begun = flows.collect();
     }
 
-    /// Whether what is read is of this window, so that its files are to be judged.
+    /// Return whether the current packets belong to this window: only then is their file judged.
     pub fn is_own(&self) -> bool {
         self.reading == Reading::Own
     }
 
-    /// Whether the segment is one of the window's flows.
+    /// Return whether the segment belongs to one of the window's flows.
     #[inline]
     pub fn takes(&mut self, key: &Key, segment: &Segment<'_>) -> bool {
         if self.reading == Reading::Own && self.begun.is_empty() {

@@ -162,7 +162,7 @@ impl View<'_> {
         pieces.get(at).filter(|piece| piece.start < span.bound.end)
     }
 
-    /// Translate the spans up to a segment of the message into the message's waits.
+    /// Convert the spans up to a segment of the message into the message's waits.
     fn tell(&self, group: &mut Vec<Span>, from_ns: i64, told: &mut Vec<Span>) {
         let Some(last) = group.last().copied() else {
             return;

@@ -264,8 +264,8 @@ impl Sender {
 
     /// End an idle period at data from `start` on, and keep the previous window.
     ///
-    /// The previous window allows the flight that it had grown to. A window above the receive window counts
-    /// up to twice the receive window, because slow start doubles it per round trip.
+    /// The previous window allows the flight that it had grown to. Beyond the receive window, growth counts
+    /// up to twice the receive window: slow start doubles cwnd per round trip.
     fn begin_idle(&mut self, start: i64) {
         let offered = self.last_ack.map_or(i64::MAX, |it| it.window);
         let caught_up = offered.saturating_mul(2);

@@ -19,7 +19,8 @@ const OVERTAKEN_MAX_NS: i64 = 3_000_000;
 impl Flow {
     /// Take a segment and return whether it is part of a recovery.
     ///
-    /// It starts at offset `start`, acknowledges the other side up to `ack` and announces `window` bytes.
+    /// The segment starts at offset `start`, acknowledges the other side up to `ack` and announces `window`
+    /// bytes.
     pub(super) fn recover(
         &mut self,
         side: Side,

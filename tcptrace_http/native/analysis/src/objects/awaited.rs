@@ -1,4 +1,4 @@
-//! Redirects that wait to be followed, by the client and the URL that it is sent to.
+//! Redirects that wait for their next request, by client and target URL.
 
 use std::collections::VecDeque;
 
@@ -7,13 +7,15 @@ use trace_model::rows::RedirectRow;
 
 use super::rows::Redirect;
 
-/// Redirects that wait to be followed, with their URLs: many more than clients follow within two seconds.
+/// Maximum number of waiting redirects: far more than clients follow within two seconds.
 const REDIRECTS_MAX: usize = 1024;
-/// A client that follows a redirect does so at once: after a name lookup, and a handshake that may
-/// have lost its SYN (one second, RFC 6298, section 2.1).
+/// Longest time from a redirect to its next request.
+///
+/// A client follows at once, after a name lookup and a handshake. The handshake may lose its SYN (one second,
+/// RFC 6298, section 2.1).
 const FOLLOWED_WITHIN_NS: i64 = 2_000_000_000;
 
-/// A client may be sent to one URL several times before it follows.
+/// Waiting redirects; a client may be redirected to one URL several times before it follows.
 #[derive(Debug)]
 pub(super) struct Awaited {
     by_url: LruCache<u64, VecDeque<Redirect>>,
@@ -36,7 +38,7 @@ impl Awaited {
         self.count == 0
     }
 
-    /// Whether a redirect was forgotten that could have been followed.
+    /// Return whether a redirect was dropped that a request could have followed.
     pub(super) fn is_cut(&self) -> bool {
         self.is_cut
     }
@@ -64,7 +66,7 @@ impl Awaited {
         self.is_cut |= forgotten.iter().any(|it| !is_late(it, now));
     }
 
-    /// The redirect that a request of this time follows, which waits no longer.
+    /// Remove and return the redirect that a request at this time follows.
     pub(super) fn followed(&mut self, key: u64, time: i64) -> Option<RedirectRow> {
         let waiting = self.by_url.peek_mut(&key)?;
         let first = waiting
@@ -79,7 +81,7 @@ impl Awaited {
     }
 }
 
-/// Whether it is not followed any more.
+/// Return whether a redirect is too old to be followed.
 fn is_late(redirect: &Redirect, now: i64) -> bool {
     now.saturating_sub(redirect.row.response_last_time) > FOLLOWED_WITHIN_NS
 }

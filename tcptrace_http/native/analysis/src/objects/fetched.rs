@@ -1,8 +1,8 @@
-//! Earlier 200 responses, with which later ones are compared.
+//! Earlier 200 responses, for comparison with later ones.
 
 use trace_model::rows::{BodyRow, TransactionRow};
 
-/// An earlier 200 response.
+/// Earlier 200 response.
 #[derive(Debug)]
 pub(super) struct Seen {
     flow: u32,
@@ -13,19 +13,21 @@ pub(super) struct Seen {
     body_bytes: u64,
     has_validator: bool,
     no_store: bool,
-    /// By which URL, and its text.
+    /// Key of the URL, and its text.
     pub(super) url: u64,
     shown: String,
 }
 
-/// What is remembered of the responses of one URL. Of a client that asks for it on several connections at
-/// once, the latest response is not complete when the next request is sent, but one before it is.
+/// Earlier responses of one URL.
+///
+/// If a client requests the URL on several connections at once, the latest response is incomplete at the next
+/// request. An earlier response is complete.
 #[derive(Debug)]
 pub(super) struct Fetched {
     latest: Seen,
-    /// One that was complete before a later request was sent.
+    /// Response that was complete before a later request was sent.
     settled: Option<Box<Seen>>,
-    /// One that becomes it with the next request that is sent after it was complete.
+    /// Response that becomes `settled` with the first request after its completion.
     next: Option<Box<Seen>>,
 }
 
@@ -38,7 +40,7 @@ impl Fetched {
         }
     }
 
-    /// A late response that was complete at this time, and whether it is the latest of all.
+    /// Return a late response that was complete at this time, and whether it is the latest.
     pub(super) fn before(&mut self, time_ns: i64) -> Option<(&Seen, bool)> {
         if self.latest.time_ns <= time_ns {
             return Some((&self.latest, true));
@@ -52,7 +54,7 @@ impl Fetched {
             .map(|it| (it, false))
     }
 
-    /// Another response of this URL, which was asked for at this time.
+    /// Add a response of this URL, whose request was sent at `request_time`.
     pub(super) fn push(&mut self, seen: Seen, request_time: i64) {
         let before = Box::new(std::mem::replace(&mut self.latest, seen));
         if before.time_ns <= request_time {
@@ -99,7 +101,7 @@ impl Seen {
     }
 }
 
-/// Whether Cache-Control has `no-store` (RFC 9111, section 5.2.2.5).
+/// Return whether Cache-Control has `no-store` (RFC 9111, section 5.2.2.5).
 fn forbids_to_store(cache_control: &str) -> bool {
     let mut directives = cache_control.split(',');
     directives.any(|it| it.trim().eq_ignore_ascii_case("no-store"))

@@ -1,8 +1,8 @@
-//! What real coders make of a text: gzip and zstd as servers use them, and zstd with an earlier text.
+//! Compressed sizes of texts with real coders: gzip, zstd, and zstd with an earlier text.
 //!
-//! Level 6 is what `gzip` does unless told otherwise, and level 3 what `zstd` does. Servers that
-//! compress as they answer use lower levels, those that do so beforehand higher ones. The delta is
-//! that of `zstd --patch-from` and of the content coding dcz (RFC 9842).
+//! Level 6 is the default of `gzip`, level 3 that of `zstd`. Servers that compress per response use lower
+//! levels, servers that compress in advance use higher ones. The delta is that of `zstd --patch-from` and of
+//! the content coding dcz (RFC 9842).
 
 use std::io::{Read, Write};
 
@@ -12,24 +12,24 @@ use flate2::Compression;
 use lru::LruCache;
 use zstd::zstd_safe::{compress_bound, CCtx, CParameter, ResetDirective};
 
-/// Bytes of a capture that are given to coders, half a second of work; later texts are not measured.
+/// Maximum number of a capture's bytes for the coders: half a second of work. Later texts are not measured.
 const MEASURED_BYTES_MAX: usize = 32 << 20;
-/// Sizes that are remembered, to measure no text twice.
+/// Maximum number of sizes in memory; a known size avoids a second measurement.
 const SIZES_MAX: usize = 8192;
-/// A text that unpacks to more is not compared: as long as one that was sent as it is.
+/// Maximum decoded size of a compared text: the maximum length of an uncompressed text.
 const DECODED_BYTES_MAX: usize = 1 << 20;
 const GZIP_LEVEL: u32 = 6;
 /// Header and trailer of a gzip member without a name (RFC 1952, section 2.3).
 const GZIP_FRAME_BYTES: u64 = 18;
 const ZSTD_LEVEL: i32 = 3;
-/// Both texts lie within one window: twice that of the longest.
+/// Window for both texts: twice the length of the longest text.
 const DELTA_WINDOW_LOG: u32 = 21;
 
 #[derive(Debug)]
 pub(super) struct Measured {
     sizes: LruCache<u64, (u64, u64)>,
     bytes: usize,
-    /// A text was not measured.
+    /// True if a text was not measured.
     is_spent: bool,
     coders: Option<Box<Coders>>,
 }
@@ -46,7 +46,7 @@ impl Default for Measured {
 }
 
 impl Measured {
-    /// What gzip and zstd make of a text; None if too much was measured already.
+    /// Return the gzip and zstd sizes of a text; `None` above the limit.
     pub(super) fn compressed(&mut self, digest: u64, text: &[u8]) -> Option<(u64, u64)> {
         if let Some(sizes) = self.sizes.get(&digest) {
             return Some(*sizes);
@@ -60,8 +60,9 @@ impl Measured {
         Some(sizes)
     }
 
-    /// The size of the difference between two texts that came with this content coding; None if they
-    /// cannot be read, or too much was measured already.
+    /// Return the size of the delta between two texts with this content coding.
+    ///
+    /// The result is `None` for unreadable texts and above the limit.
     pub(super) fn delta(&mut self, coding: &str, before: &[u8], now: &[u8]) -> Option<u64> {
         self.spend(before.len().saturating_add(now.len()))?;
         if matches!(coding, "" | "identity") {
@@ -72,7 +73,7 @@ impl Measured {
         delta_bytes(&before, &now)
     }
 
-    /// Whether a text was not measured because too much was before.
+    /// Return whether a text was not measured because of the limit.
     pub(super) fn is_spent(&self) -> bool {
         self.is_spent
     }
@@ -88,7 +89,7 @@ impl Measured {
     }
 }
 
-/// Counts what is written.
+/// Writer that counts the written bytes.
 #[derive(Default)]
 struct Count(u64);
 
@@ -103,11 +104,11 @@ impl Write for Count {
     }
 }
 
-/// Coders that are used again: to set one up costs more than a short text does.
+/// Reusable coders: creating one costs more than coding a short text.
 struct Coders {
     deflate: DeflateEncoder<Count>,
     zstd: CCtx<'static>,
-    /// Room for what comes out of that.
+    /// Output buffer.
     coded: Vec<u8>,
 }
 
@@ -128,7 +129,7 @@ impl std::fmt::Debug for Coders {
 }
 
 impl Coders {
-    /// What gzip and zstd make of a text.
+    /// Return the gzip and zstd sizes of a text.
     fn sizes(&mut self, text: &[u8]) -> Option<(u64, u64)> {
         Some((self.gzip_bytes(text)?, self.zstd_bytes(text)?))
     }
@@ -145,7 +146,7 @@ impl Coders {
     }
 }
 
-/// The size of a zstd frame of `text`, whose reader has `prefix` already.
+/// Return the size of a zstd frame of `text` for a reader that has `prefix`.
 fn delta_bytes(prefix: &[u8], text: &[u8]) -> Option<u64> {
     let mut context = CCtx::create();
     if !prefix.is_empty() {

@@ -1,11 +1,10 @@
-//! What the clients asked for, over all flows: URLs and bodies fetched again, redirects that were
-//! followed, bodies that a coder would have made smaller, and waits for 100 (Continue).
+//! Judgement over all flows: repeated URLs and bodies, followed redirects, compressible bodies, and waits for
+//! 100 (Continue).
 //!
-//! Theory of operation. An analyzer hands on each finished [`Exchange`]. They come here one by one in
-//! the order of the frames at which they were finished, whatever number of analyzers there are and
-//! however the capture was cut, so that the rows depend on neither. What is remembered of them is
-//! bounded: what was not asked for longest is forgotten, and then counts as never seen. Bodies are
-//! remembered by their digests; only short texts are kept, for real coders to measure.
+//! Theory of operation. An analyzer passes on each finished [`Exchange`]. The exchanges arrive in the order
+//! of the frames that finished them. The rows therefore depend neither on the number of analyzers nor on the
+//! chunks of the capture. The memory is bounded: the least recently requested entries are dropped and then
+//! count as new. Bodies are kept as digests. Only short texts are kept, for measurement with real coders.
 
 mod awaited;
 mod fetched;
@@ -28,25 +27,26 @@ use rows::{body, expectation, redirect};
 use texts::Texts;
 use url::Url;
 
-/// URLs and bodies that are remembered, some 200 bytes each, or three times that: more than a person or a
-/// program asks for before it asks for one of them again.
+/// Maximum number of URLs and bodies in memory, at about 200 to 600 bytes each.
+///
+/// A person or a program requests fewer URLs before a repetition.
 const REMEMBERED_MAX: usize = 32_768;
-/// Characters of a URL that is remembered to be shown.
+/// Maximum number of characters of a URL for display.
 const SHOWN_MAX: usize = 128;
 #[derive(Debug)]
 pub struct Objects {
     bodies: Bounded<BodiesTable>,
     redirects: Bounded<RedirectsTable>,
     expectations: Bounded<ExpectationsTable>,
-    /// Late 200s by client, URL and content coding.
+    /// Latest 200 responses by client, URL and content coding.
     by_url: LruCache<u64, Fetched>,
-    /// The first 200 by client and body.
+    /// First 200 response by client and body.
     by_body: LruCache<u64, Seen>,
-    /// By client and the URL that is to be asked for.
+    /// Waiting redirects by client and target URL.
     awaited: Awaited,
     texts: Texts,
     measured: Measured,
-    /// A URL or body was forgotten.
+    /// True if a URL or body was dropped.
     has_forgotten: bool,
 }
 
@@ -67,8 +67,9 @@ impl Default for Objects {
 }
 
 impl Objects {
-    /// Takes the next exchanges of all analyzers, which follow those taken before. Their flows have
-    /// the numbers of the capture.
+    /// Take the next exchanges of all analyzers, with the flow numbers of the capture.
+    ///
+    /// The exchanges follow those of earlier calls.
     pub fn take(&mut self, mut exchanges: Vec<Exchange>) {
         exchanges.sort_by_key(|it| (it.frame, it.flow, it.transaction));
         for exchange in exchanges {
@@ -76,7 +77,7 @@ impl Objects {
         }
     }
 
-    /// The tables, which are empty from now on.
+    /// Take the tables, which are then empty.
     pub fn tables(&mut self) -> [(&'static str, Columns); 3] {
         [
             ("bodies", self.bodies.take().into_columns()),
@@ -85,8 +86,7 @@ impl Objects {
         ]
     }
 
-    /// The tables that may lack rows: there were more than a limit allows, or what they would have been
-    /// compared with was forgotten.
+    /// Return the tables that may lack rows: a limit was reached, or an earlier entry was dropped.
     #[must_use]
     pub fn cut(&self) -> Vec<&'static str> {
         let is_cut = [
@@ -104,7 +104,7 @@ impl Objects {
         cut.map(|(name, _)| name).collect()
     }
 
-    /// What to say of rows that were left out.
+    /// Return the messages about omitted rows.
     #[must_use]
     pub fn complaints(&self) -> Vec<String> {
         let complaints = [
@@ -136,7 +136,7 @@ impl Objects {
         }
     }
 
-    /// Makes a row of the redirect that this request follows, and gives where its chain began.
+    /// Add the row of the redirect that this request follows, and return the start of its chain.
     fn follow(&mut self, exchange: &Exchange, url: &Url) -> Option<(u32, u32)> {
         let time = exchange.request_time;
         let key = key(exchange, url.text().as_bytes());
@@ -168,7 +168,7 @@ impl Objects {
             .put(key(exchange, next.text().as_bytes()), waiting);
     }
 
-    /// Compares a body with those that the client had before.
+    /// Compare a body with the client's earlier bodies.
     fn object(&mut self, exchange: &Exchange, url: &Url, details: Details) {
         let Some(mut found) = body(exchange, url, &details) else {
             return;
@@ -187,7 +187,7 @@ impl Objects {
         let sizes = text
             .filter(|_| is_identity)
             .and_then(|text| self.measured.compressed(found.body_digest, text));
-        // The text of the latest is kept.
+        // Only the latest text is kept.
         let delta = previous
             .filter(|(it, is_latest)| *is_latest && it.digest != found.body_digest)
             .and_then(|_| Some((self.texts.get(by_url)?, text?)))
@@ -227,13 +227,13 @@ impl Objects {
     }
 }
 
-/// What is the same for one client.
+/// Return a key that is unique per client.
 fn key(exchange: &Exchange, what: &[u8]) -> u64 {
     let client = exchange.client.octets;
     xxh3_64(&[client.as_slice(), what].concat())
 }
 
-/// Whether another value had to be forgotten.
+/// Insert a value, and return whether another value was dropped.
 fn remember<T>(memory: &mut LruCache<u64, T>, key: u64, value: T) -> bool {
     memory.put(key, value);
     let is_full = memory.len() > REMEMBERED_MAX;
@@ -243,7 +243,7 @@ fn remember<T>(memory: &mut LruCache<u64, T>, key: u64, value: T) -> bool {
     is_full
 }
 
-/// The start of a text that is remembered only to be shown.
+/// Return the start of a text for display.
 fn cut(text: &str) -> String {
     text.chars().take(SHOWN_MAX).collect()
 }

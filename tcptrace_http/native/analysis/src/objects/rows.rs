@@ -1,21 +1,21 @@
-//! The rows of what is judged over all flows, as far as each exchange fills them by itself.
+//! Rows of the judgement over all flows, with the columns of a single exchange.
 
 use trace_model::rows::{BodyRow, ExpectationRow, RedirectRow, TransactionRow};
 
 use super::url::Url;
 use crate::exchange::{Details, Exchange};
 
-/// A body that comes sooner after its head did not wait: programs write both one after the other.
+/// Shortest time between head and body that counts as a wait: programs write both in sequence.
 const CONTINUE_WAIT_MIN_NS: i64 = 1_000_000;
 
-/// A redirect that may be followed.
+/// Redirect that a request may follow.
 #[derive(Debug)]
 pub(super) struct Redirect {
     pub(super) row: RedirectRow,
     pub(super) response_first_ns: i64,
 }
 
-/// The columns that a body has by itself.
+/// Return the columns of a single body.
 pub(super) fn body(exchange: &Exchange, url: &Url, details: &Details) -> Option<BodyRow> {
     let row = &details.row;
     Some(BodyRow {
@@ -43,7 +43,7 @@ pub(super) fn body(exchange: &Exchange, url: &Url, details: &Details) -> Option<
     })
 }
 
-/// First to last byte of a response, of each pause no more than a round trip and a half.
+/// Return the transfer time of a response; a pause counts at most one and a half round trips.
 fn transfer_ns(row: &TransactionRow, details: &Details) -> Option<i64> {
     let took = row
         .response_last_time?
@@ -86,7 +86,7 @@ pub(super) fn redirect(
     })
 }
 
-/// The row of a request whose body came a while after its head.
+/// Return the row of a request whose body followed its head late.
 pub(super) fn expectation(
     exchange: &Exchange,
     url: &Url,

@@ -1,10 +1,11 @@
-//! Texts that are kept to be compared with what the same URL gives later.
+//! Texts that are kept for comparison with later responses of the same URL.
 
 use std::sync::Arc;
 
 use lru::LruCache;
 
-/// A few hundred pages and scripts. Those that were not asked for longest go first.
+/// Maximum size of all texts: several hundred pages and scripts. The least recently requested ones are
+/// dropped first.
 const TEXTS_BYTES_MAX: usize = 32 << 20;
 
 #[derive(Debug)]
@@ -27,7 +28,7 @@ impl Texts {
         self.by_url.peek(&url).map(|text| text.as_slice())
     }
 
-    /// Keeps a text in place of the one that the URL gave before.
+    /// Store a text in place of the earlier text of the URL.
     pub(super) fn put(&mut self, url: u64, text: Arc<Vec<u8>>) {
         self.bytes = self.bytes.saturating_add(text.len());
         let before = self.by_url.put(url, text);

@@ -1,4 +1,4 @@
-//! The URL of a request, and that of a reference in its response (RFC 3986, section 5).
+//! URL of a request, and URL of a reference in its response (RFC 3986, section 5).
 
 use super::{cut, Exchange};
 
@@ -40,7 +40,7 @@ impl Url {
         cut(&self.text())
     }
 
-    /// The URL of a reference; None if it is of another scheme.
+    /// Return the URL of a reference; `None` for another scheme.
     pub(super) fn joined(&self, reference: &str) -> Option<Url> {
         let reference = reference.trim();
         let authority = match reference.split_once("://") {
@@ -76,7 +76,7 @@ fn is_scheme(text: &str) -> bool {
         .all(|it| it.is_ascii_alphanumeric() || matches!(it, '+' | '-' | '.'))
 }
 
-/// What follows an authority; the empty path is that of the root.
+/// Return the part behind an authority; the empty path becomes the root.
 fn path_of(rest: &str) -> String {
     match rest.find(['/', '?', '#']).and_then(|at| rest.get(at..)) {
         Some(path) if path.starts_with('/') => path.to_owned(),
@@ -85,7 +85,7 @@ fn path_of(rest: &str) -> String {
     }
 }
 
-/// A path and query without the segments `.` and `..` (RFC 3986, section 5.2.4).
+/// Return a path and query without the segments `.` and `..` (RFC 3986, section 5.2.4).
 fn without_dots(target: &str) -> String {
     let (path, query) = match target.find(['?', '#']) {
         Some(at) => target.split_at(at),
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn test_references_are_resolved_as_rfc_3986_does() {
-        // Section 5.4, with the base http://a/b/c/d;p?q.
+        // Examples of RFC 3986, section 5.4, with the base http://a/b/c/d;p?q.
         let base = Url::new("a", "/b/c/d;p?q");
         for (reference, expected) in [
             ("g", "a/b/c/g"),

@@ -1,11 +1,12 @@
-//! The critical path of a retrieval: which wait of which transaction bounded its page time.
+//! Critical path of a retrieval: the wait of a transaction that bounded the page time at each moment.
 //!
-//! From the last byte of the page backward: the transaction that ended last, back to what released its
-//! request; then the one that did; and so on to the start. A request is released by the latest of three: the
-//! bytes of its initiator that name it had come; the transaction before it on its connection was over; or a
-//! connection became free where the client had as many open as it ever did. What no response names (a beacon, a
-//! widget's request) is released by whatever was over last. What is between is the client's.
-//! The response to a pipelined request is released by the end of the one before it on the connection.
+//! The path runs backward from the last byte of the page. It starts at the transaction that ended last, and
+//! continues with the transaction that released its request. The latest of three events releases a request.
+//! First, the bytes of its initiator that name it arrive. Second, the previous transaction on its connection
+//! ends. Third, a connection becomes free while the client has its maximum number of open connections. Some
+//! requests are named by no response: a beacon, the request of a widget. The last event of any kind releases
+//! them. The time between release and request is the client's. The end of the previous response on the
+//! connection releases the response to a pipelined request.
 //!
 //! P. Barford and M. Crovella, Critical Path Analysis of TCP Transactions (IEEE/ACM ToN 9(3), 2001), for one
 //! transaction; X. S. Wang et al., Demystifying Page Load Performance with WProf (NSDI 2013), for the page.
@@ -16,13 +17,13 @@ use trace_model::rows::Cause;
 /// Flow and number of a transaction.
 pub(super) type Place = (u32, u32);
 
-/// A transaction of a retrieval.
+/// Transaction of a retrieval.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step {
     pub place: Place,
     pub initiator: Option<Place>,
     pub known_ns: Option<i64>,
-    /// The initiator led to it.
+    /// True if the initiator names the request.
     pub is_named: bool,
     pub start_ns: i64,
     pub request_ns: i64,
@@ -35,27 +36,27 @@ impl Step {
     }
 }
 
-/// A part of the critical path that is of one transaction.
+/// Part of the critical path within one transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stretch {
     pub place: Place,
-    /// When the transaction begins.
+    /// Start of the transaction.
     pub begins_ns: i64,
     pub start_ns: i64,
     pub end_ns: i64,
 }
 
-/// When a request could be sent, and the transaction that it had waited for.
+/// Release time of a request, and the transaction that released it.
 #[derive(Clone, Copy)]
 struct Release {
     time_ns: i64,
     step: Step,
 }
 
-/// The critical path of one retrieval, from its end backward: the stretches cover it without a gap.
+/// Return the critical path of one retrieval, from its end backward and without gaps.
 ///
-/// The first of `steps` by request is the base document. It starts the retrieval, the last byte of any
-/// ends it. A retrieval that took no time has none.
+/// The base document is the step with the first request. It starts the retrieval, and the last byte of any
+/// step ends it. A retrieval without duration has no path.
 pub(super) fn stretches(steps: Vec<Step>) -> Vec<Stretch> {
     let mut path = Vec::new();
     let first = steps.iter().min_by_key(|it| (it.request_ns, it.place));
@@ -84,7 +85,7 @@ pub(super) fn stretches(steps: Vec<Step>) -> Vec<Stretch> {
     path
 }
 
-/// The transactions of a retrieval, to be looked up by what had ended when.
+/// Transactions of a retrieval, indexed by their ends.
 struct Page {
     by_place: Numbered<Place, Step>,
     all: Vec<Step>,
@@ -114,7 +115,8 @@ impl Page {
         page
     }
 
-    /// What released the request of `step`, of what is no later than `cursor` and was not `visited`.
+    /// Return the release of the request of `step`, not later than `cursor` and not by a `visited`
+    /// transaction.
     fn release(&self, step: &Step, cursor: i64, visited: &Numbers<Place>) -> Option<Release> {
         let until = step.request_ns.min(cursor);
         let before = step
@@ -151,7 +153,7 @@ impl Page {
         found
     }
 
-    /// Transactions in progress just before that time.
+    /// Return the number of transactions in progress just before that time.
     fn busy_before(&self, end_ns: i64) -> usize {
         let begun = self.requests.partition_point(|request| *request < end_ns);
         let ended = self.all.partition_point(|it| it.end_ns < end_ns);
@@ -159,7 +161,7 @@ impl Page {
     }
 }
 
-/// The last that had ended by then, of transactions by their end.
+/// Return the last transaction that had ended by then, from transactions sorted by their ends.
 fn latest(steps: &[Step], until: i64, other_than: &Step) -> Option<Release> {
     let count = steps.partition_point(|it| it.end_ns <= until);
     let ended = steps.get(..count)?.iter().rev();
@@ -170,7 +172,7 @@ fn latest(steps: &[Step], until: i64, other_than: &Step) -> Option<Release> {
     })
 }
 
-/// A wait of a transaction.
+/// Wait of a transaction.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wait {
     pub cause: Cause,
@@ -178,8 +180,9 @@ pub(super) struct Wait {
     pub end_ns: i64,
 }
 
-/// The stretch cut by the waits of its transaction, which are in order, and what no wait covers: time before the
-/// transaction has begun is `client.think`, other time `unexplained`.
+/// Return the stretch cut by the waits of its transaction, which are in order.
+///
+/// Time without a wait is `client.think` before the transaction begins, and `unexplained` after that.
 pub(super) fn pieces(stretch: &Stretch, waits: impl Iterator<Item = Wait>) -> Vec<Wait> {
     let mut pieces = Vec::new();
     let mut cursor = stretch.start_ns;
@@ -188,7 +191,7 @@ pub(super) fn pieces(stretch: &Stretch, waits: impl Iterator<Item = Wait>) -> Ve
         let end_ns = wait.end_ns.min(stretch.end_ns);
         if start_ns < end_ns {
             uncovered(stretch, cursor, start_ns, &mut pieces);
-            // Where two waits claim a time, the first has it.
+            // If two waits overlap, the first one has the time.
             pieces.push(Wait {
                 start_ns,
                 end_ns,

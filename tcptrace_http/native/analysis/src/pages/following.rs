@@ -1,10 +1,9 @@
-//! Which links of the documents were followed: those to a URL that was fetched. The others tell nothing of a page, and
-//! there are many more of them.
+//! Followed links of documents: links to a URL that was fetched. Other links are no evidence about pages.
 //!
-//! Theory of operation. To resolve a link against the URL of its document costs as much as both are long, and each
-//! document has hundreds. So links are compared with what was fetched by the last segments of their URLs first, once
-//! for all documents with the same text, and what is left of them is resolved once for each URL of a document: plain
-//! ones by [`Folder`], whose URL is worked out once.
+//! Theory of operation. Each document has hundreds of links. Resolving a link against the URL of its document
+//! costs time in proportion to both lengths. The last segments of the URLs are therefore compared first, once
+//! for all documents with the same text. The remaining links are resolved once per URL of a document.
+//! [`Folder`] resolves plain links, and its own URL is resolved once.
 
 use std::collections::HashSet;
 
@@ -13,20 +12,21 @@ use super::requests::{Link, Request, Urls};
 use crate::documents::Document;
 use crate::numbered::Numbered;
 
-/// URLs that are resolved, and links that are found to be followed: a capture of a million transactions on ordinary
-/// pages has less. Links of further documents are not followed.
+/// Memory limit of resolved URLs and followed links; links of further documents are not followed.
+///
+/// A capture of a million transactions on ordinary pages stays below the limit.
 pub(super) const FOLLOWED_BYTES_MAX: usize = 256 << 20;
-/// Memory of a link that was followed, here and where it is looked up.
+/// Memory of a followed link, here and in its index.
 const LINK_BYTES: usize = 64;
-/// How many times the work of a plain link it is to resolve one that is not, or to make a [`Folder`].
+/// Cost of resolving another link, or of creating a [`Folder`], relative to a plain link.
 const WORK_OF_ODD: usize = 8;
 
-/// The links that were followed.
+/// Followed links.
 #[derive(Debug, Default)]
 pub(super) struct Followed {
-    /// In the order of the documents.
+    /// Links in the order of the documents.
     pub links: Vec<Link>,
-    /// Documents whose links were not looked at.
+    /// Number of documents whose links were not searched.
     pub left_out: usize,
     bytes: usize,
 }
@@ -46,7 +46,7 @@ impl Followed {
             .enumerate()
             .map(|(row, it)| ((it.flow, it.transaction), row))
             .collect();
-        // Of each text the links that may be followed; and of each text under a URL those that were, by number.
+        // Candidate links per text, and followed links per text and URL, both by number.
         let mut by_text: Numbered<usize, Vec<usize>> = Numbered::default();
         let mut by_url: Numbered<(usize, usize), Vec<(usize, usize)>> = Numbered::default();
         for document in documents {
@@ -76,7 +76,7 @@ impl Followed {
         followed
     }
 
-    /// Those of the candidates that lead to a URL that was fetched, each with its number.
+    /// Return the candidates that lead to a fetched URL, each with its number.
     fn resolve(
         &mut self,
         document: &Document,
@@ -122,17 +122,17 @@ impl Followed {
     }
 }
 
-/// What plain references are appended to.
+/// Base for plain references.
 struct Folder {
-    /// What such a reference begins with.
+    /// Start of such references.
     start: &'static str,
-    /// The URL of the folder, and of what was resolved last in it.
+    /// URL of the folder, and of the last reference resolved in it.
     url: String,
     length: usize,
 }
 
 impl Folder {
-    /// The folder of a document, and the root of its server.
+    /// Return the folder of a document and the root of its server.
     fn both_of(base: &str) -> Vec<Folder> {
         let folder = |start: &'static str| {
             let mut url = normal(&resolved(base, &format!("{start}x")));
@@ -144,7 +144,7 @@ impl Folder {
         [folder("/"), folder("")].into_iter().flatten().collect()
     }
 
-    /// The URL of a reference, if it is a plain one: a path of names, and a query maybe.
+    /// Return the URL of a plain reference: a path of names, with an optional query.
     fn url(&mut self, reference: &str) -> Option<&str> {
         let path = reference.strip_prefix(self.start)?;
         let mut before = b'/';
@@ -170,10 +170,9 @@ fn last_segment(url: &str) -> &str {
     url.rsplit_once('/').map_or(url, |(_, segment)| segment)
 }
 
-/// The last segment of the URL that a reference leads to, whatever it is resolved against; None where it is not clear
-/// at a glance.
+/// Return the last segment of a reference's URL, independent of the base; `None` if it is not obvious.
 fn segment_of(reference: &str) -> Option<&str> {
-    // What follows two slashes alone is no segment, but a host.
+    // The part behind two slashes is a host, not a segment.
     let (path, segment) = reference.rsplit_once('/').unwrap_or(("", reference));
     let has_path = !path.ends_with('/');
     let is_plain = |it: u8| it > b' ' && !matches!(it, b'#' | 0x7f);
@@ -191,7 +190,7 @@ fn segment_of(reference: &str) -> Option<&str> {
 mod tests {
     use super::*;
 
-    /// URLs of documents and references in them, ordinary and odd.
+    /// Return URLs of documents and references in them, ordinary and unusual.
     fn in_documents() -> impl Iterator<Item = (&'static str, String)> {
         const BASES: [&str; 10] = [
             "http://h/",

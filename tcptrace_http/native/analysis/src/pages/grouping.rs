@@ -1,8 +1,9 @@
-//! Which transactions of a client made up one page.
+//! Grouping of a client's transactions into pages.
 //!
-//! The evidence, the strongest first: a response sends the client on to the target (`Location`); the
-//! request says where its target was found (`Referer`); a document fetched before refers to it; and where
-//! nothing does, time: a transaction belongs to the page before it unless the client was silent for a second.
+//! The evidence is used in order of strength. A response redirects the client to the target (`Location`). The
+//! request names the page of its target (`Referer`). An earlier document refers to the target. Without such
+//! evidence, time decides: a transaction belongs to the previous page unless the client was silent for one
+//! second.
 
 use crate::numbered::{Numbered, Numbers};
 use trace_model::rows::Membership;
@@ -10,37 +11,39 @@ use trace_model::rows::Membership;
 use super::requests::{Request, Requests};
 use super::SILENCE_MIN_NS;
 
-/// After a silence this long it was the user or a timer, whatever Referer says: a page that stands open goes
-/// on asking. Google's Time to Interactive takes a page as loaded when the network was quiet for 5 s.
+/// Silence after which a request comes from the user or a timer, regardless of Referer: an open page may keep
+/// polling.
+///
+/// Google's Time to Interactive considers a page loaded after 5 s without network traffic.
 const LOADED_SILENCE_MIN_NS: i64 = 5_000_000_000;
 const SUCCESS_MAX: i64 = 299;
 const REDIRECT_MAX: i64 = 399;
 
-/// What caused a request.
+/// Cause of a request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Caused {
     pub initiator: usize,
     pub how: Membership,
     pub known_ns: i64,
-    /// The initiator itself led to it; a Referer alone tells of which page it is, and not what it waited for.
+    /// True if the initiator names the request; a Referer alone shows the page, not the cause of the wait.
     pub is_named: bool,
 }
 
-/// A request and the page that it belongs to.
+/// Request and the page that it belongs to.
 #[derive(Clone, Debug)]
 pub(super) struct Member {
     pub cause: Option<Caused>,
-    /// Number of the page, in the order of the requests that began one; the latest that had begun.
+    /// Number of its page in the order of the base requests, and number of the newest page at that time.
     pub group: usize,
     newest: usize,
     pub how: Membership,
 }
 
-/// What is known of a request before the pages are.
+/// Evidence about a request before the grouping.
 #[derive(Clone, Copy, Debug, Default)]
 struct Evidence {
     cause: Option<Caused>,
-    /// None for the first request of a client.
+    /// Silence before the request; none for a client's first request.
     silence_ns: Option<i64>,
 }
 
@@ -51,7 +54,7 @@ impl Evidence {
     }
 }
 
-/// The page of each request.
+/// Return the page of each request.
 pub(super) fn members(requests: &Requests) -> Vec<Member> {
     let mut evidence = evidence(requests);
     let members = grouped(requests, &evidence);
@@ -67,7 +70,7 @@ pub(super) fn members(requests: &Requests) -> Vec<Member> {
     grouped(requests, &evidence)
 }
 
-/// Rows by client and URL, in the order of a time.
+/// Rows by client and URL, sorted by time.
 type ByUrl = Numbered<(usize, usize), Vec<(i64, usize)>>;
 
 fn by_url(rows: impl Iterator<Item = (usize, usize, i64, usize)>) -> ByUrl {
@@ -76,13 +79,13 @@ fn by_url(rows: impl Iterator<Item = (usize, usize, i64, usize)>) -> ByUrl {
         by_url.entry((client, url)).or_default().push((at, row));
     }
     for rows in by_url.values_mut() {
-        // Stable: of two at one time the later counts.
+        // The sort is stable: of two rows with equal times, the later row counts.
         rows.sort_by_key(|(at, _)| *at);
     }
     by_url
 }
 
-/// The latest that was there at that time.
+/// Return the latest row at or before that time.
 fn latest(by_url: &ByUrl, client: usize, url: usize, until: i64) -> Option<(i64, usize)> {
     let rows = by_url.get(&(client, url))?;
     let count = rows.partition_point(|(at, _)| *at <= until);
@@ -94,7 +97,7 @@ fn evidence(requests: &Requests) -> Vec<Evidence> {
     let answered = || rows().filter_map(|(row, it)| Some((row, it, it.answer_ns?)));
     let redirects =
         by_url(answered().filter_map(|(row, it, at)| Some((it.client, it.leads_to?, at, row))));
-    // Of documents only those are looked up that a Referer names.
+    // Only documents named in a Referer are indexed.
     let named: Numbers<usize> = requests.rows.iter().filter_map(|it| it.referer).collect();
     let documents = by_url(
         answered()
@@ -114,7 +117,8 @@ fn evidence(requests: &Requests) -> Vec<Evidence> {
             it.client,
             end_before.map_or(it.end_ns, |end| end.max(it.end_ns)),
         ));
-        // A client that opens a connection is not silent; a TLS handshake may take longer than a silence.
+        // A client that opens a connection is not silent: a TLS handshake may take longer than the silence
+        // limit.
         let heard_ns = it.url.map_or(it.start_ns, |_| it.request_ns);
         let silence_ns = end_before.map(|end| heard_ns.saturating_sub(end));
         let redirect = it
@@ -171,15 +175,16 @@ fn cause(
     })
 }
 
-/// Whether it is what the user asked for: a page that the one before had a link to click on.
+/// Return whether the user asked for the request by following a link of the previous page.
 fn is_navigation(request: &Request, silence_ns: Option<i64>) -> bool {
     (request.is_html || request.is_redirect())
         && silence_ns.is_some_and(|silence| silence >= SILENCE_MIN_NS)
         && request.status.is_some_and(|status| status <= REDIRECT_MAX)
 }
 
-/// What a style sheet of an earlier page refers to, if a newer page has begun: the client has kept the style
-/// sheet, and the newer page is what needs it now.
+/// Return the requests that a style sheet of an earlier page caused after a newer page had begun.
+///
+/// The client has cached the style sheet, and the newer page needs it now.
 fn kept_style_sheets(requests: &Requests, members: &[Member]) -> Vec<usize> {
     let mut ends: Numbered<usize, i64> = Numbered::default();
     let mut kept = Vec::new();
@@ -206,7 +211,7 @@ fn grouped(requests: &Requests, evidence: &[Evidence]) -> Vec<Member> {
     let mut members: Vec<Member> = Vec::with_capacity(requests.rows.len());
     for (evidence, begins) in evidence.iter().zip(begins) {
         newest = newest.saturating_add(usize::from(begins));
-        // What caused it comes before it.
+        // A cause precedes its request.
         let root = evidence
             .cause
             .and_then(|cause| members.get(cause.initiator));
@@ -222,7 +227,7 @@ fn grouped(requests: &Requests, evidence: &[Evidence]) -> Vec<Member> {
     members
 }
 
-/// Which requests begin a page.
+/// Return for each request whether it begins a page.
 fn beginnings(requests: &Requests, evidence: &[Evidence]) -> Vec<bool> {
     let causes = || {
         evidence
@@ -235,13 +240,13 @@ fn beginnings(requests: &Requests, evidence: &[Evidence]) -> Vec<bool> {
         .filter(|(cause, row)| cause.how == Membership::Redirect && row.is_html)
         .map(|(cause, _)| cause.initiator)
         .collect();
-    // A client that sends Referer leaves it out where the user named the page.
+    // A client that sends Referer omits it if the user entered the URL.
     let names: Numbers<usize> = requests
         .rows
         .iter()
         .filter_map(|it| it.referer.map(|_| it.client))
         .collect();
-    // Of the page that began last: its URL, and when each of its URLs was fetched last.
+    // URL of the current page, and last fetch time of each of its URLs.
     let mut page = None;
     let mut ends: Numbered<Option<usize>, i64> = Numbered::default();
     let each = evidence.iter().zip(&requests.rows).enumerate();
@@ -257,7 +262,7 @@ fn beginnings(requests: &Requests, evidence: &[Evidence]) -> Vec<bool> {
             ends.clear();
         }
         let before = ends.insert(it.url, it.end_ns);
-        // A page does not ask for its own document again.
+        // A page does not request its own document again.
         let is_again =
             page.is_some() && page == it.url && before.is_some_and(|end| end <= it.request_ns);
         begins || (is_root && is_again)

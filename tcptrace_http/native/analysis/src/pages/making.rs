@@ -1,4 +1,4 @@
-//! The rows of a page: what it is, what belongs to it, and the path that took its time.
+//! Rows of a page: its facts, its transactions, and its critical path.
 
 use trace_model::rows::{
     CriticalPathRow, CriticalPathTable, Membership, RetrievalRow, RetrievalTransactionRow,
@@ -11,7 +11,7 @@ use super::requests::{Request, Requests};
 use super::waits_of::WaitsOf;
 use crate::numbered::Numbers;
 
-/// The tables, page by page.
+/// Tables of pages during construction.
 #[derive(Default)]
 pub(super) struct Making {
     count: u32,
@@ -21,7 +21,7 @@ pub(super) struct Making {
 }
 
 impl Making {
-    /// Makes the rows of the page with these requests, of which the first is its base.
+    /// Add the rows of the page with these requests; the first is its base.
     pub(super) fn page(
         &mut self,
         requests: &Requests,
@@ -110,9 +110,10 @@ impl Making {
     }
 }
 
-/// How sure it is that a transaction belongs to the retrieval, by its evidence. A Location and a Referer
-/// are what the peers themselves say; a link may be followed again by a later page; and time is a guess
-/// of which Mah found no better.
+/// Return the confidence that a transaction belongs to the retrieval, by its evidence.
+///
+/// Location and Referer are statements of the peers. A later page may follow a link again. Time is a guess,
+/// and Mah found no better one.
 fn confidence(how: Membership) -> f64 {
     match how {
         Membership::Base => 1.0,
@@ -135,7 +136,7 @@ fn step(requests: &Requests, request: &Request, member: &Member) -> Step {
     }
 }
 
-/// The mean of numbers whose sum is compensated (Kahan), so that many of them lose no digits.
+/// Return the mean with a compensated sum (Kahan), so that long sums lose no digits.
 fn mean(numbers: impl Iterator<Item = f64>) -> f64 {
     let (mut sum, mut lost, mut count) = (0.0, 0.0, 0.0);
     for number in numbers {

@@ -1,9 +1,8 @@
-//! The pages of a capture, gathered from all its batches: a page may have transactions in any of them.
+//! Pages of a capture, from all its batches: the transactions of a page may be in any batch.
 //!
-//! Theory of operation. [`Pages`] takes the rows that pages are made of, batch by batch, and makes the tables
-//! `retrievals`, `retrieval_transactions` and `critical_path` when all is there: the [`requests`] by client and
-//! time, then [`grouping`] by evidence, then the [`critical_path`] of each page through the waits of its
-//! transactions.
+//! Theory of operation. [`Pages`] takes the source rows batch by batch. At the end it makes the tables `retrievals`,
+//! `retrieval_transactions` and `critical_path`. It sorts the [`requests`] by client and time, and groups them by evidence
+//! ([`grouping`]). The waits of the transactions give the [`critical_path`] of each page.
 
 mod critical_path;
 mod following;
@@ -27,12 +26,13 @@ use making::Making;
 use requests::Requests;
 use waits_of::WaitsOf;
 
-/// A silence of the client from which on a transaction that nothing else explains begins a new page.
-/// B. Mah, An Empirical Model of HTTP Network Traffic (INFOCOM 1997) divides pages at one second, and
-/// P. Barford and M. Crovella (SIGMETRICS 1998) the off times of the browser from those of the user.
+/// Silence of the client after which a transaction without other evidence begins a new page.
+///
+/// B. Mah, An Empirical Model of HTTP Network Traffic (INFOCOM 1997), separates pages at one second. P.
+/// Barford and M. Crovella (SIGMETRICS 1998) separate the browser's off times from the user's.
 const SILENCE_MIN_NS: i64 = 1_000_000_000;
 
-/// What pages are made from, and the columns that are kept of each. Detectors of pages have no others.
+/// Source tables of pages with the kept columns; detectors of pages have no others.
 const SOURCES: [(&str, &[&str]); 5] = [
     (
         "flows",
@@ -79,35 +79,35 @@ const SOURCES: [(&str, &[&str]); 5] = [
     ("flaws", &["flow", "flaw"]),
 ];
 
-/// A wait that a detector has put in place of those of the core: its transaction, cause, start and end.
+/// Wait that a detector replaced: transaction, cause, start and end.
 pub type Stalled = (u32, u32, String, i64, i64);
 
-/// Gathers what pages are made of.
+/// Collector of the source rows of pages.
 #[derive(Debug, Default)]
 pub struct Pages {
-    /// Of each table the rows of each batch: joined, they would take twice the memory as they grow.
+    /// Rows of each table per batch: joining them would need twice the memory.
     sources: BTreeMap<&'static str, Vec<Columns>>,
     documents: Vec<Document>,
     bytes: usize,
-    /// The waits of transactions that are not those of the core.
+    /// Waits of transactions whose waits a detector replaced.
     stalled: Numbered<Place, Vec<Wait>>,
     bytes_max: usize,
-    /// Transactions that were left out because all of them take too much.
+    /// Transactions that were omitted because of the memory limit.
     left_out: usize,
 }
 
-/// The tables of pages.
+/// Tables of pages.
 #[derive(Debug)]
 pub struct PageTables {
     pub retrievals: Columns,
     pub retrieval_transactions: Columns,
     pub critical_path: Columns,
-    /// Documents whose links were not looked at.
+    /// Number of documents whose links were not searched.
     documents_left_out: usize,
 }
 
 impl PageTables {
-    /// What to say where the links of all documents were too many.
+    /// Return the message about links above the limit.
     #[must_use]
     pub fn complaint(&self) -> Option<String> {
         (self.documents_left_out > 0).then(|| {
@@ -121,7 +121,7 @@ impl PageTables {
 }
 
 impl Pages {
-    /// Of rows that take no more than so much memory.
+    /// Create a collector for at most `bytes_max` of rows.
     #[must_use]
     pub fn new(bytes_max: usize) -> Self {
         Pages {
@@ -130,10 +130,10 @@ impl Pages {
         }
     }
 
-    /// Adds the rows and documents of a batch. `stalled` are all waits of those transactions whose waits are others than
-    /// the core's, in order.
+    /// Add the rows and documents of a batch.
     ///
-    /// Where all rows take too much, there are no pages: those of a part of a capture would be wrong.
+    /// `stalled` has all waits, in order, of the transactions whose waits a detector replaced. Above the memory limit there are
+    /// no pages: pages from a part of a capture would be wrong.
     pub fn add(
         &mut self,
         tables: &BTreeMap<&'static str, Columns>,
@@ -172,7 +172,7 @@ impl Pages {
         }
     }
 
-    /// What to say where there are no pages because there were too many.
+    /// Return the message about missing pages, if the limit was exceeded.
     #[must_use]
     pub fn complaint(&self) -> Option<String> {
         (self.left_out > 0).then(|| {
@@ -184,7 +184,7 @@ impl Pages {
         })
     }
 
-    /// A table that was gathered.
+    /// Return a collected table.
     #[must_use]
     pub fn source(&self, name: &str) -> Columns {
         let mut all = Columns::default();
@@ -197,7 +197,7 @@ impl Pages {
         self.sources.get(name).map_or(&[], Vec::as_slice)
     }
 
-    /// The tables of pages, of all that was gathered.
+    /// Return the tables of pages from all collected rows.
     #[must_use]
     pub fn tables(&self) -> PageTables {
         let requests = Requests::of(
@@ -220,8 +220,10 @@ impl Pages {
         }
     }
 
-    /// Whether a page of `tables` has so many transactions, and more than `of_flow_min` of them on a flow whose
-    /// round trip is at least `rtt_min_ns`.
+    /// Return whether a page of `tables` has this many transactions, with more than `of_flow_min` on one
+    /// distant flow.
+    ///
+    /// The round trip of a distant flow is at least `rtt_min_ns`.
     #[must_use]
     pub fn has_chain(
         &self,
@@ -255,7 +257,7 @@ impl Pages {
     }
 }
 
-/// The flows whose round trip is at least so long.
+/// Return the flows whose round trip is at least `rtt_min_ns`.
 fn far_flows(flows: &Columns, rtt_min_ns: i64) -> impl Iterator<Item = u32> + '_ {
     let rtt_ns = |row| {
         let integer = |name| flows.column(name)?.integer(row);
@@ -269,7 +271,7 @@ fn far_flows(flows: &Columns, rtt_min_ns: i64) -> impl Iterator<Item = u32> + '_
         .map(|(_, flow)| *flow)
 }
 
-/// The rows of each page, in the order of the pages.
+/// Return the rows of each page, in the order of the pages.
 fn pages(requests: &Requests, members: &[Member]) -> Vec<Vec<usize>> {
     let mut numbers: Numbered<usize, usize> = Numbered::default();
     let mut pages: Vec<Vec<usize>> = Vec::new();

@@ -1,6 +1,6 @@
-//! URLs as pages are made of them: resolved against a document (RFC 3986, section 5.2), and as they are compared.
+//! URLs for pages: resolved against a document (RFC 3986, section 5.2) and normalised for comparison.
 
-/// Schemes whose references may be relative, and those that have an authority, as Python's `urllib.parse` has them.
+/// Schemes with relative references, and schemes with an authority, as in Python's `urllib.parse`.
 const RELATIVE: [&str; 20] = [
     "", "ftp", "http", "gopher", "nntp", "imap", "wais", "file", "https", "shttp", "mms",
     "prospero", "rtsp", "rtsps", "rtspu", "sftp", "svn", "svn+ssh", "ws", "wss",
@@ -10,13 +10,14 @@ const WITH_AUTHORITY: [&str; 26] = [
     "snews", "prospero", "rtsp", "rtsps", "rtspu", "rsync", "svn", "svn+ssh", "sftp", "nfs", "git",
     "git+ssh", "ws", "wss",
 ];
-/// Those whose last segment may have parameters.
+/// Schemes whose last segment may have parameters.
 const WITH_PARAMETERS: [&str; 16] = [
     "", "ftp", "hdl", "prospero", "http", "imap", "https", "shttp", "rtsp", "rtsps", "rtspu",
     "sip", "sips", "mms", "sftp", "tel",
 ];
 
-/// A URL without its fragment and the default port, the host in small letters. What is no absolute URL stays as it is.
+/// Return a URL without its fragment and default port, with the host in lower case; other text stays
+/// unchanged.
 pub(super) fn normal(url: &str) -> String {
     let line = url.rfind('\n').map_or(0, |at| at.saturating_add(1));
     let fragment = url.get(line..).and_then(|rest| rest.find('#'));
@@ -38,14 +39,14 @@ pub(super) fn normal(url: &str) -> String {
 }
 
 fn is_scheme(text: &str) -> bool {
-    // The last two are small letters in other case (Unicode's simple case folding).
+    // The last two characters are letters by Unicode's simple case folding.
     let is_letter = |it: char| it.is_ascii_alphabetic() || matches!(it, '\u{17f}' | '\u{212a}');
     let mut letters = text.chars();
     letters.next().is_some_and(is_letter)
         && letters.all(|it| is_letter(it) || it.is_ascii_digit() || matches!(it, '+' | '-' | '.'))
 }
 
-/// The parts of a URL: where there is none, it is empty.
+/// Parts of a URL; a missing part is empty.
 #[derive(Debug, Default)]
 struct Parts {
     scheme: String,
@@ -56,7 +57,7 @@ struct Parts {
     fragment: String,
 }
 
-/// The URL of a reference in a document. What is no URL stays as it is.
+/// Return the URL of a reference in a document; text that is no URL stays unchanged.
 pub(super) fn resolved(base: &str, reference: &str) -> String {
     if base.is_empty() {
         return reference.to_owned();
@@ -94,7 +95,7 @@ fn joined(base: Parts, mut parts: Parts, reference: &str) -> String {
     parts.text()
 }
 
-/// A path in the folder of another, without the segments `.` and `..` (section 5.2.4).
+/// Return a path in the folder of another path, without the segments `.` and `..` (section 5.2.4).
 fn joined_path(base: &str, path: &str) -> String {
     let segments: Vec<&str> = if path.starts_with('/') {
         path.split('/').collect()
@@ -139,7 +140,7 @@ fn joined_path(base: &str, path: &str) -> String {
 }
 
 impl Parts {
-    /// None for what is no URL: an authority with a bracket that is not closed, or no IP address in it.
+    /// Parse a URL; `None` for an authority with an unclosed bracket or without an IP address in it.
     fn of(url: &str, default_scheme: &str) -> Option<Parts> {
         let url: String = url
             .trim_start_matches(|it: char| it <= ' ')
@@ -227,14 +228,14 @@ fn has_sound_brackets(authority: &str) -> bool {
     }
 }
 
-/// An IPv6 address with a zone (RFC 4007, section 11).
+/// Return whether the host is an IPv6 address with a zone (RFC 4007, section 11).
 fn is_scoped(host: &str) -> bool {
     host.split_once('%').is_some_and(|(address, zone)| {
         !zone.is_empty() && !zone.contains('%') && address.parse::<std::net::Ipv6Addr>().is_ok()
     })
 }
 
-/// `IPvFuture` of RFC 3986, section 3.2.2.
+/// Return whether the host is an `IPvFuture` (RFC 3986, section 3.2.2).
 fn is_future_address(host: &str) -> bool {
     let Some((version, address)) = host.strip_prefix('v').and_then(|it| it.split_once('.')) else {
         return false;
@@ -248,7 +249,7 @@ mod tests {
 
     #[test]
     fn references_are_resolved_as_rfc_3986_does() {
-        // Section 5.4.
+        // Examples of RFC 3986, section 5.4.
         let base = "http://a/b/c/d;p?q";
         for (reference, url) in [
             ("g:h", "g:h"),

@@ -1,4 +1,4 @@
-//! What is read of each transaction to make pages: its place, times, URL, and what it refers to.
+//! Input of pages from each transaction: its place, its times, its URL and its references.
 
 use crate::documents::Document;
 use crate::numbered::Numbered;
@@ -12,13 +12,13 @@ use super::following::Followed;
 use super::reference::{normal, resolved};
 use super::SILENCE_MIN_NS;
 
-/// Status codes that send the client elsewhere (RFC 9110, section 15.4).
+/// Status codes of redirects (RFC 9110, section 15.4).
 const REDIRECTS: [i64; 5] = [301, 302, 303, 307, 308];
 
-/// A transaction whose request was captured. URLs are numbers: the same one is the same number.
+/// Transaction with a captured request; equal URLs have equal numbers.
 #[derive(Clone, Debug)]
 pub(super) struct Request {
-    /// Numbers of clients are in the order of their addresses as text.
+    /// Client number, in the order of the addresses as text.
     pub client: usize,
     pub flow: u32,
     pub transaction: u32,
@@ -27,10 +27,10 @@ pub(super) struct Request {
     pub answer_ns: Option<i64>,
     pub end_ns: i64,
     pub status: Option<i64>,
-    /// None of an exchange in TLS without keys.
+    /// URL; none for a TLS exchange without keys.
     pub url: Option<usize>,
     pub referer: Option<usize>,
-    /// Where a redirect leads to.
+    /// Target of a redirect.
     pub leads_to: Option<usize>,
     pub is_html: bool,
     pub bytes: u64,
@@ -43,7 +43,7 @@ impl Request {
     }
 }
 
-/// A link of a document, by the row of its request.
+/// Link of a document, by the row of its request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Link {
     pub row: usize,
@@ -56,7 +56,7 @@ pub(super) struct Link {
 pub(super) struct Requests {
     pub clients: Vec<String>,
     pub rows: Vec<Request>,
-    /// Those that were followed.
+    /// Followed links.
     pub links: Vec<Link>,
     pub documents_left_out: usize,
     urls: Urls,
@@ -73,7 +73,7 @@ impl Urls {
         self.texts.get(number).map_or("", |text| text)
     }
 
-    /// The number of a URL that there is already.
+    /// Return the number of a known URL.
     pub(super) fn known(&self, url: &str) -> Option<usize> {
         self.numbers.get(url).copied()
     }
@@ -105,7 +105,7 @@ impl Requests {
             let rows = (0..part.rows).filter_map(|row| source.request(row, &flows, urls));
             requests.rows.extend(rows);
         }
-        // Time alone tells exchanges in TLS apart: where there are pages of HTTP, they would mix.
+        // Only time groups TLS exchanges: beside HTTP pages, they would be mixed in.
         if requests.rows.iter().any(|it| it.url.is_some()) {
             requests.rows.retain(|it| it.url.is_some());
         }
@@ -130,15 +130,15 @@ fn text<'a>(table: &'a Columns, name: &str, row: usize) -> Option<&'a str> {
     table.column(name)?.text(row)
 }
 
-/// What transactions need of their flows.
+/// Facts of a flow that its transactions need.
 struct Flow {
     client: usize,
-    /// As it stands in a URL where no Host does.
+    /// Server as part of a URL, used without a Host field.
     server: String,
     start_ns: i64,
     has_syn: bool,
     initial_rtt_ns: Option<i64>,
-    /// When its TLS handshake was over.
+    /// End of the TLS handshake.
     secured_ns: Option<i64>,
 }
 
@@ -168,7 +168,7 @@ fn rows(parts: &[Columns]) -> impl Iterator<Item = (&Columns, usize)> {
         .flat_map(|part| (0..part.rows).map(move |row| (part, row)))
 }
 
-/// The rows with their flows.
+/// Return the rows with their flows.
 fn numbered(parts: &[Columns]) -> impl Iterator<Item = (u32, &Columns, usize)> {
     rows(parts).filter_map(|(part, row)| Some((*part.numbers("flow")?.get(row)?, part, row)))
 }
@@ -196,7 +196,7 @@ impl Flow {
     }
 }
 
-/// The columns of the transactions that are read, found once.
+/// Columns of the transactions, looked up once.
 struct Source<'a> {
     flows: &'a [u32],
     numbers: &'a [u32],
@@ -210,7 +210,7 @@ struct Source<'a> {
     status: Option<&'a Column>,
     bytes: Option<&'a Column>,
     request: Option<&'a Column>,
-    /// What was seen of it last, the best first.
+    /// Candidates of the transaction's end, the best first.
     ends: [Option<&'a Column>; 3],
 }
 
@@ -288,7 +288,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// The SYN of a connection that was opened for the transaction; a spare one waited longer for a request.
+/// Return the SYN of a connection opened for the transaction; a preconnect waited longer for a request.
 fn start(request_ns: i64, transaction: u32, flow: &Flow) -> i64 {
     let opened_ns = flow
         .initial_rtt_ns

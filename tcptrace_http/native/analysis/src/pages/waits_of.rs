@@ -1,4 +1,4 @@
-//! The waits of the stretches of a critical path.
+//! Waits of the stretches of a critical path.
 
 use trace_model::column::{Columns, Values};
 use trace_model::rows::Cause;
@@ -6,9 +6,9 @@ use trace_model::rows::Cause;
 use super::critical_path::{pieces, Place, Stretch, Wait};
 use crate::numbered::Numbered;
 
-/// The finished waits by transaction.
+/// Finished waits by transaction.
 pub(super) struct WaitsOf<'a> {
-    /// The part that has them, their first row there, and their number.
+    /// Batch of a transaction's waits, their first row in it, and their number.
     rows: Numbered<Place, (&'a Columns, usize, usize)>,
     stalled: &'a Numbered<Place, Vec<Wait>>,
 }
@@ -19,7 +19,7 @@ impl<'a> WaitsOf<'a> {
         for part in parts {
             let flows = part.numbers("flow").unwrap_or_default().iter();
             let transactions = part.numbers("transaction").unwrap_or_default();
-            // No transaction is in two parts, and in each its waits follow each other.
+            // The waits of a transaction are consecutive and in one batch.
             let places: Vec<Place> = flows.copied().zip(transactions.iter().copied()).collect();
             let mut first = 0_usize;
             for waits in places.chunk_by(|one, next| one == next) {

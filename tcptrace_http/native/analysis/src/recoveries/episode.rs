@@ -1,4 +1,4 @@
-//! One recovery while it goes on, and until its transaction is known.
+//! One recovery, from its start until its transaction is known.
 
 use tcptrace_tcp::TIMED_OUT_MIN_NS;
 use trace_model::rows::{RecoveryKind, RecoveryRow, SpuriousEvidence};
@@ -6,15 +6,16 @@ use trace_model::rows::{RecoveryKind, RecoveryRow, SpuriousEvidence};
 use super::known::{Known, Sent};
 use super::Heard;
 
-/// The ACK for what was sent again tells that the original had arrived, if it comes within this part
-/// of the least round trip; a tenth is for the noise of hosts.
+/// Share of the smallest round trip: an earlier ACK of a retransmission shows that the original had arrived.
+///
+/// One tenth covers host jitter.
 const EARLY_NUMERATOR: i64 = 9;
 const EARLY_DENOMINATOR: i64 = 10;
 
-/// Confidence of a loss that only the numbering of packets showed, when that turns out to be another.
+/// Confidence of a loss that only packet numbers showed, after evidence against the numbering.
 const DOUBTED: f64 = 0.2;
 
-/// What a transaction's message takes of a stream, in offsets of the half.
+/// Range of a transaction's message in a stream, in offsets of the half.
 #[derive(Clone, Copy, Debug)]
 pub struct Span {
     pub transaction: u32,
@@ -25,24 +26,24 @@ pub struct Span {
 #[derive(Clone, Debug)]
 pub struct Episode {
     pub row: RecoveryRow,
-    /// It is over when all up to here is acknowledged.
+    /// Offset whose ACK ends the recovery.
     pub until: i64,
-    /// What was sent again first, and with which timestamp.
+    /// First retransmission, and its timestamp.
     first: (i64, i64),
     timestamp: Option<u32>,
-    /// The first ACK for it has come, or none is to be judged.
+    /// True if the first ACK of the retransmission has arrived, or if no ACK is to be judged.
     is_judged: bool,
-    /// Up to where was acknowledged when it sent something again last, and how many duplicate ACKs had come.
+    /// ACK number and number of duplicate ACKs at the last retransmission.
     sent_with: (i64, u32),
-    /// From the first resending to that ACK.
+    /// Time from the first retransmission to that ACK.
     answered_after_ns: Option<i64>,
-    /// A SYN-ACK that was answered when it was sent again.
+    /// True for a SYN-ACK that was acknowledged before its retransmission.
     was_answered: bool,
     pub is_placed: bool,
 }
 
 impl Episode {
-    /// A recovery that begins with `sent`. Its row lacks what depends on the view.
+    /// Create a recovery that begins with `sent`; its row lacks the columns that depend on the capture point.
     pub fn opened_by(sent: &Sent, known: &Known, row: RecoveryRow) -> Self {
         let is_acked = sent.end <= known.acked;
         let has_original = known.original.is_some() || is_acked;
@@ -75,14 +76,17 @@ impl Episode {
         }
     }
 
-    /// Whether what ACKs had told to be lost comes by once more, though its first copy came: who sent it had heard of
-    /// nothing that left behind that copy, and one that has SACKs counts no ACK twice. The timer was left.
+    /// Return whether data is retransmitted again although its first copy arrived.
+    ///
+    /// The sender had received no ACK of data behind that copy. With SACK, no ACK counts twice. Only the
+    /// timer remains as the cause.
     pub fn sends_twice(&self, sent: &Sent, known: &Known, sacked: i64) -> bool {
         let was_told = self.row.kind == RecoveryKind::FastRecovery && sacked > sent.start;
         was_told && self.first.0 == sent.start && sent.end <= known.acked
     }
 
-    /// Whether `sent`, which is sent again and alone would begin a recovery of that kind, is part of this one.
+    /// Return whether the retransmission `sent` belongs to this recovery; alone it would begin a recovery of
+    /// `kind`.
     pub fn includes(
         &self,
         sent: &Sent,
@@ -97,13 +101,14 @@ impl Episode {
         let is_silent = known.waited(sent) >= TIMED_OUT_MIN_NS;
         let is_told_since =
             kind == RecoveryKind::Timeout && self.row.kind == RecoveryKind::TailLoss && is_silent;
-        // All that had come behind what that timer sent again is acknowledged: of what the next one sends nothing told.
+        // All data behind the timer's retransmission is acknowledged: no ACK reported the loss of the next
+        // retransmission.
         let is_untold_since = kind == RecoveryKind::TailLoss
             && self.row.kind == RecoveryKind::Timeout
             && is_silent
             && known.next <= sent.start.min(known.acked);
-        // Of what a timer sent again something came, and told that the rest was lost: the next timer's silence is
-        // another.
+        // Data behind the timer's retransmission arrived and reported that the rest was lost: the next
+        // silence is a new recovery.
         let is_told_anew = is_timed
             && kind == RecoveryKind::FastRecovery
             && known.has_third_duplicate_since(self.sent_with);
@@ -114,8 +119,8 @@ impl Episode {
             && !is_told_anew
     }
 
-    /// Whether duplicate ACKs have told of more than what was acknowledged since in part (RFC 6582, section 1): something
-    /// behind that has come.
+    /// Return whether duplicate ACKs report more arrivals than a partial ACK has covered since (RFC 6582,
+    /// section 1).
     pub fn told_behind(&self, known: &Known) -> bool {
         let full = i64::from(known.segment_bytes.max(1));
         let filled = known.acked.saturating_sub(self.first.1).max(0);
@@ -126,7 +131,7 @@ impl Episode {
             && i64::from(self.row.duplicate_acks) > filled
     }
 
-    /// What happened to data that was not sent again: it was overtaken, or a window was closed.
+    /// Create an episode without a retransmission: reordering or a closed window.
     pub fn without_resending(row: RecoveryRow) -> Self {
         Episode {
             until: i64::MIN,
@@ -141,7 +146,7 @@ impl Episode {
         }
     }
 
-    /// Nothing that it sent again had come: what comes twice is a later copy.
+    /// Mark that none of its retransmitted data had arrived: data received twice is a later copy.
     pub fn that_came_first(self) -> Self {
         Episode {
             first: (0, 0),
@@ -154,7 +159,7 @@ impl Episode {
         self.sent_with = (known.acked, known.duplicate_acks);
     }
 
-    /// `sent` is part of it, and ended a silence.
+    /// Add `sent`, which ended a silence, to the recovery.
     pub fn extend(&mut self, sent: &Sent, silence_ns: i64) {
         let row = &mut self.row;
         row.last_frame = sent.frame;
@@ -170,7 +175,7 @@ impl Episode {
             .saturating_add(sent.skipped_identifications);
     }
 
-    /// Takes the ACK that may tell whether the first resending was needed (RFC 3522, section 3.2).
+    /// Take an ACK that may show whether the first retransmission was necessary (RFC 3522, section 3.2).
     pub fn judge(&mut self, heard: &Heard<'_>) {
         if self.is_judged || heard.ack <= self.first.0 {
             return;
@@ -188,8 +193,8 @@ impl Episode {
         let is_early = heard
             .receiver_path_ns
             .is_some_and(|rtt| elapsed < rtt.saturating_mul(EARLY_NUMERATOR) / EARLY_DENOMINATOR);
-        // The timestamps decide where there are some: the least round trip seen may be that of a queue
-        // which has drained since, and then every ACK is early.
+        // Timestamps decide if present. The smallest round trip may include a queue that has drained since,
+        // which makes every ACK early.
         if let Some(stamps) = echo.zip(self.timestamp) {
             if is_older(stamps) {
                 self.row.spurious_by = SpuriousEvidence::Timestamps;
@@ -199,12 +204,12 @@ impl Episode {
         }
     }
 
-    /// The receiver got the numbers of this block twice (RFC 2883).
+    /// Take a D-SACK: the receiver got the numbers of this block twice (RFC 2883).
     pub fn received_twice(&mut self, block: (i64, i64)) {
         self.was_unnecessary_for(block, SpuriousEvidence::Dsack);
     }
 
-    /// These numbers, which were sent before, come by only now.
+    /// Take the late arrival of numbers that were sent before.
     pub fn original_arrived(&mut self, block: (i64, i64)) {
         self.was_unnecessary_for(block, SpuriousEvidence::OriginalArrived);
     }
@@ -216,7 +221,7 @@ impl Episode {
         }
     }
 
-    /// Its sender does not count its packets as was thought.
+    /// Reduce the confidence: the sender does not number its packets as assumed.
     pub fn doubt_numbering(&mut self) {
         let is_inferred = self.row.was_tail && self.row.original_frame.is_none();
         if is_inferred {
@@ -224,12 +229,12 @@ impl Episode {
         }
     }
 
-    /// The row, when the round trip of the path is as well known as it will be.
+    /// Return the row, once the round trip of the path is known as well as possible.
     #[must_use]
     pub fn into_row(self, rtt_ns: Option<i64>) -> RecoveryRow {
         let mut row = self.row;
-        // The answer to a SYN echoes the first one also if the answer to that was lost; but only an
-        // answer that was on its way already comes within a round trip of the second.
+        // The answer to a SYN echoes the first timestamp even if the first answer was lost. But an answer
+        // within a round trip of the second SYN was already on its way.
         if row.kind == RecoveryKind::SynRetransmission {
             let is_early = self
                 .answered_after_ns
@@ -247,7 +252,7 @@ impl Episode {
         row
     }
 
-    /// Its transaction is known, if the span is of it.
+    /// Assign the episode to the transaction of the span, if it lies within the span.
     pub fn place(&mut self, span: Span) {
         let is_syn = self.row.kind == RecoveryKind::SynRetransmission;
         let is_in = if is_syn {

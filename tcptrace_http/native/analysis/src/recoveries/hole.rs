@@ -1,15 +1,16 @@
-//! Numbers that were passed over, and whether what fills them was lost or overtaken.
+//! Skipped numbers, and whether the data that fills them was lost or overtaken.
 
 use super::known::{Known, Sent};
 
-/// What fills a hole within this part of the round trip to the sender was on its way already: the
-/// sender cannot have heard of the hole.
+/// Share of the round trip to the sender within which data that fills a hole was already on its way.
+///
+/// The sender cannot know of the hole within this time.
 const OVERTAKEN_NUMERATOR: i64 = 9;
 const OVERTAKEN_DENOMINATOR: i64 = 10;
-/// Where no round trip is known, it is overtaken within this (Wireshark's limit, see `classify`).
+/// Limit for overtaken data without a known round trip (Wireshark's limit, see `classify`).
 const OVERTAKEN_NS: i64 = 3_000_000;
 
-/// Numbers that were passed over, and what came behind them.
+/// Skipped numbers, and the segment behind them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Hole {
     pub(super) start: i64,
@@ -18,17 +19,17 @@ pub(super) struct Hole {
     pub(super) time_ns: i64,
     pub(super) timestamp: Option<u32>,
     pub(super) identification: u32,
-    /// What came behind it was a probe: offset after it, and how long its sender had waited.
+    /// End offset of the segment behind the hole if it was a probe, and the sender's wait before it.
     pub(super) probe: Option<(i64, i64)>,
 }
 
 impl Hole {
-    /// Whether the order in which the two were sent is told by the sender: its numbering, or its clock.
+    /// Return whether the sender's numbering or clock shows the order of the two segments.
     pub(super) fn is_told(&self, sent: &Sent) -> bool {
         self.sent_before(sent).is_some()
     }
 
-    /// Whether `sent` left before what came behind the hole, by the sender's own word.
+    /// Return whether `sent` left before the segment behind the hole, by the sender's numbering or clock.
     fn sent_before(&self, sent: &Sent) -> Option<bool> {
         if self.identification != 0 && sent.identification != 0 {
             let step = (sent.identification as u16).wrapping_sub(self.identification as u16);
@@ -38,15 +39,16 @@ impl Hole {
         (step != 0).then_some(step < 0)
     }
 
-    /// Whether what shows the hole had come when `sent` left: half of the path's round trip, and what the
-    /// slowest link takes for it, before it comes.
+    /// Return whether the segment behind the hole had arrived when `sent` left.
+    ///
+    /// `sent` left half of the path's round trip, plus its serialization time, before its arrival.
     pub(super) fn was_there_when_left(&self, sent: &Sent, known: &Known) -> bool {
         let way_ns = known.sender_path_ns.unwrap_or(0) / 2;
         let left_ns = sent.time_ns.saturating_sub(sent.on_link_ns);
         self.time_ns < left_ns.saturating_sub(way_ns)
     }
 
-    /// Whether `sent` was overtaken, and not sent again.
+    /// Return whether `sent` was overtaken and not retransmitted.
     pub(super) fn is_overtaken_by(&self, sent: &Sent, known: &Known) -> bool {
         self.sent_before(sent).unwrap_or_else(|| {
             let elapsed = sent.time_ns.saturating_sub(self.time_ns);

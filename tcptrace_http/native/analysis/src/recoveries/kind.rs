@@ -1,25 +1,25 @@
-//! What made a sender send something again, by how long it had heard nothing and what it had heard.
+//! Cause of a retransmission, from the sender's silence and the ACKs that it received.
 
 use tcptrace_tcp::{probe_after_ns, DUPLICATE_ACKS, TIMED_OUT_MIN_NS};
 use trace_model::rows::RecoveryKind;
 
 use super::known::{Known, Sent, AT_ONCE_MAX_NS, NEAR_MAX_NS};
 
-/// What the sender may know when it sends something again.
+/// Evidence that the sender may have at a retransmission.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Told {
-    /// Since it sent that data, or heard anything: the lesser of both.
+    /// Shorter of the times since it sent the data and since it received an ACK.
     pub waited_ns: i64,
     pub duplicate_acks: u32,
-    /// Something behind it has arrived.
+    /// True if data behind it has arrived.
     pub has_hole: bool,
-    /// Something behind it had arrived before it was sent again.
+    /// True if data behind it had arrived before the retransmission.
     pub had_hole: bool,
-    /// Before a part of what was missing came: of what is missing still nothing told since.
+    /// True if ACKs had reported the loss before a partial ACK, and no ACK since reports the rest.
     pub was_told: bool,
-    /// SACKs have told of that, to which each is a sign of the loss by itself.
+    /// True if SACKs reported the loss: each SACK is evidence by itself.
     pub has_sack: bool,
-    /// Up to how long after a SACK the timer of RACK runs, which waits for what may be reordered (RFC 8985, section 6.2).
+    /// Longest time of RACK's reordering timer after a SACK (RFC 8985, section 6.2).
     pub reordered_ns: i64,
 }
 
@@ -28,19 +28,20 @@ impl Told {
         self.has_hole || self.duplicate_acks > 0
     }
 
-    /// Whether ACKs told of the loss, or were on their way to do so.
+    /// Return whether ACKs had reported the loss, or were on their way.
     fn in_time(&self) -> bool {
         self.had_hole || self.was_told || self.duplicate_acks > 0
     }
 
-    /// Whether too few ACKs have told of the loss for the sender to send it again for their sake.
+    /// Return whether too few ACKs reported the loss to cause the retransmission.
     fn is_untold(&self) -> bool {
         self.duplicate_acks < DUPLICATE_ACKS && !self.has_sack
     }
 
-    /// Whether a timer ran out although ACKs had told of the loss. Next to the sender it shows that no ACK
-    /// came when it sent: then it was a timer, and with SACKs maybe that of RACK (RFC 8985, section 6.3).
-    /// Far from it, where they are too few nothing else sends again.
+    /// Return whether a timer expired although ACKs had reported the loss.
+    ///
+    /// Near the sender, no ACK at the send time shows a timer. With SACK the timer may be that of RACK (RFC
+    /// 8985, section 6.3). Far from the sender, too few ACKs leave a timer as the only cause.
     fn is_timed(&self, known: &Known) -> bool {
         let is_near = known.sender_path_ns.is_some_and(|path| path < NEAR_MAX_NS);
         let least_ns = match known.rtt_ns {
@@ -53,10 +54,10 @@ impl Told {
     }
 }
 
-/// The kind of a recovery that `sent` begins.
+/// Return the kind of recovery that `sent` begins.
 #[must_use]
 pub fn kind(sent: &Sent, known: &Known, told: &Told) -> RecoveryKind {
-    // The timer sends the first unacknowledged segment again, a probe the last one.
+    // The timer retransmits the first unacknowledged segment, a probe the last one.
     let is_last_of_several =
         known.original.is_some() && sent.end >= known.next && sent.start > known.acked;
     if told.waited_ns >= TIMED_OUT_MIN_NS || told.is_timed(known) {

@@ -1,49 +1,52 @@
-//! A segment that was sent, and what is known of its direction at that time: how long its sender waited, and for what.
+//! Sent segment, and the state of its direction at that time: the sender's wait and its reason.
 
 use tcptrace_tcp::{probe_after_ns, Class, DUPLICATE_ACKS, TIMED_OUT_MIN_NS};
 
-/// A busy host answers what it hears within this.
+/// Longest time in which a busy host answers.
 pub(super) const AT_ONCE_MAX_NS: i64 = 10_000_000;
-/// Data that follows other data of the flow sooner than this, or than this part of the round trip, was
-/// not waited for: it is the pace of ACKs.
+/// Shortest silence; data that follows earlier, or within this share of the round trip, follows the pace of
+/// ACKs.
 pub(super) const SILENCE_MIN_NS: i64 = 5_000_000;
 pub(super) const SILENCE_RTT_SHARE: i64 = 3;
-/// Who is nearer to the observation point than this sends at once what is seen at once.
+/// Largest distance of a near sender: it sends at the time that the capture shows.
 pub(super) const NEAR_MAX_NS: i64 = 1_000_000;
-/// RACK waits for a quarter of the least round trip for what may be reordered.
+/// RACK's reordering window, as a divisor of the smallest round trip.
 const REORDERED_SHARE: i64 = 4;
-/// Its timer waits for two ticks of Linux's clock more (`TCP_TIMEOUT_MIN`), and for the next one: of 4 ms where, as on
-/// most hosts, there are 250 a second.
+/// Additional time of RACK's timer: two ticks of Linux's clock (`TCP_TIMEOUT_MIN`), and up to one more.
+///
+/// A tick is 4 ms on most hosts (250 per second).
 const TICKS_NS: i64 = 12_000_000;
-/// What two round trips take at least, seen through a queue that drains.
+/// Least time of two round trips, seen through a draining queue, as a factor.
 const DRAINED_NUMERATOR: i64 = 3;
 const DRAINED_DENOMINATOR: i64 = 2;
-/// The timer of Linux with one segment out, less the round trips: 200 ms, and what its variance and its
-/// ticks add.
+/// Longest timer of Linux with one segment in flight, without the round trips: 200 ms plus variance and
+/// ticks.
 const TIMER_MAX_NS: i64 = 230_000_000;
 
-/// What a timer waits that has measured no round trip: 1 s (RFC 6298, section 2.1), 3 s (RFC 2988) and, where its
-/// variance is counted four times, 6 s (BSD and ns-2).
+/// RTO values without an RTT sample, by RFC and stack.
+///
+/// RFC 6298, section 2.1, has 1 s. RFC 2988 has 3 s. BSD and ns-2 count the variance four times and have 6 s.
 const FIRST_TIMERS_NS: [i64; 3] = [1_000_000_000, 3_000_000_000, 6_000_000_000];
-/// How late that is from when its host sent what it had been asked for, which it works on for a while.
+/// Longest lateness of that RTO relative to the request, because the host works on its answer first.
 const FIRST_TIMER_LATE_NS: i64 = 100_000_000;
 
-/// How far off such a timer may be: the path and the link are known that well, or its host works that long.
+/// Tolerance of such a timer: path and link are known this well, or the host works this long.
 const ON_TIME_NS: i64 = 15_000_000;
 
-/// Where the sender is nearer than this, nothing is lost on the way from it, and the host counts all its
-/// packets together.
+/// Shortest distance of a far sender: no packet is lost near the sender, and its host may number all packets
+/// together.
 const FAR_MIN_NS: i64 = 500_000;
-/// Not so if the receiver is by far the nearer one of the two, and a link of a LAN is between: it takes as long
-/// for a packet there and back.
+/// Shorter distance if the receiver is much nearer than the sender, and a LAN link is between them.
+///
+/// The round trip must then consist mostly of the sender's side.
 const FAR_OF_RECEIVER_MIN_NS: i64 = 100_000;
 const FAR_OF_RECEIVER_SHARE: i64 = 8;
-/// Packets of a single lost segment that never come by: that, and an ACK before it.
+/// Missing packets of a single lost segment: the segment and an ACK before it.
 const SKIPPED_BY_PROBE: u32 = 2;
-/// More packets at the end of a flight are not lost at once.
+/// Maximum number of packets lost at once at the end of a flight.
 const LOST_AT_ONCE: u32 = 64;
 
-/// A segment that takes sequence numbers, before it moves the state of its direction on.
+/// Segment with sequence numbers, before it advances the state of its direction.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sent {
     pub frame: u64,
@@ -52,51 +55,51 @@ pub struct Sent {
     pub end: i64,
     pub payload_bytes: u32,
     pub is_syn: bool,
-    /// Answers a SYN.
+    /// True for a SYN-ACK.
     pub is_syn_ack: bool,
     pub class: Class,
     pub timestamp: Option<u32>,
     pub identification: u32,
-    /// Packets that its sender numbered since its last data, and that never came by.
+    /// Missing packets that the sender numbered since its last data.
     pub skipped_identifications: u32,
-    /// Nothing of another connection of its host came by between them.
+    /// True if no packet of the host's other connections passed between them.
     pub are_skipped_own: bool,
-    /// Of all packets of its host, so that one of another connection may be among those.
+    /// True if the host numbers all its packets together: a missing packet may belong to another connection.
     pub is_numbered_by_host: bool,
-    /// By its number it was sent before one that came by already.
+    /// True if the number shows that the segment was sent before an earlier captured packet.
     pub is_late: bool,
-    /// What the slowest link takes for it; 0 if that is not known.
+    /// Serialization time of the bottleneck; 0 if unknown.
     pub on_link_ns: i64,
 }
 
-/// What is known of the two directions at that time.
+/// Known state of the two directions at that time.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Known {
-    /// Frame and time of the same data, where it came by and is not acknowledged.
+    /// Frame and time of the same data, if it passed and is not acknowledged.
     pub original: Option<(u64, i64)>,
-    /// Offset after the last number sent, and up to where it is acknowledged.
+    /// Offset after the last number sent, and offset of the last ACK.
     pub next: i64,
     pub acked: i64,
-    /// The last segment of the sender with payload: frame and time.
+    /// Frame and time of the sender's last segment with payload.
     pub last_data: Option<(u64, i64)>,
-    /// When the sender was last asked for something, by its own clock: data of its peer, and the path.
+    /// Arrival time at the sender of the peer's last data, computed with the path.
     pub asked_ns: Option<i64>,
-    /// When it was asked for the last time by something new, if copies of it followed: they start no timer again.
+    /// Arrival time of the peer's last new data, if copies of it followed: copies do not restart the timer.
     pub asked_before_copies_ns: Option<i64>,
-    /// Since a packet of its peer reached the sender.
+    /// Time since a packet of its peer reached the sender.
     pub heard_before_ns: i64,
     pub duplicate_acks: u32,
     pub rtt_ns: Option<i64>,
-    /// Least round trip from the observation point to the sender.
+    /// Smallest round trip from the capture point to the sender.
     pub sender_path_ns: Option<i64>,
     pub segment_bytes: u32,
-    /// The handshake tells that there are no SACKs, without which nobody probes for the loss of a tail (RFC 8985,
-    /// section 7.2).
+    /// True if the handshake excludes SACK: without SACK no sender probes for tail loss (RFC 8985, section
+    /// 7.2).
     pub has_no_probes: bool,
 }
 
 impl Known {
-    /// Whether what the sender sends may be lost on its way to here.
+    /// Return whether the sender's segments may be lost before the capture point.
     pub(super) fn is_sender_far(&self) -> bool {
         let Some(path_ns) = self.sender_path_ns else {
             return false;
@@ -107,8 +110,10 @@ impl Known {
         path_ns >= FAR_MIN_NS || (is_at_receiver && path_ns >= FAR_OF_RECEIVER_MIN_NS)
     }
 
-    /// Whether the third duplicate ACK came right now, next to a sender that has nothing else to go by: it sends again what
-    /// is missing whatever recovery goes on, unless that keeps it from it (RFC 6582, section 3.2).
+    /// Return whether the third duplicate ACK has just reached a near sender without SACK.
+    ///
+    /// The sender then retransmits the missing data in any recovery, unless that recovery prevents it (RFC
+    /// 6582, section 3.2).
     pub(super) fn has_third_duplicate_since(&self, (acked, duplicate_acks): (i64, u32)) -> bool {
         let before = if acked == self.acked {
             duplicate_acks
@@ -123,7 +128,7 @@ impl Known {
             && self.heard_before_ns <= AT_ONCE_MAX_NS
     }
 
-    /// How long the sender had sent nothing like this and heard nothing, by its own clock.
+    /// Return the time for which the sender had neither sent this data nor received a packet.
     pub(super) fn waited(&self, sent: &Sent) -> i64 {
         let since = |then: i64| sent.time_ns.saturating_sub(then);
         let since_sent = match self.original {
@@ -133,14 +138,15 @@ impl Known {
         since_sent.min(self.heard_before_ns)
     }
 
-    /// Whether nothing has reached its sender since the data before.
+    /// Return whether no packet has reached the sender since its previous data.
     pub(super) fn has_heard_nothing_since_data(&self, sent: &Sent) -> bool {
         let last_data = self.last_data.map(|(_, time_ns)| time_ns);
         last_data.is_some_and(|ns| sent.time_ns.saturating_sub(ns) < self.heard_before_ns)
     }
 
-    /// How long RACK waits at the most, at a quarter of the round trip (RFC 8985, section 6.2): what was sent with it has
-    /// been acknowledged since.
+    /// Return the longest wait of RACK, a quarter of the round trip (RFC 8985, section 6.2).
+    ///
+    /// Data sent together with this segment has been acknowledged since.
     pub(super) fn may_be_reordered_ns(&self, sent: &Sent) -> i64 {
         self.original.map_or(0, |(_, original_ns)| {
             let waits_ns = sent.time_ns.saturating_sub(original_ns) / REORDERED_SHARE;
@@ -148,7 +154,7 @@ impl Known {
         })
     }
 
-    /// How long it waited, where copies of what it was asked for tell it nothing.
+    /// Return the sender's wait, without counting copies of the peer's data.
     pub(super) fn waited_for_answer(&self, sent: &Sent) -> i64 {
         let Some(asked_ns) = self.asked_before_copies_ns else {
             return self.waited(sent);
@@ -157,8 +163,9 @@ impl Known {
         sent.time_ns.saturating_sub(last_data.max(asked_ns))
     }
 
-    /// Whether `sent` may be a probe with new data. A queue may have drained while its sender waited for two
-    /// round trips: they look shorter then, at the receiver.
+    /// Return whether `sent` may be a probe with new data.
+    ///
+    /// A draining queue shortens the sender's wait of two round trips at the receiver.
     pub(super) fn may_probe_with(&self, sent: &Sent) -> bool {
         let least = self.rtt_ns.map_or(TIMED_OUT_MIN_NS, |rtt| {
             rtt.saturating_mul(DRAINED_NUMERATOR) / DRAINED_DENOMINATOR
@@ -166,23 +173,26 @@ impl Known {
         self.waited_for_answer(sent) >= least.max(SILENCE_MIN_NS.saturating_mul(2))
     }
 
-    /// When the sender last sent data or, if that was later, was asked for some.
+    /// Return the later of the sender's last data and the arrival of its peer's last data.
     pub(super) fn silent_since(&self, sent: &Sent) -> i64 {
         let last_data = self.last_data.map(|(_, time_ns)| time_ns);
         last_data.max(self.asked_ns).unwrap_or(sent.time_ns)
     }
 
-    /// Up to where data was sent before `sent` was sent again, by the packets that its sender numbered and that
-    /// never came by: a flight of full segments, the last of which may be shorter.
+    /// Return the end of the data sent before the retransmission `sent`, from the missing packet numbers.
+    ///
+    /// The missing packets count as full segments; the last one may be shorter.
     pub(super) fn sent_before(&self, sent: &Sent) -> i64 {
         let lost = sent.skipped_identifications.min(LOST_AT_ONCE);
         self.next
             .saturating_add(i64::from(lost.saturating_mul(self.segment_bytes)))
     }
 
-    /// Whether what its sender's numbers have passed over before `sent` may have been lost: more is not lost at once of
-    /// one connection, if it is not known which of those it was. But where a whole segment comes just when a timer runs
-    /// out, and nothing for another connection came in between, a sender without a window has overrun a queue.
+    /// Return whether the packets missing before `sent` may have been lost.
+    ///
+    /// A single connection does not lose more than `LOST_AT_ONCE` packets at once, if the packets' connection
+    /// is unknown. A sender without a congestion window may overrun a queue and lose more. A whole segment
+    /// then comes exactly at a timer's expiry, and no other connection sent in between.
     pub(super) fn may_be_lost(&self, sent: &Sent) -> bool {
         let are_few = sent.skipped_identifications <= LOST_AT_ONCE;
         let is_whole = sent.payload_bytes >= self.segment_bytes;
@@ -190,8 +200,10 @@ impl Known {
         (are_few || is_overrun) && self.is_sender_far()
     }
 
-    /// Whether several packets are missing before `sent`, and its sender's numbers have passed over one more: `sent` had
-    /// been among those that were lost. Behind a single one that may have been an ACK.
+    /// Return whether several packets are missing before `sent`, and the numbers skip one more: `sent` was
+    /// lost before.
+    ///
+    /// Behind a single missing packet, the additional number may belong to an ACK.
     pub(super) fn is_copy_behind_hole(&self, sent: &Sent) -> bool {
         let gap = sent.class.gap_before_bytes;
         let missing = gap.div_ceil(self.segment_bytes.max(1));
@@ -206,27 +218,29 @@ impl Known {
         late.any(|late_ns| late_ns.saturating_abs() <= ON_TIME_NS)
     }
 
-    /// Whether a timer may have run out before `sent`.
+    /// Return whether a timer may have expired before `sent`.
     pub(super) fn is_after_a_timer(&self, sent: &Sent) -> bool {
         self.waited_for_answer(sent) >= probe_after_ns(self.rtt_ns)
     }
 
-    /// Whether a timer may have sent this again, or a probe, where senders probe.
+    /// Return whether a timer or, for senders with probes, a probe may have retransmitted this.
     pub(super) fn may_send_again(&self, sent: &Sent) -> bool {
         let is_too_soon = self.has_no_probes && self.waited_for_answer(sent) < TIMED_OUT_MIN_NS;
         self.is_after_a_timer(sent) && !is_too_soon && self.fits_repair(sent)
     }
 
-    /// Whether what goes on where its peer has all, and repairs several packets that never came by, may be what a timeout
-    /// sends: a probe sends the last of them, not the first (RFC 8985, section 7.3).
+    /// Return whether the segment may be what a timeout sends after several missing packets.
+    ///
+    /// A probe sends the last of them, not the first (RFC 8985, section 7.3).
     fn fits_repair(&self, sent: &Sent) -> bool {
         sent.skipped_identifications <= SKIPPED_BY_PROBE
             || self.waited_for_answer(sent) >= TIMED_OUT_MIN_NS
     }
 
-    /// Whether the sender was silent for as long as its timer waits with one segment out: 200 ms for an ACK
-    /// that may be delayed (RFC 8985, section 7.2; Linux's TCP_RTO_MIN), and one round trip or two; or for as long
-    /// as a timer that has measured nothing yet.
+    /// Return whether the sender's silence equals its RTO with one segment in flight.
+    ///
+    /// The RTO is 200 ms (RFC 8985, section 7.2; Linux's TCP_RTO_MIN) plus one or two round trips, or the RTO
+    /// without an RTT sample.
     pub(super) fn is_when_a_timer_runs_out(&self, sent: &Sent) -> bool {
         let Some(rtt) = self.rtt_ns else { return false };
         let waited = self.waited(sent);

@@ -1,16 +1,14 @@
-//! Recoveries: losses and how they were repaired, reordering, and closed windows.
+//! Recoveries: losses and their repair, reordering, and closed windows.
 //!
-//! Theory of operation. A sender shows why it sends something again only by when it does so: at once
-//! after an ACK (duplicate ACKs or SACKs told it), or after a silence in which it heard nothing (a
-//! timer told it). The silence is counted at the sender: the path from the observation point to it and
-//! back is taken off. That holds wherever the capture was taken, so one rule ([`kind`]) serves both
-//! views: near the sender the lost data came by and is seen again; near the receiver it left a hole,
-//! or, at the end of a flight, nothing but a silence. Then the sender's numbering of its IPv4 packets
-//! tells: Linux counts them up by one on each connection.
+//! Theory of operation. Only the time of a retransmission shows its cause. Duplicate ACKs or SACKs caused a
+//! retransmission directly after an ACK. A timer caused a retransmission after a silence. The silence is
+//! measured at the sender: the round trip from the capture point to the sender is subtracted. One rule
+//! ([`kind`]) therefore serves both capture points. Near the sender, the lost data passes and passes again.
+//! Near the receiver, the lost data leaves a hole, or only a silence at the end of a flight. There the
+//! sender's IPv4 numbering shows the loss: Linux increments the number per packet of a connection.
 //!
-//! What was sent again in one recovery (up to the highest number sent when it began; RFC 6582, section
-//! 3.2) is one [`Episode`]. A tracker is made for a flow when something is wrong for the first time: a
-//! clean flow has none.
+//! The retransmissions of one recovery form one [`Episode`], up to the highest number sent at its start (RFC 6582, section
+//! 3.2). A flow gets a tracker at its first loss. A clean flow has none.
 
 mod episode;
 mod hole;
@@ -34,21 +32,21 @@ pub use trace_model::rows::RecoveryKind;
 use self::tracker::Tracker;
 use crate::bounded::Bounded;
 
-/// An ACK, before it moves the state of the data's direction on.
+/// ACK, before it advances the state of the data's direction.
 #[derive(Clone, Copy)]
 pub struct Heard<'a> {
     pub frame: u64,
     pub time_ns: i64,
     pub ack: i64,
-    /// Scaled; none on SYN, FIN and RST, whose windows close nothing.
+    /// Scaled window; none on SYN, FIN and RST, whose windows close nothing.
     pub window: Option<u32>,
     pub segment: &'a Segment<'a>,
     pub class: Class,
-    /// Least round trip from the observation point to who has acknowledged.
+    /// Smallest round trip from the capture point to the sender of the ACK.
     pub receiver_path_ns: Option<i64>,
 }
 
-/// The recoveries of one flow, by who has sent the data.
+/// Recoveries of one flow, per sender of the data.
 #[derive(Debug, Default)]
 pub struct Recoveries {
     first: Tracker,
@@ -63,12 +61,13 @@ impl Recoveries {
         }
     }
 
-    /// `sender` sent a segment. The kind of the recovery that it is part of: what held it up until now.
+    /// Take a segment of `sender`, and return the kind of the recovery that it belongs to.
     pub fn sent(&mut self, sender: Side, sent: &Sent, known: &Known) -> Option<RecoveryKind> {
         self.of(sender).sent(sent, known)
     }
 
-    /// Whether `sender` recovers or probes, or its peer has closed its window and nothing new followed yet.
+    /// Return whether `sender` is in a recovery or a probe, or whether no new data has followed a closed
+    /// window.
     #[must_use]
     pub fn goes_on(&self, sender: Side) -> bool {
         match sender {
@@ -77,23 +76,23 @@ impl Recoveries {
         }
     }
 
-    /// The data of `sender` was acknowledged, or its peer's window changed. Whether that showed something.
+    /// Take an ACK or a window change for the data of `sender`, and return whether it gave a new row.
     pub fn heard(&mut self, sender: Side, heard: &Heard<'_>) -> bool {
         self.of(sender).heard(heard)
     }
 
-    /// The transaction of what `sender` sent in this span is known now.
+    /// Assign the episodes of `sender` within this span to the span's transaction.
     pub fn place(&mut self, sender: Side, span: Span) {
         self.of(sender).place(span);
     }
 
-    /// Offset of what of `sender` is newest here, if its transaction is not known.
+    /// Return the offset of the newest episode of `sender` without a known transaction.
     pub fn unplaced(&mut self, sender: Side) -> Option<i64> {
         self.of(sender).unplaced()
     }
 
-    /// Writes what is over for long; all of it at the end of the flow. Of a flow that is no HTTP only
-    /// its SYNs.
+    /// Write the episodes that ended long ago, or all at the end of the flow; without HTTP, only SYN
+    /// retransmissions.
     pub fn write(&mut self, to: &mut Rows<'_>, now_ns: i64, all: bool) {
         for side in [Side::First, Side::Second] {
             let direction = to.direction_of(side);
@@ -109,7 +108,7 @@ impl Recoveries {
         }
     }
 
-    /// Memory that what is remembered takes.
+    /// Return the memory of the episodes.
     #[must_use]
     pub fn held_bytes(&self) -> u64 {
         self.first
@@ -118,12 +117,12 @@ impl Recoveries {
     }
 }
 
-/// Where the rows of a flow go.
+/// Destination of a flow's rows.
 pub struct Rows<'a> {
     pub flow: u32,
     pub has_messages: bool,
     pub client: Side,
-    /// Round trip of the path, as far as it is known by now.
+    /// Round trip of the path as known so far.
     pub rtt_ns: Option<i64>,
     pub rows: &'a mut Bounded<RecoveriesTable>,
 }

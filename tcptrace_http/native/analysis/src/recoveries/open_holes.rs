@@ -1,9 +1,9 @@
-//! The holes of what one side has sent that nothing has filled yet.
+//! Unfilled holes in the data of one side.
 
 use super::hole::Hole;
 use super::known::{Known, Sent};
 
-/// Holes that are remembered, each with what came behind it.
+/// Maximum number of holes in memory.
 const HOLES_MAX: usize = 64;
 
 #[derive(Debug, Default)]
@@ -16,7 +16,7 @@ impl OpenHoles {
         self.holes.is_empty()
     }
 
-    /// Notes what is missing before `sent`, if anything is, and the probe that `sent` may be.
+    /// Record the hole before `sent`, if any, and the probe that `sent` may be.
     pub(super) fn opened_by(&mut self, sent: &Sent, known: &Known, probe: Option<(i64, i64)>) {
         if sent.class.gap_before_bytes > 0 && self.holes.len() < HOLES_MAX {
             self.holes.push(Hole {
@@ -31,7 +31,8 @@ impl OpenHoles {
         }
     }
 
-    /// Takes the numbers from `start` to `end` out of the holes; the first hole that had any.
+    /// Remove the numbers from `start` to `end` from the holes, and return the first hole that had one of
+    /// them.
     pub(super) fn take(&mut self, start: i64, end: i64) -> Option<Hole> {
         let mut taken = None;
         let mut left = Vec::new();

@@ -1,4 +1,4 @@
-//! What shows a hole may have been a probe.
+//! Tests of probes behind holes.
 
 use tcptrace_tcp::Class;
 use trace_model::rows::{RecoveryKind, SpuriousEvidence};
@@ -25,8 +25,9 @@ fn known(next: i64, duplicate_acks: u32) -> Known {
     }
 }
 
-/// How a loss before the first data that came was told of, if that came long after it was asked for, and what is sent again
-/// right behind a duplicate ACK.
+/// Return the kind of a loss before the first data, which came long after the request.
+///
+/// The retransmission follows a duplicate ACK directly.
 fn told(has_no_probes: bool) -> Option<RecoveryKind> {
     let mut tracker = Tracker::default();
     let behind = Sent {
@@ -106,8 +107,7 @@ fn a_timer_that_runs_out_when_a_probe_has_come_was_told_by_it() {
     }
 }
 
-/// New data that comes behind so many segments that are missing, of which the first is 2001, when its sender's numbers have
-/// passed over so many packets.
+/// Return new data behind `missing` missing segments, the first of which starts at 2001.
 fn behind_missing(missing: u32, skipped_identifications: u32) -> Sent {
     let gap_before_bytes = missing * 1000;
     let start = 2001 + i64::from(gap_before_bytes);

@@ -1,12 +1,14 @@
-//! The row of a recovery as it begins.
+//! Row of a recovery at its start.
 
 use trace_model::rows::{RecoveryKind, RecoveryRow};
 
 use super::hole::Hole;
 use super::known::{Known, Sent};
 
-/// What of a row depends on the view: near the sender the data came by before, near the receiver
-/// what came behind it did, or nothing.
+/// Return the columns that depend on the capture point.
+///
+/// Near the sender, the row starts at the original. Near the receiver, it starts at the segment behind the
+/// hole, or at the silence.
 pub(super) fn row(
     known: &Known,
     sent: &Sent,
@@ -21,7 +23,7 @@ pub(super) fn row(
         .or(shown)
         .unwrap_or((last_frame, silent_since));
     let is_tail = matches!(kind, RecoveryKind::TailLoss | RecoveryKind::TailLossProbe);
-    // That nothing came between may also be told by an ACK of the sender that was lost.
+    // A lost ACK of the sender may also explain the missing number.
     let may_be_an_ack = known.original.is_none()
         && hole.is_none()
         && sent.skipped_identifications < 2

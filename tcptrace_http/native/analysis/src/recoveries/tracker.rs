@@ -1,4 +1,4 @@
-//! The recoveries of what one side of a flow sends.
+//! Recoveries of the data of one side of a flow.
 
 mod heard;
 mod lost_tail;
@@ -19,10 +19,11 @@ use super::open_holes::OpenHoles;
 use super::row::row;
 use super::window::ClosedWindow;
 
-/// Recoveries that are over and wait for their transaction and for a D-SACK.
+/// Maximum number of finished recoveries that wait for their transaction and for a D-SACK.
 const RECENT_MAX: usize = 64;
-/// A D-SACK comes within a round trip, and a response is complete at the latest when its repair is
-/// acknowledged; what is over for so long is as well known as it will be.
+/// Age at which a finished recovery is final.
+///
+/// A D-SACK comes within a round trip. A response is complete at the latest when its repair is acknowledged.
 const SETTLED_AFTER_NS: i64 = 3_000_000_000;
 
 #[derive(Debug, Default)]
@@ -30,22 +31,21 @@ pub struct Tracker {
     open: Option<Episode>,
     recent: VecDeque<Episode>,
     holes: OpenHoles,
-    /// The furthest number that a SACK block reported.
+    /// Highest number in a SACK block.
     sacked: i64,
     window: Option<ClosedWindow>,
-    /// Of the duplicate ACKs in a row those that tell of what came twice, and of no loss (RFC 2883).
+    /// Number of duplicate ACKs in a row that report data received twice, not a loss (RFC 2883).
     answers: u32,
-    /// SACKs tell of a hole that is none here: frame, time, and where it begins.
+    /// Hole that SACKs report and the capture lacks: frame, time and start.
     told: Option<(u64, i64, i64)>,
-    /// New data that its sender sent to ask for an answer (RFC 8985, section 7.3): its offset, and how long
-    /// it had waited.
+    /// Start offset of new data sent as a probe (RFC 8985, section 7.3), and the wait before it.
     probe: Option<(i64, i64)>,
-    /// Numbers were passed over though no timer can have run out: the host counts all its packets
-    /// together, and what they seemed to tell is not known.
+    /// True if numbers were skipped without a timer: the host numbers all its packets together, so gaps are
+    /// no evidence.
     counts_are_shared: bool,
-    /// What may have been lost with what a recovery sent again first.
+    /// Data that may have been lost with a recovery's first retransmission.
     lost_tail: Option<LostTail>,
-    /// Payload of the newest segment, and of the one before.
+    /// Payload of the newest segment, and of the previous segment.
     newest_bytes: u32,
     before_bytes: u32,
 }
@@ -63,7 +63,7 @@ impl Tracker {
             return None;
         }
         if sent.payload_bytes == 0 {
-            // What is missing before a FIN its ACK tells of as well.
+            // The ACK of a FIN also reports the data missing before it.
             if class.is_new {
                 self.holes.opened_by(sent, known, None);
             }
@@ -78,7 +78,7 @@ impl Tracker {
             if hole.is_overtaken_by(sent, known) {
                 return Some(self.overtaken(hole, sent, known));
             }
-            // What is known of those numbers is what came behind the hole.
+            // The known original of these numbers is the segment behind the hole.
             let known = Known {
                 original: None,
                 ..*known
@@ -92,12 +92,13 @@ impl Tracker {
         (class.is_retransmission || class.is_out_of_order).then(|| self.resent(sent, known, None))
     }
 
-    /// Whether a recovery goes on, its sender probes, or a window that was closed was not followed by new data yet.
+    /// Return whether a recovery or a probe is open, or whether no new data has followed a closed window.
     pub fn goes_on(&self) -> bool {
         self.open.is_some() || self.window.is_some() || self.probe.is_some()
     }
 
-    /// New data shows a loss by a hole before it; if it came after a silence, it was lost itself.
+    /// Take new data: a hole before it shows a loss, and a silence before it may show that it is a
+    /// retransmission.
     fn new_data(&mut self, sent: &Sent, known: &Known) -> Option<RecoveryKind> {
         if self.answers_anew(known) {
             self.close();
@@ -112,7 +113,8 @@ impl Tracker {
             && self.holes.is_empty()
             && known.may_probe_with(sent);
         let waited = known.waited_for_answer(sent);
-        // A probe is a single segment (RFC 8985, section 7.3): who goes on and has heard nothing had more to send.
+        // A probe is a single segment (RFC 8985, section 7.3). A sender that continues without an ACK had
+        // more data to send.
         let probe_is_newest = self
             .probe
             .is_some_and(|(start, _)| start.saturating_add(self.before_bytes.into()) == sent.start);
@@ -125,16 +127,16 @@ impl Tracker {
         }
         let probe = probes.then_some((sent.end, waited));
         self.holes.opened_by(sent, known, probe);
-        // What a timer sends again is the first that is missing (RFC 6298, section 5.4): it opens no hole.
+        // A timer retransmits the first missing segment (RFC 6298, section 5.4), which opens no hole.
         let skips = sent.skipped_identifications > 0 && gap == 0;
         let are_too_many = skips && !known.is_after_a_timer(sent) && !self.goes_on_with(sent);
         self.counts_are_shared |= are_too_many && !sent.is_numbered_by_host;
         let may_be_lost = !self.counts_are_shared && known.may_be_lost(sent);
-        // It must not follow what came behind a hole either.
+        // A retransmission does not follow a segment behind a hole either.
         let is_resent = skips && may_be_lost && self.holes.is_empty() && known.may_send_again(sent);
         if probes && known.is_copy_behind_hole(sent) {
             let kind = self.repair(sent, known, RecoveryKind::TailLossProbe, None);
-            // What is missing before it is told of by itself.
+            // The data missing before it is reported separately.
             if let Some(probed) = self.open.take() {
                 self.remember(probed.that_came_first());
             }
@@ -154,7 +156,7 @@ impl Tracker {
         })
     }
 
-    /// Whether the numbering of the recovery that goes on has shown that `sent` was sent before.
+    /// Return whether the open recovery's numbering shows that `sent` was sent before.
     fn goes_on_with(&self, sent: &Sent) -> bool {
         !self.counts_are_shared
             && self
@@ -163,20 +165,22 @@ impl Tracker {
                 .is_some_and(|open| sent.end <= open.until)
     }
 
-    /// Whether new data answers what was asked when all that came of a recovery was acknowledged, and ended with a
-    /// short segment: how much else was in flight when that began is known by full segments only.
+    /// Return whether new data answers a request after a recovery whose data is all acknowledged.
+    ///
+    /// The recovery ended with a short segment. The flight at its start is known in full segments only.
     fn answers_anew(&self, known: &Known) -> bool {
         let is_over = known.acked >= known.next && self.before_bytes < known.segment_bytes;
         let asked_after = |open: &Episode| known.asked_ns.is_some_and(|ns| ns > open.row.end);
         is_over && self.open.as_ref().is_some_and(asked_after)
     }
 
-    /// How long the sender waited before it probed, if a probe alone has told of the loss of what is sent
-    /// again now: all behind that in its flight was lost, too.
+    /// Return the sender's wait before its probe, if only a probe reported this loss.
+    ///
+    /// All data behind the loss in its flight was lost as well.
     fn waited_for_probe(&self, sent: &Sent, known: &Known, hole: Option<Hole>) -> Option<i64> {
         match hole {
             Some(hole) => hole.probe.filter(|(end, _)| known.next <= *end),
-            // Selective ACKs tell whether it came.
+            // SACKs show whether the probe arrived.
             None => self.probe.filter(|(start, _)| {
                 sent.start < *start && known.acked < *start && *start < self.sacked
             }),
@@ -184,7 +188,7 @@ impl Tracker {
         .map(|(_, waited)| waited)
     }
 
-    /// Something is sent again, or late: it came by before, or fills a hole.
+    /// Take a retransmission or late data: its original passed before, or it fills a hole.
     fn resent(&mut self, sent: &Sent, known: &Known, hole: Option<Hole>) -> RecoveryKind {
         self.told = None;
         let told = Told {
@@ -222,7 +226,7 @@ impl Tracker {
         }
     }
 
-    /// `sent` is part of the recovery that is going on, or begins one of that kind.
+    /// Add `sent` to the open recovery, or begin a recovery of that kind.
     fn repair(
         &mut self,
         sent: &Sent,
@@ -249,7 +253,7 @@ impl Tracker {
             return kind;
         };
         if goes_on && times_out && open.row.kind == RecoveryKind::TailLossProbe {
-            // The probe may have come, and told that what was before it had not.
+            // The probe may have arrived and reported the loss of the data before it.
             open.row.kind = match kind {
                 RecoveryKind::Timeout => kind,
                 _ => RecoveryKind::TailLoss,
@@ -275,7 +279,7 @@ impl Tracker {
         kind
     }
 
-    /// `sent` fills a hole, and was on its way when the hole was seen.
+    /// Take data that fills a hole and was on its way when the hole appeared.
     fn overtaken(&mut self, hole: Hole, sent: &Sent, known: &Known) -> RecoveryKind {
         let silence = self.silence(sent, known);
         let kind = RecoveryKind::Reordering;
@@ -303,14 +307,14 @@ impl Tracker {
         kind
     }
 
-    /// What was sent again arrives for the first time: it had been overtaken by its copy.
+    /// Take the late arrival of data that its retransmission had overtaken.
     fn original_arrived(&mut self, sent: &Sent) {
         for episode in self.open.iter_mut().chain(&mut self.recent) {
             episode.original_arrived((sent.start, sent.end));
         }
     }
 
-    /// What had waited for it follows: a window that had been closed and was opened is a thing of the past.
+    /// Close the episode of an opened window when the data that waited for it follows.
     fn window_was_open(&mut self, sent: &Sent, known: &Known) {
         let Some(window) = self.window.take_if(|it| it.is_over_with(sent.end)) else {
             return;
@@ -358,7 +362,7 @@ impl Tracker {
         Some(open.row.offset)
     }
 
-    /// Those that are as well known as they will be; all of them, where no more is to come.
+    /// Remove and return the episodes that are final, or all if no further evidence follows.
     pub fn taken(&mut self, all: bool, now_ns: i64) -> Vec<Episode> {
         if all {
             self.close();

@@ -1,28 +1,28 @@
-//! A window that was closed, and how its sender learnt that it was open again.
+//! Closed window, and the way in which its sender learnt of the opening.
 
 use trace_model::rows::{RecoveryKind, RecoveryRow};
 
-/// Data follows an open window within a round trip and this, unless the sender did not hear of it.
+/// Longest time after a round trip within which data follows an opened window, if its update arrived.
 const FOLLOWS_MAX_NS: i64 = 10_000_000;
 
 #[derive(Clone, Copy, Debug)]
 struct Opened {
     frame: u64,
     time_ns: i64,
-    /// It answered a probe: the sender had not been told before.
+    /// True if the opening answered a probe.
     was_asked: bool,
 }
 
-/// The window that the receiver of some data has closed.
+/// Window that the receiver of data has closed.
 #[derive(Clone, Copy, Debug)]
 pub struct ClosedWindow {
     frame: u64,
     time_ns: i64,
-    /// Offset of what waits for it: a probe sends the first byte of that, which may be refused.
+    /// Offset of the waiting data: a probe sends its first byte, which may be refused.
     offset: i64,
-    /// The last segment that announced it.
+    /// Last segment that announced the zero window.
     last: (u64, i64),
-    /// The sender has probed since.
+    /// True if the sender has probed since.
     is_asked: bool,
     probes: u32,
     opened: Option<Opened>,
@@ -44,7 +44,7 @@ impl ClosedWindow {
         }
     }
 
-    /// The receiver announced a window of so many bytes.
+    /// Take a window announcement of the receiver.
     pub fn announced(&mut self, frame: u64, time_ns: i64, window: u32) {
         if window == 0 {
             self.last = (frame, time_ns);
@@ -60,7 +60,7 @@ impl ClosedWindow {
         }
     }
 
-    /// The sender asked for the window.
+    /// Take a probe of the sender.
     pub fn probed(&mut self) {
         self.is_asked = true;
         if self.opened.is_some() {
@@ -75,14 +75,15 @@ impl ClosedWindow {
         self.offset
     }
 
-    /// Data up to `end` went by, and is no probe: more of what waited than the byte that those have.
+    /// Return whether data up to `end` ends the closed window: it exceeds the single byte of a probe.
     #[must_use]
     pub fn is_over_with(&self, end: i64) -> bool {
         self.opened.is_some() && end > self.offset.saturating_add(1)
     }
 
-    /// The rows, now that data follows at `time_ns`: the window was closed, and perhaps its opening was
-    /// not heard of. `sender_path_ns` is the round trip to the sender.
+    /// Return the rows when data follows at `time_ns`: the closed window, and possibly the lost update.
+    ///
+    /// `sender_path_ns` is the round trip to the sender.
     #[must_use]
     pub fn rows(
         &self,
@@ -109,7 +110,7 @@ impl ClosedWindow {
         let could_send = opened.time_ns.saturating_add(sender_path_ns);
         let late = time_ns.saturating_sub(could_send);
         if self.probes_since_opened > 0 && late > FOLLOWS_MAX_NS {
-            // The update went by here, and did not reach the sender.
+            // The update passed the capture point and did not reach the sender.
             let persist = RecoveryRow {
                 kind: RecoveryKind::Persist,
                 first_frame: opened.frame,
@@ -126,7 +127,7 @@ impl ClosedWindow {
         if !opened.was_asked {
             return (closed, None);
         }
-        // Since when the window was open is not seen: at the last answer it was not.
+        // The time of the opening is unknown: at the last answer the window was still closed.
         let (last_frame, last_ns) = self.last;
         let persist = RecoveryRow {
             kind: RecoveryKind::Persist,

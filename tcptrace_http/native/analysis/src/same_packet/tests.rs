@@ -3,7 +3,7 @@ use trace_model::{IpAddress, Timestamps};
 use super::*;
 use tcptrace_tcp::test_packets::{packet, segment};
 
-/// A packet as a test sees it: when, its number, its TTL and its MAC addresses.
+/// Captured packet of a test: time, number, TTL and MAC addresses.
 #[derive(Clone, Copy)]
 struct At {
     us: i64,
@@ -54,7 +54,7 @@ fn stamped(of: u32, value: u32) -> Segment<'static> {
     made
 }
 
-/// One whose sender has given two packets different numbers.
+/// Return a detector whose sender has given two packets different numbers.
 fn numbered() -> SamePackets {
     let mut same = SamePackets::default();
     assert!(!same.sees(at(0, 6), ack(1)));

@@ -1,4 +1,4 @@
-//! Follows the data of one direction, to tell how its messages were cut into segments.
+//! Tracker of one direction's data, for the segmentation of its messages.
 
 use std::collections::VecDeque;
 
@@ -8,15 +8,14 @@ use super::{Counted, Lull, Segmented};
 use crate::bounded::Bounded;
 use crate::finished_message::FinishedMessage;
 
-/// Shorter pauses are the pace of the link and of the scheduler.
+/// Shortest pause; shorter gaps come from the link and the scheduler.
 const PAUSE_MIN_NS: i64 = 1_000_000;
-/// Distances of packets on a link differ by no more than such a share of the longer one.
+/// Maximum difference of packet gaps on a link, as a divisor of the longer gap.
 const EVEN_SHARE: i64 = 4;
-/// Responses that were opened and are not complete: as many as requests wait for theirs, and the
-/// interim responses of one of them.
+/// Maximum number of open responses: pipelined requests, and interim responses of one of them.
 const OPENINGS_MAX: usize = 2048;
 
-/// A data segment that carries new bytes.
+/// Data segment with new bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct SentData {
     pub frame: u64,
@@ -25,16 +24,16 @@ pub struct SentData {
     pub start: u64,
     pub end: u64,
     pub bytes: u32,
-    /// Payload of a full segment; 0 if that is not known.
+    /// Payload of a full segment; 0 if unknown.
     pub full_bytes: u32,
-    /// Something before it did not come by.
+    /// True if data before the segment is missing.
     pub is_behind_gap: bool,
-    /// From the observation point to its sender and back.
+    /// Round trip from the capture point to the sender.
     pub sender_rtt_ns: i64,
 }
 
 impl SentData {
-    /// Whether it ends in a segment that is not full. Offload shows several segments as one packet; its last part tells.
+    /// Return whether the packet ends in a short segment; the last part of a super-segment decides.
     fn is_short(&self) -> bool {
         self.bytes
             .checked_rem(self.full_bytes)
@@ -42,11 +41,11 @@ impl SentData {
     }
 }
 
-/// A message that has begun.
+/// Message that has begun.
 #[derive(Clone, Copy, Debug)]
 struct Opening {
     message_start: u64,
-    /// Of its first segment.
+    /// End of its first segment.
     end: u64,
     frame: u64,
     time_ns: i64,
@@ -54,27 +53,27 @@ struct Opening {
     lull: Option<Lull>,
 }
 
-/// Follows the data of one direction of a flow.
+/// Tracker of one direction of a flow.
 #[derive(Debug, Default)]
 pub struct Tracker {
     previous: Option<SentData>,
-    /// Something was sent again since.
+    /// True if a retransmission has followed.
     was_disturbed: bool,
-    /// Until this is acknowledged, its sender recovers from a loss.
+    /// Offset whose ACK ends the sender's recovery.
     recovery_end: u64,
-    /// Up to where all is acknowledged, and since when.
+    /// Offset of the last ACK, and its time.
     acked: (u64, i64),
     counted: Counted,
     openings: VecDeque<Opening>,
 }
 
 impl Tracker {
-    /// Whether data was sent before.
+    /// Return whether data was sent before.
     pub fn has_data(&self) -> bool {
         self.previous.is_some()
     }
 
-    /// New data is sent.
+    /// Take new data.
     pub fn sent(&mut self, data: SentData) {
         let is_short = data.is_short();
         self.counted.add(data.bytes, data.full_bytes, is_short);
@@ -88,18 +87,18 @@ impl Tracker {
         self.previous = Some(data);
     }
 
-    /// Data is sent again, when all up to `next` had been sent.
+    /// Take a retransmission, after all data up to `next` was sent.
     pub fn sent_again(&mut self, next: u64) {
         self.was_disturbed = true;
         self.recovery_end = next;
     }
 
-    /// The receiver acknowledges all up to `acked`.
+    /// Take an ACK up to `acked`.
     pub fn acknowledged(&mut self, acked: u64, time_ns: i64) {
         self.acked = (acked, time_ns);
     }
 
-    /// A message was found to start at `message_start`, in the segment just seen.
+    /// Record that a message starts at `message_start`, in the last segment.
     pub fn message_opens(&mut self, message_start: u64) {
         let Some(data) = self.previous else { return };
         if self.openings.len() >= OPENINGS_MAX {
@@ -115,8 +114,9 @@ impl Tracker {
         });
     }
 
-    /// A message is complete: it becomes a row if that is notable. The slowest link takes `full_ns` for a full segment, as
-    /// far as that is known.
+    /// Take a complete message: it becomes a row if it is notable.
+    ///
+    /// `full_ns` is the bottleneck's serialization time of a full segment, if known.
     pub fn message_ends(
         &mut self,
         message: &FinishedMessage,
@@ -132,7 +132,7 @@ impl Tracker {
             self.openings.pop_front();
         }
         let Some(opening) = opening else { return };
-        // What was sent since belongs to the messages after it.
+        // Later data belongs to the next messages.
         let counted = match self.openings.front() {
             Some(next) => next.counted,
             None => self.counted,
@@ -154,7 +154,7 @@ impl Tracker {
         }
     }
 
-    /// Keeps the pause before `data` if it is the longest of the message that is being sent.
+    /// Keep the pause before `data` if it is the longest pause of the current message.
     fn note_lull(&mut self, previous: &SentData, data: &SentData) {
         let gap_ns = data.time_ns.saturating_sub(previous.time_ns);
         let is_recovering = self.acked.0 < self.recovery_end;
@@ -183,12 +183,12 @@ impl Tracker {
         });
     }
 
-    /// Gives back all memory but the counts: the flow is over.
+    /// Release the memory of a finished flow, except for the counts.
     pub fn release(&mut self) {
         self.openings = VecDeque::new();
     }
 
-    /// Memory that what is remembered takes.
+    /// Return the memory of the open messages.
     #[inline]
     #[must_use]
     pub fn held_bytes(&self) -> u64 {
@@ -196,7 +196,8 @@ impl Tracker {
     }
 }
 
-/// Whether the link takes as long for each full segment: who writes more than one has the next one ready.
+/// Return whether the link's serialization time explains the pause: a sender with several full segments has
+/// the next ready.
 fn is_of_link(lull: &Lull, full_bytes: u32, full_ns: i64) -> bool {
     let most_ns = full_ns.saturating_add(lull.length_ns / EVEN_SHARE);
     lull.released_bytes == full_bytes && lull.length_ns <= most_ns

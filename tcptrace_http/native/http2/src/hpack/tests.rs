@@ -172,7 +172,7 @@ fn what_breaks_the_rules_is_malformed() {
     }
 }
 
-/// The block has a field of 4000 bytes and many references to it.
+/// Test with a field of 4000 bytes and many references to it.
 #[test]
 fn a_bomb_is_malformed_and_costs_no_memory() {
     let mut block = bytes("4001617fa11e");

@@ -1,9 +1,9 @@
 //! Causes of retransmissions, from the information that the sender had.
 //!
-//! The classes are those of Tstat (Mellia, Meo, Muscariello and Rossi, "Passive analysis of TCP anomalies",
-//! Computer Networks 52, 2008), plus tail-loss probes (RFC 8985). The RTO is that of RFC 6298 with the
+//! The classes are those of Tstat, plus tail-loss probes (RFC 8985). The RTO is that of RFC 6298 with the
 //! smallest value of Linux and Windows. The round trips start at the capture point, so an RTO far from the
-//! sender is never assumed too early.
+//! sender is never assumed too early. Source: Mellia, Meo, Muscariello and Rossi, "Passive analysis of TCP
+//! anomalies" (Computer Networks 52, 2008).
 
 use super::selective_acks::Block;
 use crate::duplicate_acks::DUPLICATE_ACKS;

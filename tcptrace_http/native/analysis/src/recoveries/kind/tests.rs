@@ -12,7 +12,7 @@ const ONE_DUPLICATE: Told = Told {
     reordered_ns: 0,
 };
 
-/// What is sent again at the receiver's end of a path of 20 ms, behind which one segment has come.
+/// Return the kind of a retransmission near the receiver of a 20 ms path, after one segment behind the hole.
 fn behind_a_hole(told: Told) -> RecoveryKind {
     let known = Known {
         next: 3000,

@@ -1,4 +1,4 @@
-//! What the receiver's ACKs tell of recoveries: holes that close, windows that close, data that came twice.
+//! Evidence from the receiver's ACKs: holes that close, windows that close, data received twice.
 
 use tcptrace_tcp::selective_acks::{duplicate, offsets};
 use trace_model::rows::{RecoveryKind, RecoveryRow};
@@ -9,7 +9,7 @@ use super::super::Heard;
 use super::{Tracker, SETTLED_AFTER_NS};
 
 impl Tracker {
-    /// Whether a row of it is new.
+    /// Take an ACK, and return whether it gave a new row.
     pub fn heard(&mut self, heard: &Heard<'_>) -> bool {
         self.note_window(heard);
         if heard.class.duplicate_ack_count == 0 {
@@ -51,8 +51,7 @@ impl Tracker {
         }
     }
 
-    /// A hole of which SACKs tell, and which is then filled though nothing was sent again: there was another
-    /// order at the receiver.
+    /// Record a hole that SACKs report and that closes without a retransmission: reordering at the receiver.
     fn note_hole_that_closes(&mut self, heard: &Heard<'_>) -> bool {
         let mut is_reordering = false;
         if let Some((frame, time_ns, start)) = self.told.filter(|(_, _, start)| heard.ack > *start)

@@ -1,10 +1,11 @@
-//! What a sender sends again segment by segment, as partial ACKs tell it to, and of which no copy had come before.
+//! Tail of a flight that is retransmitted one segment per partial ACK, and whose originals never passed.
 //!
-//! Theory of operation. A flight's tail that was lost behind a segment that was lost as well is sent again after the
-//! repair of that, a segment for each partial ACK (RFC 6582, section 3.2, step 5): at the receiver it looks new. The
-//! numbers of its host tell that so much may have been lost; who counts the packets of all connections together does
-//! not tell of which. But a window that no recovery holds back has room for two full segments at the least (RFC 5681,
-//! equation 4): who sends one alone when all before it is acknowledged, and then another, repairs.
+//! Theory of operation. The tail may be lost together with an earlier segment. The sender repairs that
+//! segment first. It then retransmits the tail, one segment per partial ACK (RFC 6582, section 3.2, step 5).
+//! Near the receiver these segments look new. The host's numbers show the size of the loss. A counter for all
+//! connections does not show whose packets were lost. A window outside recovery has room for at least two
+//! full segments (RFC 5681, equation 4). A sender that sends single segments, each after the ACK of all
+//! earlier data, is therefore in a repair.
 
 use tcptrace_tcp::TIMED_OUT_MIN_NS;
 use trace_model::rows::RecoveryKind;
@@ -12,20 +13,20 @@ use trace_model::rows::RecoveryKind;
 use super::super::known::{Known, Sent};
 use super::Tracker;
 
-/// Where the window of a sender that recovers no more would have let the next segment go with it.
+/// Number of single segments for which a window outside recovery would have allowed two at once.
 const ALONE_MIN: u32 = 2;
 
-/// A flight whose tail may have been lost with what was sent again first.
+/// Flight whose tail may have been lost together with its first retransmission.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LostTail {
-    /// All that may have been sent.
+    /// End of all data that may have been sent.
     until: i64,
-    /// So many segments came since when nothing else was on its way.
+    /// Number of segments since then that were alone in flight.
     alone: u32,
 }
 
 impl Tracker {
-    /// A recovery begins with `sent`, which fills a hole.
+    /// Record a possible lost tail at a recovery that begins with `sent`, which fills a hole.
     pub(super) fn notes_lost_tail(&mut self, sent: &Sent, known: &Known, kind: RecoveryKind) {
         let is_told_by_host = sent.skipped_identifications > 0 && !sent.are_skipped_own;
         let may_be_lost = is_told_by_host && !self.counts_are_shared && known.is_sender_far();
@@ -35,7 +36,7 @@ impl Tracker {
         });
     }
 
-    /// The kind of the recovery that new data is part of, if partial ACKs alone let it go.
+    /// Return the kind of the recovery that new data belongs to, if only partial ACKs released it.
     pub(super) fn repairs_lost_tail(&mut self, sent: &Sent, known: &Known) -> Option<RecoveryKind> {
         let mut tail = self.lost_tail.take()?;
         let last_ns = known.last_data.map(|(_, time_ns)| time_ns);

@@ -4,7 +4,7 @@ use super::*;
 
 const MS: i64 = 1_000_000;
 
-/// Data that came 96 ms after the one before, on a path of 20 ms, behind a packet that never came by.
+/// Return the kind for data 96 ms after the previous data on a 20 ms path, behind a missing packet.
 fn after_a_missing_packet(tracker: &mut Tracker) -> Option<RecoveryKind> {
     let known = known(4381);
     tracker.sent(
@@ -31,7 +31,7 @@ fn new_data(gap_before_bytes: u32) -> Sent {
     }
 }
 
-/// A segment of which the one before it is missing.
+/// Return a segment behind a missing segment.
 fn behind_a_hole() -> Sent {
     Sent {
         time_ns: 40 * MS,
@@ -41,7 +41,7 @@ fn behind_a_hole() -> Sent {
     }
 }
 
-/// What is missing before that, or a copy of it.
+/// Return the missing segment before it, or a copy of it.
 fn sent_again(time_ns: i64) -> Sent {
     Sent {
         time_ns,
@@ -159,7 +159,7 @@ fn more_is_lost_at_once_of_a_sender_that_has_overrun_a_queue_until_its_first_tim
     );
 }
 
-/// What is sent again twice and came by the first time, if SACKs told of the loss or not.
+/// Return the kind of the second retransmission of data whose first one passed, with or without SACKs.
 fn sent_twice(sacked: i64) -> Option<RecoveryKind> {
     let mut tracker = Tracker {
         sacked,
@@ -215,8 +215,10 @@ fn a_second_timer_ran_out_for_a_tail_where_all_behind_the_loss_for_which_the_fir
     assert_eq!(tracker.taken(true, 2000 * MS).len(), 2);
 }
 
-/// Of so many segments sent one by one, when all before each was acknowledged, behind the repair of a hole: which ones
-/// were sent again, if the numbers of the host passed over so many.
+/// Return which segments are retransmissions, sent one by one behind the repair of a hole.
+///
+/// All data before each segment was acknowledged, and the host's numbers skipped `skipped_identifications`
+/// packets.
 fn repaired_one_by_one(skipped_identifications: u32, is_alone: bool) -> Vec<bool> {
     let mut tracker = Tracker::default();
     assert_eq!(tracker.sent(&behind_a_hole(), &known(1461)), None);
@@ -262,7 +264,7 @@ fn what_comes_alone_again_and_again_behind_a_repair_was_lost_as_well_as_far_as_p
     assert_eq!(repaired_one_by_one(20, false), [false; 4]);
 }
 
-/// What is sent again with the third duplicate ACK since a timer ran out, or another one, and then with an ACK of a part.
+/// Return the kind of a retransmission with a duplicate ACK after a timeout, and then with a partial ACK.
 fn told_since_a_timer(before: u32, duplicate_acks: u32) -> Option<RecoveryKind> {
     let mut tracker = Tracker::default();
     let near = |duplicate_acks: u32, heard_before_ns: i64| Known {
