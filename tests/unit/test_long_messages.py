@@ -48,5 +48,5 @@ def test_what_acknowledgments_alone_push_out_of_the_log_is_said() -> None:
     connection.close()
     analysis = tcptrace_http.analyze(pcap(connection.records))
     (anomaly,) = analysis.anomalies.filter(kind="limit_reached").iter_rows(named=True)
-    assert "were forgotten, and what they waited for is unobserved" in anomaly["detail"]
+    assert "were dropped, and their waits are unobserved" in anomaly["detail"]
     assert sum(_milliseconds(analysis).values()) >= SEGMENTS / 1000

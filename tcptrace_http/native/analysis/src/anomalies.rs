@@ -142,7 +142,7 @@ pub fn push_left_out(counts: &[u64], table: &mut AnomaliesTable) {
         if left_out > 0 {
             table.push(&AnomalyRow {
                 kind: AnomalyKind::LimitReached,
-                detail: format!("{left_out} more anomalies of kind {word} are not listed"),
+                detail: format!("{left_out} further anomalies of kind {word} omitted"),
                 ..AnomalyRow::default()
             });
         }

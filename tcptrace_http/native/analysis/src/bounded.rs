@@ -239,7 +239,7 @@ impl<T: Rows> Bounded<T> {
     pub fn complaint(&self) -> Option<String> {
         self.is_cut().then(|| {
             format!(
-                "{} more rows of {} are not kept: the table has reached {} MiB",
+                "{} rows of {} omitted: the table reached its limit of {} MiB",
                 self.left_out,
                 T::NAME,
                 T::BYTES_MAX >> 20
@@ -264,7 +264,7 @@ mod tests {
         let kept = queues.take().len();
         assert!(kept < 30);
         let left_out = 30 - kept;
-        assert!(said.starts_with(&format!("{left_out} more rows of queues are not kept")));
+        assert!(said.starts_with(&format!("{left_out} rows of queues omitted")));
         queues.have_behind(0);
         queues.push(&QueueRow::default());
         assert_eq!(queues.take().len(), 1);

@@ -86,7 +86,7 @@ impl Documents {
     pub fn complaint(&self) -> Option<String> {
         (self.left_out > 0).then(|| {
             format!(
-                "{} more rows of links are not kept: the table has reached {} MiB",
+                "{} rows of links omitted: the table reached its limit of {} MiB",
                 self.left_out,
                 LINKS_BYTES_MAX >> 20
             )
@@ -143,7 +143,7 @@ mod tests {
         assert!((most - 20..=most).contains(&kept.len()), "{}", kept.len());
         let left_out = (most + 10 - kept.len()) * 500;
         let said = documents.complaint().unwrap_or_default();
-        assert!(said.starts_with(&format!("{left_out} more rows of links are not kept")));
+        assert!(said.starts_with(&format!("{left_out} rows of links omitted")));
         assert_eq!(link_rows(&kept[..2]).rows, 1000);
     }
 }

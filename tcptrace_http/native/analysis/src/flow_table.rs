@@ -386,8 +386,8 @@ impl FlowTable {
     fn evict_one(&mut self, flow: Waiting, tables: &mut Tables) {
         let most = self.share.part_of(OPEN_MAX);
         let detail = format!(
-            "the flow was idle while more than {most} flows were open, and was given up: what comes \
-             later on its ports counts as another flow"
+            "the flow was idle while more than {most} flows were open, and was ended: later packets on \
+             its ports count as another flow"
         );
         tables.anomaly(AnomalyKind::LimitReached, None, flow.number, detail);
         self.close_one();

@@ -62,9 +62,9 @@ impl Held {
     pub fn complaint(&self) -> Option<String> {
         (self.times_given_up > 0).then(|| {
             format!(
-                "flows together held {} MiB for later, and {} times one of them gave up its part, \
-                 {} bytes in all: segments behind a hole were handed on without waiting for it, \
-                 unfinished heads and unanswered requests as they were",
+                "the flows together reached the limit of {} MiB for waiting data; flows dropped their data \
+                 {} times, {} bytes in all: data behind holes was delivered early, and unfinished \
+                 heads and unanswered requests were reported as they were",
                 self.most >> 20,
                 self.times_given_up,
                 self.given_up_bytes

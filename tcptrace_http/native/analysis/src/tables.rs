@@ -253,7 +253,7 @@ impl Tables {
             self.held.complaint(),
             (self.left_behind.unjudged > 0).then(|| {
                 format!(
-                    "{} candidates of long flows were not judged: their transactions have too long texts",
+                    "{} possible findings of long flows were not judged: their transactions exceed the text limit",
                     self.left_behind.unjudged
                 )
             }),

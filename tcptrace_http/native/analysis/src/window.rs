@@ -17,8 +17,8 @@ use trace_model::{flags, Segment, SeqNumber};
 const BEGUN_MAX: usize = 1 << 18;
 /// Text of the anomaly about that limit.
 pub const FULL: &str =
-    "the window before has more flows than are remembered: what is in this window of further \
-     ones is told as flows that are joined late";
+    "the previous window has too many flows; packets of further flows in this window count as \
+     flows without a captured start";
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Reading {

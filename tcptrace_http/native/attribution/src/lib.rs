@@ -1,10 +1,10 @@
 //! Attribution: the wait of each segment and of each transaction.
 //!
 //! Record, then explain. A [`Stream`] keeps a bounded log of one direction's segments and of their ACKs. The
-//! log decides nothing. The log is replayed once, at the end of a message or when a part of a long message
-//! fills it. The replay finds the releases of each segment's constraints, and the latest release binds
-//! ([`release`]). The time between two deliveries becomes [`Span`]s. [`transaction`] puts the handshake, the
-//! server's time and the spans in sequence. Together they partition the elapsed time.
+//! log decides no cause. A replay of the log takes place once: at the end of a message, or when a long
+//! message fills the log. The replay finds the releases of each segment's constraints, and the latest release
+//! binds ([`release`]). The time between two deliveries becomes [`Span`]s. [`transaction`] puts the
+//! handshake, the server's time and the spans in sequence. Together they partition the elapsed time.
 
 #![forbid(unsafe_code)]
 

@@ -202,7 +202,7 @@ impl Reader {
             return Event::NoFrame("a frame is longer than its receiver allows");
         }
         if !header.is_sound() {
-            return Event::NoFrame("a frame has no length or stream that its type may have");
+            return Event::NoFrame("a frame has a length or stream that its type does not allow");
         }
         let begun = Begun {
             header,

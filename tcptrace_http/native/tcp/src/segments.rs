@@ -111,7 +111,7 @@ impl Segments {
         (late > 0).then(|| {
             format!(
                 "{late} segments were acknowledged more than {window} segments later; \
-                 their acked_by_frame and rtt are left out"
+                 their acked_by_frame and rtt are null"
             )
         })
     }

@@ -18,7 +18,7 @@ impl Copies {
     pub fn tell(&self, flow: u32, tables: &mut Tables) {
         if let Some(frame) = self.first_frame {
             let packets = if self.count == 1 { "packet" } else { "packets" };
-            let detail = format!("{} {packets} had been captured before", self.count);
+            let detail = format!("{} {packets} captured before", self.count);
             tables.anomaly(AnomalyKind::DuplicatePackets, Some(frame), flow, detail);
         }
     }

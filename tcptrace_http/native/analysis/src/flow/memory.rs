@@ -51,8 +51,8 @@ impl Flow {
         };
         if tables.held.give_up(self.held_bytes) {
             let detail = format!(
-                "flows together hold too much for later; this one gives up {} bytes, and the others \
-                 follow as they grow",
+                "the flows together exceed the memory limit for waiting data; this flow drops {} bytes, \
+                 and other flows follow as they grow",
                 self.held_bytes
             );
             tables.anomaly(

@@ -109,7 +109,8 @@ impl Flow {
         });
         let lost = sender.reassembler.gap_bytes.saturating_sub(gaps_before);
         if std::mem::take(&mut sender.reassembler.differing) {
-            let detail = "bytes sent again differ from the first copy, which is kept".to_owned();
+            let detail =
+                "retransmitted bytes differ from the first copy; the first copy is used".to_owned();
             tables.anomaly(
                 AnomalyKind::OverlappingDataDiffers,
                 Some(mark.frame),
@@ -119,7 +120,7 @@ impl Flow {
         }
         if lost > 0 {
             let detail =
-                format!("{lost} bytes were acknowledged or passed over, but never captured");
+                format!("the capture lacks {lost} bytes that were acknowledged or skipped");
             tables.anomaly(
                 AnomalyKind::CaptureGap,
                 Some(mark.frame),

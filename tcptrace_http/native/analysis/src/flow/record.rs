@@ -282,8 +282,8 @@ impl Flow {
             let fallen_out = record.connection.take_fallen_out();
             if fallen_out > 0 {
                 let detail = format!(
-                    "a message of transaction {} is too long to be explained whole: {fallen_out} segments and ACKs \
-                     of it were forgotten, and what they waited for is unobserved",
+                    "a message of transaction {} exceeds the log limit: {fallen_out} segments and ACKs were \
+                     dropped, and their waits are unobserved",
                     row.index
                 );
                 let frame = row.response_last_frame.or(row.request_last_frame);

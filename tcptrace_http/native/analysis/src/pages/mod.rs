@@ -112,7 +112,7 @@ impl PageTables {
     pub fn complaint(&self) -> Option<String> {
         (self.documents_left_out > 0).then(|| {
             format!(
-                "the links of {} documents are not followed: those before have reached {} MiB",
+                "the links of {} documents were not followed: links reached their limit of {} MiB",
                 self.documents_left_out,
                 FOLLOWED_BYTES_MAX >> 20
             )
@@ -177,7 +177,7 @@ impl Pages {
     pub fn complaint(&self) -> Option<String> {
         (self.left_out > 0).then(|| {
             format!(
-                "pages are not made of {} transactions: what is needed of them has reached {} MiB",
+                "no pages were made: the rows of {} transactions exceed the limit of {} MiB",
                 self.left_out,
                 self.bytes_max >> 20
             )

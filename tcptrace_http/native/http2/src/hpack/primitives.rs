@@ -58,7 +58,7 @@ impl<'a> Input<'a> {
         if !is_huffman {
             text.extend_from_slice(bytes);
         } else if !huffman::decode(bytes, text) {
-            return Err(Malformed("has a string that is not in the Huffman code"));
+            return Err(Malformed("has a string with an invalid Huffman code"));
         }
         if text.len() > DECODED_BYTES_MAX {
             return Err(Malformed("has more than 256 KiB of fields"));
