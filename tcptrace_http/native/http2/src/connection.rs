@@ -1,4 +1,4 @@
-//! One connection: both directions of a flow, their frames, and the streams these make.
+//! HTTP/2 connection: both directions of a flow, their frames and their streams.
 
 use std::collections::BTreeMap;
 
@@ -13,42 +13,43 @@ use crate::side::{OpenBlock, Side};
 use crate::stream::{Oldest, Stream};
 use crate::window::Window;
 
-/// Streams that are open at once: servers allow some hundred (RFC 9113, section 6.5.2, asks for a hundred at least).
+/// Maximum number of open streams: servers allow hundreds (RFC 9113, section 6.5.2, recommends at least 100).
 const STREAMS_MAX: usize = 4096;
 
-/// Reads the frames of one flow.
+/// Reader of one flow's frames.
 #[derive(Debug)]
 pub struct Connection {
     pub(crate) client: Side,
     pub(crate) server: Side,
-    /// Boxed: a leaf of the map has room for eleven of them, and most connections have one open at a time.
+    /// Open streams, boxed: a map leaf has room for eleven, and most connections have one open stream.
     pub(crate) streams: BTreeMap<u32, Box<Stream>>,
-    /// The highest stream of the client, and of the server, so far.
+    /// Highest stream number of the client and of the server.
     pub(crate) last_streams: [u32; 2],
     ended: Ended,
-    /// Its beginning was seen.
+    /// True if the start of the connection was captured.
     pub(crate) is_whole: bool,
     next_index: u64,
     stream_bytes: u64,
     pub(crate) facts: Facts,
-    /// What the client said of a stream that it had not opened yet (RFC 9218, section 7.1).
+    /// Urgency that the client sent for a stream before opening it (RFC 9218, section 7.1).
     pub(crate) urgency_ahead: Option<(u32, u8)>,
 }
 
 impl Connection {
-    /// A connection whose preface begins at stream offset `client`, and what its server sends at `server`.
+    /// Create a connection whose preface starts at stream offset `client`; the server's frames start at
+    /// `server`.
     #[must_use]
     pub fn beginning_at(client: u64, server: u64) -> Self {
         Connection::new((client, server), true)
     }
 
-    /// A connection that was joined later: frames begin at these offsets.
+    /// Create a connection whose start is not in the capture; frames start at these offsets.
     #[must_use]
     pub fn joined_at(client: u64, server: u64) -> Self {
         Connection::new((client, server), false)
     }
 
-    /// A connection that began as HTTP/1.1, whose last request is answered on stream 1: what that asked for.
+    /// Create a connection upgraded from HTTP/1.1; `request` is the last request, which stream 1 answers.
     #[must_use]
     pub fn upgraded_at((client, server): (u64, u64), request: Option<Box<Message>>) -> Self {
         let mut this = Connection::new((client, server), true);
@@ -82,7 +83,7 @@ impl Connection {
         &self.facts
     }
 
-    /// Offset of the next byte of a direction.
+    /// Return the offset of a direction's next byte.
     #[must_use]
     pub fn next(&self, direction: Direction) -> u64 {
         match direction {
@@ -98,7 +99,7 @@ impl Connection {
         }
     }
 
-    /// The next bytes of a direction, as of HTTP/1.
+    /// Take the next bytes of a direction, as [`Messages::data`](crate::Messages::data) does.
     pub fn data(
         &mut self,
         direction: Direction,
@@ -123,14 +124,14 @@ impl Connection {
             rest = rest.get(used..).unwrap_or_default();
             self.react(direction, event, mark, out);
         }
-        // A frame ends with its last byte, whether bytes follow or not.
+        // A frame ends with its last byte, with or without bytes behind it.
         if self.side(direction).reader.is_at_end_of_frame() {
             let (_, event) = self.side(direction).reader.advance(&[], mark);
             self.react(direction, event, mark, out);
         }
     }
 
-    /// The bytes from the first frame on that is found in a segment.
+    /// Return the bytes from the first frame that is found in a segment.
     fn find<'a>(&mut self, direction: Direction, bytes: &'a [u8]) -> &'a [u8] {
         let (streams, last) = (&self.streams, self.last_streams);
         let is_known = |header: &Header| is_known_stream(header, streams, last);
@@ -144,7 +145,7 @@ impl Connection {
         bytes.get(passed..).unwrap_or_default()
     }
 
-    /// `length` bytes from `offset` on were never captured.
+    /// Take a gap: `length` bytes from `offset` on were never captured.
     pub fn gap(
         &mut self,
         direction: Direction,
@@ -167,12 +168,12 @@ impl Connection {
         }
     }
 
-    /// Frames are missing: header blocks may be among them, and DATA.
+    /// Take missing frames: header blocks and DATA may be among them.
     fn lose(&mut self, direction: Direction, bytes: u64, mark: Mark, out: &mut Output) {
         self.lose_track(direction);
         let side = self.side(direction);
         if !std::mem::replace(&mut side.was_reported, true) {
-            let detail = format!("{bytes} bytes with frames are missing: header fields that refer to them are unknown");
+            let detail = format!("the capture lacks {bytes} bytes of frames: header fields that refer to them are unknown");
             out.notice(AnomalyKind::BrokenHpack, mark, detail);
         }
         for stream in self.streams.values_mut() {
@@ -183,7 +184,7 @@ impl Connection {
         }
     }
 
-    /// Whether bytes that are no frame were found, and all else is given up.
+    /// Report bytes that are no frame, and search for the next frame.
     pub(crate) fn break_off(
         &mut self,
         direction: Direction,
@@ -199,7 +200,7 @@ impl Connection {
         }
     }
 
-    /// What a direction sends is not known from here on: what rests on all of it is not told any more.
+    /// Mark the state of a direction as unknown from here on: header table, windows and messages.
     fn lose_track(&mut self, direction: Direction) {
         if direction == Direction::ClientToServer && !self.may_miss_streams() {
             self.ended.all_known(self.last_streams);
@@ -218,7 +219,7 @@ impl Connection {
         }
     }
 
-    /// The direction ended; nothing of it follows.
+    /// End a direction.
     pub fn end(&mut self, direction: Direction, out: &mut Output) {
         let side = self.side(direction);
         side.reader.end();
@@ -247,13 +248,14 @@ impl Connection {
         }
     }
 
-    /// A frame's header came.
+    /// Take the header of a frame.
     fn begun(&mut self, direction: Direction, begun: &Begun, out: &mut Output) {
         let header = &begun.header;
         self.facts.frames.add(header.kind);
         let side = self.side(direction);
         if header.kind != Kind::Continuation && side.block.take().is_some() {
-            // Nothing may come between HEADERS and CONTINUATION (RFC 9113, section 4.3): the rest of the block is lost.
+            // No frame may come between HEADERS and CONTINUATION (RFC 9113, section 4.3): the rest of the
+            // block is lost.
             side.hpack.lose();
         }
         let stream = match header.kind {
@@ -284,7 +286,7 @@ impl Connection {
         }
     }
 
-    /// Makes room for a stream that is not known yet, if it may be one.
+    /// Open a stream that is not known yet, if it may begin.
     pub(crate) fn open(&mut self, direction: Direction, id: u32, out: &mut Output) {
         let last = match id % 2 {
             1 => &mut self.last_streams[0],
@@ -300,7 +302,7 @@ impl Connection {
         if self.streams.len() >= STREAMS_MAX {
             if let Some((_, stream)) = self.streams.pop_first() {
                 let detail =
-                    "a connection has more than 4096 open streams: the oldest is given up";
+                    "a connection has more than 4096 open streams: the oldest stream was ended";
                 out.notice(AnomalyKind::LimitReached, Mark::default(), detail);
                 self.emit(*stream, out);
             }
@@ -332,7 +334,7 @@ impl Connection {
         self.count(id);
     }
 
-    /// Counts the memory of a stream anew.
+    /// Update the memory count of a stream.
     pub(crate) fn count(&mut self, id: u32) {
         if let Some(stream) = self.streams.get_mut(&id) {
             let bytes = stream.held_bytes();
@@ -344,7 +346,7 @@ impl Connection {
         }
     }
 
-    /// Hands a stream out if it is over.
+    /// Emit a stream if it is complete.
     pub(crate) fn hand_out_if_over(&mut self, id: u32, out: &mut Output) {
         self.count(id);
         if self.streams.get(&id).is_some_and(|it| it.is_over()) {
@@ -354,7 +356,7 @@ impl Connection {
         }
     }
 
-    /// Whether a stream may have begun that was not met then.
+    /// Return whether a stream may have begun without being seen.
     fn may_miss_streams(&self) -> bool {
         !self.is_whole || self.client.window.limit().is_none()
     }
@@ -364,7 +366,7 @@ impl Connection {
             self.ended.add(stream.id);
         }
         self.stream_bytes = self.stream_bytes.saturating_sub(stream.counted_bytes);
-        // What an Upgrade asked for stands with its 101, if nothing of the stream came.
+        // The transaction with the 101 already has the upgraded request, if no frame of the stream came.
         if self.facts.is_upgrade && stream.id == 1 && stream.has_no_frames() {
             return;
         }
@@ -379,7 +381,7 @@ impl Connection {
         }
     }
 
-    /// Whether a direction is not looked at any more.
+    /// Return whether a direction is no longer read.
     #[must_use]
     pub fn is_opaque(&self, direction: Direction) -> bool {
         match direction {
@@ -388,7 +390,7 @@ impl Connection {
         }
     }
 
-    /// Where the oldest of open streams begin.
+    /// Return the start of the oldest open streams.
     #[must_use]
     pub fn oldest(&self) -> Oldest {
         let has_pushed = self.last_streams.get(1) != Some(&0);
@@ -396,12 +398,12 @@ impl Connection {
         if has_pushed {
             streams.fold(Oldest::default(), Oldest::or_earlier)
         } else {
-            // A client numbers them in their order.
+            // A client numbers its streams in ascending order.
             streams.next().unwrap_or_default()
         }
     }
 
-    /// The stream whose frame has the byte of a direction at `offset`; of long ago it is not known any more.
+    /// Return the stream of the frame with the byte at `offset` of a direction, if it is still in memory.
     #[must_use]
     pub fn stream_at(&self, direction: Direction, offset: u64) -> Option<u32> {
         match direction {
@@ -410,13 +412,13 @@ impl Connection {
         }
     }
 
-    /// How many streams are open.
+    /// Return the number of open streams.
     #[must_use]
     pub fn open_streams(&self) -> usize {
         self.streams.len()
     }
 
-    /// Memory that open streams and header tables take.
+    /// Return the memory of open streams and header tables.
     #[must_use]
     pub fn held_bytes(&self) -> u64 {
         self.stream_bytes
@@ -425,7 +427,7 @@ impl Connection {
             .saturating_add(self.ended.held_bytes())
     }
 
-    /// Hands out the open streams and drops all that either direction keeps. Later frames are read on.
+    /// Emit the open streams and drop all data of both directions; later frames are still read.
     pub fn give_up_held(&mut self, out: &mut Output) {
         self.hand_out_all(out);
         for direction in [Direction::ClientToServer, Direction::ServerToClient] {
@@ -435,9 +437,9 @@ impl Connection {
     }
 }
 
-/// Whether a frame belongs to a stream that is open, or to the next one.
+/// Return whether a frame belongs to an open stream or to the next stream.
 fn is_known_stream(header: &Header, streams: &BTreeMap<u32, Box<Stream>>, last: [u32; 2]) -> bool {
-    /// A client may have opened some while bytes were missing.
+    /// Maximum number of streams that a client may have opened while bytes were missing.
     const AHEAD: u32 = 64;
     let id = header.stream;
     let [of_client, _] = last;

@@ -125,7 +125,7 @@ impl Reader {
         self.is_cut = false;
     }
 
-    /// Whether it keeps a part of a frame or header block.
+    /// Return whether a part of a frame or header block is kept.
     pub(crate) fn has_payload(&self) -> bool {
         !self.payload.is_empty()
     }

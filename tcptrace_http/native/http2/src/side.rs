@@ -93,7 +93,7 @@ impl Side {
         Some(turn.1)
     }
 
-    /// Drops the unfinished frame or header block, and the places of past frames.
+    /// Drop the unfinished frame or header block, and the positions of past frames.
     pub(crate) fn give_up(&mut self) {
         if self.reader.has_payload() {
             self.reader.search();
