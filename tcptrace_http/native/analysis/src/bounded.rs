@@ -224,7 +224,7 @@ impl<T: Rows> Bounded<T> {
     }
 
     /// Set the number of taken rows that are kept elsewhere; each counts as a row with short texts.
-    pub fn have_behind(&mut self, rows: usize) {
+    pub fn set_rows_kept(&mut self, rows: usize) {
         self.bytes_behind = rows.saturating_mul(size_of::<T::Row>());
     }
 
@@ -256,7 +256,7 @@ mod tests {
     fn rows_beyond_the_limit_are_counted_and_those_kept_elsewhere_count() {
         let limit = QueuesTable::BYTES_MAX / size_of::<QueueRow>();
         let mut queues = Bounded::<QueuesTable>::default();
-        queues.have_behind(limit - 10);
+        queues.set_rows_kept(limit - 10);
         for _ in 0..30 {
             queues.push(&QueueRow::default());
         }
@@ -265,7 +265,7 @@ mod tests {
         assert!(kept < 30);
         let left_out = 30 - kept;
         assert!(said.starts_with(&format!("{left_out} rows of queues omitted")));
-        queues.have_behind(0);
+        queues.set_rows_kept(0);
         queues.push(&QueueRow::default());
         assert_eq!(queues.take().len(), 1);
     }

@@ -3,13 +3,13 @@
 use trace_model::rows::{Ending, EndingRow};
 use trace_model::Mark;
 
-use crate::flow::{Close, Flow, LetDown};
+use crate::flow::{Close, FailedTransaction, Flow};
 
 /// Return the row of `flow` if the server failed its client; a capture that ends early is no failure.
 #[must_use]
 pub fn ending_row(flow: &Flow) -> Option<EndingRow> {
-    match flow.usage.let_down.as_deref() {
-        Some(let_down) => let_down_row(flow, let_down),
+    match flow.usage.failed_transaction.as_deref() {
+        Some(failed_transaction) => failed_row(flow, failed_transaction),
         None => refused_row(flow).or_else(|| unconnected_row(flow)),
     }
 }
@@ -55,9 +55,9 @@ fn refused_row(flow: &Flow) -> Option<EndingRow> {
     })
 }
 
-fn let_down_row(flow: &Flow, let_down: &LetDown) -> Option<EndingRow> {
+fn failed_row(flow: &Flow, failed_transaction: &FailedTransaction) -> Option<EndingRow> {
     let closing = flow.closing;
-    let (kind, close) = match let_down.response {
+    let (kind, close) = match failed_transaction.response {
         None => (Ending::Unanswered, closing.server?),
         Some(_) => {
             let server_fin = closing.server.filter(|it| !it.is_reset);
@@ -66,18 +66,21 @@ fn let_down_row(flow: &Flow, let_down: &LetDown) -> Option<EndingRow> {
                     (Ending::ResetInResponse, reset)
                 }
                 // Bytes beyond the missing end show malformed framing, not a truncated response.
-                (Some(_), _) if goes_on(flow, let_down) => return None,
+                (Some(_), _) if has_more_data(flow, failed_transaction) => return None,
                 (Some(fin), _) => (Ending::TruncatedResponse, fin),
                 (None, reset) => (Ending::ResetInResponse, reset?),
             }
         }
     };
-    let (request, response) = (let_down.request.as_deref(), let_down.response.as_deref());
+    let (request, response) = (
+        failed_transaction.request.as_deref(),
+        failed_transaction.response.as_deref(),
+    );
     let first = request.or(response)?.first;
-    let before_ns = let_down.response_before_ns;
+    let before_ns = failed_transaction.response_before_ns;
     Some(EndingRow {
         kind,
-        transaction: let_down.index,
+        transaction: failed_transaction.index,
         method: request
             .and_then(|it| it.method.as_deref())
             .map(String::from),
@@ -88,7 +91,7 @@ fn let_down_row(flow: &Flow, let_down: &LetDown) -> Option<EndingRow> {
         start: first.time_ns,
         response_first_frame: response.map(|it| it.first.frame),
         request_acknowledged: request.is_some_and(|it| close.client_acked > it.start),
-        pipelined: let_down.pipelined,
+        pipelined: failed_transaction.pipelined,
         idle: before_ns.map(|before| first.time_ns.saturating_sub(before)),
         body_bytes: response.map(|it| it.body.bytes),
         announced_bytes: response.and_then(|it| it.body.content_length),
@@ -97,8 +100,8 @@ fn let_down_row(flow: &Flow, let_down: &LetDown) -> Option<EndingRow> {
 }
 
 /// Return whether the server sent more than the known part of the incomplete response.
-fn goes_on(flow: &Flow, let_down: &LetDown) -> bool {
-    let known = let_down.response.as_deref().map(|it| it.end);
+fn has_more_data(flow: &Flow, failed_transaction: &FailedTransaction) -> bool {
+    let known = failed_transaction.response.as_deref().map(|it| it.end);
     known.is_some_and(|end| end < flow.server_half().unique_bytes)
 }
 

@@ -77,7 +77,7 @@ struct Waiting {
 
 /// Open and finished flows in the order of their removal.
 #[derive(Debug, Default)]
-struct Books {
+struct FlowQueues {
     /// Open flows, the oldest first; entries of finished or removed flows are skipped.
     open: VecDeque<Waiting>,
     open_count: usize,
@@ -112,7 +112,7 @@ pub struct FlowTable {
     free_places: Vec<usize>,
     /// Key and place of the last packet's flow, as a cache.
     last: Option<(Key, usize)>,
-    books: Books,
+    flow_queues: FlowQueues,
     next_number: u32,
     pairs: HostPairs,
     pub window: Window,
@@ -137,7 +137,7 @@ impl FlowTable {
             ending: Vec::new(),
             free_places: Vec::new(),
             last: None,
-            books: Books::default(),
+            flow_queues: FlowQueues::default(),
             next_number: 0,
             pairs: HostPairs::new(share.part_of(PAIRS_MAX)),
             window: Window::default(),
@@ -161,9 +161,9 @@ impl FlowTable {
         if !self.window.takes(&key, segment) {
             return;
         }
-        if self.same_packets.is_again(packet, segment) {
+        if self.same_packets.is_duplicate(packet, segment) {
             if let Some(flow) = self.known_flow(&key) {
-                flow.seen_again(flow.side_of(source_is_low), packet, segment);
+                flow.count_copy(flow.side_of(source_is_low), packet, segment);
             }
             return;
         }
@@ -211,7 +211,7 @@ impl FlowTable {
         self.pairs
             .on_segment(flow, (&key, source_is_low), packet, segment);
         flow.losses.host_step = host_step;
-        flow.losses.counter_is_of_several = self.hosts.counter_is_of_several();
+        flow.losses.is_counter_shared = self.hosts.is_counter_shared();
         flow.segment(flow.side_of(source_is_low), packet, segment, tables);
         change.is_closed = flow.is_over() && !was_over;
         change.is_opened |= was_over && !flow.is_over();
@@ -222,7 +222,7 @@ impl FlowTable {
                 number: flow.id.number,
                 end_ns: flow.end_ns,
             };
-            self.changed(waiting, change, tables);
+            self.update_queues(waiting, change, tables);
         }
     }
 
@@ -321,29 +321,29 @@ impl FlowTable {
     }
 
     /// Update the queues after a flow was opened, ended, or both.
-    fn changed(&mut self, flow: Waiting, change: Change, tables: &mut Tables) {
+    fn update_queues(&mut self, flow: Waiting, change: Change, tables: &mut Tables) {
         if change.is_opened {
-            self.books.open_count = self.books.open_count.saturating_add(1);
+            self.flow_queues.open_count = self.flow_queues.open_count.saturating_add(1);
             if !change.is_queued {
-                self.books.open.push_back(flow);
+                self.flow_queues.open.push_back(flow);
             }
             self.evict(tables);
         }
         if change.is_closed {
             self.close_one();
-            self.books.closed.push_back((flow.place, flow.number));
+            self.flow_queues.closed.push_back((flow.place, flow.number));
             self.forget_closed(tables);
         }
     }
 
     fn close_one(&mut self) {
-        self.books.open_count = self.books.open_count.saturating_sub(1);
+        self.flow_queues.open_count = self.flow_queues.open_count.saturating_sub(1);
     }
 
     /// Remove the oldest finished flows beyond the limit.
     fn forget_closed(&mut self, tables: &mut Tables) {
-        while self.books.closed.len() > self.share.part_of(CLOSED_MAX) {
-            let Some((place, number)) = self.books.closed.pop_front() else {
+        while self.flow_queues.closed.len() > self.share.part_of(CLOSED_MAX) {
+            let Some((place, number)) = self.flow_queues.closed.pop_front() else {
                 return;
             };
             // A reopened flow, or a flow whose ports were reused, is not over.
@@ -359,13 +359,13 @@ impl FlowTable {
     /// End idle open flows beyond the limit by the second-chance algorithm, in the order of their starts.
     fn evict(&mut self, tables: &mut Tables) {
         loop {
-            let books = &mut self.books;
-            let is_full = books.open_count > self.share.part_of(OPEN_MAX);
-            let entries_max = books.open_count.saturating_mul(2).max(QUEUE_MIN);
-            if !is_full && books.open.len() <= entries_max {
+            let flow_queues = &mut self.flow_queues;
+            let is_full = flow_queues.open_count > self.share.part_of(OPEN_MAX);
+            let entries_max = flow_queues.open_count.saturating_mul(2).max(QUEUE_MIN);
+            if !is_full && flow_queues.open.len() <= entries_max {
                 return;
             }
-            let Some(oldest) = books.open.pop_front() else {
+            let Some(oldest) = flow_queues.open.pop_front() else {
                 return;
             };
             let Some(flow) = self.flow_at(oldest.place, oldest.number) else {
@@ -378,7 +378,7 @@ impl FlowTable {
             } else {
                 let end_ns = flow.end_ns;
                 let entry = Waiting { end_ns, ..oldest };
-                self.books.open.push_back(entry);
+                self.flow_queues.open.push_back(entry);
             }
         }
     }
@@ -418,7 +418,7 @@ impl FlowTable {
 
 fn finish(flow: &mut Flow, tables: &mut Tables) {
     flow.finish(tables);
-    flow.properties.copies.tell(flow.id.number, tables);
+    flow.properties.copies.report(flow.id.number, tables);
     tables.of_flows.flows.push(&flow_row(flow));
     for profile in profile_rows(flow) {
         tables.of_flows.profiles.push(&profile);

@@ -62,7 +62,7 @@ impl HostPairs {
         // If its host is the higher one, the first side's packets have the pair's second direction.
         let first_is_second = (side == Side::First) != source_is_low;
         let second_is_second = !first_is_second;
-        flow.see_pair(PairView {
+        flow.set_pair(PairView {
             link,
             links: [
                 pair.serialization(first_is_second),

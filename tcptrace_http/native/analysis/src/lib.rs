@@ -214,14 +214,14 @@ impl PacketSink for Analyzer {
 
     fn key_log(&mut self, text: &[u8]) {
         if let Err(bad) = self.add_key_log(text) {
-            self.anomaly(of_bad_lines("a block of secrets", &bad));
+            self.anomaly(bad_lines_anomaly("a block of secrets", &bad));
         }
     }
 }
 
 /// Return the anomaly of bad key log lines, without their text.
 #[must_use]
-pub fn of_bad_lines(place: &str, bad: &BadLines) -> Anomaly {
+pub fn bad_lines_anomaly(place: &str, bad: &BadLines) -> Anomaly {
     Anomaly {
         kind: AnomalyKind::MalformedKeyLog,
         frame: None,

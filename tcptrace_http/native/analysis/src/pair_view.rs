@@ -32,8 +32,8 @@ impl PairView {
     /// View without any evidence.
     pub const NONE: PairView = PairView {
         link: LinkUse::NONE,
-        links: [Serialization::of_picoseconds(0); 2],
-        links_by_acks: [Serialization::of_picoseconds(0); 2],
+        links: [Serialization::from_picoseconds(0); 2],
+        links_by_acks: [Serialization::from_picoseconds(0); 2],
         round_trips: [None; 2],
         is_one_host: false,
     };

@@ -89,7 +89,7 @@ impl Queues {
 
     /// Take a complete response: it becomes a row if its packets were late, or later if its round trips show
     /// a queue.
-    pub fn response_ends(
+    pub fn on_response_end(
         &mut self,
         response: FinishedMessage,
         rtt_ns: Option<i64>,
@@ -108,15 +108,15 @@ impl Queues {
             round_trip,
         });
         if self.unacknowledged.len() > UNACKNOWLEDGED_MAX {
-            self.tell_oldest(rows);
+            self.finish_oldest(rows);
         }
     }
 
     /// Take the client's ACK up to a stream offset: no further evidence about earlier responses follows.
     #[inline]
-    pub fn tell_before(&mut self, acked: u64, rows: &mut Bounded<QueuesTable>) {
+    pub fn finish_before(&mut self, acked: u64, rows: &mut Bounded<QueuesTable>) {
         while (self.unacknowledged.front()).is_some_and(|it| it.response.end <= acked) {
-            self.tell_oldest(rows);
+            self.finish_oldest(rows);
         }
     }
 
@@ -128,7 +128,7 @@ impl Queues {
     }
 
     /// Convert the oldest response to a row, if its round trips show a queue.
-    fn tell_oldest(&mut self, rows: &mut Bounded<QueuesTable>) {
+    fn finish_oldest(&mut self, rows: &mut Bounded<QueuesTable>) {
         let Some(oldest) = self.unacknowledged.pop_front() else {
             return;
         };
@@ -189,15 +189,15 @@ mod tests {
     fn round_trips_that_end_behind_responses_in_a_pipeline_tell_of_each_its_own() {
         let (mut queues, mut rows) = (Queues::default(), Bounded::default());
         let rtt_ns = Some(20 * MS);
-        queues.response_ends(response(0, 0, 4000), rtt_ns, &mut rows);
-        queues.response_ends(response(1, 4000, 8000), rtt_ns, &mut rows);
+        queues.on_response_end(response(0, 0, 4000), rtt_ns, &mut rows);
+        queues.on_response_end(response(1, 4000, 8000), rtt_ns, &mut rows);
         let mut seen = Vec::new();
         for (segment, delay_ms) in (1..).zip([0, 10, 20, 30, 60, 70, 80, 90]) {
             let end = segment * 1000;
             queues.acknowledged(end, segment, 0, delay_ms * MS);
             let oldest = queues.unacknowledged.front().map(|it| it.round_trip);
             seen.extend(oldest.map(|it| (it.count, it.mean_ns() / MS)));
-            queues.tell_before(end, &mut rows);
+            queues.finish_before(end, &mut rows);
         }
         let first = [(1, 0), (2, 5), (3, 10), (4, 15)];
         let second = [(1, 60), (2, 65), (3, 70), (4, 75)];
@@ -210,7 +210,7 @@ mod tests {
         let (mut queues, mut rows) = (Queues::default(), Bounded::default());
         for transaction in 0..1000 {
             let end = u64::from(transaction) * 100 + 100;
-            queues.response_ends(response(transaction, end - 100, end), Some(MS), &mut rows);
+            queues.on_response_end(response(transaction, end - 100, end), Some(MS), &mut rows);
         }
         assert_eq!(queues.unacknowledged.len(), UNACKNOWLEDGED_MAX);
     }

@@ -61,7 +61,7 @@ impl Default for SamePackets {
 
 impl SamePackets {
     /// Return whether the packet was captured before; store a new packet.
-    pub fn is_again(&mut self, packet: &Packet<'_>, segment: &Segment<'_>) -> bool {
+    pub fn is_duplicate(&mut self, packet: &Packet<'_>, segment: &Segment<'_>) -> bool {
         let Some(network) = packet.network else {
             return false;
         };

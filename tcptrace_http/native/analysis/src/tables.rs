@@ -52,7 +52,7 @@ pub struct Tables {
     pub(crate) keys: Keys,
     /// Memory of all flows for waiting data.
     pub(crate) held: Held,
-    left_behind: LeftBehind,
+    kept_back: KeptBack,
 }
 
 /// Tables whose rows belong to a flow.
@@ -76,7 +76,7 @@ pub struct FlowTables {
 
 /// Rows kept back because their flow is not finished, by table.
 #[derive(Debug, Default)]
-struct LeftBehind {
+struct KeptBack {
     rows: BTreeMap<&'static str, Columns>,
     /// Number of dropped candidates, and the limit of the waiting transactions' texts.
     unjudged: u64,
@@ -191,11 +191,11 @@ impl Tables {
         Tables {
             segments,
             held: Held::of_one(shares),
-            left_behind: LeftBehind {
+            kept_back: KeptBack {
                 texts_max: WAITING_TEXTS_MAX
                     .checked_div(shares)
                     .unwrap_or(WAITING_TEXTS_MAX),
-                ..LeftBehind::default()
+                ..KeptBack::default()
             },
             exchanges: exchanges.then(Vec::new),
             flow_statistics: statistics.then(FlowStatisticsTable::default),
@@ -251,10 +251,10 @@ impl Tables {
         let before = self.segments.as_ref().and_then(Segments::limit_reached);
         let after = [
             self.held.complaint(),
-            (self.left_behind.unjudged > 0).then(|| {
+            (self.kept_back.unjudged > 0).then(|| {
                 format!(
                     "{} possible findings of long flows were not judged: their transactions exceed the text limit",
-                    self.left_behind.unjudged
+                    self.kept_back.unjudged
                 )
             }),
         ];
@@ -275,8 +275,8 @@ impl Tables {
     /// are searched again.
     #[must_use]
     pub fn rows(&self) -> usize {
-        let left_behind = self.left_behind.rows.values().map(|rows| rows.rows);
-        let looked_through = left_behind.fold(0, usize::saturating_add) / LOOKED_THROUGH_AT_MOST;
+        let kept_back = self.kept_back.rows.values().map(|rows| rows.rows);
+        let looked_through = kept_back.fold(0, usize::saturating_add) / LOOKED_THROUGH_AT_MOST;
         (self.of_flows.bytes() / ROW_BYTES).saturating_sub(looked_through)
     }
 
@@ -304,7 +304,7 @@ impl Tables {
         // A candidate is judged with its transaction, at the end of the flow.
         let candidates: Numbers<(u32, u32)> = CANDIDATES
             .iter()
-            .filter_map(|name| self.left_behind.rows.get(*name))
+            .filter_map(|name| self.kept_back.rows.get(*name))
             .flat_map(|rows| places(rows, "transaction"))
             .collect();
         let is_judged = |flow: u32, index: u32| {
@@ -315,7 +315,7 @@ impl Tables {
         let waits = self.of_flows.waits.take().into_columns();
         let waits = self.divided("waits", waits, is_judged);
         self.forget_candidates();
-        self.count_left_behind();
+        self.count_kept_back();
         let tables = BTreeMap::from([
             ("flows", flows),
             ("transactions", transactions),
@@ -353,7 +353,7 @@ impl Tables {
         rows: Columns,
         is_ripe: impl Fn(u32, u32) -> bool,
     ) -> Columns {
-        let mut all = self.left_behind.rows.remove(name).unwrap_or_default();
+        let mut all = self.kept_back.rows.remove(name).unwrap_or_default();
         all.append(rows);
         let number = OF_FLOWS
             .iter()
@@ -363,32 +363,32 @@ impl Tables {
             .map(|(flow, index)| is_ripe(flow, index))
             .collect();
         let (taken, left) = all.divided(|row| ripe.get(row) == Some(&true));
-        self.left_behind.rows.insert(name, left);
+        self.kept_back.rows.insert(name, left);
         taken
     }
 
     /// Drop the candidates of open flows if the texts of waiting transactions exceed their limit.
     fn forget_candidates(&mut self) {
-        let waiting = self.left_behind.rows.get("transactions");
-        if waiting.map_or(0, Columns::text_bytes) <= self.left_behind.texts_max {
+        let waiting = self.kept_back.rows.get("transactions");
+        if waiting.map_or(0, Columns::text_bytes) <= self.kept_back.texts_max {
             return;
         }
         for name in CANDIDATES {
-            let forgotten = self.left_behind.rows.remove(*name);
+            let forgotten = self.kept_back.rows.remove(*name);
             let rows = forgotten.map_or(0, |rows| rows.rows) as u64;
-            self.left_behind.unjudged = self.left_behind.unjudged.saturating_add(rows);
+            self.kept_back.unjudged = self.kept_back.unjudged.saturating_add(rows);
         }
     }
 
     /// Apply the limits of the tables to the rows kept back as well.
-    fn count_left_behind(&mut self) {
-        let rows_of = |name| self.left_behind.rows.get(name).map_or(0, |rows| rows.rows);
+    fn count_kept_back(&mut self) {
+        let rows_of = |name| self.kept_back.rows.get(name).map_or(0, |rows| rows.rows);
         let tables = &mut self.of_flows;
-        tables.transactions.have_behind(rows_of("transactions"));
-        tables.waits.have_behind(rows_of("waits"));
-        tables.segmentation.have_behind(rows_of("segmentation"));
-        tables.recoveries.have_behind(rows_of("recoveries"));
-        tables.queues.have_behind(rows_of("queues"));
+        tables.transactions.set_rows_kept(rows_of("transactions"));
+        tables.waits.set_rows_kept(rows_of("waits"));
+        tables.segmentation.set_rows_kept(rows_of("segmentation"));
+        tables.recoveries.set_rows_kept(rows_of("recoveries"));
+        tables.queues.set_rows_kept(rows_of("queues"));
     }
 }
 

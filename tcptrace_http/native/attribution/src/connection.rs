@@ -65,9 +65,9 @@ impl Connection {
     }
 
     /// Return how many segments and ACKs of long messages were dropped since the last call.
-    pub fn take_fallen_out(&mut self) -> usize {
-        let first = self.first.take_fallen_out();
-        first.saturating_add(self.second.take_fallen_out())
+    pub fn take_dropped_events(&mut self) -> usize {
+        let first = self.first.take_dropped_events();
+        first.saturating_add(self.second.take_dropped_events())
     }
 
     /// Return the requested segment once its message is explained.

@@ -13,7 +13,7 @@ const FULL: i64 = 1460;
 const RTT_MS: i64 = 50;
 const WINDOW: i64 = 65_535;
 /// Link with a serialization time of nanoseconds per segment.
-const FAST: Serialization = Serialization::of_picoseconds(1);
+const FAST: Serialization = Serialization::from_picoseconds(1);
 const ROUND_NS: i64 = 500_000;
 
 fn ms(time_ms: i64) -> i64 {
@@ -255,7 +255,7 @@ fn response_of_more_segments_than_a_log_holds_is_explained_from_its_opening_to_i
     assert!(held_bytes < 32 << 20, "{held_bytes} bytes are held");
     let facts = facts((60, time_ms, 1 + SEGMENTS * FULL), false);
     let waits = connection.explain(&facts, None).waits;
-    assert_eq!(connection.take_fallen_out(), 0);
+    assert_eq!(connection.take_dropped_events(), 0);
     let of = |cause: Cause| {
         let those = waits.iter().filter(|it| it.cause == cause);
         those

@@ -214,7 +214,7 @@ impl ExplainedSegment {
                 confidence: span.confidence,
             });
         }
-        self.note_binding();
+        self.apply_binding();
     }
 
     /// Set the binding constraint of a message's first segment from the waits of its transaction.
@@ -235,7 +235,7 @@ impl ExplainedSegment {
                 confidence: wait.confidence,
             });
         }
-        self.note_binding();
+        self.apply_binding();
     }
 
     /// Add the HTTP/2 flow-control window that held the segment, if any; the replay has no such windows.
@@ -270,11 +270,11 @@ impl ExplainedSegment {
             released_by: bound.released_by,
             confidence: wait.confidence,
         });
-        self.note_binding();
+        self.apply_binding();
     }
 
     /// Set the binding constraint's release to the replay's release, and sort the releases by time.
-    fn note_binding(&mut self) {
+    fn apply_binding(&mut self) {
         if let Some(binding) = self.binding {
             // A cwnd that is constant without a loss is a send buffer.
             let listed = match binding.constraint {
@@ -318,7 +318,7 @@ fn right_edge(data: &DataEvent, sender: &Sender, route: &Route) -> Allowance {
     if !sender.is_in_window(data.end) {
         return Allowance::NotShown;
     }
-    let ack = sender.edge_moved_by(data.end);
+    let ack = sender.edge_frame(data.end);
     let ack = ack.and_then(|frame| sender.acks.by_frame(frame));
     ack.map_or(Allowance::Open, |ack| {
         Allowance::by_ack(ack, data.packet_bytes, route)

@@ -83,7 +83,7 @@ impl ExplainedStream {
     }
 
     /// Drop all arrivals between `begun` and `until` except for the last: no message begins there.
-    pub(crate) fn pass_over(&mut self, begun: i64, until: i64) {
+    pub(crate) fn drop_arrivals_between(&mut self, begun: i64, until: i64) {
         let last = self.arrivals.pop_back();
         let is_within = |it: &Arrival| it.before > begun && it.after < until;
         self.arrivals.retain(|it| !is_within(it));

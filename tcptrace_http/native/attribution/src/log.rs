@@ -41,7 +41,7 @@ pub struct AckEvent {
 
 impl AckEvent {
     /// Return whether the ACK is on a data segment and repeats the number and window of `before`.
-    pub(crate) fn is_data_again(&self, before: &AckEvent) -> bool {
+    pub(crate) fn is_repeated_data(&self, before: &AckEvent) -> bool {
         let same = self.ack == before.ack && self.window == before.window;
         same && self.payload_bytes > 0 && !self.has_sack && !before.has_sack
     }

@@ -74,10 +74,10 @@ impl View<'_> {
             group.push(span);
             let is_own = self.piece_in(&span).is_some();
             if is_own && span.end_frame.is_some() {
-                self.tell(&mut group, from_ns, &mut told);
+                self.convert_group(&mut group, from_ns, &mut told);
             }
         }
-        self.tell(&mut group, from_ns, &mut told);
+        self.convert_group(&mut group, from_ns, &mut told);
         told
     }
 
@@ -163,7 +163,7 @@ impl View<'_> {
     }
 
     /// Convert the spans up to a segment of the message into the message's waits.
-    fn tell(&self, group: &mut Vec<Span>, from_ns: i64, told: &mut Vec<Span>) {
+    fn convert_group(&self, group: &mut Vec<Span>, from_ns: i64, told: &mut Vec<Span>) {
         let Some(last) = group.last().copied() else {
             return;
         };

@@ -84,7 +84,7 @@ impl Partition {
         bound: Option<Bound>,
         confidence: f64,
     ) {
-        if self.give(moment, cause, bound, confidence) {
+        if self.assign(moment, cause, bound, confidence) {
             self.at.frame = moment.frame;
         }
     }
@@ -98,7 +98,7 @@ impl Partition {
         confidence: f64,
     ) {
         let frame = self.at.frame;
-        self.give(Moment { time_ns, frame }, cause, bound, confidence);
+        self.assign(Moment { time_ns, frame }, cause, bound, confidence);
     }
 
     /// Assign the time up to `ns` before `moment`, whose frame ends the wait.
@@ -111,7 +111,7 @@ impl Partition {
     ) {
         let time_ns = moment.time_ns.saturating_sub(ns.max(0));
         let end = Moment { time_ns, ..moment };
-        if self.give(end, cause, bound, confidence) && time_ns == moment.time_ns {
+        if self.assign(end, cause, bound, confidence) && time_ns == moment.time_ns {
             self.at.frame = moment.frame;
         }
     }
@@ -129,7 +129,7 @@ impl Partition {
     }
 
     /// Assign the time up to `moment`, if that time is not assigned already.
-    fn give(
+    fn assign(
         &mut self,
         moment: Moment,
         cause: Cause,

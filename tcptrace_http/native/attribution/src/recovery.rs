@@ -9,7 +9,7 @@ const HOLES: usize = 16;
 
 /// ACKs that reported a hole.
 #[derive(Clone, Copy, Debug)]
-struct Told {
+struct HoleReport {
     /// Start of the hole: the number that duplicate ACKs repeat.
     ack: i64,
     duplicates: u32,
@@ -35,13 +35,13 @@ pub(crate) struct Sighting {
     /// True if data behind the segment had arrived.
     pub(crate) has_hole: bool,
     /// True if the receiver has all of its data: a probe or an unnecessary copy.
-    pub(crate) is_had: bool,
+    pub(crate) is_received: bool,
 }
 
 /// Duplicate ACKs at the sender, and the current recovery.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recovery {
-    told: Vec<Told>,
+    told: Vec<HoleReport>,
     /// Current repair and its end offset.
     episode: Option<(Repair, i64)>,
     /// Time at which an ACK of new data restarted the timer.
@@ -73,7 +73,7 @@ impl Recovery {
         let third_ns = before.and_then(|it| it.third_ns);
         let sacked_ns = before.and_then(|it| it.sacked_ns);
         self.told.truncate(HOLES);
-        let told = Told {
+        let told = HoleReport {
             ack,
             duplicates,
             sacked_ns: sacked_ns.or(has_sack.then_some(at_ns)),
@@ -107,15 +107,16 @@ impl Recovery {
         let is_too_soon = self
             .restarted_ns
             .is_some_and(|restarted_ns| it.pass_ns.saturating_sub(restarted_ns) < RTO_MIN_NS);
-        let was_told = told.is_some_and(|it| it.duplicates > 0) || it.has_hole;
-        let repair = if by_duplicates || by_sack || ((it.is_clocked || is_too_soon) && was_told) {
+        let was_reported = told.is_some_and(|it| it.duplicates > 0) || it.has_hole;
+        let repair = if by_duplicates || by_sack || ((it.is_clocked || is_too_soon) && was_reported)
+        {
             Repair::FastRecovery
-        } else if was_told {
+        } else if was_reported {
             Repair::RetransmissionTimeout
         } else {
             Repair::TailLoss
         };
-        if !it.is_had {
+        if !it.is_received {
             self.episode = Some((repair, it.snd_nxt));
         }
         repair
@@ -139,7 +140,7 @@ mod tests {
         place: tcptrace_path::Place::Receiver,
         to_sender_ns: 100_000_000,
         to_receiver_ns: 0,
-        link: tcptrace_path::Serialization::of_picoseconds(0),
+        link: tcptrace_path::Serialization::from_picoseconds(0),
         link_at_most: None,
         probe_bytes: 120,
         ack_bytes: 52,
@@ -155,7 +156,7 @@ mod tests {
             is_clocked: false,
             is_queued: false,
             has_hole: false,
-            is_had: false,
+            is_received: false,
         }
     }
 

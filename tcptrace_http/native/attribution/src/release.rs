@@ -328,7 +328,7 @@ impl Acks {
     ///
     /// A delayed ACK behind a short segment is a stall of its own. The delayed ACK of the only full segment
     /// is another.
-    pub(crate) fn of_delayed(&self, ack: &Ack, acked_before: i64, full_bytes: i64) -> Delayed {
+    pub(crate) fn delayed_role(&self, ack: &Ack, acked_before: i64, full_bytes: i64) -> Delayed {
         if !ack.kind.is_delayed() {
             return Delayed::No;
         }

@@ -101,7 +101,7 @@ impl<'a> Replay<'a> {
     }
 
     /// Request the segment in `frame`.
-    pub(crate) fn asking(self, frame: Option<u64>) -> Self {
+    pub(crate) fn with_request(self, frame: Option<u64>) -> Self {
         Replay {
             asked: Asked::new(frame),
             ..self
@@ -109,7 +109,7 @@ impl<'a> Replay<'a> {
     }
 
     /// Also explain arrivals behind holes.
-    pub(crate) fn of_streams(self, has_streams: bool) -> Self {
+    pub(crate) fn with_streams(self, has_streams: bool) -> Self {
         Replay {
             has_streams,
             ..self
@@ -125,7 +125,7 @@ impl<'a> Replay<'a> {
         last: usize,
         explained: &mut ExplainedStream,
     ) -> Option<Box<ExplainedSegment>> {
-        let sees_losses = self.route.place == Place::Sender && !self.tells_departures();
+        let sees_losses = self.route.place == Place::Sender && !self.is_local_request();
         let lost = if sees_losses {
             lost_originals(log, self.route)
         } else {
@@ -164,7 +164,7 @@ impl<'a> Replay<'a> {
     }
 
     /// Return whether the stream is the capturing host's own request: only its departure counts.
-    fn tells_departures(&self) -> bool {
+    fn is_local_request(&self) -> bool {
         self.words == Words::Requests && self.route.place == Place::Sender
     }
 
@@ -207,8 +207,8 @@ impl<'a> Replay<'a> {
         };
         let last_arrival_ns = self.state.last_there_ns;
         let arrival_ns = self.arrival_ns(data);
-        let tells_departures = self.tells_departures();
-        let there_ns = if tells_departures {
+        let is_local_request = self.is_local_request();
+        let there_ns = if is_local_request {
             data.time_ns
         } else {
             arrival_ns
@@ -245,7 +245,7 @@ impl<'a> Replay<'a> {
             data: *data,
             pass_before_ns: timing.pass_before_ns,
             there_ns,
-            service_ns: if tells_departures {
+            service_ns: if is_local_request {
                 0
             } else {
                 self.route.link.time_ns(data.packet_bytes)
@@ -305,7 +305,7 @@ impl<'a> Replay<'a> {
             is_clocked,
             is_queued: timing.late_ns <= tolerance_ns,
             has_hole: self.state.receiver.has_hole(data.time_ns),
-            is_had: self.state.receiver.has(data.start, data.end),
+            is_received: self.state.receiver.has(data.start, data.end),
         };
         waited.repair = Some(sender.recovery.on_repair(&sighting, route));
         sender.on_loss();

@@ -4,7 +4,7 @@ use tcptrace_path::Route;
 use tcptrace_sender::congestion::{Stop, Window};
 use tcptrace_sender::cork::Cork;
 use tcptrace_sender::nagle::{Candidate, Hold, Nagle};
-use tcptrace_sender::receive_window::{defers, ReceiveWindow};
+use tcptrace_sender::receive_window::{should_defer, ReceiveWindow};
 use tcptrace_sender::restart::{may_restart, Idle};
 
 use crate::causes::Constraint;
@@ -86,7 +86,7 @@ impl Sender {
     }
 
     /// Return the frame of the ACK that moved the right edge to `end`, if it is in memory.
-    pub(crate) fn edge_moved_by(&self, end: i64) -> Option<u64> {
+    pub(crate) fn edge_frame(&self, end: i64) -> Option<u64> {
         let at = self.edges.partition_point(|it| it.right_edge < end);
         let last = self.edges.get(at.checked_sub(1)?)?;
         Some(last.frame)
@@ -169,7 +169,7 @@ impl Sender {
         // Another of several simultaneous ACKs may have released the segment, unless the sender is known to
         // hold.
         if let (Some(found), Some((nearest, _))) = (&mut release, nearest) {
-            let is_of_several = nearest.frame != found.by_frame && !self.nagle.is_known_to_hold();
+            let is_of_several = nearest.frame != found.by_frame && !self.nagle.has_proven_holds();
             found.is_tied |= found.constraint == Constraint::Nagle && is_of_several;
         }
         if is_late || was_idle {
@@ -178,7 +178,7 @@ impl Sender {
             self.run_began_idle = was_idle || leaves_idle;
         }
         self.note_behind_short(candidate, release.as_ref(), is_late && answered.is_none());
-        let is_chance = self.nagle.meets_acks_by_chance();
+        let is_chance = self.nagle.is_independent_of_acks();
         let release = release.filter(|it| it.constraint != Constraint::Nagle || !is_chance);
         self.nagle
             .on_send(candidate, self.snd_una, &mut self.run_began_idle);
@@ -202,7 +202,7 @@ impl Sender {
     ///
     /// Of several possible ACKs, the segment must have waited for this one (RFC 9293, section 3.8.6).
     fn window_answer(&self, data: &DataEvent, route: &Route) -> Option<Answered> {
-        let (ack, before) = self.acks.answer(self.edge_moved_by(data.end)?)?;
+        let (ack, before) = self.acks.answer(self.edge_frame(data.end)?)?;
         let answer_ns = route.answer_ns(ack.time_ns, ack.packet_bytes, data.packet_bytes);
         let off_ns = data.time_ns.saturating_sub(answer_ns).abs();
         (off_ns <= route.tolerance_ns()).then_some((ack, before))
@@ -301,7 +301,7 @@ impl Sender {
         let edge = self.edges.binary_search_by_key(&ack.frame, |it| it.frame);
         if let Some(edge) = edge.ok().and_then(|at| self.edges.get(at)) {
             let free = edge.right_edge.saturating_sub(self.snd_nxt);
-            found.is_deferred = defers(free, edge.right_edge.saturating_sub(acked_before));
+            found.is_deferred = should_defer(free, edge.right_edge.saturating_sub(acked_before));
             if data.end > edge.right_edge && edge.right_edge > 0 {
                 found.constraint = if edge.is_zero {
                     Constraint::ZeroWindow
@@ -323,7 +323,9 @@ impl Sender {
             .window
             .has_room(flight.saturating_add(length), segments)
             || flight.saturating_add(length) <= data.full_bytes;
-        let hold = self.nagle.holds_until(candidate, acked_before, ack.ack);
+        let hold = self
+            .nagle
+            .hold_released_by(candidate, acked_before, ack.ack);
         let is_nagle = match hold {
             Hold::No => false,
             Hold::BehindShort => candidate.is_short || has_room,
@@ -331,7 +333,7 @@ impl Sender {
         };
         if is_nagle {
             found.constraint = Constraint::Nagle;
-            found.is_tied = !has_room || !candidate.is_short || self.nagle.follows_writes();
+            found.is_tied = !has_room || !candidate.is_short || self.nagle.is_write_clocked();
             let held = match hold {
                 Hold::BehindAny => &mut self.learnt.held_behind_full,
                 _ => &mut self.learnt.held_behind_short,
@@ -364,7 +366,7 @@ impl Sender {
             }
         }
         found.is_restarted = self.idle.is_some_and(|idle| data.end <= idle.edge);
-        match self.acks.of_delayed(ack, acked_before, data.full_bytes) {
+        match self.acks.delayed_role(ack, acked_before, data.full_bytes) {
             Delayed::BehindShort => {
                 found.constraint = Constraint::Nagle;
                 found.is_tied = true;

@@ -12,7 +12,7 @@ use crate::stream::Stream;
 pub(crate) type Streams<'a> = (&'a Stream, &'a Stream);
 
 /// Assign the time of the handshakes.
-pub(crate) fn give(
+pub(crate) fn assign(
     handshake: &Handshake,
     (client, server): Streams<'_>,
     partition: &mut Partition,
@@ -44,13 +44,13 @@ pub(crate) fn give(
     // The handshake's last segment may pass the capture before it reaches its receiver.
     let ends_by_then = |it: &Span| it.end_ns <= until_ns || it.end_frame == Some(secured.frame);
     for span in holds.into_iter().filter(ends_by_then) {
-        give_hold(&span, Cause::SetupTlsHandshake, partition);
+        assign_hold(&span, Cause::SetupTlsHandshake, partition);
     }
     partition.until(secured, Cause::SetupTlsHandshake, SEEN);
 }
 
 /// Assign the time for which the first request was held behind the client's Finished.
-pub(crate) fn give_held_request(
+pub(crate) fn assign_held_request(
     handshake: &Handshake,
     request: &Extent,
     (client, server): Streams<'_>,
@@ -70,13 +70,13 @@ pub(crate) fn give_held_request(
         is_hold(it) && is_behind_finished && it.end_frame == Some(first.frame)
     });
     if let Some(span) = held.filter(|_| !may_answer) {
-        give_hold(span, Cause::ClientThink, partition);
+        assign_hold(span, Cause::ClientThink, partition);
     }
 }
 
 /// Assign the time for which the first request waited for the server's SETTINGS, if it followed soon after
 /// them.
-pub(crate) fn give_settings(
+pub(crate) fn assign_settings(
     handshake: &Handshake,
     request: &Extent,
     up: &Route,
@@ -100,7 +100,7 @@ const SOON_SHARE: i64 = 4;
 /// Size of a packet with SETTINGS.
 const SETTINGS_BYTES: u32 = 80;
 
-fn give_hold(span: &Span, before: Cause, partition: &mut Partition) {
+fn assign_hold(span: &Span, before: Cause, partition: &mut Partition) {
     let behind = span.bound.behind.map(|it| Moment {
         time_ns: span.start_ns,
         frame: it.frame,

@@ -32,11 +32,11 @@ impl Explainer<'_> {
     pub(crate) fn explain(&self, explained: &mut ExplainedStream) {
         for departure in self.departures {
             if departure.came_behind_hole && self.has_streams {
-                self.give_behind_hole(departure, &mut explained.behind_holes);
+                self.explain_behind_hole(departure, &mut explained.behind_holes);
             }
             if let Some((since_ns, delivered)) = departure.delivered {
                 let (held, repaired) =
-                    self.give(departure, since_ns, delivered, &mut explained.spans);
+                    self.explain_delivery(departure, since_ns, delivered, &mut explained.spans);
                 explained.arrivals.push_back(Arrival {
                     before: delivered.before,
                     after: delivered.after,
@@ -85,7 +85,7 @@ impl Explainer<'_> {
     }
 
     /// Explain the time from the previous arrival to this arrival behind a hole.
-    fn give_behind_hole(&self, departure: &Departure, spans: &mut VecDeque<Span>) {
+    fn explain_behind_hole(&self, departure: &Departure, spans: &mut VecDeque<Span>) {
         let until_ns = departure.there_ns;
         let mut lay = self.lay(departure, departure.last_arrival_ns, spans);
         match departure.repair {
@@ -98,7 +98,7 @@ impl Explainer<'_> {
     }
 
     /// Explain the time from the previous delivery to this delivery.
-    fn give(
+    fn explain_delivery(
         &self,
         departure: &Departure,
         since_ns: i64,
@@ -185,7 +185,7 @@ impl Explainer<'_> {
         }
         let release = it
             .release
-            .filter(|_| !meets_ack_by_chance(it, self.departures));
+            .filter(|_| !is_ack_coincidence(it, self.departures));
         let is_paced = release.is_none() && is_paced(it, self.departures);
         if self.lacks_acks && !is_paced {
             lay.until(
@@ -264,7 +264,7 @@ const CLOCKED_WITHIN: usize = 16;
 /// Return whether a segment follows its sender's clock while an ACK arrives at the same time by chance.
 ///
 /// The ACKs of paced segments arrive at the same pace.
-fn meets_ack_by_chance(it: &Departure, departures: &[Departure]) -> bool {
+fn is_ack_coincidence(it: &Departure, departures: &[Departure]) -> bool {
     let frame = it.data.frame;
     let place = departures.partition_point(|other| other.data.frame < frame);
     let own_ns = gap_ns(it);

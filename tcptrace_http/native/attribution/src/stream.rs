@@ -32,8 +32,8 @@ pub(crate) struct Stream {
     acked: VecDeque<(i64, i64)>,
     /// True if events were dropped from the log.
     is_cut: bool,
-    /// Events dropped since the last call of `take_fallen_out`.
-    fallen_out: usize,
+    /// Events dropped since the last call of `take_dropped_events`.
+    dropped_events: usize,
     /// Last known path.
     route: Option<Route>,
     /// Frame of a segment whose full explanation was requested, and the explanation until it is taken.
@@ -58,7 +58,7 @@ impl Stream {
         match self.log.as_mut_slice() {
             // Data of the peer repeats the same ACK: the latest one replaces the others.
             [.., Event::Ack(first), Event::Ack(again)]
-                if ack.is_data_again(again) && again.is_data_again(first) =>
+                if ack.is_repeated_data(again) && again.is_repeated_data(first) =>
             {
                 *again = ack;
             }
@@ -80,7 +80,7 @@ impl Stream {
 
     fn push(&mut self, event: Event) {
         if self.log.len() >= EVENTS_MAX {
-            self.fallen_out = self.fallen_out.saturating_add(self.log.len());
+            self.dropped_events = self.dropped_events.saturating_add(self.log.len());
             let last = self.log.iter().rev().find_map(|event| match event {
                 Event::Data(data) => Some(data),
                 Event::Ack(_) => None,
@@ -96,8 +96,8 @@ impl Stream {
     }
 
     /// Return how many events were dropped from the log since the last call.
-    pub(crate) fn take_fallen_out(&mut self) -> usize {
-        std::mem::take(&mut self.fallen_out)
+    pub(crate) fn take_dropped_events(&mut self) -> usize {
+        std::mem::take(&mut self.dropped_events)
     }
 
     /// Return the cause of time without a span: the path's pace, or unobserved if events were dropped.
@@ -126,15 +126,14 @@ impl Stream {
         };
         let log = std::mem::take(&mut self.log);
         let replay = Replay::new(route, &mut self.state, words, &self.acked, lacks_acks);
-        let asked =
-            replay
-                .asking(self.asked)
-                .of_streams(has_streams)
-                .run(&log, last, &mut self.explained);
+        let asked = replay
+            .with_request(self.asked)
+            .with_streams(has_streams)
+            .run(&log, last, &mut self.explained);
         self.explained_segment = asked.or(self.explained_segment.take());
         let lost = self.explained.bound();
         self.is_cut |= lost > 0;
-        self.fallen_out = self.fallen_out.saturating_add(lost);
+        self.dropped_events = self.dropped_events.saturating_add(lost);
         self.log = log;
         self.log.drain(..=last);
     }
@@ -168,7 +167,7 @@ impl Stream {
             self.explained.merge(words.of_causes().pace, self.asked);
         }
         if let Some(begun) = begun {
-            self.explained.pass_over(begun, until);
+            self.explained.drop_arrivals_between(begun, until);
             let is_within = |acked: i64| acked > begun && acked < until;
             self.acked.retain(|(acked, _)| !is_within(*acked));
         }

@@ -77,7 +77,7 @@ impl Timing {
                         .answered(pass_ns, since_ns, bytes, (route, tolerance_ns))
                 };
                 // If the sender is known to hold short segments, host scheduling delays some answers.
-                let may_be_later = sender.nagle.is_known_to_hold()
+                let may_be_later = sender.nagle.has_proven_holds()
                     && data.end.saturating_sub(data.start) < data.full_bytes;
                 within(route.tolerance_ns())
                     .or_else(|| within(TOLERANCE_MAX_NS).filter(|_| may_be_later))

@@ -68,21 +68,21 @@ pub(crate) fn explain(
     let streams = (requests, responses);
     let handshake = exchange.handshake.filter(|_| syn.is_some());
     if let Some(handshake) = &handshake {
-        setup::give(handshake, streams, &mut partition);
+        setup::assign(handshake, streams, &mut partition);
     }
     if let Some(request) = exchange.request {
         if let Some(handshake) = &handshake {
-            setup::give_held_request(handshake, &request, streams, &mut partition);
-            setup::give_settings(handshake, &request, up, &mut partition);
+            setup::assign_held_request(handshake, &request, streams, &mut partition);
+            setup::assign_settings(handshake, &request, up, &mut partition);
         }
         partition.until(request.first, Cause::ClientThink, SEEN);
-        let message = Told {
+        let message = MessageWaits {
             stream: requests,
             view: of_request.as_ref(),
             pace: Cause::RequestSend,
             filled_ns: None,
         };
-        message.give(request.last, &mut partition);
+        message.assign(request.last, &mut partition);
     }
     if let (Some(response), Some(had)) = (exchange.response, had) {
         let opening = responses.arrival_of(response.start);
@@ -98,17 +98,17 @@ pub(crate) fn explain(
             down,
             view: of_response.as_ref(),
         };
-        server.give(&mut partition);
-        let message = Told {
+        server.assign(&mut partition);
+        let message = MessageWaits {
             stream: responses,
             view: of_response.as_ref(),
             pace: Cause::SendLimitedBottleneck,
-            filled_ns: filled_by_next(responses, &response).filter(|_| of_stream.is_none()),
+            filled_ns: filled_segment_ns(responses, &response).filter(|_| of_stream.is_none()),
         };
-        message.give(had, &mut partition);
+        message.assign(had, &mut partition);
     }
     if let Some(tail) = tail {
-        tail.give(scene, down, &mut partition);
+        tail.assign(scene, down, &mut partition);
     }
     Explained {
         waits: partition.finish(),
@@ -122,7 +122,7 @@ pub(crate) fn explain(
 /// Return when a segment arrived with the end of a response and the start of the next response.
 ///
 /// Nagle's algorithm had held the end, and the next response filled the segment.
-fn filled_by_next(responses: &Stream, response: &Extent) -> Option<i64> {
+fn filled_segment_ns(responses: &Stream, response: &Extent) -> Option<i64> {
     let arrival = responses.arrival_of(response.end.saturating_sub(1))?;
     let is_shared = arrival.after > response.end && arrival.before < response.end;
     is_shared.then_some(arrival.time_ns)
@@ -136,7 +136,7 @@ fn moment_of(arrival: Arrival) -> Moment {
 }
 
 /// Time between the deliveries of a message.
-struct Told<'a> {
+struct MessageWaits<'a> {
     stream: &'a Stream,
     /// View of an HTTP/2 stream.
     view: Option<&'a View<'a>>,
@@ -144,26 +144,26 @@ struct Told<'a> {
     filled_ns: Option<i64>,
 }
 
-impl Told<'_> {
+impl MessageWaits<'_> {
     /// Assign the time up to the last byte.
-    fn give(&self, last: Moment, partition: &mut Partition) {
+    fn assign(&self, last: Moment, partition: &mut Partition) {
         let (from_ns, until_ns) = (partition.time_ns(), last.time_ns);
         match self.view {
             Some(view) => {
                 for span in view.spans(from_ns, until_ns) {
-                    self.give_one(&span, last, partition);
+                    self.assign_span(&span, last, partition);
                 }
             }
             None => {
                 for span in self.stream.between(from_ns, until_ns) {
-                    self.give_one(span, last, partition);
+                    self.assign_span(span, last, partition);
                 }
             }
         }
         partition.until(last, self.stream.unexplained(self.pace), ASSUMED);
     }
 
-    fn give_one(&self, span: &Span, last: Moment, partition: &mut Partition) {
+    fn assign_span(&self, span: &Span, last: Moment, partition: &mut Partition) {
         let is_filled = self.filled_ns == Some(span.end_ns) && span.bound.released_by.is_none();
         let cause = match span.cause {
             Cause::ServerDataUnavailable if is_filled => Cause::StallNagleHold,
@@ -203,11 +203,11 @@ struct Server<'a> {
 }
 
 impl Server<'_> {
-    fn give(&self, partition: &mut Partition) {
+    fn assign(&self, partition: &mut Partition) {
         let came = self.came;
         let is_at_client = self.down.place == Place::Receiver;
         let round_trip_ns = self.down.least_round_trip_ns();
-        self.give_repairs_up(partition);
+        self.assign_request_repairs(partition);
         let previous = self.exchange.previous_end;
         let stands_in_line = previous.is_some_and(|end| end.time_ns > partition.time_ns());
         let path_is_first = is_at_client || stands_in_line;
@@ -230,7 +230,7 @@ impl Server<'_> {
             self.came.time_ns.saturating_sub(since_ns)
         });
         let behind_ns = size_ns.saturating_add(repair_ns).saturating_add(path_ns);
-        if self.give_multiplexed(path_ns, partition) {
+        if self.assign_multiplexed(path_ns, partition) {
             return;
         }
         // A release by an ACK before the request is complete does not explain the response.
@@ -278,7 +278,7 @@ impl Server<'_> {
     /// did.
     ///
     /// If the opening passes the capture before its path, the path comes last.
-    fn give_multiplexed(&self, path_ns: i64, partition: &mut Partition) -> bool {
+    fn assign_multiplexed(&self, path_ns: i64, partition: &mut Partition) -> bool {
         let came = self.came;
         let Some(view) = self.view else { return false };
         let from_ns = partition.time_ns().saturating_add(path_ns);
@@ -302,7 +302,7 @@ impl Server<'_> {
     }
 
     /// Assign the time of a lost request up to its retransmission.
-    fn give_repairs_up(&self, partition: &mut Partition) {
+    fn assign_request_repairs(&self, partition: &mut Partition) {
         let Some(request) = self.exchange.request else {
             return;
         };

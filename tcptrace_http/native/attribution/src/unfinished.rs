@@ -190,7 +190,7 @@ impl Tail {
     }
 
     /// Assign the time up to the end.
-    pub(crate) fn give(&self, scene: &Scene<'_>, down: &Route, partition: &mut Partition) {
+    pub(crate) fn assign(&self, scene: &Scene<'_>, down: &Route, partition: &mut Partition) {
         let is_of_request = scene.exchange.response.is_none();
         if is_of_request {
             if let Some(previous) = scene.exchange.previous_end {
@@ -198,7 +198,7 @@ impl Tail {
             }
         }
         if self.cause == Cause::UnfinishedUnanswered {
-            scene.give_repairs(partition);
+            scene.assign_repairs(partition);
             let round_trip_ns = down.least_round_trip_ns();
             let path_end = Moment {
                 frame: 0,
@@ -220,7 +220,7 @@ impl Tail {
 
 impl Scene<'_> {
     /// Assign the time of the retransmissions before a request's ACK.
-    fn give_repairs(&self, partition: &mut Partition) {
+    fn assign_repairs(&self, partition: &mut Partition) {
         let Some(request) = self.exchange.request else {
             return;
         };

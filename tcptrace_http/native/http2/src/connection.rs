@@ -161,7 +161,7 @@ impl Connection {
             let (used, skipped) = self.side(direction).reader.skip(rest);
             rest = rest.saturating_sub(used);
             match skipped {
-                Skipped::Data(begun, bytes) => self.miss_data(direction, &begun, bytes),
+                Skipped::Data(begun, bytes) => self.on_missing_data(direction, &begun, bytes),
                 Skipped::Finished(begun) => self.finished(direction, &begun, mark, out),
                 Skipped::Lost(bytes) => self.lose(direction, bytes, mark, out),
             }
@@ -185,7 +185,7 @@ impl Connection {
     }
 
     /// Report bytes that are no frame, and search for the next frame.
-    pub(crate) fn break_off(
+    pub(crate) fn report_no_frame(
         &mut self,
         direction: Direction,
         what: &str,
@@ -203,7 +203,7 @@ impl Connection {
     /// Mark the state of a direction as unknown from here on: header table, windows and messages.
     fn lose_track(&mut self, direction: Direction) {
         if direction == Direction::ClientToServer && !self.may_miss_streams() {
-            self.ended.all_known(self.last_streams);
+            self.ended.mark_known(self.last_streams);
         }
         let side = self.side(direction);
         side.hpack.lose();
@@ -226,11 +226,11 @@ impl Connection {
         side.has_ended = true;
         // A client may close its direction and wait for the rest.
         if self.server.has_ended {
-            self.hand_out_all(out);
+            self.emit_all(out);
         }
     }
 
-    fn hand_out_all(&mut self, out: &mut Output) {
+    fn emit_all(&mut self, out: &mut Output) {
         while let Some((_, stream)) = self.streams.pop_first() {
             self.emit(*stream, out);
         }
@@ -244,7 +244,7 @@ impl Connection {
             Event::Begun(begun) => self.begun(direction, &begun, out),
             Event::Data(begun, bytes) => self.stream_data(direction, &begun, bytes, mark),
             Event::Finished(begun) => self.finished(direction, &begun, mark, out),
-            Event::NoFrame(what) => self.break_off(direction, what, mark, out),
+            Event::NoFrame(what) => self.report_no_frame(direction, what, mark, out),
         }
     }
 
@@ -259,7 +259,7 @@ impl Connection {
             side.hpack.lose();
         }
         let stream = match header.kind {
-            Kind::Data => return self.data_begins(direction, begun, out),
+            Kind::Data => return self.on_data_start(direction, begun, out),
             Kind::Headers => {
                 self.open(direction, header.stream, out);
                 header.stream
@@ -347,7 +347,7 @@ impl Connection {
     }
 
     /// Emit a stream if it is complete.
-    pub(crate) fn hand_out_if_over(&mut self, id: u32, out: &mut Output) {
+    pub(crate) fn emit_if_complete(&mut self, id: u32, out: &mut Output) {
         self.count(id);
         if self.streams.get(&id).is_some_and(|it| it.is_over()) {
             if let Some(stream) = self.streams.remove(&id) {
@@ -429,7 +429,7 @@ impl Connection {
 
     /// Emit the open streams and drop all data of both directions; later frames are still read.
     pub fn give_up_held(&mut self, out: &mut Output) {
-        self.hand_out_all(out);
+        self.emit_all(out);
         for direction in [Direction::ClientToServer, Direction::ServerToClient] {
             self.lose_track(direction);
             self.side(direction).give_up();

@@ -58,7 +58,7 @@ impl Connection {
         let side = self.side(direction);
         if header.kind != Kind::Continuation {
             let Some((fields, promised)) = block_of(&side.reader.payload, begun) else {
-                return self.break_off(
+                return self.report_no_frame(
                     direction,
                     "a header block is shorter than its padding",
                     mark,
@@ -72,14 +72,14 @@ impl Connection {
                 stream: header.stream,
                 promised,
                 ends_stream: header.kind == Kind::Headers && header.has(flags::END_STREAM),
-                is_told: false,
+                is_reported: false,
             });
         }
         if !header.has(flags::END_HEADERS) {
             // A header block may continue without end (CVE-2024-27316).
             let is_cut = side.reader.is_cut;
-            if let Some(block) = side.block.as_mut().filter(|it| is_cut && !it.is_told) {
-                block.is_told = true;
+            if let Some(block) = side.block.as_mut().filter(|it| is_cut && !it.is_reported) {
+                block.is_reported = true;
                 out.notice(AnomalyKind::MalformedHttp2, mark, LONG_BLOCK);
             }
             return;
@@ -108,7 +108,7 @@ impl Connection {
             Ok(unknown) => unknown,
             Err(what) => {
                 side.hpack.lose();
-                if !open.is_told {
+                if !open.is_reported {
                     out.notice(AnomalyKind::MalformedHttp2, mark, what);
                 }
                 1
@@ -193,7 +193,7 @@ impl Connection {
             stream.touch(direction, mark);
             stream.half(direction).has_ended = true;
         }
-        self.hand_out_if_over(id, out);
+        self.emit_if_complete(id, out);
     }
 
     fn reset(&mut self, direction: Direction, id: u32, mark: Mark, out: &mut Output) {
@@ -205,7 +205,7 @@ impl Connection {
                 mark,
             });
         }
-        self.hand_out_if_over(id, out);
+        self.emit_if_complete(id, out);
     }
 
     fn goaway(&mut self, direction: Direction, mark: Mark) {

@@ -12,7 +12,7 @@ const OPENINGS_MAX: usize = 4096;
 
 impl Connection {
     /// Take missing bytes of a DATA frame.
-    pub(crate) fn miss_data(&mut self, direction: Direction, begun: &Begun, bytes: u64) {
+    pub(crate) fn on_missing_data(&mut self, direction: Direction, begun: &Begun, bytes: u64) {
         if let Some(stream) = self.streams.get_mut(&begun.header.stream) {
             let half = stream.half(direction);
             half.messages.lose();
@@ -24,7 +24,7 @@ impl Connection {
     }
 
     /// Take the start of a DATA frame, which uses both windows.
-    pub(crate) fn data_begins(&mut self, direction: Direction, begun: &Begun, out: &mut Output) {
+    pub(crate) fn on_data_start(&mut self, direction: Direction, begun: &Begun, out: &mut Output) {
         let (length, id) = (begun.header.length, begun.header.stream);
         if !self.is_whole {
             self.open(direction, id, out);

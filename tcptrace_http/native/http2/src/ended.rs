@@ -15,7 +15,7 @@ pub(crate) struct Ended {
 
 impl Ended {
     /// Mark all streams up to `last` as known.
-    pub(crate) fn all_known(&mut self, last: [u32; 2]) {
+    pub(crate) fn mark_known(&mut self, last: [u32; 2]) {
         self.known_up_to = last;
     }
 

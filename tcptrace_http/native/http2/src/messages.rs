@@ -65,12 +65,12 @@ impl Messages {
             Messages::Http2(http) => http.data(direction, offset, bytes, mark, out),
             Messages::Http1(http) => {
                 if !http.is_http() && begins_frames(http, given) {
-                    *self = Messages::Http2(begun_with(http, given, out));
+                    *self = Messages::Http2(create_with_frames(http, given, out));
                     return;
                 }
                 http.data(direction, offset, bytes, mark, peer_acked, out);
                 if let Some(start) = http.http2() {
-                    *self = Messages::Http2(begun_at(start, given, out));
+                    *self = Messages::Http2(create_at(start, given, out));
                 }
             }
         }
@@ -223,7 +223,7 @@ fn begins_frames(http: &Http1, given: Bytes<'_>) -> bool {
 }
 
 /// Create an HTTP/2 reader for a connection with these first frames.
-fn begun_with(http: &Http1, given: Bytes<'_>, out: &mut Output) -> Box<Http2> {
+fn create_with_frames(http: &Http1, given: Bytes<'_>, out: &mut Output) -> Box<Http2> {
     let next = |direction| http.next(direction);
     let (client, server) = match given.direction {
         Direction::ClientToServer => (given.offset, next(Direction::ServerToClient)),
@@ -255,7 +255,7 @@ fn upgraded_request(out: &Output, at: u64, mark: Mark) -> Option<Box<Message>> {
 }
 
 /// Create an HTTP/2 reader that begins at `start`, at or before these bytes.
-fn begun_at(start: Http2Start, given: Bytes<'_>, out: &mut Output) -> Box<Http2> {
+fn create_at(start: Http2Start, given: Bytes<'_>, out: &mut Output) -> Box<Http2> {
     let mut http2 = Box::new(if start.is_upgrade {
         let request = upgraded_request(out, start.client, given.mark);
         Http2::upgraded_at((start.client, start.server), request)

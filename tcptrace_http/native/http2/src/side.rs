@@ -43,7 +43,7 @@ pub(crate) struct OpenBlock {
     pub(crate) promised: Option<u32>,
     pub(crate) ends_stream: bool,
     /// True if the excessive length was reported.
-    pub(crate) is_told: bool,
+    pub(crate) is_reported: bool,
 }
 
 impl Side {

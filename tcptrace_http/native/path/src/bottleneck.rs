@@ -49,7 +49,7 @@ impl Serialization {
 
     /// Return the serialization time with this number of picoseconds per byte.
     #[must_use]
-    pub const fn of_picoseconds(picoseconds_per_byte: u64) -> Self {
+    pub const fn from_picoseconds(picoseconds_per_byte: u64) -> Self {
         Serialization {
             picoseconds_per_byte,
         }

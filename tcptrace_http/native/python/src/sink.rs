@@ -1,6 +1,6 @@
 //! The receiver of a decoder's packets, anomalies and key logs.
 
-use tcptrace_analysis::{of_bad_lines, Analyzer};
+use tcptrace_analysis::{bad_lines_anomaly, Analyzer};
 use trace_model::blocks::Blocks;
 use trace_model::packets;
 use trace_model::rows::PacketsTable;
@@ -25,7 +25,7 @@ impl Sink {
             return;
         };
         if let Err(bad) = analyzer.add_key_log(text) {
-            self.anomaly(of_bad_lines(place, &bad));
+            self.anomaly(bad_lines_anomaly(place, &bad));
         }
     }
 }

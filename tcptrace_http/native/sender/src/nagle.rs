@@ -106,27 +106,27 @@ impl Nagle {
 
     /// Return whether ACKs have often released short segments, more often than writes came later than ACKs.
     #[must_use]
-    pub fn is_known_to_hold(&self) -> bool {
-        self.released >= HOLDS_MIN && !self.follows_writes()
+    pub fn has_proven_holds(&self) -> bool {
+        self.released >= HOLDS_MIN && !self.is_write_clocked()
     }
 
     /// Return whether segments follow writes more often than ACKs: a match with an ACK is then likely chance.
     #[must_use]
-    pub fn follows_writes(&self) -> bool {
+    pub fn is_write_clocked(&self) -> bool {
         self.written_later > self.released
     }
 
     /// Return whether nearly all segments follow writes: a write that coincides with an ACK does so by
     /// chance.
     #[must_use]
-    pub fn meets_acks_by_chance(&self) -> bool {
+    pub fn is_independent_of_acks(&self) -> bool {
         let holds = self.released.saturating_mul(WRITES_PER_HOLD);
         self.written_later >= WRITES_MIN && self.written_later >= holds
     }
 
     /// Return which variant held a short segment until the ACK that moved `snd_una` from `before` to `after`.
     #[must_use]
-    pub fn holds_until(&self, segment: Candidate, before: i64, after: i64) -> Hold {
+    pub fn hold_released_by(&self, segment: Candidate, before: i64, after: i64) -> Hold {
         if segment.has_fin || before >= segment.snd_nxt {
             return Hold::No;
         }
@@ -159,7 +159,7 @@ mod tests {
         let mut nagle = Nagle::default();
         nagle.on_send(short(1, 200), 1, &mut true);
         assert_eq!(
-            nagle.holds_until(short(201, 500), 1, 201),
+            nagle.hold_released_by(short(201, 500), 1, 201),
             Hold::BehindShort
         );
     }
@@ -169,7 +169,7 @@ mod tests {
         let mut nagle = Nagle::default();
         nagle.on_send(short(1, 200), 1, &mut true);
         nagle.on_send(short(201, 500), 1, &mut false);
-        assert_eq!(nagle.holds_until(short(701, 100), 201, 701), Hold::No);
+        assert_eq!(nagle.hold_released_by(short(701, 100), 201, 701), Hold::No);
     }
 
     #[test]
@@ -179,10 +179,10 @@ mod tests {
         for _ in 0..3 {
             nagle.on_behind_short(false);
         }
-        assert!(nagle.follows_writes());
-        assert!(!nagle.meets_acks_by_chance());
+        assert!(nagle.is_write_clocked());
+        assert!(!nagle.is_independent_of_acks());
         nagle.on_behind_short(false);
-        assert!(nagle.meets_acks_by_chance());
+        assert!(nagle.is_independent_of_acks());
     }
 
     #[test]
@@ -190,7 +190,7 @@ mod tests {
         let mut nagle = Nagle::default();
         nagle.on_send(short(1461, 588), 1, &mut true);
         assert_eq!(
-            nagle.holds_until(short(4969, 287), 3509, 4969),
+            nagle.hold_released_by(short(4969, 287), 3509, 4969),
             Hold::BehindAny
         );
     }

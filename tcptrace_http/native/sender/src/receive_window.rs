@@ -6,7 +6,7 @@ const DEFERRED_SHARE: i64 = 3;
 /// Return whether a sender waits for more free receive window to send more at once (Linux,
 /// tcp_tso_should_defer).
 #[must_use]
-pub fn defers(free_bytes: i64, window_bytes: i64) -> bool {
+pub fn should_defer(free_bytes: i64, window_bytes: i64) -> bool {
     free_bytes < window_bytes / DEFERRED_SHARE
 }
 

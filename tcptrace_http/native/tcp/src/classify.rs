@@ -25,7 +25,7 @@ pub struct Class {
     pub is_zero_window: bool,
     pub duplicate_ack_count: u32,
     /// True for an ACK that repeats the ACK of all data: the peer retransmitted data that had arrived.
-    pub repeats_ack_of_all: bool,
+    pub is_repeated_full_ack: bool,
     pub gap_before_bytes: u32,
 }
 
@@ -87,7 +87,7 @@ pub fn classify(
         let tells_nothing = is_pure_ack && repeats && same_window && segment.window > 0;
         // The ACK may answer a probe or the copy of a FIN.
         let is_of_data = !peer.has_probed && peer.sequence.fin_end.is_none();
-        class.repeats_ack_of_all = tells_nothing && peer.sequence.next <= ack && is_of_data;
+        class.is_repeated_full_ack = tells_nothing && peer.sequence.next <= ack && is_of_data;
         if tells_nothing && peer.sequence.next > ack {
             sender.acks.duplicates_in_a_row = sender.acks.duplicates_in_a_row.saturating_add(1);
             class.duplicate_ack_count = sender.acks.duplicates_in_a_row;
@@ -118,7 +118,7 @@ mod tests {
 
     /// Return whether a repeated client ACK of all 100 server bytes shows that the server's newest segment
     /// arrived twice.
-    fn repeats_ack_of_all((start, newest): (i64, &[u8]), has_fin: bool, window: u16) -> bool {
+    fn is_repeated_full_ack((start, newest): (i64, &[u8]), has_fin: bool, window: u16) -> bool {
         let (mut client, mut server) = (Half::default(), Half::default());
         (client.sequence.next, client.acks.last, client.acks.window) = (1, Some(101), 1000);
         (server.sequence.next, server.counts.packets) = (101, 1);
@@ -129,19 +129,19 @@ mod tests {
             window,
             ..segment(flags::ACK, (0, 0), b"")
         };
-        classify(&mut client, &server, &ack, 0, 1, Some(101), None).repeats_ack_of_all
+        classify(&mut client, &server, &ack, 0, 1, Some(101), None).is_repeated_full_ack
     }
 
     #[test]
     fn an_ack_that_is_repeated_while_nothing_is_on_its_way_tells_of_a_copy() {
         let copy: (i64, &[u8]) = (1, &[0; 100]);
-        assert!(repeats_ack_of_all(copy, false, 1000));
-        assert!(!repeats_ack_of_all(copy, true, 1000), "it may be a FIN's");
+        assert!(is_repeated_full_ack(copy, false, 1000));
+        assert!(!is_repeated_full_ack(copy, true, 1000), "it may be a FIN's");
         assert!(
-            !repeats_ack_of_all(copy, false, 2000),
+            !is_repeated_full_ack(copy, false, 2000),
             "it opens the window"
         );
         let probe = (100, &[0][..]);
-        assert!(!repeats_ack_of_all(probe, false, 1000));
+        assert!(!is_repeated_full_ack(probe, false, 1000));
     }
 }

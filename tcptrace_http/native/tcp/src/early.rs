@@ -43,7 +43,7 @@ pub struct Early {
     pieces: Vec<EarlyPiece>,
     bytes: u64,
     /// Sequence number of the newest ACK without data: the next byte that its sender would send.
-    told_next: Option<SeqNumber>,
+    announced_next: Option<SeqNumber>,
 }
 
 impl Early {
@@ -53,7 +53,7 @@ impl Early {
         let length = segment.payload_bytes;
         let has_fin = segment.has(flags::FIN);
         if length == 0 && !has_fin && segment.has(flags::ACK) {
-            self.told_next = Some(segment.seq);
+            self.announced_next = Some(segment.seq);
         }
         let is_kept =
             |it: &EarlyPiece| it.seq == segment.seq && it.length >= length && it.has_fin >= has_fin;
@@ -88,10 +88,10 @@ impl Early {
     /// A pure ACK shows the offset by its sequence number. Early data, which the client drops, shows the
     /// offset by its end.
     #[must_use]
-    pub fn told_next(&self, initial: SeqNumber) -> Option<i64> {
+    pub fn announced_next(&self, initial: SeqNumber) -> Option<i64> {
         let offset = |seq: SeqNumber| seq.unwrapped(initial, 1);
         let came = self.pieces.iter().map(|it| it.end(offset(it.seq)));
-        let told = came.chain(self.told_next.map(offset));
+        let told = came.chain(self.announced_next.map(offset));
         told.filter(|next| *next >= 1 && next.unsigned_abs() <= 2 * BYTES_MAX)
             .max()
     }
@@ -156,8 +156,8 @@ mod tests {
             };
             assert!(early.keep(&data, mark));
             assert!(early.keep(&segment(flags::ACK, (offset(acked), 1), &[]), mark));
-            assert_eq!(early.told_next(initial), Some(told));
+            assert_eq!(early.announced_next(initial), Some(told));
         }
-        assert_eq!(Early::default().told_next(initial), None);
+        assert_eq!(Early::default().announced_next(initial), None);
     }
 }

@@ -105,11 +105,11 @@ impl Half {
     pub fn begin(&mut self, initial: SeqNumber) {
         let is_other = self.sequence.initial.is_some_and(|guess| guess != initial);
         if !self.has_syn && (is_other || self.early.is_some()) {
-            self.begin_anew();
+            self.reset();
             // A SYN-ACK behind its own data is a retransmission, or was overtaken.
             let early = self.early.as_ref();
-            let told = early.and_then(|early| early.told_next(initial));
-            self.sequence.told_next = told.unwrap_or(0);
+            let told = early.and_then(|early| early.announced_next(initial));
+            self.sequence.announced_next = told.unwrap_or(0);
         }
     }
 
@@ -117,12 +117,12 @@ impl Half {
     pub fn begin_before_ack(&mut self, ack: SeqNumber) {
         let early = self.early.as_ref().filter(|_| !self.has_syn);
         if let Some(first_byte) = early.map(|early| early.first_byte(ack)) {
-            self.begin_anew();
+            self.reset();
             self.sequence.initial_or_before(first_byte);
         }
     }
 
-    fn begin_anew(&mut self) {
+    fn reset(&mut self) {
         *self = Half {
             counts: self.counts,
             early: self.early.take(),

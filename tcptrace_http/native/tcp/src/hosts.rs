@@ -53,29 +53,29 @@ struct Host {
     own_numbers: u32,
     host_numbers: u32,
     /// True if the connection that sends now has been counted.
-    has_told: bool,
+    is_turn_counted: bool,
     /// Destination of the last packet, and the number of matches with another host's counter.
     destination: Option<IpAddress>,
-    goes_on: u32,
+    shared_matches: u32,
 }
 
 impl Host {
     /// Count whether a number continues the connection's counter or the host's, if the two differ.
-    fn note_whose(&mut self, connection: Connection, number: u16, next: u16) {
+    fn count_owner(&mut self, connection: Connection, number: u16, next: u16) {
         let is_hosts = self.numbering.expects(number);
         if let Some((last, expected)) = self.connections.back_mut() {
             if *last == connection {
                 let is_own = std::mem::replace(expected, next) == number;
-                self.tell_own(is_own && !is_hosts);
+                self.count_own(is_own && !is_hosts);
                 return;
             }
         }
-        self.has_told = false;
+        self.is_turn_counted = false;
         let mut known = self.connections.iter();
         let place = known.position(|(known, _)| *known == connection);
         let own = place.and_then(|place| self.connections.remove(place));
         let is_own = own.is_some_and(|(_, expected)| expected == number);
-        self.tell_own(is_own && !is_hosts);
+        self.count_own(is_own && !is_hosts);
         if is_hosts && !is_own {
             self.host_numbers = self.host_numbers.saturating_add(1);
         }
@@ -86,21 +86,21 @@ impl Host {
     }
 
     /// Count a connection that continues with its own next number, once per turn.
-    fn tell_own(&mut self, is_own: bool) {
-        if is_own && !self.has_told {
+    fn count_own(&mut self, is_own: bool) {
+        if is_own && !self.is_turn_counted {
             self.own_numbers = self.own_numbers.saturating_add(1);
-            self.has_told = true;
+            self.is_turn_counted = true;
         }
     }
 
     /// Return whether packets of other hosts use the same counter.
-    fn shares_its_counter(&self) -> bool {
-        self.goes_on >= GOES_ON_MIN
+    fn has_shared_counter(&self) -> bool {
+        self.shared_matches >= GOES_ON_MIN
     }
 
     /// Return whether the host appears to use one counter for all its packets.
-    fn counts_together(&self) -> bool {
-        !self.shares_its_counter()
+    fn has_one_counter(&self) -> bool {
+        !self.has_shared_counter()
             && self.numbering.counts()
             && self.own_numbers <= self.host_numbers
     }
@@ -115,13 +115,13 @@ pub struct Hosts {
     last: [Option<(IpAddress, usize)>; 2],
     /// Indexes of the hosts with the most recent packets, the newest first.
     recent: [usize; RECENT_HOSTS],
-    counter_is_of_several: bool,
+    is_counter_shared: bool,
 }
 
 impl Hosts {
     /// Take a packet; return `None` unless its host uses one counter that the capture shows.
     pub fn step(&mut self, packet: &Packet<'_>, segment: &Segment<'_>) -> Option<HostStep> {
-        self.counter_is_of_several = false;
+        self.is_counter_shared = false;
         let network = packet.network?;
         if network.identification == 0 {
             return None;
@@ -145,18 +145,18 @@ impl Hosts {
         let place = self.place_of(source)?;
         let number = identification as u16;
         let (destination, ..) = connection;
-        self.note_other_counter(place, number, destination);
+        self.count_shared_number(place, number, destination);
         let host = self.hosts.get_mut(place)?;
-        self.counter_is_of_several = host.shares_its_counter();
+        self.is_counter_shared = host.has_shared_counter();
         let next = number.wrapping_add(segments.max(1) as u16);
-        host.note_whose(connection, number, next);
+        host.count_owner(connection, number, next);
         let step = host.numbering.step(identification, segments);
         let came = u32::from(step.is_late);
         host.passed_over = host
             .passed_over
             .saturating_add(step.skipped)
             .saturating_sub(came);
-        host.counts_together().then_some(HostStep {
+        host.has_one_counter().then_some(HostStep {
             passed_over: host.passed_over,
             is_late: step.is_late,
         })
@@ -164,19 +164,19 @@ impl Hosts {
 
     /// Return whether several hosts share the counter of the last packet.
     #[must_use]
-    pub fn counter_is_of_several(&self) -> bool {
-        self.counter_is_of_several
+    pub fn is_counter_shared(&self) -> bool {
+        self.is_counter_shared
     }
 
     /// Count a packet that continues another host's number to the same destination, and not its own host's
     /// number.
-    fn note_other_counter(&mut self, place: usize, number: u16, destination: IpAddress) {
+    fn count_shared_number(&mut self, place: usize, number: u16, destination: IpAddress) {
         let Some(host) = self.hosts.get_mut(place) else {
             return;
         };
         host.destination = Some(destination);
         if host.numbering.expects(number) {
-            self.is_recent(place);
+            self.move_to_front(place);
             return;
         }
         let other = self.recent.into_iter().find(|other| {
@@ -187,13 +187,13 @@ impl Hosts {
         });
         for place in other.map(|other| [place, other]).into_iter().flatten() {
             if let Some(host) = self.hosts.get_mut(place) {
-                host.goes_on = host.goes_on.saturating_add(1);
+                host.shared_matches = host.shared_matches.saturating_add(1);
             }
         }
-        self.is_recent(place);
+        self.move_to_front(place);
     }
 
-    fn is_recent(&mut self, place: usize) {
+    fn move_to_front(&mut self, place: usize) {
         if self.recent.first() == Some(&place) {
             return;
         }
@@ -305,12 +305,12 @@ mod tests {
             hosts.sends(1, 1, number);
         }
         hosts.sends(2, 1, 7);
-        assert!(!hosts.counter_is_of_several(), "once may be by chance");
+        assert!(!hosts.is_counter_shared(), "once may be by chance");
         assert_eq!(hosts.sends(1, 1, 8), None);
-        assert!(hosts.counter_is_of_several());
+        assert!(hosts.is_counter_shared());
         hosts.sends(2, 1, 9);
-        assert!(hosts.counter_is_of_several());
+        assert!(hosts.is_counter_shared());
         hosts.sends(3, 1, 900);
-        assert!(!hosts.counter_is_of_several());
+        assert!(!hosts.is_counter_shared());
     }
 }

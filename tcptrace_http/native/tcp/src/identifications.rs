@@ -30,7 +30,7 @@ impl Identifications {
         goes_elsewhere: bool,
     ) -> bool {
         let step = self.numbering.step(identification, segments);
-        if !self.numbering.counter_is_own() {
+        if !self.numbering.has_own_counter() {
             self.skipped = 0;
             return false;
         }
@@ -50,7 +50,7 @@ impl Identifications {
 
     /// Return whether the connection's own numbers show all missing packets.
     #[must_use]
-    pub fn are_own(&self) -> bool {
+    pub fn is_own_gap(&self) -> bool {
         self.skipped == self.own_skipped
     }
 

@@ -87,7 +87,7 @@ impl Numbering {
     }
 
     /// Mark the counter as shared by the host's connections: numbers were skipped without a loss.
-    pub fn is_shared(&mut self) {
+    pub fn mark_shared(&mut self) {
         self.is_shared = true;
     }
 
@@ -97,7 +97,7 @@ impl Numbering {
     /// segment (RFC 6298, section 5.4; RFC 5681, section 3.1). A probe sends the last segment (RFC 8985,
     /// section 7.3). If several numbers were skipped and further data follows at once, no repair took place:
     /// other traffic used the numbers.
-    pub fn goes_on(&mut self, time_ns: i64, skipped: u32, rtt_ns: Option<i64>) {
+    pub fn on_new_data(&mut self, time_ns: i64, skipped: u32, rtt_ns: Option<i64>) {
         let at_once = |then: i64| {
             let most_ns = rtt_ns.map_or(0, |ns| ns / 2);
             time_ns.saturating_sub(then) < most_ns
@@ -109,7 +109,7 @@ impl Numbering {
     }
 
     /// Refute the counter: several hosts share it, for example behind a NAT.
-    pub fn is_of_several_hosts(&mut self) {
+    pub fn refute_shared_counter(&mut self) {
         self.is_refuted = true;
     }
 
@@ -117,7 +117,7 @@ impl Numbering {
     ///
     /// The counter is refuted once skipped numbers belong to packets outside the capture.
     #[must_use]
-    pub fn counter_is_own(&self) -> bool {
+    pub fn has_own_counter(&self) -> bool {
         !self.is_refuted
     }
 
@@ -126,7 +126,7 @@ impl Numbering {
     pub fn counts(&self) -> bool {
         let others = self.other_steps.saturating_mul(OTHER_STEPS_SHARE);
         let steps = self.steps.saturating_add(self.short_steps);
-        !self.is_shared && self.counter_is_own() && self.steps >= STEPS_MIN && others <= steps
+        !self.is_shared && self.has_own_counter() && self.steps >= STEPS_MIN && others <= steps
     }
 }
 
@@ -185,9 +185,9 @@ mod tests {
         let is_own = |skipped: u32, then_ms: i64, rtt_ms: Option<i64>| {
             let mut numbering = Numbering::default();
             let rtt_ns = rtt_ms.map(|ms| ms * MS);
-            numbering.goes_on(450 * MS, skipped, rtt_ns);
-            numbering.goes_on((450 + then_ms) * MS, 0, rtt_ns);
-            numbering.counter_is_own()
+            numbering.on_new_data(450 * MS, skipped, rtt_ns);
+            numbering.on_new_data((450 + then_ms) * MS, 0, rtt_ns);
+            numbering.has_own_counter()
         };
         assert!(!is_own(8, 1, Some(20)), "a burst is no repair");
         assert!(
@@ -207,7 +207,7 @@ mod tests {
         for number in 7..=20 {
             numbering.step(number, 1);
         }
-        numbering.is_of_several_hosts();
+        numbering.refute_shared_counter();
         assert!(!numbering.counts());
         assert_eq!(numbering.step(24, 1), Step::default());
     }

@@ -127,7 +127,7 @@ impl Reassembler {
     /// Take a segment's payload and deliver the data that is now in order.
     pub fn insert(&mut self, piece: Piece<'_>, mut deliver: impl FnMut(Delivery<'_>)) {
         if piece.offset == self.delivered && self.pending.is_empty() {
-            self.hand_on(piece, &mut deliver);
+            self.deliver_piece(piece, &mut deliver);
             return;
         }
         let end = piece.end();
@@ -136,7 +136,7 @@ impl Reassembler {
         }
         let first = self.pending.first_key_value().map(|(offset, _)| *offset);
         if piece.offset <= self.delivered && first.is_none_or(|first| first >= end) {
-            self.hand_on(piece, &mut deliver);
+            self.deliver_piece(piece, &mut deliver);
             self.drain(&mut deliver);
             return;
         }
@@ -175,7 +175,7 @@ impl Reassembler {
             let until = match earlier {
                 Some(earlier) => {
                     let until = earlier.end().min(end);
-                    self.differing |= differ(piece.part(at, until), earlier.part(at, until));
+                    self.differing |= is_different(piece.part(at, until), earlier.part(at, until));
                     until
                 }
                 None => {
@@ -228,12 +228,12 @@ impl Reassembler {
             self.pending_bytes = self
                 .pending_bytes
                 .saturating_sub(waiting.bytes.len() as u64);
-            self.hand_on(waiting.at(offset), deliver);
+            self.deliver_piece(waiting.at(offset), deliver);
         }
     }
 
     /// Deliver the new part of `piece`, and a notice of the bytes that the snapshot length cut off.
-    fn hand_on(&mut self, piece: Piece<'_>, deliver: &mut impl FnMut(Delivery<'_>)) {
+    fn deliver_piece(&mut self, piece: Piece<'_>, deliver: &mut impl FnMut(Delivery<'_>)) {
         let end = piece.offset.saturating_add(i64::from(piece.length));
         if end <= self.delivered {
             return;
@@ -265,7 +265,7 @@ impl Reassembler {
 }
 
 /// Return whether two copies of the same range differ in their captured bytes.
-fn differ(one: Piece<'_>, other: Piece<'_>) -> bool {
+fn is_different(one: Piece<'_>, other: Piece<'_>) -> bool {
     let shared = one.bytes.len().min(other.bytes.len());
     one.bytes.get(..shared) != other.bytes.get(..shared)
 }

@@ -62,11 +62,11 @@ impl SegmentSize {
         self.mss = [least.map(u32::from), client.map(u32::from)];
         self.had_handshake = true;
         let promised = if timestamps { TIMESTAMPS_BYTES } else { 0 };
-        self.take_off(self.option_bytes.unwrap_or(promised));
+        self.subtract_options(self.option_bytes.unwrap_or(promised));
     }
 
     /// Subtract the option bytes that each segment carries from its payload.
-    fn take_off(&mut self, option_bytes: u32) {
+    fn subtract_options(&mut self, option_bytes: u32) {
         let [least, accepted] = self.mss.map(|mss| {
             mss.map(|mss| mss.saturating_sub(option_bytes))
                 .filter(|payload| *payload > 0)
@@ -80,7 +80,7 @@ impl SegmentSize {
         let option_bytes = u32::from(header_bytes).saturating_sub(HEADER_BYTES);
         if self.option_bytes.is_none_or(|least| option_bytes < least) {
             self.option_bytes = Some(option_bytes);
-            self.take_off(option_bytes);
+            self.subtract_options(option_bytes);
         }
     }
 

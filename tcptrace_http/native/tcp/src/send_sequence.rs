@@ -13,7 +13,7 @@ pub struct SendSequence {
     pub next: i64,
     /// Offset after the last byte sent by the sequence numbers of its ACKs; data beyond `next` is not in the
     /// capture.
-    pub told_next: i64,
+    pub announced_next: i64,
     /// Offset up to which the peer has acknowledged.
     pub acked: i64,
     pub fin_end: Option<i64>,

@@ -24,7 +24,7 @@ pub struct SenderClock {
     least_ns: i64,
     least_at_ns: i64,
     is_sure: bool,
-    counts_ms: bool,
+    has_ms_ticks: bool,
 }
 
 impl SenderClock {
@@ -51,15 +51,15 @@ impl SenderClock {
             self.is_sure = elapsed <= counted.saturating_mul(CLOCK_SLOW_MAX)
                 && counted <= elapsed.saturating_mul(CLOCK_SLOW_MAX);
             let off = elapsed.saturating_sub(counted).saturating_abs();
-            self.counts_ms = off <= counted.min(elapsed) / CLOCK_OFF_SHARE;
+            self.has_ms_ticks = off <= counted.min(elapsed) / CLOCK_OFF_SHARE;
         }
         offset.saturating_sub(least_ns.min(offset))
     }
 
     /// Return whether the clock has ticks of one millisecond and no multiple.
     #[must_use]
-    pub fn counts_ms(&self) -> bool {
-        self.counts_ms
+    pub fn has_ms_ticks(&self) -> bool {
+        self.has_ms_ticks
     }
 }
 
@@ -98,16 +98,16 @@ mod tests {
 
     #[test]
     fn a_clock_that_counts_two_milliseconds_is_told_from_one_that_stood_in_a_queue() {
-        let counts_ms = |elapsed_ms: i64, ticks: u32| {
+        let has_ms_ticks = |elapsed_ms: i64, ticks: u32| {
             let mut clock = SenderClock::default();
             clock.late_ns(0, 7);
             clock.late_ns(elapsed_ms * MS, ticks + 7);
-            clock.counts_ms()
+            clock.has_ms_ticks()
         };
-        assert!(counts_ms(200, 200));
-        assert!(counts_ms(290, 200), "a queue of 90 ms");
-        assert!(!counts_ms(400, 200));
-        assert!(!counts_ms(100, 200));
+        assert!(has_ms_ticks(200, 200));
+        assert!(has_ms_ticks(290, 200), "a queue of 90 ms");
+        assert!(!has_ms_ticks(400, 200));
+        assert!(!has_ms_ticks(100, 200));
     }
 
     #[test]

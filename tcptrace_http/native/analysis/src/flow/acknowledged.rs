@@ -50,7 +50,7 @@ impl Flow {
         if !acknowledges_server {
             return;
         }
-        self.place_of_answered_syn();
+        self.set_answered_syn_path();
         if acked_before <= 1 {
             self.setup.done(moment(packet));
         }
@@ -71,7 +71,7 @@ impl Flow {
     /// The SYN-ACK waited for the application, so the handshake gives no round trip of the path. If the round
     /// trip to the client exceeds a host's answer time, the capture counts as near the server. Otherwise the
     /// handshake bounds the round trip to the server.
-    fn place_of_answered_syn(&mut self) {
+    fn set_answered_syn_path(&mut self) {
         let Some(rtt_ns) = self.server_half().rtt.path_ns else {
             return;
         };

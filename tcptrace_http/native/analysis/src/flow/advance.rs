@@ -32,11 +32,11 @@ impl Flow {
             row,
         };
         if class.is_new {
-            self.sends_new(side, segment, start, sent);
+            self.take_new(side, segment, start, sent);
         } else if self.half(side).is_copy(end, packet.time_ns) {
             return;
         } else {
-            self.sends_again(side, segment, start, sent);
+            self.take_retransmission(side, segment, start, sent);
         }
         if segment.payload_bytes == 0 {
             return;
@@ -49,8 +49,8 @@ impl Flow {
     }
 
     /// Take a segment behind all data that its sender had sent.
-    fn sends_new(&mut self, side: Side, segment: &Segment<'_>, start: i64, sent: Outstanding) {
-        self.is_outstanding(side, sent);
+    fn take_new(&mut self, side: Side, segment: &Segment<'_>, start: i64, sent: Outstanding) {
+        self.add_outstanding(side, sent);
         let (sender, _) = self.halves(side);
         // New data is ambiguous only behind a gap.
         if sent.is_ambiguous {
@@ -67,7 +67,7 @@ impl Flow {
     }
 
     /// Add an unacknowledged segment; the oldest is dropped if it will never be acknowledged.
-    fn is_outstanding(&mut self, side: Side, sent: Outstanding) {
+    fn add_outstanding(&mut self, side: Side, sent: Outstanding) {
         let (sender, peer) = self.halves(side);
         let is_full = sender.outstanding.len() >= OUTSTANDING_MAX;
         let is_never_acknowledged = peer.counts.packets == 0 && sender.outstanding.len() > 1;
@@ -83,7 +83,13 @@ impl Flow {
 
     /// Take a segment that begins before the end of the sent data; it may fill holes and extend beyond that
     /// end.
-    fn sends_again(&mut self, side: Side, segment: &Segment<'_>, start: i64, sent: Outstanding) {
+    fn take_retransmission(
+        &mut self,
+        side: Side,
+        segment: &Segment<'_>,
+        start: i64,
+        sent: Outstanding,
+    ) {
         let (sender, _) = self.halves(side);
         // A FIN takes one number and no byte.
         let payload_end = sent.end.saturating_sub(i64::from(segment.has(flags::FIN)));
@@ -97,7 +103,7 @@ impl Flow {
         sender.rtt.mark_ambiguous(sender.sequence.next);
         if sent.end > sender.sequence.next {
             sender.sequence.next = sent.end;
-            self.is_outstanding(side, sent);
+            self.add_outstanding(side, sent);
         }
     }
 }

@@ -118,7 +118,7 @@ impl Reader {
                 };
                 let next = behind_proxy_header(all);
                 let before = pieces.take();
-                let held = before.as_ref().filter(|it| it.are_hello_with(next));
+                let held = before.as_ref().filter(|it| it.is_hello_with(next));
                 if held.is_none() && !begins_tls(http, next.bytes) {
                     http.data(direction, offset, bytes, (mark, peer_acked), out);
                     if http.may_be_tls() {

@@ -15,7 +15,7 @@ pub struct Copies {
 
 impl Copies {
     /// Report the number of skipped copies.
-    pub fn tell(&self, flow: u32, tables: &mut Tables) {
+    pub fn report(&self, flow: u32, tables: &mut Tables) {
         if let Some(frame) = self.first_frame {
             let packets = if self.count == 1 { "packet" } else { "packets" };
             let detail = format!("{} {packets} captured before", self.count);
@@ -26,7 +26,7 @@ impl Copies {
 
 impl Flow {
     /// Count a packet that was captured before; tcptrace's statistics count copies of their own.
-    pub fn seen_again(&mut self, side: Side, packet: &Packet<'_>, segment: &Segment<'_>) {
+    pub fn count_copy(&mut self, side: Side, packet: &Packet<'_>, segment: &Segment<'_>) {
         self.end_ns = self.end_ns.max(packet.time_ns);
         let copies = &mut self.properties.copies;
         copies.count = copies.count.saturating_add(1);

@@ -47,13 +47,13 @@ impl Flow {
         };
         let (sender, _) = self.halves(side);
         if !sender.early.get_or_insert_default().keep(segment, mark) {
-            self.give_up_early(side, tables);
+            self.finish_early(side, tables);
         }
         self.account(packet, tables);
     }
 
     /// Stop waiting for the SYN-ACK and deliver the waiting data.
-    pub(super) fn give_up_early(&mut self, side: Side, tables: &mut Tables) {
+    pub(super) fn finish_early(&mut self, side: Side, tables: &mut Tables) {
         self.deliver_early(side, i64::MAX, tables);
         let (sender, _) = self.halves(side);
         sender.early = None;

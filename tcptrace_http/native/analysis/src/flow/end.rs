@@ -179,8 +179,8 @@ impl Flow {
             half.into_closed_window = None;
             return;
         }
-        self.give_up_early(side, tables);
-        self.was_taken(side, tables);
+        self.finish_early(side, tables);
+        self.deliver_kept(side, tables);
         self.deliver(side, mark, tables, |reassembler, deliver| {
             reassembler.finish(deliver)
         });
@@ -203,7 +203,7 @@ impl Flow {
         self.end_direction(Side::Second, End::EndOfCapture, mark, tables);
         self.carried.drop_reader();
         self.flush_unacknowledged(tables);
-        self.tell_queues(tables);
+        self.finish_queues(tables);
         self.end_record();
         self.write_recoveries(self.end_ns, true, tables);
         self.losses.recoveries = None;

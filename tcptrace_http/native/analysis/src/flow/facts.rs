@@ -112,14 +112,14 @@ impl Flow {
         facts: &Facts,
         last_ns: i64,
     ) -> Option<Unfinished> {
-        let is_had = whole.response && row.last_ack_time.is_some();
+        let is_received = whole.response && row.last_ack_time.is_some();
         let is_over = self.server_half().has_ended;
         // Later client data in TLS may need no answer.
         let needs_none = row.protocol == Protocol::Tls && row.index > 0;
         if needs_none && row.response_first_frame.is_none() {
             return None;
         }
-        if is_had || !is_over || row.response_framing == Some(Framing::Tunnel) {
+        if is_received || !is_over || row.response_framing == Some(Framing::Tunnel) {
             return None;
         }
         let moment = |close: Close| Moment {
@@ -153,7 +153,7 @@ impl Flow {
 }
 
 /// Return the state of an HTTP/2 stream that was reset before its response was complete.
-pub(super) fn given_up(row: &TransactionRow, whole: Whole, reset: Reset) -> Option<Unfinished> {
+pub(super) fn reset_stream(row: &TransactionRow, whole: Whole, reset: Reset) -> Option<Unfinished> {
     (!whole.response).then_some(Unfinished {
         request_is_whole: whole.request,
         response_is_whole: false,

@@ -69,15 +69,17 @@ impl Flow {
         if let Some(request) = request.as_ref().filter(|_| is_alone) {
             messages
                 .requests
-                .message_ends(request, up_ns, &mut tables.of_flows.segmentation);
+                .on_message_end(request, up_ns, &mut tables.of_flows.segmentation);
         }
         if let Some(response) = response.filter(|_| is_alone) {
-            messages
-                .responses
-                .message_ends(&response, down_ns, &mut tables.of_flows.segmentation);
+            messages.responses.on_message_end(
+                &response,
+                down_ns,
+                &mut tables.of_flows.segmentation,
+            );
             messages
                 .queues
-                .response_ends(response, rtt_ns, &mut tables.of_flows.queues);
+                .on_response_end(response, rtt_ns, &mut tables.of_flows.queues);
         }
         let request = span_of(index, transaction.request.as_deref());
         let response = span_of(index, transaction.response.as_deref());
@@ -156,8 +158,8 @@ impl Flow {
     ) {
         self.unacknowledged.acknowledged(packet, ack);
         // A finished connection gives no further evidence.
-        let is_told = tables.follows || self.is_over();
-        let most = if is_told { 0 } else { UNTOLD_MAX };
+        let is_reported = tables.follows || self.is_over();
+        let most = if is_reported { 0 } else { UNTOLD_MAX };
         while let Some(transaction) = self.unacknowledged.pop_acknowledged(most) {
             self.write(transaction, tables);
         }

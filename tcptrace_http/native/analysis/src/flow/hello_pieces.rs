@@ -46,7 +46,7 @@ impl HelloPieces {
     }
 
     /// Return whether the pieces and the next bytes form the start of a hello.
-    pub(super) fn are_hello_with(&self, next: Payload<'_>) -> bool {
+    pub(super) fn is_hello_with(&self, next: Payload<'_>) -> bool {
         let start = || [&self.bytes, next.bytes].concat();
         self.is_followed_by(next)
             && matches!(

@@ -11,7 +11,7 @@ pub struct Losses {
     /// Result of the host's counter for the current packet.
     pub host_step: Option<HostStep>,
     /// True if several hosts share the counter.
-    pub counter_is_of_several: bool,
+    pub is_counter_shared: bool,
     /// True if a client has sent the server a request for a proxy.
     pub(super) is_of_proxy: bool,
 }

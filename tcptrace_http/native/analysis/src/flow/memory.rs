@@ -73,8 +73,8 @@ impl Flow {
     /// Deliver the data that waits behind holes.
     fn give_up_holes(&mut self, mark: Mark, tables: &mut Tables) {
         for side in [Side::First, Side::Second] {
-            self.give_up_early(side, tables);
-            self.was_taken(side, tables);
+            self.finish_early(side, tables);
+            self.deliver_kept(side, tables);
             if self.half(side).reassembler.is_waiting() {
                 self.deliver(side, mark, tables, |reassembler, deliver| {
                     reassembler.finish(deliver)
@@ -91,7 +91,7 @@ impl Flow {
         }
         self.collect(tables);
         self.flush_unacknowledged(tables);
-        self.tell_queues(tables);
+        self.finish_queues(tables);
         self.write_recoveries(self.end_ns, true, tables);
         self.losses.recoveries = None;
         if let Some(messages) = self.messages.as_mut() {

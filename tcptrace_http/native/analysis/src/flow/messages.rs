@@ -66,7 +66,7 @@ impl Flow {
         let is_first_on_syn = is_syn && !self.messages().responses.has_data();
         if !class.is_new && !is_first_on_syn {
             let next = stream_offset(self.server_half().sequence.next);
-            self.messages().responses.sent_again(next);
+            self.messages().responses.on_retransmission(next);
             return;
         }
         self.segment_size.data(
@@ -108,7 +108,7 @@ impl Flow {
             self.messages().requests.sent(data);
         } else {
             let next = stream_offset(self.client_half().sequence.next);
-            self.messages().requests.sent_again(next);
+            self.messages().requests.on_retransmission(next);
         }
     }
 

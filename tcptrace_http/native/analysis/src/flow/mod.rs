@@ -47,7 +47,7 @@ pub use reports::Reports;
 use roles::Roles;
 use setup::Setup;
 use unacknowledged::Unacknowledged;
-pub use usage::{LetDown, Usage};
+pub use usage::{FailedTransaction, Usage};
 
 #[derive(Debug)]
 pub struct Flow {

@@ -61,7 +61,7 @@ impl Flow {
             self.take_payload(side, piece, tables);
         }
         if let Some(ack) = ack {
-            self.receiver_answers(side.other(), ack.saturating_sub(1), tables);
+            self.on_receiver_ack(side.other(), ack.saturating_sub(1), tables);
         }
     }
 
@@ -180,11 +180,11 @@ impl Flow {
         let is_known = self.carried.has_messages();
         let messages = self.messages();
         if let Some(start) = after.request.filter(|_| after.request != before.request) {
-            messages.requests.message_opens(start);
+            messages.requests.on_message_start(start);
         }
         let response = after.response.filter(|_| is_known);
         if let Some(start) = response.filter(|_| after.response != before.response) {
-            messages.responses.message_opens(start);
+            messages.responses.on_message_start(start);
         }
     }
 }

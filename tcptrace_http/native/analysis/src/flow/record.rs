@@ -10,7 +10,7 @@ use trace_model::rows::{Cause, Constraint, Direction, WaitRow};
 use trace_model::{flags, AnomalyKind, Packet, Segment};
 
 use super::carried::Reader;
-use super::facts::given_up;
+use super::facts::reset_stream;
 use super::messages::{half_offset, stream_offset};
 use super::unacknowledged::Waiting;
 use super::Flow;
@@ -107,7 +107,7 @@ impl Flow {
     }
 
     /// Take the path facts of all connections between the hosts.
-    pub fn see_pair(&mut self, pair: PairView) {
+    pub fn set_pair(&mut self, pair: PairView) {
         if let Some(record) = self.record.as_mut() {
             record.pair = pair;
         }
@@ -274,15 +274,15 @@ impl Flow {
         let of_stream = stream.map(|stream| self.of_stream(*stream));
         let mut facts = self.facts(&row, request, response);
         facts.unfinished = match reset {
-            Some(reset) => given_up(&row, whole, reset),
+            Some(reset) => reset_stream(&row, whole, reset),
             None => self.unfinished(&row, whole, &facts, tables.last_ns),
         };
         if let Some(record) = self.record.as_mut() {
             let explained = record.connection.explain(&facts, of_stream.as_ref());
-            let fallen_out = record.connection.take_fallen_out();
-            if fallen_out > 0 {
+            let dropped_events = record.connection.take_dropped_events();
+            if dropped_events > 0 {
                 let detail = format!(
-                    "a message of transaction {} exceeds the log limit: {fallen_out} segments and ACKs were \
+                    "a message of transaction {} exceeds the log limit: {dropped_events} segments and ACKs were \
                      dropped, and their waits are unobserved",
                     row.index
                 );

@@ -33,7 +33,7 @@ impl Flow {
         let is_late = self.number_packet(side, packet, segment);
         let queue_ns = self.note_lateness(side, packet, segment);
         let (start, ack, window) = place;
-        let was_told = self.was_told_of(side, packet.time_ns, segment, start);
+        let was_reported = self.was_announced(side, packet.time_ns, segment, start);
         let sender = self.half(side);
         let is_silent = sender.identifications.skipped > 0 && {
             let last_ns = sender.last.data.map_or(i64::MIN, |(_, time_ns)| time_ns);
@@ -53,11 +53,11 @@ impl Flow {
             sender
                 .identifications
                 .numbering
-                .goes_on(packet.time_ns, skipped, rtt_ns);
+                .on_new_data(packet.time_ns, skipped, rtt_ns);
         }
         if is_dense && class.is_new && class.gap_before_bytes == 0 && segment.payload_bytes > 0 {
             let (sender, _) = self.halves(side);
-            sender.identifications.numbering.is_shared();
+            sender.identifications.numbering.mark_shared();
         }
         let sender = self.half(side);
         // New data behind unacknowledged data, after a silence of both sides, may be a probe.
@@ -115,8 +115,8 @@ impl Flow {
         if segment.payload_bytes > 0 {
             sender.last.data = Some((packet.frame, packet.time_ns));
             let numbers = &mut sender.identifications;
-            numbers.missing_before = numbers.restart(passed_over).max(u32::from(was_told));
-        } else if !is_late && sends_nothing_before(segment, start, sender.sequence.next) {
+            numbers.missing_before = numbers.restart(passed_over).max(u32::from(was_reported));
+        } else if !is_late && has_no_data_before(segment, start, sender.sequence.next) {
             sender.identifications.restart(passed_over);
         }
         kind.is_some()
@@ -126,17 +126,23 @@ impl Flow {
     ///
     /// A segment without data carries the number of its sender's next byte (RFC 9293, section 3.10.7.4). Data
     /// before that number that arrives later was lost on its way.
-    fn was_told_of(&mut self, side: Side, time_ns: i64, segment: &Segment<'_>, start: i64) -> bool {
+    fn was_announced(
+        &mut self,
+        side: Side,
+        time_ns: i64,
+        segment: &Segment<'_>,
+        start: i64,
+    ) -> bool {
         let (sender, _) = self.halves(side);
         let is_control = segment.flags & (flags::SYN | flags::FIN | flags::RST) != 0;
         if segment.payload_bytes == 0 {
             if sender.has_syn && segment.has(flags::ACK) && !is_control {
-                sender.sequence.told_next = sender.sequence.told_next.max(start);
+                sender.sequence.announced_next = sender.sequence.announced_next.max(start);
             }
             return false;
         }
         let is_overtaken = time_ns.saturating_sub(sender.last.packet_ns) <= OVERTAKEN_MAX_NS;
-        (sender.sequence.next..sender.sequence.told_next).contains(&start) && !is_overtaken
+        (sender.sequence.next..sender.sequence.announced_next).contains(&start) && !is_overtaken
     }
 
     /// Return whether a segment is new data directly behind other data, without a gap.
@@ -154,7 +160,7 @@ impl Flow {
                 .losses
                 .recoveries
                 .as_ref()
-                .is_none_or(|recoveries| !recoveries.goes_on(side))
+                .is_none_or(|recoveries| !recoveries.is_active(side))
     }
 
     /// Take the IP identification of a packet, and return whether it was sent before an earlier captured
@@ -169,10 +175,10 @@ impl Flow {
         // A proxy also sends packets to other hosts.
         let goes_elsewhere = self.losses.is_of_proxy && side != self.client();
         let host_step = self.losses.host_step;
-        let is_of_several = self.losses.counter_is_of_several;
+        let is_of_several = self.losses.is_counter_shared;
         let numbers = &mut self.halves(side).0.identifications;
         if is_of_several {
-            numbers.numbering.is_of_several_hosts();
+            numbers.numbering.refute_shared_counter();
         }
         numbers.number(identification, segments, host_step, goes_elsewhere)
     }
@@ -221,7 +227,7 @@ impl Flow {
             timestamp: segment.options.timestamps.map(|stamps| stamps.value),
             identification: network.map_or(0, |network| network.identification),
             skipped_identifications: sender.identifications.skipped,
-            are_skipped_own: sender.identifications.are_own(),
+            are_skipped_own: sender.identifications.is_own_gap(),
             is_numbered_by_host: self.losses.host_step.is_some(),
             is_late,
             on_link_ns,
@@ -255,7 +261,7 @@ impl Flow {
                 .data
                 .filter(|(_, then)| peer.last.advanced_ns < *then)
                 .map(|_| asked(peer.last.advanced_ns)),
-            heard_before_ns: if peer.counts.packets > 0 {
+            since_received_ns: if peer.counts.packets > 0 {
                 since_heard
             } else {
                 i64::MAX
@@ -345,7 +351,7 @@ pub(super) fn span_of(index: u32, message: Option<&Message>) -> Option<Span> {
 ///
 /// A segment without data carries the number of its sender's next byte (RFC 9293, section 3.10.7.4). Missing
 /// packets before it were ACKs.
-fn sends_nothing_before(segment: &Segment<'_>, start: i64, next: i64) -> bool {
+fn has_no_data_before(segment: &Segment<'_>, start: i64, next: i64) -> bool {
     let is_control = segment.flags & (flags::SYN | flags::FIN | flags::RST) != 0;
     segment.payload_bytes == 0 && segment.has(flags::ACK) && !is_control && start == next
 }

@@ -32,20 +32,20 @@ impl Flow {
     }
 
     /// Take an ACK of the peer of `side` up to stream offset `acked`.
-    pub(super) fn receiver_answers(&mut self, side: Side, acked: i64, tables: &mut Tables) {
+    pub(super) fn on_receiver_ack(&mut self, side: Side, acked: i64, tables: &mut Tables) {
         let (sender, _) = self.halves(side);
         let Some(waiting) = sender.into_closed_window.as_mut() else {
             return;
         };
         if acked > waiting.offset {
-            self.was_taken(side, tables);
+            self.deliver_kept(side, tables);
         } else {
             waiting.is_refused = true;
         }
     }
 
     /// Deliver the data sent into a closed window: no further evidence will come.
-    pub(super) fn was_taken(&mut self, side: Side, tables: &mut Tables) {
+    pub(super) fn deliver_kept(&mut self, side: Side, tables: &mut Tables) {
         let (sender, _) = self.halves(side);
         if let Some(waiting) = sender.into_closed_window.take() {
             self.hand_on(side, waiting.piece(), tables);

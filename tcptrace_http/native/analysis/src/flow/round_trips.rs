@@ -42,15 +42,15 @@ impl Flow {
             let delay_ns = rtt_ns.saturating_sub(path_rtt_ns.unwrap_or(rtt_ns));
             queues.acknowledged(acked.until, packet.frame, packet.time_ns, delay_ns);
         }
-        queues.tell_before(acked.until, &mut tables.of_flows.queues);
+        queues.finish_before(acked.until, &mut tables.of_flows.queues);
     }
 
     /// Finish the queue statistics: no further ACKs follow.
-    pub(super) fn tell_queues(&mut self, tables: &mut Tables) {
+    pub(super) fn finish_queues(&mut self, tables: &mut Tables) {
         if let Some(messages) = self.messages.as_mut() {
             messages
                 .queues
-                .tell_before(u64::MAX, &mut tables.of_flows.queues);
+                .finish_before(u64::MAX, &mut tables.of_flows.queues);
         }
     }
 }

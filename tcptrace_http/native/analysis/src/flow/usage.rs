@@ -4,7 +4,7 @@ use tcptrace_http_messages::{Framing, Message, Transaction};
 
 /// Transaction whose client lacks a part of the response.
 #[derive(Clone, Debug)]
-pub struct LetDown {
+pub struct FailedTransaction {
     pub index: u32,
     pub request: Option<Box<Message>>,
     pub response: Option<Box<Message>>,
@@ -26,7 +26,7 @@ pub struct Usage {
     pub answered: u32,
     pub unanswered: u32,
     /// First failed transaction; most flows have none.
-    pub let_down: Option<Box<LetDown>>,
+    pub failed_transaction: Option<Box<FailedTransaction>>,
 }
 
 impl Usage {
@@ -53,9 +53,9 @@ impl Usage {
         // Client data in TLS may need no answer.
         let stream = transaction.stream.as_deref();
         let is_given_up = stream.is_some_and(|it| it.reset.is_some());
-        let may_be = is_http && !is_given_up && self.let_down.is_none();
-        if may_be && is_let_down(request, response) {
-            self.let_down = Some(Box::new(LetDown {
+        let may_be = is_http && !is_given_up && self.failed_transaction.is_none();
+        if may_be && is_failed(request, response) {
+            self.failed_transaction = Some(Box::new(FailedTransaction {
                 index,
                 request: transaction.request.clone(),
                 response: transaction.response.clone(),
@@ -73,7 +73,7 @@ impl Usage {
 /// Return whether the client lacks data that the capture would show.
 ///
 /// This is a whole request without a response, or a response without its end and without missing bytes.
-fn is_let_down(request: Option<&Message>, response: Option<&Message>) -> bool {
+fn is_failed(request: Option<&Message>, response: Option<&Message>) -> bool {
     match response {
         None => request.is_some_and(|it| it.complete && it.missing_bytes == 0),
         Some(it) => !it.complete && it.missing_bytes == 0 && it.body.framing != Framing::Tunnel,

@@ -17,15 +17,15 @@ const FOLLOWED_WITHIN_NS: i64 = 2_000_000_000;
 
 /// Waiting redirects; a client may be redirected to one URL several times before it follows.
 #[derive(Debug)]
-pub(super) struct Awaited {
+pub(super) struct WaitingRedirects {
     by_url: LruCache<u64, VecDeque<Redirect>>,
     count: usize,
     is_cut: bool,
 }
 
-impl Default for Awaited {
+impl Default for WaitingRedirects {
     fn default() -> Self {
-        Awaited {
+        WaitingRedirects {
             by_url: LruCache::unbounded(),
             count: 0,
             is_cut: false,
@@ -33,7 +33,7 @@ impl Default for Awaited {
     }
 }
 
-impl Awaited {
+impl WaitingRedirects {
     pub(super) fn is_empty(&self) -> bool {
         self.count == 0
     }

@@ -4,7 +4,7 @@ use trace_model::rows::{BodyRow, TransactionRow};
 
 /// Earlier 200 response.
 #[derive(Debug)]
-pub(super) struct Seen {
+pub(super) struct EarlierResponse {
     flow: u32,
     transaction: u32,
     frame: u64,
@@ -23,17 +23,17 @@ pub(super) struct Seen {
 /// If a client requests the URL on several connections at once, the latest response is incomplete at the next
 /// request. An earlier response is complete.
 #[derive(Debug)]
-pub(super) struct Fetched {
-    latest: Seen,
+pub(super) struct UrlHistory {
+    latest: EarlierResponse,
     /// Response that was complete before a later request was sent.
-    settled: Option<Box<Seen>>,
+    settled: Option<Box<EarlierResponse>>,
     /// Response that becomes `settled` with the first request after its completion.
-    next: Option<Box<Seen>>,
+    next: Option<Box<EarlierResponse>>,
 }
 
-impl Fetched {
-    pub(super) fn new(first: Seen) -> Fetched {
-        Fetched {
+impl UrlHistory {
+    pub(super) fn new(first: EarlierResponse) -> UrlHistory {
+        UrlHistory {
             latest: first,
             settled: None,
             next: None,
@@ -41,7 +41,7 @@ impl Fetched {
     }
 
     /// Return a late response that was complete at this time, and whether it is the latest.
-    pub(super) fn before(&mut self, time_ns: i64) -> Option<(&Seen, bool)> {
+    pub(super) fn before(&mut self, time_ns: i64) -> Option<(&EarlierResponse, bool)> {
         if self.latest.time_ns <= time_ns {
             return Some((&self.latest, true));
         }
@@ -55,7 +55,7 @@ impl Fetched {
     }
 
     /// Add a response of this URL, whose request was sent at `request_time`.
-    pub(super) fn push(&mut self, seen: Seen, request_time: i64) {
+    pub(super) fn push(&mut self, seen: EarlierResponse, request_time: i64) {
         let before = Box::new(std::mem::replace(&mut self.latest, seen));
         if before.time_ns <= request_time {
             self.settled = Some(before);
@@ -66,9 +66,14 @@ impl Fetched {
     }
 }
 
-impl Seen {
-    pub(super) fn of(row: &TransactionRow, body: &BodyRow, url: u64, shown: String) -> Seen {
-        Seen {
+impl EarlierResponse {
+    pub(super) fn of(
+        row: &TransactionRow,
+        body: &BodyRow,
+        url: u64,
+        shown: String,
+    ) -> EarlierResponse {
+        EarlierResponse {
             flow: body.flow,
             transaction: body.transaction,
             frame: body.response_last_frame,
@@ -76,13 +81,13 @@ impl Seen {
             digest: body.body_digest,
             body_bytes: body.body_bytes,
             has_validator: row.etag.is_some() || row.last_modified.is_some(),
-            no_store: row.cache_control.as_deref().is_some_and(forbids_to_store),
+            no_store: row.cache_control.as_deref().is_some_and(has_no_store),
             url,
             shown,
         }
     }
 
-    pub(super) fn tell_as_previous(&self, row: &mut BodyRow) {
+    pub(super) fn fill_previous(&self, row: &mut BodyRow) {
         row.previous_flow = Some(self.flow);
         row.previous_transaction = Some(self.transaction);
         row.previous_frame = Some(self.frame);
@@ -93,7 +98,7 @@ impl Seen {
             Some(self.digest == row.body_digest && self.body_bytes == row.body_bytes);
     }
 
-    pub(super) fn tell_as_twin(&self, row: &mut BodyRow) {
+    pub(super) fn fill_twin(&self, row: &mut BodyRow) {
         row.twin_flow = Some(self.flow);
         row.twin_transaction = Some(self.transaction);
         row.twin_frame = Some(self.frame);
@@ -102,7 +107,7 @@ impl Seen {
 }
 
 /// Return whether Cache-Control has `no-store` (RFC 9111, section 5.2.2.5).
-fn forbids_to_store(cache_control: &str) -> bool {
+fn has_no_store(cache_control: &str) -> bool {
     let mut directives = cache_control.split(',');
     directives.any(|it| it.trim().eq_ignore_ascii_case("no-store"))
 }

@@ -26,7 +26,7 @@ const ZSTD_LEVEL: i32 = 3;
 const DELTA_WINDOW_LOG: u32 = 21;
 
 #[derive(Debug)]
-pub(super) struct Measured {
+pub(super) struct TextSizes {
     sizes: LruCache<u64, (u64, u64)>,
     bytes: usize,
     /// True if a text was not measured.
@@ -34,9 +34,9 @@ pub(super) struct Measured {
     coders: Option<Box<Coders>>,
 }
 
-impl Default for Measured {
+impl Default for TextSizes {
     fn default() -> Self {
-        Measured {
+        TextSizes {
             sizes: LruCache::unbounded(),
             bytes: 0,
             is_spent: false,
@@ -45,7 +45,7 @@ impl Default for Measured {
     }
 }
 
-impl Measured {
+impl TextSizes {
     /// Return the gzip and zstd sizes of a text; `None` above the limit.
     pub(super) fn compressed(&mut self, digest: u64, text: &[u8]) -> Option<(u64, u64)> {
         if let Some(sizes) = self.sizes.get(&digest) {
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn test_text_is_measured_once_and_until_the_bound() {
-        let mut measured = Measured::default();
+        let mut measured = TextSizes::default();
         let sizes = measured.compressed(1, &text(1000));
         assert!(sizes.is_some_and(|(gzip, zstd)| gzip < 10_000 && zstd < 10_000));
         let spent = measured.bytes;
@@ -235,7 +235,7 @@ mod tests {
             ]
             .concat(),
         );
-        let mut measured = Measured::default();
+        let mut measured = TextSizes::default();
         let plain = measured.delta("", &before, &now);
         assert!(plain.is_some_and(|bytes| bytes < 200), "{plain:?}");
         assert_eq!(
@@ -249,6 +249,6 @@ mod tests {
     #[test]
     fn test_a_bomb_is_not_unpacked() {
         let bomb = packed(&vec![0; DECODED_BYTES_MAX * 3]);
-        assert_eq!(Measured::default().delta("gzip", &bomb, &bomb), None);
+        assert_eq!(TextSizes::default().delta("gzip", &bomb, &bomb), None);
     }
 }

@@ -20,9 +20,9 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::bounded::Bounded;
 use crate::exchange::{is_object, is_redirect, Details, Exchange};
-use awaited::Awaited;
-use fetched::{Fetched, Seen};
-use measured::Measured;
+use awaited::WaitingRedirects;
+use fetched::{EarlierResponse, UrlHistory};
+use measured::TextSizes;
 use rows::{body, expectation, redirect};
 use texts::Texts;
 use url::Url;
@@ -39,13 +39,13 @@ pub struct Objects {
     redirects: Bounded<RedirectsTable>,
     expectations: Bounded<ExpectationsTable>,
     /// Latest 200 responses by client, URL and content coding.
-    by_url: LruCache<u64, Fetched>,
+    by_url: LruCache<u64, UrlHistory>,
     /// First 200 response by client and body.
-    by_body: LruCache<u64, Seen>,
+    by_body: LruCache<u64, EarlierResponse>,
     /// Waiting redirects by client and target URL.
-    awaited: Awaited,
+    awaited: WaitingRedirects,
     texts: Texts,
-    measured: Measured,
+    measured: TextSizes,
     /// True if a URL or body was dropped.
     has_forgotten: bool,
 }
@@ -58,9 +58,9 @@ impl Default for Objects {
             expectations: Bounded::default(),
             by_url: LruCache::unbounded(),
             by_body: LruCache::unbounded(),
-            awaited: Awaited::default(),
+            awaited: WaitingRedirects::default(),
             texts: Texts::default(),
-            measured: Measured::default(),
+            measured: TextSizes::default(),
             has_forgotten: false,
         }
     }
@@ -196,10 +196,10 @@ impl Objects {
         let is_unchanged = previous.is_some_and(|it| it.digest == found.body_digest);
         let is_notable = is_unchanged || delta.is_some() || twin.is_some() || sizes.is_some();
         if let Some(previous) = previous {
-            previous.tell_as_previous(&mut found);
+            previous.fill_previous(&mut found);
         }
         if let Some(twin) = twin {
-            twin.tell_as_twin(&mut found);
+            twin.fill_twin(&mut found);
         }
         if let Some((gzip, zstd)) = sizes {
             found.gzip_bytes = Some(gzip);
@@ -209,7 +209,7 @@ impl Objects {
         if is_notable {
             self.bodies.push(&found);
         }
-        let seen = |shown| Seen::of(&details.row, &found, by_url, shown);
+        let seen = |shown| EarlierResponse::of(&details.row, &found, by_url, shown);
         if !self.by_body.contains(&by_body) {
             let first = seen(url.shown());
             self.has_forgotten |= remember(&mut self.by_body, by_body, first);
@@ -218,7 +218,7 @@ impl Objects {
         match self.by_url.get_mut(&by_url) {
             Some(fetched) => fetched.push(seen, time),
             None => {
-                self.has_forgotten |= remember(&mut self.by_url, by_url, Fetched::new(seen));
+                self.has_forgotten |= remember(&mut self.by_url, by_url, UrlHistory::new(seen));
             }
         }
         if let Some(text) = details.noted.text {

@@ -263,9 +263,9 @@ fn beginnings(requests: &Requests, evidence: &[Evidence]) -> Vec<bool> {
         }
         let before = ends.insert(it.url, it.end_ns);
         // A page does not request its own document again.
-        let is_again =
+        let is_duplicate =
             page.is_some() && page == it.url && before.is_some_and(|end| end <= it.request_ns);
-        begins || (is_root && is_again)
+        begins || (is_root && is_duplicate)
     })
     .collect()
 }

@@ -44,7 +44,7 @@ pub struct Episode {
 
 impl Episode {
     /// Create a recovery that begins with `sent`; its row lacks the columns that depend on the capture point.
-    pub fn opened_by(sent: &Sent, known: &Known, row: RecoveryRow) -> Self {
+    pub fn begun_by(sent: &Sent, known: &Known, row: RecoveryRow) -> Self {
         let is_acked = sent.end <= known.acked;
         let has_original = known.original.is_some() || is_acked;
         Episode {
@@ -80,9 +80,9 @@ impl Episode {
     ///
     /// The sender had received no ACK of data behind that copy. With SACK, no ACK counts twice. Only the
     /// timer remains as the cause.
-    pub fn sends_twice(&self, sent: &Sent, known: &Known, sacked: i64) -> bool {
-        let was_told = self.row.kind == RecoveryKind::FastRecovery && sacked > sent.start;
-        was_told && self.first.0 == sent.start && sent.end <= known.acked
+    pub fn is_second_retransmission(&self, sent: &Sent, known: &Known, sacked: i64) -> bool {
+        let was_reported = self.row.kind == RecoveryKind::FastRecovery && sacked > sent.start;
+        was_reported && self.first.0 == sent.start && sent.end <= known.acked
     }
 
     /// Return whether the retransmission `sent` belongs to this recovery; alone it would begin a recovery of
@@ -121,7 +121,7 @@ impl Episode {
 
     /// Return whether duplicate ACKs report more arrivals than a partial ACK has covered since (RFC 6582,
     /// section 1).
-    pub fn told_behind(&self, known: &Known) -> bool {
+    pub fn has_reports_behind(&self, known: &Known) -> bool {
         let full = i64::from(known.segment_bytes.max(1));
         let filled = known.acked.saturating_sub(self.first.1).max(0);
         let filled = filled.saturating_add(full).saturating_sub(1) / full;
@@ -132,7 +132,7 @@ impl Episode {
     }
 
     /// Create an episode without a retransmission: reordering or a closed window.
-    pub fn without_resending(row: RecoveryRow) -> Self {
+    pub fn without_retransmission(row: RecoveryRow) -> Self {
         Episode {
             until: i64::MIN,
             first: (0, 0),
@@ -147,7 +147,7 @@ impl Episode {
     }
 
     /// Mark that none of its retransmitted data had arrived: data received twice is a later copy.
-    pub fn that_came_first(self) -> Self {
+    pub fn without_originals(self) -> Self {
         Episode {
             first: (0, 0),
             is_judged: true,
@@ -155,7 +155,7 @@ impl Episode {
         }
     }
 
-    pub fn sends_with(&mut self, known: &Known) {
+    pub fn note_acks(&mut self, known: &Known) {
         self.sent_with = (known.acked, known.duplicate_acks);
     }
 
@@ -206,15 +206,15 @@ impl Episode {
 
     /// Take a D-SACK: the receiver got the numbers of this block twice (RFC 2883).
     pub fn received_twice(&mut self, block: (i64, i64)) {
-        self.was_unnecessary_for(block, SpuriousEvidence::Dsack);
+        self.mark_spurious(block, SpuriousEvidence::Dsack);
     }
 
     /// Take the late arrival of numbers that were sent before.
     pub fn original_arrived(&mut self, block: (i64, i64)) {
-        self.was_unnecessary_for(block, SpuriousEvidence::OriginalArrived);
+        self.mark_spurious(block, SpuriousEvidence::OriginalArrived);
     }
 
-    fn was_unnecessary_for(&mut self, block: (i64, i64), evidence: SpuriousEvidence) {
+    fn mark_spurious(&mut self, block: (i64, i64), evidence: SpuriousEvidence) {
         let is_first = block.0 < self.first.1 && self.first.0 < block.1;
         if is_first && self.row.spurious_by == SpuriousEvidence::None {
             self.row.spurious_by = evidence;

@@ -25,7 +25,7 @@ pub(super) struct Hole {
 
 impl Hole {
     /// Return whether the sender's numbering or clock shows the order of the two segments.
-    pub(super) fn is_told(&self, sent: &Sent) -> bool {
+    pub(super) fn has_known_order(&self, sent: &Sent) -> bool {
         self.sent_before(sent).is_some()
     }
 
@@ -42,7 +42,7 @@ impl Hole {
     /// Return whether the segment behind the hole had arrived when `sent` left.
     ///
     /// `sent` left half of the path's round trip, plus its serialization time, before its arrival.
-    pub(super) fn was_there_when_left(&self, sent: &Sent, known: &Known) -> bool {
+    pub(super) fn had_arrived_before(&self, sent: &Sent, known: &Known) -> bool {
         let way_ns = known.sender_path_ns.unwrap_or(0) / 2;
         let left_ns = sent.time_ns.saturating_sub(sent.on_link_ns);
         self.time_ns < left_ns.saturating_sub(way_ns)
@@ -84,7 +84,7 @@ mod tests {
             last_data: None,
             asked_ns: None,
             asked_before_copies_ns: None,
-            heard_before_ns: 0,
+            since_received_ns: 0,
             duplicate_acks: 0,
             rtt_ns: Some(100 * MS),
             sender_path_ns: Some(100 * MS),
@@ -95,12 +95,12 @@ mod tests {
             time_ns: time_ms * MS,
             ..Sent::default()
         };
-        assert!(hole.was_there_when_left(&copy(551), &known));
-        assert!(!hole.was_there_when_left(&copy(549), &known));
+        assert!(hole.had_arrived_before(&copy(551), &known));
+        assert!(!hole.had_arrived_before(&copy(549), &known));
         let on_link = Sent {
             on_link_ns: 30 * MS,
             ..copy(579)
         };
-        assert!(!hole.was_there_when_left(&on_link, &known));
+        assert!(!hole.had_arrived_before(&on_link, &known));
     }
 }

@@ -7,7 +7,7 @@ use super::known::{Known, Sent, AT_ONCE_MAX_NS, NEAR_MAX_NS};
 
 /// Evidence that the sender may have at a retransmission.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Told {
+pub struct LossEvidence {
     /// Shorter of the times since it sent the data and since it received an ACK.
     pub waited_ns: i64,
     pub duplicate_acks: u32,
@@ -16,25 +16,25 @@ pub struct Told {
     /// True if data behind it had arrived before the retransmission.
     pub had_hole: bool,
     /// True if ACKs had reported the loss before a partial ACK, and no ACK since reports the rest.
-    pub was_told: bool,
+    pub was_reported: bool,
     /// True if SACKs reported the loss: each SACK is evidence by itself.
     pub has_sack: bool,
     /// Longest time of RACK's reordering timer after a SACK (RFC 8985, section 6.2).
     pub reordered_ns: i64,
 }
 
-impl Told {
-    fn anything(&self) -> bool {
+impl LossEvidence {
+    fn has_any(&self) -> bool {
         self.has_hole || self.duplicate_acks > 0
     }
 
     /// Return whether ACKs had reported the loss, or were on their way.
-    fn in_time(&self) -> bool {
-        self.had_hole || self.was_told || self.duplicate_acks > 0
+    fn is_reported_in_time(&self) -> bool {
+        self.had_hole || self.was_reported || self.duplicate_acks > 0
     }
 
     /// Return whether too few ACKs reported the loss to cause the retransmission.
-    fn is_untold(&self) -> bool {
+    fn has_few_reports(&self) -> bool {
         self.duplicate_acks < DUPLICATE_ACKS && !self.has_sack
     }
 
@@ -49,27 +49,27 @@ impl Told {
             _ => AT_ONCE_MAX_NS,
         };
         let least_ns = least_ns.max(self.reordered_ns).max(AT_ONCE_MAX_NS);
-        let shows_timer = is_near || self.is_untold();
-        shows_timer && self.anything() && self.waited_ns > least_ns
+        let shows_timer = is_near || self.has_few_reports();
+        shows_timer && self.has_any() && self.waited_ns > least_ns
     }
 }
 
 /// Return the kind of recovery that `sent` begins.
 #[must_use]
-pub fn kind(sent: &Sent, known: &Known, told: &Told) -> RecoveryKind {
+pub fn kind(sent: &Sent, known: &Known, told: &LossEvidence) -> RecoveryKind {
     // The timer retransmits the first unacknowledged segment, a probe the last one.
     let is_last_of_several =
         known.original.is_some() && sent.end >= known.next && sent.start > known.acked;
     if told.waited_ns >= TIMED_OUT_MIN_NS || told.is_timed(known) {
-        return if is_last_of_several && !told.anything() {
+        return if is_last_of_several && !told.has_any() {
             RecoveryKind::TailLossProbe
-        } else if told.in_time() {
+        } else if told.is_reported_in_time() {
             RecoveryKind::Timeout
         } else {
             RecoveryKind::TailLoss
         };
     }
-    if told.duplicate_acks >= DUPLICATE_ACKS || told.anything() {
+    if told.duplicate_acks >= DUPLICATE_ACKS || told.has_any() {
         return RecoveryKind::FastRecovery;
     }
     if told.waited_ns < probe_after_ns(known.rtt_ns) || known.has_no_probes {

@@ -87,7 +87,7 @@ pub struct Known {
     /// Arrival time of the peer's last new data, if copies of it followed: copies do not restart the timer.
     pub asked_before_copies_ns: Option<i64>,
     /// Time since a packet of its peer reached the sender.
-    pub heard_before_ns: i64,
+    pub since_received_ns: i64,
     pub duplicate_acks: u32,
     pub rtt_ns: Option<i64>,
     /// Smallest round trip from the capture point to the sender.
@@ -125,7 +125,7 @@ impl Known {
         is_near
             && self.has_no_probes
             && since == DUPLICATE_ACKS
-            && self.heard_before_ns <= AT_ONCE_MAX_NS
+            && self.since_received_ns <= AT_ONCE_MAX_NS
     }
 
     /// Return the time for which the sender had neither sent this data nor received a packet.
@@ -135,19 +135,19 @@ impl Known {
             Some((_, original_ns)) => since(original_ns),
             None => since(self.silent_since(sent)),
         };
-        since_sent.min(self.heard_before_ns)
+        since_sent.min(self.since_received_ns)
     }
 
     /// Return whether no packet has reached the sender since its previous data.
-    pub(super) fn has_heard_nothing_since_data(&self, sent: &Sent) -> bool {
+    pub(super) fn has_no_packet_since_data(&self, sent: &Sent) -> bool {
         let last_data = self.last_data.map(|(_, time_ns)| time_ns);
-        last_data.is_some_and(|ns| sent.time_ns.saturating_sub(ns) < self.heard_before_ns)
+        last_data.is_some_and(|ns| sent.time_ns.saturating_sub(ns) < self.since_received_ns)
     }
 
     /// Return the longest wait of RACK, a quarter of the round trip (RFC 8985, section 6.2).
     ///
     /// Data sent together with this segment has been acknowledged since.
-    pub(super) fn may_be_reordered_ns(&self, sent: &Sent) -> i64 {
+    pub(super) fn reordering_ns(&self, sent: &Sent) -> i64 {
         self.original.map_or(0, |(_, original_ns)| {
             let waits_ns = sent.time_ns.saturating_sub(original_ns) / REORDERED_SHARE;
             waits_ns.saturating_add(TICKS_NS)
@@ -155,7 +155,7 @@ impl Known {
     }
 
     /// Return the sender's wait, without counting copies of the peer's data.
-    pub(super) fn waited_for_answer(&self, sent: &Sent) -> i64 {
+    pub(super) fn answer_wait_ns(&self, sent: &Sent) -> i64 {
         let Some(asked_ns) = self.asked_before_copies_ns else {
             return self.waited(sent);
         };
@@ -170,7 +170,7 @@ impl Known {
         let least = self.rtt_ns.map_or(TIMED_OUT_MIN_NS, |rtt| {
             rtt.saturating_mul(DRAINED_NUMERATOR) / DRAINED_DENOMINATOR
         });
-        self.waited_for_answer(sent) >= least.max(SILENCE_MIN_NS.saturating_mul(2))
+        self.answer_wait_ns(sent) >= least.max(SILENCE_MIN_NS.saturating_mul(2))
     }
 
     /// Return the later of the sender's last data and the arrival of its peer's last data.
@@ -196,7 +196,7 @@ impl Known {
     pub(super) fn may_be_lost(&self, sent: &Sent) -> bool {
         let are_few = sent.skipped_identifications <= LOST_AT_ONCE;
         let is_whole = sent.payload_bytes >= self.segment_bytes;
-        let is_overrun = sent.are_skipped_own && is_whole && self.is_on_time_of_a_first_timer(sent);
+        let is_overrun = sent.are_skipped_own && is_whole && self.is_initial_timeout(sent);
         (are_few || is_overrun) && self.is_sender_far()
     }
 
@@ -211,7 +211,7 @@ impl Known {
         missing > 1 && sent.are_skipped_own && are_more
     }
 
-    fn is_on_time_of_a_first_timer(&self, sent: &Sent) -> bool {
+    fn is_initial_timeout(&self, sent: &Sent) -> bool {
         let waited = self.waited(sent);
         let late_ns = |timer_ns: i64| waited.saturating_sub(timer_ns);
         let mut late = FIRST_TIMERS_NS.into_iter().map(late_ns);
@@ -219,34 +219,34 @@ impl Known {
     }
 
     /// Return whether a timer may have expired before `sent`.
-    pub(super) fn is_after_a_timer(&self, sent: &Sent) -> bool {
-        self.waited_for_answer(sent) >= probe_after_ns(self.rtt_ns)
+    pub(super) fn is_after_timer(&self, sent: &Sent) -> bool {
+        self.answer_wait_ns(sent) >= probe_after_ns(self.rtt_ns)
     }
 
     /// Return whether a timer or, for senders with probes, a probe may have retransmitted this.
-    pub(super) fn may_send_again(&self, sent: &Sent) -> bool {
-        let is_too_soon = self.has_no_probes && self.waited_for_answer(sent) < TIMED_OUT_MIN_NS;
-        self.is_after_a_timer(sent) && !is_too_soon && self.fits_repair(sent)
+    pub(super) fn is_possible_retransmission(&self, sent: &Sent) -> bool {
+        let is_too_soon = self.has_no_probes && self.answer_wait_ns(sent) < TIMED_OUT_MIN_NS;
+        self.is_after_timer(sent) && !is_too_soon && self.is_repair_size(sent)
     }
 
     /// Return whether the segment may be what a timeout sends after several missing packets.
     ///
     /// A probe sends the last of them, not the first (RFC 8985, section 7.3).
-    fn fits_repair(&self, sent: &Sent) -> bool {
+    fn is_repair_size(&self, sent: &Sent) -> bool {
         sent.skipped_identifications <= SKIPPED_BY_PROBE
-            || self.waited_for_answer(sent) >= TIMED_OUT_MIN_NS
+            || self.answer_wait_ns(sent) >= TIMED_OUT_MIN_NS
     }
 
     /// Return whether the sender's silence equals its RTO with one segment in flight.
     ///
     /// The RTO is 200 ms (RFC 8985, section 7.2; Linux's TCP_RTO_MIN) plus one or two round trips, or the RTO
     /// without an RTT sample.
-    pub(super) fn is_when_a_timer_runs_out(&self, sent: &Sent) -> bool {
+    pub(super) fn is_timer_expiry(&self, sent: &Sent) -> bool {
         let Some(rtt) = self.rtt_ns else { return false };
         let waited = self.waited(sent);
         let most = TIMER_MAX_NS.saturating_add(rtt.saturating_mul(2));
         let is_first = FIRST_TIMERS_NS.into_iter().any(|timer_ns| {
-            let late_ns = self.waited_for_answer(sent).saturating_sub(timer_ns);
+            let late_ns = self.answer_wait_ns(sent).saturating_sub(timer_ns);
             (0..=FIRST_TIMER_LATE_NS).contains(&late_ns)
         });
         is_first || (TIMED_OUT_MIN_NS.saturating_add(rtt)..=most).contains(&waited)
@@ -265,7 +265,7 @@ mod tests {
             last_data: None,
             asked_ns: None,
             asked_before_copies_ns: None,
-            heard_before_ns: 0,
+            since_received_ns: 0,
             duplicate_acks: 0,
             rtt_ns: Some((to_sender_us + to_receiver_us) * 1000),
             sender_path_ns: Some(to_sender_us * 1000),
@@ -279,7 +279,7 @@ mod tests {
         let after = |waited_ms: i64| {
             let known = Known {
                 asked_ns: Some(0),
-                heard_before_ns: i64::MAX,
+                since_received_ns: i64::MAX,
                 ..known(50_000, 1)
             };
             let sent = Sent {
@@ -299,7 +299,7 @@ mod tests {
                 is_numbered_by_host: false,
                 is_late: false,
             };
-            known.is_when_a_timer_runs_out(&sent)
+            known.is_timer_expiry(&sent)
         };
         for waited_ms in [260, 1000, 1050, 3020, 6000] {
             assert!(after(waited_ms), "{waited_ms}");

@@ -69,10 +69,10 @@ impl Recoveries {
     /// Return whether `sender` is in a recovery or a probe, or whether no new data has followed a closed
     /// window.
     #[must_use]
-    pub fn goes_on(&self, sender: Side) -> bool {
+    pub fn is_active(&self, sender: Side) -> bool {
         match sender {
-            Side::First => self.first.goes_on(),
-            Side::Second => self.second.goes_on(),
+            Side::First => self.first.is_active(),
+            Side::Second => self.second.is_active(),
         }
     }
 

@@ -16,7 +16,7 @@ fn known(next: i64, duplicate_acks: u32) -> Known {
         last_data: None,
         asked_ns: Some(0),
         asked_before_copies_ns: Some(0),
-        heard_before_ns: 400 * MS,
+        since_received_ns: 400 * MS,
         duplicate_acks,
         rtt_ns: Some(50 * MS),
         sender_path_ns: Some(50 * MS),
@@ -58,7 +58,7 @@ fn told(has_no_probes: bool) -> Option<RecoveryKind> {
         ..behind
     };
     let heard = Known {
-        heard_before_ns: 0,
+        since_received_ns: 0,
         ..known(2001, 1)
     };
     tracker.sent(&again, &heard)
@@ -98,7 +98,7 @@ fn a_timer_that_runs_out_when_a_probe_has_come_was_told_by_it() {
         };
         let before = Known {
             duplicate_acks: 0,
-            heard_before_ns: 150 * MS,
+            since_received_ns: 150 * MS,
             ..known
         };
         let probed = tracker.sent(&again(2001, 150 * MS), &before);

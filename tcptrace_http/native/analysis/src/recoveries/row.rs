@@ -30,7 +30,7 @@ pub(super) fn row(
         && known.asked_ns > known.last_data.map(|(_, time_ns)| time_ns);
     let confidence = match kind {
         RecoveryKind::Unknown => 0.3,
-        _ if may_be_an_ack && !known.is_when_a_timer_runs_out(sent) => 0.4,
+        _ if may_be_an_ack && !known.is_timer_expiry(sent) => 0.4,
         _ if may_be_an_ack => 0.6,
         _ if known.original.is_some() => 0.95,
         _ => 0.9,

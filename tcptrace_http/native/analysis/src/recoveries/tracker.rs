@@ -13,7 +13,7 @@ use trace_model::rows::{RecoveryKind, RecoveryRow};
 use self::lost_tail::LostTail;
 use super::episode::{Episode, Span};
 use super::hole::Hole;
-use super::kind::{kind, Told};
+use super::kind::{kind, LossEvidence};
 use super::known::{Known, Sent, SILENCE_MIN_NS, SILENCE_RTT_SHARE};
 use super::open_holes::OpenHoles;
 use super::row::row;
@@ -42,7 +42,7 @@ pub struct Tracker {
     probe: Option<(i64, i64)>,
     /// True if numbers were skipped without a timer: the host numbers all its packets together, so gaps are
     /// no evidence.
-    counts_are_shared: bool,
+    is_counter_shared: bool,
     /// Data that may have been lost with a recovery's first retransmission.
     lost_tail: Option<LostTail>,
     /// Payload of the newest segment, and of the previous segment.
@@ -65,18 +65,18 @@ impl Tracker {
         if sent.payload_bytes == 0 {
             // The ACK of a FIN also reports the data missing before it.
             if class.is_new {
-                self.holes.opened_by(sent, known, None);
+                self.holes.begun_by(sent, known, None);
             }
             return None;
         }
         self.before_bytes = std::mem::replace(&mut self.newest_bytes, sent.payload_bytes);
-        self.window_was_open(sent, known);
+        self.close_window(sent, known);
         if class.is_new {
             return self.new_data(sent, known);
         }
         if let Some(hole) = self.holes.take(sent.start, sent.end) {
             if hole.is_overtaken_by(sent, known) {
-                return Some(self.overtaken(hole, sent, known));
+                return Some(self.on_overtaken(hole, sent, known));
             }
             // The known original of these numbers is the segment behind the hole.
             let known = Known {
@@ -93,17 +93,17 @@ impl Tracker {
     }
 
     /// Return whether a recovery or a probe is open, or whether no new data has followed a closed window.
-    pub fn goes_on(&self) -> bool {
+    pub fn is_active(&self) -> bool {
         self.open.is_some() || self.window.is_some() || self.probe.is_some()
     }
 
     /// Take new data: a hole before it shows a loss, and a silence before it may show that it is a
     /// retransmission.
     fn new_data(&mut self, sent: &Sent, known: &Known) -> Option<RecoveryKind> {
-        if self.answers_anew(known) {
+        if self.is_new_answer(known) {
             self.close();
         }
-        if let Some(kind) = self.repairs_lost_tail(sent, known) {
+        if let Some(kind) = self.repair_lost_tail(sent, known) {
             return Some(kind);
         }
         let gap = sent.class.gap_before_bytes;
@@ -112,53 +112,53 @@ impl Tracker {
             && self.sacked <= known.acked
             && self.holes.is_empty()
             && known.may_probe_with(sent);
-        let waited = known.waited_for_answer(sent);
+        let waited = known.answer_wait_ns(sent);
         // A probe is a single segment (RFC 8985, section 7.3). A sender that continues without an ACK had
         // more data to send.
         let probe_is_newest = self
             .probe
             .is_some_and(|(start, _)| start.saturating_add(self.before_bytes.into()) == sent.start);
-        if known.acked >= known.next || probe_is_newest && known.has_heard_nothing_since_data(sent)
-        {
+        if known.acked >= known.next || probe_is_newest && known.has_no_packet_since_data(sent) {
             self.probe = None;
         }
         if probes && gap == 0 && known.acked < known.next {
             self.probe = Some((sent.start, waited));
         }
         let probe = probes.then_some((sent.end, waited));
-        self.holes.opened_by(sent, known, probe);
+        self.holes.begun_by(sent, known, probe);
         // A timer retransmits the first missing segment (RFC 6298, section 5.4), which opens no hole.
         let skips = sent.skipped_identifications > 0 && gap == 0;
-        let are_too_many = skips && !known.is_after_a_timer(sent) && !self.goes_on_with(sent);
-        self.counts_are_shared |= are_too_many && !sent.is_numbered_by_host;
-        let may_be_lost = !self.counts_are_shared && known.may_be_lost(sent);
+        let are_too_many = skips && !known.is_after_timer(sent) && !self.is_numbered_copy(sent);
+        self.is_counter_shared |= are_too_many && !sent.is_numbered_by_host;
+        let may_be_lost = !self.is_counter_shared && known.may_be_lost(sent);
         // A retransmission does not follow a segment behind a hole either.
-        let is_resent = skips && may_be_lost && self.holes.is_empty() && known.may_send_again(sent);
+        let is_resent =
+            skips && may_be_lost && self.holes.is_empty() && known.is_possible_retransmission(sent);
         if probes && known.is_copy_behind_hole(sent) {
             let kind = self.repair(sent, known, RecoveryKind::TailLossProbe, None);
             // The data missing before it is reported separately.
             if let Some(probed) = self.open.take() {
-                self.remember(probed.that_came_first());
+                self.remember(probed.without_originals());
             }
             return Some(kind);
         }
-        if !is_resent && gap == 0 && self.goes_on_with(sent) {
+        if !is_resent && gap == 0 && self.is_numbered_copy(sent) {
             let open = self.open.as_ref().map(|open| open.row.kind);
             return open.map(|kind| self.repair(sent, known, kind, None));
         }
         is_resent.then(|| {
-            let told = Told {
-                waited_ns: known.waited_for_answer(sent),
+            let told = LossEvidence {
+                waited_ns: known.answer_wait_ns(sent),
                 duplicate_acks: known.duplicate_acks,
-                ..Told::default()
+                ..LossEvidence::default()
             };
             self.repair(sent, known, kind(sent, known, &told), None)
         })
     }
 
     /// Return whether the open recovery's numbering shows that `sent` was sent before.
-    fn goes_on_with(&self, sent: &Sent) -> bool {
-        !self.counts_are_shared
+    fn is_numbered_copy(&self, sent: &Sent) -> bool {
+        !self.is_counter_shared
             && self
                 .open
                 .as_ref()
@@ -168,7 +168,7 @@ impl Tracker {
     /// Return whether new data answers a request after a recovery whose data is all acknowledged.
     ///
     /// The recovery ended with a short segment. The flight at its start is known in full segments only.
-    fn answers_anew(&self, known: &Known) -> bool {
+    fn is_new_answer(&self, known: &Known) -> bool {
         let is_over = known.acked >= known.next && self.before_bytes < known.segment_bytes;
         let asked_after = |open: &Episode| known.asked_ns.is_some_and(|ns| ns > open.row.end);
         is_over && self.open.as_ref().is_some_and(asked_after)
@@ -177,7 +177,7 @@ impl Tracker {
     /// Return the sender's wait before its probe, if only a probe reported this loss.
     ///
     /// All data behind the loss in its flight was lost as well.
-    fn waited_for_probe(&self, sent: &Sent, known: &Known, hole: Option<Hole>) -> Option<i64> {
+    fn probe_wait_ns(&self, sent: &Sent, known: &Known, hole: Option<Hole>) -> Option<i64> {
         match hole {
             Some(hole) => hole.probe.filter(|(end, _)| known.next <= *end),
             // SACKs show whether the probe arrived.
@@ -191,27 +191,28 @@ impl Tracker {
     /// Take a retransmission or late data: its original passed before, or it fills a hole.
     fn resent(&mut self, sent: &Sent, known: &Known, hole: Option<Hole>) -> RecoveryKind {
         self.told = None;
-        let told = Told {
+        let told = LossEvidence {
             waited_ns: known.waited(sent),
             duplicate_acks: known.duplicate_acks.saturating_sub(self.answers),
             has_hole: hole.is_some() || self.sacked > sent.start,
-            had_hole: hole.is_some_and(|it| it.was_there_when_left(sent, known))
+            had_hole: hole.is_some_and(|it| it.had_arrived_before(sent, known))
                 || self.sacked > sent.start,
-            was_told: known.original.is_some()
+            was_reported: known.original.is_some()
                 && self
                     .open
                     .as_ref()
-                    .is_some_and(|open| open.told_behind(known)),
+                    .is_some_and(|open| open.has_reports_behind(known)),
             has_sack: self.sacked > sent.start,
             reordered_ns: if self.sacked > sent.start {
-                known.may_be_reordered_ns(sent)
+                known.reordering_ns(sent)
             } else {
                 0
             },
         };
-        let told_by_probe = self.waited_for_probe(sent, known, hole);
+        let told_by_probe = self.probe_wait_ns(sent, known, hole);
         let open = self.open.as_ref();
-        let is_twice = open.is_some_and(|open| open.sends_twice(sent, known, self.sacked));
+        let is_twice =
+            open.is_some_and(|open| open.is_second_retransmission(sent, known, self.sacked));
         let timeout = is_twice.then_some(RecoveryKind::Timeout);
         let kind = timeout.unwrap_or_else(|| kind(sent, known, &told));
         match (kind, told_by_probe) {
@@ -242,12 +243,12 @@ impl Tracker {
             .is_some_and(|open| open.includes(sent, known, kind, times_out));
         if !goes_on {
             self.close();
-            let mut opened = Episode::opened_by(sent, known, row(known, sent, kind, hole));
+            let mut opened = Episode::begun_by(sent, known, row(known, sent, kind, hole));
             if known.is_sender_far() && sent.are_skipped_own {
                 opened.until = opened.until.max(known.sent_before(sent));
             }
             self.open = Some(opened);
-            self.notes_lost_tail(sent, known, kind);
+            self.note_lost_tail(sent, known, kind);
         }
         let Some(open) = self.open.as_mut() else {
             return kind;
@@ -260,7 +261,7 @@ impl Tracker {
             };
         }
         open.extend(sent, silence);
-        open.sends_with(known);
+        open.note_acks(known);
         open.row.timeouts = open.row.timeouts.saturating_add(u32::from(times_out));
         open.row.kind
     }
@@ -270,7 +271,7 @@ impl Tracker {
         if self.open.as_ref().is_none_or(|open| open.row.kind != kind) {
             self.close();
             let row = row(known, sent, kind, None);
-            self.open = Some(Episode::opened_by(sent, known, row));
+            self.open = Some(Episode::begun_by(sent, known, row));
         }
         if let Some(open) = self.open.as_mut() {
             let waited = sent.time_ns.saturating_sub(open.row.end);
@@ -280,7 +281,7 @@ impl Tracker {
     }
 
     /// Take data that fills a hole and was on its way when the hole appeared.
-    fn overtaken(&mut self, hole: Hole, sent: &Sent, known: &Known) -> RecoveryKind {
+    fn on_overtaken(&mut self, hole: Hole, sent: &Sent, known: &Known) -> RecoveryKind {
         let silence = self.silence(sent, known);
         let kind = RecoveryKind::Reordering;
         let same_hole = |episode: &&mut Episode| {
@@ -290,8 +291,8 @@ impl Tracker {
             episode.extend(sent, silence);
             return kind;
         }
-        let is_told = hole.is_told(sent);
-        let mut episode = Episode::without_resending(RecoveryRow {
+        let has_known_order = hole.has_known_order(sent);
+        let mut episode = Episode::without_retransmission(RecoveryRow {
             kind,
             first_frame: hole.frame,
             start: hole.time_ns,
@@ -299,7 +300,7 @@ impl Tracker {
             outstanding_bytes: u64::try_from(known.next.saturating_sub(sent.start)).unwrap_or(0),
             duplicate_acks: known.duplicate_acks,
             rtt: known.rtt_ns,
-            confidence: if is_told { 0.95 } else { 0.7 },
+            confidence: if has_known_order { 0.95 } else { 0.7 },
             ..RecoveryRow::default()
         });
         episode.extend(sent, silence);
@@ -315,14 +316,14 @@ impl Tracker {
     }
 
     /// Close the episode of an opened window when the data that waited for it follows.
-    fn window_was_open(&mut self, sent: &Sent, known: &Known) {
-        let Some(window) = self.window.take_if(|it| it.is_over_with(sent.end)) else {
+    fn close_window(&mut self, sent: &Sent, known: &Known) {
+        let Some(window) = self.window.take_if(|it| it.is_ended_by(sent.end)) else {
             return;
         };
         let to_sender = known.sender_path_ns.unwrap_or(0);
         let (closed, persist) = window.rows(sent.frame, sent.time_ns, to_sender);
         for row in [Some(closed), persist].into_iter().flatten() {
-            self.remember(Episode::without_resending(RecoveryRow {
+            self.remember(Episode::without_retransmission(RecoveryRow {
                 offset: window.offset(),
                 rtt: known.rtt_ns,
                 ..row
@@ -376,7 +377,7 @@ impl Tracker {
             }
             episodes.extend(self.recent.pop_front());
         }
-        if self.counts_are_shared {
+        if self.is_counter_shared {
             episodes.iter_mut().for_each(Episode::doubt_numbering);
         }
         episodes

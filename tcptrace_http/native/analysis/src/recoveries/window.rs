@@ -77,7 +77,7 @@ impl ClosedWindow {
 
     /// Return whether data up to `end` ends the closed window: it exceeds the single byte of a probe.
     #[must_use]
-    pub fn is_over_with(&self, end: i64) -> bool {
+    pub fn is_ended_by(&self, end: i64) -> bool {
         self.opened.is_some() && end > self.offset.saturating_add(1)
     }
 

@@ -37,7 +37,7 @@ impl SamePackets {
         if let Some(network) = packet.network.as_mut() {
             (network.identification, network.ttl) = (seen.number, seen.ttl);
         }
-        self.is_again(&packet, &segment)
+        self.is_duplicate(&packet, &segment)
     }
 }
 

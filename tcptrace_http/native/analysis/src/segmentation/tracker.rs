@@ -88,7 +88,7 @@ impl Tracker {
     }
 
     /// Take a retransmission, after all data up to `next` was sent.
-    pub fn sent_again(&mut self, next: u64) {
+    pub fn on_retransmission(&mut self, next: u64) {
         self.was_disturbed = true;
         self.recovery_end = next;
     }
@@ -99,7 +99,7 @@ impl Tracker {
     }
 
     /// Record that a message starts at `message_start`, in the last segment.
-    pub fn message_opens(&mut self, message_start: u64) {
+    pub fn on_message_start(&mut self, message_start: u64) {
         let Some(data) = self.previous else { return };
         if self.openings.len() >= OPENINGS_MAX {
             self.openings.pop_front();
@@ -117,7 +117,7 @@ impl Tracker {
     /// Take a complete message: it becomes a row if it is notable.
     ///
     /// `full_ns` is the bottleneck's serialization time of a full segment, if known.
-    pub fn message_ends(
+    pub fn on_message_end(
         &mut self,
         message: &FinishedMessage,
         full_ns: i64,

@@ -52,12 +52,12 @@ fn repeated_ack(sender: &mut Sender, peer: &Sender, seen: &Seen, row: &mut Segme
     } else if peer.last.is_keep_alive {
         row.is_keep_alive_ack = true;
     } else {
-        let counted = if sender.counts_anew {
+        let counted = if sender.is_count_restarted {
             0
         } else {
             sender.duplicate_acks
         };
-        sender.counts_anew = false;
+        sender.is_count_restarted = false;
         sender.duplicate_acks = counted.saturating_add(1);
         row.duplicate_ack_count = sender.duplicate_acks;
         row.duplicate_ack_frame = Some(sender.first_ack_frame);
@@ -69,8 +69,8 @@ pub fn unseen(sender: &mut Sender, peer: &mut Sender, seen: &Seen, row: &mut Seg
     if sender.last.acknowledged() != Some(seen.ack) {
         sender.first_ack_frame = seen.frame;
         sender.duplicate_acks = 0;
-        sender.unseen_is_told = false;
-        sender.counts_anew = false;
+        sender.is_unseen_reported = false;
+        sender.is_count_restarted = false;
     }
     let is_ahead = |at: SeqNumber| seen.ack.is_after(at);
     if !seen.has_any(flags::ACK) || !peer.contiguous.is_some_and(is_ahead) {
@@ -85,8 +85,8 @@ pub fn unseen(sender: &mut Sender, peer: &mut Sender, seen: &Seen, row: &mut Seg
         row.is_ack_of_lost_segment = true;
     } else {
         // If the peer's data is not captured, each new ACK number allows one verdict.
-        row.is_ack_of_lost_segment = peer.duplicate_acks == 0 && !peer.unseen_is_told;
-        peer.unseen_is_told = true;
-        peer.counts_anew = true;
+        row.is_ack_of_lost_segment = peer.duplicate_acks == 0 && !peer.is_unseen_reported;
+        peer.is_unseen_reported = true;
+        peer.is_count_restarted = true;
     }
 }

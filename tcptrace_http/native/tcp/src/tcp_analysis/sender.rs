@@ -77,9 +77,9 @@ pub struct Sender {
     pub first_ack_frame: u64,
     pub duplicate_acks: u32,
     /// True if the peer's ACK of uncaptured data was reported once; further reports are suppressed.
-    pub unseen_is_told: bool,
+    pub is_unseen_reported: bool,
     /// True after the peer's ACK of uncaptured data: the next duplicate ACK counts as the first.
-    pub counts_anew: bool,
+    pub is_count_restarted: bool,
     /// False from a lost segment to the peer's next ACK.
     pub flight_is_known: bool,
     pub unacknowledged: Unacknowledged,
@@ -102,8 +102,8 @@ impl Default for Sender {
             scale: Scale::default(),
             first_ack_frame: 0,
             duplicate_acks: 0,
-            unseen_is_told: false,
-            counts_anew: false,
+            is_unseen_reported: false,
+            is_count_restarted: false,
             flight_is_known: true,
             unacknowledged: Unacknowledged::default(),
             sacked_bytes: 0,

@@ -2,22 +2,22 @@ use super::*;
 
 const MS: i64 = 1_000_000;
 
-const ONE_DUPLICATE: Told = Told {
+const ONE_DUPLICATE: LossEvidence = LossEvidence {
     waited_ns: 150 * MS,
     duplicate_acks: 1,
     has_hole: true,
     had_hole: true,
-    was_told: false,
+    was_reported: false,
     has_sack: false,
     reordered_ns: 0,
 };
 
 /// Return the kind of a retransmission near the receiver of a 20 ms path, after one segment behind the hole.
-fn behind_a_hole(told: Told) -> RecoveryKind {
+fn behind_a_hole(told: LossEvidence) -> RecoveryKind {
     let known = Known {
         next: 3000,
         acked: 1,
-        heard_before_ns: told.waited_ns,
+        since_received_ns: told.waited_ns,
         duplicate_acks: told.duplicate_acks,
         rtt_ns: Some(20 * MS),
         sender_path_ns: Some(20 * MS),
@@ -29,7 +29,7 @@ fn behind_a_hole(told: Told) -> RecoveryKind {
 
 #[test]
 fn what_is_sent_again_too_soon_for_a_timer_no_probe_was_where_there_are_no_sacks() {
-    let untold = Told {
+    let untold = LossEvidence {
         duplicate_acks: 0,
         has_hole: false,
         had_hole: false,
@@ -56,15 +56,15 @@ fn one_duplicate_ack_and_a_silence_leave_the_timer_only() {
 #[test]
 fn enough_duplicate_acks_sacks_or_no_silence_tell_of_a_loss() {
     for told in [
-        Told {
+        LossEvidence {
             duplicate_acks: 3,
             ..ONE_DUPLICATE
         },
-        Told {
+        LossEvidence {
             has_sack: true,
             ..ONE_DUPLICATE
         },
-        Told {
+        LossEvidence {
             waited_ns: 5 * MS,
             ..ONE_DUPLICATE
         },
@@ -80,7 +80,7 @@ fn within_a_quarter_of_the_round_trip_after_a_sack_the_timer_of_rack_sends_again
         sender_path_ns: Some(0),
         ..Known::default()
     };
-    let told = |waited_ms: i64| Told {
+    let told = |waited_ms: i64| LossEvidence {
         waited_ns: waited_ms * MS,
         has_sack: true,
         reordered_ns: 40 * MS,
@@ -93,7 +93,7 @@ fn within_a_quarter_of_the_round_trip_after_a_sack_the_timer_of_rack_sends_again
 
 #[test]
 fn what_comes_behind_a_loss_when_its_timer_has_run_out_told_nobody_of_it() {
-    let too_late = Told {
+    let too_late = LossEvidence {
         waited_ns: 400 * MS,
         duplicate_acks: 0,
         had_hole: false,

@@ -17,12 +17,12 @@ impl Tracker {
         } else if duplicate(heard.segment).is_some() {
             self.answers = self.answers.saturating_add(1);
         }
-        let is_new = self.note_hole_that_closes(heard);
-        self.heard_of_episodes(heard);
+        let is_new = self.note_closing_hole(heard);
+        self.judge_episodes(heard);
         is_new
     }
 
-    fn heard_of_episodes(&mut self, heard: &Heard<'_>) {
+    fn judge_episodes(&mut self, heard: &Heard<'_>) {
         let twice = duplicate(heard.segment);
         for block in heard.segment.options.sack.as_slice() {
             let at = offsets(*block, heard.segment, heard.ack);
@@ -52,7 +52,7 @@ impl Tracker {
     }
 
     /// Record a hole that SACKs report and that closes without a retransmission: reordering at the receiver.
-    fn note_hole_that_closes(&mut self, heard: &Heard<'_>) -> bool {
+    fn note_closing_hole(&mut self, heard: &Heard<'_>) -> bool {
         let mut is_reordering = false;
         if let Some((frame, time_ns, start)) = self.told.filter(|(_, _, start)| heard.ack > *start)
         {
@@ -60,7 +60,7 @@ impl Tracker {
             let late = heard.time_ns.saturating_sub(time_ns);
             is_reordering = late <= SETTLED_AFTER_NS && self.open.is_none();
             if is_reordering {
-                self.remember(Episode::without_resending(RecoveryRow {
+                self.remember(Episode::without_retransmission(RecoveryRow {
                     kind: RecoveryKind::Reordering,
                     first_frame: frame,
                     last_frame: heard.frame,

@@ -42,7 +42,7 @@ fn behind_a_hole() -> Sent {
 }
 
 /// Return the missing segment before it, or a copy of it.
-fn sent_again(time_ns: i64) -> Sent {
+fn retransmission(time_ns: i64) -> Sent {
     Sent {
         time_ns,
         start: 1461,
@@ -63,7 +63,7 @@ fn known(next: i64) -> Known {
         last_data: Some((1, 40 * MS)),
         asked_ns: None,
         asked_before_copies_ns: None,
-        heard_before_ns: 96 * MS,
+        since_received_ns: 96 * MS,
         duplicate_acks: 0,
         rtt_ns: Some(20 * MS),
         sender_path_ns: Some(20 * MS),
@@ -87,7 +87,7 @@ fn where_there_are_no_sacks_nobody_probes_for_a_tail_and_a_short_silence_tells_o
     let after = |silence_ms: i64| {
         let known = Known {
             has_no_probes: true,
-            heard_before_ns: silence_ms * MS,
+            since_received_ns: silence_ms * MS,
             ..known(4381)
         };
         let sent = Sent {
@@ -107,7 +107,7 @@ fn where_there_are_no_sacks_nobody_probes_for_a_tail_and_a_short_silence_tells_o
 fn more_packets_than_one_connection_loses_at_once_were_those_of_others() {
     let lost = |skipped_identifications: u32| {
         let known = Known {
-            heard_before_ns: 1000 * MS,
+            since_received_ns: 1000 * MS,
             ..known(4381)
         };
         let sent = Sent {
@@ -128,7 +128,7 @@ fn more_packets_than_one_connection_loses_at_once_were_those_of_others() {
 fn more_is_lost_at_once_of_a_sender_that_has_overrun_a_queue_until_its_first_timer() {
     let after = |silence_ms: i64, payload_bytes: u32, are_skipped_own: bool| {
         let known = Known {
-            heard_before_ns: silence_ms * MS,
+            since_received_ns: silence_ms * MS,
             ..known(4381)
         };
         let sent = Sent {
@@ -168,16 +168,16 @@ fn sent_twice(sacked: i64) -> Option<RecoveryKind> {
     tracker.sent(&behind_a_hole(), &known(1461));
     let told = Known {
         duplicate_acks: 3,
-        heard_before_ns: 0,
+        since_received_ns: 0,
         ..known(7301)
     };
-    let first = tracker.sent(&sent_again(100 * MS), &told);
+    let first = tracker.sent(&retransmission(100 * MS), &told);
     assert_eq!(first, Some(RecoveryKind::FastRecovery));
     let acked = Known {
         acked: 5841,
         ..told
     };
-    tracker.sent(&sent_again(150 * MS), &acked)
+    tracker.sent(&retransmission(150 * MS), &acked)
 }
 
 #[test]
@@ -192,13 +192,13 @@ fn a_second_timer_ran_out_for_a_tail_where_all_behind_the_loss_for_which_the_fir
     let silent = |acked: i64| Known {
         acked,
         last_data: Some((1, 0)),
-        heard_before_ns: 1000 * MS,
+        since_received_ns: 1000 * MS,
         ..known(4381)
     };
     let filled = Sent {
         skipped_identifications: 3,
         are_skipped_own: true,
-        ..sent_again(1000 * MS)
+        ..retransmission(1000 * MS)
     };
     let tail = Sent {
         start: 4381,
@@ -225,11 +225,11 @@ fn repaired_one_by_one(skipped_identifications: u32, is_alone: bool) -> Vec<bool
     let filled = Sent {
         skipped_identifications,
         is_numbered_by_host: true,
-        ..sent_again(65 * MS)
+        ..retransmission(65 * MS)
     };
     let told = Known {
         duplicate_acks: 3,
-        heard_before_ns: 0,
+        since_received_ns: 0,
         ..known(4381)
     };
     assert_eq!(
@@ -247,7 +247,7 @@ fn repaired_one_by_one(skipped_identifications: u32, is_alone: bool) -> Vec<bool
         };
         let known = Known {
             acked: if is_alone { start } else { start - 1460 },
-            heard_before_ns: 0,
+            since_received_ns: 0,
             ..known(start)
         };
         tracker.sent(&sent, &known) == Some(RecoveryKind::FastRecovery)
@@ -267,20 +267,20 @@ fn what_comes_alone_again_and_again_behind_a_repair_was_lost_as_well_as_far_as_p
 /// Return the kind of a retransmission with a duplicate ACK after a timeout, and then with a partial ACK.
 fn told_since_a_timer(before: u32, duplicate_acks: u32) -> Option<RecoveryKind> {
     let mut tracker = Tracker::default();
-    let near = |duplicate_acks: u32, heard_before_ns: i64| Known {
+    let near = |duplicate_acks: u32, since_received_ns: i64| Known {
         original: Some((1, 0)),
         duplicate_acks,
-        heard_before_ns,
+        since_received_ns,
         sender_path_ns: Some(0),
         has_no_probes: true,
         ..known(7301)
     };
-    let timer = tracker.sent(&sent_again(400 * MS), &near(before, 300 * MS));
+    let timer = tracker.sent(&retransmission(400 * MS), &near(before, 300 * MS));
     assert!(matches!(
         timer,
         Some(RecoveryKind::Timeout | RecoveryKind::TailLoss)
     ));
-    tracker.sent(&sent_again(450 * MS), &near(duplicate_acks, 0));
+    tracker.sent(&retransmission(450 * MS), &near(duplicate_acks, 0));
     let part = Known {
         acked: 2921,
         ..near(0, 0)
@@ -288,7 +288,7 @@ fn told_since_a_timer(before: u32, duplicate_acks: u32) -> Option<RecoveryKind> 
     let next = Sent {
         start: 2921,
         end: 4381,
-        ..sent_again(470 * MS)
+        ..retransmission(470 * MS)
     };
     tracker.sent(&next, &part)
 }
@@ -316,10 +316,10 @@ fn a_probe_that_no_selective_ack_tells_of_did_not_tell_of_the_loss() {
         let heard = Known {
             original: Some((1, 0)),
             duplicate_acks: 1,
-            heard_before_ns: 0,
+            since_received_ns: 0,
             ..known(5841)
         };
-        tracker.sent(&sent_again(160 * MS), &heard)
+        tracker.sent(&retransmission(160 * MS), &heard)
     };
     assert_eq!(told(4381), Some(RecoveryKind::FastRecovery));
     assert_eq!(told(5841), Some(RecoveryKind::TailLossProbe));
@@ -329,21 +329,21 @@ fn a_probe_that_no_selective_ack_tells_of_did_not_tell_of_the_loss() {
 fn duplicate_acks_tell_of_what_came_behind_all_that_was_acknowledged_in_part_since() {
     let told = |acked: i64| {
         let mut tracker = Tracker::default();
-        let near = |acked: i64, duplicate_acks: u32, heard_before_ns: i64| Known {
+        let near = |acked: i64, duplicate_acks: u32, since_received_ns: i64| Known {
             original: Some((1, 0)),
             acked,
             duplicate_acks,
-            heard_before_ns,
+            since_received_ns,
             sender_path_ns: Some(0),
             has_no_probes: true,
             ..known(11681)
         };
-        let told = tracker.sent(&sent_again(50 * MS), &near(1461, 3, 0));
+        let told = tracker.sent(&retransmission(50 * MS), &near(1461, 3, 0));
         assert_eq!(told, Some(RecoveryKind::FastRecovery));
         let next = Sent {
             start: acked,
             end: acked + 1460,
-            ..sent_again(1070 * MS)
+            ..retransmission(1070 * MS)
         };
         tracker.sent(&next, &near(acked, 0, 1000 * MS))
     };
