@@ -253,7 +253,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_beyond_the_limit_are_counted_and_those_kept_elsewhere_count() {
+    fn rows_beyond_the_limit_are_counted_including_rows_kept_elsewhere() {
         let limit = QueuesTable::BYTES_MAX / size_of::<QueueRow>();
         let mut queues = Bounded::<QueuesTable>::default();
         queues.set_rows_kept(limit - 10);

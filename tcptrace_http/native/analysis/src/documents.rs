@@ -120,7 +120,7 @@ mod tests {
     use trace_model::Mark;
 
     #[test]
-    fn documents_are_kept_until_their_rows_would_take_too_much() {
+    fn documents_are_kept_up_to_the_row_limit() {
         let url = "x".repeat(2000);
         let links = vec![(url.as_str(), Mark::default()); 500];
         let links = Arc::new(Links::by_hand(Some("/b/"), links.into_iter()));

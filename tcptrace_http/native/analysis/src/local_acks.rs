@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn acks_that_come_far_sooner_than_any_answer_are_not_the_servers() {
+    fn acks_far_earlier_than_answers_are_not_the_servers() {
         assert_eq!(exchanges(200, 3, 1, 250), Some(200 * MS));
         assert_eq!(
             exchanges(200, 3, 1, 180),
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_handshake_that_took_longer_than_an_answer_was_slow_by_itself() {
+    fn handshake_slower_than_an_answer_is_no_evidence() {
         assert_eq!(exchanges(200, 9, 1, 50), None);
         assert_eq!(exchanges(200, 9, 100, 250), None);
         assert_eq!(exchanges(15, 9, 1, 250), None);

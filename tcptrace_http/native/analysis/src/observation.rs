@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn one_direction_alone_tells_nothing() {
+    fn one_direction_gives_no_capture_point() {
         assert_eq!(observation_point(Some(1), None), ObservationPoint::Unknown);
     }
 }

@@ -98,7 +98,7 @@ impl PureAcks {
 
     /// Return whether pure ACKs must have existed and none is in the capture.
     #[must_use]
-    pub fn are_missing(&self, rtt_ns: Option<i64>) -> bool {
+    pub fn is_missing(&self, rtt_ns: Option<i64>) -> bool {
         let known_ns = rtt_ns.map_or(PATH_MAX_NS, |ns| ns.saturating_mul(ROUND_TRIPS));
         let path_ns = self.least_ns.map_or(known_ns, |ns| ns.min(known_ns));
         let [longest_ns, .., third_ns] = self.longest_ns;
@@ -140,39 +140,39 @@ mod tests {
     }
 
     #[test]
-    fn data_that_only_data_acknowledges_and_too_late_had_acks_that_were_not_captured() {
+    fn late_acks_on_data_only_show_missing_pure_acks() {
         let known = Some(10 * MS);
-        assert!(answered(1, 60_000, 1).are_missing(None));
-        assert!(answered(1, 3600, 1).are_missing(known));
-        assert!(!answered(1, 1100, 1).are_missing(known), "it was lost, say");
+        assert!(answered(1, 60_000, 1).is_missing(None));
+        assert!(answered(1, 3600, 1).is_missing(known));
+        assert!(!answered(1, 1100, 1).is_missing(known), "it was lost, say");
         assert!(
-            !answered(1, 3600, 1).are_missing(Some(100 * MS)),
+            !answered(1, 3600, 1).is_missing(Some(100 * MS)),
             "the path takes long"
         );
-        assert!(!answered(1, 6000, 1).are_missing(None), "it may take long");
-        assert!(answered(3, 300, 1).are_missing(known));
+        assert!(!answered(1, 6000, 1).is_missing(None), "it may take long");
+        assert!(answered(3, 300, 1).is_missing(known));
         assert!(
-            !answered(2, 300, 1).are_missing(known),
+            !answered(2, 300, 1).is_missing(known),
             "a delayed ACK may be late"
         );
-        assert!(!answered(100, 150, 1).are_missing(known));
-        assert!(answered(8, 1, 2).are_missing(None));
-        assert!(!answered(7, 1, 3).are_missing(None));
+        assert!(!answered(100, 150, 1).is_missing(known));
+        assert!(answered(8, 1, 2).is_missing(None));
+        assert!(!answered(7, 1, 3).is_missing(None));
     }
 
     #[test]
-    fn one_ack_without_data_shows_that_they_are_captured() {
+    fn single_pure_ack_shows_that_pure_acks_are_captured() {
         let mut acks = answered(1, 60_000, 1);
         acks.acknowledged(ack(1460, 61_000 * MS, true));
-        assert!(!acks.are_missing(None));
+        assert!(!acks.is_missing(None));
     }
 
     #[test]
-    fn data_that_is_sent_again_was_acknowledged_late_for_another_reason() {
+    fn late_ack_of_retransmitted_data_is_no_evidence() {
         let mut acks = PureAcks::default();
         acks.sent(100, 0, false);
         acks.sent(100, 300 * MS, false);
         acks.acknowledged(ack(100, 600 * MS, false));
-        assert!(!acks.are_missing(Some(0)));
+        assert!(!acks.is_missing(Some(0)));
     }
 }

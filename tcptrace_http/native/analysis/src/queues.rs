@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn round_trips_that_end_behind_responses_in_a_pipeline_tell_of_each_its_own() {
+    fn round_trips_count_for_their_own_pipelined_response() {
         let (mut queues, mut rows) = (Queues::default(), Bounded::default());
         let rtt_ns = Some(20 * MS);
         queues.on_response_end(response(0, 0, 4000), rtt_ns, &mut rows);
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_acknowledges_nothing_has_few_responses_remembered() {
+    fn client_without_acks_keeps_few_responses() {
         let (mut queues, mut rows) = (Queues::default(), Bounded::default());
         for transaction in 0..1000 {
             let end = u64::from(transaction) * 100 + 100;

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_response_whose_last_segment_alone_is_short_is_not_notable() {
+    fn response_with_only_a_short_last_segment_is_not_notable() {
         let response = message(Direction::ServerToClient, 2300);
         assert!(!cut_into(&[1000, 1000, 300], None).is_notable(&response));
         // A single additional short segment is a separate head.

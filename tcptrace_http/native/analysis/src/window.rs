@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_whose_syn_is_in_the_window_before_belongs_there() {
+    fn flow_with_its_syn_in_the_previous_window_belongs_there() {
         let mut window = Window::default();
         window.lead_in();
         assert!(!takes(&mut window, 1, flags::SYN, 100));
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn beyond_its_window_only_a_flow_with_a_syn_in_it_is_read_on() {
+    fn only_flows_with_a_syn_in_the_window_are_read_in_the_next() {
         let mut window = Window::default();
         assert!(takes(&mut window, 1, flags::SYN, 100));
         window.end([(key(1), SeqNumber(100))].into_iter());

@@ -151,7 +151,7 @@ fn body_behind_a_short_head_waits_for_a_delayed_acknowledgment() {
 }
 
 #[test]
-fn what_a_body_waited_for_is_unobserved_where_acknowledgments_were_not_captured() {
+fn waits_of_a_body_are_unobserved_without_captured_acks() {
     let found = waits_of(
         &[data(60, 2, (1, 201)), data(150, 4, (201, 701))],
         &[],
@@ -162,7 +162,7 @@ fn what_a_body_waited_for_is_unobserved_where_acknowledgments_were_not_captured(
 }
 
 #[test]
-fn body_that_comes_long_after_the_acknowledgment_had_not_been_written() {
+fn late_body_after_the_ack_was_not_written() {
     let found = waits(
         &[data(60, 2, (1, 201)), data(170, 4, (201, 701))],
         &[ack(100, 3, 201), ack(210, 5, 701)],
@@ -192,7 +192,7 @@ fn full_segments_that_follow_acknowledgments_were_held_by_slow_start() {
 }
 
 #[test]
-fn hole_that_duplicate_acknowledgments_tell_of_is_repaired_by_fast_recovery() {
+fn hole_with_duplicate_acks_is_repaired_by_fast_recovery() {
     let segments: Vec<DataEvent> = [
         (60, 2, 1),
         (60, 3, 2921),
@@ -214,7 +214,7 @@ fn hole_that_duplicate_acknowledgments_tell_of_is_repaired_by_fast_recovery() {
 }
 
 #[test]
-fn window_that_an_update_opens_was_not_read() {
+fn window_opened_by_an_update_was_not_read() {
     let closed = AckEvent {
         window: 0,
         ..ack(60, 3, 1461)

@@ -12,7 +12,7 @@ pub(crate) struct Departure {
     pub(crate) data: DataEvent,
     pub(crate) pass_before_ns: i64,
     /// Time of arrival at the receiver, from the capture.
-    pub(crate) there_ns: i64,
+    pub(crate) received_ns: i64,
     /// Serialization time of the bottleneck before the receiver.
     pub(crate) service_ns: i64,
     /// True if the segment left later than the previous segment allows.
@@ -32,6 +32,6 @@ pub(crate) struct Departure {
     pub(crate) queued_ns: i64,
     pub(crate) delivered: Option<(i64, Delivered)>,
     /// True if the segment arrived behind a hole for the first time.
-    pub(crate) came_behind_hole: bool,
+    pub(crate) is_first_behind_hole: bool,
     pub(crate) last_arrival_ns: i64,
 }

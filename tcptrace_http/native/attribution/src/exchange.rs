@@ -49,7 +49,7 @@ pub struct Ended {
     /// FIN of the server.
     pub by_server: Option<Moment>,
     /// FIN of the client, or RST.
-    pub given_up: Option<Moment>,
+    pub client_end: Option<Moment>,
     /// Time of the capture's last packet.
     pub capture_ns: i64,
 }
@@ -58,13 +58,13 @@ impl Ended {
     /// Return when both ends stop waiting after a standstill at `since`; the frame is 0 at the end of the
     /// capture.
     pub(crate) fn after(&self, since: Moment, known: Moment) -> Moment {
-        let closes = [self.by_server, self.given_up].into_iter().flatten();
+        let closes = [self.by_server, self.client_end].into_iter().flatten();
         self.first_of(closes, since).later(known)
     }
 
     /// Return when the client stopped waiting.
-    pub(crate) fn given_up_after(&self, since: Moment) -> Moment {
-        self.first_of(self.given_up.into_iter(), since)
+    pub(crate) fn client_end_after(&self, since: Moment) -> Moment {
+        self.first_of(self.client_end.into_iter(), since)
     }
 
     fn first_of(&self, closes: impl Iterator<Item = Moment>, since: Moment) -> Moment {

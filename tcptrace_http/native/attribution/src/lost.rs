@@ -14,11 +14,13 @@ pub(crate) fn lost_originals(log: &[Event], route: &Route) -> Vec<usize> {
             snd_nxt = snd_nxt.max(copy.end);
             continue;
         }
-        let there_ns = route
+        let received_ns = route
             .to_receiver_ns
             .saturating_add(copy.link_queue_ns)
             .saturating_add(route.link.longer_ns(copy.packet_bytes, route.ack_bytes));
-        let too_soon_ns = copy.time_ns.saturating_add(there_ns.saturating_mul(3) / 4);
+        let too_soon_ns = copy
+            .time_ns
+            .saturating_add(received_ns.saturating_mul(3) / 4);
         let later = log.iter().skip(place).filter_map(|event| match event {
             Event::Ack(ack) => Some(ack),
             Event::Data(_) => None,

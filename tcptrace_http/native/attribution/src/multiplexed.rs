@@ -261,7 +261,7 @@ impl View<'_> {
         } else {
             0
         };
-        let told_ns = start_ns.saturating_add(late_ns).min(end_ns);
+        let late_until_ns = start_ns.saturating_add(late_ns).min(end_ns);
         let (constraint, cause) = if opening.is_of_stream {
             (Constraint::H2StreamWindow, Cause::SendLimitedH2StreamWindow)
         } else {
@@ -289,8 +289,8 @@ impl View<'_> {
                 });
             }
         };
-        add(start_ns, told_ns, Cause::SendLimitedH2WindowUpdate);
-        add(told_ns, end_ns, cause);
+        add(start_ns, late_until_ns, Cause::SendLimitedH2WindowUpdate);
+        add(late_until_ns, end_ns, cause);
     }
 }
 
@@ -399,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_take_the_place_of_spans_and_nothing_overlaps_or_is_missing() {
+    fn windows_replace_spans_without_overlap_or_gap() {
         let spans = [
             span(0, 10, Cause::SendLimitedCwnd),
             span(10, 30, Cause::ServerDataUnavailable),

@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_that_overlap_go_back_or_reach_too_far_still_partition() {
+    fn overlapping_and_out_of_range_pieces_still_partition() {
         let mut partition = Partition::new(at(-5), at(100));
         partition.until(at(20), Cause::RequestSend, SEEN);
         partition.until(at(10), Cause::ServerThink, SEEN);

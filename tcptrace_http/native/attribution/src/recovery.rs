@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn timer_that_nothing_told_of_is_a_tail_loss() {
+    fn timer_without_reports_is_a_tail_loss() {
         let repair = Recovery::default().on_repair(&copy_of_first(500), &PATH);
         assert_eq!(repair, Repair::TailLoss);
     }

@@ -39,7 +39,7 @@ pub(crate) struct Outstanding {
     pub(crate) end: i64,
     pub(crate) is_short: bool,
     /// Time of arrival at the receiver, from an ACK in the capture.
-    pub(crate) there_ns: i64,
+    pub(crate) received_ns: i64,
 }
 
 /// Release of a segment.
@@ -98,9 +98,10 @@ pub(crate) struct Acks {
 impl Acks {
     /// Take an ACK that passes the capture.
     pub(crate) fn on_event(&mut self, event: &AckEvent, route: &Route) {
-        let there_ns = self.note_acked_segments(event);
+        let received_ns = self.note_acked_segments(event);
         self.seen_ack = self.seen_ack.max(event.ack);
-        let waited_ns = there_ns.map_or(0, |there_ns| event.time_ns.saturating_sub(there_ns));
+        let waited_ns =
+            received_ns.map_or(0, |received_ns| event.time_ns.saturating_sub(received_ns));
         let kind = kind_of(waited_ns, event.payload_bytes > 0);
         if let AckKind::Delayed { by_ns } = kind {
             if event.payload_bytes == 0 {
@@ -127,9 +128,9 @@ impl Acks {
         let size = |it: &Outstanding| it.end.saturating_sub(it.start);
         let covered = self.outstanding.iter().skip(self.acked_by(self.seen_ack));
         let covered = covered.take_while(|it| it.end <= event.ack);
-        let mut there_ns = None;
+        let mut received_ns = None;
         for segment in covered {
-            there_ns = there_ns.max(Some(segment.there_ns));
+            received_ns = received_ns.max(Some(segment.received_ns));
             self.acked_segment_max = self.acked_segment_max.max(size(segment));
         }
         if event.has_sack {
@@ -138,7 +139,7 @@ impl Acks {
             let least = behind.map(size).min().unwrap_or(0);
             self.acked_segment_max = self.acked_segment_max.max(least);
         }
-        there_ns
+        received_ns
     }
 
     /// Return how many outstanding segments end by `ack`; they are in the order of their ends.
@@ -181,11 +182,11 @@ impl Acks {
     }
 
     /// Take a retransmission: its data arrives with the copy, and no data behind it was acknowledged before.
-    pub(crate) fn on_repair(&mut self, start: i64, end: i64, there_ns: i64) {
+    pub(crate) fn on_repair(&mut self, start: i64, end: i64, received_ns: i64) {
         let unacked = self.outstanding.iter_mut().rev();
         let unacked = unacked.take_while(|it| it.end > start.max(self.seen_ack));
         for segment in unacked.filter(|it| it.start < end) {
-            segment.there_ns = segment.there_ns.max(there_ns);
+            segment.received_ns = segment.received_ns.max(received_ns);
         }
     }
 
@@ -339,7 +340,7 @@ impl Acks {
             return Delayed::No;
         }
         let has_short = flight().any(|it| it.is_short);
-        let is_alone = flight().all(|it| it.there_ns <= ack.time_ns);
+        let is_alone = flight().all(|it| it.received_ns <= ack.time_ns);
         match (has_short, is_alone, flight().len()) {
             (true, true, _) => Delayed::BehindShort,
             (false, _, 1) => Delayed::OfFirst,

@@ -25,7 +25,7 @@ pub(crate) struct State {
     receiver: Receiver,
     /// Time at which the previous segment passed, and time at which it reached its receiver.
     last_pass_ns: i64,
-    last_there_ns: i64,
+    last_received_ns: i64,
     /// Time of the last delivery.
     delivered_ns: i64,
 }
@@ -37,7 +37,7 @@ impl State {
         self.receiver = Receiver::default();
         self.receiver.begin(end);
         self.last_pass_ns = time_ns;
-        self.last_there_ns = time_ns;
+        self.last_received_ns = time_ns;
         self.delivered_ns = time_ns;
     }
 }
@@ -205,10 +205,10 @@ impl<'a> Replay<'a> {
             let round_trip_ns = self.route.round_trip_ns();
             self.state.sender.cork.on_hold(waited_ns, round_trip_ns)
         };
-        let last_arrival_ns = self.state.last_there_ns;
+        let last_arrival_ns = self.state.last_received_ns;
         let arrival_ns = self.arrival_ns(data);
         let is_local_request = self.is_local_request();
-        let there_ns = if is_local_request {
+        let received_ns = if is_local_request {
             data.time_ns
         } else {
             arrival_ns
@@ -219,7 +219,7 @@ impl<'a> Replay<'a> {
                 start: data.start,
                 end: data.end,
                 is_short,
-                there_ns: arrival_ns,
+                received_ns: arrival_ns,
             });
         } else {
             self.state
@@ -235,16 +235,16 @@ impl<'a> Replay<'a> {
         });
         let receiver = &self.state.receiver;
         let is_first = !is_lost && !receiver.has(data.start, data.end);
-        let came_behind_hole = is_first && receiver.is_behind_hole(data.start);
+        let is_first_behind_hole = is_first && receiver.is_behind_hole(data.start);
         let delivered = if is_lost {
             None
         } else {
-            self.delivered(data, there_ns)
+            self.delivered(data, received_ns)
         };
         self.departures.push(Departure {
             data: *data,
             pass_before_ns: timing.pass_before_ns,
-            there_ns,
+            received_ns,
             service_ns: if is_local_request {
                 0
             } else {
@@ -259,7 +259,7 @@ impl<'a> Replay<'a> {
             queued_since_ns: timing.queued_since_ns(data, self.route),
             queued_ns,
             delivered,
-            came_behind_hole,
+            is_first_behind_hole,
             last_arrival_ns,
         });
         self.state.last_pass_ns = data.time_ns;
@@ -333,7 +333,7 @@ impl<'a> Replay<'a> {
                     ))
                     .max(
                         self.state
-                            .last_there_ns
+                            .last_received_ns
                             .saturating_add(link.time_ns(data.packet_bytes)),
                     ),
             ),
@@ -341,11 +341,11 @@ impl<'a> Replay<'a> {
     }
 
     /// Return the delivery that a segment completes, and the time of the previous delivery.
-    fn delivered(&mut self, data: &DataEvent, there_ns: i64) -> Option<(i64, Delivered)> {
-        self.state.last_there_ns = there_ns;
+    fn delivered(&mut self, data: &DataEvent, received_ns: i64) -> Option<(i64, Delivered)> {
+        self.state.last_received_ns = received_ns;
         let receiver = &mut self.state.receiver;
-        let found = receiver.on_arrival(data.start, data.end, there_ns, data.frame)?;
-        let before_ns = std::mem::replace(&mut self.state.delivered_ns, there_ns);
+        let found = receiver.on_arrival(data.start, data.end, received_ns, data.frame)?;
+        let before_ns = std::mem::replace(&mut self.state.delivered_ns, received_ns);
         Some((before_ns, found))
     }
 }

@@ -31,7 +31,7 @@ impl Explainer<'_> {
     /// Add the spans and deliveries of all replayed segments.
     pub(crate) fn explain(&self, explained: &mut ExplainedStream) {
         for departure in self.departures {
-            if departure.came_behind_hole && self.has_streams {
+            if departure.is_first_behind_hole && self.has_streams {
                 self.explain_behind_hole(departure, &mut explained.behind_holes);
             }
             if let Some((since_ns, delivered)) = departure.delivered {
@@ -40,7 +40,7 @@ impl Explainer<'_> {
                 explained.arrivals.push_back(Arrival {
                     before: delivered.before,
                     after: delivered.after,
-                    time_ns: departure.there_ns,
+                    time_ns: departure.received_ns,
                     frame: departure.data.frame,
                     passed_ns: departure.data.time_ns,
                     packet_bytes: departure.data.packet_bytes,
@@ -86,7 +86,7 @@ impl Explainer<'_> {
 
     /// Explain the time from the previous arrival to this arrival behind a hole.
     fn explain_behind_hole(&self, departure: &Departure, spans: &mut VecDeque<Span>) {
-        let until_ns = departure.there_ns;
+        let until_ns = departure.received_ns;
         let mut lay = self.lay(departure, departure.last_arrival_ns, spans);
         match departure.repair {
             Some(repair) => lay.until(until_ns, cause_of(repair), Constraint::Loss, INFERRED),
@@ -105,7 +105,7 @@ impl Explainer<'_> {
         delivered: Delivered,
         spans: &mut VecDeque<Span>,
     ) -> (Option<Held>, Option<Repaired>) {
-        let until_ns = departure.there_ns;
+        let until_ns = departure.received_ns;
         let mut lay = self.lay(departure, since_ns, spans);
         let behind = delivered.behind.and_then(|(time_ns, frame)| {
             let number = self.number_of(frame)?;
@@ -118,7 +118,7 @@ impl Explainer<'_> {
             let original =
                 original.filter(|it| it.delivered.is_none() && it.data.end > departure.data.start);
             match original {
-                Some(it) => self.plain(it, it.there_ns.min(until_ns), &mut lay),
+                Some(it) => self.plain(it, it.received_ns.min(until_ns), &mut lay),
                 None => self.plain(first.1, came_ns.min(until_ns), &mut lay),
             };
             lay.mark(came_ns, first.1.data.frame);
@@ -158,7 +158,7 @@ impl Explainer<'_> {
         let words = self.words;
         let shift_ns = match self.route.place {
             Place::Receiver => 0,
-            Place::Sender => it.there_ns.saturating_sub(it.data.time_ns),
+            Place::Sender => it.received_ns.saturating_sub(it.data.time_ns),
         };
         let paced_ns = lay
             .at_ns

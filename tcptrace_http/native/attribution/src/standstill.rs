@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn window_is_zero_since_the_first_of_the_last_acknowledgments_that_say_so() {
+    fn window_is_zero_since_the_first_of_the_last_zero_window_acks() {
         let mut stream = Standstill::default();
         for (number, window) in [(1, 0), (2, 500), (3, 0), (4, 0)] {
             stream.on_ack(&ack(number, window));

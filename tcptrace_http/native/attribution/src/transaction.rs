@@ -285,7 +285,7 @@ impl Server<'_> {
         let Some(idle_ns) = view.idle_until(from_ns, came.time_ns) else {
             return false;
         };
-        let left_ns = |there_ns: i64| there_ns.saturating_sub(path_ns);
+        let left_ns = |received_ns: i64| received_ns.saturating_sub(path_ns);
         partition.within(left_ns(idle_ns), Cause::ServerThink, None, INFERRED);
         for span in view.spans(idle_ns, came.time_ns) {
             // The server may have worked on the response during all of this time.

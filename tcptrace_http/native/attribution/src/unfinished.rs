@@ -68,7 +68,7 @@ impl Scene<'_> {
                 ..response
             };
             let begun = Some(delivered).filter(|it| it.end > it.start);
-            let tail = self.undelivered(direction, resent, ended.given_up_after(response.first));
+            let tail = self.undelivered(direction, resent, ended.client_end_after(response.first));
             return Some(Tail {
                 delivered: begun,
                 since: begun.is_none().then_some(response.first),

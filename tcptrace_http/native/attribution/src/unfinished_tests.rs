@@ -56,7 +56,7 @@ fn extent((start, end): (i64, i64), time_ms: i64) -> Extent {
 fn waits(
     connection: &mut Connection,
     response: Option<Extent>,
-    given_up_ms: Option<i64>,
+    client_end_ms: Option<i64>,
 ) -> Vec<(Cause, i64)> {
     let path = PathFacts {
         client_is_second: false,
@@ -82,7 +82,7 @@ fn waits(
             is_event_stream: false,
             ended: Ended {
                 by_server: None,
-                given_up: given_up_ms.map(at),
+                client_end: client_end_ms.map(at),
                 capture_ns: CAPTURE_MS * 1_000_000,
             },
         }),
@@ -106,7 +106,7 @@ fn acknowledged_request_is_unanswered_until_the_client_gives_up() {
 }
 
 #[test]
-fn request_sent_again_in_vain_is_undelivered_until_the_capture_ends() {
+fn unacknowledged_retransmitted_request_is_undelivered_until_the_capture_ends() {
     let mut connection = Connection::default();
     connection.on_ack(false, ack(1, 9000, -1));
     for time_ms in [0, 220, 640] {
@@ -137,7 +137,7 @@ fn response_that_stops_with_an_open_window_was_stopped() {
 }
 
 #[test]
-fn response_that_was_acknowledged_and_not_captured_leaves_nothing_unfinished() {
+fn acknowledged_uncaptured_response_leaves_no_unfinished_wait() {
     let mut connection = Connection::default();
     connection.on_data(false, data(REQUEST, 0));
     connection.on_ack(false, ack(101, 9000, RTT_MS));

@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn two_frames_show_it_wherever_the_segment_ends() {
+    fn two_frames_show_http2_at_any_segment_end() {
         let two = [PING, PING].concat();
         assert!((26..=34).all(|end| starts_like(&two[..end])));
     }
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn first_field_of_a_head_tells_who_sends_it() {
+    fn first_field_of_a_header_block_shows_its_sender() {
         // GET, a literal :authority, :status 200, and a literal :status behind a table size update.
         let blocks: [(&[u8], Option<bool>); 5] = [
             (&[0x82, 0x87], Some(true)),

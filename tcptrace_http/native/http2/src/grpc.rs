@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_are_counted_however_they_are_cut() {
+    fn messages_are_counted_at_any_segmentation() {
         let bytes = [
             &[0, 0, 0, 0, 3][..],
             b"abc",

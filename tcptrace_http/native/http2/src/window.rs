@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn what_had_used_all_waited_for_the_next_grant() {
+    fn data_behind_an_exhausted_window_waited_for_the_next_grant() {
         let mut window = Window::of(Some(100));
         assert_eq!(window.take(60), None);
         window.give(50, mark(7));
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_is_not_known_holds_nothing() {
+    fn unknown_window_holds_no_data() {
         let mut window = Window::of(None);
         window.give(50, mark(7));
         assert_eq!(window.take(50), None);

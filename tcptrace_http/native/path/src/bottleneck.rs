@@ -184,7 +184,7 @@ mod tests {
     const OF_1500_BYTES_NS: i64 = 1_200_000;
 
     #[test]
-    fn dispersion_that_recurs_is_the_links() {
+    fn recurring_dispersion_is_the_serialization_time() {
         let mut bottleneck = Bottleneck::default();
         bottleneck.on_pair(90_000_000, 1500, false);
         assert!(
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn even_answers_are_of_a_link_only_in_proportion_to_their_lengths() {
+    fn equal_gaps_of_answers_count_only_in_proportion_to_packet_length() {
         let mut bottleneck = Bottleneck::default();
         for _ in 0..3 {
             bottleneck.on_pair(30_000_000, 1500, true);

@@ -43,13 +43,13 @@ impl Bursts {
     /// Return the smallest upper bound of the time per byte.
     ///
     /// The packet ends at byte `carried`, passed the capture at `sent_ns` and passed the link before
-    /// `there_ns`. The base round trip includes `known_bytes`, which the bound subtracts.
+    /// `received_ns`. The base round trip includes `known_bytes`, which the bound subtracts.
     #[must_use]
     pub fn at_most(
         &self,
         carried: u64,
         sent_ns: i64,
-        there_ns: i64,
+        received_ns: i64,
         known_bytes: u32,
     ) -> Option<Bound> {
         let begun = self.begun.iter().rev();
@@ -59,7 +59,7 @@ impl Bursts {
                 .checked_sub(*before)?
                 .checked_sub(known_bytes.into())?;
             Some(Bound {
-                took_ns: there_ns.saturating_sub(*begun_ns).max(0),
+                took_ns: received_ns.saturating_sub(*begun_ns).max(0),
                 bytes: u32::try_from(bytes).ok().filter(|bytes| *bytes > 0)?,
                 is_of_one_burst: place == 0,
             })
@@ -91,7 +91,7 @@ mod tests {
     };
 
     #[test]
-    fn prompt_acknowledgment_of_a_burst_tells_the_links_time() {
+    fn prompt_ack_of_a_burst_bounds_the_serialization_time() {
         let mut bursts = Bursts::default();
         bursts.on_packet(0, 1500);
         let carried = bursts.on_packet(0, 1500);
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn packet_behind_an_earlier_burst_tells_of_both() {
+    fn packet_behind_an_earlier_burst_is_bounded_by_both() {
         let mut bursts = Bursts::default();
         bursts.on_packet(0, 1500);
         let carried = bursts.on_packet(300_000, 1500);

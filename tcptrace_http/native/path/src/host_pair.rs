@@ -151,16 +151,16 @@ impl HostPair {
         };
         let known = direction.round_trip.filter(|it| it.time_ns <= this.time_ns);
         let least = *direction.round_trip.insert(known.unwrap_or(this));
-        let there_ns = time_ns.saturating_sub(least.time_ns);
+        let received_ns = time_ns.saturating_sub(least.time_ns);
         // Only the packets behind the acknowledged packet may still be in the link's queue.
         let behind = direction.bursts.carried().saturating_sub(acked.carried);
         let behind = u32::try_from(behind).unwrap_or(u32::MAX);
         let behind_ns = direction.by_acks.serialization().time_ns(behind);
-        direction.free_ns = direction.free_ns.min(there_ns.saturating_add(behind_ns));
+        direction.free_ns = direction.free_ns.min(received_ns.saturating_add(behind_ns));
         let bound = direction.bursts.at_most(
             acked.carried.saturating_add(ack_bytes.into()),
             acked.time_ns,
-            there_ns,
+            received_ns,
             least.bytes,
         );
         if let Some(bound) = bound {

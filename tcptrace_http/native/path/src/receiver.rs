@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn timer_of_forty_milliseconds_delays_an_acknowledgment() {
+    fn forty_millisecond_timer_delays_an_ack() {
         let by_ns = 40_000_000;
         assert_eq!(kind_of(by_ns, false), AckKind::Delayed { by_ns });
         assert_eq!(kind_of(1_000_000, false), AckKind::Prompt);

@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn second_wait_for_the_timer_is_the_corks() {
+    fn second_equal_wait_shows_the_cork_timer() {
         let mut cork = Cork::default();
         assert!(!cork.on_hold(240_000_000, 20_000_000));
         assert!(cork.on_hold(243_000_000, 20_000_000));

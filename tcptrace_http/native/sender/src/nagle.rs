@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn short_segment_that_does_not_wait_shows_that_the_algorithm_is_off() {
+    fn short_segment_without_a_wait_shows_that_nagle_is_off() {
         let mut nagle = Nagle::default();
         nagle.on_send(short(1, 200), 1, &mut true);
         nagle.on_send(short(201, 500), 1, &mut false);
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn one_acknowledgment_in_five_writes_is_met_by_chance_and_one_in_four_may_be_a_hold() {
+    fn one_release_per_five_writes_is_chance_and_one_per_four_may_be_a_hold() {
         let mut nagle = Nagle::default();
         nagle.on_behind_short(true);
         for _ in 0..3 {
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn short_end_of_the_first_write_tells_nothing_of_rfc_896() {
+    fn short_end_of_the_first_write_does_not_refute_rfc_896() {
         let mut nagle = Nagle::default();
         nagle.on_send(short(1461, 588), 1, &mut true);
         assert_eq!(

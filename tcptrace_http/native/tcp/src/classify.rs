@@ -84,11 +84,11 @@ pub fn classify(
     if let Some(ack) = ack {
         let repeats = sender.acks.last == Some(ack) && start == sender.sequence.next;
         let same_window = sender.acks.window == segment.window;
-        let tells_nothing = is_pure_ack && repeats && same_window && segment.window > 0;
+        let has_no_news = is_pure_ack && repeats && same_window && segment.window > 0;
         // The ACK may answer a probe or the copy of a FIN.
         let is_of_data = !peer.has_probed && peer.sequence.fin_end.is_none();
-        class.is_repeated_full_ack = tells_nothing && peer.sequence.next <= ack && is_of_data;
-        if tells_nothing && peer.sequence.next > ack {
+        class.is_repeated_full_ack = has_no_news && peer.sequence.next <= ack && is_of_data;
+        if has_no_news && peer.sequence.next > ack {
             sender.acks.duplicates_in_a_row = sender.acks.duplicates_in_a_row.saturating_add(1);
             class.duplicate_ack_count = sender.acks.duplicates_in_a_row;
         } else if sender.acks.last != Some(ack) || length > 0 {
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ack_that_is_repeated_while_nothing_is_on_its_way_tells_of_a_copy() {
+    fn repeated_ack_without_data_in_flight_shows_a_copy() {
         let copy: (i64, &[u8]) = (1, &[0; 100]);
         assert!(is_repeated_full_ack(copy, false, 1000));
         assert!(!is_repeated_full_ack(copy, true, 1000), "it may be a FIN's");

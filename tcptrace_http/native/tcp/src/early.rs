@@ -141,7 +141,7 @@ mod tests {
     use crate::test_packets::segment;
 
     #[test]
-    fn data_before_the_syn_ack_and_an_ack_there_tell_how_far_their_sender_was() {
+    fn early_data_and_acks_show_the_senders_offset() {
         let initial = SeqNumber(u32::MAX - 100);
         let offset = |number: u32| initial.0.wrapping_add(number);
         let mark = Mark {

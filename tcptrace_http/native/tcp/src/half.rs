@@ -54,8 +54,8 @@ pub struct LastSent {
     /// Time of the last packet of any kind.
     pub packet_ns: i64,
     /// Time of the last packet with news for the peer, and the offset that was acknowledged at that time.
-    pub told_ns: i64,
-    pub told_acked: i64,
+    pub news_ns: i64,
+    pub news_acked: i64,
     /// Frame and time of the last segment with payload.
     pub data: Option<(u64, i64)>,
 }

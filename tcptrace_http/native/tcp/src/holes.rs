@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_acknowledged_of_a_hole_was_on_the_wire() {
+    fn only_acknowledged_parts_of_a_hole_were_on_the_wire() {
         let mut holes = Holes::default();
         holes.add(hole(100, 200));
         holes.add(hole(300, 350));

@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_that_no_connection_of_a_host_has_is_one_that_never_came_by() {
+    fn number_missing_from_all_connections_of_a_host_is_a_lost_packet() {
         let mut hosts = Hosts::default();
         for number in 1..=6 {
             hosts.sends(1, 1, number);
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_that_was_overtaken_has_come_by_after_all() {
+    fn overtaken_packet_is_not_lost() {
         let mut hosts = Hosts::default();
         for number in [1, 2, 3, 4, 5, 6, 8] {
             hosts.sends(1, 1, number);
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn whose_connections_have_numbers_of_their_own_counts_none_together() {
+    fn connections_with_their_own_numbers_have_no_host_counter() {
         let mut hosts = Hosts::default();
         for number in 40..=60 {
             hosts.sends(1, 1, number);
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn whose_connections_send_in_turn_counts_them_together_though_packets_are_overtaken() {
+    fn connections_in_turn_have_a_host_counter_despite_reordering() {
         let mut hosts = Hosts::default();
         for (port, number) in [(1, 1), (2, 2), (1, 3), (2, 4), (1, 6)] {
             hosts.sends(1, port, number);
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_that_go_on_with_the_numbers_of_each_other_have_the_counter_of_a_nat() {
+    fn hosts_that_continue_each_others_numbers_share_a_nat_counter() {
         let mut hosts = Hosts::default();
         for number in 1..=6 {
             hosts.sends(1, 1, number);

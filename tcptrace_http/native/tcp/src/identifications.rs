@@ -27,7 +27,7 @@ impl Identifications {
         identification: u32,
         segments: u32,
         host_step: Option<HostStep>,
-        goes_elsewhere: bool,
+        is_from_proxy: bool,
     ) -> bool {
         let step = self.numbering.step(identification, segments);
         if !self.numbering.has_own_counter() {
@@ -37,7 +37,7 @@ impl Identifications {
         self.own_skipped = self.own_skipped.saturating_add(step.skipped);
         if let Some(host_step) = host_step {
             let before = *self.host_passed_over.get_or_insert(host_step.passed_over);
-            self.skipped = if goes_elsewhere {
+            self.skipped = if is_from_proxy {
                 0
             } else {
                 host_step.passed_over.saturating_sub(before)

@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_that_never_came_by_is_a_lost_packet_where_the_sender_counts() {
+    fn missing_number_of_a_counting_sender_is_a_lost_packet() {
         let mut numbering = Numbering::default();
         for number in 65_525..=65_533 {
             assert_eq!(numbering.step(number, 1), Step::default());
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn two_numbers_in_a_row_show_that_a_sender_counts() {
+    fn two_consecutive_numbers_show_a_counter() {
         let mut numbering = Numbering::default();
         numbering.step(7, 1);
         assert_eq!(numbering.step(9, 1).skipped, 0);
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn who_passes_over_a_few_numbers_time_and_again_counts_what_is_not_seen_here() {
+    fn repeated_small_gaps_show_a_counter_with_unseen_packets() {
         let mut numbering = Numbering::default();
         for number in [7, 8, 10, 13, 15, 17, 20] {
             numbering.step(number, 1);
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn random_numbers_tell_nothing() {
+    fn random_numbers_are_no_counter() {
         let mut numbering = Numbering::default();
         for number in [7, 90, 11, 12, 13, 800, 3, 40, 41] {
             assert_eq!(numbering.step(number, 1), Step::default());
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_were_not_lost_where_further_data_follows_at_once() {
+    fn skipped_numbers_before_immediate_data_are_not_lost() {
         const MS: i64 = 1_000_000;
         let is_own = |skipped: u32, then_ms: i64, rtt_ms: Option<i64>| {
             let mut numbering = Numbering::default();
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_counter_that_is_refuted_tells_nothing_more() {
+    fn refuted_counter_reports_no_losses() {
         let mut numbering = Numbering::default();
         for number in 7..=20 {
             numbering.step(number, 1);

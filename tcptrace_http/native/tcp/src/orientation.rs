@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_start_of_a_message_tells() {
+    fn only_the_start_of_a_message_identifies_http() {
         assert_eq!(
             starts_like_http(b"HTTP/1.1 200 OK\r\n"),
             Some(Spoken::Response)

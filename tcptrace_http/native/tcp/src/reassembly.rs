@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn a_differing_copy_of_a_waiting_byte_is_noticed() {
+    fn differing_copy_of_a_waiting_byte_is_reported() {
         let differs = |late: &str| {
             let mut reassembler = Reassembler::default();
             for (offset, text) in [(2_i64, "cdef"), (1, late)] {
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_a_snap_length_cut_off_are_a_gap() {
+    fn bytes_cut_by_the_snapshot_length_are_a_gap() {
         let mut gaps = Vec::new();
         let piece = Piece {
             offset: 0,

@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_smaller_mss_less_the_timestamps_is_a_full_segment() {
+    fn full_segment_is_the_smaller_mss_minus_timestamps() {
         let mut size = SegmentSize::default();
         size.negotiated(Some(1460), Some(65495), true);
         assert_eq!(size.full(), 1448);
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_options_every_data_segment_has_is_taken_off_the_mss() {
+    fn options_of_every_data_segment_are_subtracted_from_the_mss() {
         let mut size = SegmentSize::default();
         size.negotiated(Some(1460), Some(1460), false);
         for header_bytes in [40, 28, 32] {
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_handshake_that_is_sent_again_takes_nothing_back_of_what_data_has_told() {
+    fn retransmitted_handshake_keeps_the_option_bytes_of_data() {
         let mut size = SegmentSize::default();
         size.negotiated(Some(1460), Some(1460), true);
         size.header(40);
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_that_the_client_accepts_was_not_merged() {
+    fn segment_within_the_clients_mss_is_no_super_segment() {
         let mut size = SegmentSize::default();
         size.negotiated(Some(1460), Some(1400), false);
         size.data(1, 1460, false, 1, 1);
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_writes_of_a_few_hundred_bytes_are_no_limit_of_the_path() {
+    fn equal_small_writes_show_no_path_limit() {
         let full_after_five = |ends_write| {
             let mut size = SegmentSize::default();
             size.negotiated(Some(1460), Some(1460), true);
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn where_no_mss_was_offered_what_a_client_sends_of_more_is_a_full_segment() {
+    fn without_an_mss_the_clients_unfinished_segment_is_full() {
         let mut size = SegmentSize::default();
         size.negotiated(None, None, false);
         size.client_data(520, true);
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_handshake_the_largest_segment_is_a_full_one() {
+    fn without_a_handshake_the_largest_segment_is_full() {
         let mut size = SegmentSize::default();
         size.data(1, 1460, false, 1, 1);
         size.data(2, 13, true, 1, 1461);

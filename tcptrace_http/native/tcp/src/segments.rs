@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn the_window_lets_a_row_go_that_is_never_acknowledged() {
+    fn unacknowledged_row_leaves_the_window() {
         let mut segments = filled(7, SegmentsWanted::default());
         assert!(segments.take(1, || Some(0)).is_none());
         segments.push(&SegmentRow::default());
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_acknowledged_out_of_the_window_is_left_out_and_said_though_it_was_not_taken() {
+    fn late_ack_outside_the_window_is_omitted_and_reported() {
         let mut segments = filled(8, SegmentsWanted::default());
         segments.acknowledged(1, 8, Some(5));
         segments.acknowledged(2, 8, Some(5));

@@ -75,7 +75,7 @@ mod tests {
     const MS: i64 = 1_000_000;
 
     #[test]
-    fn a_packet_that_is_later_by_its_senders_clock_stood_in_a_queue() {
+    fn packet_later_than_its_timestamp_was_queued() {
         let mut clock = SenderClock::default();
         let start = u32::MAX - 50;
         let lateness = [(0, 0), (100, 100), (290, 200), (300, 300)].map(|(time, ticks)| {
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_goes_slower_than_the_captures_makes_nothing_late() {
+    fn slower_sender_clock_delays_no_packet() {
         let mut clock = SenderClock::default();
         for second in 0..1000_i64 {
             let time_ns = second * 1000 * MS + second * MS / 20;
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_counts_two_milliseconds_is_told_from_one_that_stood_in_a_queue() {
+    fn two_millisecond_clock_differs_from_a_queue() {
         let has_ms_ticks = |elapsed_ms: i64, ticks: u32| {
             let mut clock = SenderClock::default();
             clock.late_ns(0, 7);
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_does_not_count_milliseconds_tells_nothing() {
+    fn clock_without_millisecond_ticks_is_not_used() {
         let mut clock = SenderClock::default();
         for tick in 0..200 {
             assert_eq!(clock.lateness_ns(i64::from(tick) * 10 * MS, tick), None);

@@ -134,11 +134,11 @@ impl Flow {
         let is_client = side == self.client();
         let has_reset = is_client == (self.closing.by == ClosedBy::ClientReset);
         let elapsed = time_ns.saturating_sub(self.closing.reset_ns);
-        let goes_on = is_new && segment.payload_bytes > 0 && !segment.has(flags::RST);
+        let is_continued = is_new && segment.payload_bytes > 0 && !segment.has(flags::RST);
         if has_reset {
-            goes_on || segment.has(flags::SYN)
+            is_continued || segment.has(flags::SYN)
         } else {
-            goes_on && elapsed > self.path_rtt_ns().unwrap_or(ON_ITS_WAY_MAX_NS)
+            is_continued && elapsed > self.path_rtt_ns().unwrap_or(ON_ITS_WAY_MAX_NS)
         }
     }
 

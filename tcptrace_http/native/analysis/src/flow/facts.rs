@@ -135,8 +135,8 @@ impl Flow {
         let gives_up = |close: &Close| {
             close.is_reset || close.mark.time_ns > asked_ns.saturating_add(round_trip_ns)
         };
-        let given_up = [self.closing.client.filter(gives_up), self.closing.reset];
-        let given_up = given_up.into_iter().flatten().map(moment);
+        let client_end = [self.closing.client.filter(gives_up), self.closing.reset];
+        let client_end = client_end.into_iter().flatten().map(moment);
         let content_type = row.content_type.as_deref().unwrap_or_default();
         Some(Unfinished {
             request_is_whole: whole.request,
@@ -145,7 +145,7 @@ impl Flow {
             is_event_stream: content_type.starts_with("text/event-stream"),
             ended: Ended {
                 by_server: self.closing.server.map(moment),
-                given_up: given_up.reduce(Moment::earlier),
+                client_end: client_end.reduce(Moment::earlier),
                 capture_ns: last_ns.max(self.end_ns),
             },
         })
@@ -161,7 +161,7 @@ pub(super) fn reset_stream(row: &TransactionRow, whole: Whole, reset: Reset) -> 
         is_event_stream: false,
         ended: Ended {
             by_server: None,
-            given_up: Some(Moment {
+            client_end: Some(Moment {
                 time_ns: reset.mark.time_ns,
                 frame: reset.mark.frame,
             }),

@@ -175,7 +175,7 @@ impl Flow {
         let is_syn = segment.has(flags::SYN);
         if is_syn {
             self.handshake(side, packet, segment);
-        } else if !self.roles.are_certain && !segment.payload.is_empty() {
+        } else if !self.roles.is_certain && !segment.payload.is_empty() {
             self.orient(side, segment.payload);
         }
         let is_early = self.is_before_syn_ack(side, segment);
@@ -240,11 +240,11 @@ impl Flow {
         let is_syn_ack = segment.has(flags::ACK);
         let packet_bytes = u32::from(segment.header_bytes).saturating_add(IP_BYTES);
         self.setup.syn(moment(packet), is_syn_ack, packet_bytes);
-        if !self.roles.are_certain {
+        if !self.roles.is_certain {
             let client = if is_syn_ack { side.other() } else { side };
             self.take_roles(client);
         }
-        self.roles.are_certain = true;
+        self.roles.is_certain = true;
         let (sender, _) = self.halves(side);
         sender.begin(segment.seq);
         sender.handshake(segment);

@@ -76,8 +76,8 @@ impl Flow {
             .setup
             .initial_rtt_ns
             .filter(|_| !self.setup.was_resent());
-        let of_client = acks.of_server_data.are_missing(rtt_ns);
-        (of_client, acks.of_client_data.are_missing(rtt_ns))
+        let of_client = acks.of_server_data.is_missing(rtt_ns);
+        (of_client, acks.of_client_data.is_missing(rtt_ns))
     }
 
     /// Return the round trip to the server, if a middlebox near the client sends the ACKs of its data.

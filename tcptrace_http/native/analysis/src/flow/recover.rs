@@ -4,7 +4,7 @@ use tcptrace_http_messages::Message;
 use tcptrace_tcp::{Class, Side};
 use trace_model::{flags, Packet, Segment};
 
-use super::asked_proxy::asks_proxy;
+use super::asked_proxy::is_proxy_request;
 use super::messages::half_offset;
 use super::Flow;
 use crate::pair_view::packet_bytes;
@@ -41,8 +41,8 @@ impl Flow {
         };
         let is_dense =
             sender.identifications.skipped > 0 && !is_silent && self.losses.host_step.is_none();
-        let goes_on = class.is_new && class.gap_before_bytes == 0 && segment.payload_bytes > 0;
-        if goes_on {
+        let is_continued = class.is_new && class.gap_before_bytes == 0 && segment.payload_bytes > 0;
+        if is_continued {
             let skipped = if is_silent {
                 sender.identifications.skipped
             } else {
@@ -108,9 +108,9 @@ impl Flow {
         // A copy of data without a new ACK does not restart the timer (RFC 6298, section 5.3). It is no
         // duplicate ACK (RFC 5681, section 2).
         let is_copy = class.is_retransmission && segment.payload_bytes > 0;
-        if !is_copy || acked > sender.last.told_acked {
-            sender.last.told_ns = packet.time_ns;
-            sender.last.told_acked = acked;
+        if !is_copy || acked > sender.last.news_acked {
+            sender.last.news_ns = packet.time_ns;
+            sender.last.news_acked = acked;
         }
         if segment.payload_bytes > 0 {
             sender.last.data = Some((packet.frame, packet.time_ns));
@@ -168,19 +168,19 @@ impl Flow {
     #[inline]
     fn number_packet(&mut self, side: Side, packet: &Packet<'_>, segment: &Segment<'_>) -> bool {
         if side == self.client() && !self.losses.is_of_proxy {
-            self.losses.is_of_proxy = asks_proxy(segment.payload);
+            self.losses.is_of_proxy = is_proxy_request(segment.payload);
         }
         let segments = self.segment_size.wire_segments(segment.payload_bytes);
         let identification = packet.network.map_or(0, |network| network.identification);
         // A proxy also sends packets to other hosts.
-        let goes_elsewhere = self.losses.is_of_proxy && side != self.client();
+        let is_from_proxy = self.losses.is_of_proxy && side != self.client();
         let host_step = self.losses.host_step;
         let is_of_several = self.losses.is_counter_shared;
         let numbers = &mut self.halves(side).0.identifications;
         if is_of_several {
             numbers.numbering.refute_shared_counter();
         }
-        numbers.number(identification, segments, host_step, goes_elsewhere)
+        numbers.number(identification, segments, host_step, is_from_proxy)
     }
 
     /// Return the queueing delay of the packet by its sender's clock; 0 if unknown.
@@ -227,7 +227,7 @@ impl Flow {
             timestamp: segment.options.timestamps.map(|stamps| stamps.value),
             identification: network.map_or(0, |network| network.identification),
             skipped_identifications: sender.identifications.skipped,
-            are_skipped_own: sender.identifications.is_own_gap(),
+            is_gap_own: sender.identifications.is_own_gap(),
             is_numbered_by_host: self.losses.host_step.is_some(),
             is_late,
             on_link_ns,
@@ -243,7 +243,7 @@ impl Flow {
         let asked = |then: i64| then.saturating_add(to_sender.unwrap_or(0));
         // Queueing and serialization delay the arrival, so the data was sent earlier.
         let since_heard = time_ns
-            .saturating_sub(asked(peer.last.told_ns))
+            .saturating_sub(asked(peer.last.news_ns))
             .saturating_sub(late_ns);
         let is_outstanding = start >= sender.sequence.acked && start < sender.sequence.next;
         let original = is_outstanding.then(|| {
@@ -255,8 +255,8 @@ impl Flow {
             next: sender.sequence.next,
             acked: sender.sequence.acked,
             last_data: sender.last.data,
-            asked_ns: peer.last.data.map(|(_, then)| asked(then)),
-            asked_before_copies_ns: peer
+            peer_data_ns: peer.last.data.map(|(_, then)| asked(then)),
+            peer_new_data_ns: peer
                 .last
                 .data
                 .filter(|(_, then)| peer.last.advanced_ns < *then)

@@ -11,7 +11,7 @@ use super::Flow;
 pub(super) struct Roles {
     client: Side,
     /// True if a SYN showed the client; otherwise the first message may still show it.
-    pub(super) are_certain: bool,
+    pub(super) is_certain: bool,
 }
 
 impl Roles {
@@ -30,7 +30,7 @@ impl Roles {
             } else {
                 Side::Second
             },
-            are_certain: is_syn,
+            is_certain: is_syn,
         }
     }
 }
@@ -56,7 +56,7 @@ impl Flow {
         };
         let client = if is_request { side } else { side.other() };
         self.take_roles(client);
-        self.roles.are_certain = true;
+        self.roles.is_certain = true;
     }
 
     /// Set the client to `client`; inferences under other roles are dropped.

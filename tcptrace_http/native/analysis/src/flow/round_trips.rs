@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_ack_of_all_there_is_may_be_delayed_if_that_is_less_than_two_full_segments() {
+    fn ack_of_less_than_two_full_segments_may_be_delayed() {
         let is_prompt = |bytes, of_bytes| {
             let (until, full_bytes) = (9000, 1460);
             let acked = Acked {

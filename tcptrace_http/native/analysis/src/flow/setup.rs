@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_syn_that_was_sent_again_tells_no_round_trip() {
+    fn retransmitted_syn_gives_no_round_trip() {
         let mut setup = Setup::default();
         setup.syn(at_ms(0), false, 60);
         setup.syn(at_ms(200), true, 60);

@@ -92,7 +92,7 @@ fn a_remnant_of_an_earlier_connection_is_no_early_data() {
 }
 
 #[test]
-fn early_data_without_any_ack_is_read_in_the_end() {
+fn early_data_without_an_ack_is_read_at_the_end() {
     let mut tables = accelerated().send(false, DATA, 1, 28, RESPONSE).finish();
     let transactions = tables.of_flows.transactions.take().into_columns();
     assert_eq!(numbers(&transactions, "status"), [200]);

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn the_first_message_tells_the_client_of_a_flow_joined_late() {
+fn first_message_shows_the_client_of_a_flow_without_a_start() {
     let mut tables = Script::new()
         .send(false, DATA, 1, 1, b"GET / HTTP/1.1\r\n\r\n")
         .finish();
@@ -14,7 +14,7 @@ fn the_first_message_tells_the_client_of_a_flow_joined_late() {
 }
 
 #[test]
-fn the_first_head_tells_the_client_of_http2_joined_late() {
+fn first_header_block_shows_the_client_of_http2_without_a_start() {
     // HEADERS of stream 5: GET http /, and 200.
     let request = [0, 0, 3, 1, 5, 0, 0, 0, 5, 0x82, 0x86, 0x84];
     let response = [0, 0, 1, 1, 5, 0, 0, 0, 5, 0x88];
@@ -49,7 +49,7 @@ fn a_segment_lost_by_the_capture_alone_is_a_gap_and_the_next_message_is_found() 
 }
 
 #[test]
-fn what_another_protocol_says_first_holds_no_request() {
+fn data_of_another_protocol_before_http_is_no_request() {
     let mut tables = Script::new()
         .handshake()
         // SOCKS version 4 requests a connection from a proxy and receives it.
@@ -64,7 +64,7 @@ fn what_another_protocol_says_first_holds_no_request() {
 }
 
 #[test]
-fn a_hole_in_what_another_protocol_says_may_hold_a_request() {
+fn hole_in_another_protocols_data_may_contain_a_request() {
     let mut tables = Script::new()
         .handshake()
         .send(true, DATA, 1, 1, b"\x04\x01\x00\x50\x0a\x00\x00\x02\x00")
@@ -76,7 +76,7 @@ fn a_hole_in_what_another_protocol_says_may_hold_a_request() {
 }
 
 #[test]
-fn the_byte_of_a_keep_alive_that_was_not_captured_holds_no_request() {
+fn uncaptured_keep_alive_byte_contains_no_request() {
     let mut tables = Script::new()
         .send(true, flags::ACK, 1, 1, b"")
         .send(true, DATA, 2, 1, REQUEST)
@@ -109,7 +109,7 @@ fn the_first_messages_of_a_flow_joined_at_a_keep_alive_are_paired() {
 }
 
 #[test]
-fn what_flows_hold_beyond_the_limit_is_handed_on_with_its_holes_and_reported() {
+fn data_beyond_the_memory_limit_is_delivered_with_holes_and_reported() {
     let mut script = Script::new();
     script.analyzer.tables.held.limit(6000);
     script
@@ -143,7 +143,7 @@ fn what_flows_hold_beyond_the_limit_is_handed_on_with_its_holes_and_reported() {
 }
 
 #[test]
-fn what_a_flow_held_is_no_part_of_the_sum_when_it_is_over() {
+fn finished_flow_leaves_the_memory_sum() {
     let mut script = Script::new();
     script
         .handshake()

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn data_sent_again_after_its_loss_is_counted_once() {
+fn data_retransmitted_after_its_loss_is_counted_once() {
     let mut tables = Script::new()
         .handshake()
         .send(true, DATA, 1, 1, REQUEST)
@@ -22,7 +22,7 @@ fn data_sent_again_after_its_loss_is_counted_once() {
 }
 
 #[test]
-fn karns_rule_leaves_no_round_trip_to_a_segment_sent_twice() {
+fn retransmitted_segment_gives_no_round_trip_by_karns_algorithm() {
     let tables = Script::new()
         .handshake()
         .send(true, DATA, 1, 1, REQUEST)
@@ -37,7 +37,7 @@ fn karns_rule_leaves_no_round_trip_to_a_segment_sent_twice() {
 }
 
 #[test]
-fn what_is_sent_again_with_more_behind_it_is_acknowledged_like_any_and_measures_no_round_trip() {
+fn retransmission_with_new_data_is_acknowledged_and_gives_no_round_trip() {
     let tables = Script::new()
         .handshake()
         .send(true, DATA, 1, 1, &REQUEST[..10])
@@ -50,7 +50,7 @@ fn what_is_sent_again_with_more_behind_it_is_acknowledged_like_any_and_measures_
 }
 
 #[test]
-fn a_packet_that_the_host_shows_twice_spoils_no_round_trip() {
+fn packet_captured_twice_spoils_no_round_trip() {
     let mut script = Script::new();
     script.handshake().send(true, DATA, 1, 1, REQUEST);
     script.time_ns -= 960_000;
@@ -90,7 +90,7 @@ fn the_same_ack_again_while_data_is_out_is_a_duplicate() {
 }
 
 #[test]
-fn a_refused_byte_sent_again_is_neither_keep_alive_nor_retransmission() {
+fn refused_byte_repeated_is_neither_keep_alive_nor_retransmission() {
     let mut script = Script::new();
     script.handshake().send(false, DATA, 1, 1, &RESPONSE[..10]);
     script.window = 0;

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn the_first_fin_tells_who_closed() {
+fn first_fin_shows_the_closing_side() {
     let mut tables = Script::new()
         .handshake()
         .send(true, DATA, 1, 1, REQUEST)
@@ -45,7 +45,7 @@ fn a_reset_ends_a_response_before_it_is_complete() {
 }
 
 #[test]
-fn a_reset_that_the_client_did_not_believe_ends_nothing() {
+fn reset_ignored_by_the_client_ends_no_flow() {
     let mut tables = Script::new()
         .send(true, flags::SYN, 0, 0, b"")
         .send(false, flags::RST | flags::ACK, 900, 1, b"")
@@ -81,7 +81,7 @@ fn data_on_its_way_when_the_client_resets_does_not_undo_the_reset() {
 }
 
 #[test]
-fn a_reset_outside_any_window_ends_nothing() {
+fn reset_outside_the_window_ends_no_flow() {
     let mut tables = Script::new()
         .handshake()
         .send(false, flags::RST, 2_000_000_000, 0, b"")

@@ -173,7 +173,7 @@ fn a_hello_may_come_in_segments_of_a_few_bytes() {
 }
 
 #[test]
-fn a_few_bytes_that_begin_like_a_hello_are_none_without_the_rest() {
+fn incomplete_hello_bytes_are_no_hello() {
     let mut talk = Talk::new();
     talk.script.handshake();
     let (flows, transactions, _) = talk
@@ -186,7 +186,7 @@ fn a_few_bytes_that_begin_like_a_hello_are_none_without_the_rest() {
 }
 
 #[test]
-fn a_hello_tells_the_client_of_a_flow_joined_late() {
+fn hello_shows_the_client_of_a_flow_without_a_start() {
     let mut talk = Talk::new();
     // The other side has the lower port.
     let (flows, _, _) = talk.say(false, &client_hello()).finish();
@@ -195,7 +195,7 @@ fn a_hello_tells_the_client_of_a_flow_joined_late() {
 }
 
 #[test]
-fn records_alone_tell_tls_only_where_the_hello_was_missed() {
+fn records_alone_show_tls_only_without_a_captured_start() {
     let mut joined = Talk::new();
     let (flows, transactions, handshakes) = joined
         .say(true, &application(100))

@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn test_coders_that_are_used_again_make_of_a_text_what_new_ones_do() {
+    fn reused_coders_give_the_sizes_of_new_ones() {
         let mut coders = Coders::default();
         for lines in [0, 3, 1000, 20_000, 1] {
             let text = text(lines);
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn test_text_is_measured_once_and_until_the_bound() {
+    fn text_is_measured_once_and_up_to_the_limit() {
         let mut measured = TextSizes::default();
         let sizes = measured.compressed(1, &text(1000));
         assert!(sizes.is_some_and(|(gzip, zstd)| gzip < 10_000 && zstd < 10_000));
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn test_a_small_change_is_a_small_delta_packed_or_not() {
+    fn small_change_is_a_small_delta_compressed_or_not() {
         let (before, now) = (
             text(3000),
             [
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn test_a_bomb_is_not_unpacked() {
+    fn decompression_bomb_is_not_decoded() {
         let bomb = packed(&vec![0; DECODED_BYTES_MAX * 3]);
         assert_eq!(TextSizes::default().delta("gzip", &bomb, &bomb), None);
     }

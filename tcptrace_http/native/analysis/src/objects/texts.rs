@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn test_the_texts_put_longest_ago_go_first_and_a_new_one_replaces_the_old() {
+    fn oldest_texts_are_dropped_first_and_new_texts_replace_old_ones() {
         let mut texts = Texts::default();
         let half = TEXTS_BYTES_MAX / 2;
         texts.put(1, Arc::new(vec![1; half]));

@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn test_references_are_resolved_as_rfc_3986_does() {
+    fn references_are_resolved_by_rfc_3986() {
         // Examples of RFC 3986, section 5.4, with the base http://a/b/c/d;p?q.
         let base = Url::new("a", "/b/c/d;p?q");
         for (reference, expected) in [

@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_released_by_the_link_that_names_it_and_not_by_the_end_of_its_document() {
+    fn request_is_released_by_its_link_not_by_the_end_of_the_document() {
         let document = step((0, 0), (0, 10), 200, None);
         let image = step((1, 0), (50, 60), 300, Some(((0, 0), 50)));
         let expected = [((1, 0), 50, 300), ((0, 0), 0, 50)];
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn with_all_connections_in_use_a_request_waits_for_the_one_that_ends() {
+    fn request_waits_for_a_free_connection_if_all_are_in_use() {
         let document = ((0, 0), 100);
         let steps = vec![
             step((0, 0), (0, 0), 100, None),
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_no_response_names_waits_for_what_was_over_last() {
+    fn unnamed_request_waits_for_the_last_finished_transaction() {
         let document = ((0, 0), 100);
         let beacon = Step {
             is_named: false,
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn a_retrieval_that_took_no_time_has_no_path() {
+    fn retrieval_without_duration_has_no_path() {
         assert_eq!(path(vec![step((0, 0), (5, 5), 5, None)]), []);
     }
 }

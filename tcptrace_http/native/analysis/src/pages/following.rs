@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_that_is_clear_ends_whatever_url_the_reference_leads_to() {
+    fn obvious_last_segment_ends_the_resolved_url() {
         let mut clear = 0;
         for (base, reference) in in_documents() {
             if let Some(segment) = segment_of(&reference) {
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_reference_in_a_folder_has_the_url_that_it_is_resolved_to() {
+    fn plain_reference_in_a_folder_equals_the_resolved_url() {
         let mut plain = 0;
         let mut last = ("none", Vec::new());
         for (base, reference) in in_documents() {

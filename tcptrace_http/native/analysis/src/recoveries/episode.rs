@@ -44,7 +44,7 @@ pub struct Episode {
 
 impl Episode {
     /// Create a recovery that begins with `sent`; its row lacks the columns that depend on the capture point.
-    pub fn begun_by(sent: &Sent, known: &Known, row: RecoveryRow) -> Self {
+    pub fn new(sent: &Sent, known: &Known, row: RecoveryRow) -> Self {
         let is_acked = sent.end <= known.acked;
         let has_original = known.original.is_some() || is_acked;
         Episode {
@@ -99,24 +99,24 @@ impl Episode {
             RecoveryKind::Timeout | RecoveryKind::TailLoss | RecoveryKind::TailLossProbe
         );
         let is_silent = known.waited(sent) >= TIMED_OUT_MIN_NS;
-        let is_told_since =
+        let is_reported_since =
             kind == RecoveryKind::Timeout && self.row.kind == RecoveryKind::TailLoss && is_silent;
         // All data behind the timer's retransmission is acknowledged: no ACK reported the loss of the next
         // retransmission.
-        let is_untold_since = kind == RecoveryKind::TailLoss
+        let is_unreported_since = kind == RecoveryKind::TailLoss
             && self.row.kind == RecoveryKind::Timeout
             && is_silent
             && known.next <= sent.start.min(known.acked);
         // Data behind the timer's retransmission arrived and reported that the rest was lost: the next
         // silence is a new recovery.
-        let is_told_anew = is_timed
+        let is_reported_again = is_timed
             && kind == RecoveryKind::FastRecovery
             && known.has_third_duplicate_since(self.sent_with);
         sent.start < self.until
             && (is_timed || !times_out)
-            && !is_told_since
-            && !is_untold_since
-            && !is_told_anew
+            && !is_reported_since
+            && !is_unreported_since
+            && !is_reported_again
     }
 
     /// Return whether duplicate ACKs report more arrivals than a partial ACK has covered since (RFC 6582,

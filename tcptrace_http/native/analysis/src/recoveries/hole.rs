@@ -67,7 +67,7 @@ mod tests {
     const MS: i64 = 1_000_000;
 
     #[test]
-    fn half_a_round_trip_and_its_time_on_the_link_before_something_comes_it_was_sent() {
+    fn send_time_is_half_a_round_trip_plus_serialization_before_arrival() {
         let hole = Hole {
             start: 1,
             end: 1001,
@@ -82,8 +82,8 @@ mod tests {
             next: 2001,
             acked: 1,
             last_data: None,
-            asked_ns: None,
-            asked_before_copies_ns: None,
+            peer_data_ns: None,
+            peer_new_data_ns: None,
             since_received_ns: 0,
             duplicate_acks: 0,
             rtt_ns: Some(100 * MS),

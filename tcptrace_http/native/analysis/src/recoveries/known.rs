@@ -63,7 +63,7 @@ pub struct Sent {
     /// Missing packets that the sender numbered since its last data.
     pub skipped_identifications: u32,
     /// True if no packet of the host's other connections passed between them.
-    pub are_skipped_own: bool,
+    pub is_gap_own: bool,
     /// True if the host numbers all its packets together: a missing packet may belong to another connection.
     pub is_numbered_by_host: bool,
     /// True if the number shows that the segment was sent before an earlier captured packet.
@@ -83,9 +83,9 @@ pub struct Known {
     /// Frame and time of the sender's last segment with payload.
     pub last_data: Option<(u64, i64)>,
     /// Arrival time at the sender of the peer's last data, computed with the path.
-    pub asked_ns: Option<i64>,
+    pub peer_data_ns: Option<i64>,
     /// Arrival time of the peer's last new data, if copies of it followed: copies do not restart the timer.
-    pub asked_before_copies_ns: Option<i64>,
+    pub peer_new_data_ns: Option<i64>,
     /// Time since a packet of its peer reached the sender.
     pub since_received_ns: i64,
     pub duplicate_acks: u32,
@@ -156,11 +156,11 @@ impl Known {
 
     /// Return the sender's wait, without counting copies of the peer's data.
     pub(super) fn answer_wait_ns(&self, sent: &Sent) -> i64 {
-        let Some(asked_ns) = self.asked_before_copies_ns else {
+        let Some(peer_data_ns) = self.peer_new_data_ns else {
             return self.waited(sent);
         };
-        let last_data = self.last_data.map_or(asked_ns, |(_, time_ns)| time_ns);
-        sent.time_ns.saturating_sub(last_data.max(asked_ns))
+        let last_data = self.last_data.map_or(peer_data_ns, |(_, time_ns)| time_ns);
+        sent.time_ns.saturating_sub(last_data.max(peer_data_ns))
     }
 
     /// Return whether `sent` may be a probe with new data.
@@ -176,7 +176,7 @@ impl Known {
     /// Return the later of the sender's last data and the arrival of its peer's last data.
     pub(super) fn silent_since(&self, sent: &Sent) -> i64 {
         let last_data = self.last_data.map(|(_, time_ns)| time_ns);
-        last_data.max(self.asked_ns).unwrap_or(sent.time_ns)
+        last_data.max(self.peer_data_ns).unwrap_or(sent.time_ns)
     }
 
     /// Return the end of the data sent before the retransmission `sent`, from the missing packet numbers.
@@ -196,7 +196,7 @@ impl Known {
     pub(super) fn may_be_lost(&self, sent: &Sent) -> bool {
         let are_few = sent.skipped_identifications <= LOST_AT_ONCE;
         let is_whole = sent.payload_bytes >= self.segment_bytes;
-        let is_overrun = sent.are_skipped_own && is_whole && self.is_initial_timeout(sent);
+        let is_overrun = sent.is_gap_own && is_whole && self.is_initial_timeout(sent);
         (are_few || is_overrun) && self.is_sender_far()
     }
 
@@ -208,7 +208,7 @@ impl Known {
         let gap = sent.class.gap_before_bytes;
         let missing = gap.div_ceil(self.segment_bytes.max(1));
         let are_more = sent.skipped_identifications == missing.saturating_add(1);
-        missing > 1 && sent.are_skipped_own && are_more
+        missing > 1 && sent.is_gap_own && are_more
     }
 
     fn is_initial_timeout(&self, sent: &Sent) -> bool {
@@ -263,8 +263,8 @@ mod tests {
             next: 1,
             acked: 1,
             last_data: None,
-            asked_ns: None,
-            asked_before_copies_ns: None,
+            peer_data_ns: None,
+            peer_new_data_ns: None,
             since_received_ns: 0,
             duplicate_acks: 0,
             rtt_ns: Some((to_sender_us + to_receiver_us) * 1000),
@@ -275,10 +275,10 @@ mod tests {
     }
 
     #[test]
-    fn a_timer_runs_out_after_200_ms_and_round_trips_or_first_after_a_second_or_three() {
+    fn timer_expires_after_200_ms_plus_round_trips_or_at_the_initial_rto() {
         let after = |waited_ms: i64| {
             let known = Known {
-                asked_ns: Some(0),
+                peer_data_ns: Some(0),
                 since_received_ns: i64::MAX,
                 ..known(50_000, 1)
             };
@@ -295,7 +295,7 @@ mod tests {
                 timestamp: None,
                 identification: 0,
                 skipped_identifications: 1,
-                are_skipped_own: true,
+                is_gap_own: true,
                 is_numbered_by_host: false,
                 is_late: false,
             };
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn what_crosses_a_lan_to_the_receiver_may_be_lost_and_what_its_own_host_sends_may_not() {
+    fn data_across_a_lan_may_be_lost_and_local_data_may_not() {
         assert!(known(211, 1).is_sender_far());
         assert!(known(600, 600).is_sender_far());
         assert!(!known(211, 211).is_sender_far());

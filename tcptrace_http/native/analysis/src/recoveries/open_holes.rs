@@ -17,7 +17,7 @@ impl OpenHoles {
     }
 
     /// Record the hole before `sent`, if any, and the probe that `sent` may be.
-    pub(super) fn begun_by(&mut self, sent: &Sent, known: &Known, probe: Option<(i64, i64)>) {
+    pub(super) fn add_before(&mut self, sent: &Sent, known: &Known, probe: Option<(i64, i64)>) {
         if sent.class.gap_before_bytes > 0 && self.holes.len() < HOLES_MAX {
             self.holes.push(Hole {
                 start: known.next,

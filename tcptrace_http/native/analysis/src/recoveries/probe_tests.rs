@@ -14,8 +14,8 @@ fn known(next: i64, duplicate_acks: u32) -> Known {
         next,
         acked: 1,
         last_data: None,
-        asked_ns: Some(0),
-        asked_before_copies_ns: Some(0),
+        peer_data_ns: Some(0),
+        peer_new_data_ns: Some(0),
         since_received_ns: 400 * MS,
         duplicate_acks,
         rtt_ns: Some(50 * MS),
@@ -28,7 +28,7 @@ fn known(next: i64, duplicate_acks: u32) -> Known {
 /// Return the kind of a loss before the first data, which came long after the request.
 ///
 /// The retransmission follows a duplicate ACK directly.
-fn told(has_no_probes: bool) -> Option<RecoveryKind> {
+fn kind_behind_hole(has_no_probes: bool) -> Option<RecoveryKind> {
     let mut tracker = Tracker::default();
     let behind = Sent {
         time_ns: 500 * MS,
@@ -66,16 +66,16 @@ fn told(has_no_probes: bool) -> Option<RecoveryKind> {
 
 #[test]
 fn new_data_after_a_silence_may_be_a_probe() {
-    assert_eq!(told(false), Some(RecoveryKind::TailLossProbe));
+    assert_eq!(kind_behind_hole(false), Some(RecoveryKind::TailLossProbe));
 }
 
 #[test]
-fn who_has_no_selective_acks_probes_with_nothing_new() {
-    assert_eq!(told(true), Some(RecoveryKind::FastRecovery));
+fn sender_without_sack_sends_no_probe() {
+    assert_eq!(kind_behind_hole(true), Some(RecoveryKind::FastRecovery));
 }
 
 #[test]
-fn a_timer_that_runs_out_when_a_probe_has_come_was_told_by_it() {
+fn timeout_after_an_arrived_probe_was_reported_by_the_probe() {
     for (is_heard, kind) in [
         (true, RecoveryKind::Timeout),
         (false, RecoveryKind::TailLoss),
@@ -122,13 +122,13 @@ fn behind_missing(missing: u32, skipped_identifications: u32) -> Sent {
             ..Class::default()
         },
         skipped_identifications,
-        are_skipped_own: true,
+        is_gap_own: true,
         ..Sent::default()
     }
 }
 
 #[test]
-fn a_probe_that_had_been_lost_was_needed_though_a_later_copy_of_it_was_not() {
+fn lost_probe_is_necessary_despite_a_later_copy() {
     let mut tracker = Tracker::default();
     tracker.sent(&behind_missing(2, 3), &known(2001, 0));
     let mut probed = tracker.taken(true, 500 * MS).pop().unwrap();
@@ -137,9 +137,8 @@ fn a_probe_that_had_been_lost_was_needed_though_a_later_copy_of_it_was_not() {
 }
 
 #[test]
-fn a_probe_had_been_lost_if_numbers_pass_over_one_more_than_the_several_that_are_missing_before_it()
-{
-    for (missing, skipped, are_skipped_own, is_copy) in [
+fn probe_was_lost_if_numbers_skip_one_more_than_the_missing_packets() {
+    for (missing, skipped, is_gap_own, is_copy) in [
         (2, 3, true, true),
         (2, 2, true, false),
         (2, 4, true, false),
@@ -147,7 +146,7 @@ fn a_probe_had_been_lost_if_numbers_pass_over_one_more_than_the_several_that_are
         (1, 2, true, false),
     ] {
         let probe = Sent {
-            are_skipped_own,
+            is_gap_own,
             ..behind_missing(missing, skipped)
         };
         let kind = Tracker::default().sent(&probe, &known(2001, 0));

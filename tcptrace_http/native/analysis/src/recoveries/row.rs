@@ -27,7 +27,7 @@ pub(super) fn row(
     let may_be_an_ack = known.original.is_none()
         && hole.is_none()
         && sent.skipped_identifications < 2
-        && known.asked_ns > known.last_data.map(|(_, time_ns)| time_ns);
+        && known.peer_data_ns > known.last_data.map(|(_, time_ns)| time_ns);
     let confidence = match kind {
         RecoveryKind::Unknown => 0.3,
         _ if may_be_an_ack && !known.is_timer_expiry(sent) => 0.4,

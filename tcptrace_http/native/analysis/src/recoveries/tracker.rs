@@ -65,7 +65,7 @@ impl Tracker {
         if sent.payload_bytes == 0 {
             // The ACK of a FIN also reports the data missing before it.
             if class.is_new {
-                self.holes.begun_by(sent, known, None);
+                self.holes.add_before(sent, known, None);
             }
             return None;
         }
@@ -125,7 +125,7 @@ impl Tracker {
             self.probe = Some((sent.start, waited));
         }
         let probe = probes.then_some((sent.end, waited));
-        self.holes.begun_by(sent, known, probe);
+        self.holes.add_before(sent, known, probe);
         // A timer retransmits the first missing segment (RFC 6298, section 5.4), which opens no hole.
         let skips = sent.skipped_identifications > 0 && gap == 0;
         let are_too_many = skips && !known.is_after_timer(sent) && !self.is_numbered_copy(sent);
@@ -170,7 +170,7 @@ impl Tracker {
     /// The recovery ended with a short segment. The flight at its start is known in full segments only.
     fn is_new_answer(&self, known: &Known) -> bool {
         let is_over = known.acked >= known.next && self.before_bytes < known.segment_bytes;
-        let asked_after = |open: &Episode| known.asked_ns.is_some_and(|ns| ns > open.row.end);
+        let asked_after = |open: &Episode| known.peer_data_ns.is_some_and(|ns| ns > open.row.end);
         is_over && self.open.as_ref().is_some_and(asked_after)
     }
 
@@ -209,13 +209,13 @@ impl Tracker {
                 0
             },
         };
-        let told_by_probe = self.probe_wait_ns(sent, known, hole);
+        let probe_wait = self.probe_wait_ns(sent, known, hole);
         let open = self.open.as_ref();
         let is_twice =
             open.is_some_and(|open| open.is_second_retransmission(sent, known, self.sacked));
         let timeout = is_twice.then_some(RecoveryKind::Timeout);
         let kind = timeout.unwrap_or_else(|| kind(sent, known, &told));
-        match (kind, told_by_probe) {
+        match (kind, probe_wait) {
             (RecoveryKind::FastRecovery, Some(waited)) if self.open.is_none() => {
                 let kind = self.repair(sent, known, RecoveryKind::TailLossProbe, hole);
                 if let Some(open) = self.open.as_mut() {
@@ -237,14 +237,14 @@ impl Tracker {
     ) -> RecoveryKind {
         let silence = self.silence(sent, known);
         let times_out = known.waited(sent) >= TIMED_OUT_MIN_NS || kind == RecoveryKind::Timeout;
-        let goes_on = self
+        let is_continued = self
             .open
             .as_ref()
             .is_some_and(|open| open.includes(sent, known, kind, times_out));
-        if !goes_on {
+        if !is_continued {
             self.close();
-            let mut opened = Episode::begun_by(sent, known, row(known, sent, kind, hole));
-            if known.is_sender_far() && sent.are_skipped_own {
+            let mut opened = Episode::new(sent, known, row(known, sent, kind, hole));
+            if known.is_sender_far() && sent.is_gap_own {
                 opened.until = opened.until.max(known.sent_before(sent));
             }
             self.open = Some(opened);
@@ -253,7 +253,7 @@ impl Tracker {
         let Some(open) = self.open.as_mut() else {
             return kind;
         };
-        if goes_on && times_out && open.row.kind == RecoveryKind::TailLossProbe {
+        if is_continued && times_out && open.row.kind == RecoveryKind::TailLossProbe {
             // The probe may have arrived and reported the loss of the data before it.
             open.row.kind = match kind {
                 RecoveryKind::Timeout => kind,
@@ -271,7 +271,7 @@ impl Tracker {
         if self.open.as_ref().is_none_or(|open| open.row.kind != kind) {
             self.close();
             let row = row(known, sent, kind, None);
-            self.open = Some(Episode::begun_by(sent, known, row));
+            self.open = Some(Episode::new(sent, known, row));
         }
         if let Some(open) = self.open.as_mut() {
             let waited = sent.time_ns.saturating_sub(open.row.end);

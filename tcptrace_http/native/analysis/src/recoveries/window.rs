@@ -10,7 +10,7 @@ struct Opened {
     frame: u64,
     time_ns: i64,
     /// True if the opening answered a probe.
-    was_asked: bool,
+    was_probed: bool,
 }
 
 /// Window that the receiver of data has closed.
@@ -23,7 +23,7 @@ pub struct ClosedWindow {
     /// Last segment that announced the zero window.
     last: (u64, i64),
     /// True if the sender has probed since.
-    is_asked: bool,
+    is_probed: bool,
     probes: u32,
     opened: Option<Opened>,
     probes_since_opened: u32,
@@ -37,7 +37,7 @@ impl ClosedWindow {
             time_ns,
             offset: acked,
             last: (frame, time_ns),
-            is_asked: false,
+            is_probed: false,
             probes: 0,
             opened: None,
             probes_since_opened: 0,
@@ -48,21 +48,21 @@ impl ClosedWindow {
     pub fn announced(&mut self, frame: u64, time_ns: i64, window: u32) {
         if window == 0 {
             self.last = (frame, time_ns);
-            self.is_asked = false;
+            self.is_probed = false;
             self.opened = None;
             self.probes_since_opened = 0;
         } else if self.opened.is_none() {
             self.opened = Some(Opened {
                 frame,
                 time_ns,
-                was_asked: self.is_asked,
+                was_probed: self.is_probed,
             });
         }
     }
 
     /// Take a probe of the sender.
     pub fn probed(&mut self) {
-        self.is_asked = true;
+        self.is_probed = true;
         if self.opened.is_some() {
             self.probes_since_opened = self.probes_since_opened.saturating_add(1);
         } else {
@@ -94,7 +94,7 @@ impl ClosedWindow {
         let opened = self.opened.unwrap_or(Opened {
             frame,
             time_ns,
-            was_asked: false,
+            was_probed: false,
         });
         let closed = RecoveryRow {
             kind: RecoveryKind::ZeroWindow,
@@ -124,7 +124,7 @@ impl ClosedWindow {
             };
             return (closed, Some(persist));
         }
-        if !opened.was_asked {
+        if !opened.was_probed {
             return (closed, None);
         }
         // The time of the opening is unknown: at the last answer the window was still closed.

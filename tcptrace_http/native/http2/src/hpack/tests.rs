@@ -155,7 +155,7 @@ fn an_unknown_name_keeps_the_place_of_its_entry() {
 }
 
 #[test]
-fn what_breaks_the_rules_is_malformed() {
+fn invalid_blocks_are_malformed() {
     for block in [
         "80",                             // index 0
         "ff",                             // an integer that is cut short
@@ -189,7 +189,7 @@ fn a_bomb_is_malformed_and_costs_no_memory() {
 }
 
 #[test]
-fn a_table_holds_what_it_may_and_no_more() {
+fn table_keeps_entries_up_to_its_size() {
     let mut decoder = Decoder::new();
     decoder.set_max_size(u32::MAX);
     let empty_entries = [0x40, 0, 0].repeat(8000);
@@ -333,7 +333,7 @@ fn assert_known_since(decoder: &mut Decoder, blocks: &[(Vec<u8>, Vec<Sent>)], si
 }
 
 #[test]
-fn from_any_block_on_just_what_was_inserted_before_is_unknown() {
+fn decoder_joined_at_any_block_lacks_only_earlier_insertions() {
     for seed in 0..200 {
         let blocks = blocks(seed);
         let mut whole = Decoder::new();
@@ -346,7 +346,7 @@ fn from_any_block_on_just_what_was_inserted_before_is_unknown() {
 }
 
 #[test]
-fn behind_lost_blocks_just_what_was_inserted_before_is_unknown() {
+fn decoder_behind_lost_blocks_lacks_only_earlier_insertions() {
     for seed in 0..200 {
         let blocks = blocks(seed);
         for since in 1..blocks.len() {

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn after_three_duplicate_acks_it_is_fast_and_so_is_the_rest_of_the_recovery() {
+    fn three_duplicate_acks_make_the_whole_recovery_fast() {
         let mut causes = established();
         causes.acknowledged(1001, 3, 0);
         causes.resent(&resent(1001, 25));
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_long_silence_it_is_a_timeout_and_at_the_tail_a_probe_before_it() {
+    fn long_silence_is_a_timeout_and_a_shorter_one_at_the_tail_a_probe() {
         let mut causes = established();
         causes.resent(&resent(4001, 45));
         assert_eq!(causes.tail_loss_probe, 1);
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_peer_had_was_unnecessary_whether_it_says_so_before_or_after() {
+    fn retransmission_of_received_data_is_unnecessary() {
         let mut causes = established();
         causes.resent(&resent(1, 250));
         causes.resent(&resent(1001, 250));
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_window_is_probed_and_no_cause_is_made_up() {
+    fn closed_window_is_probed_and_other_causes_stay_unknown() {
         let mut causes = established();
         let probe = Resent {
             peer_window_is_zero: true,

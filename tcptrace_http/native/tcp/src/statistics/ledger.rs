@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sent_twice_gives_no_round_trip_nor_does_what_waited_for_it() {
+    fn retransmitted_data_and_data_behind_it_give_no_round_trip() {
         let mut ledger = sent(&[(1, 11), (11, 21)]);
         let mut elapsed = Vec::new();
         let sending = ledger.send(1, 11, 50, |time| elapsed.push(time));
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_new_once_in_whatever_order_they_come() {
+    fn numbers_are_new_once_in_any_order() {
         let mut ledger = sent(&[(21, 31), (41, 51)]);
         let late = ledger.send(31, 41, 3, |_| ());
         assert_eq!((late.new, late.again, late.is_behind), (10, 0, true));

@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn one_time_has_no_deviation_and_none_has_nothing() {
+    fn single_time_has_no_deviation_and_no_time_has_no_moments() {
         let mut moments = Moments::default();
         assert_eq!((moments.mean(), moments.least()), (None, None));
         moments.add(0);

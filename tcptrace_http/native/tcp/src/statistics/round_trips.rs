@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_syn_that_was_sent_twice_measures_no_handshake() {
+    fn retransmitted_syn_measures_no_handshake() {
         let mut trips = RoundTrips::default();
         trips.syn(1, 1, 0);
         trips.syn(2, 1, 1_000);

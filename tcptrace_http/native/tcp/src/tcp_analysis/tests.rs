@@ -82,7 +82,7 @@ impl Script {
 }
 
 #[test]
-fn a_segment_sent_again_late_is_a_retransmission_timed_from_the_oldest_unacknowledged() {
+fn late_retransmission_is_timed_from_the_oldest_unacknowledged_segment() {
     let mut script = Script::new();
     script.server(PSH, 1, 1, 100);
     script.after(MILLISECOND).server(PSH, 101, 1, 100);
@@ -93,7 +93,7 @@ fn a_segment_sent_again_late_is_a_retransmission_timed_from_the_oldest_unacknowl
 }
 
 #[test]
-fn a_segment_sent_again_for_two_duplicate_acks_is_a_fast_retransmission() {
+fn two_duplicate_acks_make_a_fast_retransmission() {
     let mut script = Script::new();
     for at in [1, 101, 201] {
         script.after(MILLISECOND).server(PSH, at, 1, 100);
@@ -111,7 +111,7 @@ fn a_segment_sent_again_for_two_duplicate_acks_is_a_fast_retransmission() {
 }
 
 #[test]
-fn a_segment_sent_again_that_was_acknowledged_is_spurious() {
+fn retransmission_of_an_acknowledged_segment_is_spurious() {
     let mut script = Script::new();
     script.server(PSH, 1, 1, 100);
     script.client(ACK, 1, 101, 0);
@@ -120,7 +120,7 @@ fn a_segment_sent_again_that_was_acknowledged_is_spurious() {
 }
 
 #[test]
-fn a_segment_overtaken_within_the_round_trip_is_out_of_order_and_one_overtaken_longer_was_resent() {
+fn overtaken_segment_is_out_of_order_within_a_round_trip_and_retransmitted_later() {
     for (elapsed, is_out_of_order) in [(MILLISECOND - 1, true), (MILLISECOND, false)] {
         let mut script = Script::new();
         script.server(PSH, 1, 1, 100);
@@ -132,14 +132,14 @@ fn a_segment_overtaken_within_the_round_trip_is_out_of_order_and_one_overtaken_l
 }
 
 #[test]
-fn a_syn_sent_again_at_once_is_a_retransmission() {
+fn syn_repeated_at_once_is_a_retransmission() {
     let mut script = Script::before_handshake();
     script.client(flags::SYN, 0, 0, 0);
     assert!(script.client(flags::SYN, 0, 0, 0).is_retransmission);
 }
 
 #[test]
-fn an_ack_of_what_was_not_captured_is_told_once() {
+fn ack_of_uncaptured_data_is_reported_once() {
     let mut script = Script::new();
     script.server(PSH, 1, 1, 100);
     assert!(script.client(ACK, 1, 301, 0).is_ack_of_lost_segment);
@@ -147,7 +147,7 @@ fn an_ack_of_what_was_not_captured_is_told_once() {
 }
 
 #[test]
-fn an_unseen_segment_acknowledged_makes_no_fast_retransmission() {
+fn ack_of_an_unseen_segment_makes_no_fast_retransmission() {
     let mut script = Script::new();
     script.server(PSH, 1, 1, 100);
     script.client(PSH, 1, 101, 10);
@@ -175,7 +175,7 @@ fn the_byte_before_the_next_is_a_keep_alive_and_the_same_ack_answers_it() {
 }
 
 #[test]
-fn one_byte_into_a_window_of_zero_is_a_probe_and_advances_nothing() {
+fn byte_into_a_zero_window_is_a_probe_and_advances_no_number() {
     let mut script = Script::new();
     script.server(PSH, 1, 1, 1000);
     script.window = 0;
@@ -193,7 +193,7 @@ fn one_byte_into_a_window_of_zero_is_a_probe_and_advances_nothing() {
 }
 
 #[test]
-fn no_window_is_called_full_whose_scale_is_not_known() {
+fn window_with_unknown_scale_is_never_full() {
     let mut script = Script::before_handshake();
     script.client(ACK, 1, 1, 0);
     assert!(!script.server(PSH, 1, 1, 1000).is_window_full);
@@ -211,7 +211,7 @@ fn the_scale_of_one_captured_syn_is_used_and_a_syn_without_one_ends_scaling() {
 }
 
 #[test]
-fn the_flight_is_what_is_not_acknowledged_less_the_sack_blocks() {
+fn flight_is_unacknowledged_data_minus_sack_blocks() {
     let mut script = Script::new();
     assert_eq!(script.server(ACK, 1, 1, 100).flight_bytes, Some(100));
     assert_eq!(script.server(ACK, 101, 1, 100).flight_bytes, Some(200));
@@ -243,7 +243,7 @@ fn the_flight_is_unknown_from_a_lost_segment_to_the_next_ack() {
 }
 
 #[test]
-fn an_ack_answers_the_segment_that_ends_where_it_does() {
+fn ack_answers_the_segment_with_the_same_end() {
     let mut script = Script::new();
     script.server(ACK, 1, 1, 100);
     script.after(MILLISECOND).server(ACK, 101, 1, 100);

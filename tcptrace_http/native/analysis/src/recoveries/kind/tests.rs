@@ -28,7 +28,7 @@ fn behind_a_hole(told: LossEvidence) -> RecoveryKind {
 }
 
 #[test]
-fn what_is_sent_again_too_soon_for_a_timer_no_probe_was_where_there_are_no_sacks() {
+fn early_retransmission_without_sack_is_no_probe() {
     let untold = LossEvidence {
         duplicate_acks: 0,
         has_hole: false,
@@ -49,12 +49,12 @@ fn what_is_sent_again_too_soon_for_a_timer_no_probe_was_where_there_are_no_sacks
 }
 
 #[test]
-fn one_duplicate_ack_and_a_silence_leave_the_timer_only() {
+fn one_duplicate_ack_and_a_silence_leave_only_the_timer() {
     assert_eq!(behind_a_hole(ONE_DUPLICATE), RecoveryKind::Timeout);
 }
 
 #[test]
-fn enough_duplicate_acks_sacks_or_no_silence_tell_of_a_loss() {
+fn duplicate_acks_sacks_or_no_silence_show_fast_recovery() {
     for told in [
         LossEvidence {
             duplicate_acks: 3,
@@ -74,7 +74,7 @@ fn enough_duplicate_acks_sacks_or_no_silence_tell_of_a_loss() {
 }
 
 #[test]
-fn within_a_quarter_of_the_round_trip_after_a_sack_the_timer_of_rack_sends_again() {
+fn racks_timer_retransmits_within_a_quarter_round_trip_after_a_sack() {
     let known = Known {
         rtt_ns: Some(20 * MS),
         sender_path_ns: Some(0),
@@ -92,7 +92,7 @@ fn within_a_quarter_of_the_round_trip_after_a_sack_the_timer_of_rack_sends_again
 }
 
 #[test]
-fn what_comes_behind_a_loss_when_its_timer_has_run_out_told_nobody_of_it() {
+fn data_behind_a_loss_after_its_timeout_did_not_report_it() {
     let too_late = LossEvidence {
         waited_ns: 400 * MS,
         duplicate_acks: 0,

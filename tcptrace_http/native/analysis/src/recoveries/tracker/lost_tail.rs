@@ -28,8 +28,8 @@ pub(super) struct LostTail {
 impl Tracker {
     /// Record a possible lost tail at a recovery that begins with `sent`, which fills a hole.
     pub(super) fn note_lost_tail(&mut self, sent: &Sent, known: &Known, kind: RecoveryKind) {
-        let is_told_by_host = sent.skipped_identifications > 0 && !sent.are_skipped_own;
-        let may_be_lost = is_told_by_host && !self.is_counter_shared && known.is_sender_far();
+        let is_host_gap = sent.skipped_identifications > 0 && !sent.is_gap_own;
+        let may_be_lost = is_host_gap && !self.is_counter_shared && known.is_sender_far();
         self.lost_tail = (may_be_lost && kind == RecoveryKind::FastRecovery).then(|| LostTail {
             until: known.sent_before(sent),
             alone: 0,
@@ -43,7 +43,7 @@ impl Tracker {
         let is_alone = known.acked >= known.next && sent.class.gap_before_bytes == 0;
         let may_be_short = tail.alone >= ALONE_MIN;
         let is_large = sent.payload_bytes >= known.segment_bytes || may_be_short;
-        let is_ack_driven = known.asked_ns <= last_ns && known.waited(sent) < TIMED_OUT_MIN_NS;
+        let is_ack_driven = known.peer_data_ns <= last_ns && known.waited(sent) < TIMED_OUT_MIN_NS;
         if !is_alone || !is_large || !is_ack_driven || sent.end > tail.until {
             if may_be_short {
                 self.close();

@@ -61,8 +61,8 @@ fn known(next: i64) -> Known {
         next,
         acked: 1461,
         last_data: Some((1, 40 * MS)),
-        asked_ns: None,
-        asked_before_copies_ns: None,
+        peer_data_ns: None,
+        peer_new_data_ns: None,
         since_received_ns: 96 * MS,
         duplicate_acks: 0,
         rtt_ns: Some(20 * MS),
@@ -73,7 +73,7 @@ fn known(next: i64) -> Known {
 }
 
 #[test]
-fn what_follows_data_behind_a_hole_no_timer_has_sent_again_for_that_fills_the_hole() {
+fn data_after_a_hole_is_no_timeout_because_a_timeout_fills_the_hole() {
     let mut tracker = Tracker::default();
     let lost = after_a_missing_packet(&mut tracker);
     assert_eq!(lost, Some(RecoveryKind::TailLossProbe));
@@ -83,7 +83,7 @@ fn what_follows_data_behind_a_hole_no_timer_has_sent_again_for_that_fills_the_ho
 }
 
 #[test]
-fn where_there_are_no_sacks_nobody_probes_for_a_tail_and_a_short_silence_tells_of_no_loss() {
+fn without_sack_a_short_silence_is_neither_probe_nor_loss() {
     let after = |silence_ms: i64| {
         let known = Known {
             has_no_probes: true,
@@ -104,7 +104,7 @@ fn where_there_are_no_sacks_nobody_probes_for_a_tail_and_a_short_silence_tells_o
 }
 
 #[test]
-fn more_packets_than_one_connection_loses_at_once_were_those_of_others() {
+fn large_number_gap_belongs_to_other_connections() {
     let lost = |skipped_identifications: u32| {
         let known = Known {
             since_received_ns: 1000 * MS,
@@ -125,8 +125,8 @@ fn more_packets_than_one_connection_loses_at_once_were_those_of_others() {
 }
 
 #[test]
-fn more_is_lost_at_once_of_a_sender_that_has_overrun_a_queue_until_its_first_timer() {
-    let after = |silence_ms: i64, payload_bytes: u32, are_skipped_own: bool| {
+fn large_gap_is_a_loss_if_the_initial_rto_follows() {
+    let after = |silence_ms: i64, payload_bytes: u32, is_gap_own: bool| {
         let known = Known {
             since_received_ns: silence_ms * MS,
             ..known(4381)
@@ -137,7 +137,7 @@ fn more_is_lost_at_once_of_a_sender_that_has_overrun_a_queue_until_its_first_tim
             end: 4381 + i64::from(payload_bytes),
             payload_bytes,
             skipped_identifications: 88,
-            are_skipped_own,
+            is_gap_own,
             is_numbered_by_host: true,
             ..new_data(0)
         };
@@ -160,7 +160,7 @@ fn more_is_lost_at_once_of_a_sender_that_has_overrun_a_queue_until_its_first_tim
 }
 
 /// Return the kind of the second retransmission of data whose first one passed, with or without SACKs.
-fn sent_twice(sacked: i64) -> Option<RecoveryKind> {
+fn second_retransmission(sacked: i64) -> Option<RecoveryKind> {
     let mut tracker = Tracker {
         sacked,
         ..Tracker::default()
@@ -181,14 +181,13 @@ fn sent_twice(sacked: i64) -> Option<RecoveryKind> {
 }
 
 #[test]
-fn what_sacks_had_told_of_and_came_the_timer_alone_has_sent_once_more() {
-    assert_eq!(sent_twice(4381), Some(RecoveryKind::Timeout));
-    assert_eq!(sent_twice(0), Some(RecoveryKind::FastRecovery));
+fn second_retransmission_of_received_data_is_a_timeout() {
+    assert_eq!(second_retransmission(4381), Some(RecoveryKind::Timeout));
+    assert_eq!(second_retransmission(0), Some(RecoveryKind::FastRecovery));
 }
 
 #[test]
-fn a_second_timer_ran_out_for_a_tail_where_all_behind_the_loss_for_which_the_first_did_is_acknowledged(
-) {
+fn second_timeout_is_a_tail_loss_if_all_later_data_is_acknowledged() {
     let silent = |acked: i64| Known {
         acked,
         last_data: Some((1, 0)),
@@ -197,7 +196,7 @@ fn a_second_timer_ran_out_for_a_tail_where_all_behind_the_loss_for_which_the_fir
     };
     let filled = Sent {
         skipped_identifications: 3,
-        are_skipped_own: true,
+        is_gap_own: true,
         ..retransmission(1000 * MS)
     };
     let tail = Sent {
@@ -219,7 +218,7 @@ fn a_second_timer_ran_out_for_a_tail_where_all_behind_the_loss_for_which_the_fir
 ///
 /// All data before each segment was acknowledged, and the host's numbers skipped `skipped_identifications`
 /// packets.
-fn repaired_one_by_one(skipped_identifications: u32, is_alone: bool) -> Vec<bool> {
+fn single_repairs(skipped_identifications: u32, is_alone: bool) -> Vec<bool> {
     let mut tracker = Tracker::default();
     assert_eq!(tracker.sent(&behind_a_hole(), &known(1461)), None);
     let filled = Sent {
@@ -256,16 +255,15 @@ fn repaired_one_by_one(skipped_identifications: u32, is_alone: bool) -> Vec<bool
 }
 
 #[test]
-fn what_comes_alone_again_and_again_behind_a_repair_was_lost_as_well_as_far_as_packets_were_passed_over(
-) {
-    assert_eq!(repaired_one_by_one(20, true), [false, true, true, true]);
-    assert_eq!(repaired_one_by_one(3, true), [false, true, true, false]);
-    assert_eq!(repaired_one_by_one(0, true), [false; 4]);
-    assert_eq!(repaired_one_by_one(20, false), [false; 4]);
+fn single_segments_behind_a_repair_were_lost_up_to_the_skipped_numbers() {
+    assert_eq!(single_repairs(20, true), [false, true, true, true]);
+    assert_eq!(single_repairs(3, true), [false, true, true, false]);
+    assert_eq!(single_repairs(0, true), [false; 4]);
+    assert_eq!(single_repairs(20, false), [false; 4]);
 }
 
 /// Return the kind of a retransmission with a duplicate ACK after a timeout, and then with a partial ACK.
-fn told_since_a_timer(before: u32, duplicate_acks: u32) -> Option<RecoveryKind> {
+fn kind_after_timeout(before: u32, duplicate_acks: u32) -> Option<RecoveryKind> {
     let mut tracker = Tracker::default();
     let near = |duplicate_acks: u32, since_received_ns: i64| Known {
         original: Some((1, 0)),
@@ -294,15 +292,15 @@ fn told_since_a_timer(before: u32, duplicate_acks: u32) -> Option<RecoveryKind> 
 }
 
 #[test]
-fn next_to_a_sender_the_third_duplicate_ack_since_its_timer_ran_out_tells_it_anew() {
+fn third_duplicate_ack_after_a_timeout_starts_a_new_recovery_near_the_sender() {
     let recovered = Some(RecoveryKind::FastRecovery);
-    assert_eq!(told_since_a_timer(0, 3), recovered);
-    assert_eq!(told_since_a_timer(1, 4), recovered);
-    assert_eq!(told_since_a_timer(1, 3), Some(RecoveryKind::Timeout));
+    assert_eq!(kind_after_timeout(0, 3), recovered);
+    assert_eq!(kind_after_timeout(1, 4), recovered);
+    assert_eq!(kind_after_timeout(1, 3), Some(RecoveryKind::Timeout));
 }
 
 #[test]
-fn a_probe_that_no_selective_ack_tells_of_did_not_tell_of_the_loss() {
+fn probe_without_a_sack_did_not_report_the_loss() {
     let told = |sacked: i64| {
         let mut tracker = Tracker::default();
         let probe = Sent {
@@ -326,7 +324,7 @@ fn a_probe_that_no_selective_ack_tells_of_did_not_tell_of_the_loss() {
 }
 
 #[test]
-fn duplicate_acks_tell_of_what_came_behind_all_that_was_acknowledged_in_part_since() {
+fn duplicate_acks_report_data_behind_a_partial_ack() {
     let told = |acked: i64| {
         let mut tracker = Tracker::default();
         let near = |acked: i64, duplicate_acks: u32, since_received_ns: i64| Known {
