@@ -260,11 +260,11 @@ mod tests {
         for _ in 0..30 {
             queues.push(&QueueRow::default());
         }
-        let said = queues.complaint().unwrap_or_default();
+        let message = queues.complaint().unwrap_or_default();
         let kept = queues.take().len();
         assert!(kept < 30);
         let left_out = 30 - kept;
-        assert!(said.starts_with(&format!("{left_out} rows of queues omitted")));
+        assert!(message.starts_with(&format!("{left_out} rows of queues omitted")));
         queues.set_rows_kept(0);
         queues.push(&QueueRow::default());
         assert_eq!(queues.take().len(), 1);

@@ -142,8 +142,8 @@ mod tests {
         let kept = documents.take();
         assert!((most - 20..=most).contains(&kept.len()), "{}", kept.len());
         let left_out = (most + 10 - kept.len()) * 500;
-        let said = documents.complaint().unwrap_or_default();
-        assert!(said.starts_with(&format!("{left_out} rows of links omitted")));
+        let message = documents.complaint().unwrap_or_default();
+        assert!(message.starts_with(&format!("{left_out} rows of links omitted")));
         assert_eq!(link_rows(&kept[..2]).rows, 1000);
     }
 }

@@ -104,7 +104,7 @@ pub struct FlowTable {
     /// Flows to finish at the end of the capture, the last first.
     #[expect(
         clippy::vec_box,
-        reason = "they were boxed before, and are moved by their boxes"
+        reason = "the flows are boxed already, and their boxes move"
     )]
     ending: Vec<Box<Flow>>,
     same_packets: SamePackets,

@@ -104,9 +104,13 @@ mod tests {
         assert_eq!(
             exchanges(200, 3, 1, 180),
             Some(200 * MS),
-            "less than its jitter"
+            "the difference is below the jitter"
         );
-        assert_eq!(exchanges(200, 2, 1, 250), None, "twice may be by chance");
+        assert_eq!(
+            exchanges(200, 2, 1, 250),
+            None,
+            "two exchanges may be chance"
+        );
     }
 
     #[test]

@@ -144,12 +144,18 @@ mod tests {
         let known = Some(10 * MS);
         assert!(answered(1, 60_000, 1).is_missing(None));
         assert!(answered(1, 3600, 1).is_missing(known));
-        assert!(!answered(1, 1100, 1).is_missing(known), "it was lost, say");
+        assert!(
+            !answered(1, 1100, 1).is_missing(known),
+            "the ACK may be lost"
+        );
         assert!(
             !answered(1, 3600, 1).is_missing(Some(100 * MS)),
-            "the path takes long"
+            "the path is long"
         );
-        assert!(!answered(1, 6000, 1).is_missing(None), "it may take long");
+        assert!(
+            !answered(1, 6000, 1).is_missing(None),
+            "the path may be long"
+        );
         assert!(answered(3, 300, 1).is_missing(known));
         assert!(
             !answered(2, 300, 1).is_missing(known),

@@ -111,8 +111,8 @@ impl SamePackets {
 fn is_copy(before: &Sighting, seen: &Sighting, numbers: bool, segment: &Segment<'_>) -> bool {
     let elapsed_ns = seen.time_ns.saturating_sub(before.time_ns).saturating_abs();
     let is_elsewhere = before.place != seen.place;
-    let tells = numbers || segment.options.timestamps.is_some();
-    let most_ns = if is_elsewhere && tells {
+    let has_order = numbers || segment.options.timestamps.is_some();
+    let most_ns = if is_elsewhere && has_order {
         ROUND_TRIP_MAX_NS
     } else if is_elsewhere || numbers {
         NEAR_NS

@@ -121,9 +121,9 @@ mod tests {
         assert!(!takes(&mut window, 1, flags::ACK, 101));
         assert!(
             !takes(&mut window, 1, flags::SYN, 100),
-            "a SYN that is sent again"
+            "a retransmitted SYN"
         );
-        assert!(takes(&mut window, 2, flags::ACK, 101), "joined late");
+        assert!(takes(&mut window, 2, flags::ACK, 101), "no captured start");
         assert!(
             takes(&mut window, 1, flags::SYN, 900),
             "another flow on the ports"

@@ -68,17 +68,17 @@ pub(crate) struct View<'a> {
 impl View<'_> {
     /// Return the waits of the message from `from_ns` to `until_ns`.
     pub(crate) fn spans(&self, from_ns: i64, until_ns: i64) -> Vec<Span> {
-        let mut told = Vec::new();
+        let mut output = Vec::new();
         let mut group: Vec<Span> = Vec::new();
         for span in self.arrivals(from_ns, until_ns) {
             group.push(span);
             let is_own = self.piece_in(&span).is_some();
             if is_own && span.end_frame.is_some() {
-                self.convert_group(&mut group, from_ns, &mut told);
+                self.convert_group(&mut group, from_ns, &mut output);
             }
         }
-        self.convert_group(&mut group, from_ns, &mut told);
-        told
+        self.convert_group(&mut group, from_ns, &mut output);
+        output
     }
 
     /// Return the spans between arrivals.
@@ -95,7 +95,7 @@ impl View<'_> {
         let behind_holes = behind_holes.filter(comes_with).last();
         let last = [in_order, behind_holes].into_iter().flatten();
         let last_ns = last.map(|it| it.end_ns).max().unwrap_or(from_ns);
-        let mut told = Vec::new();
+        let mut output = Vec::new();
         for span in self.stream.between(from_ns, until_ns) {
             let mut at_ns = span.start_ns;
             if is_hole(span) {
@@ -104,7 +104,7 @@ impl View<'_> {
                     let start_ns = it.start_ns.max(at_ns);
                     let end_ns = it.end_ns.min(span.end_ns);
                     if end_ns > start_ns {
-                        told.push(Span {
+                        output.push(Span {
                             start_ns,
                             end_ns,
                             ..*it
@@ -114,13 +114,13 @@ impl View<'_> {
                 }
             }
             if span.end_ns > at_ns {
-                told.push(Span {
+                output.push(Span {
                     start_ns: at_ns,
                     ..*span
                 });
             }
         }
-        told
+        output
     }
 
     /// Return the sender's last idle time between two moments, if bytes of other streams arrived then.
@@ -163,7 +163,7 @@ impl View<'_> {
     }
 
     /// Convert the spans up to a segment of the message into the message's waits.
-    fn convert_group(&self, group: &mut Vec<Span>, from_ns: i64, told: &mut Vec<Span>) {
+    fn convert_group(&self, group: &mut Vec<Span>, from_ns: i64, output: &mut Vec<Span>) {
         let Some(last) = group.last().copied() else {
             return;
         };
@@ -198,7 +198,7 @@ impl View<'_> {
             }
         }
         merge(group);
-        overlay(group, &windows, told);
+        overlay(group, &windows, output);
         group.clear();
     }
 
@@ -332,13 +332,13 @@ fn merge(spans: &mut Vec<Span>) {
 }
 
 /// Append the spans, with the window times on top of them.
-fn overlay(spans: &[Span], windows: &[Span], told: &mut Vec<Span>) {
+fn overlay(spans: &[Span], windows: &[Span], output: &mut Vec<Span>) {
     let mut windows = windows.iter().peekable();
     for span in spans {
         let mut at_ns = span.start_ns;
         while let Some(window) = windows.peek().filter(|it| it.start_ns < span.end_ns) {
             if window.start_ns > at_ns {
-                told.push(Span {
+                output.push(Span {
                     start_ns: at_ns,
                     end_ns: window.start_ns,
                     end_frame: None,
@@ -348,10 +348,12 @@ fn overlay(spans: &[Span], windows: &[Span], told: &mut Vec<Span>) {
             let end_ns = window.end_ns.min(span.end_ns);
             if end_ns > at_ns {
                 let end_frame = span.end_frame.filter(|_| end_ns == span.end_ns);
-                let begun = told.last_mut().filter(|_| window.start_ns < span.start_ns);
+                let begun = output
+                    .last_mut()
+                    .filter(|_| window.start_ns < span.start_ns);
                 match begun {
                     Some(begun) => (begun.end_ns, begun.end_frame) = (end_ns, end_frame),
-                    None => told.push(Span {
+                    None => output.push(Span {
                         start_ns: window.start_ns.max(at_ns),
                         end_ns,
                         end_frame,
@@ -366,7 +368,7 @@ fn overlay(spans: &[Span], windows: &[Span], told: &mut Vec<Span>) {
             windows.next();
         }
         if span.end_ns > at_ns {
-            told.push(Span {
+            output.push(Span {
                 start_ns: at_ns,
                 ..*span
             });
@@ -415,15 +417,15 @@ mod tests {
             (0, 5),
             (35, 40),
         ] {
-            let mut told = Vec::new();
-            overlay(&spans, &[span(start, end, window)], &mut told);
+            let mut output = Vec::new();
+            overlay(&spans, &[span(start, end, window)], &mut output);
             let mut at_ns = 0;
-            for piece in &told {
+            for piece in &output {
                 assert_eq!(piece.start_ns, at_ns, "{start} {end}");
                 at_ns = piece.end_ns;
             }
             assert_eq!(at_ns, 40);
-            let held: i64 = told
+            let held: i64 = output
                 .iter()
                 .filter(|it| it.cause == window)
                 .map(|it| it.end_ns - it.start_ns)

@@ -41,7 +41,7 @@ pub(crate) struct Sighting {
 /// Duplicate ACKs at the sender, and the current recovery.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recovery {
-    told: Vec<HoleReport>,
+    reports: Vec<HoleReport>,
     /// Current repair and its end offset.
     episode: Option<(Repair, i64)>,
     /// Time at which an ACK of new data restarted the timer.
@@ -67,19 +67,19 @@ impl Recovery {
 
     /// Count one more ACK that reports the hole at `ack`.
     fn note(&mut self, ack: i64, has_sack: bool, at_ns: i64) {
-        let known = self.told.iter().position(|it| it.ack == ack);
-        let before = known.map(|place| self.told.remove(place));
+        let known = self.reports.iter().position(|it| it.ack == ack);
+        let before = known.map(|place| self.reports.remove(place));
         let duplicates = before.map_or(0, |it| it.duplicates).saturating_add(1);
         let third_ns = before.and_then(|it| it.third_ns);
         let sacked_ns = before.and_then(|it| it.sacked_ns);
-        self.told.truncate(HOLES);
-        let told = HoleReport {
+        self.reports.truncate(HOLES);
+        let report = HoleReport {
             ack,
             duplicates,
             sacked_ns: sacked_ns.or(has_sack.then_some(at_ns)),
             third_ns: third_ns.or((duplicates == DUPLICATE_ACKS).then_some(at_ns)),
         };
-        self.told.insert(0, told);
+        self.reports.insert(0, report);
     }
 
     /// Return how the sender detected the loss that a segment repairs.
@@ -91,23 +91,23 @@ impl Recovery {
         let slack_ns = route
             .tolerance_ns()
             .saturating_add(route.round_trip_ns() / 4);
-        let told = self
-            .told
+        let report = self
+            .reports
             .iter()
-            .find(|told| it.start <= told.ack && told.ack < it.end);
-        let by_duplicates = told.and_then(|it| it.third_ns).is_some_and(|third_ns| {
+            .find(|report| it.start <= report.ack && report.ack < it.end);
+        let by_duplicates = report.and_then(|it| it.third_ns).is_some_and(|third_ns| {
             it.is_queued || it.pass_ns <= third_ns.saturating_add(slack_ns)
         });
         // The reordering window of RACK-TLP is a quarter of the smallest round trip (RFC 8985, section 6.2).
         let window_ns = slack_ns.saturating_add(route.link.time_ns(it.packet_bytes) / 4);
-        let by_sack = told.and_then(|it| it.sacked_ns).is_some_and(|sacked_ns| {
+        let by_sack = report.and_then(|it| it.sacked_ns).is_some_and(|sacked_ns| {
             it.is_queued || it.pass_ns <= sacked_ns.saturating_add(window_ns)
         });
         // The timer cannot expire this soon after the ACK that started it (RFC 6298, section 5.3).
         let is_too_soon = self
             .restarted_ns
             .is_some_and(|restarted_ns| it.pass_ns.saturating_sub(restarted_ns) < RTO_MIN_NS);
-        let was_reported = told.is_some_and(|it| it.duplicates > 0) || it.has_hole;
+        let was_reported = report.is_some_and(|it| it.duplicates > 0) || it.has_hole;
         let repair = if by_duplicates || by_sack || ((it.is_clocked || is_too_soon) && was_reported)
         {
             Repair::FastRecovery

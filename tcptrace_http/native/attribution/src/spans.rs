@@ -223,7 +223,7 @@ impl Explainer<'_> {
         });
         let is_delayed = release.kind.is_delayed();
         let constraint = release.constraint_in(phase);
-        let told = cause(constraint, is_delayed, phase, release.is_restarted, words);
+        let assigned = cause(constraint, is_delayed, phase, release.is_restarted, words);
         // While the serialization time is unknown, the application may have written the segment at that time.
         let is_vague = self.route.unknown_ns(it.data.packet_bytes) > self.route.tolerance_ns();
         let confidence = if release.is_tied || is_vague {
@@ -239,7 +239,7 @@ impl Explainer<'_> {
         };
         match release.kind {
             AckKind::Delayed { by_ns } if release.waits_for_first => {
-                lay.bound(until_ns.saturating_sub(by_ns), told, bound, confidence);
+                lay.bound(until_ns.saturating_sub(by_ns), assigned, bound, confidence);
                 lay.bound(
                     until_ns,
                     Cause::StallDelayedAckFirstSegment,
@@ -247,9 +247,9 @@ impl Explainer<'_> {
                     confidence,
                 );
             }
-            _ => lay.bound(until_ns, told, bound, confidence),
+            _ => lay.bound(until_ns, assigned, bound, confidence),
         }
-        Some((told, bound))
+        Some((assigned, bound))
     }
 }
 

@@ -189,7 +189,7 @@ mod tests {
         bottleneck.on_pair(90_000_000, 1500, false);
         assert!(
             !bottleneck.serialization().is_known(),
-            "one gap may be anything"
+            "one gap is no evidence"
         );
         bottleneck.on_pair(OF_1500_BYTES_NS, 1500, false);
         bottleneck.on_pair(OF_1500_BYTES_NS, 1500, false);

@@ -136,10 +136,13 @@ mod tests {
     fn repeated_ack_without_data_in_flight_shows_a_copy() {
         let copy: (i64, &[u8]) = (1, &[0; 100]);
         assert!(is_repeated_full_ack(copy, false, 1000));
-        assert!(!is_repeated_full_ack(copy, true, 1000), "it may be a FIN's");
+        assert!(
+            !is_repeated_full_ack(copy, true, 1000),
+            "the ACK may answer a FIN"
+        );
         assert!(
             !is_repeated_full_ack(copy, false, 2000),
-            "it opens the window"
+            "the ACK opens the window"
         );
         let probe = (100, &[0][..]);
         assert!(!is_repeated_full_ack(probe, false, 1000));

@@ -91,8 +91,9 @@ impl Early {
     pub fn announced_next(&self, initial: SeqNumber) -> Option<i64> {
         let offset = |seq: SeqNumber| seq.unwrapped(initial, 1);
         let came = self.pieces.iter().map(|it| it.end(offset(it.seq)));
-        let told = came.chain(self.announced_next.map(offset));
-        told.filter(|next| *next >= 1 && next.unsigned_abs() <= 2 * BYTES_MAX)
+        let announced = came.chain(self.announced_next.map(offset));
+        announced
+            .filter(|next| *next >= 1 && next.unsigned_abs() <= 2 * BYTES_MAX)
             .max()
     }
 
@@ -148,7 +149,7 @@ mod tests {
             frame: 1,
             time_ns: 0,
         };
-        for (acked, told) in [(1501, 2961), (3001, 3001)] {
+        for (acked, announced) in [(1501, 2961), (3001, 3001)] {
             let mut early = Early::default();
             let data = Segment {
                 payload_bytes: 1460,
@@ -156,7 +157,7 @@ mod tests {
             };
             assert!(early.keep(&data, mark));
             assert!(early.keep(&segment(flags::ACK, (offset(acked), 1), &[]), mark));
-            assert_eq!(early.announced_next(initial), Some(told));
+            assert_eq!(early.announced_next(initial), Some(announced));
         }
         assert_eq!(Early::default().announced_next(initial), None);
     }

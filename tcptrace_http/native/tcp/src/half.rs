@@ -108,8 +108,8 @@ impl Half {
             self.reset();
             // A SYN-ACK behind its own data is a retransmission, or was overtaken.
             let early = self.early.as_ref();
-            let told = early.and_then(|early| early.announced_next(initial));
-            self.sequence.announced_next = told.unwrap_or(0);
+            let announced = early.and_then(|early| early.announced_next(initial));
+            self.sequence.announced_next = announced.unwrap_or(0);
         }
     }
 

@@ -305,7 +305,7 @@ mod tests {
             hosts.sends(1, 1, number);
         }
         hosts.sends(2, 1, 7);
-        assert!(!hosts.is_counter_shared(), "once may be by chance");
+        assert!(!hosts.is_counter_shared(), "a single match may be chance");
         assert_eq!(hosts.sends(1, 1, 8), None);
         assert!(hosts.is_counter_shared());
         hosts.sends(2, 1, 9);

@@ -192,13 +192,10 @@ mod tests {
         assert!(!is_own(8, 1, Some(20)), "a burst is no repair");
         assert!(
             is_own(8, 20, Some(20)),
-            "an ACK of what a timeout sent has released it"
+            "the ACK of the retransmission released it"
         );
-        assert!(
-            is_own(1, 1, Some(20)),
-            "a probe, and what was written since"
-        );
-        assert!(is_own(8, 1, None), "the path may be as short");
+        assert!(is_own(1, 1, Some(20)), "a probe and later writes");
+        assert!(is_own(8, 1, None), "the path may be this short");
     }
 
     #[test]

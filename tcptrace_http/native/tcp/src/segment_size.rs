@@ -208,13 +208,9 @@ mod tests {
         assert_eq!(
             size.full_behind(28, 1448),
             1448,
-            "what is sent with the SYN-ACK"
+            "data sent with the SYN-ACK"
         );
-        assert_eq!(
-            size.full_behind(28, 1452),
-            1452,
-            "what is sent when that is acknowledged"
-        );
+        assert_eq!(size.full_behind(28, 1452), 1452, "data sent after its ACK");
     }
 
     #[test]
@@ -270,7 +266,11 @@ mod tests {
         let mut size = SegmentSize::default();
         size.negotiated(None, None, false);
         size.client_data(520, true);
-        assert_eq!(size.full(), DEFAULT_PAYLOAD, "it may be all there was");
+        assert_eq!(
+            size.full(),
+            DEFAULT_PAYLOAD,
+            "the segment may be the whole write"
+        );
         size.client_data(504, false);
         assert_eq!(size.full(), 504);
     }

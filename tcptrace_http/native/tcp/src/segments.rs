@@ -177,8 +177,8 @@ mod tests {
         let mut segments = filled(8, SegmentsWanted::default());
         segments.acknowledged(1, 8, Some(5));
         segments.acknowledged(2, 8, Some(5));
-        let said = segments.limit_reached().unwrap();
-        assert!(said.starts_with("1 segments were acknowledged more than 6 segments later"));
+        let message = segments.limit_reached().unwrap();
+        assert!(message.starts_with("1 segments were acknowledged more than 6 segments later"));
         let rest = segments.into_rest();
         assert_eq!(acked_by(&rest[0]).1, Some(vec![false, false]));
         assert_eq!(acked_by(&rest[1]).1, Some(vec![true, false]));

@@ -75,15 +75,15 @@ impl Flow {
         let (lacks_clients_acks, lacks_servers_acks) = self.lacks_pure_acks();
         // Without captured ACKs, only a handshake gives a round trip.
         let has_handshake = self.setup.initial_rtt_ns.is_some();
-        let told = |round_trip: RoundTrip, lacks_acks: bool| {
+        let trusted = |round_trip: RoundTrip, lacks_acks: bool| {
             if lacks_acks && !has_handshake {
                 RoundTrip::default()
             } else {
                 round_trip
             }
         };
-        let to_client = told(to_client, lacks_clients_acks);
-        let to_server = told(to_server, lacks_servers_acks);
+        let to_client = trusted(to_client, lacks_clients_acks);
+        let to_server = trusted(to_server, lacks_servers_acks);
         let longer = if to_server.time_ns < to_client.time_ns {
             to_client
         } else {

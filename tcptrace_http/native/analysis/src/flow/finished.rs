@@ -24,7 +24,7 @@ const URL_COMPARED_MAX: usize = 2048;
 /// Number of acknowledged transactions whose explanation is delayed.
 ///
 /// The following exchanges show the path's speed, and the first exchanges of a connection are short.
-const UNTOLD_MAX: usize = 4;
+const UNEXPLAINED_MAX: usize = 4;
 
 impl Flow {
     /// Convert finished transactions to rows, which wait for the client's last ACK.
@@ -159,7 +159,7 @@ impl Flow {
         self.unacknowledged.acknowledged(packet, ack);
         // A finished connection gives no further evidence.
         let is_reported = tables.follows || self.is_over();
-        let most = if is_reported { 0 } else { UNTOLD_MAX };
+        let most = if is_reported { 0 } else { UNEXPLAINED_MAX };
         while let Some(transaction) = self.unacknowledged.pop_acknowledged(most) {
             self.write(transaction, tables);
         }

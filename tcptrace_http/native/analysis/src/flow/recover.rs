@@ -8,7 +8,7 @@ use super::asked_proxy::is_proxy_request;
 use super::messages::half_offset;
 use super::Flow;
 use crate::pair_view::packet_bytes;
-use crate::recoveries::{Heard, Known, Rows, Sent, Span};
+use crate::recoveries::{Known, ReceivedAck, Rows, Sent, Span};
 use crate::tables::Tables;
 
 /// Shortest silence before data that a timer may have sent, for paths of any length.
@@ -79,18 +79,21 @@ impl Flow {
         let mut kind = None;
         if is_trouble || self.losses.recoveries.is_some() {
             let takes_numbers = segment.sequence_length() > 0 && !segment.has(flags::RST);
-            let tells = takes_numbers || class.is_keep_alive;
-            let told = (tells && !self.is_calm(side, packet.time_ns, segment, class))
-                .then(|| self.sent(side, packet, segment, start, class, is_late))
-                .filter(|sent| class.is_new || !self.half(side).is_copy(sent.end, packet.time_ns))
-                .map(|sent| {
-                    let late_ns = queue_ns.max(self.service_ns(side, packet_bytes(segment)));
-                    (sent, self.known(side, packet.time_ns, start, late_ns))
-                });
-            let heard = ack.map(|ack| self.heard(side, packet, segment, (ack, window), class));
+            let has_evidence = takes_numbers || class.is_keep_alive;
+            let sent_and_known = (has_evidence
+                && !self.is_calm(side, packet.time_ns, segment, class))
+            .then(|| self.sent(side, packet, segment, start, class, is_late))
+            .filter(|sent| class.is_new || !self.half(side).is_copy(sent.end, packet.time_ns))
+            .map(|sent| {
+                let late_ns = queue_ns.max(self.service_ns(side, packet_bytes(segment)));
+                (sent, self.known(side, packet.time_ns, start, late_ns))
+            });
+            let received =
+                ack.map(|ack| self.received_ack(side, packet, segment, (ack, window), class));
             let recoveries = self.losses.recoveries.get_or_insert_default();
-            let is_news = heard.is_some_and(|heard| recoveries.heard(side.other(), &heard));
-            if let Some((sent, known)) = told {
+            let is_news =
+                received.is_some_and(|received| recoveries.on_ack(side.other(), &received));
+            if let Some((sent, known)) = sent_and_known {
                 kind = recoveries.sent(side, &sent, &known);
             }
             if is_news {
@@ -277,16 +280,16 @@ impl Flow {
     }
 
     /// Return the ACK of `side` for the data of the other side.
-    fn heard<'a>(
+    fn received_ack<'a>(
         &self,
         side: Side,
         packet: &Packet<'_>,
         segment: &'a Segment<'a>,
         (ack, window): (i64, u32),
         class: &Class,
-    ) -> Heard<'a> {
+    ) -> ReceivedAck<'a> {
         let is_control = segment.flags & (flags::SYN | flags::FIN | flags::RST) != 0;
-        Heard {
+        ReceivedAck {
             frame: packet.frame,
             time_ns: packet.time_ns,
             ack,

@@ -36,7 +36,7 @@ pub(super) struct Unacknowledged {
     /// allocates four.
     queue: VecDeque<Box<Waiting>>,
     /// Earlier transactions that are acknowledged and not explained yet.
-    untold: VecDeque<Box<Waiting>>,
+    unexplained: VecDeque<Box<Waiting>>,
     held_bytes: u64,
 }
 
@@ -48,7 +48,7 @@ impl Unacknowledged {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.queue.is_empty() && self.untold.is_empty()
+        self.queue.is_empty() && self.unexplained.is_empty()
     }
 
     /// Add a transaction, and return the oldest if there are too many.
@@ -65,7 +65,7 @@ impl Unacknowledged {
             .saturating_add(stream_bytes);
         let is_acknowledged = row.last_ack_time.is_some() && self.queue.is_empty();
         let queue = if is_acknowledged {
-            &mut self.untold
+            &mut self.unexplained
         } else {
             &mut self.queue
         };
@@ -94,13 +94,13 @@ impl Unacknowledged {
                 waiting.row.last_ack_frame = Some(packet.frame);
                 waiting.row.last_ack_time = Some(packet.time_ns);
             }
-            self.untold.push_back(waiting);
+            self.unexplained.push_back(waiting);
         }
     }
 
     /// Return the oldest acknowledged transaction, if there are more than `most`.
     pub(super) fn pop_acknowledged(&mut self, most: usize) -> Option<Box<Waiting>> {
-        if self.untold.len() > most {
+        if self.unexplained.len() > most {
             self.pop()
         } else {
             None
@@ -122,17 +122,17 @@ impl Unacknowledged {
 
     /// Return the waiting transactions in order.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Waiting> {
-        self.untold.iter().chain(&self.queue).map(Box::as_ref)
+        self.unexplained.iter().chain(&self.queue).map(Box::as_ref)
     }
 
     /// Release unused memory.
     pub(super) fn shrink(&mut self) {
         self.queue.shrink_to_fit();
-        self.untold.shrink_to_fit();
+        self.unexplained.shrink_to_fit();
     }
 
     pub(super) fn pop(&mut self) -> Option<Box<Waiting>> {
-        let oldest = self.untold.pop_front();
+        let oldest = self.unexplained.pop_front();
         let oldest = oldest.or_else(|| self.queue.pop_front())?;
         let stream_bytes = oldest.stream.as_deref().map_or(0, StreamFacts::held_bytes);
         let bytes = bytes_of(&oldest.row).saturating_add(stream_bytes);

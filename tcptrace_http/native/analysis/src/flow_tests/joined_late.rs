@@ -139,7 +139,7 @@ fn data_beyond_the_memory_limit_is_delivered_with_holes_and_reported() {
         .iter()
         .filter(|kind| **kind == limit)
         .count();
-    assert_eq!(reported, 2, "the first time, and how often at the end");
+    assert_eq!(reported, 2, "one report at the first drop, one at the end");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use tcptrace_tcp::TIMED_OUT_MIN_NS;
 use trace_model::rows::{RecoveryKind, RecoveryRow, SpuriousEvidence};
 
 use super::known::{Known, Sent};
-use super::Heard;
+use super::ReceivedAck;
 
 /// Share of the smallest round trip: an earlier ACK of a retransmission shows that the original had arrived.
 ///
@@ -176,21 +176,21 @@ impl Episode {
     }
 
     /// Take an ACK that may show whether the first retransmission was necessary (RFC 3522, section 3.2).
-    pub fn judge(&mut self, heard: &Heard<'_>) {
-        if self.is_judged || heard.ack <= self.first.0 {
+    pub fn judge(&mut self, received: &ReceivedAck<'_>) {
+        if self.is_judged || received.ack <= self.first.0 {
             return;
         }
         self.is_judged = true;
-        let echo = heard
+        let echo = received
             .segment
             .options
             .timestamps
             .map(|stamps| stamps.echo_reply);
         let is_older = |(echo, resent): (u32, u32)| (echo.wrapping_sub(resent) as i32) < 0;
         let resent_ns = self.row.resent_time.unwrap_or(i64::MAX);
-        let elapsed = heard.time_ns.saturating_sub(resent_ns);
+        let elapsed = received.time_ns.saturating_sub(resent_ns);
         self.answered_after_ns = Some(elapsed);
-        let is_early = heard
+        let is_early = received
             .receiver_path_ns
             .is_some_and(|rtt| elapsed < rtt.saturating_mul(EARLY_NUMERATOR) / EARLY_DENOMINATOR);
         // Timestamps decide if present. The smallest round trip may include a queue that has drained since,

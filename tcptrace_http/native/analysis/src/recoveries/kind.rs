@@ -56,23 +56,23 @@ impl LossEvidence {
 
 /// Return the kind of recovery that `sent` begins.
 #[must_use]
-pub fn kind(sent: &Sent, known: &Known, told: &LossEvidence) -> RecoveryKind {
+pub fn kind(sent: &Sent, known: &Known, evidence: &LossEvidence) -> RecoveryKind {
     // The timer retransmits the first unacknowledged segment, a probe the last one.
     let is_last_of_several =
         known.original.is_some() && sent.end >= known.next && sent.start > known.acked;
-    if told.waited_ns >= TIMED_OUT_MIN_NS || told.is_timed(known) {
-        return if is_last_of_several && !told.has_any() {
+    if evidence.waited_ns >= TIMED_OUT_MIN_NS || evidence.is_timed(known) {
+        return if is_last_of_several && !evidence.has_any() {
             RecoveryKind::TailLossProbe
-        } else if told.is_reported_in_time() {
+        } else if evidence.is_reported_in_time() {
             RecoveryKind::Timeout
         } else {
             RecoveryKind::TailLoss
         };
     }
-    if told.duplicate_acks >= DUPLICATE_ACKS || told.has_any() {
+    if evidence.duplicate_acks >= DUPLICATE_ACKS || evidence.has_any() {
         return RecoveryKind::FastRecovery;
     }
-    if told.waited_ns < probe_after_ns(known.rtt_ns) || known.has_no_probes {
+    if evidence.waited_ns < probe_after_ns(known.rtt_ns) || known.has_no_probes {
         RecoveryKind::Unknown
     } else if sent.end >= known.next {
         RecoveryKind::TailLossProbe

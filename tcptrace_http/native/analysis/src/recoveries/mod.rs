@@ -34,7 +34,7 @@ use crate::bounded::Bounded;
 
 /// ACK, before it advances the state of the data's direction.
 #[derive(Clone, Copy)]
-pub struct Heard<'a> {
+pub struct ReceivedAck<'a> {
     pub frame: u64,
     pub time_ns: i64,
     pub ack: i64,
@@ -77,8 +77,8 @@ impl Recoveries {
     }
 
     /// Take an ACK or a window change for the data of `sender`, and return whether it gave a new row.
-    pub fn heard(&mut self, sender: Side, heard: &Heard<'_>) -> bool {
-        self.of(sender).heard(heard)
+    pub fn on_ack(&mut self, sender: Side, received: &ReceivedAck<'_>) -> bool {
+        self.of(sender).on_ack(received)
     }
 
     /// Assign the episodes of `sender` within this span to the span's transaction.

@@ -57,11 +57,11 @@ fn kind_behind_hole(has_no_probes: bool) -> Option<RecoveryKind> {
         },
         ..behind
     };
-    let heard = Known {
+    let known_after = Known {
         since_received_ns: 0,
         ..known(2001, 1)
     };
-    tracker.sent(&again, &heard)
+    tracker.sent(&again, &known_after)
 }
 
 #[test]
@@ -76,14 +76,14 @@ fn sender_without_sack_sends_no_probe() {
 
 #[test]
 fn timeout_after_an_arrived_probe_was_reported_by_the_probe() {
-    for (is_heard, kind) in [
+    for (has_duplicate, kind) in [
         (true, RecoveryKind::Timeout),
         (false, RecoveryKind::TailLoss),
     ] {
         let mut tracker = Tracker::default();
         let known = Known {
             original: Some((1, 0)),
-            ..known(3001, u32::from(is_heard))
+            ..known(3001, u32::from(has_duplicate))
         };
         let again = |start: i64, time_ns: i64| Sent {
             time_ns,

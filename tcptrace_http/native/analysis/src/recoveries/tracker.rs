@@ -1,6 +1,6 @@
 //! Recoveries of the data of one side of a flow.
 
-mod heard;
+mod acks;
 mod lost_tail;
 #[cfg(test)]
 mod tests;
@@ -37,7 +37,7 @@ pub struct Tracker {
     /// Number of duplicate ACKs in a row that report data received twice, not a loss (RFC 2883).
     answers: u32,
     /// Hole that SACKs report and the capture lacks: frame, time and start.
-    told: Option<(u64, i64, i64)>,
+    reported_hole: Option<(u64, i64, i64)>,
     /// Start offset of new data sent as a probe (RFC 8985, section 7.3), and the wait before it.
     probe: Option<(i64, i64)>,
     /// True if numbers were skipped without a timer: the host numbers all its packets together, so gaps are
@@ -147,12 +147,12 @@ impl Tracker {
             return open.map(|kind| self.repair(sent, known, kind, None));
         }
         is_resent.then(|| {
-            let told = LossEvidence {
+            let evidence = LossEvidence {
                 waited_ns: known.answer_wait_ns(sent),
                 duplicate_acks: known.duplicate_acks,
                 ..LossEvidence::default()
             };
-            self.repair(sent, known, kind(sent, known, &told), None)
+            self.repair(sent, known, kind(sent, known, &evidence), None)
         })
     }
 
@@ -190,8 +190,8 @@ impl Tracker {
 
     /// Take a retransmission or late data: its original passed before, or it fills a hole.
     fn resent(&mut self, sent: &Sent, known: &Known, hole: Option<Hole>) -> RecoveryKind {
-        self.told = None;
-        let told = LossEvidence {
+        self.reported_hole = None;
+        let evidence = LossEvidence {
             waited_ns: known.waited(sent),
             duplicate_acks: known.duplicate_acks.saturating_sub(self.answers),
             has_hole: hole.is_some() || self.sacked > sent.start,
@@ -214,7 +214,7 @@ impl Tracker {
         let is_twice =
             open.is_some_and(|open| open.is_second_retransmission(sent, known, self.sacked));
         let timeout = is_twice.then_some(RecoveryKind::Timeout);
-        let kind = timeout.unwrap_or_else(|| kind(sent, known, &told));
+        let kind = timeout.unwrap_or_else(|| kind(sent, known, &evidence));
         match (kind, probe_wait) {
             (RecoveryKind::FastRecovery, Some(waited)) if self.open.is_none() => {
                 let kind = self.repair(sent, known, RecoveryKind::TailLossProbe, hole);

@@ -72,7 +72,7 @@ fn packet_before_and_behind_a_router_is_one_at_any_distance() {
         assert!(same.is_copy_of_earlier(routed(50_000, 100 + of), ack(1000 + of)));
         assert!(
             same.is_copy_of_earlier(routed(60_000, 100 + of), ack(1000 + of)),
-            "and a third time"
+            "third sighting"
         );
     }
 }
@@ -131,6 +131,6 @@ fn data_in_the_same_place_is_a_copy_only_before_a_loss_can_be_known() {
     assert!(!same.is_copy_of_earlier(at(500, 0), data));
     assert!(
         numbered().is_copy_of_earlier(at(900, 7), ack(2)),
-        "a mirror shows it twice"
+        "a mirror shows the packet twice"
     );
 }

@@ -13,23 +13,23 @@ const ONE_DUPLICATE: LossEvidence = LossEvidence {
 };
 
 /// Return the kind of a retransmission near the receiver of a 20 ms path, after one segment behind the hole.
-fn behind_a_hole(told: LossEvidence) -> RecoveryKind {
+fn behind_a_hole(evidence: LossEvidence) -> RecoveryKind {
     let known = Known {
         next: 3000,
         acked: 1,
-        since_received_ns: told.waited_ns,
-        duplicate_acks: told.duplicate_acks,
+        since_received_ns: evidence.waited_ns,
+        duplicate_acks: evidence.duplicate_acks,
         rtt_ns: Some(20 * MS),
         sender_path_ns: Some(20 * MS),
         segment_bytes: 1460,
         ..Known::default()
     };
-    kind(&Sent::default(), &known, &told)
+    kind(&Sent::default(), &known, &evidence)
 }
 
 #[test]
 fn early_retransmission_without_sack_is_no_probe() {
-    let untold = LossEvidence {
+    let unreported = LossEvidence {
         duplicate_acks: 0,
         has_hole: false,
         had_hole: false,
@@ -42,7 +42,7 @@ fn early_retransmission_without_sack_is_no_probe() {
             has_no_probes,
             ..Known::default()
         };
-        kind(&Sent::default(), &known, &untold)
+        kind(&Sent::default(), &known, &unreported)
     };
     assert_eq!(kind_of(false), RecoveryKind::TailLossProbe);
     assert_eq!(kind_of(true), RecoveryKind::Unknown);
@@ -55,7 +55,7 @@ fn one_duplicate_ack_and_a_silence_leave_only_the_timer() {
 
 #[test]
 fn duplicate_acks_sacks_or_no_silence_show_fast_recovery() {
-    for told in [
+    for evidence in [
         LossEvidence {
             duplicate_acks: 3,
             ..ONE_DUPLICATE
@@ -69,7 +69,11 @@ fn duplicate_acks_sacks_or_no_silence_show_fast_recovery() {
             ..ONE_DUPLICATE
         },
     ] {
-        assert_eq!(behind_a_hole(told), RecoveryKind::FastRecovery, "{told:?}");
+        assert_eq!(
+            behind_a_hole(evidence),
+            RecoveryKind::FastRecovery,
+            "{evidence:?}"
+        );
     }
 }
 
@@ -80,13 +84,13 @@ fn racks_timer_retransmits_within_a_quarter_round_trip_after_a_sack() {
         sender_path_ns: Some(0),
         ..Known::default()
     };
-    let told = |waited_ms: i64| LossEvidence {
+    let evidence = |waited_ms: i64| LossEvidence {
         waited_ns: waited_ms * MS,
         has_sack: true,
         reordered_ns: 40 * MS,
         ..ONE_DUPLICATE
     };
-    let kind_of = |waited_ms: i64| kind(&Sent::default(), &known, &told(waited_ms));
+    let kind_of = |waited_ms: i64| kind(&Sent::default(), &known, &evidence(waited_ms));
     assert_eq!(kind_of(30), RecoveryKind::FastRecovery);
     assert_eq!(kind_of(50), RecoveryKind::Timeout);
 }

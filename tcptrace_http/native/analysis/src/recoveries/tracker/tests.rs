@@ -150,12 +150,16 @@ fn large_gap_is_a_loss_if_the_initial_rto_follows() {
             "{silence_ms}"
         );
     }
-    assert_eq!(after(1100, 1460, true), None, "no timer waits so long");
-    assert_eq!(after(1000, 300, true), None, "what is next is a segment");
+    assert_eq!(after(1100, 1460, true), None, "no timer waits this long");
+    assert_eq!(
+        after(1000, 300, true),
+        None,
+        "the next data is a full segment"
+    );
     assert_eq!(
         after(1000, 1460, false),
         None,
-        "its host had others to serve"
+        "the host served other connections"
     );
 }
 
@@ -166,16 +170,16 @@ fn second_retransmission(sacked: i64) -> Option<RecoveryKind> {
         ..Tracker::default()
     };
     tracker.sent(&behind_a_hole(), &known(1461));
-    let told = Known {
+    let evidence = Known {
         duplicate_acks: 3,
         since_received_ns: 0,
         ..known(7301)
     };
-    let first = tracker.sent(&retransmission(100 * MS), &told);
+    let first = tracker.sent(&retransmission(100 * MS), &evidence);
     assert_eq!(first, Some(RecoveryKind::FastRecovery));
     let acked = Known {
         acked: 5841,
-        ..told
+        ..evidence
     };
     tracker.sent(&retransmission(150 * MS), &acked)
 }
@@ -226,13 +230,13 @@ fn single_repairs(skipped_identifications: u32, is_alone: bool) -> Vec<bool> {
         is_numbered_by_host: true,
         ..retransmission(65 * MS)
     };
-    let told = Known {
+    let evidence = Known {
         duplicate_acks: 3,
         since_received_ns: 0,
         ..known(4381)
     };
     assert_eq!(
-        tracker.sent(&filled, &told),
+        tracker.sent(&filled, &evidence),
         Some(RecoveryKind::FastRecovery)
     );
     tracker.close();
@@ -301,7 +305,7 @@ fn third_duplicate_ack_after_a_timeout_starts_a_new_recovery_near_the_sender() {
 
 #[test]
 fn probe_without_a_sack_did_not_report_the_loss() {
-    let told = |sacked: i64| {
+    let evidence = |sacked: i64| {
         let mut tracker = Tracker::default();
         let probe = Sent {
             time_ns: 140 * MS,
@@ -311,21 +315,21 @@ fn probe_without_a_sack_did_not_report_the_loss() {
         };
         tracker.sent(&probe, &known(4381));
         tracker.sacked = sacked;
-        let heard = Known {
+        let known_after = Known {
             original: Some((1, 0)),
             duplicate_acks: 1,
             since_received_ns: 0,
             ..known(5841)
         };
-        tracker.sent(&retransmission(160 * MS), &heard)
+        tracker.sent(&retransmission(160 * MS), &known_after)
     };
-    assert_eq!(told(4381), Some(RecoveryKind::FastRecovery));
-    assert_eq!(told(5841), Some(RecoveryKind::TailLossProbe));
+    assert_eq!(evidence(4381), Some(RecoveryKind::FastRecovery));
+    assert_eq!(evidence(5841), Some(RecoveryKind::TailLossProbe));
 }
 
 #[test]
 fn duplicate_acks_report_data_behind_a_partial_ack() {
-    let told = |acked: i64| {
+    let evidence = |acked: i64| {
         let mut tracker = Tracker::default();
         let near = |acked: i64, duplicate_acks: u32, since_received_ns: i64| Known {
             original: Some((1, 0)),
@@ -336,8 +340,8 @@ fn duplicate_acks_report_data_behind_a_partial_ack() {
             has_no_probes: true,
             ..known(11681)
         };
-        let told = tracker.sent(&retransmission(50 * MS), &near(1461, 3, 0));
-        assert_eq!(told, Some(RecoveryKind::FastRecovery));
+        let evidence = tracker.sent(&retransmission(50 * MS), &near(1461, 3, 0));
+        assert_eq!(evidence, Some(RecoveryKind::FastRecovery));
         let next = Sent {
             start: acked,
             end: acked + 1460,
@@ -345,7 +349,7 @@ fn duplicate_acks_report_data_behind_a_partial_ack() {
         };
         tracker.sent(&next, &near(acked, 0, 1000 * MS))
     };
-    assert_eq!(told(2921), Some(RecoveryKind::Timeout));
-    let three_more = told(2921 + 3 * 1460);
+    assert_eq!(evidence(2921), Some(RecoveryKind::Timeout));
+    let three_more = evidence(2921 + 3 * 1460);
     assert_eq!(three_more, Some(RecoveryKind::TailLoss));
 }
