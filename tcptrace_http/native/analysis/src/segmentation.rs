@@ -1,8 +1,8 @@
-//! Segmentation of messages, if it is notable: it shows how the sender wrote them.
+//! Segmentation of messages: notable cases show the sender's writes.
 //!
-//! A sender with a whole message fills every segment except for the last. Short segments before the last,
-//! requests in several segments, and a late short end behind full segments have other causes. They come from
-//! piecewise writes, forgotten corks and small windows.
+//! A sender with a whole message fills every segment but the last. Short segments before the last, requests
+//! in several segments, and a late short end behind full segments have other causes. They come from piecewise
+//! writes, forgotten corks and small windows.
 
 mod tracker;
 
@@ -16,9 +16,9 @@ use crate::finished_message::FinishedMessage;
 const UNFILLED_MIN: u32 = 2;
 /// Shortest and longest wait for a cork's timer.
 ///
-/// Linux sends a corked segment at the zero window probe timer. It runs for one RTO from the last ACK: 200 ms
-/// plus the round trip (tcp(7), RFC 6298). The ACK itself may be delayed. Measured waits are 208 ms to 440
-/// ms, the latter on a path of 100 ms. Twice 100 ms is the round trip of a satellite link.
+/// Linux sends a corked segment at the zero window probe timer. The timer runs for one RTO from the last ACK:
+/// 200 ms plus the round trip (tcp(7), RFC 6298). The ACK itself may be delayed. Measured waits are 208 ms to
+/// 440 ms, the latter on a path of 100 ms. Twice 100 ms is the round trip of a satellite link.
 const CORK_MIN_NS: i64 = 190_000_000;
 const CORK_MAX_NS: i64 = 1_000_000_000;
 

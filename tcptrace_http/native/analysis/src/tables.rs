@@ -380,7 +380,7 @@ impl Tables {
         }
     }
 
-    /// Apply the limits of the tables to the rows kept back as well.
+    /// Apply the limits of the tables also to the rows kept back.
     fn count_kept_back(&mut self) {
         let rows_of = |name| self.kept_back.rows.get(name).map_or(0, |rows| rows.rows);
         let tables = &mut self.of_flows;

@@ -64,7 +64,7 @@ impl Connection {
         self.side(is_second).asked = Some(frame);
     }
 
-    /// Return how many segments and ACKs of long messages were dropped since the last call.
+    /// Return the number of segments and ACKs of long messages that were dropped since the last call.
     pub fn take_dropped_events(&mut self) -> usize {
         let first = self.first.take_dropped_events();
         first.saturating_add(self.second.take_dropped_events())

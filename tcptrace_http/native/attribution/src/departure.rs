@@ -6,7 +6,7 @@ use crate::delivery::Delivered;
 use crate::log::DataEvent;
 use crate::release::Release;
 
-/// Segment after the replay, explained as far as the log goes.
+/// Segment after the replay, with the explanation that the log allows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Departure {
     pub(crate) data: DataEvent,

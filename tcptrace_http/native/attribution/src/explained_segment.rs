@@ -87,7 +87,7 @@ pub struct ExplainedSegment {
     /// Bytes in flight before the segment, and lower bound of cwnd.
     pub flight_bytes: i64,
     pub shown_bytes: i64,
-    /// Knowledge of its sender and path at that time.
+    /// Knowledge of its sender and path when the segment left.
     pub profile: Profile,
     /// Allowance by the ACK that the replay selected.
     by_found_ack: Option<Allowance>,
@@ -238,7 +238,7 @@ impl ExplainedSegment {
         self.apply_binding();
     }
 
-    /// Add the HTTP/2 flow-control window that held the segment, if any; the replay has no such windows.
+    /// Add the HTTP/2 flow-control window that held the segment, if any; the replay knows no HTTP/2 windows.
     pub fn bind_window(&mut self, waits: &[Wait]) {
         let is_window = |it: &Wait| {
             let bound = it.bound.filter(|bound| bound.start == self.data.start);

@@ -82,7 +82,7 @@ impl ExplainedStream {
         bound(&mut self.spans)
     }
 
-    /// Drop all arrivals between `begun` and `until` except for the last: no message begins there.
+    /// Drop the arrivals between `begun` and `until`, and keep the last one: no message begins between them.
     pub(crate) fn drop_arrivals_between(&mut self, begun: i64, until: i64) {
         let last = self.arrivals.pop_back();
         let is_within = |it: &Arrival| it.before > begun && it.after < until;
@@ -90,7 +90,7 @@ impl ExplainedStream {
         self.arrivals.extend(last);
     }
 
-    /// Merge consecutive spans of the path's `pace`, except for the span of the segment in frame `asked`.
+    /// Merge consecutive spans of the path's `pace`; the span of the segment in frame `asked` stays.
     pub(crate) fn merge(&mut self, pace: Cause, asked: Option<u64>) {
         let stands_alone = |it: &Span| asked.is_some() && it.end_frame == asked;
         let mut merged: VecDeque<Span> = VecDeque::new();

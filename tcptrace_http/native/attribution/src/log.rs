@@ -8,7 +8,7 @@ pub struct DataEvent {
     /// Offsets in the stream: the first byte is 1.
     pub start: i64,
     pub end: i64,
-    /// Payload of a full segment at that time.
+    /// Payload of a full segment when the segment passed.
     pub full_bytes: i64,
     /// Bytes of the packet.
     pub packet_bytes: u32,

@@ -1,9 +1,9 @@
 //! Waits of an HTTP/2 message among other streams (RFC 9113, sections 5 and 5.2).
 //!
-//! The segments of a direction carry the bytes of all its streams. A stream first waits for a flow-control
-//! window or for other streams' bytes, whichever comes first. A flow-control window holds from its exhaustion
-//! to the WINDOW_UPDATE. The stream then waits for the constraint of the segment with its own next byte. Data
-//! that the sender writes after a pause was not available before the pause.
+//! The segments of a direction carry the bytes of all its streams. A stream waits for the constraint of the
+//! segment with its own next byte. Before that, the stream waits for a flow-control window or for other
+//! streams' bytes. The earlier of these two waits counts. A flow-control window holds from its exhaustion to
+//! the WINDOW_UPDATE. Data that the sender writes after a pause was not available before the pause.
 
 use tcptrace_path::{Place, Route};
 use trace_model::rows::{Cause, Constraint};
@@ -83,8 +83,8 @@ impl View<'_> {
 
     /// Return the spans between arrivals.
     ///
-    /// While bytes of the message arrive behind a hole, the message waits for these bytes. From its last such
-    /// byte on, the message waits for the hole.
+    /// While bytes of the message arrive behind a hole, the message waits for these bytes. After the last of
+    /// these bytes, the message waits for the hole.
     fn arrivals(&self, from_ns: i64, until_ns: i64) -> Vec<Span> {
         let comes_with = |it: &&Span| {
             it.end_ns <= until_ns && it.end_frame.is_some() && self.piece_in(it).is_some()
@@ -238,7 +238,7 @@ impl View<'_> {
                 .answer_ns(opening.by.time_ns, UPDATE_BYTES, arrival.packet_bytes);
         let end_ns = answer_ns.saturating_add(shift_ns);
         let end_ns = end_ns.min(arrival.time_ns).min(last.end_ns);
-        // All data that the window had allowed arrived by then.
+        // The window had allowed data up to this arrival.
         let filled = self.stream.arrival_of(opening.filled.saturating_sub(1));
         let (filled_ns, seen_ns) = filled.map_or((begun_ns, begun_ns), |it| {
             (

@@ -71,7 +71,7 @@ impl Partition {
         self.at.time_ns
     }
 
-    /// Assign the time up to `moment` to `cause`; do nothing if that time is assigned already.
+    /// Assign the time up to `moment` to `cause`, unless that time is assigned already.
     pub(crate) fn until(&mut self, moment: Moment, cause: Cause, confidence: f64) {
         self.bound(moment, cause, None, confidence);
     }

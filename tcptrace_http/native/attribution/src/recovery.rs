@@ -28,7 +28,7 @@ pub(crate) struct Sighting {
     pub(crate) pass_ns: i64,
     /// End of all sent data.
     pub(crate) snd_nxt: i64,
-    /// True if an ACK reached the sender at that time.
+    /// True if an ACK reached the sender when the segment left.
     pub(crate) is_clocked: bool,
     /// True if the segment was queued behind others on the link.
     pub(crate) is_queued: bool,
@@ -82,7 +82,7 @@ impl Recovery {
         self.reports.insert(0, report);
     }
 
-    /// Return how the sender detected the loss that a segment repairs.
+    /// Return the kind of loss detection that a repair shows.
     pub(crate) fn on_repair(&mut self, it: &Sighting, route: &Route) -> Repair {
         let follows_at_once = it.is_clocked || it.is_queued;
         if let Some((repair, _)) = self.episode.filter(|_| follows_at_once) {
@@ -103,7 +103,8 @@ impl Recovery {
         let by_sack = report.and_then(|it| it.sacked_ns).is_some_and(|sacked_ns| {
             it.is_queued || it.pass_ns <= sacked_ns.saturating_add(window_ns)
         });
-        // The timer cannot expire this soon after the ACK that started it (RFC 6298, section 5.3).
+        // The timer cannot expire within the smallest RTO after the ACK that started it (RFC 6298, section
+        // 5.3).
         let is_too_soon = self
             .restarted_ns
             .is_some_and(|restarted_ns| it.pass_ns.saturating_sub(restarted_ns) < RTO_MIN_NS);

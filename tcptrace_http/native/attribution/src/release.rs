@@ -142,7 +142,8 @@ impl Acks {
         received_ns
     }
 
-    /// Return how many outstanding segments end by `ack`; they are in the order of their ends.
+    /// Return the number of outstanding segments that end by `ack`; the segments are in the order of their
+    /// ends.
     fn acked_by(&self, ack: i64) -> usize {
         self.outstanding.partition_point(|it| it.end <= ack)
     }

@@ -66,7 +66,7 @@ pub(crate) struct Replay<'a> {
     asked: Asked,
 }
 
-/// Return whether the next segment comes so late that the ACK of this segment released it.
+/// Return whether the ACK of this segment released the next segment: the next segment is not sent at once.
 ///
 /// A timeout leaves a window of one segment (RFC 5681, section 3.1).
 fn is_alone(later: &[Event], data: &DataEvent, route: &Route) -> bool {

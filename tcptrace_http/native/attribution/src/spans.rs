@@ -224,7 +224,8 @@ impl Explainer<'_> {
         let is_delayed = release.kind.is_delayed();
         let constraint = release.constraint_in(phase);
         let assigned = cause(constraint, is_delayed, phase, release.is_restarted, words);
-        // While the serialization time is unknown, the application may have written the segment at that time.
+        // While the serialization time is unknown, the application may have written the segment when the ACK
+        // arrived.
         let is_vague = self.route.unknown_ns(it.data.packet_bytes) > self.route.tolerance_ns();
         let confidence = if release.is_tied || is_vague {
             ASSUMED

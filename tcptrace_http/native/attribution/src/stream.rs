@@ -95,7 +95,7 @@ impl Stream {
         self.log.push(event);
     }
 
-    /// Return how many events were dropped from the log since the last call.
+    /// Return the number of log events that were dropped since the last call.
     pub(crate) fn take_dropped_events(&mut self) -> usize {
         std::mem::take(&mut self.dropped_events)
     }

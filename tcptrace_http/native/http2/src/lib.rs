@@ -2,12 +2,12 @@
 //!
 //! Theory of operation. A [`Connection`] takes the bytes of both directions of one flow, each in order,
 //! segment by segment. A reader per direction ([`reader`]) finds the frames by their nine-byte headers. After
-//! missing bytes it searches for the next header. Of DATA it reads only the length. [`hpack`] decodes header
-//! blocks, and its table survives missing blocks.
+//! missing bytes, the reader searches for the next header. Of DATA, the reader uses only the length.
+//! [`hpack`] decodes header blocks, and its table survives missing blocks.
 //!
 //! A stream becomes a transaction. The transaction has its messages and the positions of its frames among
-//! those of other streams. It also lists the frames that waited for a flow-control window ([`window`]). The
-//! attribution derives the waits of segments from these facts.
+//! those of other streams. The transaction also lists the frames that waited for a flow-control window
+//! ([`window`]). The attribution derives the waits of segments from these facts.
 //!
 //! [`Messages`] reads both HTTP versions and switches where a connection does.
 

@@ -31,7 +31,7 @@ impl Serialization {
         i64::try_from(picoseconds).unwrap_or(i64::MAX) / PICOSECONDS
     }
 
-    /// Return by how much the serialization time of `bytes` exceeds that of `than_bytes`.
+    /// Return the difference between the serialization times of `bytes` and of `than_bytes`.
     #[must_use]
     pub fn longer_ns(self, bytes: u32, than_bytes: u32) -> i64 {
         self.time_ns(bytes.saturating_sub(than_bytes))

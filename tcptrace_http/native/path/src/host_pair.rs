@@ -10,8 +10,8 @@ use crate::{Bottleneck, Serialization};
 const BUSY_SHARE: i64 = 8;
 const BUSY_SLACK_NS: i64 = 20_000;
 
-/// An ACK of this many bytes covers several segments; a receiver delays the ACK of one segment only (RFC 5681, section
-/// 4.2).
+/// Size of an ACK that covers several segments; a receiver delays the ACK of one segment only (RFC 5681,
+/// section 4.2).
 const AT_ONCE_BYTES: u32 = 2_500;
 
 /// State of the link when a packet passes.

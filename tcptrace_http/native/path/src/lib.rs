@@ -1,7 +1,7 @@
-//! Path model: how the path delays segments and their ACKs.
+//! Path model: the delay of segments and of their ACKs.
 //!
 //! A capture shows when a segment passes one point of the path. A [`Route`] places that point between the
-//! sender and the receiver of one direction. It gives the time at which a sender can react to an ACK.
+//! sender and the receiver of one direction. The route gives the time at which a sender can react to an ACK.
 //! [`Bottleneck`] learns the serialization time of the bottleneck. [`HostPair`] keeps the state that all
 //! connections between two hosts share. [`receiver`] classifies ACKs as prompt or delayed.
 

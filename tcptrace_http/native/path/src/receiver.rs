@@ -39,7 +39,7 @@ pub fn kind_of(waited_ns: i64, carries_data: bool) -> AckKind {
     }
 }
 
-/// Return whether a receiver acknowledges this many bytes at once.
+/// Return whether a receiver acknowledges `bytes` at once.
 #[must_use]
 pub fn is_acked_at_once(bytes: i64, full_bytes: i64) -> bool {
     bytes >= full_bytes.saturating_mul(ACKED_AT_ONCE).max(1)

@@ -28,7 +28,7 @@ pub struct Route {
     pub to_receiver_ns: i64,
     /// Serialization time of the bottleneck.
     pub link: Serialization,
-    /// Upper bound of the serialization time while it is unknown.
+    /// Upper bound of the serialization time, if the time itself is unknown.
     pub link_at_most: Option<Serialization>,
     /// Bytes of the two packets that measured the longer round trip, forward and back.
     pub probe_bytes: u32,
@@ -78,7 +78,7 @@ impl Route {
         self.to_sender_ns.saturating_add(self.to_receiver_ns)
     }
 
-    /// Return how much later than predicted a packet may be while the serialization time is unknown.
+    /// Return the additional delay that a packet may have while the serialization time is unknown.
     #[must_use]
     pub fn unknown_ns(&self, packet_bytes: u32) -> i64 {
         match (self.place, self.link_at_most) {

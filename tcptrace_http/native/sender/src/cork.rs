@@ -23,7 +23,7 @@ pub struct Cork {
 impl Cork {
     /// Take the wait of a short segment that no ACK released, and return whether a cork's timer released it.
     ///
-    /// An application may be as late once. A wait that recurs comes from the timer.
+    /// An application may cause a single wait of this length. A wait that recurs comes from the timer.
     pub fn on_hold(&mut self, waited_ns: i64, round_trip_ns: i64) -> bool {
         let most_ns = RTO_MIN_NS
             .saturating_add(DELAYED_NS)

@@ -6,7 +6,7 @@
 
 /// Number of holds that excludes chance.
 const HOLDS_MIN: u32 = 3;
-/// Least number of segments that follow writes, and least number of such segments per hold.
+/// Least number of segments that follow writes, and their least number per hold.
 const WRITES_MIN: u32 = 2;
 const WRITES_PER_HOLD: u32 = 4;
 
@@ -110,7 +110,7 @@ impl Nagle {
         self.released >= HOLDS_MIN && !self.is_write_clocked()
     }
 
-    /// Return whether segments follow writes more often than ACKs: a match with an ACK is then likely chance.
+    /// Return whether segments follow writes more often than ACKs: a match with an ACK is likely chance.
     #[must_use]
     pub fn is_write_clocked(&self) -> bool {
         self.written_later > self.released

@@ -53,7 +53,7 @@ pub struct LastSent {
     pub advanced_ns: i64,
     /// Time of the last packet of any kind.
     pub packet_ns: i64,
-    /// Time of the last packet with news for the peer, and the offset that was acknowledged at that time.
+    /// Time of the last packet with news for the peer, and the ACK number of that packet.
     pub news_ns: i64,
     pub news_acked: i64,
     /// Frame and time of the last segment with payload.
@@ -91,7 +91,7 @@ pub struct Half {
 }
 
 impl Half {
-    /// Return how many bytes from `start` to `end` lie before all data seen so far, and mark them as seen.
+    /// Return the number of bytes from `start` to `end` before all seen data, and mark them as seen.
     pub fn before_first(&mut self, start: i64, end: i64) -> u64 {
         let first = 1_i64.saturating_sub(self.before_one);
         if self.has_syn || start >= first {

@@ -57,7 +57,7 @@ impl Holes {
             .any(|hole| hole.start < end && start < hole.end)
     }
 
-    /// Mark the numbers from `start` to `end` as seen, and return how many of them were missing.
+    /// Mark the numbers from `start` to `end` as seen, and return the number of missing bytes among them.
     pub fn fill(&mut self, start: i64, end: i64) -> u64 {
         if self.open.is_empty() {
             return 0;

@@ -4,13 +4,14 @@
 //! was lost before the capture point. A lower number belongs to an overtaken packet. RFC 6864 allows senders
 //! other schemes, so the numbers must show that a sender counts.
 
-/// Steps of one that show a counter, and how many of them each other step needs.
+/// Number of single steps that shows a counter, and number of single steps per other step.
 ///
 /// A random number follows another by one once in 65,536 packets. A path that loses every fourth packet
 /// carries no useful traffic.
 const STEPS_MIN: u32 = 1;
 const OTHER_STEPS_SHARE: u32 = 4;
-/// A step of at most this size also shows a counter: random numbers are this close once in 4,096 packets.
+/// A step of at most this size also shows a counter: a random number is within this distance once in 4,096
+/// packets.
 const SHORT_STEP: i16 = 16;
 /// A longer step does not come from lost packets of one connection.
 const LONGEST_STEP: i16 = 1000;

@@ -26,7 +26,7 @@ impl Rtt {
     #[inline]
     pub(crate) fn sample(&mut self, sent: &Outstanding, ack: i64, time_ns: i64) -> Option<i64> {
         let elapsed = time_ns.saturating_sub(sent.time_ns);
-        // Only the segment at whose end the ACK ends was acknowledged on arrival.
+        // An ACK gives a sample for the segment at its end only: that segment was acknowledged on arrival.
         let is_ambiguous = sent.is_ambiguous || sent.end <= self.ambiguous_until;
         let sample = (sent.end == ack && !is_ambiguous && elapsed >= 0).then_some(elapsed)?;
         self.samples = self.samples.saturating_add(1);

@@ -84,8 +84,8 @@ impl Segments {
 
     /// Return the first block if all its rows are settled.
     ///
-    /// `oldest_unsettled` searches all `flows` for the lowest row that an ACK may still settle. It is called so rarely that
-    /// its cost per row is constant.
+    /// `oldest_unsettled` searches all `flows` for the lowest row that an ACK may still settle. The calls are rare: their cost
+    /// per row is constant.
     pub fn take(
         &mut self,
         flows: usize,

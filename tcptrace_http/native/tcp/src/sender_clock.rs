@@ -28,7 +28,7 @@ pub struct SenderClock {
 }
 
 impl SenderClock {
-    /// Return how much later a packet came than the earliest packet; none while the clock is unknown.
+    /// Return the delay of a packet relative to the earliest packet; none while the clock is unknown.
     #[inline]
     pub fn lateness_ns(&mut self, time_ns: i64, timestamp: u32) -> Option<i64> {
         let late_ns = self.late_ns(time_ns, timestamp);

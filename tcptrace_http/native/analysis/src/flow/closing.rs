@@ -9,7 +9,7 @@ pub struct Close {
     pub mark: Mark,
     pub by_client: bool,
     pub is_reset: bool,
-    /// Bytes of the client that the server had acknowledged by then, including this segment.
+    /// Bytes of the client that the server has acknowledged up to and including this segment.
     pub client_acked: u64,
 }
 

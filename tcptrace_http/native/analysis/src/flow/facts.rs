@@ -170,7 +170,7 @@ pub(super) fn reset_stream(row: &TransactionRow, whole: Whole, reset: Reset) -> 
     })
 }
 
-/// Return the client's item of both sides, then the server's.
+/// Return the item of the client first, and the item of the server second.
 fn by_role<T>(client: Side, [first, second]: [T; 2]) -> [T; 2] {
     match client {
         Side::First => [first, second],

@@ -108,7 +108,7 @@ impl Flow {
         let acked = self.half(side.other()).sequence.acked.max(ack.unwrap_or(0));
         let (sender, _) = self.halves(side);
         sender.last.packet_ns = packet.time_ns;
-        // A copy of data without a new ACK does not restart the timer (RFC 6298, section 5.3). It is no
+        // A copy of data without a new ACK does not restart the timer (RFC 6298, section 5.3). The copy is no
         // duplicate ACK (RFC 5681, section 2).
         let is_copy = class.is_retransmission && segment.payload_bytes > 0;
         if !is_copy || acked > sender.last.news_acked {

@@ -55,8 +55,8 @@ struct Release {
 
 /// Return the critical path of one retrieval, from its end backward and without gaps.
 ///
-/// The base document is the step with the first request. It starts the retrieval, and the last byte of any
-/// step ends it. A retrieval without duration has no path.
+/// The base document is the step with the first request. The base document starts the retrieval, and the last
+/// byte of any step ends the retrieval. A retrieval without duration has no path.
 pub(super) fn stretches(steps: Vec<Step>) -> Vec<Stretch> {
     let mut path = Vec::new();
     let first = steps.iter().min_by_key(|it| (it.request_ns, it.place));
@@ -161,7 +161,7 @@ impl Page {
     }
 }
 
-/// Return the last transaction that had ended by then, from transactions sorted by their ends.
+/// Return the last transaction that ended at or before `until`; the transactions are sorted by their ends.
 fn latest(steps: &[Step], until: i64, other_than: &Step) -> Option<Release> {
     let count = steps.partition_point(|it| it.end_ns <= until);
     let ended = steps.get(..count)?.iter().rev();

@@ -124,7 +124,7 @@ impl Followed {
 
 /// Base for plain references.
 struct Folder {
-    /// Start of such references.
+    /// Prefix of the references that this folder resolves.
     start: &'static str,
     /// URL of the folder, and of the last reference resolved in it.
     url: String,

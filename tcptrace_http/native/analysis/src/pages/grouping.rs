@@ -33,7 +33,7 @@ pub(super) struct Caused {
 #[derive(Clone, Debug)]
 pub(super) struct Member {
     pub cause: Option<Caused>,
-    /// Number of its page in the order of the base requests, and number of the newest page at that time.
+    /// Number of its page in the order of the base requests, and number of the newest page at its request.
     pub group: usize,
     newest: usize,
     pub how: Membership,

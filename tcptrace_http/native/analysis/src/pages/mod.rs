@@ -220,8 +220,8 @@ impl Pages {
         }
     }
 
-    /// Return whether a page of `tables` has this many transactions, with more than `of_flow_min` on one
-    /// distant flow.
+    /// Return whether a page of `tables` has enough transactions, with more than `of_flow_min` on one distant
+    /// flow.
     ///
     /// The round trip of a distant flow is at least `rtt_min_ns`.
     #[must_use]

@@ -205,12 +205,12 @@ impl Episode {
     }
 
     /// Take a D-SACK: the receiver got the numbers of this block twice (RFC 2883).
-    pub fn received_twice(&mut self, block: (i64, i64)) {
+    pub fn on_dsack(&mut self, block: (i64, i64)) {
         self.mark_spurious(block, SpuriousEvidence::Dsack);
     }
 
     /// Take the late arrival of numbers that were sent before.
-    pub fn original_arrived(&mut self, block: (i64, i64)) {
+    pub fn on_late_original(&mut self, block: (i64, i64)) {
         self.mark_spurious(block, SpuriousEvidence::OriginalArrived);
     }
 
@@ -229,7 +229,7 @@ impl Episode {
         }
     }
 
-    /// Return the row, once the round trip of the path is known as well as possible.
+    /// Return the row, with the final estimate of the path's round trip.
     #[must_use]
     pub fn into_row(self, rtt_ns: Option<i64>) -> RecoveryRow {
         let mut row = self.row;

@@ -1,4 +1,4 @@
-//! Sent segment, and the state of its direction at that time: the sender's wait and its reason.
+//! Sent segment, and the state of its direction when the segment left: the sender's wait and its reason.
 
 use tcptrace_tcp::{probe_after_ns, Class, DUPLICATE_ACKS, TIMED_OUT_MIN_NS};
 
@@ -30,7 +30,7 @@ const FIRST_TIMERS_NS: [i64; 3] = [1_000_000_000, 3_000_000_000, 6_000_000_000];
 /// Longest lateness of that RTO relative to the request, because the host works on its answer first.
 const FIRST_TIMER_LATE_NS: i64 = 100_000_000;
 
-/// Tolerance of such a timer: path and link are known this well, or the host works this long.
+/// Tolerance of an initial RTO: the accuracy of path and link, or the time that the host works.
 const ON_TIME_NS: i64 = 15_000_000;
 
 /// Shortest distance of a far sender: no packet is lost near the sender, and its host may number all packets
@@ -38,7 +38,7 @@ const ON_TIME_NS: i64 = 15_000_000;
 const FAR_MIN_NS: i64 = 500_000;
 /// Shorter distance if the receiver is much nearer than the sender, and a LAN link is between them.
 ///
-/// The round trip must then consist mostly of the sender's side.
+/// Most of the round trip must be on the sender's side.
 const FAR_OF_RECEIVER_MIN_NS: i64 = 100_000;
 const FAR_OF_RECEIVER_SHARE: i64 = 8;
 /// Missing packets of a single lost segment: the segment and an ACK before it.
@@ -72,7 +72,7 @@ pub struct Sent {
     pub on_link_ns: i64,
 }
 
-/// Known state of the two directions at that time.
+/// Known state of the two directions when the segment left.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Known {
     /// Frame and time of the same data, if it passed and is not acknowledged.
@@ -229,7 +229,7 @@ impl Known {
         self.is_after_timer(sent) && !is_too_soon && self.is_repair_size(sent)
     }
 
-    /// Return whether the segment may be what a timeout sends after several missing packets.
+    /// Return whether a timeout may send this segment after several missing packets.
     ///
     /// A probe sends the last of them, not the first (RFC 8985, section 7.3).
     fn is_repair_size(&self, sent: &Sent) -> bool {

@@ -107,7 +107,7 @@ fn timeout_after_an_arrived_probe_was_reported_by_the_probe() {
     }
 }
 
-/// Return new data behind `missing` missing segments, the first of which starts at 2001.
+/// Return new data behind `missing` missing segments; the first missing segment starts at 2001.
 fn behind_missing(missing: u32, skipped_identifications: u32) -> Sent {
     let gap_before_bytes = missing * 1000;
     let start = 2001 + i64::from(gap_before_bytes);
@@ -132,7 +132,7 @@ fn lost_probe_is_necessary_despite_a_later_copy() {
     let mut tracker = Tracker::default();
     tracker.sent(&behind_missing(2, 3), &known(2001, 0));
     let mut probed = tracker.taken(true, 500 * MS).pop().unwrap();
-    probed.received_twice((4001, 5001));
+    probed.on_dsack((4001, 5001));
     assert_eq!(probed.into_row(None).spurious_by, SpuriousEvidence::None);
 }
 

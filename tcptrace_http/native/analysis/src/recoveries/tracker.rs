@@ -86,7 +86,7 @@ impl Tracker {
             return Some(self.resent(sent, &known, Some(hole)));
         }
         if sent.is_late {
-            self.original_arrived(sent);
+            self.on_late_original(sent);
             return None;
         }
         (class.is_retransmission || class.is_out_of_order).then(|| self.resent(sent, known, None))
@@ -309,9 +309,9 @@ impl Tracker {
     }
 
     /// Take the late arrival of data that its retransmission had overtaken.
-    fn original_arrived(&mut self, sent: &Sent) {
+    fn on_late_original(&mut self, sent: &Sent) {
         for episode in self.open.iter_mut().chain(&mut self.recent) {
-            episode.original_arrived((sent.start, sent.end));
+            episode.on_late_original((sent.start, sent.end));
         }
     }
 

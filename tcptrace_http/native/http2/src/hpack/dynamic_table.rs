@@ -11,7 +11,7 @@ const INITIAL_BYTES: usize = 4096;
 ///
 /// Common servers and browsers allow at most 64 KiB.
 const TABLE_BYTES_MAX: usize = 256 * 1024;
-/// Table size without captured SETTINGS: Chromium and Firefox allow this much.
+/// Table size without captured SETTINGS: the size that Chromium and Firefox allow.
 const UNSEEN_BYTES: usize = 64 * 1024;
 
 /// Name and value, each `None` if unknown.

@@ -25,7 +25,7 @@ impl<'a> Input<'a> {
         Ok(*first)
     }
 
-    /// Read an integer with a prefix of this many bits (RFC 7541, section 5.1).
+    /// Read an integer with a prefix of `prefix_bits` bits (RFC 7541, section 5.1).
     pub(super) fn integer(&mut self, prefix_bits: u32) -> Result<u64, Malformed> {
         let full = (1_u64 << prefix_bits).saturating_sub(1);
         let prefix = u64::from(self.byte()?) & full;

@@ -23,7 +23,7 @@ pub enum Cause {
     Unknown,
 }
 
-/// Retransmission, with the sender's information at that time.
+/// Retransmission, with the sender's information at its time.
 #[derive(Clone, Copy, Debug)]
 pub struct Resent {
     pub start: i64,

@@ -32,7 +32,7 @@ pub struct Sending {
     pub since_last_ns: Option<i64>,
 }
 
-/// Measurement of the segment at whose end an ACK ends.
+/// Measurement of the segment that ends at an ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sample {
     /// Segment sent once, with no later retransmission before it: its round trip and its numbers.
@@ -146,7 +146,7 @@ impl Ledger {
         );
     }
 
-    /// Mark the numbers from `start` to `end` as seen, and return how many are new.
+    /// Mark the numbers from `start` to `end` as seen, and return the number of new ones.
     fn see(&mut self, start: i64, end: i64) -> u64 {
         let Some((first, next)) = self.seen else {
             self.seen = Some((start, end));

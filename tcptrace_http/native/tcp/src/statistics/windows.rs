@@ -49,7 +49,7 @@ impl Windows {
 
 /// Windows of a direction, kept apart by SYN.
 ///
-/// The window of a SYN is never scaled (RFC 7323, section 2.2). It does not count beside scaled windows.
+/// The window of a SYN is never scaled (RFC 7323, section 2.2), and does not count beside scaled windows.
 #[derive(Debug, Default)]
 pub struct Announced {
     on_syn: Windows,

@@ -13,7 +13,7 @@ const FAST_MAX_NS: i64 = 20_000_000;
 /// Longest time of reordering without a round trip from the handshake.
 const OUT_OF_ORDER_MAX_NS: i64 = 3_000_000;
 
-/// Set whether and how the segment was retransmitted.
+/// Set whether the segment is a retransmission, and its kind.
 ///
 /// `is_retransmission` also holds for fast and spurious retransmissions, as in Wireshark's `tcp.analysis.retransmission`.
 pub fn kind_of(
@@ -64,7 +64,8 @@ fn is_fast(peer: &Sender, seen: &Seen) -> bool {
         && (0..FAST_MAX_NS).contains(&elapsed)
 }
 
-/// Return whether the segment follows the highest number so soon that it was overtaken, not retransmitted.
+/// Return whether the segment was overtaken, not retransmitted: it follows the highest number within the
+/// limit.
 ///
 /// A segment that ends at the highest number was not overtaken.
 fn is_out_of_order(sender: &Sender, seen: &Seen, initial_rtt_ns: Option<i64>) -> bool {

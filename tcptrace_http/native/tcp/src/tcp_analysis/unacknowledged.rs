@@ -39,7 +39,7 @@ impl Unacknowledged {
         self.bounds = Some(widened(self.bounds, sent));
     }
 
-    /// Remove the segments that `ack` covers; the ACK answers the oldest segment that ends there.
+    /// Remove the segments that `ack` covers; the ACK answers the oldest segment with the same end.
     pub fn acknowledge(&mut self, seen: &Seen, row: &mut SegmentRow) {
         let ack = seen.ack;
         if self.bounds.is_none_or(|(least, _)| !ack.is_after(least)) {

@@ -28,7 +28,7 @@ impl Tracker {
             let at = offsets(*block, received.segment, received.ack);
             if Some(*block) == twice {
                 for episode in self.open.iter_mut().chain(&mut self.recent) {
-                    episode.received_twice(at);
+                    episode.on_dsack(at);
                 }
             } else {
                 self.sacked = self.sacked.max(at.1);

@@ -266,7 +266,7 @@ fn single_segments_behind_a_repair_were_lost_up_to_the_skipped_numbers() {
     assert_eq!(single_repairs(20, false), [false; 4]);
 }
 
-/// Return the kind of a retransmission with a duplicate ACK after a timeout, and then with a partial ACK.
+/// Return the kind of a retransmission at a duplicate ACK after a timeout and, later, at a partial ACK.
 fn kind_after_timeout(before: u32, duplicate_acks: u32) -> Option<RecoveryKind> {
     let mut tracker = Tracker::default();
     let near = |duplicate_acks: u32, since_received_ns: i64| Known {
