@@ -55,14 +55,14 @@ pub struct Ended {
 }
 
 impl Ended {
-    /// Return when both ends stop waiting after a standstill at `since`; the frame is 0 at the end of the
-    /// capture.
+    /// Return the end of the wait of both sides after a standstill at `since`; the frame is 0 at the end of
+    /// the capture.
     pub(crate) fn after(&self, since: Moment, known: Moment) -> Moment {
         let closes = [self.by_server, self.client_end].into_iter().flatten();
         self.first_of(closes, since).later(known)
     }
 
-    /// Return when the client stopped waiting.
+    /// Return the end of the client's wait.
     pub(crate) fn client_end_after(&self, since: Moment) -> Moment {
         self.first_of(self.client_end.into_iter(), since)
     }

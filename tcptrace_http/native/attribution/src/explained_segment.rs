@@ -41,7 +41,7 @@ pub enum Allowance {
 }
 
 impl Allowance {
-    /// Return when an ACK allowed a segment of `packet_bytes`.
+    /// Return the time at which an ACK allowed a segment of `packet_bytes`.
     fn by_ack(ack: &Ack, packet_bytes: u32, route: &Route) -> Self {
         Allowance::At {
             time_ns: route.answer_ns(ack.time_ns, ack.packet_bytes, packet_bytes),
@@ -299,7 +299,7 @@ impl ExplainedSegment {
     }
 }
 
-/// Return when the bottleneck had carried the previous packets.
+/// Return the time at which the bottleneck had carried the previous packets.
 fn link(data: &DataEvent, timing: &Timing, before: Option<&DataEvent>, route: &Route) -> Allowance {
     let of_others = others_before_ns(data, route);
     let is_behind_own = |it: &&DataEvent| of_others.is_none_or(|other_ns| other_ns <= it.time_ns);
@@ -313,7 +313,7 @@ fn link(data: &DataEvent, timing: &Timing, before: Option<&DataEvent>, route: &R
     }
 }
 
-/// Return when the right edge of the receive window reached the segment's end.
+/// Return the time at which the right edge of the receive window reached the segment's end.
 fn right_edge(data: &DataEvent, sender: &Sender, route: &Route) -> Allowance {
     if !sender.is_in_window(data.end) {
         return Allowance::NotShown;
@@ -325,7 +325,7 @@ fn right_edge(data: &DataEvent, sender: &Sender, route: &Route) -> Allowance {
     })
 }
 
-/// Return when an ACK reduced the flight before `end` to at most `window` bytes.
+/// Return the time at which an ACK reduced the flight before `end` to at most `window` bytes.
 fn acked(end: i64, window: i64, data: &DataEvent, of: (&Sender, &Route)) -> Allowance {
     let (sender, route) = of;
     let ack = end.saturating_sub(window);
@@ -339,7 +339,7 @@ fn acked(end: i64, window: i64, data: &DataEvent, of: (&Sender, &Route)) -> Allo
     }
 }
 
-/// Return when Nagle's algorithm allowed the segment.
+/// Return the time at which Nagle's algorithm allowed the segment.
 fn nagle(data: &DataEvent, sender: &Sender, route: &Route) -> Allowance {
     let candidate = Candidate {
         end: data.end,

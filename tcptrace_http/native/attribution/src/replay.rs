@@ -312,13 +312,13 @@ impl<'a> Replay<'a> {
         waited
     }
 
-    /// Return when all data before `end` was acknowledged: a limit of its arrival.
+    /// Return the time of the ACK of all data before `end`: a limit of its arrival.
     fn acked_ns(&self, end: i64) -> i64 {
         let at = self.acked.partition_point(|(acked, _)| *acked < end);
         self.acked.get(at).map_or(i64::MAX, |(_, time_ns)| *time_ns)
     }
 
-    /// Return when a segment arrives at its receiver, limited by the ACKs in the capture.
+    /// Return the arrival of a segment at its receiver, limited by the ACKs in the capture.
     fn arrival_ns(&self, data: &DataEvent) -> i64 {
         let link = self.route.link;
         match self.route.place {

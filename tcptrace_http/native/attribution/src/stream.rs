@@ -229,7 +229,7 @@ impl Stream {
             .copied()
     }
 
-    /// Return when the byte at `offset` was acknowledged.
+    /// Return the time of the ACK of the byte at `offset`.
     pub(crate) fn acked_ns(&self, offset: i64) -> Option<i64> {
         let at = self.acked.partition_point(|(acked, _)| *acked <= offset);
         self.acked.get(at).map(|(_, time_ns)| *time_ns)

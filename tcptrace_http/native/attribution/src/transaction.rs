@@ -119,7 +119,7 @@ pub(crate) fn explain(
     }
 }
 
-/// Return when a segment arrived with the end of a response and the start of the next response.
+/// Return the arrival of a segment with the end of a response and the start of the next response.
 ///
 /// Nagle's algorithm had held the end, and the next response filled the segment.
 fn filled_segment_ns(responses: &Stream, response: &Extent) -> Option<i64> {

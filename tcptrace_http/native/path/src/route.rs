@@ -37,8 +37,9 @@ pub struct Route {
 }
 
 impl Route {
-    /// Return when the capture sees the first segment that an ACK releases; the ACK passes the capture at
-    /// `ack_ns`.
+    /// Return the time at which the capture sees the first segment that an ACK releases.
+    ///
+    /// The ACK passes the capture at `ack_ns`.
     #[must_use]
     pub fn answer_ns(&self, ack_ns: i64, ack_bytes: u32, packet_bytes: u32) -> i64 {
         let sizes_ns = match self.place {

@@ -124,7 +124,8 @@ impl Nagle {
         self.written_later >= WRITES_MIN && self.written_later >= holds
     }
 
-    /// Return which variant held a short segment until the ACK that moved `snd_una` from `before` to `after`.
+    /// Return the variant that held a short segment until the ACK that moved `snd_una` from `before` to
+    /// `after`.
     #[must_use]
     pub fn hold_released_by(&self, segment: Candidate, before: i64, after: i64) -> Hold {
         if segment.has_fin || before >= segment.snd_nxt {

@@ -227,7 +227,7 @@ fn grouped(requests: &Requests, evidence: &[Evidence]) -> Vec<Member> {
     members
 }
 
-/// Return for each request whether it begins a page.
+/// Return true for each request that begins a page.
 fn beginnings(requests: &Requests, evidence: &[Evidence]) -> Vec<bool> {
     let causes = || {
         evidence

@@ -218,7 +218,7 @@ fn second_timeout_is_a_tail_loss_if_all_later_data_is_acknowledged() {
     assert_eq!(tracker.taken(true, 2000 * MS).len(), 2);
 }
 
-/// Return which segments are retransmissions, sent one by one behind the repair of a hole.
+/// Return true for each retransmission among segments sent one by one behind the repair of a hole.
 ///
 /// All data before each segment was acknowledged, and the host's numbers skipped `skipped_identifications`
 /// packets.
