@@ -27,13 +27,13 @@ pub struct LocalAcks {
 
 impl LocalAcks {
     /// Take client data that ends at `end`.
-    pub fn asked(&mut self, end: i64, time_ns: i64) {
+    pub fn on_request(&mut self, end: i64, time_ns: i64) {
         self.unacked = Some((end, time_ns));
         self.unanswered_ns = Some(time_ns);
     }
 
     /// Take a pure ACK of the server; `handshake_ns` is the time from SYN to SYN-ACK.
-    pub fn acknowledged(&mut self, ack: i64, time_ns: i64, handshake_ns: Option<i64>) {
+    pub fn on_ack(&mut self, ack: i64, time_ns: i64, handshake_ns: Option<i64>) {
         let Some((_, sent_ns)) = self.unacked.filter(|(end, _)| *end == ack) else {
             return;
         };
@@ -52,10 +52,10 @@ impl LocalAcks {
     }
 
     /// Take server data.
-    pub fn answered(&mut self, time_ns: i64) {
+    pub fn on_answer(&mut self, time_ns: i64) {
         self.unacked = None;
-        if let Some(asked_ns) = self.unanswered_ns.take() {
-            let elapsed_ns = time_ns.saturating_sub(asked_ns);
+        if let Some(requested_ns) = self.unanswered_ns.take() {
+            let elapsed_ns = time_ns.saturating_sub(requested_ns);
             self.least_answer_ns = Some(least(self.least_answer_ns, elapsed_ns));
             self.answers = self.answers.saturating_add(1);
         }
@@ -91,9 +91,9 @@ mod tests {
         let handshake_ns = handshake_ms * MS;
         for at in 1..=count {
             let time_ns = at * 10_000 * MS;
-            acks.asked(at * 100, time_ns);
-            acks.acknowledged(at * 100, time_ns + ack_ms * MS, Some(handshake_ns));
-            acks.answered(time_ns + answer_ms * MS);
+            acks.on_request(at * 100, time_ns);
+            acks.on_ack(at * 100, time_ns + ack_ms * MS, Some(handshake_ns));
+            acks.on_answer(time_ns + answer_ms * MS);
         }
         acks.round_trip_ns(handshake_ns)
     }

@@ -86,13 +86,13 @@ impl View<'_> {
     /// While bytes of the message arrive behind a hole, the message waits for these bytes. After the last of
     /// these bytes, the message waits for the hole.
     fn arrivals(&self, from_ns: i64, until_ns: i64) -> Vec<Span> {
-        let comes_with = |it: &&Span| {
+        let has_piece = |it: &&Span| {
             it.end_ns <= until_ns && it.end_frame.is_some() && self.piece_in(it).is_some()
         };
         let in_order = self.stream.between(from_ns, until_ns);
-        let in_order = in_order.filter(|it| !is_hole(it)).filter(comes_with).last();
+        let in_order = in_order.filter(|it| !is_hole(it)).filter(has_piece).last();
         let behind_holes = self.stream.behind_holes(from_ns, until_ns);
-        let behind_holes = behind_holes.filter(comes_with).last();
+        let behind_holes = behind_holes.filter(has_piece).last();
         let last = [in_order, behind_holes].into_iter().flatten();
         let last_ns = last.map(|it| it.end_ns).max().unwrap_or(from_ns);
         let mut output = Vec::new();

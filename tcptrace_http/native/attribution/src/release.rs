@@ -80,7 +80,7 @@ impl Release {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Acks {
     /// ACKs that reached the sender, the newest last.
-    came: VecDeque<Ack>,
+    arrived: VecDeque<Ack>,
     /// ACKs without new data that report a loss.
     repeated: VecDeque<Ack>,
     coming: VecDeque<Ack>,
@@ -152,7 +152,7 @@ impl Acks {
     pub(crate) fn next_by(&mut self, time_ns: i64) -> Option<Ack> {
         let ack = *self.coming.front().filter(|ack| ack.at_ns <= time_ns)?;
         self.coming.pop_front();
-        let last = self.came.back();
+        let last = self.arrived.back();
         let edge = |it: &Ack| it.ack.saturating_add(it.window);
         if last.is_some_and(|last| ack.ack <= last.ack && edge(&ack) <= edge(last)) {
             self.repeated.push_back(ack);
@@ -161,16 +161,16 @@ impl Acks {
             }
             return Some(ack);
         }
-        self.came.push_back(ack);
-        if self.came.len() > ACKS_COMPARED {
-            self.came.pop_front();
+        self.arrived.push_back(ack);
+        if self.arrived.len() > ACKS_COMPARED {
+            self.arrived.pop_front();
         }
         Some(ack)
     }
 
     /// Take a new segment.
     pub(crate) fn on_send(&mut self, segment: Outstanding) {
-        let before = self.came.iter().rev().nth(2).map_or(0, |ack| ack.ack);
+        let before = self.arrived.iter().rev().nth(2).map_or(0, |ack| ack.ack);
         while self.outstanding.front().is_some_and(|it| it.end <= before)
             || self.outstanding.len() > OUTSTANDING_MAX
         {
@@ -204,7 +204,7 @@ impl Acks {
         let unknown_ns = route.unknown_ns(packet_bytes);
         let host_ns = route.host_ns();
         let mut best: Option<(i64, usize)> = None;
-        for (place, ack) in self.came.iter().enumerate().rev() {
+        for (place, ack) in self.arrived.iter().enumerate().rev() {
             let answer_ns = route
                 .answer_ns(ack.time_ns, ack.packet_bytes, packet_bytes)
                 .max(floor_ns);
@@ -224,15 +224,15 @@ impl Acks {
             }
         }
         let (_, nearest) = best?;
-        let nearest_ns = self.came.get(nearest)?.time_ns;
-        let together = self.came.iter().take(nearest).rev();
+        let nearest_ns = self.arrived.get(nearest)?.time_ns;
+        let together = self.arrived.iter().take(nearest).rev();
         let together = together.take_while(|it| {
             let answer_ns = route.answer_ns(it.time_ns, it.packet_bytes, packet_bytes);
             nearest_ns.saturating_sub(it.time_ns) <= TOLERANCE_MIN_NS && answer_ns > since_ns
         });
         let place = nearest.saturating_sub(together.count());
-        let ack = *self.came.get(place)?;
-        let before = place.checked_sub(1).and_then(|at| self.came.get(at));
+        let ack = *self.arrived.get(place)?;
+        let before = place.checked_sub(1).and_then(|at| self.arrived.get(at));
         Some((ack, before.copied()))
     }
 
@@ -249,7 +249,7 @@ impl Acks {
         let answer_ns = |ack: &Ack| route.answer_ns(ack.time_ns, ack.packet_bytes, packet_bytes);
         let slack_ns = route.tolerance_ns();
         let mut place = None;
-        for (at, ack) in self.came.iter().enumerate().rev() {
+        for (at, ack) in self.arrived.iter().enumerate().rev() {
             if answer_ns(ack) <= since_ns {
                 break;
             }
@@ -258,8 +258,8 @@ impl Acks {
             }
         }
         let place = place?;
-        let before = place.checked_sub(1).and_then(|at| self.came.get(at));
-        Some((*self.came.get(place)?, before.copied()))
+        let before = place.checked_sub(1).and_then(|at| self.arrived.get(at));
+        Some((*self.arrived.get(place)?, before.copied()))
     }
 
     /// Return whether an ACK without news was answered at `pass_ns`.
@@ -280,32 +280,35 @@ impl Acks {
         packet_bytes: u32,
         route: &Route,
     ) -> Option<(Ack, Option<Ack>)> {
-        let place = self.came.iter().rposition(|ack| {
+        let place = self.arrived.iter().rposition(|ack| {
             let answer_ns = route.answer_ns(ack.time_ns, ack.packet_bytes, packet_bytes);
             answer_ns > since_ns && answer_ns <= pass_ns
         })?;
-        let before = place.checked_sub(1).and_then(|at| self.came.get(at));
-        Some((*self.came.get(place)?, before.copied()))
+        let before = place.checked_sub(1).and_then(|at| self.arrived.get(at));
+        Some((*self.arrived.get(place)?, before.copied()))
     }
 
     /// Return the ACK in `frame`, if it is in memory.
     pub(crate) fn by_frame(&self, frame: u64) -> Option<&Ack> {
-        let mut all = self.came.iter().chain(&self.repeated);
+        let mut all = self.arrived.iter().chain(&self.repeated);
         all.find(|it| it.frame == frame)
     }
 
     /// Return the ACK in `frame` and the previous ACK.
     pub(crate) fn answer(&self, frame: u64) -> Option<(Ack, Option<Ack>)> {
-        let place = self.came.binary_search_by_key(&frame, |it| it.frame).ok()?;
-        let before = place.checked_sub(1).and_then(|at| self.came.get(at));
-        Some((*self.came.get(place)?, before.copied()))
+        let place = self
+            .arrived
+            .binary_search_by_key(&frame, |it| it.frame)
+            .ok()?;
+        let before = place.checked_sub(1).and_then(|at| self.arrived.get(at));
+        Some((*self.arrived.get(place)?, before.copied()))
     }
 
     /// Return the first ACK of all data before `ack`, and whether an earlier ACK is in memory.
     pub(crate) fn first_of(&self, ack: i64) -> Option<(&Ack, bool)> {
-        let place = self.came.iter().position(|it| it.ack >= ack)?;
-        let is_first = place > 0 || self.came.len() < ACKS_COMPARED;
-        Some((self.came.get(place)?, is_first))
+        let place = self.arrived.iter().position(|it| it.ack >= ack)?;
+        let is_first = place > 0 || self.arrived.len() < ACKS_COMPARED;
+        Some((self.arrived.get(place)?, is_first))
     }
 
     /// Return the segments that `ack` does not cover.

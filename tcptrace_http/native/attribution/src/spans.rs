@@ -111,7 +111,7 @@ impl Explainer<'_> {
             let number = self.number_of(frame)?;
             Some((time_ns, (number, self.departures.get(number)?)))
         });
-        if let Some((came_ns, first)) = behind.filter(|_| departure.repair.is_some()) {
+        if let Some((hole_seen_ns, first)) = behind.filter(|_| departure.repair.is_some()) {
             // The waits of the lost original ended with its departure.
             let mut earlier = self.departures.iter().take(first.0).rev();
             let original = earlier.find(|it| it.data.start <= departure.data.start);
@@ -119,17 +119,17 @@ impl Explainer<'_> {
                 original.filter(|it| it.delivered.is_none() && it.data.end > departure.data.start);
             match original {
                 Some(it) => self.plain(it, it.received_ns.min(until_ns), &mut lay),
-                None => self.plain(first.1, came_ns.min(until_ns), &mut lay),
+                None => self.plain(first.1, hole_seen_ns.min(until_ns), &mut lay),
             };
-            lay.mark(came_ns, first.1.data.frame);
-            let is_reordered = until_ns.saturating_sub(came_ns) < self.route.to_sender_ns / 2;
+            lay.mark(hole_seen_ns, first.1.data.frame);
+            let is_reordered = until_ns.saturating_sub(hole_seen_ns) < self.route.to_sender_ns / 2;
             let cause = match departure.repair {
                 Some(repair) if !is_reordered => cause_of(repair),
                 _ => Cause::NetworkReordering,
             };
             lay.until(until_ns, cause, Constraint::Loss, SEEN);
             lay.mark(until_ns, departure.data.frame);
-            return (None, Some((cause, came_ns)));
+            return (None, Some((cause, hole_seen_ns)));
         }
         if let Some(repair) = departure.repair {
             let pace_ns = since_ns.max(departure.last_arrival_ns);

@@ -86,12 +86,14 @@ pub(crate) fn explain(
     }
     if let (Some(response), Some(had)) = (exchange.response, had) {
         let opening = responses.arrival_of(response.start);
-        let came = opening.map_or(response.first, moment_of);
-        let came = exchange.previous_end.map_or(came, |end| came.later(end));
+        let opening_at = opening.map_or(response.first, moment_of);
+        let opening_at = exchange
+            .previous_end
+            .map_or(opening_at, |end| opening_at.later(end));
         let server = Server {
             exchange,
             opening,
-            came,
+            opening_at,
             requests,
             responses,
             up,
@@ -193,7 +195,7 @@ const ETHERNET_MSS: u32 = 1460;
 struct Server<'a> {
     exchange: &'a Exchange,
     opening: Option<Arrival>,
-    came: Moment,
+    opening_at: Moment,
     requests: &'a Stream,
     responses: &'a Stream,
     up: &'a Route,
@@ -204,7 +206,7 @@ struct Server<'a> {
 
 impl Server<'_> {
     fn assign(&self, partition: &mut Partition) {
-        let came = self.came;
+        let opening_at = self.opening_at;
         let is_at_client = self.down.place == Place::Receiver;
         let round_trip_ns = self.down.least_round_trip_ns();
         self.assign_request_repairs(partition);
@@ -214,7 +216,7 @@ impl Server<'_> {
         if path_is_first {
             partition.at_most(
                 round_trip_ns,
-                self.came,
+                self.opening_at,
                 Cause::NetworkPropagation,
                 INFERRED,
             );
@@ -227,16 +229,16 @@ impl Server<'_> {
         let repaired = self.opening.and_then(|it| it.repaired);
         let repair_ns = repaired.map_or(0, |(_, since_ns)| {
             let since_ns = since_ns.max(partition.time_ns());
-            self.came.time_ns.saturating_sub(since_ns)
+            self.opening_at.time_ns.saturating_sub(since_ns)
         });
         let behind_ns = size_ns.saturating_add(repair_ns).saturating_add(path_ns);
         if self.assign_multiplexed(path_ns, partition) {
             return;
         }
         // A release by an ACK before the request is complete does not explain the response.
-        let asked = self.exchange.request.map_or(0, |it| it.last.frame);
+        let request_frame = self.exchange.request.map_or(0, |it| it.last.frame);
         let held = self.opening.and_then(|it| it.held);
-        let held = held.filter(|(_, by)| by.released_by.is_none_or(|frame| frame > asked));
+        let held = held.filter(|(_, by)| by.released_by.is_none_or(|frame| frame > request_frame));
         match held {
             Some((cause, by)) if cause != Cause::ServerDataUnavailable => {
                 // The hold starts when the server had sent the short segment before it, for example a TLS
@@ -244,34 +246,39 @@ impl Server<'_> {
                 let behind = by.behind.and_then(|it| self.responses.arrival_of(it.start));
                 let held_ns = behind.map_or(i64::MIN, |it| it.time_ns.saturating_sub(behind_ns));
                 partition.within(held_ns, Cause::ServerThink, None, INFERRED);
-                partition.before((behind_ns, came), cause, Some(by), INFERRED);
+                partition.before((behind_ns, opening_at), cause, Some(by), INFERRED);
             }
             _ => {
                 // A busy link may have delayed the answer, for at most its busy period.
                 let since_ns = self.opening.and_then(|it| it.queued_since_ns);
                 if let Some(since_ns) = since_ns.filter(|_| is_at_client) {
-                    let longer_ns = came.time_ns.saturating_sub(since_ns).max(behind_ns);
-                    partition.before((longer_ns, came), Cause::ServerThink, None, INFERRED);
-                    partition.before((behind_ns, came), Cause::NetworkQueueing, None, ASSUMED);
+                    let longer_ns = opening_at.time_ns.saturating_sub(since_ns).max(behind_ns);
+                    partition.before((longer_ns, opening_at), Cause::ServerThink, None, INFERRED);
+                    partition.before(
+                        (behind_ns, opening_at),
+                        Cause::NetworkQueueing,
+                        None,
+                        ASSUMED,
+                    );
                 }
-                partition.before((behind_ns, came), Cause::ServerThink, None, INFERRED);
+                partition.before((behind_ns, opening_at), Cause::ServerThink, None, INFERRED);
             }
         }
         if !is_at_client {
             // The opening passes the capture here; the path follows.
-            partition.mark(came.frame);
+            partition.mark(opening_at.frame);
         }
         let behind_path_ns = size_ns.saturating_add(repair_ns);
         partition.before(
-            (behind_path_ns, came),
+            (behind_path_ns, opening_at),
             Cause::NetworkPropagation,
             None,
             INFERRED,
         );
         if let Some((cause, _)) = repaired {
-            partition.before((size_ns, came), cause, None, INFERRED);
+            partition.before((size_ns, opening_at), cause, None, INFERRED);
         }
-        partition.until(came, Cause::SendLimitedBottleneck, INFERRED);
+        partition.until(opening_at, Cause::SendLimitedBottleneck, INFERRED);
     }
 
     /// Assign the server's time if other streams' bytes arrived before the opening, and return whether they
@@ -279,25 +286,25 @@ impl Server<'_> {
     ///
     /// If the opening passes the capture before its path, the path comes last.
     fn assign_multiplexed(&self, path_ns: i64, partition: &mut Partition) -> bool {
-        let came = self.came;
+        let opening_at = self.opening_at;
         let Some(view) = self.view else { return false };
         let from_ns = partition.time_ns().saturating_add(path_ns);
-        let Some(idle_ns) = view.idle_until(from_ns, came.time_ns) else {
+        let Some(idle_ns) = view.idle_until(from_ns, opening_at.time_ns) else {
             return false;
         };
         let left_ns = |received_ns: i64| received_ns.saturating_sub(path_ns);
         partition.within(left_ns(idle_ns), Cause::ServerThink, None, INFERRED);
-        for span in view.spans(idle_ns, came.time_ns) {
+        for span in view.spans(idle_ns, opening_at.time_ns) {
             // The server may have worked on the response during all of this time.
             let confidence = span.confidence.min(ASSUMED);
             let bound = Some(span.bound);
-            if left_ns(span.end_ns) >= came.time_ns {
-                partition.bound(came, span.cause, bound, confidence);
+            if left_ns(span.end_ns) >= opening_at.time_ns {
+                partition.bound(opening_at, span.cause, bound, confidence);
             } else {
                 partition.within(left_ns(span.end_ns), span.cause, bound, confidence);
             }
         }
-        partition.until(came, Cause::NetworkPropagation, INFERRED);
+        partition.until(opening_at, Cause::NetworkPropagation, INFERRED);
         true
     }
 
@@ -307,7 +314,7 @@ impl Server<'_> {
             return;
         };
         let least_ns = self.down.round_trip_ns().saturating_mul(7) / 8;
-        let by_ns = self.came.time_ns.saturating_sub(least_ns);
+        let by_ns = self.opening_at.time_ns.saturating_sub(least_ns);
         let last = request.end.saturating_sub(1);
         let previous_ns = self.exchange.previous_end.map_or(i64::MIN, |it| it.time_ns);
         let copy = self.requests.copy_of(last, by_ns);

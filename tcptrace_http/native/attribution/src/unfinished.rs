@@ -97,8 +97,8 @@ impl Scene<'_> {
         let [lacks_acks, _] = self.lacks_acks;
         let end = unfinished.ended.after(request.last, request.last);
         // A FIN takes one number. An acknowledged response without captured data is missing from the capture.
-        let came_to = self.responses.standstill.acked_to();
-        if came_to > self.answered_to.saturating_add(1) && !unfinished.has_interim {
+        let response_acked_to = self.responses.standstill.acked_to();
+        if response_acked_to > self.answered_to.saturating_add(1) && !unfinished.has_interim {
             return None;
         }
         let is_acked = self

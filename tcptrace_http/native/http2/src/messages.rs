@@ -246,11 +246,11 @@ fn upgraded_request(out: &Output, at: u64, mark: Mark) -> Option<Box<Message>> {
         response.is_some_and(|it| it.status == Some(SWITCHING_PROTOCOLS))
     };
     let switch = out.transactions.iter().rev().find(is_switch)?;
-    let asked = switch.request.as_ref()?;
+    let original = switch.request.as_ref()?;
     let mut request = Message::of_frames(at, mark);
-    request.method.clone_from(&asked.method);
-    request.target.clone_from(&asked.target);
-    request.fields.host.clone_from(&asked.fields.host);
+    request.method.clone_from(&original.method);
+    request.target.clone_from(&original.target);
+    request.fields.host.clone_from(&original.fields.host);
     Some(request)
 }
 

@@ -106,7 +106,7 @@ impl HostPair {
         // The round trip of the opposite direction leads to the sender of this direction.
         let other = self.direction(!is_second);
         let answer_ns = other.round_trip.map_or(0, |it| it.time_ns);
-        let asked_ns = other.last_ns;
+        let opposite_ns = other.last_ns;
         let direction = self.direction_mut(is_second);
         let before_ns = direction.last_ns.replace(time_ns);
         let service_ns = direction.bottleneck.serialization().time_ns(packet_bytes);
@@ -123,9 +123,9 @@ impl HostPair {
         if let Some(before) = before_ns.filter(|_| was_data) {
             // An application writes full packets back to back only by chance; a link always does.
             let may_be_answer = !is_full
-                && asked_ns.is_some_and(|asked_ns| {
-                    asked_ns >= before
-                        && time_ns.saturating_sub(asked_ns) >= answer_ns.saturating_mul(3) / 4
+                && opposite_ns.is_some_and(|opposite_ns| {
+                    opposite_ns >= before
+                        && time_ns.saturating_sub(opposite_ns) >= answer_ns.saturating_mul(3) / 4
                 });
             direction
                 .bottleneck

@@ -90,8 +90,8 @@ impl Early {
     #[must_use]
     pub fn announced_next(&self, initial: SeqNumber) -> Option<i64> {
         let offset = |seq: SeqNumber| seq.unwrapped(initial, 1);
-        let came = self.pieces.iter().map(|it| it.end(offset(it.seq)));
-        let announced = came.chain(self.announced_next.map(offset));
+        let ends = self.pieces.iter().map(|it| it.end(offset(it.seq)));
+        let announced = ends.chain(self.announced_next.map(offset));
         announced
             .filter(|next| *next >= 1 && next.unsigned_abs() <= 2 * BYTES_MAX)
             .max()

@@ -151,11 +151,11 @@ impl Hosts {
         let next = number.wrapping_add(segments.max(1) as u16);
         host.count_owner(connection, number, next);
         let step = host.numbering.step(identification, segments);
-        let came = u32::from(step.is_late);
+        let late = u32::from(step.is_late);
         host.passed_over = host
             .passed_over
             .saturating_add(step.skipped)
-            .saturating_sub(came);
+            .saturating_sub(late);
         host.has_one_counter().then_some(HostStep {
             passed_over: host.passed_over,
             is_late: step.is_late,

@@ -131,11 +131,11 @@ impl Flow {
             .path
             .to_server_ns
             .saturating_add(facts.path.to_client_ns);
-        let asked_ns = facts.request.map_or(i64::MIN, |it| it.last.time_ns);
-        let gives_up = |close: &Close| {
-            close.is_reset || close.mark.time_ns > asked_ns.saturating_add(round_trip_ns)
+        let requested_ns = facts.request.map_or(i64::MIN, |it| it.last.time_ns);
+        let ends_wait = |close: &Close| {
+            close.is_reset || close.mark.time_ns > requested_ns.saturating_add(round_trip_ns)
         };
-        let client_end = [self.closing.client.filter(gives_up), self.closing.reset];
+        let client_end = [self.closing.client.filter(ends_wait), self.closing.reset];
         let client_end = client_end.into_iter().flatten().map(moment);
         let content_type = row.content_type.as_deref().unwrap_or_default();
         Some(Unfinished {

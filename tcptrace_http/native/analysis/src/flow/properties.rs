@@ -55,12 +55,11 @@ impl Flow {
             own.sent(end, time_ns, full > 0 && segment.payload_bytes >= full);
         }
         match (is_client, segment.payload_bytes > 0) {
-            (true, true) => acks.local.asked(end, time_ns),
-            (false, true) => acks.local.answered(time_ns),
+            (true, true) => acks.local.on_request(end, time_ns),
+            (false, true) => acks.local.on_answer(time_ns),
             (false, false) => {
                 let handshake_ns = self.setup.syn_to_syn_ack_ns();
-                acks.local
-                    .acknowledged(ack.unwrap_or(0), time_ns, handshake_ns);
+                acks.local.on_ack(ack.unwrap_or(0), time_ns, handshake_ns);
             }
             (true, false) => {}
         }

@@ -243,10 +243,10 @@ impl Flow {
     fn known(&self, side: Side, time_ns: i64, start: i64, late_ns: i64) -> Known {
         let (sender, peer) = (self.half(side), self.half(side.other()));
         let to_sender = self.least_way_ns(side);
-        let asked = |then: i64| then.saturating_add(to_sender.unwrap_or(0));
+        let at_sender = |then: i64| then.saturating_add(to_sender.unwrap_or(0));
         // Queueing and serialization delay the arrival, so the data was sent earlier.
         let since_heard = time_ns
-            .saturating_sub(asked(peer.last.news_ns))
+            .saturating_sub(at_sender(peer.last.news_ns))
             .saturating_sub(late_ns);
         let is_outstanding = start >= sender.sequence.acked && start < sender.sequence.next;
         let original = is_outstanding.then(|| {
@@ -258,12 +258,12 @@ impl Flow {
             next: sender.sequence.next,
             acked: sender.sequence.acked,
             last_data: sender.last.data,
-            peer_data_ns: peer.last.data.map(|(_, then)| asked(then)),
+            peer_data_ns: peer.last.data.map(|(_, then)| at_sender(then)),
             peer_new_data_ns: peer
                 .last
                 .data
                 .filter(|(_, then)| peer.last.advanced_ns < *then)
-                .map(|_| asked(peer.last.advanced_ns)),
+                .map(|_| at_sender(peer.last.advanced_ns)),
             since_received_ns: if peer.counts.packets > 0 {
                 since_heard
             } else {

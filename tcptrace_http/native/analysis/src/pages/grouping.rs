@@ -119,8 +119,8 @@ fn evidence(requests: &Requests) -> Vec<Evidence> {
         ));
         // A client that opens a connection is not silent: a TLS handshake may take longer than the silence
         // limit.
-        let heard_ns = it.url.map_or(it.start_ns, |_| it.request_ns);
-        let silence_ns = end_before.map(|end| heard_ns.saturating_sub(end));
+        let active_ns = it.url.map_or(it.start_ns, |_| it.request_ns);
+        let silence_ns = end_before.map(|end| active_ns.saturating_sub(end));
         let redirect = it
             .url
             .and_then(|url| latest(&redirects, it.client, url, it.request_ns))

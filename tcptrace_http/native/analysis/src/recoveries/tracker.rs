@@ -170,8 +170,9 @@ impl Tracker {
     /// The recovery ended with a short segment. The flight at its start is known in full segments only.
     fn is_new_answer(&self, known: &Known) -> bool {
         let is_over = known.acked >= known.next && self.before_bytes < known.segment_bytes;
-        let asked_after = |open: &Episode| known.peer_data_ns.is_some_and(|ns| ns > open.row.end);
-        is_over && self.open.as_ref().is_some_and(asked_after)
+        let has_later_request =
+            |open: &Episode| known.peer_data_ns.is_some_and(|ns| ns > open.row.end);
+        is_over && self.open.as_ref().is_some_and(has_later_request)
     }
 
     /// Return the sender's wait before its probe, if only a probe reported this loss.
