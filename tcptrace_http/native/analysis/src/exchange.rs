@@ -35,12 +35,12 @@ pub struct Details {
     pub rtt_ns: Option<i64>,
     pub server_path_rtt_ns: Option<i64>,
     pub segment_bytes: u32,
-    pub noted: Noted,
+    pub noted: MessageNotes,
 }
 
 /// Data taken from the messages of a transaction before they become a row.
 #[derive(Debug, Default)]
-pub struct Noted {
+pub struct MessageNotes {
     pub head_last: Option<Mark>,
     pub body_first: Option<Mark>,
     pub continue_first: Option<Mark>,
@@ -50,8 +50,8 @@ pub struct Noted {
     pub pauses_ns: Vec<i64>,
 }
 
-impl Noted {
-    pub(crate) fn of(transaction: &mut Transaction) -> Noted {
+impl MessageNotes {
+    pub(crate) fn of(transaction: &mut Transaction) -> MessageNotes {
         let request = transaction.request.as_deref();
         let body = transaction
             .response
@@ -60,7 +60,7 @@ impl Noted {
         let (text, pauses_ns) = body.map_or((None, Vec::new()), |body| {
             (body.text.take(), std::mem::take(&mut body.pauses_ns))
         });
-        Noted {
+        MessageNotes {
             head_last: request.map(|request| request.head_last),
             body_first: request.and_then(|request| request.body.first),
             continue_first: transaction

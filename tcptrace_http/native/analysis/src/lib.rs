@@ -68,7 +68,7 @@ pub use crate::flow_table::Share;
 pub use crate::long_waits::flows_that_waited;
 pub use crate::numbered::Numbers;
 pub use crate::objects::Objects;
-pub use crate::pages::{PageTables, Pages, Stalled};
+pub use crate::pages::{PageTables, Pages, ReplacedWait};
 pub use crate::tables::{AnomaliesGiven, Batch, FlowTables, Tables};
 pub use tcptrace_attribution::{Allowance, Binding, ExplainedSegment};
 pub use tcptrace_http_messages::Links;

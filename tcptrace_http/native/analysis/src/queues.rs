@@ -55,7 +55,7 @@ impl Delays {
 
 /// Complete response and its round trips so far.
 #[derive(Clone, Copy, Debug)]
-struct Unacknowledged {
+struct PendingResponse {
     response: FinishedMessage,
     rtt_ns: i64,
     round_trip: Delays,
@@ -66,7 +66,7 @@ struct Unacknowledged {
 pub struct Queues {
     one_way: Delays,
     round_trip: Delays,
-    unacknowledged: VecDeque<Unacknowledged>,
+    unacknowledged: VecDeque<PendingResponse>,
 }
 
 impl Queues {
@@ -79,7 +79,7 @@ impl Queues {
     /// Take the ACK of server data up to a stream offset, with its delay beyond the path.
     #[inline]
     pub fn acknowledged(&mut self, end: u64, frame: u64, time_ns: i64, delay_ns: i64) {
-        let is_of = |it: &&mut Unacknowledged| end <= it.response.end;
+        let is_of = |it: &&mut PendingResponse| end <= it.response.end;
         self.unacknowledged
             .iter_mut()
             .find(is_of)
@@ -102,7 +102,7 @@ impl Queues {
             rows.push(&row_of(response, &one_way, QueueMeasure::OneWay, rtt_ns));
             return;
         }
-        self.unacknowledged.push_back(Unacknowledged {
+        self.unacknowledged.push_back(PendingResponse {
             response,
             rtt_ns,
             round_trip,
@@ -124,7 +124,7 @@ impl Queues {
     #[inline]
     #[must_use]
     pub fn held_bytes(&self) -> u64 {
-        size_of::<Unacknowledged>().saturating_mul(self.unacknowledged.capacity()) as u64
+        size_of::<PendingResponse>().saturating_mul(self.unacknowledged.capacity()) as u64
     }
 
     /// Convert the oldest response to a row, if its round trips show a queue.

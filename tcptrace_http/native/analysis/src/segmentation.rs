@@ -24,7 +24,7 @@ const CORK_MAX_NS: i64 = 1_000_000_000;
 
 /// Segments of a direction so far.
 #[derive(Clone, Copy, Debug, Default)]
-struct Counted {
+struct SegmentCounts {
     segments: u32,
     shorts: u32,
     /// Segments of the latest packet, which may be a super-segment, and whether it ends in a short segment.
@@ -32,7 +32,7 @@ struct Counted {
     last_is_short: bool,
 }
 
-impl Counted {
+impl SegmentCounts {
     fn add(&mut self, bytes: u32, segment_bytes: u32, is_short: bool) {
         self.last_segments = match bytes.checked_div(segment_bytes) {
             Some(full) => full.saturating_add(u32::from(is_short)),
@@ -45,7 +45,7 @@ impl Counted {
 
     /// Return the counts without the latest packet.
     fn before_last(self) -> Self {
-        Counted {
+        SegmentCounts {
             segments: self.segments.saturating_sub(self.last_segments),
             shorts: self.shorts.saturating_sub(u32::from(self.last_is_short)),
             ..self
@@ -56,8 +56,8 @@ impl Counted {
         self.segments.saturating_sub(self.shorts)
     }
 
-    fn since(self, earlier: Counted) -> Self {
-        Counted {
+    fn since(self, earlier: SegmentCounts) -> Self {
+        SegmentCounts {
             segments: self.segments.saturating_sub(earlier.segments),
             shorts: self.shorts.saturating_sub(earlier.shorts),
             ..self
@@ -82,18 +82,18 @@ struct Lull {
 
 /// Segmentation of a message.
 #[derive(Clone, Copy, Debug)]
-struct Segmented {
+struct Segmentation {
     opening_frame: u64,
     opening_time_ns: i64,
     opening_bytes: u64,
-    counted: Counted,
+    counted: SegmentCounts,
     lull: Option<Lull>,
     segment_bytes: u32,
     /// Number of full segments of its direction up to its end.
     fulls_by_end: u32,
 }
 
-impl Segmented {
+impl Segmentation {
     /// Return the number of short segments before the last.
     fn unfilled(&self) -> u32 {
         let last = u32::from(self.counted.last_is_short);
@@ -166,12 +166,12 @@ mod tests {
         }
     }
 
-    fn cut_into(payloads: &[u32], lull: Option<Lull>) -> Segmented {
-        let mut counted = Counted::default();
+    fn cut_into(payloads: &[u32], lull: Option<Lull>) -> Segmentation {
+        let mut counted = SegmentCounts::default();
         for bytes in payloads {
             counted.add(*bytes, FULL, bytes % FULL != 0);
         }
-        Segmented {
+        Segmentation {
             opening_frame: 1,
             opening_time_ns: 0,
             opening_bytes: u64::from(payloads.first().copied().unwrap_or(0)),

@@ -3,7 +3,7 @@
 use tcptrace_path::Serialization;
 
 use crate::causes::Words;
-use crate::exchange::{Exchange, Extent, Handshake, Unfinished};
+use crate::exchange::{Exchange, Extent, Handshake, UnfinishedTransaction};
 use crate::explained_segment::ExplainedSegment;
 use crate::log::{AckEvent, DataEvent};
 use crate::multiplexed::OfStream;
@@ -37,7 +37,7 @@ pub struct Facts {
     /// True if the capture has only one side's packets.
     pub is_one_sided: bool,
     /// End of a closed connection whose client lacks a part of the response.
-    pub unfinished: Option<Unfinished>,
+    pub unfinished: Option<UnfinishedTransaction>,
 }
 
 impl Connection {

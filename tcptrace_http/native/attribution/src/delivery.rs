@@ -5,7 +5,7 @@ const BEYOND_MAX: usize = 4096;
 
 /// Bytes that an arrival made deliverable.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Delivered {
+pub(crate) struct NewDelivery {
     pub(crate) before: i64,
     pub(crate) after: i64,
     /// Time and frame of the first arrival behind the hole that this arrival filled.
@@ -60,7 +60,7 @@ impl Receiver {
         end: i64,
         time_ns: i64,
         frame: u64,
-    ) -> Option<Delivered> {
+    ) -> Option<NewDelivery> {
         if start > self.rcv_nxt {
             if self.beyond.len() < BEYOND_MAX {
                 self.beyond.push((start, end));
@@ -85,7 +85,7 @@ impl Receiver {
         if !self.beyond.is_empty() {
             self.behind = Some((time_ns, frame));
         }
-        Some(Delivered {
+        Some(NewDelivery {
             before,
             after,
             behind,

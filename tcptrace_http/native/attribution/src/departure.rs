@@ -2,7 +2,7 @@
 
 use tcptrace_sender::timers::Repair;
 
-use crate::delivery::Delivered;
+use crate::delivery::NewDelivery;
 use crate::log::DataEvent;
 use crate::release::Release;
 
@@ -30,7 +30,7 @@ pub(crate) struct Departure {
     pub(crate) queued_since_ns: Option<i64>,
     /// Queueing delay behind other connections.
     pub(crate) queued_ns: i64,
-    pub(crate) delivered: Option<(i64, Delivered)>,
+    pub(crate) delivered: Option<(i64, NewDelivery)>,
     /// True if the segment arrived behind a hole for the first time.
     pub(crate) is_first_behind_hole: bool,
     pub(crate) last_arrival_ns: i64,

@@ -12,7 +12,7 @@ pub struct Handshake {
     /// End of the TLS handshake.
     pub secured: Option<Moment>,
     /// True if the application protocol in the client's ALPN starts with a request.
-    pub client_speaks_first: bool,
+    pub is_http_client: bool,
     /// The server's HTTP/2 SETTINGS, if the client's preface came before its first request.
     pub settings: Option<Moment>,
 }
@@ -40,12 +40,12 @@ pub(crate) struct Exchange {
     /// Header bytes of a packet.
     pub(crate) header_bytes: u32,
     /// State of a transaction whose client lacks a part of the response.
-    pub(crate) unfinished: Option<Unfinished>,
+    pub(crate) unfinished: Option<UnfinishedTransaction>,
 }
 
 /// End of a connection that left a transaction unfinished.
 #[derive(Clone, Copy, Debug)]
-pub struct Ended {
+pub struct ConnectionEnd {
     /// FIN of the server.
     pub by_server: Option<Moment>,
     /// FIN of the client, or RST.
@@ -54,7 +54,7 @@ pub struct Ended {
     pub capture_ns: i64,
 }
 
-impl Ended {
+impl ConnectionEnd {
     /// Return the end of the wait of both sides after a standstill at `since`; the frame is 0 at the end of
     /// the capture.
     pub(crate) fn after(&self, since: Moment, known: Moment) -> Moment {
@@ -81,7 +81,7 @@ impl Ended {
 
 /// Transaction whose client lacks a part of its response.
 #[derive(Clone, Copy, Debug)]
-pub struct Unfinished {
+pub struct UnfinishedTransaction {
     pub request_is_whole: bool,
     /// True if the complete response passed and was not acknowledged.
     pub response_is_whole: bool,
@@ -89,5 +89,5 @@ pub struct Unfinished {
     pub has_interim: bool,
     /// True for an event stream (`text/event-stream`), which is idle between events.
     pub is_event_stream: bool,
-    pub ended: Ended,
+    pub ended: ConnectionEnd,
 }

@@ -11,7 +11,7 @@ use tcptrace_sender::nagle::Candidate;
 use trace_model::rows::{Cause, Constraint, Direction};
 
 use crate::explained_stream::Span;
-use crate::learnt::Learnt;
+use crate::learnt::LearntState;
 use crate::log::DataEvent;
 use crate::partition::Wait;
 use crate::profile::Profile;
@@ -155,7 +155,7 @@ impl ExplainedSegment {
         before: Option<&DataEvent>,
         (direction, route): (Direction, &Route),
     ) -> Self {
-        let learnt = Learnt {
+        let learnt = LearntState {
             delays: sender.acks.delays,
             ..sender.learnt
         };

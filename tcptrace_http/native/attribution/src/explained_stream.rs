@@ -22,9 +22,9 @@ pub(crate) struct Span {
 }
 
 /// Cause and bound of a segment that an ACK released.
-pub(crate) type Held = (Cause, Bound);
+pub(crate) type HoldCause = (Cause, Bound);
 /// Cause of a loss, and the time since which it delayed the data.
-pub(crate) type Repaired = (Cause, i64);
+pub(crate) type RepairCause = (Cause, i64);
 
 /// Bytes that became deliverable.
 #[derive(Clone, Copy, Debug)]
@@ -37,9 +37,9 @@ pub(crate) struct Arrival {
     pub(crate) passed_ns: i64,
     pub(crate) packet_bytes: u32,
     /// Cause and bound, if an ACK released the bytes.
-    pub(crate) held: Option<Held>,
+    pub(crate) held: Option<HoldCause>,
     /// Cause and start, if a loss delayed the bytes.
-    pub(crate) repaired: Option<Repaired>,
+    pub(crate) repaired: Option<RepairCause>,
     /// Start of the link's busy period, if the bytes were queued behind other connections.
     pub(crate) queued_since_ns: Option<i64>,
 }

@@ -45,7 +45,7 @@ impl Delays {
 
 /// Counters and extremes of one sender.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Learnt {
+pub struct LearntState {
     pub full_bytes: i64,
     /// Data sent before the first ACK.
     pub first_flight: Flight,
@@ -73,7 +73,7 @@ pub struct Learnt {
     pub send_buffer_bytes: Option<i64>,
 }
 
-impl Learnt {
+impl LearntState {
     /// Take an ACK of `bytes` of new data that offers `window`.
     pub(crate) fn on_ack(&mut self, bytes: i64, window: i64) {
         let (least, most) = self.offered.unwrap_or((window, window));

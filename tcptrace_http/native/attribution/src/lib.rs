@@ -41,9 +41,9 @@ mod unfinished_tests;
 
 pub use bound::{Bound, Short};
 pub use connection::{Connection, Facts};
-pub use exchange::{Ended, Extent, Handshake, Unfinished};
+pub use exchange::{ConnectionEnd, Extent, Handshake, UnfinishedTransaction};
 pub use explained_segment::{Allowance, Binding, ExplainedSegment};
-pub use learnt::{Delays, Flight, Learnt};
+pub use learnt::{Delays, Flight, LearntState};
 pub use log::{AckEvent, DataEvent};
 pub use multiplexed::{Frames, OfStream, Opening, Piece};
 pub use partition::{Moment, Wait};

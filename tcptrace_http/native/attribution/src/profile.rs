@@ -3,19 +3,19 @@
 use tcptrace_path::Route;
 use tcptrace_sender::nagle::{Nagle, Variant};
 
-use crate::learnt::Learnt;
+use crate::learnt::LearntState;
 
 /// Profile of a direction's sender and path.
 #[derive(Clone, Copy, Debug)]
 pub struct Profile {
-    pub(crate) learnt: Learnt,
+    pub(crate) learnt: LearntState,
     pub(crate) nagle: Nagle,
     pub(crate) route: Route,
 }
 
 impl Profile {
     #[must_use]
-    pub fn learnt(&self) -> &Learnt {
+    pub fn learnt(&self) -> &LearntState {
         &self.learnt
     }
 

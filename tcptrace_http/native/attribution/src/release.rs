@@ -33,7 +33,7 @@ pub(crate) struct Ack {
 
 /// Unacknowledged segment.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Outstanding {
+pub(crate) struct OutstandingSegment {
     pub(crate) frame: u64,
     pub(crate) start: i64,
     pub(crate) end: i64,
@@ -85,7 +85,7 @@ pub(crate) struct Acks {
     repeated: VecDeque<Ack>,
     coming: VecDeque<Ack>,
     /// Outstanding segments in the order of their ends.
-    outstanding: VecDeque<Outstanding>,
+    outstanding: VecDeque<OutstandingSegment>,
     /// End of the latest short segment.
     short_end: i64,
     /// Highest ACK in the capture.
@@ -125,7 +125,7 @@ impl Acks {
     ///
     /// A SACK reports at least the smallest segment behind the hole.
     fn note_acked_segments(&mut self, event: &AckEvent) -> Option<i64> {
-        let size = |it: &Outstanding| it.end.saturating_sub(it.start);
+        let size = |it: &OutstandingSegment| it.end.saturating_sub(it.start);
         let covered = self.outstanding.iter().skip(self.acked_by(self.seen_ack));
         let covered = covered.take_while(|it| it.end <= event.ack);
         let mut received_ns = None;
@@ -169,7 +169,7 @@ impl Acks {
     }
 
     /// Take a new segment.
-    pub(crate) fn on_send(&mut self, segment: Outstanding) {
+    pub(crate) fn on_send(&mut self, segment: OutstandingSegment) {
         let before = self.arrived.iter().rev().nth(2).map_or(0, |ack| ack.ack);
         while self.outstanding.front().is_some_and(|it| it.end <= before)
             || self.outstanding.len() > OUTSTANDING_MAX
@@ -312,7 +312,7 @@ impl Acks {
     }
 
     /// Return the segments that `ack` does not cover.
-    pub(crate) fn in_flight(&self, ack: i64) -> Iter<'_, Outstanding> {
+    pub(crate) fn in_flight(&self, ack: i64) -> Iter<'_, OutstandingSegment> {
         self.outstanding.range(self.acked_by(ack)..)
     }
 
@@ -333,29 +333,34 @@ impl Acks {
     ///
     /// A delayed ACK behind a short segment is a stall of its own. The delayed ACK of the only full segment
     /// is another.
-    pub(crate) fn delayed_role(&self, ack: &Ack, acked_before: i64, full_bytes: i64) -> Delayed {
+    pub(crate) fn delayed_role(
+        &self,
+        ack: &Ack,
+        acked_before: i64,
+        full_bytes: i64,
+    ) -> DelayedAckRole {
         if !ack.kind.is_delayed() {
-            return Delayed::No;
+            return DelayedAckRole::No;
         }
         let flight = || self.in_flight(acked_before);
         let sizes = flight().map(|it| it.end.saturating_sub(it.start));
         let bytes = sizes.fold(0, i64::saturating_add);
         if is_acked_at_once(bytes, full_bytes) {
-            return Delayed::No;
+            return DelayedAckRole::No;
         }
         let has_short = flight().any(|it| it.is_short);
         let is_alone = flight().all(|it| it.received_ns <= ack.time_ns);
         match (has_short, is_alone, flight().len()) {
-            (true, true, _) => Delayed::BehindShort,
-            (false, _, 1) => Delayed::OfFirst,
-            _ => Delayed::No,
+            (true, true, _) => DelayedAckRole::BehindShort,
+            (false, _, 1) => DelayedAckRole::OfFirst,
+            _ => DelayedAckRole::No,
         }
     }
 }
 
 /// Role of a delayed ACK in a window's wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Delayed {
+pub(crate) enum DelayedAckRole {
     No,
     BehindShort,
     OfFirst,

@@ -6,15 +6,15 @@ use tcptrace_path::{Place, Route};
 use tcptrace_sender::timers::Repair;
 
 use crate::causes::Words;
-use crate::delivery::{Delivered, Receiver};
+use crate::delivery::{NewDelivery, Receiver};
 use crate::departure::Departure;
 use crate::explained_segment::{Asked, ExplainedSegment};
 use crate::explained_stream::ExplainedStream;
 use crate::log::{DataEvent, Event};
 use crate::lost::lost_originals;
 use crate::recovery::Sighting;
-use crate::release::{Outstanding, Release};
-use crate::sender::{Answered, Sender};
+use crate::release::{OutstandingSegment, Release};
+use crate::sender::{AnswerPair, Sender};
 use crate::spans::Explainer;
 use crate::timing::Timing;
 
@@ -44,7 +44,7 @@ impl State {
 
 /// Release or repair that a segment waited for.
 #[derive(Clone, Copy, Debug, Default)]
-struct Waited {
+struct WaitEnd {
     release: Option<Release>,
     repair: Option<Repair>,
     held_until_ns: Option<i64>,
@@ -214,7 +214,7 @@ impl<'a> Replay<'a> {
             arrival_ns
         };
         if data.end > self.state.sender.snd_nxt {
-            self.state.sender.acks.on_send(Outstanding {
+            self.state.sender.acks.on_send(OutstandingSegment {
                 frame: data.frame,
                 start: data.start,
                 end: data.end,
@@ -268,7 +268,12 @@ impl<'a> Replay<'a> {
     }
 
     /// Return the repair or the release by an ACK that a segment waited for.
-    fn waited(&mut self, data: &DataEvent, timing: &Timing, answered: Option<Answered>) -> Waited {
+    fn waited(
+        &mut self,
+        data: &DataEvent,
+        timing: &Timing,
+        answered: Option<AnswerPair>,
+    ) -> WaitEnd {
         let route = self.route;
         let sender = &mut self.state.sender;
         let idle_ns = data.time_ns.saturating_sub(timing.pass_before_ns);
@@ -276,7 +281,7 @@ impl<'a> Replay<'a> {
         let snd_nxt = sender.snd_nxt;
         let is_hidden =
             answered.is_none() && self.is_alone && timing.is_hidden_repair(data, snd_nxt, route);
-        let mut waited = Waited::default();
+        let mut waited = WaitEnd::default();
         if is_hidden {
             let since_ns = timing.floor_ns.saturating_add(tolerance_ns);
             let bytes = data.packet_bytes;
@@ -341,7 +346,7 @@ impl<'a> Replay<'a> {
     }
 
     /// Return the delivery that a segment completes, and the time of the previous delivery.
-    fn delivered(&mut self, data: &DataEvent, received_ns: i64) -> Option<(i64, Delivered)> {
+    fn delivered(&mut self, data: &DataEvent, received_ns: i64) -> Option<(i64, NewDelivery)> {
         self.state.last_received_ns = received_ns;
         let receiver = &mut self.state.receiver;
         let found = receiver.on_arrival(data.start, data.end, received_ns, data.frame)?;

@@ -8,10 +8,10 @@ use tcptrace_sender::receive_window::{should_defer, ReceiveWindow};
 use tcptrace_sender::restart::{may_restart, Idle};
 
 use crate::causes::Constraint;
-use crate::learnt::{Flight, Learnt};
+use crate::learnt::{Flight, LearntState};
 use crate::log::DataEvent;
 use crate::recovery::Recovery;
-use crate::release::{Ack, Acks, Delayed, Release};
+use crate::release::{Ack, Acks, DelayedAckRole, Release};
 
 /// Maximum number of stops kept between messages.
 const STOPS_KEPT: usize = 64;
@@ -19,7 +19,7 @@ const STOPS_KEPT: usize = 64;
 const EDGES_MAX: usize = 512;
 
 /// ACK and the previous ACK.
-pub(crate) type Answered = (Ack, Option<Ack>);
+pub(crate) type AnswerPair = (Ack, Option<Ack>);
 
 /// Right edge of the receive window before an ACK.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +39,7 @@ pub(crate) struct Sender {
     last_ack: Option<Ack>,
     pub(crate) nagle: Nagle,
     pub(crate) cork: Cork,
-    pub(crate) learnt: Learnt,
+    pub(crate) learnt: LearntState,
     pub(crate) window: Window,
     receive_window: ReceiveWindow,
     /// Edges, the newest last: frames and edges only increase.
@@ -135,7 +135,7 @@ impl Sender {
     pub(crate) fn on_new(
         &mut self,
         data: &DataEvent,
-        answered: Option<Answered>,
+        answered: Option<AnswerPair>,
         idle_ns: i64,
         is_late: bool,
         route: &Route,
@@ -201,7 +201,7 @@ impl Sender {
     /// Return the ACK that opened the receive window for a segment, if the segment left then.
     ///
     /// Of several possible ACKs, the segment must have waited for this one (RFC 9293, section 3.8.6).
-    fn window_answer(&self, data: &DataEvent, route: &Route) -> Option<Answered> {
+    fn window_answer(&self, data: &DataEvent, route: &Route) -> Option<AnswerPair> {
         let (ack, before) = self.acks.answer(self.edge_frame(data.end)?)?;
         let answer_ns = route.answer_ns(ack.time_ns, ack.packet_bytes, data.packet_bytes);
         let off_ns = data.time_ns.saturating_sub(answer_ns).abs();
@@ -217,7 +217,7 @@ impl Sender {
         data: &DataEvent,
         candidate: Candidate,
         route: &Route,
-    ) -> Option<Answered> {
+    ) -> Option<AnswerPair> {
         let released_by = self.nagle.releasing_ack(candidate)?;
         let (first, _) = self.acks.first_of(released_by)?;
         let (ack, before) = self.acks.answer(first.frame)?;
@@ -367,12 +367,12 @@ impl Sender {
         }
         found.is_restarted = self.idle.is_some_and(|idle| data.end <= idle.edge);
         match self.acks.delayed_role(ack, acked_before, data.full_bytes) {
-            Delayed::BehindShort => {
+            DelayedAckRole::BehindShort => {
                 found.constraint = Constraint::Nagle;
                 found.is_tied = true;
             }
-            Delayed::OfFirst => found.waits_for_first = true,
-            Delayed::No => {}
+            DelayedAckRole::OfFirst => found.waits_for_first = true,
+            DelayedAckRole::No => {}
         }
         // Nagle's algorithm holds short segments and the data behind them.
         let is_full = data.end.saturating_sub(data.start) >= data.full_bytes;

@@ -62,8 +62,7 @@ pub(crate) fn assign_held_request(
     let first = request.first;
     // A client may wait for a server greeting; an HTTP client does not.
     let since_ns = secured.time_ns.saturating_add(1);
-    let may_answer =
-        !handshake.client_speaks_first && server.has_delivered(since_ns, first.time_ns);
+    let may_answer = !handshake.is_http_client && server.has_delivered(since_ns, first.time_ns);
     let mut spans = client.between(partition.time_ns(), first.time_ns);
     let held = spans.find(|it| {
         let is_behind_finished = it.bound.released_by > Some(secured.frame);

@@ -9,9 +9,9 @@ use trace_model::rows::{Cause, Constraint};
 
 use crate::bound::Bound;
 use crate::causes::{cause, word, CauseWords};
-use crate::delivery::Delivered;
+use crate::delivery::NewDelivery;
 use crate::departure::Departure;
-use crate::explained_stream::{Arrival, Copy, ExplainedStream, Held, Repaired, Span};
+use crate::explained_stream::{Arrival, Copy, ExplainedStream, HoldCause, RepairCause, Span};
 use crate::partition::{ASSUMED, INFERRED, SEEN};
 use crate::recovery::cause_of;
 
@@ -102,9 +102,9 @@ impl Explainer<'_> {
         &self,
         departure: &Departure,
         since_ns: i64,
-        delivered: Delivered,
+        delivered: NewDelivery,
         spans: &mut VecDeque<Span>,
-    ) -> (Option<Held>, Option<Repaired>) {
+    ) -> (Option<HoldCause>, Option<RepairCause>) {
         let until_ns = departure.received_ns;
         let mut lay = self.lay(departure, since_ns, spans);
         let behind = delivered.behind.and_then(|(time_ns, frame)| {
@@ -154,7 +154,7 @@ impl Explainer<'_> {
     }
 
     /// Explain the time before a segment that was not lost: the pace of the path, then its hold.
-    fn plain(&self, it: &Departure, until_ns: i64, lay: &mut Lay<'_>) -> Option<Held> {
+    fn plain(&self, it: &Departure, until_ns: i64, lay: &mut Lay<'_>) -> Option<HoldCause> {
         let words = self.words;
         let shift_ns = match self.route.place {
             Place::Receiver => 0,

@@ -5,7 +5,7 @@ use crate::partition::Moment;
 
 /// Retransmitted data without an ACK.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Resent {
+pub(crate) struct RetransmittedData {
     /// Payload of the smallest copy.
     pub(crate) least_bytes: i64,
     pub(crate) last: Moment,
@@ -18,7 +18,7 @@ pub(crate) struct Standstill {
     acked_to: i64,
     /// Payload of the largest segment.
     segment_max: i64,
-    resent: Option<Resent>,
+    resent: Option<RetransmittedData>,
     /// Last ACK, if it reports data behind a hole.
     has_hole: Option<Moment>,
     /// Time since which the window is zero.
@@ -31,7 +31,7 @@ impl Standstill {
         self.segment_max = self.segment_max.max(bytes);
         if !data.is_probe && data.start < self.sent_to && data.end > self.acked_to {
             let before = self.resent.map_or(bytes, |it| it.least_bytes);
-            self.resent = Some(Resent {
+            self.resent = Some(RetransmittedData {
                 least_bytes: before.min(bytes),
                 last: Moment {
                     time_ns: data.time_ns,
@@ -71,8 +71,8 @@ impl Standstill {
     /// Return the last copy of data that was never acknowledged.
     ///
     /// If no copy passes the capture, return the last ACK that reported the loss.
-    pub(crate) fn undelivered(&self) -> Option<Resent> {
-        let hole = self.has_hole.map(|last| Resent {
+    pub(crate) fn undelivered(&self) -> Option<RetransmittedData> {
+        let hole = self.has_hole.map(|last| RetransmittedData {
             least_bytes: 0,
             last,
         });

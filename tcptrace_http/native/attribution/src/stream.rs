@@ -8,7 +8,7 @@ use trace_model::rows::Cause;
 use crate::causes::Words;
 use crate::explained_segment::ExplainedSegment;
 use crate::explained_stream::{forget, held_bytes, Arrival, Copy, ExplainedStream, Span};
-use crate::learnt::Learnt;
+use crate::learnt::LearntState;
 use crate::log::{AckEvent, DataEvent, Event};
 use crate::profile::Profile;
 use crate::replay::{Replay, State};
@@ -183,7 +183,7 @@ impl Stream {
             let Event::Ack(ack) = event else { break };
             acks.on_event(ack, &route);
         }
-        let learnt = Learnt {
+        let learnt = LearntState {
             delays: acks.delays,
             segment_max: self.standstill.segment_max(),
             acked_segment_max: acks.acked_segment_max,

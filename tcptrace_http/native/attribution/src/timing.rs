@@ -4,7 +4,7 @@ use tcptrace_path::{Place, Route, TOLERANCE_MAX_NS};
 use tcptrace_sender::timers::PROBE_MIN_NS;
 
 use crate::log::DataEvent;
-use crate::sender::{Answered, Sender};
+use crate::sender::{AnswerPair, Sender};
 
 /// Time at which a segment passes, relative to the earliest time after the previous segment.
 #[derive(Clone, Copy, Debug)]
@@ -65,7 +65,7 @@ impl Timing {
         data: &DataEvent,
         sender: &Sender,
         route: &Route,
-    ) -> Option<Answered> {
+    ) -> Option<AnswerPair> {
         let (pass_ns, bytes) = (data.time_ns, data.packet_bytes);
         match (self.is_late, self.is_queued) {
             (false, _) => None,

@@ -4,9 +4,9 @@ use tcptrace_path::Route;
 use trace_model::rows::{Cause, Constraint, Direction};
 
 use crate::bound::Bound;
-use crate::exchange::{Exchange, Extent, Unfinished};
+use crate::exchange::{Exchange, Extent, UnfinishedTransaction};
 use crate::partition::{Moment, Partition, ASSUMED, INFERRED, SEEN};
-use crate::standstill::Resent;
+use crate::standstill::RetransmittedData;
 use crate::stream::Stream;
 
 /// State of both streams at the end.
@@ -44,7 +44,7 @@ impl Scene<'_> {
         }
     }
 
-    fn of_response(&self, unfinished: &Unfinished, response: Extent) -> Option<Tail> {
+    fn of_response(&self, unfinished: &UnfinishedTransaction, response: Extent) -> Option<Tail> {
         let state = &self.responses.standstill;
         let direction = Direction::ServerToClient;
         let [_, lacks_acks] = self.lacks_acks;
@@ -91,7 +91,7 @@ impl Scene<'_> {
         })
     }
 
-    fn of_request(&self, unfinished: &Unfinished, request: Extent) -> Option<Tail> {
+    fn of_request(&self, unfinished: &UnfinishedTransaction, request: Extent) -> Option<Tail> {
         let state = &self.requests.standstill;
         let direction = Direction::ClientToServer;
         let [lacks_acks, _] = self.lacks_acks;
@@ -143,7 +143,7 @@ impl Scene<'_> {
 
     /// Return the tail of data whose retransmissions failed; their last packet marks the end if no other
     /// frame does.
-    fn undelivered(&self, direction: Direction, resent: Resent, end: Moment) -> Tail {
+    fn undelivered(&self, direction: Direction, resent: RetransmittedData, end: Moment) -> Tail {
         let stream = match direction {
             Direction::ClientToServer => self.requests,
             Direction::ServerToClient => self.responses,

@@ -4,7 +4,7 @@ use tcptrace_path::Serialization;
 use trace_model::rows::Cause;
 
 use crate::connection::{Connection, Facts};
-use crate::exchange::{Ended, Extent, Unfinished};
+use crate::exchange::{ConnectionEnd, Extent, UnfinishedTransaction};
 use crate::log::{AckEvent, DataEvent};
 use crate::partition::Moment;
 use crate::path_facts::PathFacts;
@@ -75,12 +75,12 @@ fn waits(
         response,
         handshake: None,
         is_one_sided: false,
-        unfinished: Some(Unfinished {
+        unfinished: Some(UnfinishedTransaction {
             request_is_whole: true,
             response_is_whole: false,
             has_interim: false,
             is_event_stream: false,
-            ended: Ended {
+            ended: ConnectionEnd {
                 by_server: None,
                 client_end: client_end_ms.map(at),
                 capture_ns: CAPTURE_MS * 1_000_000,

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use tcptrace_http_messages::{Direction, Message, Output, Transaction};
 use trace_model::{AnomalyKind, Mark};
 
-use crate::ended::Ended;
+use crate::ended::EndedStreams;
 use crate::facts::Facts;
 use crate::frame::{Header, Kind};
-use crate::reader::{Begun, Event, Skipped};
+use crate::reader::{Event, FrameStart, SkippedBytes};
 use crate::side::{OpenBlock, Side};
 use crate::stream::{Oldest, Stream};
 use crate::window::Window;
@@ -25,7 +25,7 @@ pub struct Connection {
     pub(crate) streams: BTreeMap<u32, Box<Stream>>,
     /// Highest stream number of the client and of the server.
     pub(crate) last_streams: [u32; 2],
-    ended: Ended,
+    ended: EndedStreams,
     /// True if the start of the connection was captured.
     pub(crate) is_whole: bool,
     next_index: u64,
@@ -69,7 +69,7 @@ impl Connection {
             server: Side::new(server, false, is_whole),
             streams: BTreeMap::new(),
             last_streams: [0; 2],
-            ended: Ended::default(),
+            ended: EndedStreams::default(),
             is_whole,
             next_index: 0,
             stream_bytes: 0,
@@ -161,9 +161,9 @@ impl Connection {
             let (used, skipped) = self.side(direction).reader.skip(rest);
             rest = rest.saturating_sub(used);
             match skipped {
-                Skipped::Data(begun, bytes) => self.on_missing_data(direction, &begun, bytes),
-                Skipped::Finished(begun) => self.finished(direction, &begun, mark, out),
-                Skipped::Lost(bytes) => self.lose(direction, bytes, mark, out),
+                SkippedBytes::Data(begun, bytes) => self.on_missing_data(direction, &begun, bytes),
+                SkippedBytes::Finished(begun) => self.finished(direction, &begun, mark, out),
+                SkippedBytes::Lost(bytes) => self.lose(direction, bytes, mark, out),
             }
         }
     }
@@ -241,7 +241,7 @@ impl Connection {
         match event {
             Event::More => {}
             Event::Preface => self.facts.preface = Some(mark),
-            Event::Begun(begun) => self.begun(direction, &begun, out),
+            Event::FrameStart(begun) => self.begun(direction, &begun, out),
             Event::Data(begun, bytes) => self.stream_data(direction, &begun, bytes, mark),
             Event::Finished(begun) => self.finished(direction, &begun, mark, out),
             Event::NoFrame(what) => self.report_no_frame(direction, what, mark, out),
@@ -249,7 +249,7 @@ impl Connection {
     }
 
     /// Take the header of a frame.
-    fn begun(&mut self, direction: Direction, begun: &Begun, out: &mut Output) {
+    fn begun(&mut self, direction: Direction, begun: &FrameStart, out: &mut Output) {
         let header = &begun.header;
         self.facts.frames.add(header.kind);
         let side = self.side(direction);

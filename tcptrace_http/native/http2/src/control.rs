@@ -8,7 +8,7 @@ use crate::connection::{opposite, Connection};
 use crate::facts::Goaway;
 use crate::fields::{urgency, Block};
 use crate::frame::{flags, Kind, FRAME_BYTES, FRAME_BYTES_LIMIT};
-use crate::reader::Begun;
+use crate::reader::FrameStart;
 use crate::side::OpenBlock;
 
 /// Identifiers of settings (RFC 9113, section 6.5.2).
@@ -24,7 +24,7 @@ impl Connection {
     pub(crate) fn finished(
         &mut self,
         direction: Direction,
-        begun: &Begun,
+        begun: &FrameStart,
         mark: Mark,
         out: &mut Output,
     ) {
@@ -53,7 +53,13 @@ impl Connection {
     }
 
     /// Take a complete HEADERS, PUSH_PROMISE or CONTINUATION frame, which may complete the header block.
-    fn block_part(&mut self, direction: Direction, begun: &Begun, mark: Mark, out: &mut Output) {
+    fn block_part(
+        &mut self,
+        direction: Direction,
+        begun: &FrameStart,
+        mark: Mark,
+        out: &mut Output,
+    ) {
         let header = begun.header;
         let side = self.side(direction);
         if header.kind != Kind::Continuation {
@@ -231,7 +237,7 @@ impl Connection {
     }
 
     /// Take SETTINGS of the sender of `direction`; they limit its peer.
-    fn settings(&mut self, direction: Direction, begun: &Begun, mark: Mark, out: &mut Output) {
+    fn settings(&mut self, direction: Direction, begun: &FrameStart, mark: Mark, out: &mut Output) {
         let bounded = opposite(direction);
         if begun.header.has(flags::ACK) {
             self.facts.of(bounded).settings_acked.get_or_insert(mark);
@@ -296,7 +302,13 @@ impl Connection {
         }
     }
 
-    fn window_update(&mut self, direction: Direction, begun: &Begun, mark: Mark, out: &mut Output) {
+    fn window_update(
+        &mut self,
+        direction: Direction,
+        begun: &FrameStart,
+        mark: Mark,
+        out: &mut Output,
+    ) {
         let given = i64::from(number(&self.side(direction).reader.payload) & 0x7fff_ffff);
         let (bounded, id) = (opposite(direction), begun.header.stream);
         let mut stream_window = None;
@@ -327,7 +339,7 @@ impl Connection {
 /// Return the range of the header block in HEADERS or PUSH_PROMISE, and the promised stream.
 ///
 /// RFC 9113, sections 6.2 and 6.6, define the payload.
-fn block_of(payload: &[u8], begun: &Begun) -> Option<(std::ops::Range<usize>, Option<u32>)> {
+fn block_of(payload: &[u8], begun: &FrameStart) -> Option<(std::ops::Range<usize>, Option<u32>)> {
     let header = &begun.header;
     let (mut start, mut padding) = (0_usize, 0_usize);
     if header.has(flags::PADDED) {

@@ -5,14 +5,14 @@ use trace_model::rows::{H2WindowEvent, H2WindowRow};
 use trace_model::Mark;
 
 use crate::connection::{opposite, Connection};
-use crate::reader::Begun;
+use crate::reader::FrameStart;
 
 /// Maximum number of connection window openings that are kept for streams.
 const OPENINGS_MAX: usize = 4096;
 
 impl Connection {
     /// Take missing bytes of a DATA frame.
-    pub(crate) fn on_missing_data(&mut self, direction: Direction, begun: &Begun, bytes: u64) {
+    pub(crate) fn on_missing_data(&mut self, direction: Direction, begun: &FrameStart, bytes: u64) {
         if let Some(stream) = self.streams.get_mut(&begun.header.stream) {
             let half = stream.half(direction);
             half.messages.lose();
@@ -24,7 +24,12 @@ impl Connection {
     }
 
     /// Take the start of a DATA frame, which uses both windows.
-    pub(crate) fn on_data_start(&mut self, direction: Direction, begun: &Begun, out: &mut Output) {
+    pub(crate) fn on_data_start(
+        &mut self,
+        direction: Direction,
+        begun: &FrameStart,
+        out: &mut Output,
+    ) {
         let (length, id) = (begun.header.length, begun.header.stream);
         if !self.is_whole {
             self.open(direction, id, out);
@@ -88,7 +93,7 @@ impl Connection {
     pub(crate) fn stream_data(
         &mut self,
         direction: Direction,
-        begun: &Begun,
+        begun: &FrameStart,
         bytes: &[u8],
         mark: Mark,
     ) {

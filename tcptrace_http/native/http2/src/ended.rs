@@ -7,13 +7,13 @@ const ENDED_MAX: usize = 1024;
 
 /// Ended streams of a connection with missing frames, where streams may appear out of order.
 #[derive(Debug, Default)]
-pub(crate) struct Ended {
+pub(crate) struct EndedStreams {
     /// Highest stream of the client and of the server up to which all streams are known.
     known_up_to: [u32; 2],
     streams: BTreeSet<u32>,
 }
 
-impl Ended {
+impl EndedStreams {
     /// Mark all streams up to `last` as known.
     pub(crate) fn mark_known(&mut self, last: [u32; 2]) {
         self.known_up_to = last;

@@ -15,7 +15,7 @@ const SEARCH_SEGMENTS_MAX: u32 = 1024;
 
 /// Frame that has begun.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Begun {
+pub(crate) struct FrameStart {
     pub(crate) header: Header,
     /// Offset of its first byte, and the packet with that byte.
     pub(crate) start: u64,
@@ -28,7 +28,7 @@ enum State {
     Preface(usize),
     Header,
     Payload {
-        begun: Begun,
+        begun: FrameStart,
         remaining: u64,
         /// Padding bytes at the end; `None` until the padding length is read.
         padding: Option<u64>,
@@ -44,19 +44,19 @@ pub(crate) enum Event<'a> {
     More,
     /// First byte of the preface.
     Preface,
-    Begun(Begun),
+    FrameStart(FrameStart),
     /// Data of a DATA frame.
-    Data(Begun, &'a [u8]),
-    Finished(Begun),
+    Data(FrameStart, &'a [u8]),
+    Finished(FrameStart),
     /// Bytes that are no frame where a frame should begin.
     NoFrame(&'static str),
 }
 
 /// Missing bytes of a direction.
-pub(crate) enum Skipped {
+pub(crate) enum SkippedBytes {
     /// The bytes lie within a DATA frame.
-    Data(Begun, u64),
-    Finished(Begun),
+    Data(FrameStart, u64),
+    Finished(FrameStart),
     /// The content of the bytes is unknown.
     Lost(u64),
 }
@@ -204,7 +204,7 @@ impl Reader {
         if !header.is_sound() {
             return Event::NoFrame("a frame has a length or stream that its type does not allow");
         }
-        let begun = Begun {
+        let begun = FrameStart {
             header,
             start,
             first,
@@ -218,12 +218,12 @@ impl Reader {
         if header.kind != Kind::Continuation {
             self.clear_payload();
         }
-        Event::Begun(begun)
+        Event::FrameStart(begun)
     }
 
     fn in_payload<'a>(
         &mut self,
-        (begun, remaining, padding): (Begun, u64, Option<u64>),
+        (begun, remaining, padding): (FrameStart, u64, Option<u64>),
         bytes: &'a [u8],
     ) -> (usize, Event<'a>) {
         if remaining == 0 {
@@ -274,7 +274,7 @@ impl Reader {
     }
 
     /// Skip missing bytes, at most to the end of a DATA frame.
-    pub(crate) fn skip(&mut self, length: u64) -> (u64, Skipped) {
+    pub(crate) fn skip(&mut self, length: u64) -> (u64, SkippedBytes) {
         if let State::Payload {
             begun,
             remaining,
@@ -284,7 +284,7 @@ impl Reader {
             let is_data = begun.header.kind == Kind::Data;
             if is_data && remaining == 0 {
                 self.state = State::Header;
-                return (0, Skipped::Finished(begun));
+                return (0, SkippedBytes::Finished(begun));
             }
             if is_data && length <= remaining {
                 self.next = self.next.saturating_add(length);
@@ -294,14 +294,14 @@ impl Reader {
                     remaining,
                     padding: padding.or(Some(0)),
                 };
-                return (length, Skipped::Data(begun, length));
+                return (length, SkippedBytes::Data(begun, length));
             }
         }
         self.next = self.next.saturating_add(length);
         if !self.is_over() {
             self.search();
         }
-        (length, Skipped::Lost(length))
+        (length, SkippedBytes::Lost(length))
     }
 
     /// Search a segment for a frame of a stream that `is_known`, or for several frames.

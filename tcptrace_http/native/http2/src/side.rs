@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use tcptrace_http_messages::Opening;
 
 use crate::hpack;
-use crate::reader::{Begun, Reader};
+use crate::reader::{FrameStart, Reader};
 use crate::window::{Window, INITIAL_BYTES};
 
 /// Maximum number of changes between streams in memory; a loss repair takes one round trip.
@@ -72,7 +72,7 @@ impl Side {
     /// Take the start of a stream's frame, and return the previous stream and the end of its frames.
     ///
     /// The previous stream is 0 if the stream continues.
-    pub(crate) fn follow(&mut self, stream: u32, begun: &Begun) -> (u32, u64) {
+    pub(crate) fn follow(&mut self, stream: u32, begun: &FrameStart) -> (u32, u64) {
         let before = std::mem::replace(&mut self.last_stream, stream);
         let end = begun.start.saturating_add(begun.header.frame_bytes());
         let before_end = std::mem::replace(&mut self.last_stream_end, end);

@@ -8,7 +8,7 @@ use tcptrace_http_messages::{
 use trace_model::Mark;
 
 use crate::grpc::Prefixes;
-use crate::reader::Begun;
+use crate::reader::FrameStart;
 use crate::window::Window;
 
 /// One direction of a stream.
@@ -31,7 +31,7 @@ impl Half {
     /// Take the start of a frame behind a frame of stream `behind`.
     pub(crate) fn begin(
         &mut self,
-        begun: &Begun,
+        begun: &FrameStart,
         (behind, behind_end): (u32, u64),
     ) -> &mut Message {
         let end = begun.start.saturating_add(begun.header.frame_bytes());

@@ -39,7 +39,7 @@ impl LinkUse {
 
 /// Acknowledged packet: its time, its bytes, and the bytes that the link had carried by its end.
 #[derive(Clone, Copy, Debug)]
-pub struct Acknowledged {
+pub struct AckedPacket {
     pub time_ns: i64,
     pub bytes: u32,
     pub carried: u64,
@@ -143,7 +143,7 @@ impl HostPair {
     }
 
     /// Take the ACK of the packet `acked`: a packet of `ack_bytes` that passes at `time_ns`.
-    pub fn on_ack(&mut self, is_second: bool, time_ns: i64, acked: Acknowledged, ack_bytes: u32) {
+    pub fn on_ack(&mut self, is_second: bool, time_ns: i64, acked: AckedPacket, ack_bytes: u32) {
         let direction = self.direction_mut(is_second);
         let this = RoundTrip {
             time_ns: time_ns.saturating_sub(acked.time_ns),

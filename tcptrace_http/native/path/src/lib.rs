@@ -14,7 +14,7 @@ pub mod receiver;
 mod route;
 
 pub use bottleneck::{Bottleneck, Serialization};
-pub use host_pair::{Acknowledged, HostPair, LinkUse, RoundTrip};
+pub use host_pair::{AckedPacket, HostPair, LinkUse, RoundTrip};
 pub use route::{Place, Route, LEAST_BYTES};
 
 /// Events closer than this are simultaneous: a kernel answers within about 50 µs, and capture clocks have

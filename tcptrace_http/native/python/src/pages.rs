@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use pyo3::exceptions::{PyKeyError, PyRuntimeError};
 use pyo3::prelude::*;
-use tcptrace_analysis::{PageTables, Stalled};
+use tcptrace_analysis::{PageTables, ReplacedWait};
 use trace_model::column::Columns;
 
 use crate::arrow::ArrowTable;
@@ -33,7 +33,7 @@ impl Pages {
     }
 
     /// Adds a batch, with all waits of those transactions whose waits are others than the core's.
-    fn add(&self, py: Python<'_>, rows: &Rows, stalled: Vec<Stalled>) -> PyResult<()> {
+    fn add(&self, py: Python<'_>, rows: &Rows, stalled: Vec<ReplacedWait>) -> PyResult<()> {
         py.detach(|| self.with(|gathered| gathered.add(&rows.tables, &rows.documents, stalled)))
     }
 

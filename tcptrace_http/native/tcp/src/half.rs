@@ -8,7 +8,7 @@ use crate::early::Early;
 use crate::holes::Holes;
 use crate::identifications::Identifications;
 use crate::into_closed_window::IntoClosedWindow;
-use crate::outstanding::Outstanding;
+use crate::outstanding::OutstandingSegment;
 use crate::reassembly::Reassembler;
 use crate::rtt::Rtt;
 use crate::send_sequence::SendSequence;
@@ -74,7 +74,7 @@ pub struct Half {
     pub last: LastSent,
     pub identifications: Identifications,
     pub clock: SenderClock,
-    pub outstanding: VecDeque<Outstanding>,
+    pub outstanding: VecDeque<OutstandingSegment>,
     pub reassembler: Reassembler,
     /// Data that arrived before the SYN-ACK, until an ACK decides whether the peer received it.
     pub early: Option<Box<Early>>,
@@ -150,7 +150,7 @@ impl Half {
     #[inline]
     #[must_use]
     pub fn held_bytes(&self) -> u64 {
-        let outstanding = size_of::<Outstanding>().saturating_mul(self.outstanding.len());
+        let outstanding = size_of::<OutstandingSegment>().saturating_mul(self.outstanding.len());
         let early = self.early.as_ref().map_or(0, |early| early.held_bytes());
         let refused = self.into_closed_window.as_ref();
         let refused = refused.map_or(0, |waiting| waiting.held_bytes());
@@ -166,7 +166,7 @@ impl Half {
         &mut self,
         ack: i64,
         time_ns: i64,
-        mut acked: impl FnMut(&Outstanding, Option<i64>),
+        mut acked: impl FnMut(&OutstandingSegment, Option<i64>),
     ) {
         if ack <= self.sequence.acked {
             return;

@@ -2,7 +2,7 @@
 
 /// Kind of HTTP message that a payload starts with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Spoken {
+pub enum MessageKind {
     Request,
     Response,
 }
@@ -23,11 +23,11 @@ const METHODS: [&[u8]; 10] = [
 
 /// Return the kind of HTTP/1.x message that `payload` starts with, if any.
 #[must_use]
-pub fn starts_like_http(payload: &[u8]) -> Option<Spoken> {
+pub fn starts_like_http(payload: &[u8]) -> Option<MessageKind> {
     if payload.starts_with(b"HTTP/1.") {
-        Some(Spoken::Response)
+        Some(MessageKind::Response)
     } else if METHODS.iter().any(|method| payload.starts_with(method)) {
-        Some(Spoken::Request)
+        Some(MessageKind::Request)
     } else {
         None
     }
@@ -41,11 +41,11 @@ mod tests {
     fn only_the_start_of_a_message_identifies_http() {
         assert_eq!(
             starts_like_http(b"HTTP/1.1 200 OK\r\n"),
-            Some(Spoken::Response)
+            Some(MessageKind::Response)
         );
         assert_eq!(
             starts_like_http(b"GET / HTTP/1.0\r\n"),
-            Some(Spoken::Request)
+            Some(MessageKind::Request)
         );
         assert_eq!(starts_like_http(b"GETTING / HTTP/1.0"), None);
         assert_eq!(starts_like_http(b"\x16\x03\x01"), None);

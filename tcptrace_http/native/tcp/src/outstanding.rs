@@ -2,7 +2,7 @@
 
 /// Sent data, SYN or FIN that the peer has not acknowledged.
 #[derive(Clone, Copy, Debug)]
-pub struct Outstanding {
+pub struct OutstandingSegment {
     pub end: i64,
     pub frame: u64,
     pub time_ns: i64,

@@ -1,6 +1,6 @@
 //! Round trips from the capture point to the receiver of a direction and back.
 
-use crate::outstanding::Outstanding;
+use crate::outstanding::OutstandingSegment;
 
 /// Round trips of one direction's data.
 #[derive(Debug, Default)]
@@ -24,7 +24,12 @@ impl Rtt {
 
     /// Return the RTT sample of the segment `sent` for an ACK up to `ack`, if it gives a sample.
     #[inline]
-    pub(crate) fn sample(&mut self, sent: &Outstanding, ack: i64, time_ns: i64) -> Option<i64> {
+    pub(crate) fn sample(
+        &mut self,
+        sent: &OutstandingSegment,
+        ack: i64,
+        time_ns: i64,
+    ) -> Option<i64> {
         let elapsed = time_ns.saturating_sub(sent.time_ns);
         // An ACK gives a sample for the segment at its end only: that segment was acknowledged on arrival.
         let is_ambiguous = sent.is_ambiguous || sent.end <= self.ambiguous_until;

@@ -4,7 +4,7 @@ use tcptrace_tcp::Side;
 use trace_model::{Mark, Packet};
 
 use super::messages::stream_offset;
-use super::round_trips::Acked;
+use super::round_trips::AckedData;
 use super::{moment, Flow};
 use crate::observation::PATH_MIN_NS;
 use crate::tables::Tables;
@@ -55,7 +55,7 @@ impl Flow {
             self.setup.done(moment(packet));
         }
         if self.carried.has_messages() {
-            let acked = Acked {
+            let acked = AckedData {
                 until: acked,
                 bytes: u64::try_from(ack.saturating_sub(acked_before)).unwrap_or(0),
                 of_bytes: outstanding_bytes,

@@ -1,6 +1,6 @@
 //! Progress of a sender's state by its segments.
 
-use tcptrace_tcp::{Class, Hole, Outstanding, Side};
+use tcptrace_tcp::{Class, Hole, OutstandingSegment, Side};
 use trace_model::{flags, Packet, Segment};
 
 use super::Flow;
@@ -24,7 +24,7 @@ impl Flow {
             return;
         }
         let end = start.saturating_add(i64::from(length));
-        let sent = Outstanding {
+        let sent = OutstandingSegment {
             end,
             frame: packet.frame,
             time_ns: packet.time_ns,
@@ -49,7 +49,13 @@ impl Flow {
     }
 
     /// Take a segment behind all data that its sender had sent.
-    fn take_new(&mut self, side: Side, segment: &Segment<'_>, start: i64, sent: Outstanding) {
+    fn take_new(
+        &mut self,
+        side: Side,
+        segment: &Segment<'_>,
+        start: i64,
+        sent: OutstandingSegment,
+    ) {
         self.add_outstanding(side, sent);
         let (sender, _) = self.halves(side);
         // New data is ambiguous only behind a gap.
@@ -67,7 +73,7 @@ impl Flow {
     }
 
     /// Add an unacknowledged segment; the oldest is dropped if it will never be acknowledged.
-    fn add_outstanding(&mut self, side: Side, sent: Outstanding) {
+    fn add_outstanding(&mut self, side: Side, sent: OutstandingSegment) {
         let (sender, peer) = self.halves(side);
         let is_full = sender.outstanding.len() >= OUTSTANDING_MAX;
         let is_never_acknowledged = peer.counts.packets == 0 && sender.outstanding.len() > 1;
@@ -88,7 +94,7 @@ impl Flow {
         side: Side,
         segment: &Segment<'_>,
         start: i64,
-        sent: Outstanding,
+        sent: OutstandingSegment,
     ) {
         let (sender, _) = self.halves(side);
         // A FIN takes one number and no byte.

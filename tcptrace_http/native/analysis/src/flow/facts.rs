@@ -1,6 +1,8 @@
 //! Facts of a finished transaction and of its path, as input of the attribution.
 
-use tcptrace_attribution::{Ended, Extent, Facts, Handshake, Moment, PathFacts, Unfinished};
+use tcptrace_attribution::{
+    ConnectionEnd, Extent, Facts, Handshake, Moment, PathFacts, UnfinishedTransaction,
+};
 use tcptrace_http_messages::Reset;
 use tcptrace_path::RoundTrip;
 use tcptrace_tcp::Side;
@@ -33,7 +35,7 @@ impl Flow {
             ),
             handshake: (!row.reused_connection).then(|| Handshake {
                 secured: self.secured(row.request_time),
-                client_speaks_first: self.carried.handshake().is_some_and(|it| it.offers_http()),
+                is_http_client: self.carried.handshake().is_some_and(|it| it.offers_http()),
                 settings: self.settings(row.request_frame),
                 ..self.setup.handshake()
             }),
@@ -111,7 +113,7 @@ impl Flow {
         whole: Whole,
         facts: &Facts,
         last_ns: i64,
-    ) -> Option<Unfinished> {
+    ) -> Option<UnfinishedTransaction> {
         let is_received = whole.response && row.last_ack_time.is_some();
         let is_over = self.server_half().has_ended;
         // Later client data in TLS may need no answer.
@@ -138,12 +140,12 @@ impl Flow {
         let client_end = [self.closing.client.filter(ends_wait), self.closing.reset];
         let client_end = client_end.into_iter().flatten().map(moment);
         let content_type = row.content_type.as_deref().unwrap_or_default();
-        Some(Unfinished {
+        Some(UnfinishedTransaction {
             request_is_whole: whole.request,
             response_is_whole: whole.response,
             has_interim: row.interim_responses > 0,
             is_event_stream: content_type.starts_with("text/event-stream"),
-            ended: Ended {
+            ended: ConnectionEnd {
                 by_server: self.closing.server.map(moment),
                 client_end: client_end.reduce(Moment::earlier),
                 capture_ns: last_ns.max(self.end_ns),
@@ -153,13 +155,17 @@ impl Flow {
 }
 
 /// Return the state of an HTTP/2 stream that was reset before its response was complete.
-pub(super) fn reset_stream(row: &TransactionRow, whole: Whole, reset: Reset) -> Option<Unfinished> {
-    (!whole.response).then_some(Unfinished {
+pub(super) fn reset_stream(
+    row: &TransactionRow,
+    whole: Whole,
+    reset: Reset,
+) -> Option<UnfinishedTransaction> {
+    (!whole.response).then_some(UnfinishedTransaction {
         request_is_whole: whole.request,
         response_is_whole: false,
         has_interim: row.interim_responses > 0,
         is_event_stream: false,
-        ended: Ended {
+        ended: ConnectionEnd {
             by_server: None,
             client_end: Some(Moment {
                 time_ns: reset.mark.time_ns,

@@ -8,7 +8,7 @@ use super::recover::span_of;
 use super::unacknowledged::Whole;
 use super::Flow;
 use crate::documents::Document;
-use crate::exchange::{is_notable, Details, Exchange, Noted};
+use crate::exchange::{is_notable, Details, Exchange, MessageNotes};
 use crate::finished_message::FinishedMessage;
 use crate::tables::Tables;
 use crate::transaction_row::transaction_row;
@@ -87,7 +87,7 @@ impl Flow {
         let noted = tables
             .exchanges
             .is_some()
-            .then(|| Noted::of(&mut transaction));
+            .then(|| MessageNotes::of(&mut transaction));
         let document = transaction.response.as_mut();
         if let Some(links) = document.and_then(|it| it.links.take()) {
             tables.of_flows.documents.push(Document {
@@ -121,7 +121,7 @@ impl Flow {
     }
 
     /// Return the transaction as an exchange, if its request is known.
-    fn exchange(&self, frame: u64, row: &TransactionRow, noted: Noted) -> Option<Exchange> {
+    fn exchange(&self, frame: u64, row: &TransactionRow, noted: MessageNotes) -> Option<Exchange> {
         let texts = [&row.target, &row.location].into_iter().flatten();
         if texts.into_iter().any(|text| text.len() > URL_COMPARED_MAX) {
             return None;

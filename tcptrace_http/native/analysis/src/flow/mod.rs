@@ -46,7 +46,7 @@ use record::Record;
 pub use reports::Reports;
 use roles::Roles;
 use setup::Setup;
-use unacknowledged::Unacknowledged;
+use unacknowledged::PendingTransactions;
 pub use usage::{FailedTransaction, Usage};
 
 #[derive(Debug)]
@@ -65,7 +65,7 @@ pub struct Flow {
     pub carried: Carried,
     pub usage: Usage,
     pub closing: Closing,
-    unacknowledged: Unacknowledged,
+    unacknowledged: PendingTransactions,
     /// Trackers and record, boxed: flows without them stay small.
     messages: Option<Box<Messages>>,
     record: Option<Box<Record>>,
@@ -97,7 +97,7 @@ impl Flow {
             carried: Carried::default(),
             usage: Usage::default(),
             closing: Closing::default(),
-            unacknowledged: Unacknowledged::default(),
+            unacknowledged: PendingTransactions::default(),
             messages: None,
             record: None,
             profiles: None,

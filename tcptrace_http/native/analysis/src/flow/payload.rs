@@ -11,14 +11,14 @@ use crate::tables::Tables;
 
 /// Start of the latest message in both directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Opened {
+pub(super) struct OpenMessages {
     request: Option<u64>,
     response: Option<u64>,
 }
 
-impl Opened {
+impl OpenMessages {
     fn of(reader: Option<&Reader>) -> Self {
-        Opened {
+        OpenMessages {
             request: reader.and_then(Reader::request_start),
             response: reader.and_then(Reader::response_start),
         }
@@ -74,7 +74,7 @@ impl Flow {
         work: impl FnOnce(&mut Reassembler, &mut dyn FnMut(Delivery<'_>)),
     ) {
         let direction = self.direction_of(side);
-        let opened_before = Opened::of(self.carried.reader.as_ref());
+        let opened_before = OpenMessages::of(self.carried.reader.as_ref());
         let looks_at_bodies = tables.exchanges.is_some();
         let reader = self.carried.reader.take();
         let mut reader = reader.unwrap_or_else(|| self.new_reader(looks_at_bodies));
@@ -151,12 +151,12 @@ impl Flow {
     pub(super) fn after_delivery(
         &mut self,
         reader: Reader,
-        opened_before: Opened,
+        opened_before: OpenMessages,
         tables: &mut Tables,
     ) {
         tables.take_records(self.id.number);
         tables.take_windows(self.id.number);
-        let opened = Opened::of(Some(&reader));
+        let opened = OpenMessages::of(Some(&reader));
         let is_opaque = reader.is_opaque();
         self.carried.reader = Some(reader);
         self.carried.note();
@@ -176,7 +176,7 @@ impl Flow {
     }
 
     /// Notify the trackers of messages that began in the last segment.
-    fn note_openings(&mut self, before: Opened, after: Opened) {
+    fn note_openings(&mut self, before: OpenMessages, after: OpenMessages) {
         let is_known = self.carried.has_messages();
         let messages = self.messages();
         if let Some(start) = after.request.filter(|_| after.request != before.request) {

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use tcptrace_attribution::{AckEvent, Connection, DataEvent, Extent, Facts, Profile, Wait};
 use tcptrace_http2::Oldest;
-use tcptrace_path::Acknowledged;
+use tcptrace_path::AckedPacket;
 use tcptrace_tcp::{Class, Side};
 use trace_model::rows::{Cause, Constraint, Direction, WaitRow};
 use trace_model::{flags, AnomalyKind, Packet, Segment};
@@ -23,15 +23,15 @@ const SENT_MAX: usize = 1024;
 
 /// New segment, and its end in its stream.
 #[derive(Clone, Copy, Debug)]
-struct Sent {
+struct SentSegment {
     end: i64,
-    packet: Acknowledged,
+    packet: AckedPacket,
 }
 
 /// Segments that a side has sent, and their highest end.
 #[derive(Debug, Default)]
-struct SentBefore {
-    outstanding: VecDeque<Sent>,
+struct SentSegments {
+    outstanding: VecDeque<SentSegment>,
     highest: i64,
 }
 
@@ -44,7 +44,7 @@ pub struct Record {
     /// Bytes of a packet without payload after the handshake.
     header_bytes: u32,
     /// Segments of the first side, and of the second.
-    sent: [SentBefore; 2],
+    sent: [SentSegments; 2],
 }
 
 impl Record {
@@ -58,7 +58,7 @@ impl Record {
         self.connection.give_up();
     }
 
-    fn sent(&mut self, side: Side) -> &mut SentBefore {
+    fn sent(&mut self, side: Side) -> &mut SentSegments {
         let [first, second] = &mut self.sent;
         match side {
             Side::First => first,
@@ -68,7 +68,7 @@ impl Record {
 
     /// Add a new segment; the ACK of a retransmission does not show its arrival (Karn's algorithm, RFC 6298,
     /// section 3).
-    fn on_sent(&mut self, side: Side, sent: Sent) {
+    fn on_sent(&mut self, side: Side, sent: SentSegment) {
         let before = self.sent(side);
         if sent.end <= before.highest || before.outstanding.len() >= SENT_MAX {
             before.outstanding.clear();
@@ -95,15 +95,15 @@ impl Flow {
     }
 
     /// Return the client's SYN that a SYN-ACK answers, if the SYN was sent once.
-    fn answered_syn(&self) -> Option<Sent> {
+    fn answered_syn(&self) -> Option<SentSegment> {
         let begun = self.setup.handshake().begun;
         let begun = begun.filter(|_| !self.setup.was_resent())?;
-        let packet = Acknowledged {
+        let packet = AckedPacket {
             time_ns: begun.time_ns,
             bytes: self.setup.packet_bytes(),
             carried: 0,
         };
-        Some(Sent { end: 1, packet })
+        Some(SentSegment { end: 1, packet })
     }
 
     /// Take the path facts of all connections between the hosts.
@@ -138,13 +138,13 @@ impl Flow {
         let has_syn = segment.has(flags::SYN);
         if has_syn || segment.payload_bytes > 0 {
             let first = start.saturating_add(i64::from(has_syn));
-            let packet = Acknowledged {
+            let packet = AckedPacket {
                 time_ns: packet.time_ns,
                 bytes: packet_bytes,
                 carried: link.carried,
             };
             let end = first.saturating_add(i64::from(segment.payload_bytes));
-            record.on_sent(side, Sent { end, packet });
+            record.on_sent(side, SentSegment { end, packet });
         }
         if segment.payload_bytes > 0 {
             record.header_bytes = headers;
@@ -225,7 +225,7 @@ impl Flow {
     }
 
     /// Return the newest segment whose end equals the ACK of `side`.
-    pub fn newly_acked(&mut self, side: Side, segment: &Segment<'_>) -> Option<Acknowledged> {
+    pub fn newly_acked(&mut self, side: Side, segment: &Segment<'_>) -> Option<AckedPacket> {
         if !segment.has(flags::ACK) {
             return None;
         }

@@ -8,7 +8,7 @@ use super::asked_proxy::is_proxy_request;
 use super::messages::half_offset;
 use super::Flow;
 use crate::pair_view::packet_bytes;
-use crate::recoveries::{Known, ReceivedAck, Rows, Sent, Span};
+use crate::recoveries::{KnownState, ReceivedAck, Rows, SentSegment, Span};
 use crate::tables::Tables;
 
 /// Shortest silence before data that a timer may have sent, for paths of any length.
@@ -213,12 +213,12 @@ impl Flow {
         start: i64,
         class: &Class,
         is_late: bool,
-    ) -> Sent {
+    ) -> SentSegment {
         let sender = self.half(side);
         let counts = sender.identifications.numbering.counts() || self.losses.host_step.is_some();
         let network = packet.network.filter(|_| counts);
         let on_link_ns = self.service_ns(side, packet_bytes(segment));
-        Sent {
+        SentSegment {
             frame: packet.frame,
             time_ns: packet.time_ns,
             start,
@@ -240,7 +240,7 @@ impl Flow {
     /// Return the known state for data of `side` that starts at offset `start`.
     ///
     /// `late_ns` is the delay by queues and serialization on the path.
-    fn known(&self, side: Side, time_ns: i64, start: i64, late_ns: i64) -> Known {
+    fn known(&self, side: Side, time_ns: i64, start: i64, late_ns: i64) -> KnownState {
         let (sender, peer) = (self.half(side), self.half(side.other()));
         let to_sender = self.least_way_ns(side);
         let at_sender = |then: i64| then.saturating_add(to_sender.unwrap_or(0));
@@ -253,7 +253,7 @@ impl Flow {
             let at = sender.outstanding.partition_point(|sent| sent.end <= start);
             sender.outstanding.get(at)
         });
-        Known {
+        KnownState {
             original: original.flatten().map(|sent| (sent.frame, sent.time_ns)),
             next: sender.sequence.next,
             acked: sender.sequence.acked,

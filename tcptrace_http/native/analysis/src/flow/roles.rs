@@ -1,7 +1,7 @@
 //! Roles of the two sides: client and server.
 
 use tcptrace_http2::is_of_client;
-use tcptrace_tcp::{starts_like_http, Side, Spoken};
+use tcptrace_tcp::{starts_like_http, MessageKind, Side};
 use tcptrace_tls::{starts_like, Start};
 use trace_model::{flags, Segment};
 
@@ -46,8 +46,8 @@ impl Flow {
     /// Set the roles from the first bytes of a message.
     pub(super) fn orient(&mut self, side: Side, payload: &[u8]) {
         let is_request = match (starts_like_http(payload), starts_like(payload)) {
-            (Some(Spoken::Request), _) | (None, Some(Start::ClientHello)) => true,
-            (Some(Spoken::Response), _) | (None, Some(Start::ServerHello)) => false,
+            (Some(MessageKind::Request), _) | (None, Some(Start::ClientHello)) => true,
+            (Some(MessageKind::Response), _) | (None, Some(Start::ServerHello)) => false,
             (None, Some(Start::Records)) => return,
             (None, None) => match is_of_client(payload) {
                 Some(is_of_client) => is_of_client,

@@ -10,7 +10,7 @@ const PROMPT_SEGMENTS: u64 = 2;
 
 /// Data that an ACK of the server's data covered.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Acked {
+pub(super) struct AckedData {
     /// Stream offset.
     pub(super) until: u64,
     pub(super) bytes: u64,
@@ -19,7 +19,7 @@ pub(super) struct Acked {
     pub(super) full_bytes: u32,
 }
 
-impl Acked {
+impl AckedData {
     /// Return whether the receiver had a reason for a prompt ACK: enough data, or more data behind it.
     fn is_prompt(self) -> bool {
         let full = u64::from(self.full_bytes);
@@ -32,7 +32,7 @@ impl Flow {
     pub(super) fn note_round_trip(
         &mut self,
         packet: &Packet<'_>,
-        acked: Acked,
+        acked: AckedData,
         rtt_ns: Option<i64>,
         tables: &mut Tables,
     ) {
@@ -63,7 +63,7 @@ mod tests {
     fn ack_of_less_than_two_full_segments_may_be_delayed() {
         let is_prompt = |bytes, of_bytes| {
             let (until, full_bytes) = (9000, 1460);
-            let acked = Acked {
+            let acked = AckedData {
                 until,
                 bytes,
                 of_bytes,

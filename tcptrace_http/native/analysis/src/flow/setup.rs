@@ -71,7 +71,7 @@ impl Setup {
             resent: self.resent,
             done: self.done,
             secured: None,
-            client_speaks_first: false,
+            is_http_client: false,
             settings: None,
         }
     }

@@ -31,7 +31,7 @@ pub(super) struct Waiting {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Unacknowledged {
+pub(super) struct PendingTransactions {
     /// Transactions that wait for their last ACK, boxed: a row takes more than a kilobyte, and a queue
     /// allocates four.
     queue: VecDeque<Box<Waiting>>,
@@ -40,7 +40,7 @@ pub(super) struct Unacknowledged {
     held_bytes: u64,
 }
 
-impl Unacknowledged {
+impl PendingTransactions {
     /// Return the memory of the rows.
     #[inline]
     pub(super) fn held_bytes(&self) -> u64 {

@@ -23,7 +23,7 @@ const WORK_OF_ODD: usize = 8;
 
 /// Followed links.
 #[derive(Debug, Default)]
-pub(super) struct Followed {
+pub(super) struct FollowedLinks {
     /// Links in the order of the documents.
     pub links: Vec<Link>,
     /// Number of documents whose links were not searched.
@@ -31,9 +31,9 @@ pub(super) struct Followed {
     bytes: usize,
 }
 
-impl Followed {
-    pub(super) fn of(documents: &[Document], rows: &[Request], urls: &Urls) -> Followed {
-        let mut followed = Followed::default();
+impl FollowedLinks {
+    pub(super) fn of(documents: &[Document], rows: &[Request], urls: &Urls) -> FollowedLinks {
+        let mut followed = FollowedLinks::default();
         if documents.is_empty() {
             return followed;
         }

@@ -21,7 +21,7 @@ const REDIRECT_MAX: i64 = 399;
 
 /// Cause of a request.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Caused {
+pub(super) struct RequestCause {
     pub initiator: usize,
     pub how: Membership,
     pub known_ns: i64,
@@ -32,7 +32,7 @@ pub(super) struct Caused {
 /// Request and the page that it belongs to.
 #[derive(Clone, Debug)]
 pub(super) struct Member {
-    pub cause: Option<Caused>,
+    pub cause: Option<RequestCause>,
     /// Number of its page in the order of the base requests, and number of the newest page at its request.
     pub group: usize,
     newest: usize,
@@ -42,7 +42,7 @@ pub(super) struct Member {
 /// Evidence about a request before the grouping.
 #[derive(Clone, Copy, Debug, Default)]
 struct Evidence {
-    cause: Option<Caused>,
+    cause: Option<RequestCause>,
     /// Silence before the request; none for a client's first request.
     silence_ns: Option<i64>,
 }
@@ -153,7 +153,7 @@ fn cause(
     redirect: Option<(i64, usize)>,
     document: Option<(i64, usize)>,
     link: Option<(i64, usize)>,
-) -> Option<Caused> {
+) -> Option<RequestCause> {
     let by = [
         (redirect, Membership::Redirect),
         (document, Membership::Referer),
@@ -167,7 +167,7 @@ fn cause(
         Some((known_ns, _)) => known_ns,
         None => requests.rows.get(initiator)?.end_ns,
     };
-    Some(Caused {
+    Some(RequestCause {
         initiator,
         how,
         known_ns: known_ns.min(request.request_ns),

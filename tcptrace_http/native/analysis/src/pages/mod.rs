@@ -80,7 +80,7 @@ const SOURCES: [(&str, &[&str]); 5] = [
 ];
 
 /// Wait that a detector replaced: transaction, cause, start and end.
-pub type Stalled = (u32, u32, String, i64, i64);
+pub type ReplacedWait = (u32, u32, String, i64, i64);
 
 /// Collector of the source rows of pages.
 #[derive(Debug, Default)]
@@ -138,7 +138,7 @@ impl Pages {
         &mut self,
         tables: &BTreeMap<&'static str, Columns>,
         documents: &[Document],
-        stalled: Vec<Stalled>,
+        stalled: Vec<ReplacedWait>,
     ) {
         let bytes = documents.iter().map(Document::bytes);
         self.bytes = self.bytes.saturating_add(bytes.sum());

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use trace_model::column::{Column, Columns};
 use trace_model::rows::Protocol;
 
-use super::following::Followed;
+use super::following::FollowedLinks;
 use super::reference::{normal, resolved};
 use super::SILENCE_MIN_NS;
 
@@ -111,7 +111,7 @@ impl Requests {
         }
         let by_time = |it: &Request| (it.client, it.request_ns, it.flow, it.transaction);
         requests.rows.sort_unstable_by_key(by_time);
-        let followed = Followed::of(documents, &requests.rows, &requests.urls);
+        let followed = FollowedLinks::of(documents, &requests.rows, &requests.urls);
         requests.links = followed.links;
         requests.documents_left_out = followed.left_out;
         requests

@@ -3,7 +3,7 @@
 use tcptrace_tcp::TIMED_OUT_MIN_NS;
 use trace_model::rows::{RecoveryKind, RecoveryRow, SpuriousEvidence};
 
-use super::known::{Known, Sent};
+use super::known::{KnownState, SentSegment};
 use super::ReceivedAck;
 
 /// Share of the smallest round trip: an earlier ACK of a retransmission shows that the original had arrived.
@@ -44,7 +44,7 @@ pub struct Episode {
 
 impl Episode {
     /// Create a recovery that begins with `sent`; its row lacks the columns that depend on the capture point.
-    pub fn new(sent: &Sent, known: &Known, row: RecoveryRow) -> Self {
+    pub fn new(sent: &SentSegment, known: &KnownState, row: RecoveryRow) -> Self {
         let is_acked = sent.end <= known.acked;
         let has_original = known.original.is_some() || is_acked;
         Episode {
@@ -80,7 +80,12 @@ impl Episode {
     ///
     /// The sender had received no ACK of data behind that copy. With SACK, no ACK counts twice. Only the
     /// timer remains as the cause.
-    pub fn is_second_retransmission(&self, sent: &Sent, known: &Known, sacked: i64) -> bool {
+    pub fn is_second_retransmission(
+        &self,
+        sent: &SentSegment,
+        known: &KnownState,
+        sacked: i64,
+    ) -> bool {
         let was_reported = self.row.kind == RecoveryKind::FastRecovery && sacked > sent.start;
         was_reported && self.first.0 == sent.start && sent.end <= known.acked
     }
@@ -89,8 +94,8 @@ impl Episode {
     /// `kind`.
     pub fn includes(
         &self,
-        sent: &Sent,
-        known: &Known,
+        sent: &SentSegment,
+        known: &KnownState,
         kind: RecoveryKind,
         times_out: bool,
     ) -> bool {
@@ -121,7 +126,7 @@ impl Episode {
 
     /// Return whether duplicate ACKs report more arrivals than a partial ACK has covered since (RFC 6582,
     /// section 1).
-    pub fn has_reports_behind(&self, known: &Known) -> bool {
+    pub fn has_reports_behind(&self, known: &KnownState) -> bool {
         let full = i64::from(known.segment_bytes.max(1));
         let filled = known.acked.saturating_sub(self.first.1).max(0);
         let filled = filled.saturating_add(full).saturating_sub(1) / full;
@@ -155,12 +160,12 @@ impl Episode {
         }
     }
 
-    pub fn note_acks(&mut self, known: &Known) {
+    pub fn note_acks(&mut self, known: &KnownState) {
         self.sent_with = (known.acked, known.duplicate_acks);
     }
 
     /// Add `sent`, which ended a silence, to the recovery.
-    pub fn extend(&mut self, sent: &Sent, silence_ns: i64) {
+    pub fn extend(&mut self, sent: &SentSegment, silence_ns: i64) {
         let row = &mut self.row;
         row.last_frame = sent.frame;
         row.end = sent.time_ns;

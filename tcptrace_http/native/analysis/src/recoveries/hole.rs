@@ -1,6 +1,6 @@
 //! Skipped numbers, and whether the data that fills them was lost or overtaken.
 
-use super::known::{Known, Sent};
+use super::known::{KnownState, SentSegment};
 
 /// Share of the round trip to the sender within which data that fills a hole was already on its way.
 ///
@@ -25,12 +25,12 @@ pub(super) struct Hole {
 
 impl Hole {
     /// Return whether the sender's numbering or clock shows the order of the two segments.
-    pub(super) fn has_known_order(&self, sent: &Sent) -> bool {
+    pub(super) fn has_known_order(&self, sent: &SentSegment) -> bool {
         self.sent_before(sent).is_some()
     }
 
     /// Return whether `sent` left before the segment behind the hole, by the sender's numbering or clock.
-    fn sent_before(&self, sent: &Sent) -> Option<bool> {
+    fn sent_before(&self, sent: &SentSegment) -> Option<bool> {
         if self.identification != 0 && sent.identification != 0 {
             let step = (sent.identification as u16).wrapping_sub(self.identification as u16);
             return Some((step as i16) < 0);
@@ -42,14 +42,14 @@ impl Hole {
     /// Return whether the segment behind the hole had arrived when `sent` left.
     ///
     /// `sent` left half of the path's round trip, plus its serialization time, before its arrival.
-    pub(super) fn had_arrived_before(&self, sent: &Sent, known: &Known) -> bool {
+    pub(super) fn had_arrived_before(&self, sent: &SentSegment, known: &KnownState) -> bool {
         let way_ns = known.sender_path_ns.unwrap_or(0) / 2;
         let left_ns = sent.time_ns.saturating_sub(sent.on_link_ns);
         self.time_ns < left_ns.saturating_sub(way_ns)
     }
 
     /// Return whether `sent` was overtaken and not retransmitted.
-    pub(super) fn is_overtaken_by(&self, sent: &Sent, known: &Known) -> bool {
+    pub(super) fn is_overtaken_by(&self, sent: &SentSegment, known: &KnownState) -> bool {
         self.sent_before(sent).unwrap_or_else(|| {
             let elapsed = sent.time_ns.saturating_sub(self.time_ns);
             let limit = known.sender_path_ns.map_or(OVERTAKEN_NS, |rtt| {
@@ -77,7 +77,7 @@ mod tests {
             identification: 0,
             probe: None,
         };
-        let known = Known {
+        let known = KnownState {
             original: None,
             next: 2001,
             acked: 1,
@@ -91,13 +91,13 @@ mod tests {
             segment_bytes: 1000,
             has_no_probes: false,
         };
-        let copy = |time_ms: i64| Sent {
+        let copy = |time_ms: i64| SentSegment {
             time_ns: time_ms * MS,
-            ..Sent::default()
+            ..SentSegment::default()
         };
         assert!(hole.had_arrived_before(&copy(551), &known));
         assert!(!hole.had_arrived_before(&copy(549), &known));
-        let on_link = Sent {
+        let on_link = SentSegment {
             on_link_ns: 30 * MS,
             ..copy(579)
         };

@@ -3,7 +3,7 @@
 use tcptrace_tcp::{probe_after_ns, DUPLICATE_ACKS, TIMED_OUT_MIN_NS};
 use trace_model::rows::RecoveryKind;
 
-use super::known::{Known, Sent, AT_ONCE_MAX_NS, NEAR_MAX_NS};
+use super::known::{KnownState, SentSegment, AT_ONCE_MAX_NS, NEAR_MAX_NS};
 
 /// Evidence that the sender may have at a retransmission.
 #[derive(Clone, Copy, Debug, Default)]
@@ -42,7 +42,7 @@ impl LossEvidence {
     ///
     /// Near the sender, no ACK at the send time shows a timer. With SACK the timer may be that of RACK (RFC
     /// 8985, section 6.3). Far from the sender, too few ACKs leave a timer as the only cause.
-    fn is_timed(&self, known: &Known) -> bool {
+    fn is_timed(&self, known: &KnownState) -> bool {
         let is_near = known.sender_path_ns.is_some_and(|path| path < NEAR_MAX_NS);
         let least_ns = match known.rtt_ns {
             Some(rtt_ns) if self.has_hole => rtt_ns / 2,
@@ -56,7 +56,7 @@ impl LossEvidence {
 
 /// Return the kind of recovery that `sent` begins.
 #[must_use]
-pub fn kind(sent: &Sent, known: &Known, evidence: &LossEvidence) -> RecoveryKind {
+pub fn kind(sent: &SentSegment, known: &KnownState, evidence: &LossEvidence) -> RecoveryKind {
     // The timer retransmits the first unacknowledged segment, a probe the last one.
     let is_last_of_several =
         known.original.is_some() && sent.end >= known.next && sent.start > known.acked;

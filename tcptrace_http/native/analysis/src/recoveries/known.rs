@@ -48,7 +48,7 @@ const LOST_AT_ONCE: u32 = 64;
 
 /// Segment with sequence numbers, before it advances the state of its direction.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Sent {
+pub struct SentSegment {
     pub frame: u64,
     pub time_ns: i64,
     pub start: i64,
@@ -74,7 +74,7 @@ pub struct Sent {
 
 /// Known state of the two directions when the segment left.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Known {
+pub struct KnownState {
     /// Frame and time of the same data, if it passed and is not acknowledged.
     pub original: Option<(u64, i64)>,
     /// Offset after the last number sent, and offset of the last ACK.
@@ -98,7 +98,7 @@ pub struct Known {
     pub has_no_probes: bool,
 }
 
-impl Known {
+impl KnownState {
     /// Return whether the sender's segments may be lost before the capture point.
     pub(super) fn is_sender_far(&self) -> bool {
         let Some(path_ns) = self.sender_path_ns else {
@@ -129,7 +129,7 @@ impl Known {
     }
 
     /// Return the time for which the sender had neither sent this data nor received a packet.
-    pub(super) fn waited(&self, sent: &Sent) -> i64 {
+    pub(super) fn waited(&self, sent: &SentSegment) -> i64 {
         let since = |then: i64| sent.time_ns.saturating_sub(then);
         let since_sent = match self.original {
             Some((_, original_ns)) => since(original_ns),
@@ -139,7 +139,7 @@ impl Known {
     }
 
     /// Return whether no packet has reached the sender since its previous data.
-    pub(super) fn has_no_packet_since_data(&self, sent: &Sent) -> bool {
+    pub(super) fn has_no_packet_since_data(&self, sent: &SentSegment) -> bool {
         let last_data = self.last_data.map(|(_, time_ns)| time_ns);
         last_data.is_some_and(|ns| sent.time_ns.saturating_sub(ns) < self.since_received_ns)
     }
@@ -147,7 +147,7 @@ impl Known {
     /// Return the longest wait of RACK, a quarter of the round trip (RFC 8985, section 6.2).
     ///
     /// Data sent together with this segment has been acknowledged since.
-    pub(super) fn reordering_ns(&self, sent: &Sent) -> i64 {
+    pub(super) fn reordering_ns(&self, sent: &SentSegment) -> i64 {
         self.original.map_or(0, |(_, original_ns)| {
             let waits_ns = sent.time_ns.saturating_sub(original_ns) / REORDERED_SHARE;
             waits_ns.saturating_add(TICKS_NS)
@@ -155,7 +155,7 @@ impl Known {
     }
 
     /// Return the sender's wait, without counting copies of the peer's data.
-    pub(super) fn answer_wait_ns(&self, sent: &Sent) -> i64 {
+    pub(super) fn answer_wait_ns(&self, sent: &SentSegment) -> i64 {
         let Some(peer_data_ns) = self.peer_new_data_ns else {
             return self.waited(sent);
         };
@@ -166,7 +166,7 @@ impl Known {
     /// Return whether `sent` may be a probe with new data.
     ///
     /// A draining queue shortens the sender's wait of two round trips at the receiver.
-    pub(super) fn may_probe_with(&self, sent: &Sent) -> bool {
+    pub(super) fn may_probe_with(&self, sent: &SentSegment) -> bool {
         let least = self.rtt_ns.map_or(TIMED_OUT_MIN_NS, |rtt| {
             rtt.saturating_mul(DRAINED_NUMERATOR) / DRAINED_DENOMINATOR
         });
@@ -174,7 +174,7 @@ impl Known {
     }
 
     /// Return the later of the sender's last data and the arrival of its peer's last data.
-    pub(super) fn silent_since(&self, sent: &Sent) -> i64 {
+    pub(super) fn silent_since(&self, sent: &SentSegment) -> i64 {
         let last_data = self.last_data.map(|(_, time_ns)| time_ns);
         last_data.max(self.peer_data_ns).unwrap_or(sent.time_ns)
     }
@@ -182,7 +182,7 @@ impl Known {
     /// Return the end of the data sent before the retransmission `sent`, from the missing packet numbers.
     ///
     /// The missing packets count as full segments; the last one may be shorter.
-    pub(super) fn sent_before(&self, sent: &Sent) -> i64 {
+    pub(super) fn sent_before(&self, sent: &SentSegment) -> i64 {
         let lost = sent.skipped_identifications.min(LOST_AT_ONCE);
         self.next
             .saturating_add(i64::from(lost.saturating_mul(self.segment_bytes)))
@@ -193,7 +193,7 @@ impl Known {
     /// A single connection does not lose more than `LOST_AT_ONCE` packets at once, if the packets' connection
     /// is unknown. A sender without a congestion window may overrun a queue and lose more. A whole segment
     /// then comes exactly at a timer's expiry, and no other connection sent in between.
-    pub(super) fn may_be_lost(&self, sent: &Sent) -> bool {
+    pub(super) fn may_be_lost(&self, sent: &SentSegment) -> bool {
         let are_few = sent.skipped_identifications <= LOST_AT_ONCE;
         let is_whole = sent.payload_bytes >= self.segment_bytes;
         let is_overrun = sent.is_gap_own && is_whole && self.is_initial_timeout(sent);
@@ -204,14 +204,14 @@ impl Known {
     /// lost before.
     ///
     /// Behind a single missing packet, the additional number may belong to an ACK.
-    pub(super) fn is_copy_behind_hole(&self, sent: &Sent) -> bool {
+    pub(super) fn is_copy_behind_hole(&self, sent: &SentSegment) -> bool {
         let gap = sent.class.gap_before_bytes;
         let missing = gap.div_ceil(self.segment_bytes.max(1));
         let are_more = sent.skipped_identifications == missing.saturating_add(1);
         missing > 1 && sent.is_gap_own && are_more
     }
 
-    fn is_initial_timeout(&self, sent: &Sent) -> bool {
+    fn is_initial_timeout(&self, sent: &SentSegment) -> bool {
         let waited = self.waited(sent);
         let late_ns = |timer_ns: i64| waited.saturating_sub(timer_ns);
         let mut late = FIRST_TIMERS_NS.into_iter().map(late_ns);
@@ -219,12 +219,12 @@ impl Known {
     }
 
     /// Return whether a timer may have expired before `sent`.
-    pub(super) fn is_after_timer(&self, sent: &Sent) -> bool {
+    pub(super) fn is_after_timer(&self, sent: &SentSegment) -> bool {
         self.answer_wait_ns(sent) >= probe_after_ns(self.rtt_ns)
     }
 
     /// Return whether a timer or, for senders with probes, a probe may have retransmitted this.
-    pub(super) fn is_possible_retransmission(&self, sent: &Sent) -> bool {
+    pub(super) fn is_possible_retransmission(&self, sent: &SentSegment) -> bool {
         let is_too_soon = self.has_no_probes && self.answer_wait_ns(sent) < TIMED_OUT_MIN_NS;
         self.is_after_timer(sent) && !is_too_soon && self.is_repair_size(sent)
     }
@@ -232,7 +232,7 @@ impl Known {
     /// Return whether a timeout may send this segment after several missing packets.
     ///
     /// A probe sends the last of them, not the first (RFC 8985, section 7.3).
-    fn is_repair_size(&self, sent: &Sent) -> bool {
+    fn is_repair_size(&self, sent: &SentSegment) -> bool {
         sent.skipped_identifications <= SKIPPED_BY_PROBE
             || self.answer_wait_ns(sent) >= TIMED_OUT_MIN_NS
     }
@@ -241,7 +241,7 @@ impl Known {
     ///
     /// The RTO is 200 ms (RFC 8985, section 7.2; Linux's TCP_RTO_MIN) plus one or two round trips, or the RTO
     /// without an RTT sample.
-    pub(super) fn is_timer_expiry(&self, sent: &Sent) -> bool {
+    pub(super) fn is_timer_expiry(&self, sent: &SentSegment) -> bool {
         let Some(rtt) = self.rtt_ns else { return false };
         let waited = self.waited(sent);
         let most = TIMER_MAX_NS.saturating_add(rtt.saturating_mul(2));
@@ -257,8 +257,8 @@ impl Known {
 mod tests {
     use super::*;
 
-    fn known(to_sender_us: i64, to_receiver_us: i64) -> Known {
-        Known {
+    fn known(to_sender_us: i64, to_receiver_us: i64) -> KnownState {
+        KnownState {
             original: None,
             next: 1,
             acked: 1,
@@ -277,12 +277,12 @@ mod tests {
     #[test]
     fn timer_expires_after_200_ms_plus_round_trips_or_at_the_initial_rto() {
         let after = |waited_ms: i64| {
-            let known = Known {
+            let known = KnownState {
                 peer_data_ns: Some(0),
                 since_received_ns: i64::MAX,
                 ..known(50_000, 1)
             };
-            let sent = Sent {
+            let sent = SentSegment {
                 on_link_ns: 0,
                 frame: 1,
                 time_ns: waited_ms * 1_000_000,

@@ -26,7 +26,7 @@ use trace_model::rows::{Direction, RecoveriesTable};
 use trace_model::Segment;
 
 pub use self::episode::Span;
-pub use self::known::{Known, Sent};
+pub use self::known::{KnownState, SentSegment};
 pub use trace_model::rows::RecoveryKind;
 
 use self::tracker::Tracker;
@@ -62,7 +62,12 @@ impl Recoveries {
     }
 
     /// Take a segment of `sender`, and return the kind of the recovery that it belongs to.
-    pub fn sent(&mut self, sender: Side, sent: &Sent, known: &Known) -> Option<RecoveryKind> {
+    pub fn sent(
+        &mut self,
+        sender: Side,
+        sent: &SentSegment,
+        known: &KnownState,
+    ) -> Option<RecoveryKind> {
         self.of(sender).sent(sent, known)
     }
 

@@ -1,7 +1,7 @@
 //! Unfilled holes in the data of one side.
 
 use super::hole::Hole;
-use super::known::{Known, Sent};
+use super::known::{KnownState, SentSegment};
 
 /// Maximum number of holes in memory.
 const HOLES_MAX: usize = 64;
@@ -17,7 +17,12 @@ impl OpenHoles {
     }
 
     /// Record the hole before `sent`, if any, and the probe that `sent` may be.
-    pub(super) fn add_before(&mut self, sent: &Sent, known: &Known, probe: Option<(i64, i64)>) {
+    pub(super) fn add_before(
+        &mut self,
+        sent: &SentSegment,
+        known: &KnownState,
+        probe: Option<(i64, i64)>,
+    ) {
         if sent.class.gap_before_bytes > 0 && self.holes.len() < HOLES_MAX {
             self.holes.push(Hole {
                 start: known.next,

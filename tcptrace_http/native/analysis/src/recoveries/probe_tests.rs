@@ -3,13 +3,13 @@
 use tcptrace_tcp::Class;
 use trace_model::rows::{RecoveryKind, SpuriousEvidence};
 
-use super::known::{Known, Sent};
+use super::known::{KnownState, SentSegment};
 use super::tracker::Tracker;
 
 const MS: i64 = 1_000_000;
 
-fn known(next: i64, duplicate_acks: u32) -> Known {
-    Known {
+fn known(next: i64, duplicate_acks: u32) -> KnownState {
+    KnownState {
         original: None,
         next,
         acked: 1,
@@ -30,7 +30,7 @@ fn known(next: i64, duplicate_acks: u32) -> Known {
 /// The retransmission follows a duplicate ACK directly.
 fn kind_behind_hole(has_no_probes: bool) -> Option<RecoveryKind> {
     let mut tracker = Tracker::default();
-    let behind = Sent {
+    let behind = SentSegment {
         time_ns: 500 * MS,
         start: 1001,
         end: 2001,
@@ -40,14 +40,14 @@ fn kind_behind_hole(has_no_probes: bool) -> Option<RecoveryKind> {
             gap_before_bytes: 1000,
             ..Class::default()
         },
-        ..Sent::default()
+        ..SentSegment::default()
     };
-    let before = Known {
+    let before = KnownState {
         has_no_probes,
         ..known(1, 0)
     };
     assert_eq!(tracker.sent(&behind, &before), None);
-    let again = Sent {
+    let again = SentSegment {
         time_ns: 900 * MS,
         start: 1,
         end: 1001,
@@ -57,7 +57,7 @@ fn kind_behind_hole(has_no_probes: bool) -> Option<RecoveryKind> {
         },
         ..behind
     };
-    let known_after = Known {
+    let known_after = KnownState {
         since_received_ns: 0,
         ..known(2001, 1)
     };
@@ -81,11 +81,11 @@ fn timeout_after_an_arrived_probe_was_reported_by_the_probe() {
         (false, RecoveryKind::TailLoss),
     ] {
         let mut tracker = Tracker::default();
-        let known = Known {
+        let known = KnownState {
             original: Some((1, 0)),
             ..known(3001, u32::from(has_duplicate))
         };
-        let again = |start: i64, time_ns: i64| Sent {
+        let again = |start: i64, time_ns: i64| SentSegment {
             time_ns,
             start,
             end: start + 1000,
@@ -94,9 +94,9 @@ fn timeout_after_an_arrived_probe_was_reported_by_the_probe() {
                 is_retransmission: true,
                 ..Class::default()
             },
-            ..Sent::default()
+            ..SentSegment::default()
         };
-        let before = Known {
+        let before = KnownState {
             duplicate_acks: 0,
             since_received_ns: 150 * MS,
             ..known
@@ -108,10 +108,10 @@ fn timeout_after_an_arrived_probe_was_reported_by_the_probe() {
 }
 
 /// Return new data behind `missing` missing segments; the first missing segment starts at 2001.
-fn behind_missing(missing: u32, skipped_identifications: u32) -> Sent {
+fn behind_missing(missing: u32, skipped_identifications: u32) -> SentSegment {
     let gap_before_bytes = missing * 1000;
     let start = 2001 + i64::from(gap_before_bytes);
-    Sent {
+    SentSegment {
         time_ns: 500 * MS,
         start,
         end: start + 1000,
@@ -123,7 +123,7 @@ fn behind_missing(missing: u32, skipped_identifications: u32) -> Sent {
         },
         skipped_identifications,
         is_gap_own: true,
-        ..Sent::default()
+        ..SentSegment::default()
     }
 }
 
@@ -145,7 +145,7 @@ fn probe_was_lost_if_numbers_skip_one_more_than_the_missing_packets() {
         (2, 3, false, false),
         (1, 2, true, false),
     ] {
-        let probe = Sent {
+        let probe = SentSegment {
             is_gap_own,
             ..behind_missing(missing, skipped)
         };

@@ -3,15 +3,15 @@
 use trace_model::rows::{RecoveryKind, RecoveryRow};
 
 use super::hole::Hole;
-use super::known::{Known, Sent};
+use super::known::{KnownState, SentSegment};
 
 /// Return the columns that depend on the capture point.
 ///
 /// Near the sender, the row starts at the original. Near the receiver, it starts at the segment behind the
 /// hole, or at the silence.
 pub(super) fn row(
-    known: &Known,
-    sent: &Sent,
+    known: &KnownState,
+    sent: &SentSegment,
     kind: RecoveryKind,
     hole: Option<Hole>,
 ) -> RecoveryRow {

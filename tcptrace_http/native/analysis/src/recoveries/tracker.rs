@@ -14,7 +14,7 @@ use self::lost_tail::LostTail;
 use super::episode::{Episode, Span};
 use super::hole::Hole;
 use super::kind::{kind, LossEvidence};
-use super::known::{Known, Sent, SILENCE_MIN_NS, SILENCE_RTT_SHARE};
+use super::known::{KnownState, SentSegment, SILENCE_MIN_NS, SILENCE_RTT_SHARE};
 use super::open_holes::OpenHoles;
 use super::row::row;
 use super::window::ClosedWindow;
@@ -51,7 +51,7 @@ pub struct Tracker {
 }
 
 impl Tracker {
-    pub fn sent(&mut self, sent: &Sent, known: &Known) -> Option<RecoveryKind> {
+    pub fn sent(&mut self, sent: &SentSegment, known: &KnownState) -> Option<RecoveryKind> {
         let class = &sent.class;
         if sent.is_syn {
             return class.is_retransmission.then(|| self.syn(sent, known));
@@ -79,7 +79,7 @@ impl Tracker {
                 return Some(self.on_overtaken(hole, sent, known));
             }
             // The known original of these numbers is the segment behind the hole.
-            let known = Known {
+            let known = KnownState {
                 original: None,
                 ..*known
             };
@@ -99,7 +99,7 @@ impl Tracker {
 
     /// Take new data: a hole before it shows a loss, and a silence before it may show that it is a
     /// retransmission.
-    fn new_data(&mut self, sent: &Sent, known: &Known) -> Option<RecoveryKind> {
+    fn new_data(&mut self, sent: &SentSegment, known: &KnownState) -> Option<RecoveryKind> {
         if self.is_new_answer(known) {
             self.close();
         }
@@ -157,7 +157,7 @@ impl Tracker {
     }
 
     /// Return whether the open recovery's numbering shows that `sent` was sent before.
-    fn is_numbered_copy(&self, sent: &Sent) -> bool {
+    fn is_numbered_copy(&self, sent: &SentSegment) -> bool {
         !self.is_counter_shared
             && self
                 .open
@@ -168,7 +168,7 @@ impl Tracker {
     /// Return whether new data answers a request after a recovery whose data is all acknowledged.
     ///
     /// The recovery ended with a short segment. The flight at its start is known in full segments only.
-    fn is_new_answer(&self, known: &Known) -> bool {
+    fn is_new_answer(&self, known: &KnownState) -> bool {
         let is_over = known.acked >= known.next && self.before_bytes < known.segment_bytes;
         let has_later_request =
             |open: &Episode| known.peer_data_ns.is_some_and(|ns| ns > open.row.end);
@@ -178,7 +178,12 @@ impl Tracker {
     /// Return the sender's wait before its probe, if only a probe reported this loss.
     ///
     /// All data behind the loss in its flight was lost as well.
-    fn probe_wait_ns(&self, sent: &Sent, known: &Known, hole: Option<Hole>) -> Option<i64> {
+    fn probe_wait_ns(
+        &self,
+        sent: &SentSegment,
+        known: &KnownState,
+        hole: Option<Hole>,
+    ) -> Option<i64> {
         match hole {
             Some(hole) => hole.probe.filter(|(end, _)| known.next <= *end),
             // SACKs show whether the probe arrived.
@@ -190,7 +195,12 @@ impl Tracker {
     }
 
     /// Take a retransmission or late data: its original passed before, or it fills a hole.
-    fn resent(&mut self, sent: &Sent, known: &Known, hole: Option<Hole>) -> RecoveryKind {
+    fn resent(
+        &mut self,
+        sent: &SentSegment,
+        known: &KnownState,
+        hole: Option<Hole>,
+    ) -> RecoveryKind {
         self.reported_hole = None;
         let evidence = LossEvidence {
             waited_ns: known.waited(sent),
@@ -231,8 +241,8 @@ impl Tracker {
     /// Add `sent` to the open recovery, or begin a recovery of that kind.
     fn repair(
         &mut self,
-        sent: &Sent,
-        known: &Known,
+        sent: &SentSegment,
+        known: &KnownState,
         kind: RecoveryKind,
         hole: Option<Hole>,
     ) -> RecoveryKind {
@@ -267,7 +277,7 @@ impl Tracker {
         open.row.kind
     }
 
-    fn syn(&mut self, sent: &Sent, known: &Known) -> RecoveryKind {
+    fn syn(&mut self, sent: &SentSegment, known: &KnownState) -> RecoveryKind {
         let kind = RecoveryKind::SynRetransmission;
         if self.open.as_ref().is_none_or(|open| open.row.kind != kind) {
             self.close();
@@ -282,7 +292,7 @@ impl Tracker {
     }
 
     /// Take data that fills a hole and was on its way when the hole appeared.
-    fn on_overtaken(&mut self, hole: Hole, sent: &Sent, known: &Known) -> RecoveryKind {
+    fn on_overtaken(&mut self, hole: Hole, sent: &SentSegment, known: &KnownState) -> RecoveryKind {
         let silence = self.silence(sent, known);
         let kind = RecoveryKind::Reordering;
         let same_hole = |episode: &&mut Episode| {
@@ -310,14 +320,14 @@ impl Tracker {
     }
 
     /// Take the late arrival of data that its retransmission had overtaken.
-    fn on_late_original(&mut self, sent: &Sent) {
+    fn on_late_original(&mut self, sent: &SentSegment) {
         for episode in self.open.iter_mut().chain(&mut self.recent) {
             episode.on_late_original((sent.start, sent.end));
         }
     }
 
     /// Close the episode of an opened window when the data that waited for it follows.
-    fn close_window(&mut self, sent: &Sent, known: &Known) {
+    fn close_window(&mut self, sent: &SentSegment, known: &KnownState) {
         let Some(window) = self.window.take_if(|it| it.is_ended_by(sent.end)) else {
             return;
         };
@@ -332,7 +342,7 @@ impl Tracker {
         }
     }
 
-    fn silence(&self, sent: &Sent, known: &Known) -> i64 {
+    fn silence(&self, sent: &SentSegment, known: &KnownState) -> i64 {
         let silence = sent.time_ns.saturating_sub(known.silent_since(sent));
         let pace = known.rtt_ns.unwrap_or(0) / SILENCE_RTT_SHARE;
         if silence >= pace.max(SILENCE_MIN_NS) {

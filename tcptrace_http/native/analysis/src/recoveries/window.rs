@@ -6,7 +6,7 @@ use trace_model::rows::{RecoveryKind, RecoveryRow};
 const FOLLOWS_MAX_NS: i64 = 10_000_000;
 
 #[derive(Clone, Copy, Debug)]
-struct Opened {
+struct WindowOpening {
     frame: u64,
     time_ns: i64,
     /// True if the opening answered a probe.
@@ -25,7 +25,7 @@ pub struct ClosedWindow {
     /// True if the sender has probed since.
     is_probed: bool,
     probes: u32,
-    opened: Option<Opened>,
+    opened: Option<WindowOpening>,
     probes_since_opened: u32,
 }
 
@@ -52,7 +52,7 @@ impl ClosedWindow {
             self.opened = None;
             self.probes_since_opened = 0;
         } else if self.opened.is_none() {
-            self.opened = Some(Opened {
+            self.opened = Some(WindowOpening {
                 frame,
                 time_ns,
                 was_probed: self.is_probed,
@@ -91,7 +91,7 @@ impl ClosedWindow {
         time_ns: i64,
         sender_path_ns: i64,
     ) -> (RecoveryRow, Option<RecoveryRow>) {
-        let opened = self.opened.unwrap_or(Opened {
+        let opened = self.opened.unwrap_or(WindowOpening {
             frame,
             time_ns,
             was_probed: false,

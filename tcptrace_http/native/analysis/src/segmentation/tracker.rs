@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use trace_model::rows::SegmentationTable;
 
-use super::{Counted, Lull, Segmented};
+use super::{Lull, SegmentCounts, Segmentation};
 use crate::bounded::Bounded;
 use crate::finished_message::FinishedMessage;
 
@@ -49,7 +49,7 @@ struct Opening {
     end: u64,
     frame: u64,
     time_ns: i64,
-    counted: Counted,
+    counted: SegmentCounts,
     lull: Option<Lull>,
 }
 
@@ -63,7 +63,7 @@ pub struct Tracker {
     recovery_end: u64,
     /// Offset of the last ACK, and its time.
     acked: (u64, i64),
-    counted: Counted,
+    counted: SegmentCounts,
     openings: VecDeque<Opening>,
 }
 
@@ -138,7 +138,7 @@ impl Tracker {
             None => self.counted,
         };
         let full_bytes = self.previous.map_or(0, |it| it.full_bytes);
-        let found = Segmented {
+        let found = Segmentation {
             opening_frame: opening.frame,
             opening_time_ns: opening.time_ns,
             opening_bytes: opening.end.saturating_sub(opening.message_start),

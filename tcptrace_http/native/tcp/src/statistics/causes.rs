@@ -25,7 +25,7 @@ pub enum Cause {
 
 /// Retransmission, with the sender's information at its time.
 #[derive(Clone, Copy, Debug)]
-pub struct Resent {
+pub struct Retransmission {
     pub start: i64,
     pub end: i64,
     pub time_ns: i64,
@@ -104,7 +104,7 @@ impl Causes {
     }
 
     /// Count a retransmission by its cause.
-    pub fn resent(&mut self, resent: &Resent) {
+    pub fn resent(&mut self, resent: &Retransmission) {
         let cause = self.cause(resent);
         if matches!(cause, Cause::Timeout | Cause::Fast) {
             self.recovery = Some((cause, resent.next.max(resent.end)));
@@ -127,7 +127,7 @@ impl Causes {
         self.recent.push_back((resent.start, resent.end));
     }
 
-    fn cause(&self, resent: &Resent) -> Cause {
+    fn cause(&self, resent: &Retransmission) -> Cause {
         if resent.peer_window_is_zero {
             return Cause::WindowProbe;
         }
@@ -185,8 +185,8 @@ mod tests {
         causes
     }
 
-    fn resent(start: i64, after_ms: i64) -> Resent {
-        Resent {
+    fn resent(start: i64, after_ms: i64) -> Retransmission {
+        Retransmission {
             start,
             end: start + 1000,
             time_ns: after_ms * MILLISECOND,
@@ -229,7 +229,7 @@ mod tests {
     #[test]
     fn closed_window_is_probed_and_other_causes_stay_unknown() {
         let mut causes = established();
-        let probe = Resent {
+        let probe = Retransmission {
             peer_window_is_zero: true,
             ..resent(1001, 300)
         };

@@ -12,7 +12,7 @@ use crate::holes::{Hole, Holes};
 const UNACKED_MAX: usize = 1 << 14;
 
 #[derive(Clone, Copy, Debug)]
-struct Sent {
+struct SentSegment {
     start: i64,
     end: i64,
     time_ns: i64,
@@ -45,7 +45,7 @@ pub enum Sample {
 
 /// Effect of an ACK.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Acked {
+pub struct AckEffect {
     pub sample: Option<Sample>,
     /// Segments that end before the ACK.
     pub cumulatively: u64,
@@ -54,7 +54,7 @@ pub struct Acked {
 #[derive(Debug, Default)]
 pub struct Ledger {
     /// Segments in ascending order, not overlapping.
-    unacked: VecDeque<Sent>,
+    unacked: VecDeque<SentSegment>,
     holes: Holes,
     /// Range of all numbers seen.
     seen: Option<(i64, i64)>,
@@ -137,7 +137,7 @@ impl Ledger {
         }
         self.unacked.insert(
             at,
-            Sent {
+            SentSegment {
                 start,
                 end,
                 time_ns,
@@ -174,8 +174,8 @@ impl Ledger {
     }
 
     /// Take the peer's ACK up to `ack`.
-    pub fn acknowledge(&mut self, ack: i64, time_ns: i64) -> Acked {
-        let mut acked = Acked::default();
+    pub fn acknowledge(&mut self, ack: i64, time_ns: i64) -> AckEffect {
+        let mut acked = AckEffect::default();
         self.acked = self.acked.max(ack);
         while let Some(sent) = self.unacked.front().copied().filter(|sent| sent.end <= ack) {
             self.unacked.pop_front();
@@ -216,7 +216,7 @@ mod tests {
         assert_eq!(acked.sample, Some(Sample::RoundTrip(6, 10)));
         assert_eq!(acked.cumulatively, 1);
         // An ACK inside a segment acknowledges no segment; a super-segment waits for the ACK of its end.
-        assert_eq!(ledger.acknowledge(25, 8), Acked::default());
+        assert_eq!(ledger.acknowledge(25, 8), AckEffect::default());
         assert_eq!(
             ledger.acknowledge(31, 9).sample,
             Some(Sample::RoundTrip(7, 10))

@@ -20,7 +20,7 @@ mod windows;
 use trace_model::{Packet, Segment};
 
 pub use self::row::FlowFacts;
-use self::sender::{Seen, Sender};
+use self::sender::{SeenSegment, Sender};
 use crate::classify::Class;
 use crate::ends::Side;
 
@@ -49,7 +49,7 @@ impl Statistics {
             Side::First => (&mut self.first, &mut self.second),
             Side::Second => (&mut self.second, &mut self.first),
         };
-        sender.sent(&Seen {
+        sender.sent(&SeenSegment {
             packet,
             segment,
             class,

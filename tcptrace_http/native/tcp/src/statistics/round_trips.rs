@@ -1,6 +1,6 @@
 //! Round trips of one direction: of all segments, of full segments, and of retransmitted segments.
 
-use super::ledger::{Acked, Sample};
+use super::ledger::{AckEffect, Sample};
 use super::moments::Moments;
 
 #[derive(Debug, Default)]
@@ -32,7 +32,7 @@ impl RoundTrips {
     }
 
     /// Take the peer's ACK up to `ack` with its effect `acked`.
-    pub fn acknowledged(&mut self, ack: i64, acked: Acked, time_ns: i64) {
+    pub fn acknowledged(&mut self, ack: i64, acked: AckEffect, time_ns: i64) {
         if let Some(syn) = self.syn.take_if(|_| ack >= 1) {
             if ack == 1 || ack == syn.end {
                 self.handshake_ns =
@@ -71,8 +71,8 @@ impl RoundTrips {
 mod tests {
     use super::*;
 
-    fn round_trip(elapsed: i64, numbers: i64) -> Acked {
-        Acked {
+    fn round_trip(elapsed: i64, numbers: i64) -> AckEffect {
+        AckEffect {
             sample: Some(Sample::RoundTrip(elapsed, numbers)),
             cumulatively: 0,
         }
@@ -95,12 +95,12 @@ mod tests {
         let mut trips = RoundTrips::default();
         trips.syn(1, 1, 0);
         trips.syn(2, 1, 1_000);
-        trips.acknowledged(1, Acked::default(), 1_050);
+        trips.acknowledged(1, AckEffect::default(), 1_050);
         assert_eq!(trips.handshake_ns, None);
         let mut trips = RoundTrips::default();
         trips.syn(1, 1, 0);
-        trips.acknowledged(1, Acked::default(), 40);
-        trips.acknowledged(1, Acked::default(), 90);
+        trips.acknowledged(1, AckEffect::default(), 40);
+        trips.acknowledged(1, AckEffect::default(), 90);
         assert_eq!(trips.handshake_ns, Some(40));
     }
 }

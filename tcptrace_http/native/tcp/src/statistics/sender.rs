@@ -2,7 +2,7 @@
 
 use trace_model::{flags, Packet, Segment};
 
-use super::causes::{Causes, Resent};
+use super::causes::{Causes, Retransmission};
 use super::copies::Copies;
 use super::counts::Counts;
 use super::flight::Flight;
@@ -10,12 +10,12 @@ use super::ledger::{Ledger, Sample, Sending};
 use super::moments::Moments;
 use super::round_trips::RoundTrips;
 use super::selective_acks::{duplicate, offsets, SelectiveAcks};
-use super::windows::Announced;
+use super::windows::AnnouncedWindows;
 use crate::classify::Class;
 
 /// Segment with its position in its direction.
 #[derive(Clone, Copy)]
-pub struct Seen<'a> {
+pub struct SeenSegment<'a> {
     pub packet: &'a Packet<'a>,
     pub segment: &'a Segment<'a>,
     pub class: &'a Class,
@@ -24,7 +24,7 @@ pub struct Seen<'a> {
     pub peer_window_is_zero: bool,
 }
 
-impl Seen<'_> {
+impl SeenSegment<'_> {
     fn has(&self, flag: u16) -> bool {
         self.segment.has(flag)
     }
@@ -33,7 +33,7 @@ impl Seen<'_> {
 #[derive(Debug, Default)]
 pub struct Sender {
     pub counts: Counts,
-    pub announced: Announced,
+    pub announced: AnnouncedWindows,
     pub selective_acks: SelectiveAcks,
     pub copies: Copies,
     pub flight: Flight,
@@ -56,7 +56,7 @@ pub struct Sender {
 
 impl Sender {
     /// Take a segment that this direction sent.
-    pub fn sent(&mut self, seen: &Seen<'_>) {
+    pub fn sent(&mut self, seen: &SeenSegment<'_>) {
         let time_ns = seen.packet.time_ns;
         if seen.has(flags::SYN) && self.counts.syns == 0 {
             self.begin();
@@ -98,7 +98,7 @@ impl Sender {
     }
 
     /// Take the numbers of a segment: payload, SYN and FIN.
-    fn numbers(&mut self, seen: &Seen<'_>) -> Sending {
+    fn numbers(&mut self, seen: &SeenSegment<'_>) -> Sending {
         let length = seen.segment.sequence_length();
         if length == 0 || seen.class.is_keep_alive {
             return Sending::default();
@@ -123,12 +123,12 @@ impl Sender {
         sending
     }
 
-    fn resent(&mut self, seen: &Seen<'_>, sending: Sending, end: i64) {
+    fn resent(&mut self, seen: &SeenSegment<'_>, sending: Sending, end: i64) {
         let payload = u64::from(seen.segment.payload_bytes);
         let again = sending.again.min(payload);
         self.retransmitted_bytes = self.retransmitted_bytes.saturating_add(again);
         if seen.class.is_retransmission {
-            self.causes.resent(&Resent {
+            self.causes.resent(&Retransmission {
                 start: seen.start,
                 end,
                 time_ns: seen.packet.time_ns,
@@ -139,7 +139,7 @@ impl Sender {
         }
     }
 
-    fn data(&mut self, seen: &Seen<'_>, sending: Sending) {
+    fn data(&mut self, seen: &SeenSegment<'_>, sending: Sending) {
         let payload = u64::from(seen.segment.payload_bytes);
         let add = |count: &mut u64, value: u64| *count = count.saturating_add(value);
         if sending.again == 0 && self.acked.is_none_or(|acked| acked <= 1) {

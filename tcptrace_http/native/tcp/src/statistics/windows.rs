@@ -51,14 +51,14 @@ impl Windows {
 ///
 /// The window of a SYN is never scaled (RFC 7323, section 2.2), and does not count beside scaled windows.
 #[derive(Debug, Default)]
-pub struct Announced {
+pub struct AnnouncedWindows {
     on_syn: Windows,
     others: Windows,
     /// Last announced window.
     pub last: Option<u32>,
 }
 
-impl Announced {
+impl AnnouncedWindows {
     pub fn add(&mut self, window: u32, is_syn: bool) {
         if is_syn {
             self.on_syn.add(window);
@@ -84,14 +84,14 @@ mod tests {
 
     #[test]
     fn the_window_of_a_syn_does_not_count_beside_scaled_ones() {
-        let mut announced = Announced::default();
+        let mut announced = AnnouncedWindows::default();
         announced.add(100, true);
         announced.add(0, false);
         announced.add(400, false);
         let (plain, scaled) = (announced.all(false), announced.all(true));
         assert_eq!((plain.least(), plain.most()), (Some(100), Some(400)));
         assert_eq!((scaled.least(), scaled.mean()), (Some(400), Some(200.0)));
-        let mut alone = Announced::default();
+        let mut alone = AnnouncedWindows::default();
         alone.add(100, true);
         assert_eq!(alone.all(true).most(), Some(100));
     }

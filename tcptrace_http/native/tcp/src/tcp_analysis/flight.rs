@@ -4,7 +4,7 @@ use trace_model::rows::SegmentRow;
 use trace_model::{flags, Segment};
 
 use super::sender::Sender;
-use super::Seen;
+use super::SeenSegment;
 
 /// Largest window (RFC 7323, section 2.3); more bytes in flight come from a number outside this flow.
 const FLIGHT_MAX: u32 = 1 << 30;
@@ -14,7 +14,7 @@ const SACK_BLOCKS_COUNTED: usize = 3;
 /// Set the bytes in flight after a data segment: unacknowledged bytes without the peer's last SACK blocks.
 ///
 /// The value is unknown from a lost segment to the peer's next ACK.
-pub fn measure(sender: &mut Sender, peer: &Sender, seen: &Seen, row: &mut SegmentRow) {
+pub fn measure(sender: &mut Sender, peer: &Sender, seen: &SeenSegment, row: &mut SegmentRow) {
     row.flight_bytes = None;
     if seen.payload_bytes == 0 || !sender.flight_is_known {
         return;

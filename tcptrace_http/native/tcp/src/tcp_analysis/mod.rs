@@ -22,7 +22,7 @@ use self::sender::{LastSegment, Sender};
 
 /// Segment with the fields that the rules read.
 #[derive(Clone, Copy)]
-struct Seen {
+struct SeenSegment {
     frame: u64,
     time_ns: i64,
     seq: SeqNumber,
@@ -33,9 +33,9 @@ struct Seen {
     payload_bytes: u32,
 }
 
-impl Seen {
+impl SeenSegment {
     fn new(packet: &Packet<'_>, segment: &Segment<'_>) -> Self {
-        Seen {
+        SeenSegment {
             frame: packet.frame,
             time_ns: packet.time_ns,
             seq: segment.seq,
@@ -86,7 +86,7 @@ impl TcpAnalysis {
         segment: &Segment<'_>,
         row: &mut SegmentRow,
     ) {
-        let seen = Seen::new(packet, segment);
+        let seen = SeenSegment::new(packet, segment);
         let (sender, peer) = if from_first {
             (&mut self.first, &mut self.second)
         } else {
@@ -110,7 +110,7 @@ impl TcpAnalysis {
     }
 
     /// Take the handshake facts that only later segments need.
-    fn handshake(&mut self, from_first: bool, seen: &Seen, segment: &Segment<'_>) {
+    fn handshake(&mut self, from_first: bool, seen: &SeenSegment, segment: &Segment<'_>) {
         let (sender, peer) = if from_first {
             (&mut self.first, &mut self.second)
         } else {

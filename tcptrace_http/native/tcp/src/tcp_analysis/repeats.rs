@@ -5,10 +5,15 @@ use trace_model::rows::SegmentRow;
 use trace_model::{flags, SeqNumber};
 
 use super::sender::{Scale, Sender};
-use super::Seen;
+use super::SeenSegment;
 
 /// Apply the rules for windows, probes and repeated ACKs; a zero window probe has no other class.
-pub fn window_and_ack(sender: &mut Sender, peer: &Sender, seen: &Seen, row: &mut SegmentRow) {
+pub fn window_and_ack(
+    sender: &mut Sender,
+    peer: &Sender,
+    seen: &SeenSegment,
+    row: &mut SegmentRow,
+) {
     row.is_zero_window_probe =
         seen.payload_bytes == 1 && sender.expects(seen.seq) && peer.last.window == Some(0);
     if row.is_zero_window_probe {
@@ -33,7 +38,7 @@ pub fn window_and_ack(sender: &mut Sender, peer: &Sender, seen: &Seen, row: &mut
 }
 
 /// Return whether the segment ends at the last byte of the window that its receiver announced.
-fn fills_window(receiver: &Sender, seen: &Seen) -> bool {
+fn fills_window(receiver: &Sender, seen: &SeenSegment) -> bool {
     let Some(window) = receiver.last.window else {
         return false;
     };
@@ -43,7 +48,7 @@ fn fills_window(receiver: &Sender, seen: &Seen) -> bool {
 }
 
 /// Classify an ACK without payload that repeats the previous ACK, by its window.
-fn repeated_ack(sender: &mut Sender, peer: &Sender, seen: &Seen, row: &mut SegmentRow) {
+fn repeated_ack(sender: &mut Sender, peer: &Sender, seen: &SeenSegment, row: &mut SegmentRow) {
     let same_window = sender.last.window == Some(seen.window);
     if !same_window {
         row.is_window_update = seen.window > 0;
@@ -65,7 +70,7 @@ fn repeated_ack(sender: &mut Sender, peer: &Sender, seen: &Seen, row: &mut Segme
 }
 
 /// Apply the rule for ACKs of uncaptured data, and restart the count of repeated ACKs.
-pub fn unseen(sender: &mut Sender, peer: &mut Sender, seen: &Seen, row: &mut SegmentRow) {
+pub fn unseen(sender: &mut Sender, peer: &mut Sender, seen: &SeenSegment, row: &mut SegmentRow) {
     if sender.last.acknowledged() != Some(seen.ack) {
         sender.first_ack_frame = seen.frame;
         sender.duplicate_acks = 0;

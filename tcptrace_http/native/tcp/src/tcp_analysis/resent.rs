@@ -4,7 +4,7 @@ use trace_model::rows::SegmentRow;
 use trace_model::SeqNumber;
 
 use super::sender::Sender;
-use super::Seen;
+use super::SeenSegment;
 
 /// Duplicate ACKs before a fast retransmission; the third may be missing from the capture.
 const FAST_DUPLICATE_ACKS: u32 = 2;
@@ -19,7 +19,7 @@ const OUT_OF_ORDER_MAX_NS: i64 = 3_000_000;
 pub fn kind_of(
     sender: &Sender,
     peer: &Sender,
-    seen: &Seen,
+    seen: &SeenSegment,
     initial_rtt_ns: Option<i64>,
     row: &mut SegmentRow,
 ) {
@@ -52,12 +52,12 @@ pub fn kind_of(
 /// Return whether the segment starts before the highest number sent.
 ///
 /// A segment that starts with the byte of a zero window probe and continues behind it carries new data.
-fn goes_back(sender: &Sender, seen: &Seen) -> bool {
+fn goes_back(sender: &Sender, seen: &SeenSegment) -> bool {
     let holds_probe = seen.payload_bytes > 1 && sender.expects(seen.seq.plus(1));
     !holds_probe && sender.next.is_some_and(|next| next.is_after(seen.seq))
 }
 
-fn is_fast(peer: &Sender, seen: &Seen) -> bool {
+fn is_fast(peer: &Sender, seen: &SeenSegment) -> bool {
     let elapsed = seen.time_ns.saturating_sub(peer.last.time_ns);
     peer.duplicate_acks >= FAST_DUPLICATE_ACKS
         && peer.last.ack == seen.seq
@@ -68,7 +68,7 @@ fn is_fast(peer: &Sender, seen: &Seen) -> bool {
 /// limit.
 ///
 /// A segment that ends at the highest number was not overtaken.
-fn is_out_of_order(sender: &Sender, seen: &Seen, initial_rtt_ns: Option<i64>) -> bool {
+fn is_out_of_order(sender: &Sender, seen: &SeenSegment, initial_rtt_ns: Option<i64>) -> bool {
     let elapsed = seen.time_ns.saturating_sub(sender.next_ns);
     let limit = initial_rtt_ns.unwrap_or(OUT_OF_ORDER_MAX_NS);
     (0..limit).contains(&elapsed) && sender.next != Some(seen.end())

@@ -3,8 +3,8 @@
 use trace_model::rows::SegmentRow;
 use trace_model::{flags, SeqNumber};
 
-use super::unacknowledged::Unacknowledged;
-use super::Seen;
+use super::unacknowledged::UnackedSegments;
+use super::SeenSegment;
 
 /// Largest shift of a window scale option (RFC 7323, section 2.3).
 const WINDOW_SCALE_MAX: u8 = 14;
@@ -43,7 +43,7 @@ pub struct LastSegment {
 }
 
 impl LastSegment {
-    pub fn new(seen: &Seen, row: &SegmentRow) -> Self {
+    pub fn new(seen: &SeenSegment, row: &SegmentRow) -> Self {
         LastSegment {
             ack: seen.ack,
             has_ack: seen.has_any(flags::ACK),
@@ -82,7 +82,7 @@ pub struct Sender {
     pub is_count_restarted: bool,
     /// False from a lost segment to the peer's next ACK.
     pub flight_is_known: bool,
-    pub unacknowledged: Unacknowledged,
+    pub unacknowledged: UnackedSegments,
     /// Bytes in the SACK blocks of the last segment.
     pub sacked_bytes: u32,
     /// Payload bytes since the last PSH.
@@ -105,7 +105,7 @@ impl Default for Sender {
             is_unseen_reported: false,
             is_count_restarted: false,
             flight_is_known: true,
-            unacknowledged: Unacknowledged::default(),
+            unacknowledged: UnackedSegments::default(),
             sacked_bytes: 0,
             push_bytes: 0,
             was_push: false,
@@ -120,7 +120,7 @@ impl Sender {
     }
 
     /// Advance the highest numbers.
-    pub fn advance(&mut self, seen: &Seen, row: &SegmentRow) {
+    pub fn advance(&mut self, seen: &SeenSegment, row: &SegmentRow) {
         if seen.occupies() {
             self.unacknowledged.push(seen);
         }
@@ -140,7 +140,7 @@ impl Sender {
     }
 
     /// Return the window that a segment announces; a SYN's window is never scaled (RFC 7323, section 2.2).
-    pub fn window_bytes(&self, seen: &Seen) -> u32 {
+    pub fn window_bytes(&self, seen: &SeenSegment) -> u32 {
         if seen.has_any(flags::SYN) {
             u32::from(seen.window)
         } else {
@@ -150,7 +150,7 @@ impl Sender {
 }
 
 /// Set the initial numbers; return true for a SYN-ACK with a number other than its sender's initial number.
-pub fn begin(sender: &mut Sender, peer: &mut Sender, seen: &Seen) -> bool {
+pub fn begin(sender: &mut Sender, peer: &mut Sender, seen: &SeenSegment) -> bool {
     let is_syn = seen.has_any(flags::SYN);
     let before = |number: SeqNumber| SeqNumber(number.0.wrapping_sub(1));
     if seen.has_any(flags::ACK) {

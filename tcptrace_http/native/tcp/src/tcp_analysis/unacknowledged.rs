@@ -3,13 +3,13 @@
 use trace_model::rows::SegmentRow;
 use trace_model::SeqNumber;
 
-use super::Seen;
+use super::SeenSegment;
 
 /// Maximum number of segments, as in Wireshark; a one-sided capture acknowledges none.
 const SEGMENTS_MAX: usize = 10_000;
 
 #[derive(Clone, Copy, Debug)]
-struct Sent {
+struct SentSegment {
     frame: u64,
     time_ns: i64,
     seq: SeqNumber,
@@ -18,18 +18,18 @@ struct Sent {
 
 /// Segments in send order; a retransmission adds a second entry.
 #[derive(Debug, Default)]
-pub struct Unacknowledged {
-    segments: Vec<Sent>,
+pub struct UnackedSegments {
+    segments: Vec<SentSegment>,
     /// Lowest and highest number of the segments.
     bounds: Option<(SeqNumber, SeqNumber)>,
 }
 
-impl Unacknowledged {
-    pub fn push(&mut self, seen: &Seen) {
+impl UnackedSegments {
+    pub fn push(&mut self, seen: &SeenSegment) {
         if self.segments.len() >= SEGMENTS_MAX {
             return;
         }
-        let sent = Sent {
+        let sent = SentSegment {
             frame: seen.frame,
             time_ns: seen.time_ns,
             seq: seen.seq,
@@ -40,7 +40,7 @@ impl Unacknowledged {
     }
 
     /// Remove the segments that `ack` covers; the ACK answers the oldest segment with the same end.
-    pub fn acknowledge(&mut self, seen: &Seen, row: &mut SegmentRow) {
+    pub fn acknowledge(&mut self, seen: &SeenSegment, row: &mut SegmentRow) {
         let ack = seen.ack;
         if self.bounds.is_none_or(|(least, _)| !ack.is_after(least)) {
             return;
@@ -72,7 +72,7 @@ impl Unacknowledged {
     }
 }
 
-fn widened(bounds: Option<(SeqNumber, SeqNumber)>, sent: Sent) -> (SeqNumber, SeqNumber) {
+fn widened(bounds: Option<(SeqNumber, SeqNumber)>, sent: SentSegment) -> (SeqNumber, SeqNumber) {
     let (least, most) = bounds.unwrap_or((sent.seq, sent.end));
     (
         if least.is_after(sent.seq) {

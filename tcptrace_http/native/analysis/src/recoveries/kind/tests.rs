@@ -14,7 +14,7 @@ const ONE_DUPLICATE: LossEvidence = LossEvidence {
 
 /// Return the kind of a retransmission near the receiver of a 20 ms path, after one segment behind the hole.
 fn behind_a_hole(evidence: LossEvidence) -> RecoveryKind {
-    let known = Known {
+    let known = KnownState {
         next: 3000,
         acked: 1,
         since_received_ns: evidence.waited_ns,
@@ -22,9 +22,9 @@ fn behind_a_hole(evidence: LossEvidence) -> RecoveryKind {
         rtt_ns: Some(20 * MS),
         sender_path_ns: Some(20 * MS),
         segment_bytes: 1460,
-        ..Known::default()
+        ..KnownState::default()
     };
-    kind(&Sent::default(), &known, &evidence)
+    kind(&SentSegment::default(), &known, &evidence)
 }
 
 #[test]
@@ -37,12 +37,12 @@ fn early_retransmission_without_sack_is_no_probe() {
         ..ONE_DUPLICATE
     };
     let kind_of = |has_no_probes| {
-        let known = Known {
+        let known = KnownState {
             rtt_ns: Some(20 * MS),
             has_no_probes,
-            ..Known::default()
+            ..KnownState::default()
         };
-        kind(&Sent::default(), &known, &unreported)
+        kind(&SentSegment::default(), &known, &unreported)
     };
     assert_eq!(kind_of(false), RecoveryKind::TailLossProbe);
     assert_eq!(kind_of(true), RecoveryKind::Unknown);
@@ -79,10 +79,10 @@ fn duplicate_acks_sacks_or_no_silence_show_fast_recovery() {
 
 #[test]
 fn racks_timer_retransmits_within_a_quarter_round_trip_after_a_sack() {
-    let known = Known {
+    let known = KnownState {
         rtt_ns: Some(20 * MS),
         sender_path_ns: Some(0),
-        ..Known::default()
+        ..KnownState::default()
     };
     let evidence = |waited_ms: i64| LossEvidence {
         waited_ns: waited_ms * MS,
@@ -90,7 +90,7 @@ fn racks_timer_retransmits_within_a_quarter_round_trip_after_a_sack() {
         reordered_ns: 40 * MS,
         ..ONE_DUPLICATE
     };
-    let kind_of = |waited_ms: i64| kind(&Sent::default(), &known, &evidence(waited_ms));
+    let kind_of = |waited_ms: i64| kind(&SentSegment::default(), &known, &evidence(waited_ms));
     assert_eq!(kind_of(30), RecoveryKind::FastRecovery);
     assert_eq!(kind_of(50), RecoveryKind::Timeout);
 }

@@ -10,7 +10,7 @@
 use tcptrace_tcp::TIMED_OUT_MIN_NS;
 use trace_model::rows::RecoveryKind;
 
-use super::super::known::{Known, Sent};
+use super::super::known::{KnownState, SentSegment};
 use super::Tracker;
 
 /// Number of single segments for which a window outside recovery would have allowed two at once.
@@ -27,7 +27,12 @@ pub(super) struct LostTail {
 
 impl Tracker {
     /// Record a possible lost tail at a recovery that begins with `sent`, which fills a hole.
-    pub(super) fn note_lost_tail(&mut self, sent: &Sent, known: &Known, kind: RecoveryKind) {
+    pub(super) fn note_lost_tail(
+        &mut self,
+        sent: &SentSegment,
+        known: &KnownState,
+        kind: RecoveryKind,
+    ) {
         let is_host_gap = sent.skipped_identifications > 0 && !sent.is_gap_own;
         let may_be_lost = is_host_gap && !self.is_counter_shared && known.is_sender_far();
         self.lost_tail = (may_be_lost && kind == RecoveryKind::FastRecovery).then(|| LostTail {
@@ -37,7 +42,11 @@ impl Tracker {
     }
 
     /// Return the kind of the recovery that new data belongs to, if only partial ACKs released it.
-    pub(super) fn repair_lost_tail(&mut self, sent: &Sent, known: &Known) -> Option<RecoveryKind> {
+    pub(super) fn repair_lost_tail(
+        &mut self,
+        sent: &SentSegment,
+        known: &KnownState,
+    ) -> Option<RecoveryKind> {
         let mut tail = self.lost_tail.take()?;
         let last_ns = known.last_data.map(|(_, time_ns)| time_ns);
         let is_alone = known.acked >= known.next && sent.class.gap_before_bytes == 0;

@@ -8,7 +8,7 @@ const MS: i64 = 1_000_000;
 fn after_a_missing_packet(tracker: &mut Tracker) -> Option<RecoveryKind> {
     let known = known(4381);
     tracker.sent(
-        &Sent {
+        &SentSegment {
             time_ns: 136 * MS,
             start: 4381,
             end: 5841,
@@ -19,21 +19,21 @@ fn after_a_missing_packet(tracker: &mut Tracker) -> Option<RecoveryKind> {
     )
 }
 
-fn new_data(gap_before_bytes: u32) -> Sent {
-    Sent {
+fn new_data(gap_before_bytes: u32) -> SentSegment {
+    SentSegment {
         payload_bytes: 1460,
         class: Class {
             is_new: true,
             gap_before_bytes,
             ..Class::default()
         },
-        ..Sent::default()
+        ..SentSegment::default()
     }
 }
 
 /// Return a segment behind a missing segment.
-fn behind_a_hole() -> Sent {
-    Sent {
+fn behind_a_hole() -> SentSegment {
+    SentSegment {
         time_ns: 40 * MS,
         start: 2921,
         end: 4381,
@@ -42,8 +42,8 @@ fn behind_a_hole() -> Sent {
 }
 
 /// Return the missing segment before it, or a copy of it.
-fn retransmission(time_ns: i64) -> Sent {
-    Sent {
+fn retransmission(time_ns: i64) -> SentSegment {
+    SentSegment {
         time_ns,
         start: 1461,
         end: 2921,
@@ -55,8 +55,8 @@ fn retransmission(time_ns: i64) -> Sent {
     }
 }
 
-fn known(next: i64) -> Known {
-    Known {
+fn known(next: i64) -> KnownState {
+    KnownState {
         original: None,
         next,
         acked: 1461,
@@ -85,12 +85,12 @@ fn data_after_a_hole_is_no_timeout_because_a_timeout_fills_the_hole() {
 #[test]
 fn without_sack_a_short_silence_is_neither_probe_nor_loss() {
     let after = |silence_ms: i64| {
-        let known = Known {
+        let known = KnownState {
             has_no_probes: true,
             since_received_ns: silence_ms * MS,
             ..known(4381)
         };
-        let sent = Sent {
+        let sent = SentSegment {
             time_ns: (40 + silence_ms) * MS,
             start: 4381,
             end: 5841,
@@ -106,11 +106,11 @@ fn without_sack_a_short_silence_is_neither_probe_nor_loss() {
 #[test]
 fn large_number_gap_belongs_to_other_connections() {
     let lost = |skipped_identifications: u32| {
-        let known = Known {
+        let known = KnownState {
             since_received_ns: 1000 * MS,
             ..known(4381)
         };
-        let sent = Sent {
+        let sent = SentSegment {
             time_ns: 1040 * MS,
             start: 4381,
             end: 5841,
@@ -127,11 +127,11 @@ fn large_number_gap_belongs_to_other_connections() {
 #[test]
 fn large_gap_is_a_loss_if_the_initial_rto_follows() {
     let after = |silence_ms: i64, payload_bytes: u32, is_gap_own: bool| {
-        let known = Known {
+        let known = KnownState {
             since_received_ns: silence_ms * MS,
             ..known(4381)
         };
-        let sent = Sent {
+        let sent = SentSegment {
             time_ns: (40 + silence_ms) * MS,
             start: 4381,
             end: 4381 + i64::from(payload_bytes),
@@ -170,14 +170,14 @@ fn second_retransmission(sacked: i64) -> Option<RecoveryKind> {
         ..Tracker::default()
     };
     tracker.sent(&behind_a_hole(), &known(1461));
-    let evidence = Known {
+    let evidence = KnownState {
         duplicate_acks: 3,
         since_received_ns: 0,
         ..known(7301)
     };
     let first = tracker.sent(&retransmission(100 * MS), &evidence);
     assert_eq!(first, Some(RecoveryKind::FastRecovery));
-    let acked = Known {
+    let acked = KnownState {
         acked: 5841,
         ..evidence
     };
@@ -192,18 +192,18 @@ fn second_retransmission_of_received_data_is_a_timeout() {
 
 #[test]
 fn second_timeout_is_a_tail_loss_if_all_later_data_is_acknowledged() {
-    let silent = |acked: i64| Known {
+    let silent = |acked: i64| KnownState {
         acked,
         last_data: Some((1, 0)),
         since_received_ns: 1000 * MS,
         ..known(4381)
     };
-    let filled = Sent {
+    let filled = SentSegment {
         skipped_identifications: 3,
         is_gap_own: true,
         ..retransmission(1000 * MS)
     };
-    let tail = Sent {
+    let tail = SentSegment {
         start: 4381,
         end: 5841,
         class: new_data(0).class,
@@ -225,12 +225,12 @@ fn second_timeout_is_a_tail_loss_if_all_later_data_is_acknowledged() {
 fn single_repairs(skipped_identifications: u32, is_alone: bool) -> Vec<bool> {
     let mut tracker = Tracker::default();
     assert_eq!(tracker.sent(&behind_a_hole(), &known(1461)), None);
-    let filled = Sent {
+    let filled = SentSegment {
         skipped_identifications,
         is_numbered_by_host: true,
         ..retransmission(65 * MS)
     };
-    let evidence = Known {
+    let evidence = KnownState {
         duplicate_acks: 3,
         since_received_ns: 0,
         ..known(4381)
@@ -242,13 +242,13 @@ fn single_repairs(skipped_identifications: u32, is_alone: bool) -> Vec<bool> {
     tracker.close();
     let one_by_one = (0..4).map(|round| {
         let start = 4381 + 1460 * round;
-        let sent = Sent {
+        let sent = SentSegment {
             time_ns: (85 + 20 * round) * MS,
             start,
             end: start + 1460,
             ..new_data(0)
         };
-        let known = Known {
+        let known = KnownState {
             acked: if is_alone { start } else { start - 1460 },
             since_received_ns: 0,
             ..known(start)
@@ -269,7 +269,7 @@ fn single_segments_behind_a_repair_were_lost_up_to_the_skipped_numbers() {
 /// Return the kind of a retransmission at a duplicate ACK after a timeout and, later, at a partial ACK.
 fn kind_after_timeout(before: u32, duplicate_acks: u32) -> Option<RecoveryKind> {
     let mut tracker = Tracker::default();
-    let near = |duplicate_acks: u32, since_received_ns: i64| Known {
+    let near = |duplicate_acks: u32, since_received_ns: i64| KnownState {
         original: Some((1, 0)),
         duplicate_acks,
         since_received_ns,
@@ -283,11 +283,11 @@ fn kind_after_timeout(before: u32, duplicate_acks: u32) -> Option<RecoveryKind> 
         Some(RecoveryKind::Timeout | RecoveryKind::TailLoss)
     ));
     tracker.sent(&retransmission(450 * MS), &near(duplicate_acks, 0));
-    let part = Known {
+    let part = KnownState {
         acked: 2921,
         ..near(0, 0)
     };
-    let next = Sent {
+    let next = SentSegment {
         start: 2921,
         end: 4381,
         ..retransmission(470 * MS)
@@ -307,7 +307,7 @@ fn third_duplicate_ack_after_a_timeout_starts_a_new_recovery_near_the_sender() {
 fn probe_without_a_sack_did_not_report_the_loss() {
     let evidence = |sacked: i64| {
         let mut tracker = Tracker::default();
-        let probe = Sent {
+        let probe = SentSegment {
             time_ns: 140 * MS,
             start: 4381,
             end: 5841,
@@ -315,7 +315,7 @@ fn probe_without_a_sack_did_not_report_the_loss() {
         };
         tracker.sent(&probe, &known(4381));
         tracker.sacked = sacked;
-        let known_after = Known {
+        let known_after = KnownState {
             original: Some((1, 0)),
             duplicate_acks: 1,
             since_received_ns: 0,
@@ -331,7 +331,7 @@ fn probe_without_a_sack_did_not_report_the_loss() {
 fn duplicate_acks_report_data_behind_a_partial_ack() {
     let evidence = |acked: i64| {
         let mut tracker = Tracker::default();
-        let near = |acked: i64, duplicate_acks: u32, since_received_ns: i64| Known {
+        let near = |acked: i64, duplicate_acks: u32, since_received_ns: i64| KnownState {
             original: Some((1, 0)),
             acked,
             duplicate_acks,
@@ -342,7 +342,7 @@ fn duplicate_acks_report_data_behind_a_partial_ack() {
         };
         let evidence = tracker.sent(&retransmission(50 * MS), &near(1461, 3, 0));
         assert_eq!(evidence, Some(RecoveryKind::FastRecovery));
-        let next = Sent {
+        let next = SentSegment {
             start: acked,
             end: acked + 1460,
             ..retransmission(1070 * MS)
