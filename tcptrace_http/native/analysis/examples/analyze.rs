@@ -4,7 +4,7 @@
 
 use std::io::Read;
 
-use tcptrace_analysis::{Analyzer, AnomaliesGiven, Objects, Options};
+use tcptrace_analysis::{Analyzer, Objects, Options, ReturnedAnomalies};
 use tcptrace_capture::Decoder;
 
 /// Chunk size, equal to `CHUNK_BYTES` of tcptrace_http/capture_stream.py.
@@ -37,7 +37,7 @@ struct Core {
     decoder: Decoder,
     analyzer: Analyzer,
     objects: Objects,
-    anomalies_given: AnomaliesGiven,
+    anomalies_given: ReturnedAnomalies,
     rows: usize,
 }
 
@@ -51,7 +51,7 @@ impl Default for Core {
             decoder: Decoder::new(),
             analyzer: Analyzer::new(options),
             objects: Objects::default(),
-            anomalies_given: AnomaliesGiven::default(),
+            anomalies_given: ReturnedAnomalies::default(),
             rows: 0,
         }
     }

@@ -8,26 +8,26 @@ use crate::profile_row::nagle_word;
 
 /// Requested frame in the capture.
 #[derive(Debug, Default)]
-pub struct Asked {
+pub struct RequestedFrame {
     frame: Option<u64>,
     pub is_captured: bool,
     /// Payload bytes of its segment, if it has a segment.
     pub payload_bytes: Option<u32>,
     /// Flow of the frame; none for a copy of an earlier packet.
     pub flow: Option<u32>,
-    pub explained: Option<Explained>,
+    pub explained: Option<ExplainedRequest>,
 }
 
 /// Explained segment and its position in its transaction.
 #[derive(Debug)]
-pub struct Explained {
+pub struct ExplainedRequest {
     pub transaction: u32,
     /// Offset of the segment in its message.
     pub offset: i64,
     pub segment: Box<ExplainedSegment>,
 }
 
-impl Explained {
+impl ExplainedRequest {
     /// Return the remaining variant of Nagle's algorithm.
     #[must_use]
     pub fn nagle(&self) -> NagleVariant {
@@ -35,12 +35,12 @@ impl Explained {
     }
 }
 
-impl Asked {
+impl RequestedFrame {
     #[must_use]
     pub fn new(frame: Option<u64>) -> Self {
-        Asked {
+        RequestedFrame {
             frame,
-            ..Asked::default()
+            ..RequestedFrame::default()
         }
     }
 

@@ -192,7 +192,7 @@ rows!(
 rows!(FlawsTable, FlawRow, "flaws", CANDIDATES_BYTES_MAX, |_| 0);
 
 #[derive(Debug, Default)]
-pub struct Bounded<T> {
+pub struct BoundedTable<T> {
     table: T,
     bytes: usize,
     /// Memory of rows that were taken and are kept elsewhere.
@@ -200,7 +200,7 @@ pub struct Bounded<T> {
     left_out: u64,
 }
 
-impl<T: Rows> Bounded<T> {
+impl<T: Rows> BoundedTable<T> {
     pub fn push(&mut self, row: &T::Row) {
         if self.bytes.saturating_add(self.bytes_behind) > T::BYTES_MAX {
             self.left_out = self.left_out.saturating_add(1);
@@ -255,7 +255,7 @@ mod tests {
     #[test]
     fn rows_beyond_the_limit_are_counted_including_rows_kept_elsewhere() {
         let limit = QueuesTable::BYTES_MAX / size_of::<QueueRow>();
-        let mut queues = Bounded::<QueuesTable>::default();
+        let mut queues = BoundedTable::<QueuesTable>::default();
         queues.set_rows_kept(limit - 10);
         for _ in 0..30 {
             queues.push(&QueueRow::default());

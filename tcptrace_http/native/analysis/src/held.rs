@@ -11,7 +11,7 @@
 pub const HELD_BYTES_MAX: u64 = 256 << 20;
 
 #[derive(Debug)]
-pub struct Held {
+pub struct HeldMemory {
     bytes: u64,
     most: u64,
     /// Number of times that a flow dropped its data, and the sum of the dropped bytes.
@@ -19,18 +19,18 @@ pub struct Held {
     given_up_bytes: u64,
 }
 
-impl Default for Held {
+impl Default for HeldMemory {
     fn default() -> Self {
-        Held::of_one(1)
+        HeldMemory::of_one(1)
     }
 }
 
-impl Held {
+impl HeldMemory {
     /// Create the limit of one of `shares` shares.
     #[must_use]
     pub fn of_one(shares: usize) -> Self {
         let shares = u64::try_from(shares).unwrap_or(u64::MAX).max(1);
-        Held {
+        HeldMemory {
             bytes: 0,
             most: HELD_BYTES_MAX.checked_div(shares).unwrap_or(0),
             times_given_up: 0,

@@ -59,17 +59,17 @@ use trace_model::column::Columns;
 use trace_model::rows::{H2WindowsTable, TlsRecordsTable};
 use trace_model::{Anomaly, AnomalyKind, Packet, PacketSink};
 
-pub use crate::asked::{Asked, Explained};
+pub use crate::asked::{ExplainedRequest, RequestedFrame};
 pub use crate::bundles::has_bundle;
 pub use crate::documents::{link_rows, Document};
 pub use crate::exchange::Exchange;
 use crate::flow_table::FlowTable;
 pub use crate::flow_table::Share;
 pub use crate::long_waits::flows_that_waited;
-pub use crate::numbered::Numbers;
+pub use crate::numbered::NumberSet;
 pub use crate::objects::Objects;
 pub use crate::pages::{PageTables, Pages, ReplacedWait};
-pub use crate::tables::{AnomaliesGiven, Batch, FlowTables, Tables};
+pub use crate::tables::{Batch, FlowTables, ReturnedAnomalies, Tables};
 pub use tcptrace_attribution::{Allowance, Binding, ExplainedSegment};
 pub use tcptrace_http_messages::Links;
 pub use tcptrace_tcp::Segments;
@@ -111,7 +111,7 @@ impl Analyzer {
             options.exchanges,
             options.share.count,
         );
-        tables.asked = Asked::new(options.asked_frame);
+        tables.asked = RequestedFrame::new(options.asked_frame);
         tables.keys.records = options.tls_records.as_ref().map(|_| RecordLog::default());
         tables.tls_records = options.tls_records;
         tables.http_output.windows = options.h2_windows.as_ref().map(|_| Vec::new());

@@ -4,18 +4,18 @@ use std::collections::HashMap;
 
 use trace_model::column::{Columns, Values};
 
-use crate::numbered::Numbers;
+use crate::numbered::NumberSet;
 
 /// Return the flows with a transaction whose waits for a cause reach the given nanoseconds.
 ///
 /// Rows of `waits` are in the order of their transactions.
 #[must_use]
-pub fn flows_that_waited(waits: &Columns, causes: &HashMap<String, i64>) -> Numbers<u32> {
+pub fn flows_that_waited(waits: &Columns, causes: &HashMap<String, i64>) -> NumberSet<u32> {
     let values = |name| waits.column(name).map(|column| &column.values);
     let (Some(Values::Enum(codes, words)), Some(Values::Time(starts)), Some(Values::Time(ends))) =
         (values("cause"), values("start"), values("end"))
     else {
-        return Numbers::default();
+        return NumberSet::default();
     };
     let least: Vec<Option<i64>> = words
         .iter()
@@ -25,7 +25,7 @@ pub fn flows_that_waited(waits: &Columns, causes: &HashMap<String, i64>) -> Numb
     let transactions = waits.numbers("transaction").unwrap_or_default();
     let mut waited = vec![0_i64; least.len()];
     let mut current = None;
-    let mut found = Numbers::default();
+    let mut found = NumberSet::default();
     let places = flows.iter().zip(transactions);
     for ((place, code), (start, end)) in places.zip(codes).zip(starts.iter().zip(ends)) {
         if current.replace(place) != Some(place) {
@@ -70,6 +70,6 @@ mod tests {
         row(3, 7, Cause::ServerThink, 20);
         let causes = HashMap::from([("server.think".to_owned(), 20)]);
         let found = flows_that_waited(&waits.into_columns(), &causes);
-        assert_eq!(found, Numbers::from_iter([1, 3]));
+        assert_eq!(found, NumberSet::from_iter([1, 3]));
     }
 }

@@ -6,5 +6,5 @@
 
 use foldhash::fast::FixedState;
 
-pub type Numbered<K, V> = std::collections::HashMap<K, V, FixedState>;
-pub type Numbers<K> = std::collections::HashSet<K, FixedState>;
+pub type NumberMap<K, V> = std::collections::HashMap<K, V, FixedState>;
+pub type NumberSet<K> = std::collections::HashSet<K, FixedState>;

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use trace_model::rows::{QueueMeasure, QueueRow, QueuesTable};
 
-use crate::bounded::Bounded;
+use crate::bounded::BoundedTable;
 use crate::finished_message::FinishedMessage;
 
 /// Least delay of a queue: half of LEDBAT's full queue (RFC 6817, section 2.5: 100 ms), ten times CoDel's
@@ -93,7 +93,7 @@ impl Queues {
         &mut self,
         response: FinishedMessage,
         rtt_ns: Option<i64>,
-        rows: &mut Bounded<QueuesTable>,
+        rows: &mut BoundedTable<QueuesTable>,
     ) {
         let one_way = std::mem::take(&mut self.one_way);
         let round_trip = std::mem::take(&mut self.round_trip);
@@ -114,7 +114,7 @@ impl Queues {
 
     /// Take the client's ACK up to a stream offset: no further evidence about earlier responses follows.
     #[inline]
-    pub fn finish_before(&mut self, acked: u64, rows: &mut Bounded<QueuesTable>) {
+    pub fn finish_before(&mut self, acked: u64, rows: &mut BoundedTable<QueuesTable>) {
         while (self.unacknowledged.front()).is_some_and(|it| it.response.end <= acked) {
             self.finish_oldest(rows);
         }
@@ -128,7 +128,7 @@ impl Queues {
     }
 
     /// Convert the oldest response to a row, if its round trips show a queue.
-    fn finish_oldest(&mut self, rows: &mut Bounded<QueuesTable>) {
+    fn finish_oldest(&mut self, rows: &mut BoundedTable<QueuesTable>) {
         let Some(oldest) = self.unacknowledged.pop_front() else {
             return;
         };
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn round_trips_count_for_their_own_pipelined_response() {
-        let (mut queues, mut rows) = (Queues::default(), Bounded::default());
+        let (mut queues, mut rows) = (Queues::default(), BoundedTable::default());
         let rtt_ns = Some(20 * MS);
         queues.on_response_end(response(0, 0, 4000), rtt_ns, &mut rows);
         queues.on_response_end(response(1, 4000, 8000), rtt_ns, &mut rows);
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn client_without_acks_keeps_few_responses() {
-        let (mut queues, mut rows) = (Queues::default(), Bounded::default());
+        let (mut queues, mut rows) = (Queues::default(), BoundedTable::default());
         for transaction in 0..1000 {
             let end = u64::from(transaction) * 100 + 100;
             queues.on_response_end(response(transaction, end - 100, end), Some(MS), &mut rows);

@@ -15,12 +15,12 @@ use trace_model::rows::{
 use trace_model::{Anomaly, AnomalyKind};
 
 use crate::anomalies::{push_left_out, Anomalies};
-use crate::asked::Asked;
-use crate::bounded::Bounded;
+use crate::asked::RequestedFrame;
+use crate::bounded::BoundedTable;
 use crate::documents::{Document, Documents};
 use crate::exchange::Exchange;
-use crate::held::Held;
-use crate::numbered::Numbers;
+use crate::held::HeldMemory;
+use crate::numbered::NumberSet;
 
 #[derive(Debug, Default)]
 pub struct Tables {
@@ -38,7 +38,7 @@ pub struct Tables {
     /// True if rows must come as early as possible.
     pub follows: bool,
     /// Requested segment.
-    pub asked: Asked,
+    pub asked: RequestedFrame,
     /// Time of the last packet.
     pub last_ns: i64,
     /// Frame of the first packet of each flow opened since the last take; kept only for shared captures, to
@@ -51,27 +51,27 @@ pub struct Tables {
     /// Secrets of TLS connections.
     pub(crate) keys: Keys,
     /// Memory of all flows for waiting data.
-    pub(crate) held: Held,
+    pub(crate) held: HeldMemory,
     kept_back: KeptBack,
 }
 
 /// Tables whose rows belong to a flow.
 #[derive(Debug, Default)]
 pub struct FlowTables {
-    pub flows: Bounded<FlowsTable>,
-    pub transactions: Bounded<TransactionsTable>,
+    pub flows: BoundedTable<FlowsTable>,
+    pub transactions: BoundedTable<TransactionsTable>,
     pub documents: Documents,
-    pub waits: Bounded<WaitsTable>,
+    pub waits: BoundedTable<WaitsTable>,
     /// Tables whose rows come with that of their flow.
-    pub profiles: Bounded<ProfilesTable>,
-    pub tls_handshakes: Bounded<TlsHandshakesTable>,
-    pub h2_connections: Bounded<H2ConnectionsTable>,
-    pub endings: Bounded<EndingsTable>,
+    pub profiles: BoundedTable<ProfilesTable>,
+    pub tls_handshakes: BoundedTable<TlsHandshakesTable>,
+    pub h2_connections: BoundedTable<H2ConnectionsTable>,
+    pub endings: BoundedTable<EndingsTable>,
     /// Tables whose rows come with that of their flow.
-    pub flaws: Bounded<FlawsTable>,
-    pub segmentation: Bounded<SegmentationTable>,
-    pub recoveries: Bounded<RecoveriesTable>,
-    pub queues: Bounded<QueuesTable>,
+    pub flaws: BoundedTable<FlawsTable>,
+    pub segmentation: BoundedTable<SegmentationTable>,
+    pub recoveries: BoundedTable<RecoveriesTable>,
+    pub queues: BoundedTable<QueuesTable>,
 }
 
 /// Rows kept back because their flow is not finished, by table.
@@ -94,7 +94,7 @@ pub struct Batch {
 
 /// Number of returned anomalies per kind.
 #[derive(Debug, Default)]
-pub struct AnomaliesGiven {
+pub struct ReturnedAnomalies {
     counts: Vec<u64>,
     /// True if the number of omitted anomalies was reported.
     said_left_out: bool,
@@ -190,7 +190,7 @@ impl Tables {
     ) -> Self {
         Tables {
             segments,
-            held: Held::of_one(shares),
+            held: HeldMemory::of_one(shares),
             kept_back: KeptBack {
                 texts_max: WAITING_TEXTS_MAX
                     .checked_div(shares)
@@ -288,7 +288,7 @@ impl Tables {
             let statistics = std::mem::take(statistics).into_columns();
             flows.columns.extend(statistics.columns);
         }
-        let finished: Numbers<u32> = flows
+        let finished: NumberSet<u32> = flows
             .numbers("flow")
             .unwrap_or_default()
             .iter()
@@ -302,7 +302,7 @@ impl Tables {
         let queues = self.of_flows.queues.take().into_columns();
         let queues = self.divided("queues", queues, is_finished);
         // A candidate is judged with its transaction, at the end of the flow.
-        let candidates: Numbers<(u32, u32)> = CANDIDATES
+        let candidates: NumberSet<(u32, u32)> = CANDIDATES
             .iter()
             .filter_map(|name| self.kept_back.rows.get(*name))
             .flat_map(|rows| places(rows, "transaction"))
@@ -427,7 +427,7 @@ impl Batch {
     #[must_use]
     pub fn into_columns(
         self,
-        given: &mut AnomaliesGiven,
+        given: &mut ReturnedAnomalies,
         counts: Option<&[u64]>,
     ) -> (BTreeMap<&'static str, Columns>, Vec<Document>) {
         let mut tables = self.tables;

@@ -6,12 +6,12 @@ use crate::causes::Words;
 use crate::exchange::{Exchange, Extent, Handshake, UnfinishedTransaction};
 use crate::explained_segment::ExplainedSegment;
 use crate::log::{AckEvent, DataEvent};
-use crate::multiplexed::OfStream;
+use crate::multiplexed::StreamFrames;
 use crate::partition::Moment;
 use crate::path_facts::PathFacts;
 use crate::profile::Profile;
 use crate::stream::Stream;
-use crate::transaction::{explain, Explained};
+use crate::transaction::{explain, ExplainedTransaction};
 use crate::unfinished::Scene;
 
 /// Record of a connection: one stream per side, in the order of their first segments.
@@ -145,7 +145,11 @@ impl Connection {
     /// Return the waits of a finished transaction; the calls follow the order of transactions.
     ///
     /// `of_stream` is given for HTTP/2, whose transactions overlap.
-    pub fn explain(&mut self, facts: &Facts, of_stream: Option<&OfStream>) -> Explained {
+    pub fn explain(
+        &mut self,
+        facts: &Facts,
+        of_stream: Option<&StreamFrames>,
+    ) -> ExplainedTransaction {
         let is_asked_first =
             |request: Extent, response: Extent| request.last.time_ns <= response.first.time_ns;
         let messages = facts.request.zip(facts.response);

@@ -95,14 +95,14 @@ pub struct ExplainedSegment {
 
 /// Requested frame, and its segment after it has passed.
 #[derive(Debug, Default)]
-pub(crate) struct Asked {
+pub(crate) struct SegmentRequest {
     frame: Option<u64>,
     segment: Option<Box<ExplainedSegment>>,
 }
 
-impl Asked {
+impl SegmentRequest {
     pub(crate) fn new(frame: Option<u64>) -> Self {
-        Asked {
+        SegmentRequest {
             frame,
             segment: None,
         }

@@ -48,7 +48,7 @@ pub struct Opening {
 
 /// Frames of both messages of a stream, and the history that other streams still need.
 #[derive(Clone, Debug, Default)]
-pub struct OfStream {
+pub struct StreamFrames {
     pub request: Frames,
     pub response: Frames,
     /// Start of the oldest unexplained message, and the offsets of its bytes in both directions.

@@ -8,7 +8,7 @@ use tcptrace_sender::timers::Repair;
 use crate::causes::Words;
 use crate::delivery::{NewDelivery, Receiver};
 use crate::departure::Departure;
-use crate::explained_segment::{Asked, ExplainedSegment};
+use crate::explained_segment::{ExplainedSegment, SegmentRequest};
 use crate::explained_stream::ExplainedStream;
 use crate::log::{DataEvent, Event};
 use crate::lost::lost_originals;
@@ -63,7 +63,7 @@ pub(crate) struct Replay<'a> {
     departures: Vec<Departure>,
     /// True if no other segment directly follows this segment, or if this segment does not begin a message.
     is_alone: bool,
-    asked: Asked,
+    asked: SegmentRequest,
 }
 
 /// Return whether the ACK of this segment released the next segment: the next segment is not sent at once.
@@ -96,14 +96,14 @@ impl<'a> Replay<'a> {
             has_streams: false,
             departures: Vec::new(),
             is_alone: true,
-            asked: Asked::default(),
+            asked: SegmentRequest::default(),
         }
     }
 
     /// Request the segment in `frame`.
     pub(crate) fn with_request(self, frame: Option<u64>) -> Self {
         Replay {
-            asked: Asked::new(frame),
+            asked: SegmentRequest::new(frame),
             ..self
         }
     }

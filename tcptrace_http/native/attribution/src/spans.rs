@@ -68,8 +68,13 @@ impl Explainer<'_> {
         found.ok()
     }
 
-    fn lay<'a>(&self, departure: &Departure, at_ns: i64, spans: &'a mut VecDeque<Span>) -> Lay<'a> {
-        Lay {
+    fn lay<'a>(
+        &self,
+        departure: &Departure,
+        at_ns: i64,
+        spans: &'a mut VecDeque<Span>,
+    ) -> SpanWriter<'a> {
+        SpanWriter {
             at_ns,
             unbound: Bound {
                 direction: self.words.direction,
@@ -154,7 +159,7 @@ impl Explainer<'_> {
     }
 
     /// Explain the time before a segment that was not lost: the pace of the path, then its hold.
-    fn plain(&self, it: &Departure, until_ns: i64, lay: &mut Lay<'_>) -> Option<HoldCause> {
+    fn plain(&self, it: &Departure, until_ns: i64, lay: &mut SpanWriter<'_>) -> Option<HoldCause> {
         let words = self.words;
         let shift_ns = match self.route.place {
             Place::Receiver => 0,
@@ -307,14 +312,14 @@ fn is_paced(it: &Departure, departures: &[Departure]) -> bool {
 }
 
 /// Writer of consecutive spans.
-struct Lay<'a> {
+struct SpanWriter<'a> {
     at_ns: i64,
     /// Bound of the segment that ends the spans, before its constraint is set.
     unbound: Bound,
     spans: &'a mut VecDeque<Span>,
 }
 
-impl Lay<'_> {
+impl SpanWriter<'_> {
     fn until(&mut self, end_ns: i64, cause: Cause, constraint: Constraint, confidence: f64) {
         let bound = Bound {
             constraint,

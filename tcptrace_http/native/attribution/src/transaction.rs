@@ -5,7 +5,7 @@ use trace_model::rows::Cause;
 
 use crate::exchange::{Exchange, Extent};
 use crate::explained_stream::{Arrival, Span};
-use crate::multiplexed::{OfStream, View};
+use crate::multiplexed::{StreamFrames, View};
 use crate::partition::{Moment, Partition, Wait, ASSUMED, INFERRED, SEEN};
 use crate::setup;
 use crate::stream::Stream;
@@ -13,7 +13,7 @@ use crate::unfinished::Scene;
 
 /// Waits of a transaction.
 #[derive(Debug)]
-pub struct Explained {
+pub struct ExplainedTransaction {
     pub waits: Vec<Wait>,
     pub start: Moment,
     pub end: Moment,
@@ -27,8 +27,8 @@ pub struct Explained {
 pub(crate) fn explain(
     scene: &Scene<'_>,
     (up, down): (&Route, &Route),
-    of_stream: Option<&OfStream>,
-) -> Explained {
+    of_stream: Option<&StreamFrames>,
+) -> ExplainedTransaction {
     let (requests, responses) = (scene.requests, scene.responses);
     let of_request = of_stream.map(|it| View {
         stream: requests,
@@ -112,7 +112,7 @@ pub(crate) fn explain(
     if let Some(tail) = tail {
         tail.assign(scene, down, &mut partition);
     }
-    Explained {
+    ExplainedTransaction {
         waits: partition.finish(),
         start,
         end,

@@ -2,10 +2,10 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use tcptrace_analysis::{Allowance, Asked, Binding, Explained};
+use tcptrace_analysis::{Allowance, Binding, ExplainedRequest, RequestedFrame};
 use trace_model::rows::Constraint;
 
-pub fn fields<'py>(py: Python<'py>, asked: &Asked) -> PyResult<Bound<'py, PyDict>> {
+pub fn fields<'py>(py: Python<'py>, asked: &RequestedFrame) -> PyResult<Bound<'py, PyDict>> {
     let fields = PyDict::new(py);
     fields.set_item("is_captured", asked.is_captured)?;
     fields.set_item("payload_bytes", asked.payload_bytes)?;
@@ -16,7 +16,7 @@ pub fn fields<'py>(py: Python<'py>, asked: &Asked) -> PyResult<Bound<'py, PyDict
     Ok(fields)
 }
 
-fn of_segment<'py>(py: Python<'py>, explained: &Explained) -> PyResult<Bound<'py, PyDict>> {
+fn of_segment<'py>(py: Python<'py>, explained: &ExplainedRequest) -> PyResult<Bound<'py, PyDict>> {
     let segment = &explained.segment;
     let data = &segment.data;
     let fields = PyDict::new(py);
@@ -70,7 +70,7 @@ fn bound<'py>(py: Python<'py>, binding: &Binding) -> PyResult<Bound<'py, PyDict>
     Ok(fields)
 }
 
-fn profile<'py>(py: Python<'py>, explained: &Explained) -> PyResult<Bound<'py, PyDict>> {
+fn profile<'py>(py: Python<'py>, explained: &ExplainedRequest) -> PyResult<Bound<'py, PyDict>> {
     let segment = &explained.segment;
     let route = segment.profile.route();
     let fields = PyDict::new(py);

@@ -24,7 +24,7 @@ use pyo3::exceptions::{PyException, PyKeyError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyDict;
-use tcptrace_analysis::{flows_that_waited, has_bundle, link_rows, Document, Numbers, Segments};
+use tcptrace_analysis::{flows_that_waited, has_bundle, link_rows, Document, NumberSet, Segments};
 use tcptrace_capture::{link_type_name, CaptureError};
 use trace_model::blocks::Blocks;
 use trace_model::column::{Columns, Values};
@@ -311,13 +311,13 @@ impl Rows {
     }
 
     /// The flows with a transaction that waited for one of these causes for so many nanoseconds in all.
-    fn flows_that_waited(&self, causes: HashMap<String, i64>) -> PyResult<Numbers<u32>> {
+    fn flows_that_waited(&self, causes: HashMap<String, i64>) -> PyResult<NumberSet<u32>> {
         Ok(flows_that_waited(self.columns("waits")?, &causes))
     }
 
     /// The flows that have rows in a table: all, or those for which a column of truth values is true.
     #[pyo3(signature = (table, only_where = None))]
-    fn flows_of(&self, table: &str, only_where: Option<&str>) -> PyResult<Numbers<u32>> {
+    fn flows_of(&self, table: &str, only_where: Option<&str>) -> PyResult<NumberSet<u32>> {
         let columns = self.columns(table)?;
         let flows = columns.numbers("flow").unwrap_or_default().iter().copied();
         let Some(name) = only_where else {
@@ -342,7 +342,7 @@ impl Rows {
         py: Python<'_>,
         name: &str,
         only: Option<HashSet<String>>,
-        flows: Option<Numbers<u32>>,
+        flows: Option<NumberSet<u32>>,
     ) -> PyResult<ArrowTable> {
         let columns = self.columns(name)?;
         let part = py.detach(|| {

@@ -13,7 +13,7 @@ use pyo3::PyResult;
 use rayon::prelude::{IntoParallelRefMutIterator, ParallelIterator};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use tcptrace_analysis::{
-    Analyzer, AnomaliesGiven, Asked, Batch, Document, Objects, Options, Segments, Share,
+    Analyzer, Batch, Document, Objects, Options, RequestedFrame, ReturnedAnomalies, Segments, Share,
 };
 use tcptrace_capture::{each_key_log, CaptureError, Decoder, Provenance};
 use trace_model::blocks::Blocks;
@@ -133,7 +133,7 @@ pub struct Shares {
     /// None where one thread does it all.
     threads: Option<ThreadPool>,
     next_number: u32,
-    anomalies_given: AnomaliesGiven,
+    anomalies_given: ReturnedAnomalies,
     /// What is judged over all flows, in one thread.
     objects: Objects,
     /// What is left of the tables in blocks once the capture is over.
@@ -175,7 +175,7 @@ impl Shares {
             others: (1..count).map(of_another).collect(),
             threads,
             next_number: 0,
-            anomalies_given: AnomaliesGiven::default(),
+            anomalies_given: ReturnedAnomalies::default(),
             objects: Objects::default(),
             blocks_left: BTreeMap::new(),
         })
@@ -250,7 +250,7 @@ impl Shares {
     }
 
     /// The segment that was asked for.
-    pub fn asked(&self) -> Option<&Asked> {
+    pub fn asked(&self) -> Option<&RequestedFrame> {
         let analyzer = self.first.sink.analyzer.as_ref()?;
         Some(&analyzer.tables.asked)
     }

@@ -39,14 +39,14 @@ impl EarlyPiece {
 
 /// Data that arrived before its sender's SYN-ACK.
 #[derive(Debug, Default)]
-pub struct Early {
+pub struct EarlyData {
     pieces: Vec<EarlyPiece>,
     bytes: u64,
     /// Sequence number of the newest ACK without data: the next byte that its sender would send.
     announced_next: Option<SeqNumber>,
 }
 
-impl Early {
+impl EarlyData {
     /// Keep the payload of `segment`; return false if the data exceeds the limit for early data.
     #[must_use]
     pub fn keep(&mut self, segment: &Segment<'_>, mark: Mark) -> bool {
@@ -150,7 +150,7 @@ mod tests {
             time_ns: 0,
         };
         for (acked, announced) in [(1501, 2961), (3001, 3001)] {
-            let mut early = Early::default();
+            let mut early = EarlyData::default();
             let data = Segment {
                 payload_bytes: 1460,
                 ..segment(flags::ACK, (offset(1501), 1), &[])
@@ -159,6 +159,6 @@ mod tests {
             assert!(early.keep(&segment(flags::ACK, (offset(acked), 1), &[]), mark));
             assert_eq!(early.announced_next(initial), Some(announced));
         }
-        assert_eq!(Early::default().announced_next(initial), None);
+        assert_eq!(EarlyData::default().announced_next(initial), None);
     }
 }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use trace_model::{Segment, SeqNumber};
 
-use crate::early::Early;
+use crate::early::EarlyData;
 use crate::holes::Holes;
 use crate::identifications::Identifications;
 use crate::into_closed_window::IntoClosedWindow;
@@ -77,7 +77,7 @@ pub struct Half {
     pub outstanding: VecDeque<OutstandingSegment>,
     pub reassembler: Reassembler,
     /// Data that arrived before the SYN-ACK, until an ACK decides whether the peer received it.
-    pub early: Option<Box<Early>>,
+    pub early: Option<Box<EarlyData>>,
     /// Data that arrived while the peer's window was closed, until an ACK decides whether the peer accepted
     /// it.
     pub into_closed_window: Option<Box<IntoClosedWindow>>,

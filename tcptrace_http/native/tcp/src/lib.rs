@@ -1,7 +1,7 @@
 //! TCP state from a capture: the data of each direction, and the ACKs of its peer.
 //!
 //! Theory of operation. A [`Half`] keeps the state of one direction. [`classify()`] classifies a segment. The
-//! [`Reassembler`] puts payload in order. [`Holes`] are the bytes that the capture lacks. [`Early`] keeps
+//! [`Reassembler`] puts payload in order. [`Holes`] are the bytes that the capture lacks. [`EarlyData`] keeps
 //! data that arrived before its SYN-ACK. [`IntoClosedWindow`] keeps data that arrived at a closed window.
 //! [`Hosts`] follow the IP identifications. A [`SenderClock`] follows the timestamps. [`Statistics`] are
 //! those of tcptrace. [`TcpAnalysis`] has the verdicts of Wireshark for the rows of [`Segments`].
@@ -38,7 +38,7 @@ mod timeouts;
 pub use classify::{classify, Class};
 pub use cut::Cut;
 pub use duplicate_acks::DUPLICATE_ACKS;
-pub use early::{Early, EarlyPiece};
+pub use early::{EarlyData, EarlyPiece};
 pub use ends::{Endpoint, Key, Side};
 pub use half::{Acks, Counts, Half, LastSent, ACK_AHEAD_MAX};
 pub use holes::{Hole, Holes};

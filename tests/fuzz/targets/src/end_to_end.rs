@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tcptrace_analysis::{link_rows, Analyzer, AnomaliesGiven, Options, Segments};
+use tcptrace_analysis::{link_rows, Analyzer, Options, ReturnedAnomalies, Segments};
 use tcptrace_capture::{CaptureError, Decoder, Provenance};
 use trace_model::column::{Column, Columns, Values};
 use trace_model::{Anomaly, AnomalyKind, Packet, PacketSink};
@@ -69,7 +69,8 @@ fn analyze(file: &[u8], with_segments: bool, mut chunk: impl FnMut() -> usize) -
 fn tables(mut analyzer: Analyzer) -> BTreeMap<&'static str, Columns> {
     let batch = analyzer.tables.take();
     let counts = analyzer.tables.anomalies.counts().to_vec();
-    let (mut tables, documents) = batch.into_columns(&mut AnomaliesGiven::default(), Some(&counts));
+    let (mut tables, documents) =
+        batch.into_columns(&mut ReturnedAnomalies::default(), Some(&counts));
     tables.insert("links", link_rows(&documents));
     if let Some(segments) = analyzer.tables.segments.take() {
         let mut rest = segments.into_rest();

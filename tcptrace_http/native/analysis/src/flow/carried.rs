@@ -9,7 +9,7 @@ use trace_model::Mark;
 use super::hello_pieces::{HelloPieces, Payload};
 
 #[derive(Debug, Default)]
-pub struct Carried {
+pub struct CarriedProtocols {
     /// Last protocol found.
     pub protocol: Option<Protocol>,
     /// True if HTTP was found, before or behind other protocols.
@@ -25,7 +25,7 @@ pub struct Carried {
     http2: Option<Box<Http2Facts>>,
 }
 
-impl Carried {
+impl CarriedProtocols {
     /// Return whether messages are known: of HTTP, or within TLS records.
     pub fn has_messages(&self) -> bool {
         self.protocol.is_some()

@@ -9,7 +9,7 @@ use tcptrace_tcp::Side;
 use trace_model::rows::{Framing, Protocol, TransactionRow};
 
 use super::closing::Close;
-use super::unacknowledged::Whole;
+use super::unacknowledged::Completeness;
 use super::Flow;
 use crate::recoveries::Span;
 
@@ -110,7 +110,7 @@ impl Flow {
     pub(super) fn unfinished(
         &self,
         row: &TransactionRow,
-        whole: Whole,
+        whole: Completeness,
         facts: &Facts,
         last_ns: i64,
     ) -> Option<UnfinishedTransaction> {
@@ -157,7 +157,7 @@ impl Flow {
 /// Return the state of an HTTP/2 stream that was reset before its response was complete.
 pub(super) fn reset_stream(
     row: &TransactionRow,
-    whole: Whole,
+    whole: Completeness,
     reset: Reset,
 ) -> Option<UnfinishedTransaction> {
     (!whole.response).then_some(UnfinishedTransaction {

@@ -5,7 +5,7 @@ use trace_model::rows::{Direction, TransactionRow};
 use trace_model::Packet;
 
 use super::recover::span_of;
-use super::unacknowledged::Whole;
+use super::unacknowledged::Completeness;
 use super::Flow;
 use crate::documents::Document;
 use crate::exchange::{is_notable, Details, Exchange, MessageNotes};
@@ -98,7 +98,7 @@ impl Flow {
         }
         let is_whole =
             |message: &Option<Box<Message>>| message.as_ref().is_some_and(|it| it.complete);
-        let whole = Whole {
+        let whole = Completeness {
             request: is_whole(&transaction.request),
             response: is_whole(&transaction.response),
         };

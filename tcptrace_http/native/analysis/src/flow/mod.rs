@@ -36,7 +36,7 @@ use trace_model::{flags, Mark, Packet, Segment};
 
 use crate::pair_view::IP_BYTES;
 use crate::tables::Tables;
-use carried::Carried;
+use carried::CarriedProtocols;
 pub use closing::{Close, Closing};
 pub use identity::Identity;
 pub use losses::Losses;
@@ -62,7 +62,7 @@ pub struct Flow {
     pub end_ns: i64,
     pub setup: Setup,
     pub segment_size: SegmentSize,
-    pub carried: Carried,
+    pub carried: CarriedProtocols,
     pub usage: Usage,
     pub closing: Closing,
     unacknowledged: PendingTransactions,
@@ -94,7 +94,7 @@ impl Flow {
             end_ns: packet.time_ns,
             setup: Setup::default(),
             segment_size: SegmentSize::default(),
-            carried: Carried::default(),
+            carried: CarriedProtocols::default(),
             usage: Usage::default(),
             closing: Closing::default(),
             unacknowledged: PendingTransactions::default(),

@@ -14,7 +14,7 @@ use super::facts::reset_stream;
 use super::messages::{half_offset, stream_offset};
 use super::unacknowledged::Waiting;
 use super::Flow;
-use crate::asked::{Asked, Explained};
+use crate::asked::{ExplainedRequest, RequestedFrame};
 use crate::pair_view::{packet_bytes, PairView, IP_BYTES};
 use crate::tables::Tables;
 
@@ -217,7 +217,7 @@ impl Flow {
     }
 
     /// Request the explanation of the last segment.
-    pub(super) fn ask(&mut self, side: Side, frame: u64, asked: &mut Asked) {
+    pub(super) fn ask(&mut self, side: Side, frame: u64, asked: &mut RequestedFrame) {
         asked.flow = Some(self.id.number);
         if let Some(record) = self.record.as_mut() {
             record.connection.ask(side == Side::Second, frame);
@@ -298,7 +298,7 @@ impl Flow {
                 if of_stream.is_some() {
                     segment.bind_window(&explained.waits);
                 }
-                tables.asked.explained = Some(Explained {
+                tables.asked.explained = Some(ExplainedRequest {
                     transaction: row.index,
                     offset,
                     segment,

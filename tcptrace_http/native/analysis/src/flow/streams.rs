@@ -1,7 +1,7 @@
 //! HTTP/2 stream facts for the attribution: the positions of its frames, and the history that other streams
 //! need.
 
-use tcptrace_attribution::{Frames, Moment, OfStream, Opening, Piece};
+use tcptrace_attribution::{Frames, Moment, Opening, Piece, StreamFrames};
 use tcptrace_http2::Oldest;
 use tcptrace_http_messages::{Frames as Read, StreamFacts, WindowKind};
 
@@ -11,14 +11,14 @@ use super::Flow;
 
 impl Flow {
     /// Return the frames of a stream that is explained now.
-    pub(super) fn of_stream(&self, stream: StreamFacts) -> OfStream {
+    pub(super) fn of_stream(&self, stream: StreamFacts) -> StreamFrames {
         let reader = self.carried.reader.as_ref();
         let open = reader.map_or_else(Oldest::default, Reader::oldest);
         let waiting = || self.unacknowledged.iter();
         let starts = waiting().filter_map(|it| it.row.request_time.or(it.row.response_first_time));
         let requests = waiting().filter_map(|it| it.request).map(|it| it.start);
         let responses = waiting().filter_map(|it| it.response).map(|it| it.start);
-        OfStream {
+        StreamFrames {
             request: frames(&stream.request),
             response: frames(&stream.response),
             kept_ns: starts.chain(open.time_ns).min().unwrap_or(i64::MAX),

@@ -14,7 +14,7 @@ const UNACKNOWLEDGED_MAX: usize = 1024;
 
 /// Completeness of a transaction's messages.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Whole {
+pub(super) struct Completeness {
     pub(super) request: bool,
     pub(super) response: bool,
 }
@@ -22,7 +22,7 @@ pub(super) struct Whole {
 #[derive(Debug)]
 pub(super) struct Waiting {
     pub(super) row: TransactionRow,
-    pub(super) whole: Whole,
+    pub(super) whole: Completeness,
     /// Offsets of the messages in their streams.
     pub(super) request: Option<Span>,
     pub(super) response: Option<Span>,
@@ -54,7 +54,7 @@ impl PendingTransactions {
     /// Add a transaction, and return the oldest if there are too many.
     pub(super) fn push(
         &mut self,
-        (row, whole): (TransactionRow, Whole),
+        (row, whole): (TransactionRow, Completeness),
         (request, response): (Option<Span>, Option<Span>),
         stream: Option<Box<StreamFacts>>,
     ) -> Option<Box<Waiting>> {

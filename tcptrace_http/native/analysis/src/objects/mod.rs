@@ -18,7 +18,7 @@ use trace_model::column::Columns;
 use trace_model::rows::{BodiesTable, ExpectationsTable, RedirectsTable, TransactionRow};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::bounded::Bounded;
+use crate::bounded::BoundedTable;
 use crate::exchange::{is_object, is_redirect, Details, Exchange};
 use awaited::WaitingRedirects;
 use fetched::{EarlierResponse, UrlHistory};
@@ -35,9 +35,9 @@ const REMEMBERED_MAX: usize = 32_768;
 const SHOWN_MAX: usize = 128;
 #[derive(Debug)]
 pub struct Objects {
-    bodies: Bounded<BodiesTable>,
-    redirects: Bounded<RedirectsTable>,
-    expectations: Bounded<ExpectationsTable>,
+    bodies: BoundedTable<BodiesTable>,
+    redirects: BoundedTable<RedirectsTable>,
+    expectations: BoundedTable<ExpectationsTable>,
     /// Latest 200 responses by client, URL and content coding.
     by_url: LruCache<u64, UrlHistory>,
     /// First 200 response by client and body.
@@ -53,9 +53,9 @@ pub struct Objects {
 impl Default for Objects {
     fn default() -> Self {
         Objects {
-            bodies: Bounded::default(),
-            redirects: Bounded::default(),
-            expectations: Bounded::default(),
+            bodies: BoundedTable::default(),
+            redirects: BoundedTable::default(),
+            expectations: BoundedTable::default(),
             by_url: LruCache::unbounded(),
             by_body: LruCache::unbounded(),
             awaited: WaitingRedirects::default(),

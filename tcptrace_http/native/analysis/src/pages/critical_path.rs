@@ -11,7 +11,7 @@
 //! P. Barford and M. Crovella, Critical Path Analysis of TCP Transactions (IEEE/ACM ToN 9(3), 2001), for one
 //! transaction; X. S. Wang et al., Demystifying Page Load Performance with WProf (NSDI 2013), for the page.
 
-use crate::numbered::{Numbered, Numbers};
+use crate::numbered::{NumberMap, NumberSet};
 use trace_model::rows::Cause;
 
 /// Flow and number of a transaction.
@@ -66,7 +66,7 @@ pub(super) fn stretches(steps: Vec<Step>) -> Vec<Stretch> {
     };
     let page = Page::of(steps);
     let (mut current, mut cursor) = (last, last.end_ns);
-    let mut visited: Numbers<Place> = Numbers::default();
+    let mut visited: NumberSet<Place> = NumberSet::default();
     while cursor > first.start_ns {
         visited.insert(current.place);
         let release = page.release(&current, cursor, &visited);
@@ -87,9 +87,9 @@ pub(super) fn stretches(steps: Vec<Step>) -> Vec<Stretch> {
 
 /// Transactions of a retrieval, indexed by their ends.
 struct Page {
-    by_place: Numbered<Place, Step>,
+    by_place: NumberMap<Place, Step>,
     all: Vec<Step>,
-    of_flow: Numbered<u32, Vec<Step>>,
+    of_flow: NumberMap<u32, Vec<Step>>,
     requests: Vec<i64>,
     busy_max: usize,
 }
@@ -97,7 +97,7 @@ struct Page {
 impl Page {
     fn of(mut steps: Vec<Step>) -> Page {
         steps.sort_unstable_by_key(Step::by_end);
-        let mut of_flow: Numbered<u32, Vec<Step>> = Numbered::default();
+        let mut of_flow: NumberMap<u32, Vec<Step>> = NumberMap::default();
         for step in &steps {
             of_flow.entry(step.place.0).or_default().push(*step);
         }
@@ -117,7 +117,7 @@ impl Page {
 
     /// Return the release of the request of `step`, not later than `cursor` and not by a `visited`
     /// transaction.
-    fn release(&self, step: &Step, cursor: i64, visited: &Numbers<Place>) -> Option<Release> {
+    fn release(&self, step: &Step, cursor: i64, visited: &NumberSet<Place>) -> Option<Release> {
         let until = step.request_ns.min(cursor);
         let before = step
             .place

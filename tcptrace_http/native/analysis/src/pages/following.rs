@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use super::reference::{normal, resolved};
 use super::requests::{Link, Request, Urls};
 use crate::documents::Document;
-use crate::numbered::Numbered;
+use crate::numbered::NumberMap;
 
 /// Memory limit of resolved URLs and followed links; links of further documents are not followed.
 ///
@@ -41,14 +41,14 @@ impl FollowedLinks {
             .iter()
             .filter_map(|it| Some(last_segment(urls.text(it.url?))))
             .collect();
-        let by_place: Numbered<(u32, u32), usize> = rows
+        let by_place: NumberMap<(u32, u32), usize> = rows
             .iter()
             .enumerate()
             .map(|(row, it)| ((it.flow, it.transaction), row))
             .collect();
         // Candidate links per text, and followed links per text and URL, both by number.
-        let mut by_text: Numbered<usize, Vec<usize>> = Numbered::default();
-        let mut by_url: Numbered<(usize, usize), Vec<(usize, usize)>> = Numbered::default();
+        let mut by_text: NumberMap<usize, Vec<usize>> = NumberMap::default();
+        let mut by_url: NumberMap<(usize, usize), Vec<(usize, usize)>> = NumberMap::default();
         for document in documents {
             let text = document.links.text();
             let candidates = by_text.entry(text).or_insert_with(|| {

@@ -5,7 +5,7 @@
 //! evidence, time decides: a transaction belongs to the previous page unless the client was silent for one
 //! second.
 
-use crate::numbered::{Numbered, Numbers};
+use crate::numbered::{NumberMap, NumberSet};
 use trace_model::rows::Membership;
 
 use super::requests::{Request, Requests};
@@ -71,7 +71,7 @@ pub(super) fn members(requests: &Requests) -> Vec<Member> {
 }
 
 /// Rows by client and URL, sorted by time.
-type ByUrl = Numbered<(usize, usize), Vec<(i64, usize)>>;
+type ByUrl = NumberMap<(usize, usize), Vec<(i64, usize)>>;
 
 fn by_url(rows: impl Iterator<Item = (usize, usize, i64, usize)>) -> ByUrl {
     let mut by_url = ByUrl::default();
@@ -98,7 +98,7 @@ fn evidence(requests: &Requests) -> Vec<Evidence> {
     let redirects =
         by_url(answered().filter_map(|(row, it, at)| Some((it.client, it.leads_to?, at, row))));
     // Only documents named in a Referer are indexed.
-    let named: Numbers<usize> = requests.rows.iter().filter_map(|it| it.referer).collect();
+    let named: NumberSet<usize> = requests.rows.iter().filter_map(|it| it.referer).collect();
     let documents = by_url(
         answered()
             .filter_map(|(row, it, at)| Some((it.client, it.url?, at, row)))
@@ -186,7 +186,7 @@ fn is_navigation(request: &Request, silence_ns: Option<i64>) -> bool {
 ///
 /// The client has cached the style sheet, and the newer page needs it now.
 fn kept_style_sheets(requests: &Requests, members: &[Member]) -> Vec<usize> {
-    let mut ends: Numbered<usize, i64> = Numbered::default();
+    let mut ends: NumberMap<usize, i64> = NumberMap::default();
     let mut kept = Vec::new();
     for (row, (it, member)) in requests.rows.iter().zip(members).enumerate() {
         let before = ends.get(&member.group).copied();
@@ -235,20 +235,20 @@ fn beginnings(requests: &Requests, evidence: &[Evidence]) -> Vec<bool> {
             .zip(&requests.rows)
             .filter_map(|(it, row)| Some((it.cause?, row)))
     };
-    let initiators: Numbers<usize> = causes().map(|(cause, _)| cause.initiator).collect();
-    let to_page: Numbers<usize> = causes()
+    let initiators: NumberSet<usize> = causes().map(|(cause, _)| cause.initiator).collect();
+    let to_page: NumberSet<usize> = causes()
         .filter(|(cause, row)| cause.how == Membership::Redirect && row.is_html)
         .map(|(cause, _)| cause.initiator)
         .collect();
     // A client that sends Referer omits it if the user entered the URL.
-    let names: Numbers<usize> = requests
+    let names: NumberSet<usize> = requests
         .rows
         .iter()
         .filter_map(|it| it.referer.map(|_| it.client))
         .collect();
     // URL of the current page, and last fetch time of each of its URLs.
     let mut page = None;
-    let mut ends: Numbered<Option<usize>, i64> = Numbered::default();
+    let mut ends: NumberMap<Option<usize>, i64> = NumberMap::default();
     let each = evidence.iter().zip(&requests.rows).enumerate();
     each.map(|(row, (evidence, it))| {
         let is_root = evidence.cause.is_none();

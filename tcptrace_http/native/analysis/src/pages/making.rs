@@ -8,26 +8,26 @@ use trace_model::rows::{
 use super::critical_path::{stretches, Step, Stretch};
 use super::grouping::Member;
 use super::requests::{Request, Requests};
-use super::waits_of::WaitsOf;
-use crate::numbered::Numbers;
+use super::waits_of::TransactionWaits;
+use crate::numbered::NumberSet;
 
 /// Tables of pages during construction.
 #[derive(Default)]
-pub(super) struct Making {
+pub(super) struct PageBuilder {
     count: u32,
     pub(super) retrievals: RetrievalsTable,
     pub(super) transactions: RetrievalTransactionsTable,
     pub(super) path: CriticalPathTable,
 }
 
-impl Making {
+impl PageBuilder {
     /// Add the rows of the page with these requests; the first is its base.
     pub(super) fn page(
         &mut self,
         requests: &Requests,
         members: &[Member],
         rows: &[usize],
-        waits: &WaitsOf<'_>,
+        waits: &TransactionWaits<'_>,
     ) {
         let all = || {
             let rows = rows.iter();
@@ -57,7 +57,7 @@ impl Making {
         }
         let end = all().map(|(it, _)| it.end_ns).max().unwrap_or(base.end_ns);
         let elapsed = end.saturating_sub(base.start_ns);
-        let flows: Numbers<u32> = all().map(|(it, _)| it.flow).collect();
+        let flows: NumberSet<u32> = all().map(|(it, _)| it.flow).collect();
         self.retrievals.push(&RetrievalRow {
             retrieval,
             client: requests
@@ -88,7 +88,7 @@ impl Making {
         retrieval: u32,
         elapsed: i64,
         mut stretches: Vec<Stretch>,
-        waits: &WaitsOf<'_>,
+        waits: &TransactionWaits<'_>,
     ) {
         stretches.reverse();
         let pieces = stretches.iter().flat_map(|stretch| {

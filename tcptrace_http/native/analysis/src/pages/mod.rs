@@ -13,7 +13,7 @@ mod requests;
 mod waits_of;
 
 use crate::documents::Document;
-use crate::numbered::{Numbered, Numbers};
+use crate::numbered::{NumberMap, NumberSet};
 use std::collections::BTreeMap;
 
 use trace_model::column::{Column, Columns};
@@ -22,9 +22,9 @@ use trace_model::rows::Cause;
 use critical_path::{Place, Wait};
 use following::FOLLOWED_BYTES_MAX;
 use grouping::{members, Member};
-use making::Making;
+use making::PageBuilder;
 use requests::Requests;
-use waits_of::WaitsOf;
+use waits_of::TransactionWaits;
 
 /// Silence of the client after which a transaction without other evidence begins a new page.
 ///
@@ -90,7 +90,7 @@ pub struct Pages {
     documents: Vec<Document>,
     bytes: usize,
     /// Waits of transactions whose waits a detector replaced.
-    stalled: Numbered<Place, Vec<Wait>>,
+    stalled: NumberMap<Place, Vec<Wait>>,
     bytes_max: usize,
     /// Transactions that were omitted because of the memory limit.
     left_out: usize,
@@ -207,8 +207,8 @@ impl Pages {
             &self.documents,
         );
         let members = members(&requests);
-        let waits = WaitsOf::of(self.parts("waits"), &self.stalled);
-        let mut made = Making::default();
+        let waits = TransactionWaits::of(self.parts("waits"), &self.stalled);
+        let mut made = PageBuilder::default();
         for rows in pages(&requests, &members) {
             made.page(&requests, &members, &rows, &waits);
         }
@@ -232,7 +232,7 @@ impl Pages {
         of_flow_min: u32,
         rtt_min_ns: i64,
     ) -> bool {
-        let far: Numbers<u32> = self
+        let far: NumberSet<u32> = self
             .parts("flows")
             .iter()
             .flat_map(|flows| far_flows(flows, rtt_min_ns))
@@ -244,7 +244,7 @@ impl Pages {
         let of_pages = &tables.retrieval_transactions;
         let retrievals = of_pages.numbers("retrieval").unwrap_or_default();
         let flows = of_pages.numbers("flow").unwrap_or_default();
-        let mut of_flow: Numbered<(u32, u32), u32> = Numbered::default();
+        let mut of_flow: NumberMap<(u32, u32), u32> = NumberMap::default();
         retrievals.iter().zip(flows).any(|(retrieval, flow)| {
             let count = counts.get(usize::try_from(*retrieval).unwrap_or(usize::MAX));
             if !far.contains(flow) || count < Some(&transactions_min) {
@@ -273,7 +273,7 @@ fn far_flows(flows: &Columns, rtt_min_ns: i64) -> impl Iterator<Item = u32> + '_
 
 /// Return the rows of each page, in the order of the pages.
 fn pages(requests: &Requests, members: &[Member]) -> Vec<Vec<usize>> {
-    let mut numbers: Numbered<usize, usize> = Numbered::default();
+    let mut numbers: NumberMap<usize, usize> = NumberMap::default();
     let mut pages: Vec<Vec<usize>> = Vec::new();
     for (row, member) in members.iter().enumerate() {
         let number = *numbers.entry(member.group).or_insert_with(|| {

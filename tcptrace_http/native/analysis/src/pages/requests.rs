@@ -1,7 +1,7 @@
 //! Input of pages from each transaction: its place, its times, its URL and its references.
 
 use crate::documents::Document;
-use crate::numbered::Numbered;
+use crate::numbered::NumberMap;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -142,12 +142,12 @@ struct Flow {
     secured_ns: Option<i64>,
 }
 
-struct Flows(Numbered<u32, Flow>);
+struct Flows(NumberMap<u32, Flow>);
 
 impl Flows {
     fn of(parts: &[Columns], handshakes: &[Columns], clients: &mut Vec<String>) -> Flows {
         let rows = || rows(parts);
-        let secured: Numbered<u32, Option<i64>> = numbered(handshakes)
+        let secured: NumberMap<u32, Option<i64>> = numbered(handshakes)
             .map(|(flow, part, row)| (flow, integer(part, "done_time", row)))
             .collect();
         let mut names: Vec<&str> = rows().map(|(part, row)| client(part, row)).collect();

@@ -4,18 +4,21 @@ use trace_model::column::{Columns, Values};
 use trace_model::rows::Cause;
 
 use super::critical_path::{pieces, Place, Stretch, Wait};
-use crate::numbered::Numbered;
+use crate::numbered::NumberMap;
 
 /// Finished waits by transaction.
-pub(super) struct WaitsOf<'a> {
+pub(super) struct TransactionWaits<'a> {
     /// Batch of a transaction's waits, their first row in it, and their number.
-    rows: Numbered<Place, (&'a Columns, usize, usize)>,
-    stalled: &'a Numbered<Place, Vec<Wait>>,
+    rows: NumberMap<Place, (&'a Columns, usize, usize)>,
+    stalled: &'a NumberMap<Place, Vec<Wait>>,
 }
 
-impl<'a> WaitsOf<'a> {
-    pub(super) fn of(parts: &'a [Columns], stalled: &'a Numbered<Place, Vec<Wait>>) -> WaitsOf<'a> {
-        let mut rows: Numbered<Place, (&Columns, usize, usize)> = Numbered::default();
+impl<'a> TransactionWaits<'a> {
+    pub(super) fn of(
+        parts: &'a [Columns],
+        stalled: &'a NumberMap<Place, Vec<Wait>>,
+    ) -> TransactionWaits<'a> {
+        let mut rows: NumberMap<Place, (&Columns, usize, usize)> = NumberMap::default();
         for part in parts {
             let flows = part.numbers("flow").unwrap_or_default().iter();
             let transactions = part.numbers("transaction").unwrap_or_default();
@@ -29,7 +32,7 @@ impl<'a> WaitsOf<'a> {
                 first = first.saturating_add(waits.len());
             }
         }
-        WaitsOf { rows, stalled }
+        TransactionWaits { rows, stalled }
     }
 
     pub(super) fn pieces(&self, stretch: &Stretch) -> Vec<Wait> {

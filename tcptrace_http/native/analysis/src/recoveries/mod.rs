@@ -30,7 +30,7 @@ pub use self::known::{KnownState, SentSegment};
 pub use trace_model::rows::RecoveryKind;
 
 use self::tracker::Tracker;
-use crate::bounded::Bounded;
+use crate::bounded::BoundedTable;
 
 /// ACK, before it advances the state of the data's direction.
 #[derive(Clone, Copy)]
@@ -129,7 +129,7 @@ pub struct Rows<'a> {
     pub client: Side,
     /// Round trip of the path as known so far.
     pub rtt_ns: Option<i64>,
-    pub rows: &'a mut Bounded<RecoveriesTable>,
+    pub rows: &'a mut BoundedTable<RecoveriesTable>,
 }
 
 impl Rows<'_> {

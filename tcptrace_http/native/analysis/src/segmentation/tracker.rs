@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use trace_model::rows::SegmentationTable;
 
 use super::{Lull, SegmentCounts, Segmentation};
-use crate::bounded::Bounded;
+use crate::bounded::BoundedTable;
 use crate::finished_message::FinishedMessage;
 
 /// Shortest pause; shorter gaps come from the link and the scheduler.
@@ -121,7 +121,7 @@ impl Tracker {
         &mut self,
         message: &FinishedMessage,
         full_ns: i64,
-        to: &mut Bounded<SegmentationTable>,
+        to: &mut BoundedTable<SegmentationTable>,
     ) {
         let mut opening = None;
         while let Some(first) = self.openings.front().copied() {
