@@ -1,5 +1,6 @@
-//! Tables for Python: the Arrow C stream that polars, pyarrow, pandas and DuckDB read. Times are
-//! 64-bit integers of nanoseconds, enumerations their codes.
+//! Tables for Python: the Arrow C stream that polars, pyarrow, pandas and DuckDB read.
+//!
+//! Times are 64-bit integers of nanoseconds. Enumerations travel as codes.
 
 #![forbid(unsafe_code)]
 
@@ -15,7 +16,7 @@ use arrow_buffer::{BooleanBuffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, Field, Schema};
 use trace_model::column::{Columns, Lists, Values};
 
-/// A table that can be given out as a stream, more than once.
+/// A table that can be exported as a stream more than once.
 #[derive(Clone, Debug)]
 pub struct Table {
     batch: RecordBatch,
@@ -23,13 +24,13 @@ pub struct Table {
 
 impl Table {
     /// # Errors
-    /// Columns that do not make a table.
+    /// The columns do not form a table.
     pub fn new(columns: Columns) -> Result<Self, ArrowError> {
         let batch = record_batch(columns)?;
         Ok(Table { batch })
     }
 
-    /// The stream of the PyCapsule interface.
+    /// Return the stream of the PyCapsule interface.
     #[must_use]
     pub fn stream(&self) -> FFI_ArrowArrayStream {
         let batches = RecordBatchIterator::new([Ok(self.batch.clone())], self.batch.schema());
@@ -65,7 +66,7 @@ fn array(values: Values, nulls: Option<NullBuffer>) -> Result<ArrayRef, ArrowErr
         }
         Values::F64(values) => primitive::<Float64Type>(values, nulls),
         Values::Bool(values) => Arc::new(BooleanArray::new(BooleanBuffer::from(values), nulls)),
-        // The words are the schema's: only the codes travel.
+        // The schema declares the words, so only the codes travel.
         Values::Enum(codes, _) => primitive::<UInt8Type>(codes, nulls),
         Values::Text(text) => {
             let offsets = offsets(text.ends);
@@ -98,7 +99,7 @@ fn list<T: ArrowPrimitiveType>(
     )?))
 }
 
-/// Arrow's offsets start with a zero, ours are ends.
+/// Return Arrow offsets. Arrow's offsets start with a zero. Our lists hold ends.
 fn offsets(mut ends: Vec<i64>) -> OffsetBuffer<i64> {
     ends.insert(0, 0);
     OffsetBuffer::new(ScalarBuffer::from(ends))

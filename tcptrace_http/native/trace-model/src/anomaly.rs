@@ -1,16 +1,16 @@
-//! Strange traffic as data: what was odd, where, never an error that stops the analysis.
+//! Anomalies: strange traffic reported as data. No anomaly stops the analysis.
 
 pub use crate::rows::AnomalyKind;
 
-/// One row of the anomalies table, as it is reported while packets are read.
+/// One row of the anomalies table, reported while packets are read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Anomaly {
     pub kind: AnomalyKind,
-    /// The frame at which it was noticed, if it is about one.
+    /// Frame at which the decoder or the analyzer noticed the anomaly, if it concerns a frame.
     pub frame: Option<u64>,
-    /// The flow, if it is about one.
+    /// Flow, if the anomaly concerns a flow.
     pub flow: Option<u32>,
-    /// Offset in the capture file, if it is about the file.
+    /// Offset in the capture file, if the anomaly concerns the file.
     pub offset: Option<u64>,
     pub detail: String,
 }

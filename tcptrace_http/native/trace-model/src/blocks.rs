@@ -1,18 +1,17 @@
-//! A table while it grows: blocks of equal length, given out from the front.
+//! A growing table: blocks of equal length, taken from the front.
 //!
-//! A row has a number over the whole capture, so that it is still found when rows before it are
-//! gone. Blocks are given out whole: nothing is moved, and a row costs the same in a table of ten
-//! rows and of a billion.
+//! A row keeps its number over the whole capture, even after earlier rows are gone. Blocks leave whole and no
+//! row moves. The cost per row is the same for ten rows and for a billion rows.
 
 use std::collections::VecDeque;
 
 use crate::column::Columns;
 
-/// A table that gathers rows by column, of the columns that are wanted.
+/// A table that collects rows by column, limited to the wanted columns.
 pub trait Gather: Sized {
     type Row;
     type Wanted: Copy + Default;
-    /// An empty table with the wanted columns.
+    /// Return an empty table with the wanted columns.
     fn of(wanted: Self::Wanted) -> Self;
     fn len(&self) -> usize;
     fn is_empty(&self) -> bool {
@@ -22,7 +21,7 @@ pub trait Gather: Sized {
     fn into_columns(self) -> Columns;
 }
 
-/// The rows of a table that were not given out yet.
+/// The rows of a table that are not taken yet.
 #[derive(Debug)]
 pub struct Blocks<T: Gather> {
     wanted: T::Wanted,
@@ -35,7 +34,8 @@ pub struct Blocks<T: Gather> {
 }
 
 impl<T: Gather> Blocks<T> {
-    /// Blocks of `block_rows` rows, at least one; `usize::MAX` keeps the table in one piece.
+    /// Return a table of blocks of `block_rows` rows, at least one row each. `usize::MAX` keeps the table in
+    /// one piece.
     #[must_use]
     pub fn new(wanted: T::Wanted, block_rows: usize) -> Self {
         Blocks {
@@ -57,7 +57,7 @@ impl<T: Gather> Blocks<T> {
         self.block_rows
     }
 
-    /// The number that the next row will have: how many there were before it.
+    /// Return the number of the next row, which equals the count of all rows before it.
     #[must_use]
     pub fn next(&self) -> usize {
         self.next
@@ -76,7 +76,8 @@ impl<T: Gather> Blocks<T> {
         }
     }
 
-    /// The block that holds the row of a number, and its place there; None if it was given out.
+    /// Find the block that holds row `number`, and the row's index in the block. Return None if the block is
+    /// taken.
     pub fn find(&mut self, number: usize) -> Option<(&mut T, usize)> {
         if number >= self.next {
             return None;
@@ -86,20 +87,20 @@ impl<T: Gather> Blocks<T> {
         Some((block, behind.checked_rem(self.block_rows)?))
     }
 
-    /// The number after the last row of the first block, if that block is full.
+    /// Return the number after the last row of the first block, if that block is full.
     #[must_use]
     pub fn first_full_end(&self) -> Option<usize> {
         let block = self.blocks.front()?;
         (block.len() >= self.block_rows).then(|| self.first.saturating_add(block.len()))
     }
 
-    /// Gives out the first block, if it is full.
+    /// Take the first block, if it is full.
     pub fn take(&mut self) -> Option<Columns> {
         self.first = self.first_full_end()?;
         Some(self.blocks.pop_front()?.into_columns())
     }
 
-    /// Gives out all that is left: at least one block, which is empty if there was never a row.
+    /// Take all remaining blocks: at least one block, which is empty if the table never had a row.
     #[must_use]
     pub fn into_rest(mut self) -> VecDeque<Columns> {
         if self.next == 0 {

@@ -1,6 +1,6 @@
-//! Typed columns: how rows leave the native core. The tables themselves are in [`crate::rows`].
+//! Typed columns: the form in which rows leave the native core. [`crate::rows`] declares the tables.
 
-/// The values of one column. A value under a cleared validity bit is a default and means nothing.
+/// The values of one column. A value under a cleared validity bit is a default without meaning.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Values {
     U8(Vec<u8>),
@@ -21,7 +21,7 @@ pub enum Values {
     ListU64(Lists<u64>),
 }
 
-/// Variable-length values end to end: value `i` is `items[ends[i-1]..ends[i]]`.
+/// Variable-length values stored back to back: value `i` is `items[ends[i-1]..ends[i]]`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Lists<T> {
     pub ends: Vec<i64>,
@@ -40,7 +40,7 @@ impl<T: Copy> Lists<T> {
         size_of_val(self.ends.as_slice()).saturating_add(items)
     }
 
-    /// Value `row`, empty if there is no such row.
+    /// Return value `row`. The slice is empty if the column has no row of that number.
     #[must_use]
     pub fn value(&self, row: usize) -> &[T] {
         let end_at = |at: usize| self.ends.get(at).and_then(|end| usize::try_from(*end).ok());
@@ -59,10 +59,10 @@ impl<T: Copy> Lists<T> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
     pub name: &'static str,
-    /// The column's name in the JSON contract, if it is part of it.
+    /// Name of the column in the JSON contract, if the contract has this column.
     pub json_name: Option<&'static str>,
     pub values: Values,
-    /// Per row, whether there is a value; None if every row has one.
+    /// One bit per row: true if the row has a value. None if every row has a value.
     pub validity: Option<Vec<bool>>,
 }
 
@@ -74,13 +74,13 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// The column of that name.
+    /// Return the column of that name.
     #[must_use]
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|column| column.name == name)
     }
 
-    /// The same rows, by ascending values of two `u32` columns; equal rows keep their order.
+    /// Sort the rows by ascending values of two `u32` columns. Equal rows keep their order.
     #[must_use]
     pub fn sorted_by(self, major: &str, minor: &str) -> Columns {
         let (Some(major), Some(minor)) = (self.numbers(major), self.numbers(minor)) else {
@@ -97,7 +97,7 @@ impl Columns {
         self.taken(&order)
     }
 
-    /// Memory of the texts in all columns.
+    /// Return the memory of the texts in all columns.
     #[must_use]
     pub fn text_bytes(&self) -> usize {
         let texts = self.columns.iter().map(|column| match &column.values {
@@ -107,7 +107,7 @@ impl Columns {
         texts.fold(0, usize::saturating_add)
     }
 
-    /// The values of a `u32` column.
+    /// Return the values of a `u32` column.
     #[must_use]
     pub fn numbers(&self, name: &str) -> Option<&[u32]> {
         match &self.column(name)?.values {
@@ -116,7 +116,7 @@ impl Columns {
         }
     }
 
-    /// The rows for which `is_chosen` is true, and the others.
+    /// Divide the table into the rows for which `is_chosen` is true, and the other rows.
     #[must_use]
     pub fn divided(self, is_chosen: impl Fn(usize) -> bool) -> (Columns, Columns) {
         let (chosen, others): (Vec<usize>, Vec<usize>) =
@@ -131,7 +131,7 @@ impl Columns {
         (self.taken(&chosen), left)
     }
 
-    /// Adds the rows of another piece of the same table.
+    /// Append the rows of another piece of the same table.
     pub fn append(&mut self, other: Columns) {
         if self.columns.is_empty() {
             *self = other;
@@ -146,7 +146,7 @@ impl Columns {
         }
     }
 
-    /// Puts `numbers[n]` in place of each number n in a `u32` column.
+    /// Replace each number n in a `u32` column with `numbers[n]`.
     pub fn renumber(&mut self, name: &str, numbers: &[u32]) {
         let column = self.columns.iter_mut().find(|column| column.name == name);
         if let Some(Values::U32(values)) = column.map(|column| &mut column.values) {
@@ -157,7 +157,7 @@ impl Columns {
         }
     }
 
-    /// A copy of the columns that `is_wanted` by name, and of the rows for which `is_chosen` is true.
+    /// Copy the columns whose names satisfy `is_wanted`, and the rows for which `is_chosen` is true.
     #[must_use]
     pub fn part(
         &self,
@@ -180,7 +180,7 @@ impl Columns {
     }
 
     fn taken(self, order: &[usize]) -> Columns {
-        // One after the other, so that memory holds no more than one of them twice.
+        // The columns are taken one by one, so memory holds at most one column twice.
         let columns = self.columns.into_iter().map(|column| column.taken(order));
         Columns {
             rows: order.len(),
@@ -195,7 +195,7 @@ impl Column {
         valid.is_none_or(|valid| valid.get(row) == Some(&true))
     }
 
-    /// The number, time or code of a row; None where there is none.
+    /// Return the number, time or code of a row, or None if the row has no value.
     #[must_use]
     pub fn integer(&self, row: usize) -> Option<i64> {
         let value = match &self.values {
@@ -211,14 +211,14 @@ impl Column {
         value.filter(|_| self.is_valid(row))
     }
 
-    /// Whether the truth value of a row is there and true.
+    /// Return true if the row has a truth value and the value is true.
     #[must_use]
     pub fn is_true(&self, row: usize) -> bool {
         matches!(&self.values, Values::Bool(values) if values.get(row) == Some(&true))
             && self.is_valid(row)
     }
 
-    /// The text of a row; None where there is none.
+    /// Return the text of a row, or None if the row has no text.
     #[must_use]
     pub fn text(&self, row: usize) -> Option<&str> {
         match &self.values {
@@ -229,7 +229,7 @@ impl Column {
         }
     }
 
-    /// Memory of its values.
+    /// Return the memory of the values.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let values = match &self.values {
@@ -260,7 +260,7 @@ impl Column {
 }
 
 impl Values {
-    /// Adds values of the same type; there are no others in pieces of one table.
+    /// Append values of the same type. All pieces of one table have the same types.
     fn append(&mut self, more: Values) {
         match (self, more) {
             (Values::U8(values), Values::U8(more)) => values.extend(more),
@@ -330,7 +330,7 @@ fn taken<T: Copy + Default>(values: &[T], order: &[usize]) -> Vec<T> {
 mod tests {
     use super::*;
 
-    /// Flows by number, with a name each.
+    /// Return a table of flows: one number and one name per flow.
     fn table(rows: &[(u32, &str)]) -> Columns {
         let mut names = Lists::default();
         for (_, name) in rows {

@@ -1,8 +1,8 @@
-//! The trace model: what a capture file and a simulation both give, and what the analysis reads.
+//! The trace model: the output of a capture file and of a simulation, and the input of the analysis.
 //!
-//! A capture is a sequence of [`Packet`]s plus [`Anomaly`] rows. Whoever makes packets (the
-//! decoder, the simulator) pushes them into a [`PacketSink`]; whoever reads them (the analyzer,
-//! the packets table) is one. Nothing here estimates, classifies or reassembles.
+//! A capture is a sequence of [`Packet`]s plus [`Anomaly`] rows. A producer of packets (the decoder, the
+//! simulator) pushes them into a [`PacketSink`]. A reader of packets (the analyzer, the packets table)
+//! implements [`PacketSink`]. Nothing here estimates, classifies or reassembles.
 
 #![forbid(unsafe_code)]
 

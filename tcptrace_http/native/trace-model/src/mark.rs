@@ -1,4 +1,4 @@
-/// The packet that carried some bytes.
+/// The packet that carried given bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Mark {
     pub frame: u64,
@@ -6,7 +6,7 @@ pub struct Mark {
 }
 
 impl Mark {
-    /// Whichever of the two was captured later. Bytes in stream order need not be in frame order.
+    /// Return the mark captured later. The stream order of bytes can differ from the frame order.
     #[must_use]
     pub fn later(self, other: Mark) -> Mark {
         if other.frame > self.frame {

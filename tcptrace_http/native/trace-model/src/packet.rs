@@ -1,9 +1,9 @@
-//! A captured packet as the decoder understood it, borrowing its payload from the input.
+//! A decoded packet. The payload is borrowed from the input.
 
 use crate::anomaly::Anomaly;
 use crate::seq_number::SeqNumber;
 
-/// TCP flag bits as they stand in the header (RFC 9293, section 3.1; RFC 3540 for NS/AE).
+/// TCP flag bits, as in the header (RFC 9293, section 3.1; RFC 3540 for NS/AE).
 pub mod flags {
     pub const FIN: u16 = 0x001;
     pub const SYN: u16 = 0x002;
@@ -16,11 +16,11 @@ pub mod flags {
     pub const AE: u16 = 0x100;
 }
 
-/// A LINKTYPE_ number from the registry at tcpdump.org.
+/// A `LINKTYPE_` number from the registry at tcpdump.org.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LinkType(pub u16);
 
-/// An IPv4 or IPv6 address. IPv4 addresses are held in the first four of the sixteen bytes.
+/// An IPv4 or IPv6 address. The first four of the sixteen bytes hold an IPv4 address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct IpAddress {
     pub is_v6: bool,
@@ -57,7 +57,7 @@ impl std::fmt::Display for IpAddress {
 }
 
 impl IpAddress {
-    /// The dotted form. The standard library's takes a tenth of the time that a short flow costs.
+    /// Return the dotted form. The standard library's formatter costs a tenth of the time of a short flow.
     fn v4_text(&self) -> String {
         let mut text = String::with_capacity("255.255.255.255".len());
         for (at, octet) in self.octets.iter().take(4).enumerate() {
@@ -76,7 +76,7 @@ impl IpAddress {
         text
     }
 
-    /// The text of the address, as `Display` writes it.
+    /// Return the text of the address, equal to the output of `Display`.
     #[must_use]
     pub fn text(&self) -> String {
         if self.is_v6 {
@@ -87,7 +87,7 @@ impl IpAddress {
     }
 }
 
-/// The innermost IP header of a packet (tunnels are looked through).
+/// The innermost IP header of a packet. The decoder skips the outer headers of a tunnel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Network {
     pub source: IpAddress,
@@ -96,11 +96,12 @@ pub struct Network {
     pub protocol: u8,
     /// Time to live, or the IPv6 hop limit.
     pub ttl: u8,
-    /// IPv4 identification, or the IPv6 fragment header's (0 without one).
+    /// IPv4 identification, or the identification of the IPv6 fragment header (0 without that header).
     pub identification: u32,
-    /// Offset of this IP header from the start of the captured frame; 0 if it was reassembled.
+    /// Offset of this IP header from the start of the captured frame. 0 for a reassembled packet.
     pub header_offset: u32,
-    /// Whether the IP header announced fragments; the packet carries a segment only when complete.
+    /// True if the IP header announced fragments. Only the packet that completes the datagram carries a
+    /// segment.
     pub is_fragment: bool,
     /// Explicit congestion notification bits.
     pub ecn: u8,
@@ -114,7 +115,7 @@ pub struct SackBlocks {
 }
 
 impl SackBlocks {
-    /// Adds a block; a fifth one is ignored, for no TCP header has room for it.
+    /// Add a block. A fifth block is ignored, because no TCP header has room for five.
     pub fn push(&mut self, left: SeqNumber, right: SeqNumber) {
         if let Some(slot) = self.blocks.get_mut(usize::from(self.count)) {
             *slot = (left, right);
@@ -140,12 +141,12 @@ pub struct Timestamps {
 pub struct TcpOptions {
     /// Maximum segment size, on a SYN (RFC 9293, section 3.2).
     pub mss: Option<u16>,
-    /// Window scale shift as sent, on a SYN; above 14 it counts as 14 (RFC 7323, section 2.3).
+    /// Window scale shift as sent, on a SYN. A shift above 14 counts as 14 (RFC 7323, section 2.3).
     pub window_scale: Option<u8>,
     pub sack_permitted: bool,
     pub sack: SackBlocks,
     pub timestamps: Option<Timestamps>,
-    /// Length of the fast-open cookie (RFC 7413); 0 is a request for one.
+    /// Length of the fast-open cookie (RFC 7413). 0 requests a cookie.
     pub fast_open_cookie_bytes: Option<u8>,
 }
 
@@ -158,17 +159,17 @@ pub struct Segment<'a> {
     pub ack: SeqNumber,
     /// Bits of [`flags`].
     pub flags: u16,
-    /// The window field as sent, not scaled.
+    /// The window field as sent, without scaling.
     pub window: u16,
     pub checksum: u16,
     pub urgent_pointer: u16,
     pub options: TcpOptions,
     pub header_bytes: u8,
-    /// Payload bytes as the IP header declares them.
+    /// Payload bytes that the IP header declares.
     pub payload_bytes: u32,
-    /// Offset of the payload from the start of the captured frame; 0 if it was reassembled.
+    /// Offset of the payload from the start of the captured frame. 0 for a reassembled packet.
     pub payload_offset: u32,
-    /// What was captured of the payload: at most `payload_bytes`, less where a snap length cut it.
+    /// The captured part of the payload: at most `payload_bytes`, and less if the snap length cut the packet.
     pub payload: &'a [u8],
 }
 
@@ -179,14 +180,14 @@ impl Segment<'_> {
         self.flags & bits == bits
     }
 
-    /// The number of its first payload byte: the SYN comes before it.
+    /// Return the sequence number of the first payload byte. A SYN takes the number before it.
     #[must_use]
     #[inline]
     pub fn payload_seq(&self) -> SeqNumber {
         self.seq.plus(u32::from(self.has(flags::SYN)))
     }
 
-    /// Sequence space used: payload, plus one each for SYN and FIN (RFC 9293, section 3.4).
+    /// Return the used sequence space: the payload, plus one each for SYN and FIN (RFC 9293, section 3.4).
     #[must_use]
     #[inline]
     pub fn sequence_length(&self) -> u32 {
@@ -199,28 +200,28 @@ impl Segment<'_> {
 /// One record of a capture.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet<'a> {
-    /// Frame number as Wireshark counts, from 1.
+    /// Frame number, counted from 1 as Wireshark counts.
     pub frame: u64,
     /// Nanoseconds since the epoch.
     pub time_ns: i64,
-    /// Interface number over all sections of the file, from 0.
+    /// Interface number over all sections of the file, counted from 0.
     pub interface: u32,
     pub link_type: LinkType,
     pub wire_bytes: u32,
     pub captured_bytes: u32,
-    /// What was captured of the headers before that of `network`.
+    /// The captured bytes of the headers in front of the `network` header.
     pub outer_headers: &'a [u8],
-    /// None if the frame carries no IP that could be decoded.
+    /// None if the frame carries no decodable IP header.
     pub network: Option<Network>,
-    /// None if the packet carries no (complete) TCP header, and for all but the last IP fragment.
+    /// None if the packet carries no complete TCP header. Of IP fragments, only the last one has a segment.
     pub segment: Option<Segment<'a>>,
 }
 
-/// Whoever reads packets, in the order of the file.
+/// A reader of packets, in file order.
 pub trait PacketSink {
     fn packet(&mut self, packet: &Packet<'_>);
     fn anomaly(&mut self, anomaly: Anomaly);
-    /// Takes a TLS key log (RFC 9850) that stands before the packets it decrypts.
+    /// Take a TLS key log (RFC 9850) that precedes the packets it decrypts.
     fn key_log(&mut self, _text: &[u8]) {}
 }
 

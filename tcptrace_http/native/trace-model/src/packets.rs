@@ -1,10 +1,10 @@
-//! The packets table: the facts of each record, when they are asked for.
+//! The packets table: the facts of each record, built on request.
 
 use crate::blocks::Blocks;
 use crate::rows::{PacketRow, PacketsTable};
 use crate::{IpAddress, Packet};
 
-/// Adds the row of a packet. What needs memory of its own is made only if it is wanted.
+/// Add the row of a packet. A column that needs its own memory is filled only if it is wanted.
 pub fn push(table: &mut Blocks<PacketsTable>, packet: &Packet<'_>) {
     let wanted = table.wanted();
     let network = packet.network.as_ref();

@@ -1,36 +1,36 @@
 //! TCP sequence numbers: points on a circle of 2^32 (RFC 9293, section 3.4).
 
-/// A raw 32-bit sequence number. It has no order of its own, so it implements none: two numbers
-/// are compared by their distance on the circle.
+/// A raw 32-bit sequence number. The type implements no order. Two numbers are compared by their distance on
+/// the circle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct SeqNumber(pub u32);
 
 impl SeqNumber {
-    /// The number `bytes` further on.
+    /// Return the number `bytes` further on.
     #[must_use]
     pub fn plus(self, bytes: u32) -> SeqNumber {
         SeqNumber(self.0.wrapping_add(bytes))
     }
 
-    /// Signed distance from `earlier` to `self`, in [-2^31, 2^31).
+    /// Return the signed distance from `earlier` to `self`, in [-2^31, 2^31).
     #[must_use]
     pub fn distance_from(self, earlier: SeqNumber) -> i32 {
         self.0.wrapping_sub(earlier.0) as i32
     }
 
-    /// Whether `self` lies strictly after `other`.
+    /// Return true if `self` lies strictly after `other`.
     #[must_use]
     pub fn is_after(self, other: SeqNumber) -> bool {
         self.distance_from(other) > 0
     }
 
-    /// The 64-bit offset of `self` from `initial`, taking the unwrapping nearest to `near`.
+    /// Return the 64-bit offset of `self` from `initial`, unwrapped to the value nearest to `near`.
     ///
-    /// Offsets count from the initial sequence number (the SYN is offset 0, the first byte 1) and
-    /// never wrap. An offset before the initial number is negative.
+    /// Offsets count from the initial sequence number (the SYN is offset 0, the first byte 1) and never wrap.
+    /// An offset before the initial number is negative.
     #[must_use]
     pub fn unwrapped(self, initial: SeqNumber, near: i64) -> i64 {
-        // `near` truncated to 32 bits is its own place on the circle.
+        // The low 32 bits of `near` are its position on the circle.
         let here = initial.plus(near as u32);
         near.wrapping_add(i64::from(self.distance_from(here)))
     }
