@@ -1,18 +1,20 @@
 //! The allocator of the native core.
 
-/// A flow makes and drops some dozens of small strings; the C library's allocator takes a tenth of
-/// the whole time for them.
+/// mimalloc replaces the C library's allocator. A flow allocates and frees dozens of small strings, and the C
+/// library's allocator takes 10 % of the total time for them.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// `mi_option_purge_delay` of mimalloc.h: the same number in all versions, but not among the names
-/// that libmimalloc-sys gives.
+/// `mi_option_purge_delay` of mimalloc.h. The number is equal in all versions, and libmimalloc-sys exports no name for it.
 const PURGE_DELAY: libmimalloc_sys::mi_option_t = 15;
 
-/// Gives memory back soon after it is free, not a second later: whole tables come and go within that,
-/// and the peak would be that of several. Not at once: the buffer of one body is that of the next.
+/// Set a short purge delay, so that freed memory returns to the system soon.
+///
+/// With the default delay of 1 s, whole tables are allocated and freed within one delay, and the peak memory
+/// is that of several tables. A delay of zero is too short, because one body's buffer is reused for the next
+/// body.
 pub fn give_back_soon() {
-    // SAFETY: sets a number that mimalloc reads atomically; the option exists in the version that
+    // SAFETY: the call sets a number that mimalloc reads atomically. The option exists in the version that
     // Cargo.lock names.
     #[allow(unsafe_code)]
     unsafe {

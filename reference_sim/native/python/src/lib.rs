@@ -1,4 +1,4 @@
-//! `reference_sim._native`: a scenario in (JSON), tables and frames out.
+//! `reference_sim._native`: scenarios (JSON) in, tables and frames out.
 
 mod allocator;
 mod arrow;
@@ -24,17 +24,17 @@ create_exception!(
     "A scenario that cannot be: (path, what)."
 );
 
-/// A scenario that runs. Step until there is no more, then `finish`.
+/// A running scenario. Call `step` until it returns false, then `finish`.
 #[pyclass(module = "reference_sim._native")]
 struct Simulation {
-    /// None once it is finished.
+    /// None after `finish`.
     running: Option<simulation::Simulation>,
     epoch_ns: i64,
 }
 
 #[pymethods]
 impl Simulation {
-    /// Starts the scenario that a JSON document describes.
+    /// Start the scenario that a JSON document describes.
     #[new]
     fn new(document: &str) -> PyResult<Self> {
         let scenario = Arc::new(read(document)?);
@@ -46,33 +46,32 @@ impl Simulation {
         })
     }
 
-    /// Handles so many events, or all that are left; whether there is more to come. The GIL is
-    /// released meanwhile.
+    /// Handle at most `events` events. Return true if events remain. The GIL is released during the call.
     fn step(&mut self, py: Python<'_>, events: u64) -> PyResult<bool> {
         let running = self.running()?;
         Ok(py.detach(|| running.step(events)))
     }
 
-    /// Goes on until this simulated time, or the end; whether there is more to come. The GIL is
-    /// released meanwhile.
+    /// Run until this simulated time or the end. Return true if events remain. The GIL is released during the
+    /// call.
     fn step_until(&mut self, py: Python<'_>, time_ns: u64) -> PyResult<bool> {
         let running = self.running()?;
         Ok(py.detach(|| running.step_until(time_ns)))
     }
 
-    /// Simulated time, from 0.
+    /// Return the simulated time, counted from 0.
     #[getter]
     fn now_ns(&mut self) -> PyResult<u64> {
         Ok(self.running()?.now())
     }
 
-    /// Events that were handled.
+    /// Return the number of handled events.
     #[getter]
     fn events(&mut self) -> PyResult<u64> {
         Ok(self.running()?.events())
     }
 
-    /// Ends it, and gives what was recorded.
+    /// End the simulation and return its records.
     fn finish(&mut self) -> PyResult<Outcome> {
         self.running()?;
         let outcome = self.running.take().map(simulation::Simulation::finish);
@@ -101,7 +100,7 @@ fn read(document: &str) -> PyResult<Scenario> {
     })
 }
 
-/// What a simulation gave.
+/// The records of a finished simulation.
 #[pyclass(frozen, module = "reference_sim._native")]
 struct Outcome {
     outcome: simulation::Outcome,
@@ -110,33 +109,33 @@ struct Outcome {
 
 #[pymethods]
 impl Outcome {
-    /// A table of the truth by the Arrow PyCapsule interface. Times are int64 nanoseconds, enums
-    /// their codes.
+    /// Return a table of the truth with the Arrow PyCapsule interface. Times are int64 nanoseconds,
+    /// enumerations are codes.
     fn table(&self, name: &str) -> PyResult<ArrowTable> {
         let table = tables::table(&self.outcome.truth, name, self.epoch_ns)
             .ok_or_else(|| PyKeyError::new_err(format!("no table {name}")))?;
         ArrowTable::new(table)
     }
 
-    /// The packets that a tap saw, as a table of the trace model.
+    /// Return the packets of a tap as a table of the trace model.
     fn packets(&self, py: Python<'_>, tap: usize) -> PyResult<ArrowTable> {
         let tap = self.tap(tap)?;
         ArrowTable::new(py.detach(|| tap.packets_table()))
     }
 
-    /// The capture of a tap as a pcap file.
+    /// Return the capture of a tap as a pcap file.
     fn pcap<'py>(&self, py: Python<'py>, tap: usize) -> PyResult<Bound<'py, PyBytes>> {
         Ok(PyBytes::new(py, self.tap(tap)?.pcap()))
     }
 
-    /// The capture of a tap as a pcapng file.
+    /// Return the capture of a tap as a pcapng file.
     fn pcapng<'py>(&self, py: Python<'py>, tap: usize) -> PyResult<Bound<'py, PyBytes>> {
         let tap = self.tap(tap)?;
         let file = py.detach(|| tap.pcapng());
         Ok(PyBytes::new(py, &file))
     }
 
-    /// Totals of what was retrieved, by name; kept whatever is recorded.
+    /// Return totals of the retrieved objects, by name. Totals are kept under every recording option.
     fn totals(&self) -> BTreeMap<&'static str, u64> {
         let totals = &self.outcome.truth.totals;
         BTreeMap::from([
@@ -148,23 +147,23 @@ impl Outcome {
         ])
     }
 
-    /// How many frames a tap saw.
+    /// Return the number of frames that a tap captured.
     fn frames(&self, tap: usize) -> PyResult<usize> {
         Ok(self.tap(tap)?.len())
     }
 
-    /// The times of its first and last one, in nanoseconds since the epoch.
+    /// Return the times of the first and last frame of a tap, in nanoseconds since the epoch.
     fn times_ns(&self, tap: usize) -> PyResult<Option<(i64, i64)>> {
         Ok(self.tap(tap)?.times())
     }
 
-    /// Events that were handled.
+    /// Return the number of handled events.
     #[getter]
     fn events(&self) -> u64 {
         self.outcome.truth.events
     }
 
-    /// Where simulated time stopped.
+    /// Return the simulated time at the end.
     #[getter]
     fn end_ns(&self) -> u64 {
         self.outcome.truth.end
@@ -180,7 +179,7 @@ impl Outcome {
     }
 }
 
-/// The words of an enumeration of the truth, in the order of their codes.
+/// Return the words of an enumeration of the truth, in the order of their codes.
 #[pyfunction]
 fn words(name: &str) -> PyResult<Vec<&'static str>> {
     tables::words(name)

@@ -1,10 +1,10 @@
-//! The truth as tables; reference_sim/truth.py declares their columns.
+//! The truth as tables. reference_sim/truth.py declares their columns.
 
 use reference_sim_engine::stack::Nanoseconds;
 use reference_sim_engine::truth::{Drop, Limit, SendReason, Side, Truth};
 use trace_model::column::{Column, Columns, Lists, Values};
 
-/// A table of the truth; times are counted from `epoch_ns`. None if there is no such table.
+/// Return a table of the truth, with times counted from `epoch_ns`. Return None if the table is unknown.
 pub fn table(truth: &Truth, name: &str, epoch_ns: i64) -> Option<Columns> {
     Some(match name {
         "connections" => connections(truth, epoch_ns),
@@ -21,7 +21,8 @@ pub fn table(truth: &Truth, name: &str, epoch_ns: i64) -> Option<Columns> {
     })
 }
 
-/// The words of an enumeration, in the order of their codes; none if it is unknown.
+/// Return the words of an enumeration, in the order of their codes. Return None if the enumeration is
+/// unknown.
 pub fn words(name: &str) -> Option<&'static [&'static str]> {
     Some(match name {
         "sides" => SIDES,
@@ -118,7 +119,7 @@ fn drop_code(drop: Drop) -> u8 {
     }
 }
 
-/// Makes the columns of a table of rows.
+/// A builder for the columns of a table of rows.
 struct Builder<'a, R> {
     rows: &'a [R],
     epoch_ns: i64,

@@ -1,4 +1,4 @@
-//! The class by which tables are handed to Python.
+//! The class that passes tables to Python.
 
 use arrow_table::Table;
 use pyo3::exceptions::PyValueError;
@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use trace_model::column::Columns;
 
-/// A table that speaks the Arrow PyCapsule interface.
+/// A table that implements the Arrow PyCapsule interface.
 #[pyclass(frozen, module = "tcptrace_http._native")]
 pub struct ArrowTable {
     table: Table,
@@ -22,14 +22,14 @@ impl ArrowTable {
 
 #[pymethods]
 impl ArrowTable {
-    /// The stream of the PyCapsule interface; it can be asked for more than once.
+    /// Return the stream of the PyCapsule interface. The method can be called more than once.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(
         &self,
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        // The interface allows a producer to give its own schema whatever is asked for.
+        // The interface permits a producer to ignore the requested schema.
         drop(requested_schema);
         PyCapsule::new_with_value(py, self.table.stream(), c"arrow_array_stream")
     }

@@ -1,4 +1,4 @@
-//! The segment that was asked for, as values of Python.
+//! The explained segment, as Python values.
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

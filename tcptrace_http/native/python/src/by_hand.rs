@@ -1,4 +1,4 @@
-//! Rows that did not come from a capture: what is known of transactions from elsewhere, to make pages of it.
+//! Rows from sources other than a capture: facts of transactions from which pages are built.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use trace_model::rows::{
 };
 use trace_model::Mark;
 
-/// By table and column: the values of all rows.
+/// The values of all rows, by table and column.
 pub type Given<'py> = HashMap<String, HashMap<String, Vec<Bound<'py, PyAny>>>>;
 
 pub fn tables(given: &Given<'_>) -> PyResult<BTreeMap<&'static str, Columns>> {
@@ -42,7 +42,7 @@ pub fn tables(given: &Given<'_>) -> PyResult<BTreeMap<&'static str, Columns>> {
     Ok(tables)
 }
 
-/// The documents with these links, each with those that follow each other and have one base.
+/// Return the documents of the links. Consecutive links with one base form one document.
 pub fn documents(links: Option<Columns>) -> Vec<Document> {
     let links = links.unwrap_or_default();
     let integer = |name, row| links.column(name)?.integer(row);

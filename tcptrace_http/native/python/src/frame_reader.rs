@@ -1,4 +1,4 @@
-//! Reads one frame of a capture with its bytes.
+//! Reads one frame of a capture, including its bytes.
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -7,7 +7,7 @@ use trace_model::{Anomaly, Packet, PacketSink};
 
 use crate::fault;
 
-/// Ignores what is decoded: the decoder keeps the frame itself.
+/// A sink that ignores decoded packets. The decoder itself keeps the frame.
 struct Ignored;
 
 impl PacketSink for Ignored {
@@ -15,7 +15,7 @@ impl PacketSink for Ignored {
     fn anomaly(&mut self, _anomaly: Anomaly) {}
 }
 
-/// `feed` the capture until `frame` returns the frame.
+/// A reader of one frame. Call `feed` with the capture until `frame` returns the frame.
 #[pyclass(module = "tcptrace_http._native")]
 pub(crate) struct FrameReader {
     decoder: Decoder,
@@ -30,14 +30,15 @@ impl FrameReader {
         FrameReader { decoder }
     }
 
-    /// Takes the next bytes of the capture, uncompressed.
+    /// Feed the next bytes of the uncompressed capture.
     fn feed(&mut self, chunk: &[u8]) -> PyResult<()> {
         self.decoder
             .feed(chunk, &mut Ignored)
             .map_err(|error| fault(&error))
     }
 
-    /// Time in nanoseconds since the epoch, link type, length on the wire, captured bytes.
+    /// Return the time in nanoseconds since the epoch, the link type, the length on the wire and the captured
+    /// bytes.
     fn frame<'py>(&self, py: Python<'py>) -> Option<(i64, u16, u32, Bound<'py, PyBytes>)> {
         self.decoder.kept().map(|kept| {
             let bytes = PyBytes::new(py, &kept.bytes);

@@ -1,18 +1,19 @@
-//! Whether a capture may have both legs of a proxy's exchanges: most have none, and need not be looked through.
+//! A quick test for proxies. Most captures have none, so the search for both legs of a proxy's exchanges is
+//! skipped.
 
 use std::collections::{HashMap, HashSet};
 
 use trace_model::column::{Columns, Lists, Values};
 use trace_model::rows::ObservationPoint;
 
-/// The host that took the capture has several addresses; all of them are this one.
+/// Key for the host that took the capture. All addresses of this host map to this key.
 const LOCAL: &[u8] = b"";
 
 /// Address and port of a server.
 type Endpoint<'a> = (&'a [u8], u16);
 
-/// Whether the host of any server with HTTP is the client of another server. The hosts are told apart as
-/// `tcptrace_http/hops.py` does.
+/// Return true if the host of any HTTP server is also the client of another server. Hosts are distinguished
+/// as in `tcptrace_http/hops.py`.
 pub fn has_proxy(flows: &Columns) -> bool {
     let values = |name| flows.column(name).map(|column| &column.values);
     let (Some(Values::Text(clients)), Some(Values::Text(servers)), Some(Values::U16(ports))) =
@@ -37,7 +38,7 @@ pub fn has_proxy(flows: &Columns) -> bool {
             ports.get(row).copied().unwrap_or_default(),
         )
     };
-    // Of each host one server that it asked, and whether it asked others.
+    // Per client host: one server that it asked, and a flag for further servers.
     let mut asked: HashMap<&[u8], (Endpoint<'_>, bool)> = HashMap::new();
     for row in rows() {
         let (first, has_others) = asked
@@ -52,7 +53,7 @@ pub fn has_proxy(flows: &Columns) -> bool {
     })
 }
 
-/// The addresses of the host that took the capture, as far as they show.
+/// Return the visible addresses of the host that took the capture.
 fn local_addresses<'a>(
     flows: &Columns,
     clients: &'a Lists<u8>,

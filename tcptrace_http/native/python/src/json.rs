@@ -1,19 +1,18 @@
-//! Rows of the JSON contract, written without going through Python: a capture may have a hundred
-//! thousand flows.
+//! Rows of the JSON contract, written without Python objects. A capture can have 100 000 flows.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
 use trace_model::column::{Column, Columns, Values};
 
-/// By flow and number of the transaction: its waits, as a JSON array.
+/// Waits as a JSON array, by flow and transaction number.
 pub type Waits = HashMap<(u32, u32), Vec<u8>>;
 
-/// A row with a short target takes this much; a longer one makes the buffer grow.
+/// Estimated size of a row with a short target. A longer row makes the buffer grow.
 const ROW_BYTES_GUESS: usize = 512;
 
-/// Some rows of a table as JSON objects with a comma and a line feed between them, with the columns
-/// that the contract names.
+/// Return the rows of a table in `range` as JSON objects, separated by a comma and a line feed. Each object
+/// has the columns that the contract names.
 #[must_use]
 pub fn rows(table: &Columns, range: Range<usize>) -> Vec<u8> {
     let range = range.start..range.end.min(table.rows);
@@ -27,8 +26,8 @@ pub fn rows(table: &Columns, range: Range<usize>) -> Vec<u8> {
     out
 }
 
-/// Rows of the transactions as [`rows`] has them, each with the array `waits`: of the waits table, which is
-/// in the same order, or the one that `instead` has for it.
+/// Return rows of the transactions in the form of [`rows`], each with the array `waits`. The array comes from
+/// `instead`, or else from the waits table, which is in the same order.
 #[must_use]
 pub fn transactions(
     table: &Columns,
@@ -55,8 +54,8 @@ pub fn transactions(
     out
 }
 
-/// Rows of the retrievals as Python's `json` writes them, each with the array `critical_path`: of that table,
-/// which is in the same order.
+/// Return rows of the retrievals in the form of Python's `json`. Each row has the array `critical_path` from
+/// that table, which is in the same order.
 #[must_use]
 pub fn retrievals(table: &Columns, range: Range<usize>, path: &Columns) -> Vec<u8> {
     let range = range.start..range.end.min(table.rows);
@@ -109,7 +108,7 @@ fn spaced_object(labels: &[(&Column, Vec<u8>)], row: usize, out: &mut Vec<u8>) {
     }
 }
 
-/// A string of ASCII letters only: all others are escaped by their UTF-16 code units.
+/// Write a string of ASCII characters only. Other characters are escaped by their UTF-16 code units.
 fn ascii_text(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
     for letter in text.chars() {
@@ -131,7 +130,7 @@ fn ascii_text(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
-/// Flow and number of the transaction of each row.
+/// The flow and the transaction number of each row.
 struct Keys<'a> {
     flows: &'a [u32],
     numbers: &'a [u32],
@@ -150,7 +149,7 @@ impl<'a> Keys<'a> {
     }
 }
 
-/// Walks through the waits table as the transactions are walked through.
+/// An iterator over the waits table, in step with the transactions.
 struct WaitsByTransaction<'a> {
     keys: Keys<'a>,
     labels: Vec<(&'a Column, Vec<u8>)>,
@@ -158,7 +157,7 @@ struct WaitsByTransaction<'a> {
 }
 
 impl<'a> WaitsByTransaction<'a> {
-    /// From the first wait of the transaction `first` on.
+    /// Return an iterator that starts at the first wait of the transaction `first`.
     fn from(waits: &'a Columns, first: Option<(u32, u32)>) -> Self {
         let keys = Keys::of(waits, "transaction");
         let mut rest = 0..waits.rows;
@@ -194,7 +193,7 @@ impl<'a> WaitsByTransaction<'a> {
     }
 }
 
-/// The columns of the contract, each with what stands before its value.
+/// Return the columns of the contract, each with the text that precedes its value.
 fn labels(table: &Columns) -> Vec<(&Column, Vec<u8>)> {
     table
         .columns
@@ -203,10 +202,10 @@ fn labels(table: &Columns) -> Vec<(&Column, Vec<u8>)> {
         .collect()
 }
 
-/// What stands between the braces of a row.
+/// Write the fields of a row, without the braces.
 fn object(labels: &[(&Column, Vec<u8>)], row: usize, out: &mut Vec<u8>) {
     for (at, (column, label)) in labels.iter().enumerate() {
-        // The first label needs no comma before it.
+        // The first label has no comma before it.
         out.extend_from_slice(label.get(usize::from(at == 0)..).unwrap_or(label));
         value(column, row, out);
     }
@@ -229,7 +228,7 @@ fn value(column: &Column, row: usize, out: &mut Vec<u8>) {
         Values::I64(values) | Values::Time(values) | Values::Duration(values) => {
             number(values.get(row).copied(), out);
         }
-        // The shortest digits that give the same number again (RFC 8259, section 6); there is no NaN.
+        // The shortest digits that parse to the same number (RFC 8259, section 6). No value is NaN.
         Values::F64(values) => {
             let value = values.get(row).copied().unwrap_or_default();
             out.extend_from_slice(value.to_string().as_bytes());
@@ -271,7 +270,7 @@ fn array(values: &[impl itoa::Integer + Copy], out: &mut Vec<u8>) {
     out.push(b']');
 }
 
-/// A string of UTF-8 bytes, escaped as RFC 8259, section 7 asks.
+/// Write a string of UTF-8 bytes, escaped as RFC 8259, section 7 requires.
 fn text(bytes: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');
     for &byte in bytes {

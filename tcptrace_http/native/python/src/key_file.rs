@@ -1,4 +1,4 @@
-//! The file of a TLS key log. Its secrets are wiped from memory once they are taken.
+//! The file of a TLS key log. Its secrets are wiped from memory after use.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use zeroize::Zeroizing;
 
-/// Bytes that are read at once.
+/// Bytes per read.
 const CHUNK_BYTES: usize = 64 * 1024;
 
 #[derive(Clone)]
@@ -17,7 +17,8 @@ pub struct KeyFile {
 }
 
 impl KeyFile {
-    /// A buffer that grows would leave secrets behind: each is wiped when a longer one takes its place.
+    /// Read the file. A growing buffer would leave secrets behind, so each buffer is wiped when a longer one
+    /// replaces it.
     pub fn read(path: &Path) -> io::Result<Self> {
         let mut file = File::open(path)?;
         let mut text = Zeroizing::new(Vec::with_capacity(CHUNK_BYTES));

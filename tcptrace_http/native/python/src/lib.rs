@@ -41,7 +41,7 @@ create_exception!(
     "A capture that cannot be read: (kind, what)."
 );
 
-/// The columns of a table that is made on request: all, none, or some.
+/// The requested columns of an optional table: all, none, or a selection.
 #[derive(FromPyObject)]
 enum Request {
     All(bool),
@@ -49,7 +49,7 @@ enum Request {
 }
 
 impl Request {
-    /// None if the table is not asked for.
+    /// Return the wanted columns, or None if the table is not requested.
     fn wanted<'a, W: Default>(
         &'a self,
         only: impl FnOnce(&'a [String]) -> Result<W, &'a str>,
@@ -63,15 +63,15 @@ impl Request {
     }
 }
 
-/// A capture that can be read twice.
+/// A capture that supports a second read.
 #[derive(FromPyObject)]
 enum Whole {
     InMemory(PyBackedBytes),
     File(PathBuf),
 }
 
-/// Reads one capture: `feed` its bytes in order, then `finish`; `take` the rows that are final
-/// whenever there are many, and those that are left at the end.
+/// Reads one capture. Call `feed` with its bytes in order, then `finish`. Call `take` for final rows whenever
+/// many are pending, and once more at the end.
 #[pyclass(module = "tcptrace_http._native")]
 struct Analyzer {
     shares: Shares,
@@ -80,11 +80,9 @@ struct Analyzer {
 
 #[pymethods]
 impl Analyzer {
-    /// `packets`, `segments`, `tls_records` and `h2_windows`: True for all columns of the table, or the names of some. Without
-    /// `others` no other table is made, and what is not needed is not done. With `block_rows` the
-    /// four come in blocks of so many rows. `asked_frame` is that of a segment for `asked`, with one thread.
-    /// With `follows` a transaction's row comes as soon as the transaction is acknowledged. `keylog` is a file with the
-    /// secrets of TLS connections.
+    /// Create an analyzer for one capture.
+    ///
+    /// `packets`, `segments`, `tls_records` and `h2_windows` each take True for all columns of the table, or the names of columns. Without `others` no other table is made, and work for other tables is skipped. With `block_rows` these four tables come in blocks of that many rows. `asked_frame` is the frame of a segment to explain, and needs one thread. With `follows`, the row of a transaction is final once the transaction is acknowledged. `keylog` is a file with the secrets of TLS connections.
     #[new]
     #[expect(
         clippy::too_many_arguments,
@@ -129,8 +127,8 @@ impl Analyzer {
         })
     }
 
-    /// Takes the TLS secrets that a pcapng file has, before its packets are fed: they may stand behind these. What cannot
-    /// be read is told by who reads those.
+    /// Take the TLS secrets of a pcapng file before its packets are fed. A secret can follow the packets that
+    /// it decrypts. Read errors are ignored here, because the reader of the packets reports them.
     fn take_secrets(&mut self, py: Python<'_>, capture: Whole) -> PyResult<()> {
         self.must_be_open()?;
         let shares = &mut self.shares;
@@ -142,7 +140,7 @@ impl Analyzer {
         Ok(())
     }
 
-    /// Takes the next bytes of the capture, uncompressed. The GIL is released meanwhile.
+    /// Feed the next bytes of the uncompressed capture. The GIL is released during the call.
     fn feed(&mut self, py: Python<'_>, chunk: &Bound<'_, PyAny>) -> PyResult<()> {
         self.must_be_open()?;
         let buffer = PyBuffer::<u8>::get(chunk)?;
@@ -154,9 +152,9 @@ impl Analyzer {
         if buffer.len_bytes() == 0 {
             return Ok(());
         }
-        // SAFETY: the buffer is not empty and contiguous, its export keeps it alive and of that size until
-        // `buffer` is dropped, and u8 has no invalid values. The caller must not write to it
-        // before `feed` returns; the reader in capture.py owns it and does not.
+        // SAFETY: the buffer is contiguous and not empty. Its export keeps the memory alive and of this size
+        // until `buffer` is dropped. Every bit pattern is a valid u8. The caller must not write to the buffer
+        // before `feed` returns; the reader in capture.py owns the buffer and obeys this.
         #[allow(unsafe_code)]
         let bytes = unsafe {
             std::slice::from_raw_parts(buffer.buf_ptr().cast::<u8>(), buffer.len_bytes())
@@ -166,8 +164,8 @@ impl Analyzer {
             .map_err(|error| fault(&error))
     }
 
-    /// One file of several that are one stream, as rotated captures are, is over: what is fed next is of the next one.
-    /// Whether it could be read to its end.
+    /// End one file of a stream of several files, such as rotated captures. The next bytes belong to the next
+    /// file. Return true if the file was read to its end.
     fn next_file(&mut self, py: Python<'_>) -> PyResult<bool> {
         self.must_be_open()?;
         let shares = &mut self.shares;
@@ -175,29 +173,30 @@ impl Analyzer {
             .map_err(|error| fault(&error))
     }
 
-    /// The files that are fed until `begin_window` are of the window before: their flows are not told.
+    /// Start the lead-in: files until `begin_window` belong to the previous window, and their flows are not
+    /// reported.
     fn lead_in(&mut self) -> PyResult<()> {
         self.must_be_open()?;
         self.shares.lead_in();
         Ok(())
     }
 
-    /// The window begins: frames and what is known of the capture are counted from here.
+    /// Begin the window. Frames and the provenance of the capture count from here.
     fn begin_window(&mut self) -> PyResult<()> {
         self.must_be_open()?;
         self.shares.begin_window();
         Ok(())
     }
 
-    /// The window is over: only flows that began in it are read on.
+    /// End the window. The analyzer continues only the flows that began in the window.
     fn end_window(&mut self) -> PyResult<()> {
         self.must_be_open()?;
         self.shares.end_window();
         Ok(())
     }
 
-    /// The capture is over: flows are finished until there are `rows` to take (None: all of them). Whether
-    /// all are finished; if not, it is to be called again.
+    /// End the capture, and finish flows until `rows` rows are pending (None: finish all flows). Return true
+    /// if all flows are finished; if false, call again.
     #[pyo3(signature = (rows=None))]
     fn finish(&mut self, py: Python<'_>, rows: Option<usize>) -> PyResult<bool> {
         self.must_be_open()?;
@@ -207,12 +206,13 @@ impl Analyzer {
         finished.map_err(|error| fault(&error))
     }
 
-    /// How many rows of ordinary length there are to look through; some may not be final.
+    /// Return the number of pending rows, scaled to rows of ordinary length. A pending row is not necessarily
+    /// final.
     fn pending_rows(&self) -> usize {
         self.shares.rows()
     }
 
-    /// Takes the rows that are final; after `finish` these are all that are left.
+    /// Take the final rows. After `finish`, all remaining rows are final.
     fn take(&mut self, py: Python<'_>) -> Rows {
         let shares = &mut self.shares;
         let is_finished = self.is_finished;
@@ -220,8 +220,8 @@ impl Analyzer {
         Rows::new(tables, documents, shares.cut())
     }
 
-    /// Gives out the next block of `packets`, `segments`, `tls_records` or `h2_windows`, and forgets it, as soon as its rows are
-    /// settled; the last one after `finish`. None when there is none yet, or no more.
+    /// Take the next block of `packets`, `segments`, `tls_records` or `h2_windows` once its rows are final.
+    /// The last block comes after `finish`. Return None if no block is ready.
     fn take_block(&mut self, py: Python<'_>, name: &str) -> PyResult<Option<ArrowTable>> {
         let shares = &mut self.shares;
         let is_finished = self.is_finished;
@@ -229,13 +229,13 @@ impl Analyzer {
         taken.map(ArrowTable::new).transpose()
     }
 
-    /// What the capture has of the frame that was asked for, by the packets so far.
+    /// Return the facts of the requested frame, from the packets read so far.
     fn asked<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let asked = self.shares.asked();
         asked.map(|asked| asked::fields(py, asked)).transpose()
     }
 
-    /// What is known of the capture itself.
+    /// Return the provenance of the capture: format, packet counts, times and link types.
     fn provenance<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let provenance = self.shares.provenance();
         let link_types: Vec<String> = provenance
@@ -270,20 +270,20 @@ impl Analyzer {
     }
 }
 
-/// Rows of every table, as they left the analyzer.
+/// Rows of every table, as the analyzer returned them.
 #[pyclass(frozen, module = "tcptrace_http._native")]
 struct Rows {
     tables: BTreeMap<&'static str, Columns>,
     documents: Vec<Document>,
     cut: Vec<&'static str>,
-    /// The table `links`, made when it is asked for.
+    /// The table `links`, built on first use.
     links: OnceLock<Columns>,
 }
 
 #[pymethods]
 impl Rows {
-    /// Rows of the tables that pages are made of, given by column as values of Python; of columns that are not
-    /// given they are the defaults.
+    /// Build the tables from which pages are built. The values come as Python values by column. A missing
+    /// column holds default values.
     #[staticmethod]
     fn by_hand(tables: by_hand::Given<'_>) -> PyResult<Rows> {
         let mut tables = by_hand::tables(&tables)?;
@@ -295,27 +295,27 @@ impl Rows {
         Ok(self.columns(table)?.rows)
     }
 
-    /// The tables that lack rows of the capture so far, for a limit was reached.
+    /// Return the names of the tables that lack rows because a limit was reached.
     fn cut(&self) -> Vec<&'static str> {
         self.cut.clone()
     }
 
-    /// Whether two hosts have several flows that detectors could compare.
+    /// Return true if two hosts have several flows that detectors could compare.
     fn has_bundle(&self) -> PyResult<bool> {
         Ok(has_bundle(self.columns("flows")?))
     }
 
-    /// Whether any server of an HTTP flow is the client of another, as a proxy is.
+    /// Return true if the server of an HTTP flow is the client of another flow, as a proxy is.
     fn has_proxy(&self) -> PyResult<bool> {
         Ok(hops::has_proxy(self.columns("flows")?))
     }
 
-    /// The flows with a transaction that waited for one of these causes for so many nanoseconds in all.
+    /// Return the flows with a transaction whose total wait for a cause reaches the given nanoseconds.
     fn flows_that_waited(&self, causes: HashMap<String, i64>) -> PyResult<NumberSet<u32>> {
         Ok(flows_that_waited(self.columns("waits")?, &causes))
     }
 
-    /// The flows that have rows in a table: all, or those for which a column of truth values is true.
+    /// Return the flows with rows in a table: all of them, or those with true in the column `only_where`.
     #[pyo3(signature = (table, only_where = None))]
     fn flows_of(&self, table: &str, only_where: Option<&str>) -> PyResult<NumberSet<u32>> {
         let columns = self.columns(table)?;
@@ -334,8 +334,8 @@ impl Rows {
         }
     }
 
-    /// A table by the Arrow PyCapsule interface, or the columns `only` of it, or its rows of these `flows`.
-    /// Times are int64 nanoseconds, enums their codes.
+    /// Return a table with the Arrow PyCapsule interface, limited to the columns `only` and to the rows of
+    /// `flows`. Times are int64 nanoseconds, enumerations are codes.
     #[pyo3(signature = (name, only = None, flows = None))]
     fn table(
         &self,
@@ -357,9 +357,9 @@ impl Rows {
         ArrowTable::new(part)
     }
 
-    /// Rows `first` to `first + count` of a table as JSON objects of the contract, comma-separated.
-    /// Transactions have their waits with them; `waits` maps (flow, index) to the array of those whose
-    /// waits are others than the table of the core has.
+    /// Return rows `first` to `first + count` of a table as JSON objects of the contract, comma-separated.
+    /// Transactions include their waits. `waits` maps (flow, index) to an array that replaces the waits of
+    /// the core's table.
     #[pyo3(signature = (name, first, count, waits = None))]
     fn json(
         &self,

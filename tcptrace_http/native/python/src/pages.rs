@@ -11,7 +11,7 @@ use crate::arrow::ArrowTable;
 use crate::json;
 use crate::Rows;
 
-/// What pages are made of, gathered from all batches.
+/// The rows of all batches from which pages are built.
 #[pyclass(frozen, module = "tcptrace_http._native")]
 pub struct Pages {
     gathered: Mutex<tcptrace_analysis::Pages>,
@@ -32,7 +32,7 @@ impl Pages {
         }
     }
 
-    /// Adds a batch, with all waits of those transactions whose waits are others than the core's.
+    /// Add a batch. `stalled` has all waits of each transaction whose waits differ from the core's.
     fn add(&self, py: Python<'_>, rows: &Rows, stalled: Vec<ReplacedWait>) -> PyResult<()> {
         py.detach(|| self.with(|gathered| gathered.add(&rows.tables, &rows.documents, stalled)))
     }
@@ -41,7 +41,7 @@ impl Pages {
         py.detach(|| self.with(|gathered| gathered.complaint()))
     }
 
-    /// A table that was gathered: the columns that pages need.
+    /// Return a collected table with the columns that pages need.
     fn source(&self, py: Python<'_>, name: &str) -> PyResult<ArrowTable> {
         let columns = py.detach(|| self.with(|gathered| gathered.source(name)))?;
         ArrowTable::new(columns)
@@ -52,8 +52,8 @@ impl Pages {
         Ok(PageRows { tables })
     }
 
-    /// Whether a page has so many transactions, and more than `of_flow_min` of them on one flow with so long a
-    /// round trip.
+    /// Return true if a page has at least `transactions_min` transactions, and more than `of_flow_min` of
+    /// them on one flow with a round-trip time of at least `rtt_min_ns`.
     fn has_chain(
         &self,
         py: Python<'_>,
@@ -94,7 +94,8 @@ impl PageRows {
         ArrowTable::new(self.columns(name)?.clone())
     }
 
-    /// Some retrievals as JSON objects of the contract, comma-separated, each with its critical path.
+    /// Return `count` retrievals from `first` as JSON objects of the contract, comma-separated, each with its
+    /// critical path.
     fn json(&self, py: Python<'_>, first: usize, count: usize) -> Vec<u8> {
         let range = first..first.saturating_add(count);
         let tables = &self.tables;

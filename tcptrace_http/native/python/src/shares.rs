@@ -1,9 +1,8 @@
-//! One capture for several threads: each decodes all of it and follows its share of the flows.
+//! One capture on several threads. Each thread decodes the whole capture and follows its share of the flows.
 //!
-//! Decoding is a small part of the work, so that it costs less to do it again in each thread than to
-//! hand every packet from one to another. The flows of a share are numbered by themselves; their
-//! numbers in the capture follow from the frames that they start in. The rows are those that one
-//! thread gives.
+//! Decoding is a small part of the work. Decoding again in each thread costs less than a transfer of every
+//! packet between threads. Each share numbers its own flows. A flow's number in the capture follows from the
+//! frame that starts the flow. The rows equal the rows of one thread.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Read, Seek};
@@ -24,7 +23,7 @@ use trace_model::{Anomaly, AnomalyKind};
 use crate::key_file::KeyFile;
 use crate::sink::Sink;
 
-/// Which tables are wanted.
+/// The selection of tables.
 pub struct Wanted {
     pub packets: Option<Blocks<PacketsTable>>,
     pub segments: Option<Segments>,
@@ -32,16 +31,16 @@ pub struct Wanted {
     pub h2_windows: Option<Blocks<H2WindowsTable>>,
     /// The statistics of flows.
     pub statistics: bool,
-    /// All others.
+    /// All other tables.
     pub others: bool,
-    /// The frame of a segment that is to be explained in full: where one thread does it all.
+    /// The frame of a segment to explain in full. Supported with one thread only.
     pub asked_frame: Option<u64>,
     pub follows: bool,
     pub key_log: Option<KeyFile>,
 }
 
 impl Wanted {
-    /// A table of rows for segments, records or the like.
+    /// Return true if a table of segments, TLS records or HTTP/2 windows is wanted.
     fn is_by_flow(&self) -> bool {
         self.segments.is_some() || self.tls_records.is_some() || self.h2_windows.is_some()
     }
@@ -50,7 +49,7 @@ impl Wanted {
 struct Worker {
     decoder: Decoder,
     sink: Sink,
-    /// Number in the capture of each flow of this share.
+    /// The number in the capture of each flow of this share.
     numbers: Vec<u32>,
     keeps_rows: bool,
     is_decoded: bool,
@@ -99,7 +98,7 @@ impl Worker {
         result
     }
 
-    /// The decoder begins anew: frames are numbered from the first one of the window.
+    /// Restart the decoder. Frames count from the first frame of the window.
     fn begin_window(&mut self) {
         self.decoder = Decoder::new();
         if let Some(analyzer) = self.sink.analyzer.as_mut() {
@@ -107,7 +106,7 @@ impl Worker {
         }
     }
 
-    /// Finishes flows until there are `rows`; see [`Analyzer::finish_some`].
+    /// Finish flows until `rows` rows are pending; see [`Analyzer::finish_some`].
     fn finish(&mut self, rows: usize) -> Result<(), CaptureError> {
         if !self.is_decoded {
             self.is_decoded = true;
@@ -130,19 +129,19 @@ impl Worker {
 pub struct Shares {
     first: Worker,
     others: Vec<Worker>,
-    /// None where one thread does it all.
+    /// None if one thread does all the work.
     threads: Option<ThreadPool>,
     next_number: u32,
     anomalies_given: ReturnedAnomalies,
-    /// What is judged over all flows, in one thread.
+    /// State that spans all flows, kept in one thread.
     objects: Objects,
-    /// What is left of the tables in blocks once the capture is over.
+    /// The remaining blocks of the block tables, once the capture has ended.
     blocks_left: BTreeMap<&'static str, VecDeque<Columns>>,
 }
 
 impl Shares {
-    /// Tables with a row for each packet or record are made by one thread, whatever `threads` says: they are
-    /// in the order of the capture.
+    /// Create the workers. Tables with a row per packet or record use one thread, whatever `threads` says,
+    /// because they are in capture order.
     pub fn new(wanted: Wanted, threads: usize) -> PyResult<Self> {
         let is_by_packet = wanted.packets.is_some() || wanted.is_by_flow();
         let count = if is_by_packet {
@@ -181,7 +180,8 @@ impl Shares {
         })
     }
 
-    /// Takes the secrets of a whole capture that can be read twice. Bad lines are told when their block is read.
+    /// Take the secrets of a whole capture that supports a second read. The reader of each block reports its
+    /// bad lines.
     pub fn take_secrets<F: Read + Seek>(&mut self, capture: &mut F) -> io::Result<()> {
         each_key_log(capture, |text| {
             let workers = std::iter::once(&mut self.first).chain(&mut self.others);
@@ -198,28 +198,28 @@ impl Shares {
         result
     }
 
-    /// One file ends, and the next one of the same stream begins. Whether it could be read to its end.
+    /// End one file and begin the next file of the same stream. Return true if the file was read to its end.
     pub fn next_file(&mut self) -> Result<bool, CaptureError> {
         let whole = self.first.decoder.next_file(&mut self.first.sink);
         for worker in &mut self.others {
-            // They read the same bytes, so that one fails as the others do.
+            // All workers read the same bytes, so an error of one is the error of all.
             drop(worker.decoder.next_file(&mut worker.sink));
         }
         whole
     }
 
-    /// The files that are fed first are of the window before.
+    /// Start the lead-in: the files fed first belong to the previous window.
     pub fn lead_in(&mut self) {
         self.each_analyzer(Analyzer::lead_in);
     }
 
-    /// The window begins with the next file.
+    /// Begin the window at the next file.
     pub fn begin_window(&mut self) {
         self.first.begin_window();
         self.others.iter_mut().for_each(Worker::begin_window);
     }
 
-    /// The window ended with the last file.
+    /// End the window after the last file.
     pub fn end_window(&mut self) {
         self.each_analyzer(Analyzer::end_window);
     }
@@ -231,7 +231,8 @@ impl Shares {
             .for_each(work);
     }
 
-    /// Finishes flows until there are `rows`. Whether all are finished; if not, it goes on with the next call.
+    /// Finish flows until `rows` rows are pending. Return true if all flows are finished; if false, the next
+    /// call continues.
     pub fn finish(&mut self, rows: usize) -> Result<bool, CaptureError> {
         let rows_of_one = rows / self.others.len().saturating_add(1);
         let result = self.each(|worker| worker.finish(rows_of_one));
@@ -249,7 +250,7 @@ impl Shares {
         self.first.decoder.provenance()
     }
 
-    /// The segment that was asked for.
+    /// Return the explained segment.
     pub fn asked(&self) -> Option<&RequestedFrame> {
         let analyzer = self.first.sink.analyzer.as_ref()?;
         Some(&analyzer.tables.asked)
@@ -265,8 +266,8 @@ impl Shares {
         workers.filter_map(|worker| worker.sink.analyzer.as_ref())
     }
 
-    /// The rows that are final; once the capture is over also those that are judged over all flows, and
-    /// the tables with a row for each packet in one piece.
+    /// Take the final rows. After the end of the capture, the result includes the rows that span all flows,
+    /// and each table with a row per packet in one piece.
     pub fn take(&mut self, is_finished: bool) -> (BTreeMap<&'static str, Columns>, Vec<Document>) {
         let mut whole = self.first.take();
         if self.threads.is_some() {
@@ -296,13 +297,13 @@ impl Shares {
         (tables, documents)
     }
 
-    /// The tables that lack rows, so that what is counted of them is no more than a least number.
+    /// Return the names of the tables that lack rows. Counts from these tables are lower bounds.
     pub fn cut(&self) -> Vec<&'static str> {
         let of_flows = self.analyzers().flat_map(|it| it.tables.of_flows.cut());
         of_flows.chain(self.objects.cut()).collect()
     }
 
-    /// The next block of a table with a row for each packet.
+    /// Take the next block of a table with a row per packet.
     pub fn take_block(&mut self, name: &str, is_finished: bool) -> Option<Columns> {
         if is_finished {
             let rest = self.rest_in_blocks();
@@ -324,7 +325,7 @@ impl Shares {
         }
     }
 
-    /// What is left of the tables with a row for each packet.
+    /// Take the remaining blocks of the tables with a row per packet.
     fn rest_in_blocks(&mut self) -> BTreeMap<&'static str, VecDeque<Columns>> {
         let sink = &mut self.first.sink;
         let packets = sink.packets.take().map(Blocks::into_rest);
@@ -356,7 +357,7 @@ impl Shares {
         counts
     }
 
-    /// Hands the exchanges that were finished since the last time on to be judged together.
+    /// Pass on the newly finished exchanges, which are compared over all flows.
     fn take_exchanges(&mut self) {
         let mut all = Vec::new();
         let workers = std::iter::once(&mut self.first).chain(&mut self.others);
@@ -366,7 +367,7 @@ impl Shares {
             let numbers = &worker.numbers;
             for mut exchange in exchanges.into_iter().flat_map(std::mem::take) {
                 let place = usize::try_from(exchange.flow).unwrap_or(usize::MAX);
-                // One thread numbers the flows as they are.
+                // With one thread, flow numbers need no change.
                 let number = numbers.get(place).copied();
                 exchange.flow = number.unwrap_or(exchange.flow);
                 all.push(exchange);
@@ -375,7 +376,7 @@ impl Shares {
         self.objects.take(all);
     }
 
-    /// Says what was left out of what is judged over all flows.
+    /// Report rows that were dropped from the tables over all flows.
     fn complain(&mut self) {
         let Some(analyzer) = self.first.sink.analyzer.as_mut() else {
             return;
@@ -391,7 +392,7 @@ impl Shares {
         }
     }
 
-    /// Runs `work` for all workers. They read the same bytes, so that one fails as the others do.
+    /// Run `work` for all workers. All workers read the same bytes, so an error of one is the error of all.
     fn each(
         &mut self,
         work: impl Fn(&mut Worker) -> Result<(), CaptureError> + Sync,
@@ -407,7 +408,7 @@ impl Shares {
         result
     }
 
-    /// Numbers the flows that were opened since the last time, in the order of their first frames.
+    /// Number the newly opened flows in the order of their first frames.
     fn number_flows(&mut self) {
         if self.threads.is_none() {
             return;

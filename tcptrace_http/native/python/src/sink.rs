@@ -1,4 +1,4 @@
-//! The receiver of a decoder's packets, anomalies and key logs.
+//! The receiver of the decoder's packets, anomalies and key logs.
 
 use tcptrace_analysis::{bad_lines_anomaly, Analyzer};
 use trace_model::blocks::Blocks;
@@ -7,10 +7,10 @@ use trace_model::rows::PacketsTable;
 use trace_model::{Anomaly, AnomalyKind, Packet, PacketSink};
 
 pub struct Sink {
-    /// None where only the packets are wanted.
+    /// None if only the packets are wanted.
     pub analyzer: Option<Analyzer>,
     pub packets: Option<Blocks<PacketsTable>>,
-    /// Every share's decoder notices the same; one of them is asked.
+    /// True for one share only, because every share's decoder reports the same anomalies.
     pub takes_decoders_anomalies: bool,
     pub has_told_late_secrets: bool,
 }

@@ -1,6 +1,6 @@
-//! Prints how fast the records of each cipher are opened, in MB/s of plaintext on one core.
+//! Prints the decryption speed of each cipher, in MB/s of plaintext on one core.
 
-// A measurement may panic.
+// A measurement is allowed to panic.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -20,7 +20,7 @@ const RECORD_BYTES: usize = 1 << 14;
 const RECORDS: u64 = 2048;
 const ROUNDS: u64 = 5;
 
-/// The processor time of this thread, which other load on the machine changes little.
+/// Return the processor time of this thread, which barely depends on other load of the machine.
 fn cpu_seconds() -> f64 {
     let text = fs::read_to_string("/proc/thread-self/schedstat").expect("Linux");
     let nanoseconds = text.split(' ').next().expect("a first field");

@@ -1,4 +1,4 @@
-//! Records that an AEAD protects, of TLS 1.2 and 1.3.
+//! Records under AEAD protection, for TLS 1.2 and 1.3.
 
 use aes::{Aes128, Aes256};
 use aes_gcm::aead::array::typenum::Unsigned;
@@ -14,16 +14,16 @@ use crate::record::Record;
 use crate::suite::Cipher;
 
 const NONCE_BYTES: usize = 12;
-/// The part of the nonce that a record of TLS 1.2 brings (RFC 5288, 3).
+/// The explicit part of the nonce in a TLS 1.2 record (RFC 5288, section 3).
 const EXPLICIT_NONCE_BYTES: usize = 8;
 
 type Nonce = [u8; NONCE_BYTES];
 
-/// An AEAD that has its key.
+/// An AEAD with its key.
 trait Open: Send + Sync {
     fn tag_bytes(&self) -> usize;
 
-    /// Decrypts text and tag; None if the tag is wrong.
+    /// Decrypt text and tag. Return None if the tag is wrong.
     fn open(&self, nonce: &Nonce, header: &[u8], sealed: &[u8], plain: &mut Vec<u8>) -> Option<()>;
 }
 
@@ -43,7 +43,7 @@ impl<A: AeadInOut<NonceSize = U12> + Send + Sync> Open for A {
     }
 }
 
-/// An AEAD with the part of its nonces that stays the same.
+/// An AEAD with the constant part of its nonces.
 pub(crate) struct Aead {
     cipher: Box<dyn Open>,
     vector: Zeroizing<Nonce>,
@@ -51,8 +51,8 @@ pub(crate) struct Aead {
 }
 
 impl Aead {
-    /// Makes the AEAD; None if this is no AEAD or the lengths are not its own. A vector of 4 bytes
-    /// is that of TLS 1.2, where the record brings the rest.
+    /// Create the AEAD. Return None if the cipher is no AEAD or a length is wrong. A vector of 4 bytes
+    /// belongs to TLS 1.2, where the record carries the rest of the nonce.
     pub(crate) fn new(cipher: Cipher, key: &[u8], vector: &[u8]) -> Option<Self> {
         let mut whole = Zeroizing::new(Nonce::default());
         whole.get_mut(..vector.len())?.copy_from_slice(vector);
@@ -72,7 +72,7 @@ impl Aead {
         })
     }
 
-    /// Opens a record of TLS 1.3 (RFC 8446, 5.2).
+    /// Open a record of TLS 1.3 (RFC 8446, section 5.2).
     pub(crate) fn open_tls13(
         &self,
         sequence: u64,
@@ -84,7 +84,7 @@ impl Aead {
         self.cipher.open(&nonce, &header, record.fragment, plain)
     }
 
-    /// Opens a record of TLS 1.2 (RFC 5246, 6.2.3.3, and RFC 7905, 2).
+    /// Open a record of TLS 1.2 (RFC 5246, section 6.2.3.3, and RFC 7905, section 2).
     pub(crate) fn open_tls12(
         &self,
         sequence: u64,
@@ -106,7 +106,7 @@ impl Aead {
         self.cipher.open(&nonce, &header, sealed, plain)
     }
 
-    /// The nonce of the sequence number alone (RFC 8446, 5.3).
+    /// Return the nonce derived from the sequence number alone (RFC 8446, section 5.3).
     fn nonce_of_sequence(&self, sequence: u64) -> Nonce {
         let mut nonce = *self.vector;
         for (to, from) in nonce.iter_mut().rev().zip(sequence.to_le_bytes()) {

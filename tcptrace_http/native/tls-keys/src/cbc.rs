@@ -1,4 +1,4 @@
-//! Records of TLS 1.0 to 1.2 that a block cipher in CBC mode and a MAC protect.
+//! TLS 1.0 to 1.2 records under a block cipher in CBC mode and a MAC.
 
 use aes::cipher::{BlockModeDecrypt, InOutBuf, KeyIvInit};
 use aes::{Aes128, Aes256};
@@ -12,11 +12,11 @@ use crate::secret::Secret;
 
 type Block = [u8; 16];
 
-/// Where the initialization vector of a record is.
+/// The location of a record's initialization vector.
 pub(crate) enum Vector {
-    /// The record begins with it (RFC 4346, 6.2.3.2).
+    /// The vector at the start of the record (RFC 4346, section 6.2.3.2).
     Explicit,
-    /// The last block of the record before (RFC 2246, 6.2.3.2). None if that record is missing.
+    /// The last block of the previous record (RFC 2246, section 6.2.3.2). None if that record is missing.
     Chained(Option<Block>),
 }
 
@@ -25,7 +25,7 @@ pub(crate) struct Cbc {
     mac: KeyedHash,
     mac_bytes: usize,
     vector: Vector,
-    /// RFC 7366.
+    /// True with encrypt-then-MAC (RFC 7366).
     encrypts_then_macs: bool,
 }
 
@@ -52,7 +52,7 @@ impl Cbc {
         }
     }
 
-    /// Decrypts a record into `plain` and gives its sequence number.
+    /// Decrypt a record into `plain` and return its sequence number.
     pub(crate) fn open(
         &mut self,
         search: &mut Search,
@@ -72,7 +72,7 @@ impl Cbc {
         found.ok_or(OpenError::WrongKey)
     }
 
-    /// Splits off a MAC that is not encrypted.
+    /// Split off a MAC that is not encrypted.
     fn split_mac<'a>(&self, fragment: &'a [u8]) -> Option<(&'a [u8], &'a [u8])> {
         let mac_bytes = if self.encrypts_then_macs {
             self.mac_bytes
@@ -95,7 +95,8 @@ impl Cbc {
         }
     }
 
-    /// Decrypts whole blocks and takes the padding off; None if it is wrong (RFC 5246, 6.2.3.2).
+    /// Decrypt whole blocks and remove the padding. Return None if the padding is wrong (RFC 5246, section
+    /// 6.2.3.2).
     fn decrypt(&self, vector: Block, text: &[u8], plain: &mut Vec<u8>) -> Option<()> {
         plain.resize(text.len(), 0);
         let (blocks, rest) = InOutBuf::new(text, plain).ok()?.into_chunks();
@@ -119,7 +120,7 @@ impl Cbc {
         is_whole.then_some(())
     }
 
-    /// Finds the sequence number that the MAC behind the content was made with, and takes it off.
+    /// Find the sequence number that matches the MAC behind the content, and remove the MAC.
     fn find_under_encryption(
         &self,
         search: &mut Search,

@@ -1,15 +1,15 @@
-//! Keys out of secrets: the PRF of TLS 1.0 to 1.2 and HKDF-Expand-Label of TLS 1.3.
+//! Key derivation: the PRF of TLS 1.0 to 1.2 and HKDF-Expand-Label of TLS 1.3.
 
 use crate::hash::{Hash, KeyedHash};
 use crate::secret::Secret;
 
-/// Fills `output` by the PRF of TLS 1.2 (RFC 5246, 5); the seed begins with the label.
+/// Fill `output` by the PRF of TLS 1.2 (RFC 5246, section 5). The seed begins with the label.
 pub(crate) fn prf(hash: Hash, secret: &[u8], seed: &[u8], output: &mut [u8]) -> Option<()> {
     output.fill(0);
     mix_p_hash(hash, secret, seed, output)
 }
 
-/// Fills `output` by the PRF of TLS 1.0 and 1.1 (RFC 2246, 5): each half of the secret for a hash.
+/// Fill `output` by the PRF of TLS 1.0 and 1.1 (RFC 2246, section 5). Each half of the secret feeds one hash.
 pub(crate) fn prf_of_two_hashes(secret: &[u8], seed: &[u8], output: &mut [u8]) -> Option<()> {
     let half = secret.len().div_ceil(2);
     let second = secret.len().checked_sub(half)?;
@@ -18,7 +18,7 @@ pub(crate) fn prf_of_two_hashes(secret: &[u8], seed: &[u8], output: &mut [u8]) -
     mix_p_hash(Hash::Sha1, secret.get(second..)?, seed, output)
 }
 
-/// Adds the stream `P_hash` to `output` (exclusive or).
+/// Mix the stream `P_hash` into `output` (exclusive or).
 fn mix_p_hash(hash: Hash, secret: &[u8], seed: &[u8], output: &mut [u8]) -> Option<()> {
     let keyed = KeyedHash::new(hash, secret)?;
     let mut chain = keyed.digest(&[seed]);
@@ -32,8 +32,8 @@ fn mix_p_hash(hash: Hash, secret: &[u8], seed: &[u8], output: &mut [u8]) -> Opti
     Some(())
 }
 
-/// HKDF-Expand-Label without a context (RFC 8446, 7.1). The output is no longer than the hash, so
-/// that it is the first block of HKDF-Expand (RFC 5869, 2.3).
+/// Return HKDF-Expand-Label without a context (RFC 8446, section 7.1). The output is at most as long as the
+/// hash, so one block of HKDF-Expand is enough (RFC 5869, section 2.3).
 pub(crate) fn expand_label(
     hash: Hash,
     secret: &[u8],
@@ -47,7 +47,7 @@ pub(crate) fn expand_label(
         &[u8::try_from(label_bytes).ok()?],
         PREFIX.as_bytes(),
         label.as_bytes(),
-        // No context, and the number of the block.
+        // An empty context, then the block number.
         &[0, 1],
     ];
     let block = KeyedHash::new(hash, secret)?.digest(&info);

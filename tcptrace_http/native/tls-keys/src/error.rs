@@ -1,29 +1,29 @@
-//! Why records stay closed.
+//! Reasons why records stay closed.
 
 use std::fmt;
 
-/// A connection whose records cannot be opened at all.
+/// A connection with no openable record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unsupported {
-    /// The number of a cipher suite, which may be one of another version.
+    /// The number of a cipher suite, possibly one of another version.
     Suite(u16),
     Version(u16),
 }
 
-/// A record that was not opened.
+/// The reason why a record stays closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// The key log has no secret of this connection, or none of this part of it (yet).
+    /// The key log has no secret for this part of the connection yet.
     NoSecret,
-    /// The secrets are those of another connection, or the record is damaged.
+    /// The secrets belong to another connection, or the record is damaged.
     WrongKey,
-    /// The vector of a TLS 1.0 record is in the record before, which is missing.
+    /// The vector of a TLS 1.0 record is in the previous record, which is missing.
     NoVector,
-    /// The record is no protected one, or longer than any.
+    /// The record is not protected, or exceeds the maximum length.
     NotProtected,
-    /// Too many records in a row had a wrong key: this direction is not tried any more.
+    /// Too many consecutive records had a wrong key, so this direction is abandoned.
     GivenUp,
 }
 

@@ -1,4 +1,4 @@
-//! Hashes with a key (RFC 2104), as the key schedule and the CBC suites use them.
+//! Keyed hashes (RFC 2104) of the key schedule and of the CBC suites.
 
 use hmac::{Hmac, KeyInit, Mac};
 use md5::Md5;
@@ -14,7 +14,7 @@ pub(crate) enum Hash {
     Sha384,
 }
 
-/// The digest of the longest hash.
+/// Length of the longest digest.
 const DIGEST_BYTES: usize = 48;
 
 impl Hash {
@@ -28,7 +28,7 @@ impl Hash {
     }
 }
 
-/// An HMAC that has its key.
+/// An HMAC with its key.
 pub(crate) enum KeyedHash {
     Md5(Hmac<Md5>),
     Sha1(Hmac<Sha1>),
@@ -46,7 +46,7 @@ impl KeyedHash {
         })
     }
 
-    /// Digests the parts as one text.
+    /// Digest the parts as one text.
     pub(crate) fn digest(&self, parts: &[&[u8]]) -> Digest {
         match self {
             KeyedHash::Md5(keyed) => digest(keyed, parts),
@@ -71,7 +71,7 @@ fn digest<M: Mac + Clone>(keyed: &M, parts: &[&[u8]]) -> Digest {
     Digest { bytes, length }
 }
 
-/// As many bytes as the hash gives.
+/// A digest, as long as its hash.
 pub(crate) struct Digest {
     bytes: Zeroizing<[u8; DIGEST_BYTES]>,
     length: usize,

@@ -8,10 +8,10 @@ use crate::secret::Secret;
 /// The random of the ClientHello: the key of a session in the key log.
 pub type ClientRandom = [u8; 32];
 
-/// Lines without a secret that an error names; further ones are only counted.
+/// Maximum number of bad lines that an error names. Further bad lines are only counted.
 const LINES_NAMED: usize = 8;
 
-/// The secrets of a session that open its records (RFC 9850, section 2.1 and 2.2).
+/// The secrets of a session that open its records (RFC 9850, sections 2.1 and 2.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Label {
     /// The master secret of TLS 1.0 to 1.2.
@@ -45,23 +45,24 @@ impl Label {
         })
     }
 
-    /// A master secret has 48 bytes (RFC 5246, 8.1), a traffic secret those of its hash.
+    /// Return true if the length fits the label: 48 bytes for a master secret (RFC 5246, section 8.1), a hash
+    /// length for a traffic secret.
     fn has_length(self, length: usize) -> bool {
         length == 48 || (length == 32 && self != Label::Master)
     }
 }
 
-/// Secrets by session. Grows with each text that is added.
+/// Secrets by session. The log grows with each added text.
 #[derive(Debug, Default)]
 pub struct KeyLog {
     secrets: HashMap<(ClientRandom, Label), Secret>,
 }
 
-/// Lines of a key log that are neither secrets nor comments. Their text is not kept.
+/// Lines of a key log that are neither secrets nor comments. The lines' text is not kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BadLines {
     pub count: u64,
-    /// The numbers of the first ones, counted from 1.
+    /// Numbers of the first bad lines, counted from 1.
     pub first: Vec<u64>,
 }
 
@@ -76,20 +77,20 @@ impl KeyLog {
         self.secrets.is_empty()
     }
 
-    /// How many secrets there are.
+    /// Return the number of secrets.
     #[must_use]
     pub fn len(&self) -> usize {
         self.secrets.len()
     }
 
-    /// Whether there is any secret of a session.
+    /// Return true if a session has a secret.
     #[must_use]
     pub fn has(&self, client_random: &ClientRandom) -> bool {
         let mut labels = Label::ALL.iter();
         labels.any(|label| self.secret(client_random, *label).is_some())
     }
 
-    /// Adds the secrets of a text. An error tells of bad lines; the others have been added.
+    /// Add the secrets of a text. An error names the bad lines; the secrets of the other lines are added.
     pub fn add(&mut self, text: &[u8]) -> Result<(), BadLines> {
         let mut bad = BadLines::default();
         let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
@@ -108,7 +109,7 @@ impl KeyLog {
         }
     }
 
-    /// Takes a line over, or passes over one of another purpose; None if it is bad.
+    /// Add the secret of a line, or skip a line of another purpose. Return None if the line is bad.
     fn add_line(&mut self, line: &[u8]) -> Option<()> {
         if line.is_empty() || line.starts_with(b"#") {
             return Some(());
@@ -121,7 +122,7 @@ impl KeyLog {
             return None;
         }
         let Some(label) = Label::from_word(word) else {
-            // Exporter secrets, those of QUIC and ECH, and labels yet to be registered.
+            // Exporter secrets, secrets of QUIC and ECH, and future labels.
             return is_other_label(word).then_some(());
         };
         let mut client_random = ClientRandom::default();
@@ -145,7 +146,7 @@ fn is_other_label(word: &[u8]) -> bool {
     word.first().is_some_and(u8::is_ascii_uppercase) && word.iter().all(is_letter)
 }
 
-/// Decodes hexadecimal digits that fill `bytes` exactly.
+/// Decode hexadecimal digits that fill `bytes` exactly.
 fn read_hex(digits: &[u8], bytes: &mut [u8]) -> Option<()> {
     let (pairs, rest) = digits.as_chunks::<2>();
     if pairs.len() != bytes.len() || !rest.is_empty() {

@@ -1,9 +1,9 @@
 //! TLS decryption: a key log and whole records in, plaintext out.
 //!
-//! [`KeyLog`] takes the secrets that an endpoint wrote; [`Opener`] opens the protected records of
-//! one direction, which the reader of the flow hands to it in their order. The tag or MAC of a
-//! record decides by which key and sequence number it was sent, so that decryption goes on after
-//! a gap. Secrets and keys are wiped when dropped, and no output shows them.
+//! [`KeyLog`] takes the secrets that an endpoint wrote. [`Opener`] opens the protected records of one
+//! direction. The flow's reader passes the records in order. The tag or MAC of a record identifies its key
+//! and sequence number, so decryption continues after a gap. Secrets and keys are wiped when dropped, and no
+//! output contains them.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! The records of one direction under TLS 1.0 to 1.2, whose keys come from the master secret.
+//! Records of one direction under TLS 1.0 to 1.2. Their keys come from the master secret.
 
 use trace_model::rows::Direction;
 
@@ -17,7 +17,7 @@ pub(crate) struct Master {
     parameters: SecurityParameters,
     suite: Suite,
     direction: Direction,
-    /// None before the key log had the master secret.
+    /// None until the key log has the master secret.
     keys: Option<Keys>,
     next: u64,
 }
@@ -78,7 +78,7 @@ impl Master {
         })
     }
 
-    /// Cuts the keys of the direction out of the key block (RFC 5246, 6.3).
+    /// Cut the keys of the direction from the key block (RFC 5246, section 6.3).
     fn derive(&self, master: &Secret) -> Option<Keys> {
         let cipher = self.suite.cipher;
         let mac_bytes = cipher.mac().map_or(0, |hash| hash.bytes());

@@ -16,24 +16,26 @@ pub(crate) const TLS_1_0: u16 = 0x0301;
 pub(crate) const TLS_1_2: u16 = 0x0303;
 pub(crate) const TLS_1_3: u16 = 0x0304;
 
-/// The shortest protected record: a header, a content type and a tag.
+/// Length of the shortest protected record: a header, a content type and a tag.
 const MIN_RECORD_BYTES: u64 = 22;
 
-/// What the hellos of a connection agreed on.
+/// The parameters that the hellos of a connection negotiated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SecurityParameters {
-    /// As negotiated: for TLS 1.3 that of the extension.
+    /// The negotiated version. For TLS 1.3, the `supported_versions` extension carries this version.
     pub version: u16,
-    /// Its number in the registry of IANA.
+    /// The number of the suite in the IANA registry.
     pub suite: u16,
     pub client_random: ClientRandom,
     pub server_random: [u8; 32],
-    /// Whether both hellos have the extension (RFC 7366).
+    /// True if both hellos have the extension (RFC 7366).
     pub encrypt_then_mac: bool,
 }
 
-/// Opens protected records in the order they were sent: those after the ChangeCipherSpec, or in
-/// TLS 1.3 the `application_data` records, also those that the client sent before the ServerHello.
+/// Opens protected records in the order they were sent.
+///
+/// In TLS 1.0 to 1.2 these are the records after the ChangeCipherSpec. In TLS 1.3 these are the
+/// `application_data` records, including those that the client sent before the ServerHello.
 pub struct Opener {
     protection: Protection,
     search: Search,
@@ -45,7 +47,7 @@ enum Protection {
 }
 
 impl Opener {
-    /// Prepares for a direction. An error says that no key log could help.
+    /// Create an opener for a direction. Return an error if no key log could help.
     pub fn new(parameters: &SecurityParameters, direction: Direction) -> Result<Self, Unsupported> {
         let version = parameters.version;
         if !(TLS_1_0..=TLS_1_3).contains(&version) {
@@ -63,7 +65,7 @@ impl Opener {
         })
     }
 
-    /// Takes note that bytes of the direction between two whole records are missing.
+    /// Record a gap of `bytes` bytes between two whole records of the direction.
     pub fn skip(&mut self, bytes: u64) {
         let records = bytes.div_ceil(MIN_RECORD_BYTES);
         self.search.add_missing(records);
@@ -72,14 +74,13 @@ impl Opener {
         }
     }
 
-    /// Records that were missing before the one that was opened last.
+    /// Return the number of records missing before the last opened record.
     #[must_use]
     pub fn missed(&self) -> u64 {
         self.search.missed()
     }
 
-    /// Opens the next record into `plain`, a buffer to be used again. A record that stays closed
-    /// counts as missing.
+    /// Open the next record into `plain`, a reusable buffer. A record that stays closed counts as missing.
     pub fn open<'a>(
         &mut self,
         record: &Record<'_>,

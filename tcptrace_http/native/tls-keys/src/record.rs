@@ -1,9 +1,9 @@
-//! A record as it was sent, and what is in it.
+//! A record as sent, and its plaintext.
 
-/// The content type of records that TLS 1.3 protects (RFC 8446, 5.2).
+/// The content type of records under TLS 1.3 protection (RFC 8446, section 5.2).
 pub(crate) const APPLICATION_DATA: u8 = 23;
 
-/// The longest fragment of a protected record (RFC 5246, 6.2.3).
+/// The longest fragment of a protected record (RFC 5246, section 6.2.3).
 pub(crate) const FRAGMENT_MAX: usize = (1 << 14) + 2048;
 
 /// A whole record from the wire.
@@ -15,14 +15,14 @@ pub struct Record<'a> {
 }
 
 impl Record<'_> {
-    /// The header: the additional data of TLS 1.3 (RFC 8446, 5.2).
+    /// Return the header, which is the additional data of TLS 1.3 (RFC 8446, section 5.2).
     pub(crate) fn header(&self) -> Option<[u8; 5]> {
         let [major, minor] = self.version.to_be_bytes();
         let [high, low] = u16::try_from(self.fragment.len()).ok()?.to_be_bytes();
         Some([self.content_type, major, minor, high, low])
     }
 
-    /// The additional data of AEAD and MAC before TLS 1.3 (RFC 5246, 6.2.3.1 and 6.2.3.3).
+    /// Return the additional data of AEAD and MAC before TLS 1.3 (RFC 5246, sections 6.2.3.1 and 6.2.3.3).
     pub(crate) fn pseudo_header(&self, sequence: u64, length: usize) -> Option<[u8; 13]> {
         let [a, b, c, d, e, f, g, h] = sequence.to_be_bytes();
         let [major, minor] = self.version.to_be_bytes();
@@ -49,9 +49,9 @@ impl Record<'_> {
 /// The plaintext of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plain<'a> {
-    /// Of what is inside.
+    /// The content type of the plaintext.
     pub content_type: u8,
     pub bytes: &'a [u8],
-    /// Whether the client sent it before the ServerHello (0-RTT).
+    /// True if the client sent the record before the ServerHello (0-RTT).
     pub is_early: bool,
 }

@@ -1,20 +1,20 @@
-//! The search for the sequence number of a record; its tag or MAC tells when it is found.
+//! The search for the sequence number of a record. The tag or MAC confirms a match.
 
-/// Records that a gap may hide: 4 MiB in records of 4 KiB, more than most receive windows. The
-/// search for the longest record of AES-128-GCM takes 12 ms.
+/// Maximum number of records in a gap: 4 MiB in records of 4 KiB, more than most receive windows. The search
+/// for the longest record of AES-128-GCM takes 12 ms.
 pub(crate) const GAP_RECORDS_MAX: u64 = 1024;
 
-/// Attempts in a row without a hit after which a direction is given up: what eight gaps cost.
-/// Wrong keys would else make each record as slow as a gap.
+/// Consecutive failed attempts after which a direction is abandoned: the cost of eight gaps. Without this
+/// limit, wrong keys would make each record as slow as a gap.
 pub(crate) const ATTEMPTS_MAX: u64 = 8 * GAP_RECORDS_MAX;
 
-/// The state of a search over the records of a direction.
+/// State of the search over the records of a direction.
 #[derive(Debug)]
 pub(crate) struct Search {
-    /// Records that may be missing before the next one.
+    /// Maximum number of records missing before the next record.
     missing: u64,
     attempts_left: u64,
-    /// Records that the last one found shows to be missing before it.
+    /// Number of records missing before the last record found.
     missed: u64,
 }
 
@@ -39,12 +39,12 @@ impl Search {
         self.missing == 0
     }
 
-    /// Takes note of records that were not opened.
+    /// Count records that were not opened.
     pub(crate) fn add_missing(&mut self, records: u64) {
         self.missing = self.missing.saturating_add(records).min(GAP_RECORDS_MAX);
     }
 
-    /// Finds the sequence number that `opens`, from `next` on.
+    /// Find the first sequence number from `next` on for which `opens` returns true.
     pub(crate) fn find(&mut self, next: u64, mut opens: impl FnMut(u64) -> bool) -> Option<u64> {
         for sequence in next..=next.saturating_add(self.missing) {
             if self.is_exhausted() {

@@ -1,14 +1,14 @@
-//! Bytes that are wiped when they are dropped, and that no output shows.
+//! Secret bytes, wiped on drop and absent from all output.
 
 use std::fmt;
 
 use zeroize::Zeroizing;
 
-/// A secret of the key schedule, or a key derived from one. A move leaves no copy behind.
+/// A secret of the key schedule, or a key derived from a secret. A move leaves no copy behind.
 pub(crate) struct Secret(Zeroizing<Box<[u8]>>);
 
 impl Secret {
-    /// Makes a secret of `length` bytes that `fill` writes.
+    /// Create a secret of `length` bytes that `fill` writes.
     pub(crate) fn filled(
         length: usize,
         fill: impl FnOnce(&mut [u8]) -> Option<()>,

@@ -1,9 +1,9 @@
-//! Cipher suites by their numbers in the registry of IANA.
+//! Cipher suites by their numbers in the IANA registry.
 
 use crate::hash::Hash;
 use crate::opener::{TLS_1_2, TLS_1_3};
 
-/// How a suite protects records.
+/// The record protection of a suite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cipher {
     Aes128Gcm,
@@ -11,24 +11,24 @@ pub(crate) enum Cipher {
     ChaCha20Poly1305,
     Aes128Ccm,
     Aes256Ccm,
-    /// With a tag of 8 bytes.
+    /// AES-128-CCM with a tag of 8 bytes.
     Aes128Ccm8,
     Aes256Ccm8,
-    /// With the hash of its MAC.
+    /// AES-128-CBC with the hash of its MAC.
     Aes128Cbc(Hash),
     Aes256Cbc(Hash),
 }
 
-/// A cipher suite as far as records go: the key exchange has no part in it.
+/// The record part of a cipher suite. The key exchange is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Suite {
     pub(crate) cipher: Cipher,
-    /// The hash of the key schedule, from TLS 1.2 on.
+    /// The hash of the key schedule, used from TLS 1.2 on.
     pub(crate) hash: Hash,
 }
 
 impl Suite {
-    /// Finds a suite; None if its records cannot be opened, or if the version has no such suite.
+    /// Find a suite. Return None if its records cannot be opened, or if the version has no such suite.
     pub(crate) fn of(number: u16, version: u16) -> Option<Suite> {
         let cipher = cipher(number)?;
         let hash = match cipher {
@@ -46,7 +46,8 @@ impl Suite {
     }
 }
 
-/// RFC 8446, 5246, 4279, 4785, 5054, 5288, 5289, 5487, 5489, 6655, 7251, 7905, 8422 and 8442.
+/// Return the cipher of a suite (RFC 8446, 5246, 4279, 4785, 5054, 5288, 5289, 5487, 5489, 6655, 7251, 7905,
+/// 8422 and 8442).
 fn cipher(number: u16) -> Option<Cipher> {
     Some(match number {
         0x1301 | 0x009c | 0x009e | 0x00a0 | 0x00a2 | 0x00a4 | 0x00a6 | 0x00a8 | 0x00aa | 0x00ac
@@ -112,7 +113,7 @@ impl Cipher {
         }
     }
 
-    /// The hash of the MAC of a suite without AEAD.
+    /// Return the hash of the MAC of a suite without AEAD.
     pub(crate) const fn mac(self) -> Option<Hash> {
         match self {
             Cipher::Aes128Cbc(hash) | Cipher::Aes256Cbc(hash) => Some(hash),
@@ -120,8 +121,9 @@ impl Cipher {
         }
     }
 
-    /// The part of the nonce or vector that the key block of TLS 1.0 to 1.2 gives (RFC 5246, 6.3,
-    /// RFC 5288, 3, and RFC 7905, 2). A later CBC record brings its vector itself.
+    /// Return the length of the nonce or vector part from the key block of TLS 1.0 to 1.2 (RFC 5246, section
+    /// 6.3, RFC 5288, section 3, and RFC 7905, section 2). A CBC record of TLS 1.1 or later carries its own
+    /// vector.
     pub(crate) const fn vector_bytes(self) -> usize {
         match self {
             Cipher::Aes128Cbc(_) | Cipher::Aes256Cbc(_) => 16,

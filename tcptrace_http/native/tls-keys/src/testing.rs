@@ -1,6 +1,6 @@
-//! What the tests of several modules need.
+//! Helpers for the tests of several modules.
 
-/// Reads hexadecimal digits with any space between them.
+/// Parse hexadecimal digits, with optional whitespace between them.
 pub(crate) fn bytes(digits: &str) -> Vec<u8> {
     let digits: Vec<u8> = digits
         .bytes()

@@ -1,9 +1,9 @@
-//! The records of one direction under TLS 1.3, whose keys change as the connection goes on.
+//! Records of one direction under TLS 1.3. The keys change during the connection.
 //!
-//! Theory of operation. The tag tells under which key a record was sent. A record that the present
-//! key does not open is tried under the keys that may follow: those of the handshake, those of the
-//! application data, and their successor by a KeyUpdate (RFC 8446, 4.6.3 and 7.2). No handshake
-//! message needs to be read for it, and a change of keys that a gap hides is found as well.
+//! Theory of operation. The tag identifies the key of a record. If the current key does not open a record,
+//! the possible next keys are tried in order. These are the handshake keys, the application keys, and the
+//! keys after a KeyUpdate (RFC 8446, sections 4.6.3 and 7.2). No handshake message is read for this, so a key
+//! change inside a gap is found too.
 
 use trace_model::rows::Direction;
 
@@ -26,12 +26,12 @@ const SERVER: [Label; 2] = [Label::ServerHandshake, Label::ServerTraffic];
 pub(crate) struct Traffic {
     client_random: ClientRandom,
     suite: Suite,
-    /// The secrets that follow, in their order.
+    /// All labels of the direction's secrets, in order of use.
     labels: &'static [Label],
     current: Option<Generation>,
 }
 
-/// The keys of a traffic secret.
+/// The keys of one traffic secret.
 struct Generation {
     label: Label,
     secret: Secret,
@@ -111,7 +111,7 @@ impl Traffic {
         })
     }
 
-    /// Goes on to the keys if they open the record.
+    /// Switch to the given keys if they open the record.
     fn is_opened_by(
         &mut self,
         keys: Option<Generation>,
@@ -127,7 +127,7 @@ impl Traffic {
         is_open
     }
 
-    /// The secrets after the current one.
+    /// Return the labels of the secrets after the current one.
     fn later(&self) -> &'static [Label] {
         let after = self.current.as_ref().and_then(|current| {
             let at = self
@@ -139,7 +139,8 @@ impl Traffic {
         after.unwrap_or(self.labels)
     }
 
-    /// Whether the key log lacks a secret that may be that of the next record. Early data is rare.
+    /// Return true if the key log lacks a secret that the next record could use. Early data is rare and is
+    /// left out.
     fn lacks_secret(&self, key_log: &KeyLog) -> bool {
         self.later()
             .iter()
@@ -149,7 +150,7 @@ impl Traffic {
 }
 
 impl Generation {
-    /// Derives the keys of a secret (RFC 8446, 7.3).
+    /// Derive the keys of a secret (RFC 8446, section 7.3).
     fn new(label: Label, secret: Secret, suite: Suite) -> Option<Self> {
         let (hash, cipher) = (suite.hash, suite.cipher);
         let key = expand_label(hash, secret.bytes(), "key", cipher.key_bytes())?;
@@ -163,7 +164,7 @@ impl Generation {
         })
     }
 
-    /// The keys after a KeyUpdate.
+    /// Return the keys after a KeyUpdate.
     fn updated(&self, suite: Suite) -> Option<Self> {
         if !matches!(self.label, Label::ClientTraffic | Label::ServerTraffic) {
             return None;
@@ -183,7 +184,7 @@ impl Generation {
     }
 }
 
-/// Takes padding and content type off the end of the plaintext (RFC 8446, 5.4).
+/// Remove padding and content type from the end of the plaintext (RFC 8446, section 5.4).
 fn inner(plain: &[u8], is_early: bool) -> Result<Plain<'_>, OpenError> {
     let end = plain.iter().rposition(|byte| *byte != 0);
     let (bytes, rest) = end

@@ -1,10 +1,10 @@
 //! Opens records that other implementations sent.
 //!
-//! A file of `recorded` has a line `connection` with version, suite, randoms and whether both
-//! sides encrypt then MAC; lines of its key log; and a line for each record, in its order: sender,
-//! content type and plaintext (or its beginning), and the record.
+//! A file of `recorded` has a line `connection` with version, suite, randoms and an encrypt-then-MAC flag.
+//! The lines of its key log follow. Then one line per record follows in order: sender, content type,
+//! plaintext (or its beginning), and the record.
 
-// A test may panic.
+// A test is allowed to panic.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,

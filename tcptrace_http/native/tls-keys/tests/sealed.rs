@@ -1,6 +1,6 @@
-//! Opens records that a client made here sent: gaps, damage and keys that are late or wrong.
+//! Opens records from a client of this test: gaps, damage, and late or wrong keys.
 
-// A test may panic.
+// A test is allowed to panic.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -14,9 +14,9 @@ use sealing::{clients, key_log, record};
 use tcptrace_tls_keys::{KeyLog, OpenError, Opener, Record, SecurityParameters, Unsupported};
 use trace_model::rows::Direction;
 
-/// The records that a gap may hide.
+/// Maximum number of records in a gap.
 const GAP_RECORDS: u64 = 1024;
-/// The bytes of a record that `Opener::skip` counts with.
+/// Record length that `Opener::skip` assumes.
 const RECORD_BYTES: u64 = 22;
 
 fn opener(parameters: &SecurityParameters) -> Opener {

@@ -1,4 +1,4 @@
-//! The sending side of TLS 1.2, apart from the code under test.
+//! The sending side of TLS 1.2, independent of the code under test.
 
 use aes::cipher::{BlockCipherEncrypt, BlockModeEncrypt, KeyIvInit};
 use aes::{Aes128, Aes256};
@@ -25,7 +25,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// The fragment of the record with a sequence number.
+    /// Return the fragment of the record with a sequence number.
     pub fn seal(&self, sequence: u64, content: &[u8]) -> Vec<u8> {
         (self.seal)(sequence, content)
     }
@@ -47,7 +47,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The key log of all clients.
+/// Return the key log of all clients.
 pub fn key_log() -> KeyLog {
     let mut log = KeyLog::new();
     let line = format!("CLIENT_RANDOM {} {}", hex(&[1; 32]), hex(&master()));
@@ -55,7 +55,7 @@ pub fn key_log() -> KeyLog {
     log
 }
 
-/// A client of each cipher and MAC.
+/// Return a client per cipher and MAC.
 pub fn clients() -> Vec<Client> {
     type Sha2 = Hmac<Sha256>;
     type Sha3 = Hmac<Sha384>;
@@ -146,7 +146,7 @@ fn client(name: &'static str, suite: u16, encrypt_then_mac: bool, seal: Seal) ->
     }
 }
 
-/// The client's parts of the key block: MAC key, key and vector (RFC 5246, 5 and 6.3).
+/// Return the client's parts of the key block: MAC key, key and vector (RFC 5246, sections 5 and 6.3).
 fn keys<P: Mac + KeyInit>(sizes: [usize; 3]) -> [Vec<u8>; 3] {
     let hmac = |text: &[u8]| {
         let keyed = <P as KeyInit>::new_from_slice(&master()).expect("any length will do");
