@@ -1,4 +1,4 @@
-//! Prints what the decoder makes of capture files: `count [--anomalies] FILE…`, `-` is stdin.
+//! Prints the decoder's summary of capture files: `count [--anomalies] FILE…`. `-` is stdin.
 
 use std::io::Read;
 

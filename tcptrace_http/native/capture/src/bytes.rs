@@ -1,4 +1,4 @@
-//! Integers out of captured bytes, in the byte order the file was written in.
+//! Integers from captured bytes, in the byte order of the file's writer.
 
 /// The byte order of the machine that wrote the file (or the pcapng section).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

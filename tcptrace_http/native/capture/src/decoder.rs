@@ -1,10 +1,9 @@
-//! The decoder: chunks of a file in, records cut out of them, packets to the sink.
+//! The decoder: cuts chunks of a file into records and passes packets to the sink.
 //!
-//! Theory of operation. Records are read right out of the chunk that was fed. What is left at its
-//! end, less than one record, is kept in `tail` together with `wanted`, the number of bytes that
-//! must be there before the container format can say more; the next chunk first fills the tail up
-//! to just that many. So a byte is copied only in a record that lies across chunks, and at most one
-//! record is kept. After damage that cannot be passed, or an error, the rest of the file is ignored.
+//! Theory of operation. Records are read directly from the chunk. An incomplete record at the chunk's end is
+//! kept in `tail`. `wanted` is the length at which the container format can read the tail further. The next
+//! chunk first fills the tail to exactly that length. Only a record that spans chunks is copied, and at most
+//! one record is kept. After fatal damage or an error, the rest of the file is ignored.
 
 use trace_model::{AnomalyKind, PacketSink};
 
@@ -21,23 +20,23 @@ enum Container {
     Unrecognised,
     Pcap(Pcap),
     Pcapng(Pcapng),
-    /// Nothing more is read.
+    /// State after fatal damage or an error: the decoder reads nothing more.
     Stopped,
 }
 
-/// Reads one capture file, given in chunks.
+/// A decoder of one capture file, fed in chunks.
 pub struct Decoder {
     container: Container,
     emitter: Emitter,
-    /// The start of a record of which the rest was not fed yet.
+    /// The start of a record whose rest is not fed yet.
     tail: Vec<u8>,
-    /// Length at which the tail can be read further.
+    /// The tail's length at which it can be read further.
     wanted: usize,
-    /// Bytes still to come that belong to a block of no interest.
+    /// Remaining bytes of a skipped block.
     skip: u64,
-    /// Offset in the file of the record that is read next.
+    /// Offset in the file of the next record.
     offset: u64,
-    /// Files of the stream that are over.
+    /// Number of finished files of the stream.
     files: u32,
 }
 
@@ -61,22 +60,21 @@ impl Decoder {
         }
     }
 
-    /// Keeps the bytes of the frame with this number, from 1.
+    /// Keep the bytes of the frame with this number, counted from 1.
     pub fn keep(&mut self, frame: u64) {
         self.emitter.keep = frame;
     }
 
-    /// The frame to keep, if it has been read.
+    /// Return the frame to keep, if the decoder has read it.
     #[must_use]
     pub fn kept(&self) -> Option<&KeptFrame> {
         self.emitter.kept.as_ref()
     }
 
-    /// Reads on. Any way to cut the file into chunks gives the same packets.
+    /// Read the next chunk. Every cut of the file into chunks gives the same packets.
     ///
     /// # Errors
-    /// If the file is no capture, is damaged before its first packet, or has a link type that
-    /// cannot be decoded. What is fed after an error is ignored.
+    /// Errors occur if the file is no capture, is damaged before its first packet, or has an unsupported link type. Bytes fed after an error are ignored.
     pub fn feed<S: PacketSink>(&mut self, bytes: &[u8], sink: &mut S) -> Result<(), CaptureError> {
         let fed = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
         let read = &mut self.emitter.provenance.bytes_read;
@@ -104,7 +102,7 @@ impl Decoder {
         }
     }
 
-    /// The input without what belongs to a block of no interest.
+    /// Return the input without the bytes of a skipped block.
     fn skipped<'a>(&mut self, input: &'a [u8]) -> &'a [u8] {
         let here = usize::try_from(self.skip)
             .unwrap_or(usize::MAX)
@@ -115,7 +113,7 @@ impl Decoder {
         input.get(here..).unwrap_or(&[])
     }
 
-    /// Reads records right out of the input; an incomplete one goes into the tail.
+    /// Read records directly from the input. Move an incomplete record into the tail.
     fn read_in_place<'a, S: PacketSink>(
         &mut self,
         mut input: &'a [u8],
@@ -147,7 +145,7 @@ impl Decoder {
         }
     }
 
-    /// Fills the tail up to what is wanted, and reads it if that much is there.
+    /// Fill the tail to the wanted length, and read the tail if that length is reached.
     fn read_tail<'a, S: PacketSink>(
         &mut self,
         input: &'a [u8],
@@ -164,7 +162,7 @@ impl Decoder {
             Progress::Advanced(used) => {
                 self.pass(used);
                 tail.drain(..used.min(tail.len()));
-                // What remains, if anything, may be read at once.
+                // The remaining tail can be read immediately.
                 self.wanted = tail.len();
             }
             Progress::Incomplete(wanted) => self.wanted = wanted,
@@ -205,7 +203,7 @@ impl Decoder {
         }
     }
 
-    /// Tells the format from the first bytes of the file.
+    /// Identify the format from the first bytes of the file.
     fn recognise(&mut self, input: &[u8]) -> Result<Progress, CaptureError> {
         let Some(start) = input.first_chunk::<{ unknown_format::MAGIC_BYTES }>() else {
             return Ok(Progress::Incomplete(unknown_format::MAGIC_BYTES));
@@ -231,7 +229,7 @@ impl Decoder {
         }
     }
 
-    /// Damage that cannot be passed: an anomaly if there were packets before it, else an error.
+    /// Report fatal damage: as an anomaly after the first packet, else as an error.
     fn damaged<S: PacketSink>(&mut self, what: String, sink: &mut S) -> Result<(), CaptureError> {
         let after_packet = self.emitter.provenance.packets;
         if after_packet == 0 {
@@ -259,11 +257,11 @@ impl Decoder {
         self.skip = 0;
     }
 
-    /// Ends one file of several that are one stream, as rotated captures are; what is fed next is of the next file.
-    /// Frames are numbered on. Whether the file could be read to its end.
+    /// End one file of a stream of several files, such as rotated captures. The next bytes belong to the next
+    /// file, and frame numbers continue. Return true if the file was read to its end.
     ///
     /// # Errors
-    /// As [`Decoder::finish`]. The next file may be fed all the same.
+    /// Errors are those of [`Decoder::finish`]. The next file can still be fed.
     pub fn next_file<S: PacketSink>(&mut self, sink: &mut S) -> Result<bool, CaptureError> {
         let is_damaged = matches!(self.container, Container::Stopped);
         let is_cut = self.is_inside_record();
@@ -284,11 +282,10 @@ impl Decoder {
         outcome.map(|()| !is_cut && !is_damaged)
     }
 
-    /// Ends the reading: reports what the end of the file leaves incomplete, and how often what
-    /// was met.
+    /// End the input. Report incomplete records at the end of the file, and the total of each anomaly kind.
     ///
     /// # Errors
-    /// If the file is empty, ends before its header does, or had no packet that could be read.
+    /// Errors occur if the file is empty, ends inside its header, or has no readable packet.
     pub fn finish<S: PacketSink>(&mut self, sink: &mut S) -> Result<(), CaptureError> {
         let is_cut = self.is_inside_record();
         match &self.container {
@@ -334,7 +331,7 @@ impl Decoder {
         );
     }
 
-    /// What is known of the file so far.
+    /// Return the provenance of the file, from the bytes read so far.
     #[must_use]
     pub fn provenance(&self) -> Provenance {
         self.emitter.provenance.clone()

@@ -1,4 +1,4 @@
-//! From a record of the file to a packet at the sink, whatever the container.
+//! The step from a record of any container to a packet at the sink.
 
 use trace_model::{AnomalyKind, LinkType, Network, Packet, PacketSink};
 
@@ -8,14 +8,14 @@ use crate::notices::Notices;
 use crate::provenance::Provenance;
 use crate::time::clamp;
 
-/// One record as a container holds it.
+/// A record of a container.
 pub(crate) struct Record<'a> {
     /// None if the record has no time (a pcapng simple packet block).
     pub(crate) time_ns: Option<i128>,
     /// Interface number over all sections of the file.
     pub(crate) interface: u32,
     pub(crate) link_type: LinkType,
-    /// Whether the layers of the link type can be read; the packet is counted either way.
+    /// True if the link type is supported. The packet is counted in both cases.
     pub(crate) is_supported: bool,
     pub(crate) wire_bytes: u32,
     pub(crate) bytes: &'a [u8],
@@ -28,7 +28,7 @@ pub(crate) struct Emitter {
     layers: Layers,
     pub(crate) notices: Notices,
     pub(crate) provenance: Provenance,
-    /// Packets whose link type can be decoded.
+    /// Number of packets with a supported link type.
     pub(crate) supported_packets: u64,
     previous_time_ns: i64,
     /// Number of the frame to keep; 0 keeps none.
@@ -43,7 +43,7 @@ impl Emitter {
             notices: Notices::default(),
             provenance: Provenance::default(),
             supported_packets: 0,
-            // No time is before it, so the first packet is not called late.
+            // No time precedes this value, so the first packet is never out of order.
             previous_time_ns: i64::MIN,
             keep: 0,
             kept: None,
@@ -61,7 +61,7 @@ impl Emitter {
             time_ns,
             interface: record.interface,
             link_type: record.link_type,
-            // A frame is no shorter than what was captured of it, whatever the writer says.
+            // A frame has at least its captured length, even if the header declares less.
             wire_bytes: record.wire_bytes.max(captured_bytes),
             captured_bytes,
             outer_headers: &[],
@@ -110,12 +110,12 @@ impl Emitter {
         self.notices.flush(sink);
     }
 
-    /// Counts what is numbered as a frame but holds no packet.
+    /// Count a numbered frame that holds no packet.
     pub(crate) fn frame_without_packet(&mut self) {
         self.provenance.packets = self.provenance.packets.saturating_add(1);
     }
 
-    /// The time of a record; one without is taken to be of the time of the packet before it.
+    /// Return the time of a record. A record without a time gets the previous packet's time.
     #[inline]
     fn time(&mut self, record: &Record<'_>, frame: u64) -> i64 {
         let Some(exact) = record.time_ns else {
@@ -159,7 +159,7 @@ impl Emitter {
     }
 }
 
-/// The bytes before an IP header; none where that was reassembled.
+/// Return the bytes before an IP header. The slice is empty for a reassembled packet.
 #[inline]
 fn outer_headers(bytes: &[u8], network: Option<Network>) -> &[u8] {
     let offset = network.map_or(0, |header| header.header_offset);
@@ -167,8 +167,8 @@ fn outer_headers(bytes: &[u8], network: Option<Network>) -> &[u8] {
     bytes.get(..length).unwrap_or(&[])
 }
 
-/// Whether a packet without a whole TCP header carries the beginning of one. Of a fragmented
-/// segment the packet that completes it is counted, and no other.
+/// Return true if a packet without a complete TCP header carries the start of one. Of a fragmented segment,
+/// only the completing packet counts.
 #[inline]
 fn is_cut_tcp(network: Option<Network>) -> bool {
     network.is_some_and(|header| header.protocol == IP_PROTOCOL_TCP && !header.is_fragment)

@@ -1,14 +1,14 @@
-//! Why a capture cannot be read at all.
+//! Errors that make a capture unreadable.
 
 use crate::link_type::describe;
 
-/// A file that gives no packets. Python puts the path before the text of it.
+/// An error of a file without packets. Python puts the path before the error's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CaptureError {
-    /// The first bytes are those of no capture format that can be read.
+    /// The first bytes match no supported capture format.
     UnknownFormat { what: String },
-    /// No packet has a link type that can be decoded. The number is as the file has it.
+    /// No packet has a supported link type. The number is the one in the file.
     UnsupportedLinkType { link_type: u32 },
     /// The file is damaged before its first packet.
     MalformedCapture {

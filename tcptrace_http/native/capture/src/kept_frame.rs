@@ -1,8 +1,8 @@
-//! One frame of a capture with its bytes.
+//! One frame of a capture, including its bytes.
 
 use trace_model::LinkType;
 
-/// A frame as the capture has it.
+/// A frame as captured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptFrame {
     pub time_ns: i64,

@@ -1,8 +1,8 @@
 //! The capture decoder: bytes of a pcap or pcapng file in, packets out.
 //!
-//! [`Decoder`] takes the file in chunks of any size and cuts it into records (`pcap`, `pcapng`);
-//! `emitter` has the layers of each record read (`layers`) and hands a packet to the sink.
-//! How the file is cut into chunks never changes a packet.
+//! [`Decoder`] takes the file in chunks of any size and cuts it into records (`pcap`, `pcapng`). `emitter`
+//! passes each record to `layers` and hands a packet to the sink. The cut of the file into chunks never
+//! changes a packet.
 
 #![forbid(unsafe_code)]
 

@@ -2,7 +2,7 @@
 
 use trace_model::LinkType;
 
-/// The name of a link type in the registry, without its LINKTYPE_.
+/// Return the registry name of a link type, without `LINKTYPE_`.
 #[must_use]
 pub fn link_type_name(link_type: LinkType) -> Option<&'static str> {
     let name = match link_type.0 {
@@ -17,7 +17,7 @@ pub fn link_type_name(link_type: LinkType) -> Option<&'static str> {
         8 => "SLIP",
         9 => "PPP",
         10 => "FDDI",
-        // 12 and 14 are the DLT_RAW of other systems, which some writers put into the file.
+        // 12 and 14 are DLT_RAW on other systems. Some writers put these numbers into the file.
         12 | 14 | 101 => "RAW",
         50 => "PPP_HDLC",
         51 => "PPP_ETHER",
@@ -161,7 +161,7 @@ pub fn link_type_name(link_type: LinkType) -> Option<&'static str> {
     Some(name)
 }
 
-/// A link type as a file has it, by number and, if it has one, name.
+/// Return the text of a link type: its number and, if known, its name.
 pub(crate) fn describe(link_type: u32) -> String {
     match u16::try_from(link_type)
         .ok()

@@ -1,21 +1,21 @@
-//! Anomalies in bounded number: the first few of a kind as rows, the rest as one count at the end.
+//! A bounded list of anomalies: the first of each kind as rows, the rest as one count at the end.
 
 use trace_model::{Anomaly, AnomalyKind, PacketSink};
 
-/// Rows of one kind before the rest is only counted: enough to see a pattern, and a damaged or
-/// hostile file of a billion odd packets still makes a table that fits a screen or two.
+/// Maximum number of rows per kind. Further anomalies are only counted. 100 rows show a pattern, and a
+/// hostile file of a billion odd packets still gives a short table.
 const ROWS_PER_KIND: u64 = 100;
 
 #[derive(Debug, Default)]
 pub(crate) struct Notices {
-    /// How often each kind was met; there are fewer kinds than a map would pay off for.
+    /// Count per kind. A map costs more than this list, because kinds are few.
     counts: Vec<(AnomalyKind, u64)>,
     waiting: Vec<Anomaly>,
 }
 
 impl Notices {
-    /// Counts an anomaly, and makes a row of it while there are few of its kind. The rows wait for
-    /// [`Notices::flush`], for the sink is lent to the packet while its layers are read.
+    /// Count an anomaly, and make a row if its kind has room. The rows wait for [`Notices::flush`], because
+    /// the packet borrows the sink while its layers are read.
     pub(crate) fn report(
         &mut self,
         kind: AnomalyKind,
@@ -52,7 +52,7 @@ impl Notices {
         }
     }
 
-    /// Adds a row with the whole count for each kind of which not every anomaly got a row.
+    /// Add a row with the total count for each kind with unlisted anomalies.
     pub(crate) fn finish<S: PacketSink>(&mut self, sink: &mut S) {
         self.flush(sink);
         for (kind, count) in self.counts.drain(..) {
@@ -70,7 +70,8 @@ impl Notices {
     }
 }
 
-/// Clocks that step back do so all over a file that was merged: one row and the count say it all.
+/// Return the row limit of a kind. A merged file has steps back of the clock everywhere, so one row and the
+/// count are enough.
 fn rows_shown(kind: AnomalyKind) -> u64 {
     if kind == AnomalyKind::TimeBackwards {
         1

@@ -1,8 +1,8 @@
-//! The pcap format (draft-ietf-opsawg-pcap), in either byte order, and its variants.
+//! The pcap format (draft-ietf-opsawg-pcap) in both byte orders, and its variants.
 //!
-//! A file header tells byte order, clock and link type; then records follow, each a header with
-//! time and lengths and the captured bytes. Nothing marks where a record begins, so a record that
-//! cannot be right ends the reading.
+//! A file header gives byte order, clock and link type. Records follow, each with a header of time and
+//! lengths, and the captured bytes. No marker shows the start of a record, so an impossible record ends the
+//! reading.
 
 mod record_header;
 
@@ -21,13 +21,13 @@ const MAGIC_MICROSECONDS: u32 = 0xa1b2_c3d4;
 const MAGIC_NANOSECONDS: u32 = 0xa1b2_3c4d;
 const MAGIC_MODIFIED: u32 = 0xa1b2_cd34;
 
-/// The lower bits of the last header field are the link type; above them stand the length of the
-/// frame check sequence and whether it is known (libpcap, LT_LINKTYPE).
+/// Mask of the link type in the last header field. The bits above hold the length of the frame check sequence
+/// and its presence flag (libpcap, LT_LINKTYPE).
 const LINK_TYPE_MASK: u32 = 0x03ff_ffff;
 
-/// No record holds more: libpcap's MAXIMUM_SNAPLEN and Wireshark's WTAP_MAX_PACKET_SIZE_STANDARD.
+/// Maximum record size: libpcap's MAXIMUM_SNAPLEN and Wireshark's WTAP_MAX_PACKET_SIZE_STANDARD.
 const MAX_CAPTURED_BYTES: u32 = 262_144;
-/// D-Bus messages and USB transfers may be longer: libpcap's max_snaplen_for_dlt.
+/// Maximum size of D-Bus messages and USB transfers: libpcap's max_snaplen_for_dlt.
 const MAX_MESSAGE_BYTES: u32 = 128 * 1024 * 1024;
 const LINKTYPE_ETHERNET: u32 = 1;
 const LINKTYPE_USB_LINUX: u32 = 189;
@@ -40,9 +40,9 @@ const LINKTYPE_USB_DARWIN: u32 = 266;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LengthOrder {
     CapturedFirst,
-    /// Before version 2.3 the length on the wire came first.
+    /// Before version 2.3: the length on the wire first.
     WireFirst,
-    /// In version 2.3 some did it one way and some the other: the captured length is the lesser.
+    /// Version 2.3: both orders occur. The captured length is the smaller one.
     LesserIsCaptured,
 }
 
@@ -52,17 +52,17 @@ pub(crate) struct Pcap {
     magic: u32,
     nanoseconds_per_tick: i64,
     record_header_bytes: usize,
-    /// Whether the length of record headers was compared with the first record.
+    /// True once the length of record headers was checked against the first record.
     is_header_settled: bool,
     length_order: LengthOrder,
-    /// As the file has it; a link type of more than 16 bits is none.
+    /// The number in the file. A number above 16 bits is no link type.
     link_type_number: u32,
     link_type: LinkType,
     is_supported: bool,
     max_captured_bytes: u32,
 }
 
-/// The byte order and the magic number, if these are the first bytes of a pcap file.
+/// Return the byte order and the magic number, if these are the first bytes of a pcap file.
 fn recognise(start: &[u8]) -> Option<(ByteOrder, u32)> {
     [ByteOrder::Little, ByteOrder::Big]
         .into_iter()
@@ -80,7 +80,7 @@ pub(crate) fn is_pcap(start: &[u8]) -> bool {
 }
 
 impl Pcap {
-    /// Reads the file header; None if it is not whole. An error says why it is not one.
+    /// Parse the file header. Return None if it is incomplete, and an error if it is invalid.
     pub(crate) fn open(header: &[u8], emitter: &mut Emitter) -> Option<Result<Self, String>> {
         let (byte_order, magic) = recognise(header)?;
         let version = (byte_order.u16(header, 4)?, byte_order.u16(header, 6)?);
@@ -110,7 +110,7 @@ impl Pcap {
         }))
     }
 
-    /// Reads the record at the start of the input.
+    /// Read the record at the start of the input.
     #[inline]
     pub(crate) fn advance<S: PacketSink>(
         &mut self,
@@ -170,7 +170,7 @@ impl Pcap {
         }
     }
 
-    /// Seconds are unsigned: they last until 2106, and no sum of these leaves 64 bits.
+    /// Return the time. Seconds are unsigned and last until 2106, so the sum fits 64 bits.
     #[inline]
     fn time(&self, seconds: u32, ticks: u32) -> i64 {
         i64::from(seconds)
@@ -182,7 +182,7 @@ impl Pcap {
 fn length_order(version: (u16, u16)) -> Result<LengthOrder, String> {
     match version {
         (2, 0..=2) => Ok(LengthOrder::WireFirst),
-        // 543.0 is what DG/UX tcpdump writes (libpcap, sf-pcap.c).
+        // DG/UX tcpdump writes version 543.0 (libpcap, sf-pcap.c).
         (2, 3) | (543, 0) => Ok(LengthOrder::LesserIsCaptured),
         (2, _) => Ok(LengthOrder::CapturedFirst),
         (major, minor) => Err(format!("pcap version {major}.{minor} is not known, only 2")),

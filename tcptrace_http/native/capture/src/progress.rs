@@ -1,14 +1,14 @@
-//! What a container format made of the bytes at hand.
+//! The outcome of a container format's read.
 
-/// The outcome of looking for one record at the start of the input.
+/// The outcome of the search for one record at the start of the input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
-    /// So many bytes were used up.
+    /// Number of consumed bytes.
     Advanced(usize),
-    /// So many bytes have to be there before anything can be said.
+    /// Number of bytes needed before the next step.
     Incomplete(usize),
-    /// So many bytes are of no interest and need not be kept.
+    /// Number of bytes to skip without keeping them.
     Skip(u64),
-    /// From here on the file cannot be read, and why.
+    /// The reason why the rest of the file is unreadable.
     Malformed(String),
 }

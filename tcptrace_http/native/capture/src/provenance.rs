@@ -1,36 +1,36 @@
-//! What is known of the capture file itself.
+//! Facts about the capture file itself.
 
 use trace_model::LinkType;
 
-/// The summary of a capture as far as it has been read.
+/// The summary of a capture, from the bytes read so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Provenance {
-    /// "pcap" or "pcapng"; empty until the first bytes told.
+    /// "pcap" or "pcapng". Empty until the first bytes identify the format.
     pub format: &'static str,
-    /// Frames as Wireshark numbers them, of whatever kind.
+    /// Number of frames of every kind, as Wireshark numbers them.
     pub packets: u64,
-    /// Packets with a TCP header of their own, be it cut: a fragmented segment counts once, a header
-    /// that an ICMP error quotes does not.
+    /// Number of packets with their own TCP header, even a cut one. A fragmented segment counts once. A
+    /// header quoted in an ICMP error does not count.
     pub tcp_packets: u64,
-    /// The earliest and the latest time of a packet, wherever in the file it stands.
+    /// The earliest packet time, at any position in the file. The next field is the latest.
     pub first_time_ns: Option<i64>,
     pub last_time_ns: Option<i64>,
-    /// Whether the file ends inside a record or block.
+    /// True if the file ends inside a record or block.
     pub truncated: bool,
-    /// Where damage ended the reading before the end of the file.
+    /// Offset of the damage that ended the reading before the end of the file.
     pub damaged_at_offset: Option<u64>,
-    /// The link types that the file declares, each once, by number.
+    /// The link types that the file declares, without duplicates, sorted by number.
     pub link_types: Vec<LinkType>,
-    /// The least of the interfaces' snap lengths; None if none of them limits the packets.
+    /// The smallest snap length of all interfaces. None if no interface has one.
     pub snap_length: Option<u32>,
-    /// Interfaces over all sections of the file.
+    /// Number of interfaces over all sections of the file.
     pub interfaces: u32,
-    /// Bytes fed, after decompression.
+    /// Number of fed bytes, after decompression.
     pub bytes_read: u64,
 }
 
 impl Provenance {
-    /// Takes note of an interface that the file declares; a snap length of 0 means no limit.
+    /// Add an interface that the file declares. A snap length of 0 means no limit.
     pub(crate) fn add_interface(&mut self, link_type: LinkType, snap_length: u32) {
         if let Err(place) = self.link_types.binary_search(&link_type) {
             self.link_types.insert(place, link_type);

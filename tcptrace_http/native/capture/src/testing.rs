@@ -1,10 +1,10 @@
-//! Builders of capture files, and a sink that keeps what it is given.
+//! Builders of capture files, and a sink that records its input.
 use trace_model::{Anomaly, AnomalyKind, Packet, PacketSink};
 
 use crate::bytes::ByteOrder;
 use crate::{CaptureError, Decoder, Provenance};
 
-/// What is compared of a packet.
+/// The compared fields of a packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Seen {
     pub(crate) frame: u64,
@@ -55,7 +55,7 @@ impl PacketSink for Recorder {
     }
 }
 
-/// Everything a decoder says of a file.
+/// The decoder's whole output for a file.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Reading {
     pub(crate) recorder: Recorder,
@@ -63,7 +63,7 @@ pub(crate) struct Reading {
     pub(crate) result: Result<(), CaptureError>,
 }
 
-/// Reads a file that is fed in chunks of the given sizes, over and over.
+/// Read a file in chunks of the given sizes, repeated.
 pub(crate) fn read_in_chunks(file: &[u8], sizes: &[usize]) -> Reading {
     let (mut decoder, mut recorder) = (Decoder::new(), Recorder::default());
     let (mut rest, mut result) = (file, Ok(()));
@@ -78,7 +78,7 @@ pub(crate) fn read_in_chunks(file: &[u8], sizes: &[usize]) -> Reading {
     let result = result.and_then(|()| decoder.finish(&mut recorder));
     let mut provenance = decoder.provenance();
     if result.is_err() {
-        // Reading stops at an error, after more or fewer bytes as they were fed.
+        // The decoder stops at an error, and the number of bytes fed by then depends on the chunks.
         provenance.bytes_read = 0;
     }
     Reading {
@@ -92,7 +92,7 @@ pub(crate) fn read(file: &[u8]) -> Reading {
     read_in_chunks(file, &[file.len().max(1)])
 }
 
-/// A file in the making, in one byte order.
+/// A growing file in one byte order.
 pub(crate) struct Bytes {
     pub(crate) order: ByteOrder,
     pub(crate) bytes: Vec<u8>,
@@ -132,7 +132,7 @@ impl Bytes {
         self
     }
 
-    /// A pcap file header of version 2.4 and snap length 65 535.
+    /// Start a pcap file with a header of version 2.4 and snap length 65 535.
     pub(crate) fn pcap(order: ByteOrder, magic: u32, link_type: u32) -> Self {
         Self::pcap_version(order, magic, (2, 4), link_type)
     }
@@ -147,7 +147,7 @@ impl Bytes {
         start.u32(0).u32(0).u32(65_535).u32(link)
     }
 
-    /// A pcap record captured in whole.
+    /// Append a pcap record captured in full.
     pub(crate) fn record(self, seconds: u32, ticks: u32, frame: &[u8]) -> Self {
         let length = u32::try_from(frame.len()).unwrap();
         self.u32(seconds)
@@ -157,7 +157,7 @@ impl Bytes {
             .raw(frame)
     }
 
-    /// A pcapng block around a body.
+    /// Append a pcapng block with a body.
     pub(crate) fn block(self, block_type: u32, body: &[u8]) -> Self {
         let length = u32::try_from(body.len().next_multiple_of(4) + 12).unwrap();
         self.u32(block_type)
@@ -181,7 +181,7 @@ impl Bytes {
         }
     }
 
-    /// An interface description with options given as code and value.
+    /// Append an interface description. Options are pairs of code and value.
     pub(crate) fn interface(self, link_type: u16, options: &[(u16, &[u8])]) -> Self {
         let mut body = Bytes::new(self.order).u16(link_type).u16(0).u32(0);
         for (code, value) in options {
@@ -191,7 +191,7 @@ impl Bytes {
         self.block(1, &body.u32(0).bytes)
     }
 
-    /// An enhanced packet block captured in whole.
+    /// Append a decryption secrets block.
     pub(crate) fn secrets(self, secrets_type: u32, text: &[u8]) -> Self {
         let body = Bytes::new(self.order).u32(secrets_type);
         let body = body.u32(text.len() as u32).raw(text).padded();
@@ -207,7 +207,7 @@ impl Bytes {
     }
 }
 
-/// A raw IPv4 packet with a TCP segment; its sequence number is about to wrap.
+/// Return a raw IPv4 packet with a TCP segment whose sequence number is close to the wrap.
 pub(crate) fn tcp_packet(payload: &[u8]) -> Vec<u8> {
     let total = u16::try_from(40 + payload.len()).unwrap();
     let ip = Bytes::new(ByteOrder::Big)

@@ -1,18 +1,18 @@
-//! From the ticks of an interface's clock to integer nanoseconds since the epoch.
+//! Conversion of an interface's clock ticks to integer nanoseconds since the epoch.
 
 pub(crate) const NANOSECONDS_PER_SECOND: i64 = 1_000_000_000;
 
-/// 10^9 nanoseconds make a second: the exponent at which a decimal tick is one nanosecond.
+/// A second has 10^9 nanoseconds: with this exponent, a decimal tick is one nanosecond.
 const NANOSECOND_EXPONENT: u8 = 9;
 
-/// How a count of ticks becomes nanoseconds.
+/// The conversion from ticks to nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tick {
-    /// A tick is this many nanoseconds.
+    /// Number of nanoseconds per tick.
     Nanoseconds(u64),
-    /// A nanosecond is this many ticks.
+    /// Number of ticks per nanosecond.
     PerNanosecond(u128),
-    /// A second is 2 to this power ticks.
+    /// Binary exponent of the number of ticks per second.
     BinaryFraction(u8),
 }
 
@@ -24,7 +24,8 @@ pub(crate) struct Clock {
 }
 
 impl Default for Clock {
-    /// Without if_tsresol a tick is a microsecond (draft-ietf-opsawg-pcapng, section 4.2).
+    /// Return the default clock. Without if_tsresol, a tick is a microsecond (draft-ietf-opsawg-pcapng,
+    /// section 4.2).
     fn default() -> Self {
         Clock {
             tick: Tick::Nanoseconds(1_000),
@@ -34,7 +35,7 @@ impl Default for Clock {
 }
 
 impl Clock {
-    /// Takes over an if_tsresol: a negative power of 2 if the highest bit is set, else of 10.
+    /// Set the resolution from if_tsresol: a negative power of 2 if the highest bit is set, else of 10.
     pub(crate) fn set_resolution(&mut self, if_tsresol: u8) {
         let exponent = if_tsresol & 0x7f;
         self.tick = if if_tsresol & 0x80 != 0 {
@@ -43,17 +44,17 @@ impl Clock {
             Tick::Nanoseconds(10_u64.saturating_pow(u32::from(coarser)))
         } else {
             let finer = exponent.saturating_sub(NANOSECOND_EXPONENT);
-            // Saturated it is still more than a 64-bit count of ticks: the quotient is 0, as it should be.
+            // The saturated value still exceeds every 64-bit tick count, so the quotient is 0 as required.
             Tick::PerNanosecond(10_u128.saturating_pow(u32::from(finer)))
         };
     }
 
-    /// Takes over an if_tsoffset: seconds to add to every time.
+    /// Set the offset from if_tsoffset: seconds to add to every time.
     pub(crate) fn set_offset(&mut self, seconds: i64) {
         self.offset_ns = i128::from(seconds).saturating_mul(i128::from(NANOSECONDS_PER_SECOND));
     }
 
-    /// Nanoseconds since the epoch, rounded down; they may not fit a 64-bit time.
+    /// Return nanoseconds since the epoch, rounded down. The result can exceed 64 bits.
     #[inline]
     pub(crate) fn nanoseconds(&self, ticks: u64) -> i128 {
         let ticks = u128::from(ticks);
@@ -71,7 +72,7 @@ impl Clock {
     }
 }
 
-/// The nearest time that 64 bits hold, which is the time itself from 1677 to 2262.
+/// Return the nearest 64-bit time. From 1677 to 2262 this is the time itself.
 #[inline]
 pub(crate) fn clamp(nanoseconds: i128) -> i64 {
     if nanoseconds < 0 {

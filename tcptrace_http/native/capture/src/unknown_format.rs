@@ -1,13 +1,13 @@
-//! What to say of a file that is neither pcap nor pcapng.
+//! Error texts for files that are neither pcap nor pcapng.
 //!
-//! In a text `{file}` stands for the path of the capture, which only the caller knows.
+//! `{file}` in a text is a placeholder for the capture's path, which only the caller knows.
 
 use crate::error::CaptureError;
 use crate::{pcap, pcapng};
 
-/// Bytes that tell pcap and pcapng: both begin with a 32-bit number.
+/// Number of bytes that identify pcap and pcapng. Both begin with a 32-bit number.
 pub(crate) const MAGIC_BYTES: usize = 4;
-/// Bytes that tell every other format that has a name here.
+/// Number of bytes that identify every other named format.
 pub(crate) const FORMAT_BYTES: usize = 0x4c;
 
 /// Other capture formats by their first bytes (Wireshark, wiretap).
@@ -25,13 +25,13 @@ const OTHER_FORMATS: &[(&[u8], &str)] = &[
     (b"iptrace ", "an iptrace capture"),
 ];
 
-/// Formats with a link type per packet: editcap writes them as pcapng only if it is told one.
+/// Formats with a link type per packet. editcap needs an option to write them as pcapng.
 const MIXED_FORMATS: &[(&[u8], &str)] = &[
     (b"\x00\x00\x02\x00\x12\x05\x00\x10", "a K12 capture (rf5)"),
     (b"+---------+-----", "a K12 capture (text)"),
 ];
 
-/// Packings that are not unpacked, and the command that does it.
+/// Unsupported compression formats, each with the command that decompresses it.
 const PACKINGS: &[(&[u8], &str, &str)] = &[
     (b"\x04\x22\x4d\x18", "lz4", "lz4 -dc"),
     (b"\x02\x21\x4c\x18", "lz4", "lz4 -dc"),
@@ -40,7 +40,7 @@ const PACKINGS: &[(&[u8], &str, &str)] = &[
     (b"\x1f\x9d", "compress", "zcat"),
 ];
 
-/// Packings that are unpacked, but only once.
+/// Supported compression formats. Only one layer of compression is removed.
 const PACKED_TWICE: &[(&[u8], &str)] = &[
     (b"\x1f\x8b", "gzip"),
     (b"\x28\xb5\x2f\xfd", "zstd"),
@@ -80,7 +80,7 @@ fn no_capture(start: &[u8]) -> String {
     )
 }
 
-/// The name of another format, and what editcap must be told besides.
+/// Return the name of another format, and the extra option for editcap.
 fn other_format(start: &[u8]) -> Option<(&'static str, &'static str)> {
     if let Some(name) = lookup(OTHER_FORMATS, start) {
         return Some((name, ""));
@@ -90,8 +90,9 @@ fn other_format(start: &[u8]) -> Option<(&'static str, &'static str)> {
         .map(|name| (name, "-T ether "))
 }
 
-/// CommView has no magic number: a record begins with two lengths and a version of 0, in the newer
-/// format with one length, and then has the date and the time (Wireshark, wiretap/commview.c).
+/// Return true if the bytes look like CommView, which has no magic number. A record begins with two lengths
+/// and a version of 0. The newer format has one length. The date and the time follow (Wireshark,
+/// wiretap/commview.c).
 fn is_commview(start: &[u8]) -> bool {
     match start {
         [_, _, _, _, 0, time @ ..] if is_time(time) => true,
@@ -100,7 +101,7 @@ fn is_commview(start: &[u8]) -> bool {
     }
 }
 
-/// Whether these bytes begin with year, month, day, hours, minutes and seconds.
+/// Return true if these bytes begin with year, month, day, hours, minutes and seconds.
 fn is_time(bytes: &[u8]) -> bool {
     let Some([y0, y1, month, day, hours, minutes, seconds]) = bytes.first_chunk() else {
         return false;
@@ -113,13 +114,13 @@ fn is_time(bytes: &[u8]) -> bool {
         && *seconds <= 60
 }
 
-/// An Event Trace Log begins with a buffer header of 72 bytes, and then its own event: version 2,
-/// a system header for 32 or 64 bits (Windows SDK, `SYSTEM_TRACE_HEADER`).
+/// Return true if the bytes begin an Event Trace Log. A buffer header of 72 bytes is followed by the log's
+/// own event, with version 2 and a 32-bit or 64-bit system header (Windows SDK, `SYSTEM_TRACE_HEADER`).
 fn is_event_trace_log(start: &[u8]) -> bool {
     matches!(start.get(0x48..FORMAT_BYTES), Some([2, 0, 1 | 2, 0xc0]))
 }
 
-/// The error for a file that ended before its header did.
+/// Return the error for a file that ended inside its header.
 pub(crate) fn error_at_end(start: &[u8]) -> CaptureError {
     if start.is_empty() {
         let what = "the file is empty".to_owned();

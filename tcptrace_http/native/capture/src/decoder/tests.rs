@@ -1,4 +1,4 @@
-//! Claims about any capture: how it is cut into chunks or cut short changes nothing that is whole.
+//! Claims about any capture. Neither the cut into chunks nor a truncation changes a whole record.
 use super::*;
 use crate::bytes::ByteOrder::{Big, Little};
 use crate::testing::{
@@ -33,7 +33,8 @@ fn pcapng_file() -> Vec<u8> {
         .bytes
 }
 
-/// With record headers longer than the magic number promises, which the first record shows.
+/// Return a pcap file with longer record headers than the magic number implies. The first record reveals
+/// their length.
 fn patched_pcap_file() -> Vec<u8> {
     let frame = [&[0; 12][..], &[8, 0], &tcp_packet(b"abc")].concat();
     let mut file = Bytes::pcap(Little, MICROSECONDS, ETHERNET);
@@ -68,7 +69,7 @@ fn test_any_chunking_gives_the_same_packets() {
     }
 }
 
-/// Ends of the records of a file: the lengths at which no record is cut.
+/// Return the end offsets of a file's records: the lengths at which no record is cut.
 fn record_ends(file: &[u8]) -> Vec<usize> {
     let mut ends: Vec<usize> = Vec::new();
     let (mut decoder, mut recorder) = (Decoder::new(), crate::testing::Recorder::default());
@@ -166,7 +167,7 @@ fn test_provenance_sums_up_the_file() {
     assert!(!provenance.truncated);
 }
 
-/// Damaged copies of a file, from a fixed seed (Marsaglia's xorshift64).
+/// Tests damaged copies of a file, from a fixed seed (Marsaglia's xorshift64).
 #[test]
 fn test_damage_anywhere_gives_packets_or_an_error_and_the_same_in_any_chunks() {
     let mut state = 0x2545_f491_4f6c_dd1d_u64;

@@ -1,12 +1,12 @@
-//! Layers of a frame, from its link header to the TCP segment inside.
+//! Layers of a frame, from its link header to the innermost TCP segment.
 //!
-//! Theory of operation. A frame is walked header by header: each parser is given a [`View`] and
-//! says which [`Layer`] follows and where, or why the walk ends ([`Stop`]). The innermost IP header
-//! met is the packet's network header, so tunnels are looked through. A fragment ends the walk
-//! unless it completes its datagram, in which case the walk goes on in the reassembled bytes.
+//! Theory of operation. The walk goes through a frame header by header. Each parser takes a [`View`] and
+//! returns the next [`Layer`] and its position, or the reason why the walk ends ([`Stop`]). The innermost IP
+//! header is the packet's network header, so the outer headers of tunnels are skipped. A fragment ends the
+//! walk unless the fragment completes its datagram. The walk then continues in the reassembled bytes.
 //!
-//! The walk is bounded by [`MAX_LAYERS`] and borrows from the frame: only fragments are copied.
-//! Checksums are not verified: offload leaves them unset in most captures made on a host.
+//! [`MAX_LAYERS`] bounds the walk. The walk borrows from the frame and copies only fragments. Checksums are
+//! not verified, because offload leaves them unset in most captures made on a host.
 
 mod ip;
 mod link;
@@ -26,49 +26,48 @@ use trace_model::{AnomalyKind, LinkType, Network, Segment};
 use unread::Unread;
 use view::View;
 
-/// Headers looked through before the rest is left undecoded: Ethernet, two VLAN tags, four MPLS
-/// labels, IP, UDP, GTP, IP and TCP are 12, and a frame of nothing but tags must not hold up the
-/// walk.
+/// Maximum number of headers per frame. Ethernet, two VLAN tags, four MPLS labels, IP, UDP, GTP, IP and TCP
+/// are 12. A frame of tags alone must not delay the decoder.
 const MAX_LAYERS: usize = 48;
 
-/// Datagrams completed by one frame: fragments of a tunnel that carries the last fragment of
-/// another datagram make two.
+/// Maximum number of datagrams that one frame completes. Two occur if a tunnel's last fragment carries the
+/// last fragment of another datagram.
 const MAX_DATAGRAMS_PER_FRAME: usize = 8;
 
 /// One captured frame.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
     pub link_type: LinkType,
-    /// What was captured of the frame.
+    /// The captured bytes of the frame.
     pub bytes: &'a [u8],
     /// Length of the frame on the wire.
     pub wire_bytes: u32,
-    /// Frame number as Wireshark counts, from 1.
+    /// Frame number, counted from 1 as Wireshark counts.
     pub frame: u64,
     pub time_ns: i64,
 }
 
-/// What the bytes at some place of a frame are.
+/// The type of the bytes at a position in a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Layer {
     Link(Link),
-    /// What follows an EtherType field.
+    /// The payload of an EtherType field.
     EtherType(u16),
-    /// IP of the version its first nibble names.
+    /// IP of the version in the first nibble.
     Ip,
-    /// What an IP header or extension header announced as its payload.
+    /// The payload that an IP header or extension header announced.
     Protocol(u8),
     /// Part of the payload of an IP datagram.
     Fragment(Fragment),
 }
 
-/// What follows a header, and where.
+/// The next layer and its position.
 type Next<'a> = Result<(Layer, View<'a>), Stop>;
 
-/// Why a walk ended before a TCP segment.
+/// The reason why a walk ended before a TCP segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stop {
-    /// What follows carries no IP, or is encrypted.
+    /// The payload carries no IP, or is encrypted.
     Opaque,
     /// The bytes end inside a header.
     Cut { header: &'static str },
@@ -84,17 +83,17 @@ enum Stop {
     },
 }
 
-/// How a walk ended.
+/// The end of a walk.
 enum Found<'a> {
     Packet(Option<Network>, Option<Segment<'a>>),
     Datagram(Datagram),
 }
 
-/// The decoder of frames: what it remembers from one frame to the next are fragments.
+/// The decoder of frames. Fragments are its only state between frames.
 #[derive(Default)]
 pub struct Layers {
     fragments: FragmentTable,
-    /// Segments of which the capture holds only the beginning of the payload.
+    /// Number of segments whose payload was captured only in part.
     cut_payloads: u64,
     unread: Unread,
 }
@@ -105,15 +104,15 @@ impl Layers {
         Self::default()
     }
 
-    /// Whether frames of this link type can be decoded.
+    /// Return true if this link type is supported.
     #[must_use]
     pub fn supports(link_type: LinkType) -> bool {
         link::first_layer(link_type).is_some()
     }
 
-    /// Decodes one frame and gives `then` its innermost IP header and its TCP segment.
+    /// Decode one frame, and call `then` with its innermost IP header and its TCP segment.
     ///
-    /// `notice` is told what was odd about the frame.
+    /// The decoder calls `notice` for each anomaly of the frame.
     #[inline(always)]
     pub fn decode<R>(
         &mut self,
@@ -168,7 +167,7 @@ impl Layers {
         then(Some(datagram.network), None)
     }
 
-    /// Reports protocols that were not looked into, if they are notable among so many packets.
+    /// Report the protocols that were not decoded, if their share of the packets is notable.
     pub fn report_unread(
         &mut self,
         packets: u64,
@@ -178,7 +177,7 @@ impl Layers {
         std::mem::take(&mut self.unread).report(packets, tcp_packets, notice);
     }
 
-    /// Reports what only the end of the capture shows.
+    /// Report anomalies that only the end of the capture reveals.
     pub fn finish(&mut self, notice: &mut impl FnMut(AnomalyKind, String)) {
         self.fragments.finish(notice);
         if self.cut_payloads > 1 {
@@ -294,8 +293,8 @@ impl Layers {
     }
 }
 
-/// Tells of the first cut payload; the others are told by number at the end, for with a snap length
-/// every packet would be an anomaly.
+/// Report the first cut payload. The end of the capture reports the number of further ones, because with a
+/// snap length every packet is cut.
 #[cold]
 fn report_cut_payload(segment: &Segment<'_>, notice: &mut impl FnMut(AnomalyKind, String)) {
     let (captured, sent) = (segment.payload.len(), segment.payload_bytes);
@@ -305,8 +304,8 @@ fn report_cut_payload(segment: &Segment<'_>, notice: &mut impl FnMut(AnomalyKind
     );
 }
 
-/// What most frames are, recognised without the walk so that nothing is copied on the way; the
-/// very parsers of the walk are used. Whatever is odd is left to the walk.
+/// Decode the most frequent kind of frame without the walk, which saves copies. The parsers are those of the
+/// walk. Any unusual frame is left to the walk.
 #[inline(always)]
 fn tcp_in_ipv4_in_ethernet<'a>(frame: &Frame<'a>) -> Option<(Network, View<'a>)> {
     let view = View::of_frame(frame.bytes, frame.wire_bytes);

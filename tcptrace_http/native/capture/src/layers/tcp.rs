@@ -6,12 +6,12 @@ use super::{report, Stop};
 use trace_model::{AnomalyKind, Segment, SeqNumber, TcpOptions};
 
 const MIN_HEADER_BYTES: u32 = 20;
-/// The flag bits, with the one that RFC 3540 and accurate ECN took from the reserved ones.
+/// The flag bits, including the former reserved bit of RFC 3540 and accurate ECN.
 const FLAG_BITS: u16 = 0x01ff;
 
-/// Reads the segment that fills `view`.
+/// Parse the segment that fills `view`.
 ///
-/// A header captured without the end of its options is a segment with the options there are.
+/// If the capture cut the options, the segment has the captured options.
 #[inline(always)]
 pub(super) fn segment<'a>(
     view: View<'a>,
@@ -87,7 +87,7 @@ fn options(
     tcp_options::parse(captured, tcp_options::Ending::Cut, notice)
 }
 
-/// The place of the payload in the frame; 0 in a reassembled datagram.
+/// Return the payload's offset in the frame, or 0 in a reassembled datagram.
 #[inline]
 fn payload_offset(view: View<'_>, header_bytes: u8) -> u32 {
     match view.after(usize::from(header_bytes), "TCP header") {

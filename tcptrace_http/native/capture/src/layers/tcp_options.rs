@@ -11,20 +11,19 @@ const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
 const FAST_OPEN: u8 = 34;
 const EXPERIMENT: u8 = 254;
-/// The experiment identifier fast open had before it got a kind of its own (RFC 6994; RFC 7413,
-/// appendix B).
+/// The experiment identifier of fast open before its own option kind (RFC 6994; RFC 7413, appendix B).
 const FAST_OPEN_EXPERIMENT: [u8; 2] = [0xf9, 0x89];
-/// A larger shift must be taken as 14 (RFC 7323, section 2.3).
+/// A larger shift counts as 14 (RFC 7323, section 2.3).
 const MAX_WINDOW_SHIFT: u8 = 14;
 
-/// Whether the whole of the options was captured.
+/// The completeness of the captured options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ending {
     Complete,
     Cut,
 }
 
-/// Reads the options of one header. An option whose length runs over the header ends the list.
+/// Parse the options of one header. An option that exceeds the header ends the list.
 #[inline(always)]
 pub(super) fn parse(
     bytes: &[u8],
@@ -32,7 +31,7 @@ pub(super) fn parse(
     notice: &mut impl FnMut(AnomalyKind, String),
 ) -> TcpOptions {
     let mut options = TcpOptions::default();
-    // What nearly every segment of a connection with timestamps carries (RFC 7323, appendix A).
+    // Nearly every segment of a connection with timestamps carries this layout (RFC 7323, appendix A).
     if let [NO_OPERATION, NO_OPERATION, TIMESTAMPS, 10, v0, v1, v2, v3, e0, e1, e2, e3] = *bytes {
         options.timestamps = Some(Timestamps {
             value: u32::from_be_bytes([v0, v1, v2, v3]),
@@ -61,7 +60,7 @@ fn parse_list(
             _ => {}
         }
         let data = rest.split_first().and_then(|(length, after)| {
-            // The length counts the kind and itself.
+            // The length counts the kind byte and the length byte too.
             let data_bytes = usize::from(length.checked_sub(2)?);
             Some((after.get(..data_bytes)?, after.get(data_bytes..)?))
         });
@@ -116,7 +115,7 @@ fn read(
     }
 }
 
-/// Left and right edges, four bytes each (RFC 2018, section 3).
+/// Read left and right edges, four bytes each (RFC 2018, section 3).
 fn read_sack(blocks: &[u8], options: &mut TcpOptions) {
     for block in blocks.chunks_exact(8) {
         if let [l0, l1, l2, l3, r0, r1, r2, r3] = *block {

@@ -1,14 +1,14 @@
-//! Packets made by hand, for the tests of the layers.
+//! Hand-built packets for the tests of the layers.
 use super::{Frame, Layers};
 use trace_model::{AnomalyKind, LinkType, Network, Segment};
 
 pub(super) const ETHERNET: LinkType = LinkType(1);
 pub(super) const RAW: LinkType = LinkType(101);
-/// So near the end of the circle that the payload wraps.
+/// A sequence number so close to 2^32 that the payload wraps.
 pub(super) const SEQ: u32 = 0xffff_fffe;
 pub(super) const PAYLOAD: &[u8] = b"GET / HTTP/1.1\r\n\r\n";
 
-/// What came of one frame, the payload copied.
+/// The decoded content of one frame, with a copy of the payload.
 #[derive(Debug)]
 pub(super) struct Decoded {
     pub network: Option<Network>,
@@ -81,7 +81,7 @@ pub(super) fn tcp_with_options(options: &[u8], payload: &[u8]) -> Vec<u8> {
     concat(&[&bytes, options, payload])
 }
 
-/// A segment with [`PAYLOAD`], from port 49152 to 80.
+/// Return a segment with [`PAYLOAD`], from port 49152 to port 80.
 pub(super) fn tcp() -> Vec<u8> {
     tcp_with_options(&[], PAYLOAD)
 }
@@ -90,7 +90,7 @@ pub(super) fn ipv4(protocol: u8, payload: &[u8]) -> Vec<u8> {
     ipv4_part(protocol, 0x1234, 0, payload)
 }
 
-/// An IPv4 packet with the given flags and fragment offset.
+/// Return an IPv4 packet with the given flags and fragment offset.
 pub(super) fn ipv4_part(
     protocol: u8,
     identification: u16,
@@ -135,7 +135,7 @@ pub(super) fn ethernet(ether_type: u16, payload: &[u8]) -> Vec<u8> {
 
 pub(super) const SNAP_IPV4: &[u8] = &[0xaa, 0xaa, 0x03, 0, 0, 0, 0x08, 0x00];
 
-/// One frame with [`PAYLOAD`] for every link type and tunnel, by name.
+/// Return one frame with [`PAYLOAD`] per link type and tunnel, by name.
 pub(super) fn samples() -> Vec<(&'static str, LinkType, Vec<u8>)> {
     let v4 = ipv4(6, &tcp());
     let v6 = ipv6(6, &tcp());

@@ -1,4 +1,4 @@
-//! What holds for frames of every kind.
+//! Claims about frames of every kind.
 use super::testing::{
     concat, decode, decode_with, ethernet, frame, ipv4, samples, tcp, Decoded, ETHERNET, PAYLOAD,
     RAW,
@@ -57,7 +57,8 @@ fn test_a_frame_that_was_short_on_the_wire_is_read_without_panic() {
     }
 }
 
-/// A linear congruential generator with a fixed start: the same frames in every run.
+/// Return the next number of a linear congruential generator with a fixed seed, so every run has the same
+/// frames.
 fn pseudo_random(state: &mut u64) -> usize {
     *state = state
         .wrapping_mul(6_364_136_223_846_793_005)
@@ -79,7 +80,7 @@ fn test_damaged_frames_are_read_without_panic_and_payloads_are_where_they_are_sa
             let offset = decoded
                 .segment
                 .map_or(0, |segment| segment.payload_offset as usize);
-            // A reassembled payload has no place in the frame.
+            // A reassembled payload has no offset in the frame.
             if offset > 0 {
                 let rest = damaged.get(offset..).unwrap_or(&[]);
                 assert!(rest.starts_with(&decoded.payload));

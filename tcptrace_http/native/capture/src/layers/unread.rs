@@ -1,15 +1,16 @@
-//! Packets of protocols that are not looked into, counted by the layer at which the walk stopped.
+//! Packets of undecoded protocols, counted by the layer at which the walk stopped.
 //!
-//! They are told at the end. All of them are where the capture has no TCP packet. Beside TCP
-//! packets only an EtherType is that a tenth of the packets have, for there TCP may be behind a
-//! header that is not known here; ARP, UDP, beacons and the like are in every capture.
+//! The report comes at the end of the capture. Without any TCP packet, the report lists all undecoded
+//! protocols. With TCP packets, the report lists only EtherTypes with at least a tenth of the packets. Their
+//! unknown header could hide TCP. ARP, UDP and beacons are in every capture.
 
 use std::cmp::Reverse;
 
 use super::Layer;
 use trace_model::AnomalyKind;
 
-/// Protocols counted one by one. Later ones share a count: a hostile capture has 65 536 EtherTypes.
+/// Maximum number of protocols with a count of their own. Further protocols share one count, because a
+/// hostile capture can have 65 536 EtherTypes.
 const UNREAD_MAX: usize = 8;
 const NOTABLE_FRACTION: u64 = 10;
 const ARP: u16 = 0x0806;
@@ -32,7 +33,7 @@ impl Unread {
         }
     }
 
-    /// Reports what is notable among so many packets, the protocol with most packets first.
+    /// Report notable protocols, the protocol with most packets first.
     pub fn report(
         mut self,
         packets: u64,

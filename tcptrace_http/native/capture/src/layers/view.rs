@@ -1,21 +1,21 @@
-//! A place in a frame: the bytes from one header on to where the enclosing layer ends.
+//! A position in a frame: the bytes from a header to the end of the enclosing layer.
 
 use super::Stop;
 
-/// Bytes of one layer, with the length they had on the wire.
+/// Bytes of one layer, with their length on the wire.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct View<'a> {
     bytes: &'a [u8],
-    /// Length on the wire: more than `bytes` where the capture cut the frame.
+    /// Length on the wire. This length exceeds `bytes` if the capture cut the frame.
     length: u32,
-    /// Offset of `bytes` from the start of what was captured.
+    /// Offset of `bytes` from the start of the captured bytes.
     offset: u32,
-    /// Whether `bytes` were put together from fragments, so that no offset in a frame exists.
+    /// True if `bytes` are reassembled from fragments and have no offset in a frame.
     is_reassembled: bool,
 }
 
 impl<'a> View<'a> {
-    /// A whole frame as captured. A frame is at least as long as what was captured of it.
+    /// Return the view of a whole frame. A frame has at least its captured length.
     #[inline]
     pub fn of_frame(bytes: &'a [u8], wire_bytes: u32) -> Self {
         let length = wire_bytes.max(saturate(bytes.len()));
@@ -27,7 +27,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// A datagram put together from its fragments.
+    /// Return the view of a reassembled datagram.
     pub fn of_datagram(bytes: &'a [u8]) -> Self {
         View {
             bytes,
@@ -42,19 +42,19 @@ impl<'a> View<'a> {
         self.bytes
     }
 
-    /// Bytes up to the end of the layer on the wire.
+    /// Return the number of bytes to the end of the layer on the wire.
     #[inline]
     pub fn length(self) -> u32 {
         self.length
     }
 
-    /// Whether bytes are missing that were on the wire.
+    /// Return true if bytes of the wire are missing in the capture.
     #[inline]
     pub fn is_cut(self) -> bool {
         self.length > saturate(self.bytes.len())
     }
 
-    /// Offset from the start of the captured frame; 0 in a reassembled datagram.
+    /// Return the offset from the start of the captured frame, or 0 in a reassembled datagram.
     #[inline]
     pub fn offset(self) -> u32 {
         if self.is_reassembled {
@@ -69,13 +69,13 @@ impl<'a> View<'a> {
         self.bytes.first().copied()
     }
 
-    /// The first `N` bytes, which belong to the header called `header`.
+    /// Return the first `N` bytes, which belong to the header named `header`.
     #[inline]
     pub fn header<const N: usize>(self, header: &'static str) -> Result<&'a [u8; N], Stop> {
         self.bytes.first_chunk().ok_or(Stop::Cut { header })
     }
 
-    /// `N` bytes at an offset.
+    /// Return `N` bytes at an offset.
     #[inline]
     pub fn at<const N: usize>(
         self,
@@ -88,11 +88,11 @@ impl<'a> View<'a> {
             .ok_or(Stop::Cut { header })
     }
 
-    /// What follows the first `count` bytes, which are the header called `header`.
+    /// Return the view after the first `count` bytes, which are the header named `header`.
     #[inline]
     pub fn after(self, count: usize, header: &'static str) -> Result<View<'a>, Stop> {
         let bytes = self.bytes.get(count..).ok_or(Stop::Cut { header })?;
-        // The captured part was long enough, so `count` fits the length on the wire too.
+        // The captured part is long enough, so `count` fits the length on the wire too.
         let skipped = saturate(count);
         Ok(View {
             bytes,
@@ -102,8 +102,8 @@ impl<'a> View<'a> {
         })
     }
 
-    /// The first `length` bytes: a length field's word on where the layer ends, which may be
-    /// beyond the frame's end.
+    /// Return the view of the first `length` bytes. `length` comes from a length field and can exceed the
+    /// frame.
     #[inline]
     pub fn until(self, length: u32) -> View<'a> {
         let captured = usize::try_from(length).unwrap_or(usize::MAX);
@@ -115,7 +115,8 @@ impl<'a> View<'a> {
     }
 }
 
-/// Lengths of more than 4 GiB do not occur: records of that size are refused as malformed.
+/// Convert a length, saturating at 4 GiB. Longer records do not occur, because they are rejected as
+/// malformed.
 #[inline]
 fn saturate(length: usize) -> u32 {
     u32::try_from(length).unwrap_or(u32::MAX)

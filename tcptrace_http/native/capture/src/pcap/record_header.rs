@@ -1,32 +1,32 @@
-//! Lengths of record headers: patches of libpcap put fields behind those that every pcap has, and
-//! not all of them have a magic number of their own (Wireshark, wiretap/libpcap.c).
+//! Lengths of record headers. Patched versions of libpcap add fields after the standard ones, and not every
+//! patch has its own magic number (Wireshark, wiretap/libpcap.c).
 //!
-//! The first record tells: behind a header of the right length stands an Ethernet header. The
-//! length that the magic number promises is the right one unless its Ethernet header has no known
-//! type and another's has, and that one's fields are in order too.
+//! The first record decides: an Ethernet header follows a record header of the correct length. The default is
+//! the length that the magic number implies. Another length replaces it under three conditions: the default
+//! position holds no known EtherType, the other position does, and the added fields are plausible.
 
 use super::{MAGIC_MICROSECONDS, MAGIC_MODIFIED};
 use crate::bytes::ByteOrder;
 
 pub(super) const STANDARD_BYTES: usize = 16;
-/// Firewalls of Nokia add four bytes.
+/// Header length with the four added bytes of Nokia firewalls.
 const NOKIA_BYTES: usize = 20;
-/// A. Kuznetzov's patches add interface index, protocol and packet type: the first of them, of
-/// Red Hat 6.1, under the standard magic number.
+/// Header length with A. Kuznetzov's patches, which add interface index, protocol and packet type. The first
+/// version, in Red Hat 6.1, uses the standard magic number.
 const PATCHED_BYTES: usize = 24;
-/// One of them, of SuSE 6.3, adds the numbers of two CPUs besides.
+/// Header length with the patch of SuSE 6.3, which also adds the numbers of two CPUs.
 const PATCHED_WITH_CPUS_BYTES: usize = 28;
 
-/// Where the type stands in an Ethernet header.
+/// Offset of the type in an Ethernet header.
 const ETHER_TYPE_AT: usize = 12;
 /// IPv4, ARP, VLAN tag, IPv6, MPLS, PPPoE and the service VLAN tag.
 const ETHER_TYPES: [u16; 7] = [0x0800, 0x0806, 0x8100, 0x86dd, 0x8847, 0x8864, 0x88a8];
-/// No interface of that time has a higher number, by Wireshark's reckoning.
+/// Maximum plausible interface number of that time, as in Wireshark.
 const LAST_INTERFACE: u32 = 10_000;
 /// `PACKET_OUTGOING`, the last packet type of that time.
 const LAST_PACKET_TYPE: u8 = 4;
 
-/// The length that the magic number promises.
+/// Return the length that the magic number implies.
 pub(super) fn promised_bytes(magic: u32) -> usize {
     if magic == MAGIC_MODIFIED {
         PATCHED_BYTES
@@ -35,8 +35,8 @@ pub(super) fn promised_bytes(magic: u32) -> usize {
     }
 }
 
-/// The length of the record headers of an Ethernet capture that begins with `record`, whose end
-/// is where the promised length puts it.
+/// Return the length of the record headers of an Ethernet capture. `record` is the first record, with the end
+/// that the implied length gives.
 pub(super) fn bytes(magic: u32, order: ByteOrder, record: &[u8]) -> usize {
     let promised = promised_bytes(magic);
     let may_be = |length| leads_to_ethernet(record, length);
@@ -55,8 +55,8 @@ fn leads_to_ethernet(record: &[u8], header_bytes: usize) -> bool {
         .is_some_and(|ether_type| ETHER_TYPES.contains(&ether_type))
 }
 
-/// Whether behind the standard fields stand an interface index, the frame's type or 0, and a
-/// packet type.
+/// Return true if the fields after the standard ones are plausible. These fields are an interface index, the
+/// frame's type or 0, and a packet type.
 fn is_patched(order: ByteOrder, record: &[u8]) -> bool {
     let ether_type = ByteOrder::Big.u16(record, PATCHED_BYTES.saturating_add(ETHER_TYPE_AT));
     let protocol = order.u16(record, 20);
@@ -67,8 +67,8 @@ fn is_patched(order: ByteOrder, record: &[u8]) -> bool {
         && record.get(22).is_some_and(|kind| *kind <= LAST_PACKET_TYPE)
 }
 
-/// Whether the four bytes are of the pattern 0xXfbfYZ0W, little-endian, that was seen in such
-/// files, or 0 as Wireshark writes them.
+/// Return true if the four bytes match 0xXfbfYZ0W, little-endian, which occurs in such files. Wireshark
+/// writes 0, which also matches.
 fn is_of_nokia(record: &[u8]) -> bool {
     matches!(
         record.get(STANDARD_BYTES..NOKIA_BYTES),
@@ -84,7 +84,7 @@ mod tests {
     const MODIFIED: u32 = 0xa1b2_cd34;
     const ETHERNET_HEADER: [u8; 14] = [2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0];
 
-    /// A file of two packets whose record headers end with `fields`.
+    /// Return a file of two packets whose record headers end with `fields`.
     fn file(order: ByteOrder, magic: u32, fields: &[u8]) -> Vec<u8> {
         let frame = [&ETHERNET_HEADER[..], &tcp_packet(b"abc")].concat();
         let length = u32::try_from(frame.len()).unwrap();

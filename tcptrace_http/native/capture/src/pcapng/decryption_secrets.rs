@@ -1,5 +1,5 @@
-//! Decryption secrets block (draft-ietf-opsawg-pcapng, section 4.7): secrets of the packets after it, and of
-//! those before it where the whole file can be looked through (`every_key_log`).
+//! Decryption secrets block (draft-ietf-opsawg-pcapng, section 4.7). Its secrets serve the packets after it.
+//! If the whole file can be read in advance (`every_key_log`), they also serve earlier packets.
 
 use trace_model::AnomalyKind;
 
@@ -12,7 +12,7 @@ const FIXED_BYTES: usize = 8;
 /// A key log of TLS, in the format of RFC 9850.
 const TLS_KEY_LOG: u32 = 0x544c_534b;
 
-/// Finds the key log in a block; None if its secrets are those of another protocol.
+/// Find the key log in a block. Return None if the secrets belong to another protocol.
 pub(super) fn key_log(byte_order: ByteOrder, body: &[u8]) -> Result<Option<&[u8]>, String> {
     let (Some(secrets_type), Some(length), Some(rest)) = (
         byte_order.u32(body, 0),
@@ -30,7 +30,7 @@ pub(super) fn key_log(byte_order: ByteOrder, body: &[u8]) -> Result<Option<&[u8]
     Ok(Some(secrets).filter(|_| secrets_type == TLS_KEY_LOG))
 }
 
-/// Says that a block is too long to be read.
+/// Report a block that is too long to read.
 pub(super) fn report_too_long(length: u32, offset: u64, emitter: &mut Emitter) {
     emitter
         .notices

@@ -1,4 +1,5 @@
-//! The key logs of a whole file, wherever they stand: a live writer adds them behind the packets that they serve.
+//! The key logs of a whole file, at any position. A live writer adds key logs after the packets that they
+//! decrypt.
 
 use std::io::{self, Read, Seek, SeekFrom};
 
@@ -9,13 +10,13 @@ use super::{
     MAX_BLOCK_BYTES, MIN_BLOCK_BYTES, TRAILER_BYTES,
 };
 
-/// Bytes that are read at once. Of ordinary packets nothing is passed over: more calls would cost more than that.
+/// Bytes per read. Ordinary packets are read rather than skipped, because more calls would cost more time.
 const WINDOW_BYTES: usize = 64 * 1024;
 
 type Start = [u8; MIN_BLOCK_BYTES as usize];
 
-/// Hands on each key log of a pcapng file; a file of another format has none. What is wrong with the file is told when
-/// its packets are read.
+/// Pass each key log of a pcapng file to `take`. A file of another format has none. The reader of the packets
+/// reports damage of the file.
 pub fn each_key_log<F: Read + Seek>(file: &mut F, mut take: impl FnMut(&[u8])) -> io::Result<()> {
     let mut window = Window {
         file,
@@ -56,12 +57,12 @@ struct Window<'a, F> {
     file: &'a mut F,
     bytes: Zeroizing<Vec<u8>>,
     filled: usize,
-    /// Of its first byte in the file.
+    /// Offset in the file of the window's first byte.
     offset: u64,
 }
 
 impl<F: Read + Seek> Window<'_, F> {
-    /// What a block begins with; None at the end of the file.
+    /// Return the first bytes of a block, or None at the end of the file.
     fn start_of_block(&mut self, offset: u64) -> io::Result<Option<Start>> {
         if let Some(start) = self.found(offset) {
             return Ok(Some(start));
@@ -85,7 +86,7 @@ impl<F: Read + Seek> Window<'_, F> {
         filled.get(at..)?.first_chunk().copied()
     }
 
-    /// All of a block.
+    /// Return a whole block.
     fn block(&mut self, offset: u64, length: u32) -> io::Result<Zeroizing<Vec<u8>>> {
         let length = usize::try_from(length).unwrap_or(usize::MAX);
         let mut block = Zeroizing::new(vec![0; length]);
@@ -133,7 +134,7 @@ mod tests {
             vec![b'x'; 2 * WINDOW_BYTES],
         ];
         assert_eq!(found(&bytes), expected);
-        // What is cut off is none.
+        // A truncated block gives no key log.
         assert_eq!(found(bytes.get(..bytes.len() - 20).unwrap()), expected[..2]);
     }
 

@@ -9,27 +9,27 @@ use crate::layers::Layers;
 use crate::link_type::describe;
 use crate::time::Clock;
 
-/// Link type, a reserved field and the snap length.
+/// Lengths: link type, a reserved field and the snap length.
 const FIXED_BYTES: usize = 8;
 const IF_TSRESOL: u16 = 9;
 const IF_TSOFFSET: u16 = 14;
 
 #[derive(Debug)]
 pub(super) struct Interface {
-    /// Over all sections of the file.
+    /// Number over all sections of the file.
     pub(super) number: u32,
     pub(super) link_type: LinkType,
-    /// 0 if the packets are not limited.
+    /// 0 if the interface has no snap length.
     pub(super) snap_length: u32,
     pub(super) clock: Clock,
     pub(super) is_supported: bool,
-    /// Whether it was said that its link type cannot be decoded.
+    /// True once the unsupported link type is reported.
     pub(super) is_reported: bool,
 }
 
 impl Interface {
-    /// Reads the block. An error means that interface numbers after it cannot be trusted; a
-    /// complaint is about its options alone.
+    /// Parse the block. An error makes all later interface numbers unusable. A complaint concerns its options
+    /// only.
     pub(super) fn read(
         byte_order: ByteOrder,
         body: &[u8],

@@ -1,11 +1,10 @@
 //! The pcapng format (draft-ietf-opsawg-pcapng).
 //!
-//! Theory of operation. A file is a sequence of blocks, each with its length before and after its
-//! body. A section header block sets the byte order and forgets all interfaces; interface
-//! description blocks number the interfaces of the section from 0; packet blocks refer to them.
-//! Blocks of other types are passed over without keeping their bytes. A block whose two lengths
-//! agree but whose body is wrong is skipped and reported; where the lengths are wrong nobody can
-//! tell where the next block begins, and the reading ends.
+//! Theory of operation. A file is a sequence of blocks. Each block has its length before and after its body.
+//! A section header block sets the byte order and clears all interfaces. Interface description blocks number
+//! the interfaces of the section from 0, and packet blocks refer to these numbers. Blocks of other types are
+//! skipped, and their bytes are not kept. A block with two equal lengths and an invalid body is skipped and
+//! reported. With unequal lengths the start of the next block is unknown, and the reading ends.
 
 mod decryption_secrets;
 mod every_key_log;
@@ -33,8 +32,8 @@ const SIMPLE_PACKET: u32 = 3;
 const ENHANCED_PACKET: u32 = 6;
 const DECRYPTION_SECRETS: u32 = 10;
 
-/// Blocks that hold no packet but that Wireshark numbers as frames (wiretap, pcapng.c): a journal
-/// entry, custom blocks, and the system calls of sysdig.
+/// Blocks without a packet that Wireshark numbers as frames (wiretap, pcapng.c): a journal entry, custom
+/// blocks, and sysdig system calls.
 const SYSTEMD_JOURNAL: u32 = 9;
 const CUSTOM: [u32; 2] = [0x0000_0bad, 0x4000_0bad];
 const SYSDIG_EVENT: [u32; 6] = [0x204, 0x208, 0x216, 0x217, 0x221, 0x222];
@@ -45,31 +44,32 @@ const HEADER_BYTES: usize = 8;
 const TRAILER_BYTES: usize = 4;
 /// Header and trailer.
 const MIN_BLOCK_BYTES: u32 = 12;
-/// Blocks are padded to this.
+/// Padding unit of blocks.
 const ALIGNMENT: u32 = 4;
-/// The largest block that is read as a whole, as in libpcap (sf-pcapng.c, INITIAL_MAX_BLOCKSIZE):
-/// sixty times the longest packet, so there is room for options.
+/// Maximum size of a block that is read whole, as in libpcap (sf-pcapng.c, INITIAL_MAX_BLOCKSIZE). 60 times
+/// the longest packet leaves room for options.
 const MAX_BLOCK_BYTES: u32 = 16 * 1024 * 1024;
-/// The largest block that is passed over: more than any name table takes. A longer one
-/// is more likely a lie that would swallow the rest of the file.
+/// Maximum size of a skipped block, larger than any name table. A longer length is probably corrupt and would
+/// skip the rest of the file.
 const MAX_SKIPPED_BYTES: u32 = 256 * 1024 * 1024;
-/// Interfaces of one section: what a 16-bit interface number, as in the first packet blocks, counts.
+/// Maximum number of interfaces per section: the range of a 16-bit interface number, as in the first packet
+/// blocks.
 const MAX_INTERFACES: usize = 65_536;
 
 pub(crate) fn is_pcapng(start: &[u8]) -> bool {
-    // The number reads the same in either byte order.
+    // The number is equal in both byte orders.
     ByteOrder::Little.u32(start, 0) == Some(SECTION_HEADER)
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct Pcapng {
-    /// None before the first section header was read.
+    /// None before the first section header.
     byte_order: Option<ByteOrder>,
     /// The interfaces of this section.
     interfaces: Vec<Interface>,
-    /// A block that was passed over but for its trailer.
+    /// A skipped block whose trailer is not read yet.
     passed_over: Option<PassedOver>,
-    /// The first block that was skipped for damage: the error if no packet was found at all.
+    /// The first damaged and skipped block. It becomes the error if the file has no packet at all.
     first_damage: Option<CaptureError>,
     first_unsupported: Option<LinkType>,
 }
@@ -77,11 +77,11 @@ pub(crate) struct Pcapng {
 #[derive(Clone, Copy, Debug)]
 struct PassedOver {
     length: u32,
-    /// Whether Wireshark numbers it as a frame, so that the packets after it keep their numbers.
+    /// True if Wireshark numbers the block as a frame. Later packets then keep Wireshark's numbers.
     is_frame: bool,
 }
 
-/// A whole block of which the lengths agree.
+/// A whole block whose two lengths are equal.
 struct Block<'a> {
     block_type: u32,
     byte_order: ByteOrder,
@@ -94,7 +94,7 @@ impl Pcapng {
         Self::default()
     }
 
-    /// Reads the block at the start of the input, or what is left of one that was passed over.
+    /// Read the block at the start of the input, or the rest of a skipped block.
     #[inline]
     pub(crate) fn advance<S: PacketSink>(
         &mut self,
@@ -161,7 +161,7 @@ impl Pcapng {
         }
     }
 
-    /// Compares the length after a block that was passed over with the one before it.
+    /// Compare the trailing length of a skipped block with its leading length.
     fn end_of_passed_over(
         &mut self,
         input: &[u8],
@@ -182,7 +182,7 @@ impl Pcapng {
         Progress::Advanced(TRAILER_BYTES)
     }
 
-    /// Takes over a block; an error says why nothing after it can be read.
+    /// Process a block. An error means that the rest of the file is unreadable.
     #[inline]
     fn block<S: PacketSink>(
         &mut self,
@@ -202,7 +202,7 @@ impl Pcapng {
                 self.secrets(block, emitter, sink);
                 return Ok(());
             }
-            // Of the types that are read, only the section header is left.
+            // The section header is the only remaining type.
             _ => return self.section(block),
         };
         let outcome = packet.and_then(|packet| self.packet(&packet, emitter, sink));
@@ -314,12 +314,12 @@ impl Pcapng {
             });
     }
 
-    /// Whether the end of a block that is passed over is still to come.
+    /// Return true if the end of a skipped block is still to come.
     pub(crate) fn is_inside_block(&self) -> bool {
         self.passed_over.is_some()
     }
 
-    /// Whether the file gave anything, now that it is at its end.
+    /// Return an error if the file gave no packet by its end.
     pub(crate) fn outcome(&self, emitter: &Emitter, unread: usize) -> Result<(), CaptureError> {
         if self.byte_order.is_none() {
             return Err(CaptureError::MalformedCapture {
@@ -341,7 +341,7 @@ impl Pcapng {
     }
 }
 
-/// Whether blocks of a type are read, rather than passed over.
+/// Return true if blocks of this type are read, false if they are skipped.
 #[inline]
 fn is_read(block_type: u32, length: u32) -> bool {
     match block_type {
@@ -361,7 +361,7 @@ fn is_frame(block_type: u32) -> bool {
         || SYSDIG_EVENT.contains(&block_type)
 }
 
-/// Why no block can have this length, if so.
+/// Return the reason why a block length is invalid, or None if the length is valid.
 #[inline]
 fn wrong_length(block_type: u32, length: u32) -> Option<String> {
     let most = if is_read(block_type, length) {

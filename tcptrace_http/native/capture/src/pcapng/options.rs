@@ -7,11 +7,11 @@ const END_OF_OPTIONS: u16 = 0;
 const HEADER_BYTES: usize = 4;
 const ALIGNMENT: usize = 4;
 
-/// The options of a block, as far as they keep inside it.
+/// The options of a block that end inside it.
 pub(super) struct Options<'a> {
     byte_order: ByteOrder,
     rest: &'a [u8],
-    /// Set where an option runs over its block.
+    /// True if an option extends past the end of its block.
     pub(super) is_overrun: bool,
 }
 
@@ -42,7 +42,7 @@ impl<'a> Iterator for Options<'a> {
             self.rest = &[];
             return None;
         };
-        // The padding of the last option is missing in files of some writers.
+        // Files of some writers omit the padding of the last option.
         self.rest = body
             .get(length.next_multiple_of(ALIGNMENT)..)
             .unwrap_or(&[]);

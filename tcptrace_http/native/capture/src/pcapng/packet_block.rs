@@ -3,9 +3,9 @@
 
 use crate::bytes::ByteOrder;
 
-/// Fields of an enhanced and of an obsolete packet block before the captured bytes.
+/// Length of the fields before the captured bytes, in an enhanced and in an obsolete packet block.
 const FIXED_BYTES: usize = 20;
-/// The only field of a simple packet block, the length on the wire.
+/// Length of the only field of a simple packet block: the length on the wire.
 const SIMPLE_FIXED_BYTES: usize = 4;
 
 #[derive(Debug, PartialEq, Eq)]
@@ -25,7 +25,8 @@ impl<'a> PacketBlock<'a> {
         Self::with_time(byte_order, body, interface)
     }
 
-    /// Has a 16-bit interface number and a drop count where the enhanced one has 32 bits.
+    /// Parse an obsolete packet block. It has a 16-bit interface number and a drop count where the enhanced
+    /// block has a 32-bit interface number.
     pub(super) fn obsolete(byte_order: ByteOrder, body: &'a [u8]) -> Result<Self, String> {
         let interface = byte_order.u16(body, 0).unwrap_or(0);
         Self::with_time(byte_order, body, interface.into())
@@ -60,7 +61,8 @@ impl<'a> PacketBlock<'a> {
         })
     }
 
-    /// A simple packet is of the first interface, whose snap length tells what was captured.
+    /// Parse a simple packet block. Its packet belongs to the first interface, whose snap length gives the
+    /// captured length.
     pub(super) fn simple(
         byte_order: ByteOrder,
         body: &'a [u8],

@@ -3,14 +3,14 @@
 use crate::bytes::ByteOrder;
 
 const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
-/// Where the byte-order magic stands in the block.
+/// Offset of the byte-order magic in the block.
 const MAGIC_OFFSET: usize = 8;
-/// Byte-order magic, version and section length.
+/// Lengths: byte-order magic, version and section length.
 const BODY_BYTES: usize = 16;
-/// The only major version there is; minor versions may be read as each other.
+/// The only major version. All its minor versions are compatible.
 const MAJOR_VERSION: u16 = 1;
 
-/// The byte order of the section that begins here; None if it is not told.
+/// Return the byte order of the new section, or None if the magic is invalid.
 pub(super) fn byte_order(block: &[u8]) -> Option<ByteOrder> {
     [ByteOrder::Little, ByteOrder::Big]
         .into_iter()
@@ -22,7 +22,7 @@ pub(super) fn no_byte_order(block: &[u8]) -> String {
     format!("section header has byte-order magic {found:#010x}, which is neither order of {BYTE_ORDER_MAGIC:#010x}")
 }
 
-/// Checks that the rest of the file can be understood. The section length is not needed.
+/// Check that the version is supported. The section length is not needed.
 pub(super) fn check(byte_order: ByteOrder, body: &[u8]) -> Result<(), String> {
     if body.len() < BODY_BYTES {
         return Err(format!(

@@ -6,11 +6,11 @@ use crate::layers::{Layer, Next};
 
 const TYPE_2_BYTES: usize = 8;
 const TYPE_3_BYTES: usize = 12;
-/// The bit of a type III header that a subheader of eight bytes follows.
+/// Flag of a type III header: a subheader of eight bytes follows.
 const SUBHEADER_FOLLOWS: u8 = 0x01;
 const SUBHEADER_BYTES: usize = 8;
 
-/// Type I has no header, and no sequence number in GRE; type II has both.
+/// Parse type I or II. Type I has no header and no GRE sequence number; type II has both.
 pub(super) fn type_1_or_2(view: View<'_>, has_sequence: bool) -> Next<'_> {
     let header_bytes = if has_sequence { TYPE_2_BYTES } else { 0 };
     Ok((

@@ -1,4 +1,4 @@
-//! What holds for fragments of IPv4 and IPv6.
+//! Claims about fragments of IPv4 and IPv6.
 use super::fragments::{MAX_DATAGRAMS, MAX_TABLE_BYTES};
 use crate::layers::testing::{
     concat, decode_with, frame, ipv4_part, ipv6, tcp, tcp_with_options, udp, Decoded, RAW,
@@ -9,7 +9,7 @@ use trace_model::AnomalyKind;
 const MORE: u16 = 0x2000;
 const IDENTIFICATION: u16 = 0xfffe;
 
-/// A part of `whole` as a fragment; offsets in bytes.
+/// Return part of `whole` as a fragment. Offsets are in bytes.
 fn part(whole: &[u8], from: usize, to: usize) -> Vec<u8> {
     let more = if to < whole.len() { MORE } else { 0 };
     ipv4_part(
@@ -34,7 +34,7 @@ fn finish(layers: &mut Layers) -> Vec<(AnomalyKind, String)> {
     told
 }
 
-/// 100 bytes of TCP whose payload tells every offset apart.
+/// Return 100 bytes of TCP with a distinct payload at every offset.
 fn whole() -> Vec<u8> {
     let payload: Vec<u8> = (0..80).collect();
     tcp_with_options(&[], &payload)
@@ -118,7 +118,8 @@ fn test_of_bytes_that_differ_the_first_copy_is_kept() {
         &mut layers,
         &[part(&whole(), 0, 32), part(&whole(), 40, 64)],
     );
-    // Fills the hole before the second fragment, overlaps it, and reaches behind it.
+    // The fragment fills the hole before the second fragment, overlaps that fragment, and extends past its
+    // end.
     let overlapping = last_of(&mut layers, &[part(&other, 32, 72)]);
     assert_eq!(overlapping.kinds(), [AnomalyKind::OverlappingDataDiffers]);
     let decoded = last_of(&mut layers, &[part(&whole(), 72, 100)]);

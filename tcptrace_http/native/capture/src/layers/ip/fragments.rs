@@ -1,54 +1,54 @@
-//! Datagrams put together from their fragments (RFC 791, section 3.2; RFC 8200, section 4.5).
+//! Reassembly of datagrams from fragments (RFC 791, section 3.2; RFC 8200, section 4.5).
 //!
-//! Theory of operation. A datagram in the making is a list of disjoint pieces by offset; of bytes
-//! that come twice the first copy is kept. It is complete once the last fragment told its length
-//! and the pieces reach that far without a hole. The table is bounded in datagrams and in bytes:
-//! the datagram begun first makes room. What never completes is told as an anomaly.
+//! Theory of operation. A partial datagram is a list of disjoint pieces by offset. Of bytes that arrive
+//! twice, the first copy is kept. The datagram is complete when the last fragment has set its length and the
+//! pieces cover that length without a hole. The table is bounded in datagrams and in bytes. When the table is
+//! full, the oldest datagram is dropped. An incomplete datagram is reported as an anomaly.
 
 use crate::layers::view::View;
 use crate::layers::{report, Frame, Stop};
 use std::collections::BTreeMap;
 use trace_model::{AnomalyKind, IpAddress, Network};
 
-/// Datagrams in the making at once. Hosts hold far fewer: fragments of one datagram are sent
-/// back to back.
+/// Maximum number of partial datagrams. Hosts hold far fewer, because a host sends the fragments of one
+/// datagram back to back.
 pub(super) const MAX_DATAGRAMS: usize = 4096;
-/// Memory of all of them, as Linux bounds it by default (net.ipv4.ipfrag_high_thresh, 4 MiB),
-/// four times over for a capture point that sees many hosts.
+/// Memory limit of all partial datagrams: four times Linux's default (net.ipv4.ipfrag_high_thresh, 4 MiB). A
+/// capture point can see many hosts.
 pub(super) const MAX_TABLE_BYTES: usize = 16 << 20;
-/// What keeping a piece costs besides its bytes, so that tiny fragments are bounded too.
+/// Memory overhead per piece. This overhead bounds tiny fragments too.
 const PIECE_OVERHEAD_BYTES: usize = 64;
-/// Fragments that come later belong to another datagram (RFC 8200, section 4.5: 60 seconds).
+/// Later fragments belong to another datagram (RFC 8200, section 4.5: 60 seconds).
 const REASSEMBLY_TIMEOUT_NS: i64 = 60_000_000_000;
-/// No IP length field reaches further.
+/// Maximum of every IP length field.
 const MAX_DATAGRAM_BYTES: u32 = 65_535;
 
-/// What a header says about one fragment.
+/// The fragment fields of a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::layers) struct Fragment {
     /// Offset of the fragment in the payload of the datagram, in bytes.
     pub offset: u32,
     pub more_follow: bool,
     pub identification: u32,
-    /// Protocol of the datagram's payload; only the first fragment's counts.
+    /// Protocol of the datagram's payload. Only the first fragment's field is used.
     pub protocol: u8,
 }
 
 impl Fragment {
-    /// Whether the fragment is all of its datagram (RFC 6946: an atomic fragment).
+    /// Return true if the fragment is a whole datagram (RFC 6946: an atomic fragment).
     pub fn is_whole(&self) -> bool {
         self.offset == 0 && !self.more_follow
     }
 }
 
-/// A complete payload, with the IP header of the fragment that completed it.
+/// A complete payload, with the IP header of the completing fragment.
 pub(in crate::layers) struct Datagram {
     pub network: Network,
     pub bytes: Vec<u8>,
 }
 
-/// What fragments of one datagram have in common. In IPv6 the protocol is not part of it
-/// (RFC 8200, section 4.5), in IPv4 it is (RFC 791, section 3.2).
+/// The common key of a datagram's fragments. The key includes the protocol in IPv4 (RFC 791, section 3.2),
+/// and excludes it in IPv6 (RFC 8200, section 4.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     source: IpAddress,
@@ -68,21 +68,21 @@ impl Key {
     }
 }
 
-/// A datagram in the making.
+/// A partial datagram.
 struct Partial {
     first_frame: u64,
     begun_ns: i64,
-    /// Place in the order in which datagrams were begun.
+    /// Rank of the datagram by its first fragment's arrival.
     order: u64,
     pieces: BTreeMap<u32, Vec<u8>>,
     covered_bytes: u32,
-    /// Length of the payload, known from the last fragment.
+    /// Length of the payload, set by the last fragment.
     total_bytes: Option<u32>,
-    /// Protocol of the payload, known from the first fragment.
+    /// Protocol of the payload, set by the first fragment.
     protocol: Option<u8>,
 }
 
-/// What adding a fragment brought to light.
+/// The outcome of adding a fragment.
 #[derive(Default)]
 struct Added {
     kept_bytes: usize,
@@ -90,7 +90,7 @@ struct Added {
 }
 
 impl Partial {
-    /// Keeps those bytes of a fragment that are new.
+    /// Keep the new bytes of a fragment.
     fn add(&mut self, offset: u32, bytes: &[u8]) -> Added {
         let mut added = Added::default();
         let end = offset.saturating_add(length(bytes));
@@ -127,13 +127,13 @@ impl Partial {
         added
     }
 
-    /// The piece that holds the byte at an offset.
+    /// Return the piece that holds the byte at an offset.
     fn piece_at(&self, offset: u32) -> Option<(u32, &[u8])> {
         let (start, piece) = self.pieces.range(..=offset).next_back()?;
         (start.saturating_add(length(piece)) > offset).then_some((*start, piece.as_slice()))
     }
 
-    /// The end of the last piece.
+    /// Return the end of the last piece.
     fn reach(&self) -> u32 {
         self.pieces
             .last_key_value()
@@ -141,7 +141,7 @@ impl Partial {
     }
 
     fn is_complete(&self) -> bool {
-        // Pieces are disjoint and none reaches beyond the total, so equality leaves no hole.
+        // Pieces are disjoint and end at or before the total, so equal sums leave no hole.
         self.total_bytes == Some(self.covered_bytes) && self.protocol.is_some()
     }
 
@@ -153,18 +153,18 @@ impl Partial {
     }
 }
 
-/// Fragments of datagrams that are not complete yet.
+/// Fragments of incomplete datagrams.
 #[derive(Default)]
 pub(in crate::layers) struct FragmentTable {
     partials: BTreeMap<Key, Partial>,
-    /// Keys in the order in which their datagrams were begun.
+    /// Keys in the arrival order of the datagrams.
     by_order: BTreeMap<u64, Key>,
     begun: u64,
     table_bytes: usize,
 }
 
 impl FragmentTable {
-    /// Adds the fragment in `view`; gives the datagram if that completes it.
+    /// Add the fragment in `view`. Return the datagram if the fragment completes it.
     pub fn add(
         &mut self,
         frame: &Frame<'_>,
@@ -220,7 +220,7 @@ impl FragmentTable {
         None
     }
 
-    /// Checks the fragment against what is known of its datagram, and adds it.
+    /// Check the fragment against the known fields of its datagram, and add the fragment.
     fn insert(
         partial: &mut Partial,
         fragment: Fragment,
@@ -293,7 +293,7 @@ impl FragmentTable {
         })
     }
 
-    /// Gives up an earlier datagram whose identification has come round again.
+    /// Drop an earlier datagram whose identification is reused.
     fn drop_stale(
         &mut self,
         key: Key,
@@ -347,7 +347,7 @@ impl FragmentTable {
         );
     }
 
-    /// Gives up what the capture's end left incomplete.
+    /// Drop the datagrams that are incomplete at the end of the capture.
     pub fn finish(&mut self, notice: &mut impl FnMut(AnomalyKind, String)) {
         while let Some((_, key)) = self.by_order.first_key_value() {
             self.give_up(*key, "the capture ends", notice);
@@ -355,7 +355,7 @@ impl FragmentTable {
     }
 }
 
-/// The bytes from `from` to `to` of a piece that starts at `start`.
+/// Return the bytes from `from` to `to` of a piece that starts at `start`.
 fn part(piece: &[u8], start: u32, from: u32, to: u32) -> &[u8] {
     let (from, to) = (
         from.saturating_sub(start) as usize,
@@ -364,7 +364,7 @@ fn part(piece: &[u8], start: u32, from: u32, to: u32) -> &[u8] {
     piece.get(from..to).unwrap_or(&[])
 }
 
-/// Pieces are parts of datagrams, so their lengths fit.
+/// Return the length of a piece. A piece is part of a datagram, so its length fits.
 fn length(piece: &[u8]) -> u32 {
     u32::try_from(piece.len()).unwrap_or(u32::MAX)
 }

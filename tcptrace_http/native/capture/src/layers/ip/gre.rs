@@ -37,7 +37,7 @@ pub(super) fn payload(view: View<'_>) -> Next<'_> {
         }
         1 => {
             words = words.saturating_add(usize::from(flags & ACKNOWLEDGMENT_PRESENT != 0));
-            // Without a sequence number it is an acknowledgment alone (RFC 2637, section 4.2).
+            // Without a sequence number the packet is an acknowledgment only (RFC 2637, section 4.2).
             if flags & SEQUENCE_PRESENT == 0 {
                 return Err(Stop::Opaque);
             }
@@ -52,7 +52,7 @@ pub(super) fn payload(view: View<'_>) -> Next<'_> {
     }
 }
 
-/// Source route entries: family, offset and length; family and length 0 end the list.
+/// Skip the source route entries: family, offset and length. Family 0 with length 0 ends the list.
 fn after_routes(mut view: View<'_>) -> Result<View<'_>, Stop> {
     const ENTRY: &str = "GRE source route";
     loop {

@@ -10,7 +10,7 @@ const MIN_HEADER_BYTES: u32 = 20;
 const MORE_FRAGMENTS: u16 = 0x2000;
 const FRAGMENT_OFFSET: u16 = 0x1fff;
 
-/// Inlined by force: this is where every packet passes.
+/// Parse the IPv4 header. The function is always inlined because every packet passes here.
 #[inline(always)]
 pub(in crate::layers) fn header(view: View<'_>) -> Result<Header<'_>, Stop> {
     let [first, traffic_class, len0, len1, id0, id1, rest @ ..] =
@@ -41,7 +41,7 @@ pub(in crate::layers) fn header(view: View<'_>) -> Result<Header<'_>, Stop> {
     let is_fragment = fragment_field & (MORE_FRAGMENTS | FRAGMENT_OFFSET) != 0;
     let next = if is_fragment {
         Layer::Fragment(Fragment {
-            // The field counts in units of 8 bytes.
+            // The field counts units of 8 bytes.
             offset: u32::from(fragment_field & FRAGMENT_OFFSET) << 3,
             more_follow: fragment_field & MORE_FRAGMENTS != 0,
             identification,
@@ -68,8 +68,8 @@ pub(in crate::layers) fn header(view: View<'_>) -> Result<Header<'_>, Stop> {
     })
 }
 
-/// A total length of 0 stands in packets captured before segmentation offload cut them, and in
-/// those of more than 65,535 bytes (Linux BIG TCP): they fill the frame.
+/// Return the total length. A field of 0 occurs in packets captured before segmentation offload splits them,
+/// and in packets over 65,535 bytes (Linux BIG TCP). The packet then fills the frame.
 #[inline]
 fn total_bytes(field: u16, view: View<'_>) -> u32 {
     if field == 0 {

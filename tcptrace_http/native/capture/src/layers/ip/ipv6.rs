@@ -9,7 +9,7 @@ use trace_model::{IpAddress, Network};
 const HEADER_BYTES: u32 = 40;
 const FRAGMENT_HEADER_BYTES: usize = 8;
 const PAD1_OPTION: u8 = 0;
-/// The jumbo payload option (RFC 2675, section 2): a length of more than 65,535 bytes.
+/// The jumbo payload option (RFC 2675, section 2): a length above 65,535 bytes.
 const JUMBO_PAYLOAD_OPTION: u8 = 0xc2;
 const JUMBO_PAYLOAD_OPTION_BYTES: u8 = 4;
 
@@ -32,7 +32,7 @@ pub(super) fn header(view: View<'_>) -> Result<Header<'_>, Stop> {
         identification: 0,
         header_offset: view.offset(),
         is_fragment: false,
-        // The traffic class straddles bytes 0 and 1; its low half is the upper one of byte 1.
+        // The traffic class spans bytes 0 and 1. Its low half is the high half of byte 1.
         ecn: (traffic_class >> 4) & 0b11,
     };
     Ok(Header {
@@ -43,8 +43,8 @@ pub(super) fn header(view: View<'_>) -> Result<Header<'_>, Stop> {
     })
 }
 
-/// The payload length in a hop-by-hop header, where the fixed header's field is 0. Without one, 0
-/// is what segmentation offload leaves there, and the packet fills the frame.
+/// Return the payload length of a hop-by-hop header, if the fixed header's field is 0. Segmentation offload
+/// also leaves a field of 0, without this option. The packet then fills the frame.
 fn jumbo_payload_bytes(next_header: u8, view: View<'_>) -> Option<u32> {
     if next_header != HOP_BY_HOP_OPTIONS {
         return None;
@@ -69,8 +69,9 @@ fn jumbo_payload_bytes(next_header: u8, view: View<'_>) -> Option<u32> {
     None
 }
 
-/// Hop-by-hop options, routing, destination options and mobility headers all begin with the next
-/// header and their own length in units of 8 bytes, not counting the first (RFC 8200, section 4).
+/// Parse a hop-by-hop options, routing, destination options or mobility header. Each of them starts with the
+/// next header and its own length. The length counts units of 8 bytes after the first unit (RFC 8200, section
+/// 4).
 pub(super) fn extension(view: View<'_>) -> Next<'_> {
     let [next_header, units] = *view.header::<2>("IPv6 extension header")?;
     let payload = view.after(extension_bytes(units), "IPv6 extension header")?;
@@ -81,13 +82,13 @@ fn extension_bytes(units: u8) -> usize {
     usize::from(units).saturating_add(1) << 3
 }
 
-/// The fragment header (RFC 8200, section 4.5).
+/// Parse the fragment header (RFC 8200, section 4.5).
 pub(super) fn fragment(view: View<'_>) -> Next<'_> {
     let [next_header, _, field0, field1, identification @ ..] =
         *view.header::<8>("IPv6 fragment header")?;
     let field = u16::from_be_bytes([field0, field1]);
     let fragment = Fragment {
-        // The offset is in units of 8 bytes and stands in the upper 13 bits.
+        // The upper 13 bits hold the offset, in units of 8 bytes.
         offset: u32::from(field & !0b111),
         more_follow: field & 1 != 0,
         identification: u32::from_be_bytes(identification),

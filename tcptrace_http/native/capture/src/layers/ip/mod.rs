@@ -1,4 +1,4 @@
-//! IP headers and what they announce.
+//! IP headers and their payload protocols.
 
 mod authentication;
 mod erspan;
@@ -16,7 +16,7 @@ use super::view::View;
 use super::{Layer, Next, Stop};
 use trace_model::Network;
 
-// Protocol numbers of the IANA registry of that name.
+// Protocol numbers of the IANA registry "Protocol Numbers".
 const HOP_BY_HOP_OPTIONS: u8 = 0;
 const IPV4_ENCAPSULATION: u8 = 4;
 pub(super) const TCP: u8 = 6;
@@ -27,22 +27,22 @@ const IPV6_FRAGMENT: u8 = 44;
 const GRE: u8 = 47;
 const AUTHENTICATION_HEADER: u8 = 51;
 const DESTINATION_OPTIONS: u8 = 60;
-/// IP within IP as NOS and KA9Q number it; the payload is as with [`IPV4_ENCAPSULATION`].
+/// IP within IP under the number of NOS and KA9Q. The payload equals that of [`IPV4_ENCAPSULATION`].
 const IP_WITHIN_IP: u8 = 94;
 const ETHER_IP: u8 = 97;
 const MOBILITY: u8 = 135;
 const MPLS_IN_IP: u8 = 137;
 
-/// An IP header as the walk needs it.
+/// The fields of an IP header that the walk needs.
 pub(super) struct Header<'a> {
     pub network: Network,
-    /// Header and payload together, by the header's own length field.
+    /// Length of header and payload together, from the header's length field.
     pub total_bytes: u32,
     pub next: Layer,
     pub payload: View<'a>,
 }
 
-/// Reads an IP header; its first nibble names the version, whatever announced it.
+/// Parse an IP header. The first nibble gives the version, whatever the previous header announced.
 #[inline]
 pub(super) fn header(view: View<'_>) -> Result<Header<'_>, Stop> {
     match view.first_byte().map(|byte| byte >> 4) {
@@ -55,7 +55,7 @@ pub(super) fn header(view: View<'_>) -> Result<Header<'_>, Stop> {
     }
 }
 
-/// What follows an IP header by its protocol number.
+/// Parse the payload of an IP header by its protocol number.
 pub(super) fn payload(protocol: u8, view: View<'_>) -> Next<'_> {
     match protocol {
         HOP_BY_HOP_OPTIONS | IPV6_ROUTING | DESTINATION_OPTIONS | MOBILITY => ipv6::extension(view),
@@ -66,7 +66,7 @@ pub(super) fn payload(protocol: u8, view: View<'_>) -> Next<'_> {
         GRE => gre::payload(view),
         ETHER_IP => ether_ip::payload(view),
         MPLS_IN_IP => Ok((Layer::Link(Link::Mpls), view)),
-        // ICMP is left closed on purpose: the TCP header it quotes is no segment of this packet.
+        // ICMP stays unparsed on purpose. A quoted TCP header in ICMP is no segment of this packet.
         _ => Err(Stop::Opaque),
     }
 }

@@ -1,4 +1,4 @@
-//! IP over FireWire as macOS captures it: two addresses of eight bytes, then an EtherType.
+//! IP over FireWire, as macOS captures it: two addresses of eight bytes, then an EtherType.
 
 use crate::layers::view::View;
 use crate::layers::{Layer, Next};

@@ -1,4 +1,4 @@
-//! AVS header before IEEE 802.11 frames: a magic number and its own length.
+//! AVS header before IEEE 802.11 frames: a magic number and the header's length.
 
 use super::Link;
 use crate::layers::view::View;

@@ -7,7 +7,7 @@ use crate::layers::{Layer, Next, Stop};
 const IPV4: u16 = 0x0800;
 const IPV6: u16 = 0x86dd;
 const VLAN: u16 = 0x8100;
-/// The outer tag of IEEE 802.1ad, and what was used for it before (0x9100, 0x9200).
+/// The outer tag of IEEE 802.1ad. Older equipment used 0x9100 and 0x9200.
 const SERVICE_VLAN: u16 = 0x88a8;
 const SERVICE_VLAN_BEFORE: u16 = 0x9100;
 const SERVICE_VLAN_BEFORE_2: u16 = 0x9200;

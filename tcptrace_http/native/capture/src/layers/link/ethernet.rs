@@ -5,7 +5,7 @@ use crate::layers::view::View;
 use crate::layers::{Layer, Next};
 
 const HEADER_BYTES: usize = 14;
-/// Smaller values of the type field are the length of an LLC frame (IEEE 802.3, section 3.2.6).
+/// Smaller values of the type field are lengths of LLC frames (IEEE 802.3, section 3.2.6).
 const MIN_ETHER_TYPE: u16 = 0x0600;
 
 #[inline]
@@ -17,7 +17,7 @@ pub(super) fn payload(view: View<'_>) -> Next<'_> {
     )
 }
 
-/// The IPv4 packet right behind the header, if there is one.
+/// Return the IPv4 packet directly after the header, if there is one.
 #[inline(always)]
 pub(super) fn ipv4(view: View<'_>) -> Option<View<'_>> {
     // An EtherType of 0x0800 and the first nibble of an IP header of version 4.
@@ -27,14 +27,14 @@ pub(super) fn ipv4(view: View<'_>) -> Option<View<'_>> {
     }
 }
 
-/// What a type field says that may be a length instead: behind addresses and behind VLAN tags.
+/// Parse a field that is a type or a length. Such a field follows addresses and VLAN tags.
 #[inline]
 pub(super) fn type_or_length(field: u16, after: View<'_>) -> Next<'_> {
     if field >= MIN_ETHER_TYPE {
         return Ok((Layer::EtherType(field), after));
     }
     let length = u32::from(field);
-    // Beyond the length is padding. A length beyond the frame is no worse than none.
+    // Padding follows the declared length. A length beyond the frame is ignored.
     let frame = if length <= after.length() {
         after.until(length)
     } else {

@@ -6,7 +6,7 @@ use crate::layers::{Layer, Next, Stop};
 
 const HEADER_BYTES: usize = 13;
 const FRAME_CLASS: u8 = 0xf0;
-/// Frames of LLC data sent asynchronously (ISO 9314-2, section 7.3.3).
+/// Asynchronous frames with LLC data (ISO 9314-2, section 7.3.3).
 const ASYNCHRONOUS_LLC: u8 = 0x50;
 
 pub(super) fn payload(view: View<'_>) -> Next<'_> {

@@ -5,7 +5,7 @@ use crate::layers::view::View;
 use crate::layers::{Layer, Next, Stop};
 
 const NAME: &str = "IEEE 802.11 header";
-/// Version 0 and type "data", of the first byte's lower four bits.
+/// Version 0 and type "data", in the lower four bits of the first byte.
 const VERSION_AND_TYPE: u8 = 0b0000_1111;
 const DATA: u8 = 0b0000_1000;
 const WITHOUT_DATA: u8 = 0b0100_0000;
@@ -13,7 +13,7 @@ const QUALITY_OF_SERVICE: u8 = 0b1000_0000;
 const TO_AND_FROM_DISTRIBUTION: u8 = 0b0000_0011;
 const MORE_FRAGMENTS: u8 = 0b0000_0100;
 const PROTECTED: u8 = 0b0100_0000;
-/// In a quality of service frame: a high throughput control field follows.
+/// Flag of a quality-of-service frame: a high-throughput control field follows.
 const ORDER: u8 = 0b1000_0000;
 const FRAGMENT_NUMBER: u8 = 0x0f;
 const AGGREGATE: u8 = 0x80;
@@ -23,7 +23,7 @@ const FOURTH_ADDRESS: usize = 6;
 const QUALITY_OF_SERVICE_BYTES: usize = 2;
 const HIGH_THROUGHPUT_CONTROL_BYTES: usize = 4;
 
-/// Whether the capturing radio padded the header.
+/// The header padding of the capturing radio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Padding {
     None,
@@ -34,8 +34,8 @@ pub(super) fn payload(view: View<'_>) -> Next<'_> {
     data(view, Padding::None)
 }
 
-/// What an unencrypted data frame carries. Frames that are fragments carry nothing: they are rare,
-/// for no access point fragments by default.
+/// Parse the payload of an unencrypted data frame. Fragments are not parsed. They are rare, because no access
+/// point fragments by default.
 pub(super) fn data(view: View<'_>, padding: Padding) -> Next<'_> {
     let [kind, flags] = *view.header::<2>(NAME)?;
     if kind & VERSION_AND_TYPE != DATA
@@ -71,7 +71,7 @@ pub(super) fn data(view: View<'_>, padding: Padding) -> Next<'_> {
     Ok((Layer::Link(Link::Llc), body))
 }
 
-/// An aggregate (A-MSDU) holds several packets, and a frame here only one: it is the first.
+/// Return the first packet of an aggregate (A-MSDU). A frame here has only one packet.
 fn first_of_aggregate(body: View<'_>) -> Next<'_> {
     const SUBFRAME: &str = "A-MSDU subframe header";
     let [.., l0, l1] = *body.header::<14>(SUBFRAME)?;

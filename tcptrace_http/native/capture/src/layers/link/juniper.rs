@@ -1,5 +1,5 @@
-//! Juniper's header before Ethernet frames (tcpdump, print-juniper.c): a magic number, flags, and
-//! extensions if a flag says so.
+//! Juniper's header before Ethernet frames (tcpdump, print-juniper.c): a magic number, flags, and optional
+//! extensions.
 
 use super::Link;
 use crate::layers::view::View;
@@ -23,7 +23,7 @@ pub(super) fn payload(view: View<'_>) -> Next<'_> {
     if flags & WITHOUT_LINK_HEADER == 0 {
         return Ok((Layer::Link(Link::Ethernet), after));
     }
-    // Four bytes with a number of JunOS for the protocol stand in place of the link header.
+    // Four bytes with a JunOS protocol number replace the link header.
     Ok((Layer::Ip, after.after(4, NAME)?))
 }
 

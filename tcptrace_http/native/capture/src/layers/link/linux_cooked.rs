@@ -1,4 +1,4 @@
-//! Linux cooked captures, of "any" interface and of those without a link header of their own.
+//! Linux cooked captures: the "any" interface, and interfaces without a link header.
 
 use super::Link;
 use crate::layers::view::View;
@@ -7,13 +7,13 @@ use crate::layers::{Layer, Next, Stop};
 const HEADER_BYTES: usize = 16;
 const HEADER_BYTES_2: usize = 20;
 const NAME: &str = "Linux cooked header";
-// Hardware types for which the protocol field is no EtherType (linux/if_arp.h).
+// Hardware types whose protocol field is no EtherType (linux/if_arp.h).
 const ARPHRD_GRE: u16 = 778;
 const ARPHRD_IEEE80211: u16 = 801;
 const ARPHRD_PRISM: u16 = 802;
 const ARPHRD_RADIOTAP: u16 = 803;
 const ARPHRD_NETLINK: u16 = 824;
-/// Protocol field of frames that had an LLC header instead of an EtherType.
+/// Protocol value of frames with an LLC header instead of an EtherType.
 const LLC: u16 = 0x0004;
 
 pub(super) fn payload(view: View<'_>) -> Next<'_> {
@@ -26,7 +26,7 @@ pub(super) fn payload(view: View<'_>) -> Next<'_> {
     )
 }
 
-/// Version 2 begins with the protocol and has the interface's number besides.
+/// Parse version 2, which begins with the protocol and adds the interface number.
 pub(super) fn payload_of_version_2(view: View<'_>) -> Next<'_> {
     let [p0, p1, _, _, _, _, _, _, a0, a1, ..] = *view.header::<HEADER_BYTES_2>(NAME)?;
     let after = view.after(HEADER_BYTES_2, NAME)?;
@@ -43,7 +43,7 @@ fn by_protocol(protocol: u16, hardware: u16, after: View<'_>) -> Next<'_> {
         (ARPHRD_IEEE80211, _) => Ok((Layer::Link(Link::Ieee80211), after)),
         (ARPHRD_PRISM, _) => Ok((Layer::Link(Link::Prism), after)),
         (ARPHRD_RADIOTAP, _) => Ok((Layer::Link(Link::Radiotap), after)),
-        // The protocol is GRE's, whose header was taken off.
+        // The kernel removed the GRE header and kept its protocol.
         (ARPHRD_GRE, protocol) => Ok((Layer::EtherType(protocol), after)),
         (_, LLC) => Ok((Layer::Link(Link::Llc), after)),
         (_, protocol) => Ok((Layer::EtherType(protocol), after)),

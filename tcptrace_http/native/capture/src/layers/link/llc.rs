@@ -1,4 +1,4 @@
-//! Logical link control (IEEE 802.2, section 3) and its subnetwork access protocol.
+//! Logical link control (IEEE 802.2, section 3) and its Subnetwork Access Protocol.
 
 use crate::layers::view::View;
 use crate::layers::{Layer, Next, Stop};
@@ -8,8 +8,8 @@ const IP: u8 = 0x06;
 const UNNUMBERED_INFORMATION: u8 = 0x03;
 const NAME: &str = "LLC header";
 const SNAP_NAME: &str = "SNAP header";
-/// Organisation codes whose protocol number is an EtherType: RFC 1042, and IEEE 802.1H's for
-/// bridges to Ethernet.
+/// Organisation codes whose protocol number is an EtherType: RFC 1042, and IEEE 802.1H for bridges to
+/// Ethernet.
 const ENCAPSULATED_ETHERNET: [u8; 3] = [0, 0, 0];
 const BRIDGE_TUNNEL: [u8; 3] = [0, 0, 0xf8];
 

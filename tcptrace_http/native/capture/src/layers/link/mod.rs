@@ -1,5 +1,4 @@
-//! Link headers: one file for each, and the link types of a capture file that begin with them
-//! (https://www.tcpdump.org/linktypes.html).
+//! Link headers, one file each, and their link types (https://www.tcpdump.org/linktypes.html).
 
 mod apple_ip_over_ieee1394;
 mod arcnet;
@@ -33,7 +32,7 @@ use trace_model::LinkType;
 
 const ETHERNET: LinkType = LinkType(1);
 
-/// Headers below IP that a frame, a tunnel or another of them may begin with.
+/// Headers below IP that can start a frame, a tunnel payload or another link header's payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Link {
     AppleIpOverIeee1394,
@@ -68,7 +67,7 @@ pub(super) enum Link {
     VnTag,
 }
 
-/// What frames of a link type begin with, if that is known here.
+/// Return the first layer of a link type, if the link type is supported.
 #[inline]
 pub(super) fn first_layer(link_type: LinkType) -> Option<Layer> {
     let LinkType(number) = link_type;
@@ -80,7 +79,7 @@ pub(super) fn first_layer(link_type: LinkType) -> Option<Layer> {
         10 => Link::Fddi,
         51 => Link::Pppoe,
         100 => Link::Llc,
-        // 12 and 14 are what BSDs write for RAW; 228 and 229 promise one version.
+        // BSDs write 12 and 14 for RAW. 228 and 229 each declare one IP version.
         12 | 14 | 101 | 228 | 229 => return Some(Layer::Ip),
         104 => Link::CiscoHdlc,
         105 => Link::Ieee80211,
@@ -104,7 +103,7 @@ pub(super) fn first_layer(link_type: LinkType) -> Option<Layer> {
     Some(Layer::Link(link))
 }
 
-/// The layer of the link type that a header has as a number.
+/// Return the layer of a link type number inside a header.
 fn named(link_type: u32) -> Result<Layer, Stop> {
     u16::try_from(link_type)
         .ok()
@@ -112,14 +111,14 @@ fn named(link_type: u32) -> Result<Layer, Stop> {
         .ok_or(Stop::Opaque)
 }
 
-/// The IPv4 packet in an Ethernet frame that has nothing in between.
+/// Return the IPv4 packet of an Ethernet frame without tags.
 #[inline(always)]
 pub(super) fn ipv4_in_ethernet(link_type: LinkType, view: View<'_>) -> Option<View<'_>> {
     (link_type == ETHERNET).then_some(())?;
     ethernet::ipv4(view)
 }
 
-/// What follows a link header.
+/// Parse a link header's payload.
 #[inline]
 pub(super) fn payload(link: Link, view: View<'_>) -> Next<'_> {
     match link {

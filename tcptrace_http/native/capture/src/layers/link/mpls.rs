@@ -5,11 +5,11 @@ use crate::layers::view::View;
 use crate::layers::{Layer, Next, Stop};
 
 const BOTTOM_OF_STACK: u8 = 0x01;
-/// First nibble of a pseudowire control word (RFC 4385, section 3), before an Ethernet frame.
+/// First nibble of a pseudowire control word (RFC 4385, section 3), which precedes an Ethernet frame.
 const CONTROL_WORD: u8 = 0;
 
-/// Takes one label off. No field says what is below the last one, but the first nibble does
-/// (RFC 4928, section 2): 4 and 6 are IP, 0 a control word.
+/// Remove one label. No field gives the payload type below the last label, so its first nibble decides (RFC
+/// 4928, section 2). 4 and 6 are IP, 0 is a control word.
 pub(super) fn payload(view: View<'_>) -> Next<'_> {
     let [_, _, bottom, _] = *view.header::<4>("MPLS label")?;
     let below = view.after(4, "MPLS label")?;
@@ -23,8 +23,9 @@ pub(super) fn payload(view: View<'_>) -> Next<'_> {
     }
 }
 
-/// A frame without a control word begins with a destination address, which may begin with 0 too;
-/// a control word's first two bytes hold flags and a length that are 0 for all but tiny frames.
+/// Parse an Ethernet pseudowire. A frame without a control word starts with a destination address, which can
+/// also start with 0. A control word's first two bytes hold flags and a length, both 0 except for tiny
+/// frames.
 fn ethernet_pseudowire(below: View<'_>) -> Next<'_> {
     let [first, second, ..] = *below.header::<4>("MPLS payload")?;
     let without_word = below.after(4, "pseudowire control word")?;

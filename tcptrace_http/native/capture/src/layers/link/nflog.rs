@@ -1,4 +1,4 @@
-//! Linux netfilter log: attributes, one of which is the IP packet.
+//! Linux netfilter log: a list of attributes. One attribute is the IP packet.
 
 use crate::layers::view::View;
 use crate::layers::{Layer, Next, Stop};
@@ -7,17 +7,17 @@ const HEADER_BYTES: usize = 4;
 const NAME: &str = "NFLOG attribute";
 /// NFULA_PAYLOAD of linux/netfilter/nfnetlink_log.h.
 const PAYLOAD: u16 = 9;
-/// The two upper bits of a type are flags.
+/// Mask without the two upper bits of a type, which are flags.
 const ATTRIBUTE_TYPE: u16 = 0x3fff;
 const ATTRIBUTE_HEADER_BYTES: u16 = 4;
-/// Attributes that come before the payload; the kernel has 20 kinds.
+/// Maximum number of attributes before the payload. The kernel has 20 kinds.
 const MAX_ATTRIBUTES: usize = 64;
 
 pub(super) fn payload(view: View<'_>) -> Next<'_> {
     let mut attributes = view.after(HEADER_BYTES, "NFLOG header")?;
     for _ in 0..MAX_ATTRIBUTES {
-        // Lengths and types are in the byte order of the host: little-endian where captures of
-        // this kind come from, and the only order in which a length below 256 is plausible.
+        // Lengths and types use the host's byte order. NFLOG captures come from little-endian hosts, and only
+        // this order makes a length below 256 plausible.
         let [l0, l1, t0, t1] = *attributes.header::<4>(NAME)?;
         let (length, kind) = if l1 > l0 && l0 == 0 && t0 == 0 {
             (u16::from_be_bytes([l0, l1]), u16::from_be_bytes([t0, t1]))
@@ -39,7 +39,7 @@ pub(super) fn payload(view: View<'_>) -> Next<'_> {
                 data.until(u32::from(data_bytes).min(data.length())),
             ));
         }
-        // The next attribute is aligned to four bytes.
+        // Attributes are aligned to four bytes.
         attributes = attributes.after(usize::from(length).next_multiple_of(4), NAME)?;
     }
     Err(Stop::Opaque)

@@ -5,9 +5,9 @@ use crate::layers::view::View;
 use crate::layers::{Layer, Next, Stop};
 
 const NAME: &str = "network service header";
-/// The length of the whole header, in words of four bytes.
+/// Length of the whole header, in words of four bytes.
 const WORDS: u8 = 0x3f;
-// Next protocols (RFC 8300, section 9.1.4), which VXLAN-GPE numbers alike.
+// "Next protocol" numbers (RFC 8300, section 9.1.4). VXLAN-GPE uses the same numbers.
 const IPV4: u8 = 1;
 const IPV6: u8 = 2;
 const ETHERNET: u8 = 3;
@@ -20,7 +20,7 @@ pub(super) fn payload(view: View<'_>) -> Next<'_> {
     Ok((next_layer(next)?, view.after(words << 2, NAME)?))
 }
 
-/// The layer that a "next protocol" field names.
+/// Return the layer of a "next protocol" field.
 pub(in crate::layers) fn next_layer(next: u8) -> Result<Layer, Stop> {
     match next {
         IPV4 | IPV6 => Ok(Layer::Ip),

@@ -1,5 +1,5 @@
-//! Apple's PKTAP: interface and process of the frame behind it, and that frame's link type (XNU,
-//! bsd/net/pktap.h). Old versions of macOS wrote it under the number of `USER2`.
+//! Apple's PKTAP: interface, process and link type of the frame that follows (XNU, bsd/net/pktap.h). Old
+//! versions of macOS used the number of `USER2`.
 
 use super::named;
 use crate::layers::view::View;
@@ -7,7 +7,7 @@ use crate::layers::{Next, Stop};
 
 const NAME: &str = "PKTAP header";
 const LEAST_HEADER_BYTES: u32 = 108;
-/// The record type of a packet; other records have nothing behind the header.
+/// The record type of a packet. Other records have no frame after the header.
 const PACKET: u32 = 1;
 
 pub(super) fn payload(view: View<'_>) -> Next<'_> {

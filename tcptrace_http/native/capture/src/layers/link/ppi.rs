@@ -1,4 +1,4 @@
-//! Per-packet information: fields, then a frame of a link type that the header names.
+//! Per-packet information: fields, then a frame whose link type the header declares.
 
 use super::named;
 use crate::layers::view::View;

@@ -5,7 +5,7 @@ use crate::layers::view::View;
 use crate::layers::{Layer, Next, Stop};
 
 const HDLC_ADDRESS_AND_CONTROL: [u8; 2] = [0xff, 0x03];
-/// Addresses of Cisco HDLC, which some write under PPP's link type.
+/// Addresses of Cisco HDLC. Some writers use PPP's link type for Cisco HDLC.
 const CISCO_UNICAST: u8 = 0x0f;
 const CISCO_MULTICAST: u8 = 0x8f;
 // Protocol numbers of the IANA registry "PPP Numbers".
@@ -30,13 +30,13 @@ pub(super) fn payload(view: View<'_>) -> Next<'_> {
     }
 }
 
-/// One byte before the frame says which way it went.
+/// Skip the direction byte before the frame.
 pub(super) fn payload_with_direction(view: View<'_>) -> Next<'_> {
     Ok((Layer::Link(Link::Ppp), view.after(1, NAME)?))
 }
 
-/// A protocol number ends with its first odd byte, so that a leading 0 may have been left out
-/// (RFC 1661, section 6.5).
+/// Read the protocol number, which ends with its first odd byte. A leading 0 is optional (RFC 1661, section
+/// 6.5).
 fn protocol(view: View<'_>) -> Result<(u16, View<'_>), Stop> {
     let [first] = *view.header::<1>(NAME)?;
     if first & 1 == 1 {

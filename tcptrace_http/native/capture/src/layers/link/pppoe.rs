@@ -13,7 +13,7 @@ pub(super) fn payload(view: View<'_>) -> Next<'_> {
     if version_and_type != VERSION_AND_TYPE || code != SESSION_DATA {
         return Err(Stop::Opaque);
     }
-    // The length is not needed: IP has its own.
+    // The length field is not needed, because the IP header has a length.
     Ok((
         Layer::Link(Link::Ppp),
         view.after(HEADER_BYTES, "PPPoE header")?,

@@ -1,5 +1,5 @@
-//! Prism header before IEEE 802.11 frames: a message code and its length, in the byte order of
-//! the host. Drivers wrote AVS headers under the same link type.
+//! Prism header before IEEE 802.11 frames: a message code and its length, in the host's byte order. Drivers
+//! also wrote AVS headers under this link type.
 
 use super::{avs, Link};
 use crate::layers::view::View;
@@ -14,7 +14,7 @@ pub(super) fn payload(view: View<'_>) -> Next<'_> {
     if u32::from_be_bytes([m0, m1, m2, m3]) & AVS_MAGIC_BITS == AVS_MAGIC {
         return avs::payload(view);
     }
-    // The header is 144 bytes in practice, so the right byte order gives the small number.
+    // The header has 144 bytes in practice, so the correct byte order gives the smaller number.
     let length = u32::from_le_bytes(length).min(u32::from_be_bytes(length));
     let header_bytes = usize::try_from(length).unwrap_or(usize::MAX);
     Ok((

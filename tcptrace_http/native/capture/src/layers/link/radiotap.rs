@@ -1,4 +1,4 @@
-//! Radiotap: what the radio knew about an IEEE 802.11 frame (https://www.radiotap.org).
+//! Radiotap: the radio's metadata of an IEEE 802.11 frame (https://www.radiotap.org).
 
 use super::ieee80211::{self, Padding};
 use crate::layers::view::View;
@@ -11,7 +11,7 @@ const ANOTHER_WORD: u32 = 1 << 31;
 const TIMESTAMP_PRESENT: u32 = 1;
 const FLAGS_PRESENT: u32 = 1 << 1;
 const TIMESTAMP_BYTES: usize = 8;
-/// The flag that the 802.11 header is padded to four bytes.
+/// Flag: the 802.11 header is padded to four bytes.
 const PADDED: u8 = 0x20;
 
 pub(super) fn payload(view: View<'_>) -> Next<'_> {
@@ -25,7 +25,7 @@ pub(super) fn payload(view: View<'_>) -> Next<'_> {
     ieee80211::data(view.after(header_bytes, NAME)?, padding)
 }
 
-/// The flags field: it comes first but for the timestamp, which is aligned to its eight bytes.
+/// Return the flags field. Only the timestamp can precede this field, aligned to its eight bytes.
 fn flags(view: View<'_>, present: u32) -> Result<Option<u8>, Stop> {
     if present & FLAGS_PRESENT == 0 {
         return Ok(None);

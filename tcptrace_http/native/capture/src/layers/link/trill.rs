@@ -1,4 +1,4 @@
-//! TRILL (RFC 6325, section 3.1): nicknames of two bridges, options, then the frame of a host.
+//! TRILL (RFC 6325, section 3.1): nicknames of two bridges, options, then a host's frame.
 
 use super::Link;
 use crate::layers::view::View;
@@ -6,12 +6,12 @@ use crate::layers::{Layer, Next};
 
 const NAME: &str = "TRILL header";
 const HEADER_BYTES: usize = 6;
-/// Bits of the length of the options, in words of four bytes; six bits of hop count follow.
+/// Bits of the options' length, in words of four bytes. Six bits of hop count follow.
 const OPTIONS: u16 = 0x07c0;
 
 pub(super) fn payload(view: View<'_>) -> Next<'_> {
     let first = u16::from_be_bytes(*view.header::<2>(NAME)?);
-    // The words are six bits up, so four bits up are bytes.
+    // The word count starts at bit 6. A shift by 4 gives bytes.
     let options_bytes = usize::from((first & OPTIONS) >> 4);
     Ok((
         Layer::Link(Link::Ethernet),

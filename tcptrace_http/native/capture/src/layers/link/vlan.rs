@@ -1,20 +1,20 @@
-//! Tags of switches, each of them with a type again at its end.
+//! VLAN and other switch tags. Each tag ends with another type field.
 
 use super::ethernet;
 use crate::layers::view::View;
 use crate::layers::Next;
 
-/// IEEE 802.1Q, section 9: two bytes of priority and number.
+/// Parse an IEEE 802.1Q tag (section 9): two bytes of priority and number.
 pub(super) fn payload(view: View<'_>) -> Next<'_> {
     tagged::<2>(view, "VLAN tag")
 }
 
-/// IEEE 802.1BR, section 8.4: four bytes of ports of a port extender.
+/// Parse an IEEE 802.1BR tag (section 8.4): four bytes with the ports of a port extender.
 pub(super) fn vn_tag(view: View<'_>) -> Next<'_> {
     tagged::<4>(view, "VN-Tag")
 }
 
-/// draft-smith-kandula-sxp: version, length, option and security group, six bytes.
+/// Parse the six bytes of draft-smith-kandula-sxp: version, length, option and security group.
 pub(super) fn cisco_metadata(view: View<'_>) -> Next<'_> {
     tagged::<6>(view, "Cisco metadata")
 }

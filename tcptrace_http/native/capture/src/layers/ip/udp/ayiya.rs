@@ -1,4 +1,4 @@
-//! AYIYA, which tunnel brokers used to bring IPv6 to hosts behind NAT (draft-massar-v6ops-ayiya).
+//! AYIYA, a former tunnel broker protocol for IPv6 behind NAT (draft-massar-v6ops-ayiya).
 
 use crate::layers::view::View;
 use crate::layers::{Layer, Next, Stop};
@@ -15,7 +15,7 @@ pub(super) fn payload(view: View<'_>) -> Next<'_> {
     if operation & NIBBLE != FORWARD || !matches!(next, NEXT_IPV4 | NEXT_IPV6) {
         return Err(Stop::Opaque);
     }
-    // The identity's length is a power of two, the signature's a number of four-byte words.
+    // The identity's length is a power of two. The signature's length counts four-byte words.
     let identity_bytes = 1_usize << (identity >> 4);
     let signature_bytes = usize::from(signature >> 4) << 2;
     let header_bytes = FIXED_BYTES

@@ -1,16 +1,16 @@
-//! User plane of the GPRS tunnelling protocol, version 1 (3GPP TS 29.281, section 5).
+//! The user plane of the GPRS tunnelling protocol, version 1 (3GPP TS 29.281, section 5).
 
 use crate::layers::link::Link;
 use crate::layers::view::View;
 use crate::layers::{Layer, Next, Stop};
 
-/// Version 1 and protocol type GTP, of the first byte's upper four bits.
+/// Version 1 and protocol type GTP, in the upper four bits of the first byte.
 const VERSION_AND_TYPE: u8 = 0b1111_0000;
 const GTP_VERSION_1: u8 = 0b0011_0000;
 const EXTENSION_FOLLOWS: u8 = 0b100;
-/// Any of extension header, sequence number and N-PDU number lengthens the header by 4 bytes.
+/// An extension header, a sequence number or an N-PDU number lengthens the header by 4 bytes.
 const ANY_OPTIONAL_FIELD: u8 = 0b111;
-/// The message that carries a user's packet; others are signalling.
+/// The message type of a user packet. Other types are signalling.
 const T_PDU: u8 = 255;
 const NAME: &str = "GTP header";
 
@@ -29,14 +29,14 @@ pub(super) fn payload(view: View<'_>) -> Next<'_> {
     }
     match after.first_byte().map(|byte| byte >> 4) {
         Some(4 | 6) => Ok((Layer::Ip, after)),
-        // The type of the user's packet is known to the signalling only; what is not IP is PPP,
-        // whose frames begin with FF 03.
+        // Only the signalling gives the type of the user packet. A packet other than IP is PPP, whose frames
+        // begin with FF 03.
         Some(0xf) => Ok((Layer::Link(Link::Ppp), after)),
         Some(_) | None => Err(Stop::Opaque),
     }
 }
 
-/// An extension header: its length in units of 4 bytes comes first, the next one's type last.
+/// Skip an extension header. Its first byte is its length in units of 4 bytes, its last byte the next type.
 fn after_extension(view: View<'_>) -> Result<(u8, View<'_>), Stop> {
     const EXTENSION: &str = "GTP extension header";
     let [words] = *view.header::<1>(EXTENSION)?;
@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn test_sequence_numbers_and_extension_headers_are_passed_over() {
         assert!(decoded(&[0x32, 255, 0, 0, 0, 0, 0, 1, 0, 9, 0, 0]).has_whole_request());
-        // A PDU session container (type 0x85) as 5G writes it.
+        // A PDU session container (type 0x85), as in 5G.
         let container = [0x34, 255, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0x85, 1, 0x10, 1, 0];
         assert!(decoded(&container).has_whole_request());
     }

@@ -16,7 +16,7 @@ pub(super) fn payload(view: View<'_>) -> Next<'_> {
     if flags & CONTROL_MESSAGE != 0 || flags & VERSION != 2 {
         return Err(Stop::Opaque);
     }
-    // Flags, tunnel and session are always there.
+    // The flags, the tunnel and the session are always present.
     let mut bytes: usize = 6;
     if flags & LENGTH_PRESENT != 0 {
         bytes = bytes.saturating_add(2);

@@ -1,5 +1,5 @@
-//! UDP, as far as tunnels run over it: they are known by their port alone (RFC 768; ports in the
-//! IANA registry of service names).
+//! UDP as a carrier of tunnels. The port alone identifies the tunnel protocol (RFC 768; ports in the IANA
+//! registry of service names).
 
 mod ayiya;
 mod geneve;
@@ -16,7 +16,7 @@ const GTP_USER_PORT: u16 = 2152;
 const TEREDO_PORT: u16 = 3544;
 const VXLAN_PORT: u16 = 4789;
 const VXLAN_GPE_PORT: u16 = 4790;
-/// What Linux used for VXLAN before the port was assigned, and still does by default.
+/// Linux's VXLAN port from before the IANA assignment, still the Linux default.
 const VXLAN_LINUX_PORT: u16 = 8472;
 const AYIYA_PORT: u16 = 5072;
 const GENEVE_PORT: u16 = 6081;
@@ -30,7 +30,7 @@ pub(super) fn payload(view: View<'_>) -> Next<'_> {
         return Err(Stop::Opaque);
     };
     let after = view.after(usize::from(HEADER_BYTES), "UDP header")?;
-    // 0 is the length of a jumbogram (RFC 2675, section 4), and what offload may leave.
+    // A jumbogram has length 0 (RFC 2675, section 4), and offload can leave 0.
     match u16::from_be_bytes([len0, len1]).checked_sub(HEADER_BYTES) {
         Some(length) if u32::from(length) <= after.length() => {
             tunnel(after.until(u32::from(length)))

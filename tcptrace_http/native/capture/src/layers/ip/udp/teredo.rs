@@ -6,7 +6,7 @@ use crate::layers::{Layer, Next, Stop};
 const AUTHENTICATION: [u8; 2] = [0, 1];
 const ORIGIN: [u8; 2] = [0, 0];
 const ORIGIN_BYTES: usize = 8;
-/// Type, two lengths, a nonce of eight bytes and a confirmation byte.
+/// Lengths: type, two length fields, a nonce of eight bytes and a confirmation byte.
 const AUTHENTICATION_BYTES: usize = 13;
 
 pub(super) fn payload(mut view: View<'_>) -> Next<'_> {

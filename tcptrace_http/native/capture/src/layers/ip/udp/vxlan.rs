@@ -5,7 +5,7 @@ use crate::layers::view::View;
 use crate::layers::{Layer, Next, Stop};
 
 const HEADER_BYTES: usize = 8;
-/// The flag that must be set: the network identifier is valid.
+/// The mandatory flag: the network identifier is valid.
 const VALID_IDENTIFIER: u8 = 0x08;
 const NEXT_PROTOCOL_PRESENT: u8 = 0x04;
 
