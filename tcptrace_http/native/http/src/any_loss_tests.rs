@@ -1,4 +1,4 @@
-//! Exchanges with losses anywhere: no request gets the response to another.
+//! Exchanges with losses at any position. No request gets the response of another request.
 
 use super::script::{CLIENT, SERVER};
 use super::{Connection, Direction, End, Mark, Output, Transaction};
@@ -12,7 +12,7 @@ type Sent = (Direction, String);
 
 type Step = fn(usize) -> Sent;
 
-/// What is held back until the loss before it is noticed: offset, bytes, packet, acknowledged.
+/// Data held back until the loss before it is known: offset, bytes, packet, acknowledged bytes.
 type Held = (u64, Vec<u8>, Mark, u64);
 
 fn request(n: usize) -> Sent {
@@ -91,7 +91,7 @@ fn exchanges() -> Vec<Vec<Sent>> {
     ]
 }
 
-/// A range of a direction's bytes that was not captured, and how many segments later that is known.
+/// A range of one direction's bytes that was not captured. The delay counts segments until the loss is known.
 #[derive(Clone, Copy, Debug)]
 struct Lost {
     side: Direction,
@@ -100,7 +100,7 @@ struct Lost {
     noticed_after: usize,
 }
 
-/// Plays an exchange as a capture that misses some of it would show it.
+/// Play an exchange as a capture with these losses would show it.
 fn play(exchange: &[Sent], losses: &[Lost]) -> Vec<Transaction> {
     let mut connection = Connection::new();
     let mut out = Output::default();
@@ -164,10 +164,10 @@ fn assert_no_wrong_pair(exchange: &[Sent], losses: &[Lost]) -> usize {
             continue;
         };
         pairs += 1;
-        // A head that broke off before its Server field still names no other.
+        // A head that ends before its Server field names no server.
         if let Some(server) = response.fields.server.as_deref() {
             let target = match request.target.as_deref().unwrap() {
-                // The target was lost, but not where the request began.
+                // The target was lost, and the start of the request was captured.
                 "/" => target_at(exchange, request.start),
                 target => target.to_string(),
             };
@@ -181,7 +181,7 @@ fn assert_no_wrong_pair(exchange: &[Sent], losses: &[Lost]) -> usize {
     pairs
 }
 
-/// The target of the request that begins at an offset.
+/// Return the target of the request that begins at an offset.
 fn target_at(exchange: &[Sent], start: u64) -> String {
     let sent: String = exchange
         .iter()
@@ -229,7 +229,7 @@ fn test_one_loss_at_any_place_pairs_nothing_wrongly() {
 
 #[test]
 fn test_losses_in_both_directions_pair_nothing_wrongly() {
-    // A linear congruential generator with the constants of Knuth's MMIX, so that every run is equal.
+    // A linear congruential generator with the constants of Knuth's MMIX. Every run is equal.
     let mut state = 20_260_101_u64;
     let mut below = |bound: usize| {
         state = state

@@ -1,4 +1,4 @@
-//! What a connection does when a head is complete: framing and pairing are settled here.
+//! Actions of a connection on a complete head. Framing and pairing are decided here.
 
 use trace_model::AnomalyKind;
 
@@ -64,7 +64,7 @@ impl Connection {
         }
     }
 
-    /// A response was delivered before its request and framed without its method.
+    /// Correct the framing of a response that was delivered before its request and framed without its method.
     fn correct_guess(&mut self, response: u64, kind: MethodKind, mark: Mark, out: &mut Output) {
         let Some(message) = self
             .responses
@@ -138,7 +138,7 @@ impl Connection {
         }
     }
 
-    /// The first bytes inside the tunnel tell whether HTTP goes on there.
+    /// Enter the tunnel. Its first bytes decide whether HTTP continues inside.
     fn enter_tunnel(&mut self, mark: Mark, out: &mut Output) {
         match self.requests.state {
             State::Idle | State::Head | State::Body(_) => self.has_unread_tunnel = true,
@@ -153,7 +153,7 @@ impl Connection {
     }
 }
 
-/// Tells of a registered method in another case (RFC 9110, section 9.1) and of a target that is cut.
+/// Report a registered method in another case (RFC 9110, section 9.1), and a truncated target.
 fn notice_odd_start(request: &Message, mark: Mark, out: &mut Output) {
     let method = request.method.as_deref().unwrap_or_default().as_bytes();
     if method != b"GET" && is_registered(method) && method.iter().any(u8::is_ascii_lowercase) {

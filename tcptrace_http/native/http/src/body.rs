@@ -1,8 +1,8 @@
-//! What is kept of a response's body while it comes by: a digest, all of it if it is short text, and what an HTML
-//! document begins with.
+//! The kept data of a response body: a digest, the whole text if it is short, and the start of an HTML
+//! document.
 //!
-//! The digest is XXH3: it takes a fraction of the time that a packet costs, its result is the same
-//! on every machine, and `xxhsum -H3` prints it. It tells bodies apart that were not made to collide.
+//! The digest is XXH3. Its cost is a fraction of a packet's cost, and the result is equal on every machine.
+//! `xxhsum -H3` prints the same digest. It distinguishes bodies, except those made to collide.
 
 use std::sync::Arc;
 
@@ -15,12 +15,12 @@ use super::known_texts::{Known, KnownTexts};
 use super::links::Links;
 use super::Mark;
 
-/// Longest text that is kept: longer than the pages, scripts and answers that sites send.
+/// Maximum length of a kept text. Pages, scripts and API responses are shorter.
 const TEXT_BYTES_MAX: usize = 1 << 20;
-/// Room to begin with where the length is announced; a head alone must not cost a megabyte.
+/// Initial capacity if the length is announced. A head alone must not allocate a megabyte.
 const ROOM_BYTES_MAX: usize = 16 * 1024;
-/// Media types of text besides `text/*` and those that end in `+json` or `+xml` (RFC 6839); nginx and
-/// Apache compress these where they are told to compress text.
+/// Text media types besides `text/*` and those ending in `+json` or `+xml` (RFC 6839). nginx and Apache
+/// compress these when configured to compress text.
 const TEXT_TYPES: [&str; 5] = [
     "application/javascript",
     "application/x-javascript",
@@ -28,23 +28,23 @@ const TEXT_TYPES: [&str; 5] = [
     "application/json",
     "application/xml",
 ];
-/// Content codings whose text can be had back, to compare it with that of another body.
+/// Content codings that can be decoded for a comparison with another body.
 const DECODED: [&str; 3] = ["gzip", "x-gzip", "zstd"];
 
-/// Pauses of a body that are remembered: of one with more the others count as time that it took.
+/// Maximum number of recorded pauses per body. Further pauses count as transfer time.
 const PAUSES_MAX: usize = 64;
-/// The shortest pause that may be something else than the pace of the path: segments of Ethernet that
-/// are further apart come over less than 400 kb/s. The shortest delayed ACK takes longer.
+/// Minimum duration of a recorded pause. A path that spaces Ethernet segments further apart has less than 400
+/// kb/s. The shortest delayed ACK takes longer.
 const PAUSE_MIN_NS: i64 = 30_000_000;
 
-/// A whole body as it was framed, content codings and all.
+/// A whole body as framed, with its content codings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Body {
-    /// XXH3, 64 bit.
+    /// The 64-bit XXH3 digest.
     pub digest: u64,
-    /// The body itself, if it is short and text, maybe packed.
+    /// The body itself, if it is a short text. The text can be compressed.
     pub text: Option<Arc<Vec<u8>>>,
-    /// Nanoseconds of each pause between two segments of it.
+    /// Duration in nanoseconds of each pause between two segments of the body.
     pub pauses_ns: Vec<i64>,
 }
 
@@ -57,26 +57,26 @@ impl Body {
     }
 }
 
-/// Follows one body.
+/// A follower of one body.
 #[derive(Debug)]
 pub(super) struct Keeper {
     kept: Kept,
-    /// Of HTML that can be read.
+    /// Set if the body is readable HTML.
     document: Option<Box<Document>>,
-    /// Nothing more is taken: bytes are missing.
+    /// True once bytes are missing. Later bytes are ignored.
     is_over: bool,
     last_ns: Option<i64>,
     pauses_ns: Vec<i64>,
 }
 
 enum Kept {
-    /// And how long it will be, if that is announced.
+    /// The text so far, and its announced length.
     Text(Vec<u8>, usize),
-    /// So many bytes as this one begins with, and then as before.
+    /// A known text, the number of equal bytes so far, and the announced length.
     Same(Known, usize, usize),
-    /// And what a document begins with.
+    /// The digest, and the start of a document.
     Digest(Box<Xxh3>, Vec<u8>),
-    /// Nothing but that.
+    /// The start of a document only.
     Start(Vec<u8>),
 }
 
@@ -92,7 +92,8 @@ impl std::fmt::Debug for Kept {
 }
 
 impl Keeper {
-    /// None for a response whose body nobody asks about: any but a document and the final answer to a plain GET.
+    /// Return a keeper, or None if the body is not needed. A document and the final response to a plain GET
+    /// are needed.
     pub(super) fn for_body_of(
         status: Option<u16>,
         announced: Option<u64>,
@@ -131,7 +132,8 @@ impl Keeper {
         }
     }
 
-    /// A segment with bytes of the body was seen; what had come behind a hole follows what filled it.
+    /// Record a segment with bytes of the body. Data that waited behind a hole counts at the time of the
+    /// segment that filled the hole.
     pub(super) fn segment(&mut self, mark: Mark) {
         let latest = self.last_ns.unwrap_or(mark.time_ns);
         let pause = mark.time_ns.saturating_sub(latest);
@@ -141,7 +143,7 @@ impl Keeper {
         }
     }
 
-    /// The next bytes, of the segment `mark`.
+    /// Take the next bytes, from the segment `mark`.
     pub(super) fn data(&mut self, bytes: &[u8], mark: Mark) {
         if self.is_over {
             return;
@@ -152,7 +154,7 @@ impl Keeper {
         self.keep(bytes);
     }
 
-    /// Bytes are missing: what follows cannot be told from what it is part of. Whether anything is still of use.
+    /// Record missing bytes. Later bytes cannot be assigned. Return true if the kept data is still of use.
     pub(super) fn miss(&mut self) -> bool {
         self.is_over = true;
         self.document.is_some()
@@ -183,7 +185,7 @@ impl Keeper {
                 if text.len().saturating_add(bytes.len()) <= TEXT_BYTES_MAX =>
             {
                 if text.len().saturating_add(bytes.len()) > text.capacity() {
-                    // What has come so far was announced: the rest will not be copied again and again.
+                    // The length is announced, so a reservation of the exact length avoids repeated copies.
                     text.reserve_exact(announced.saturating_sub(text.len()));
                 }
                 text.extend_from_slice(bytes);
@@ -201,7 +203,8 @@ impl Keeper {
         }
     }
 
-    /// What is known of the body at its end, if all of it came, and the links of a document as far as it did.
+    /// Return the body's data at its end, if the body is complete, and the links of a document as far as it
+    /// was delivered.
     pub(super) fn finish(
         self,
         is_whole: bool,
@@ -249,7 +252,7 @@ impl Keeper {
         let bytes = match &self.kept {
             Kept::Digest(_, start) => size_of::<Xxh3>().saturating_add(start.len()),
             Kept::Start(start) => start.len(),
-            // Room that was announced takes no memory before the bytes come.
+            // Reserved capacity uses no memory before the bytes arrive.
             Kept::Text(text, _) => text.len(),
             Kept::Same(_, bytes, _) => *bytes,
         };
@@ -258,13 +261,13 @@ impl Keeper {
     }
 }
 
-/// Keeps what a document begins with.
+/// Keep the start of a document.
 fn begin(start: &mut Vec<u8>, bytes: &[u8]) {
     let room = DOCUMENT_BYTES_MAX.saturating_sub(start.len());
     start.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
 }
 
-/// Whether a media type is that of a text, by its name.
+/// Return true if the name of a media type is a text type.
 fn is_text(content_type: &str) -> bool {
     let name = content_type.split(';').next().unwrap_or_default().trim();
     let has_end = |end: &str| {
@@ -298,7 +301,7 @@ mod tests {
 
     #[test]
     fn test_a_body_has_the_digest_that_xxhsum_prints_however_it_came() {
-        // The digest of nothing is in XXH3's own tests.
+        // XXH3's own tests cover the digest of an empty text.
         let whole = body(keeper(Kept::Text(b"GET the same bytes".to_vec(), 0)));
         let mut parts = keeper(Kept::Digest(Box::new(Xxh3::new()), Vec::new()));
         for part in [&b"GET the"[..], b" same", b"", b" bytes"] {

@@ -1,20 +1,20 @@
-//! The chunked transfer coding (RFC 9112, section 7.1), counted and not kept.
+//! The chunked transfer coding (RFC 9112, section 7.1). The data is counted and not kept.
 
-/// Longest chunk-size line with its extensions. RFC 9112, section 7.1.1, asks for a limit and names
-/// none; 16 KiB is more than the whole head that common servers accept.
+/// Maximum length of a chunk-size line with its extensions. RFC 9112, section 7.1.1, requires a limit without
+/// a value. 16 KiB exceeds the maximum head of common servers.
 const SIZE_LINE_MAX: u32 = 16 * 1024;
 
-/// Longest trailer section: as long as a head may be.
+/// Maximum length of the trailer section, equal to the maximum of a head.
 const TRAILERS_MAX: u32 = 256 * 1024;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// In the digits of a chunk size.
+    /// Inside the digits of a chunk size.
     Size {
         value: u64,
         digits: u8,
     },
-    /// After the digits, in white space or extensions.
+    /// After the digits, in whitespace or extensions.
     Extension {
         value: u64,
     },
@@ -41,13 +41,13 @@ pub(super) enum Progress {
     Malformed(&'static str),
 }
 
-/// Follows a chunked body through its framing.
+/// A parser that follows a chunked body through its framing.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ChunkedBody {
     state: State,
-    /// Bytes of the size line or of the trailers so far, for their limits.
+    /// Length so far of the size line or of the trailers, checked against the limits.
     line_bytes: u32,
-    /// Chunk data so far: the body with its framing removed.
+    /// Chunk data so far: the body without its framing.
     pub(super) data_bytes: u64,
 }
 
@@ -63,8 +63,8 @@ impl ChunkedBody {
         }
     }
 
-    /// Takes what belongs to the body and says how many bytes that was.
-    /// `data` is given the body with its framing removed.
+    /// Consume the bytes of the body and return their number. `data` is called with the body without its
+    /// framing.
     pub(super) fn advance(
         &mut self,
         bytes: &[u8],
@@ -75,7 +75,7 @@ impl ChunkedBody {
             if let State::Data { remaining } = self.state {
                 let here = remaining.min(rest.len() as u64);
                 self.take_data(remaining, here);
-                // `here` is at most the length of a slice.
+                // `here` is at most a slice's length.
                 data(rest.get(..here as usize).unwrap_or(&[]));
                 rest = rest.get(here as usize..).unwrap_or(&[]);
                 if here < remaining {
@@ -94,7 +94,7 @@ impl ChunkedBody {
         (bytes.len() - rest.len(), Progress::Done)
     }
 
-    /// Skips `length` missing bytes if all of them are chunk data, which the framing shows.
+    /// Skip `length` missing bytes if the framing shows that all of them are chunk data.
     pub(super) fn skip(&mut self, length: u64) -> bool {
         match self.state {
             State::Data { remaining } if length <= remaining => {
@@ -225,7 +225,7 @@ mod tests {
 
     #[test]
     fn test_a_size_over_64_bits_is_malformed() {
-        // RFC 9112, section 7.1: recipients must guard against overflow.
+        // RFC 9112, section 7.1: recipients must prevent overflow.
         assert!(matches!(
             read(b"1FFFFFFFFFFFFFFFF\r\n").1,
             Progress::Malformed(_)

@@ -1,4 +1,4 @@
-//! One HTTP connection: both directions of a flow, and what passes between them.
+//! One HTTP connection: both directions of a flow and their exchanges.
 
 use trace_model::AnomalyKind;
 
@@ -8,36 +8,37 @@ use super::role::Role;
 use super::stream::{Body, Event, Reader, State};
 use super::{Direction, End, Mark, Output};
 
-/// Segments of a direction looked at before it is given up. A flow that was joined in the middle of
-/// a body shows its next start line in the other direction, however long the body is.
+/// Maximum number of searched segments before a direction is abandoned. If the capture starts inside a body,
+/// the other direction shows the next start line, however long the body is.
 const SEARCH_SEGMENTS_MAX: u32 = 64;
 
-/// Reads the messages of one flow and pairs them.
+/// A reader that finds the messages of one flow and pairs them.
 #[derive(Debug)]
 pub struct Connection {
     pub(super) requests: Reader,
     pub(super) responses: Reader,
     pub(super) pairing: Pairing,
-    /// Interim responses since the last final one.
+    /// Interim responses since the last final response.
     pub(super) interim: Option<Interim>,
     pub(super) is_http: bool,
     roles_are_reversed: bool,
-    /// No message can have been lost so far: all bytes were given, from the first on.
+    /// True while no message can be lost: all bytes from the first one were delivered.
     pub(super) begins_whole: bool,
-    /// A CONNECT was granted, and nothing inside the tunnel was read yet.
+    /// True after a granted CONNECT, until bytes inside the tunnel are read.
     pub(super) has_unread_tunnel: bool,
-    /// HTTP/2 begins.
+    /// Set once HTTP/2 begins.
     pub(super) http2: Option<Http2Start>,
 }
 
-/// Where HTTP/2 takes the place of HTTP/1.1.
+/// The position where HTTP/2 replaces HTTP/1.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Http2Start {
     /// Offset of the client's connection preface.
     pub client: u64,
     /// Offset of the server's first frame.
     pub server: u64,
-    /// The client asked for it (RFC 7540, section 3.2): the response to that request is on stream 1.
+    /// True if the client requested the upgrade (RFC 7540, section 3.2). The response to that request is on
+    /// stream 1.
     pub is_upgrade: bool,
 }
 
@@ -63,8 +64,8 @@ impl Connection {
         }
     }
 
-    /// A connection that is given all its bytes from the first on: another protocol may come first,
-    /// as that of a SOCKS proxy (RFC 1928), and no message is lost in what it says.
+    /// Create a connection that receives all bytes from the first one. Another protocol can come first, such
+    /// as SOCKS (RFC 1928). No HTTP message is lost in those bytes.
     #[must_use]
     pub fn from_its_beginning() -> Self {
         Connection {
@@ -73,17 +74,16 @@ impl Connection {
         }
     }
 
-    /// As before, but the bodies of responses are looked at too.
+    /// Enable the inspection of response bodies.
     #[must_use]
     pub fn looking_at_bodies(mut self) -> Self {
         self.responses.looks_at_bodies = true;
         self
     }
 
-    /// The next bytes of a direction: the payload of one segment, from stream offset `offset` on
-    /// (the first payload byte of the direction is 0). `peer_acked` is how many bytes of the other
-    /// direction that segment acknowledged. Bytes before those already given are ignored; a jump
-    /// forward is a gap.
+    /// Take the next bytes of a direction: the payload of one segment from stream offset `offset`. The first
+    /// payload byte of the direction has offset 0. `peer_acked` is the number of bytes of the other direction
+    /// that the segment acknowledged. Repeated bytes are ignored. A jump forward is a gap.
     pub fn data(
         &mut self,
         direction: Direction,
@@ -114,7 +114,8 @@ impl Connection {
         }
     }
 
-    /// `length` bytes from `offset` on were never captured. `mark` is where that was noticed.
+    /// Take a gap: `length` bytes from `offset` were not captured. `mark` is the packet that revealed the
+    /// gap.
     pub fn gap(
         &mut self,
         direction: Direction,
@@ -136,12 +137,12 @@ impl Connection {
         );
     }
 
-    /// The direction ended; nothing of it follows.
+    /// End a direction. No bytes of this direction follow.
     pub fn end(&mut self, direction: Direction, end: End, mark: Mark, out: &mut Output) {
         let role = self.role(direction);
         match self.reader(role).state {
             State::Head => self.break_off_head(role, 0, mark, out),
-            // RFC 9112, section 8: closing completes such a message unless it was an error.
+            // RFC 9112, section 8: a close without an error completes such a message.
             State::Body(Body::UntilClose) => self.finish(role, end == End::Fin, mark, out),
             State::Body(_) => self.finish(role, false, mark, out),
             State::Idle | State::Searching | State::PerhapsCut | State::Held | State::Opaque => {}
@@ -153,46 +154,46 @@ impl Connection {
         }
     }
 
-    /// Whether a start line of HTTP/1.x was found in either direction.
+    /// Return true if either direction had a start line of HTTP/1.x.
     #[must_use]
     pub fn is_http(&self) -> bool {
         self.is_http
     }
 
-    /// Whether HTTP/2 begins, and where: nothing is read here any more.
+    /// Return the start of HTTP/2, if HTTP/2 began. This reader reads nothing after that point.
     #[must_use]
     pub fn http2(&self) -> Option<Http2Start> {
         self.http2
     }
 
-    /// Offset of the next byte of a direction.
+    /// Return the offset of the next byte of a direction.
     #[must_use]
     pub fn next(&self, direction: Direction) -> u64 {
         self.reader(self.role(direction)).next
     }
 
-    /// Whether TLS may begin here: no message of HTTP was found, or a tunnel was granted and nothing came through it yet.
+    /// Return true if TLS can begin here: before any HTTP message, or at the start of a granted tunnel.
     #[must_use]
     pub fn may_be_tls(&self) -> bool {
         !self.is_http || self.has_unread_tunnel
     }
 
-    /// Whether all bytes were given so far, from the first on.
+    /// Return true if all bytes from the first one were delivered.
     #[must_use]
     pub fn begins_whole(&self) -> bool {
         self.begins_whole
     }
 
-    /// Whether the bytes show that the requests come from server to client: a flow that was joined
-    /// after its handshake, whose client was guessed wrong. All else here is by content.
+    /// Return true if the requests travel from server to client. This occurs if the capture started after the
+    /// handshake and the client was guessed wrong. All other decisions here depend on the content only.
     #[must_use]
     pub fn roles_are_reversed(&self) -> bool {
         self.roles_are_reversed
     }
 
-    /// Whether a direction is not looked at any more: a tunnel, another protocol, its end, or many
-    /// segments without a start line. If both are, nothing can follow. (Of the last kind, one alone
-    /// is looked at again when the other turns out to be HTTP.)
+    /// Return true if a direction is no longer read. The reasons are a tunnel, another protocol, the end, or
+    /// many segments without a start line. If both directions are opaque, no message can follow. A direction
+    /// without a start line is searched again once the other direction has HTTP.
     #[must_use]
     pub fn is_opaque(&self, direction: Direction) -> bool {
         let reader = self.reader(self.role(direction));
@@ -205,14 +206,14 @@ impl Connection {
         }
     }
 
-    /// Whether the next message of a direction is searched for at the start of each segment.
+    /// Return true if the reader searches each segment's start for the next message of a direction.
     #[must_use]
     pub fn is_searching(&self, direction: Direction) -> bool {
         let reader = self.reader(self.role(direction));
         matches!(reader.state, State::Searching | State::PerhapsCut)
     }
 
-    /// The offset at which the response (final or interim) began whose bytes were delivered last.
+    /// Return the start offset of the last delivered response, final or interim.
     #[must_use]
     pub fn response_start(&self) -> Option<u64> {
         if self.is_http {
@@ -222,14 +223,14 @@ impl Connection {
         }
     }
 
-    /// The offset at which the request began whose bytes were delivered last. What was delivered may
-    /// be too little yet to tell that it is one.
+    /// Return the start offset of the last delivered request. The delivered bytes can still be too few to
+    /// identify a request.
     #[must_use]
     pub fn request_start(&self) -> Option<u64> {
         self.requests.current_start
     }
 
-    /// Where the oldest request and the oldest response begin that are not handed out yet.
+    /// Return the start offsets of the oldest request and the oldest response that are not handed out.
     #[must_use]
     pub fn oldest(&self) -> (Option<u64>, Option<u64>) {
         let (request, response) = self.pairing.oldest();
@@ -241,7 +242,7 @@ impl Connection {
         )
     }
 
-    /// Memory that unfinished and unanswered messages take.
+    /// Return the memory of unfinished and unanswered messages.
     #[must_use]
     pub fn held_bytes(&self) -> u64 {
         self.requests
@@ -250,8 +251,8 @@ impl Connection {
             .saturating_add(self.pairing.held_bytes())
     }
 
-    /// Hands out what is known of messages that are not whole or not answered. What follows is read
-    /// on; it may be the rest of them.
+    /// Hand out the known part of unfinished or unanswered messages. Reading continues, and later bytes can
+    /// belong to these messages.
     pub fn give_up_held(&mut self, mark: Mark, out: &mut Output) {
         for role in [Role::Request, Role::Response] {
             if matches!(self.reader(role).state, State::Head) {
@@ -290,7 +291,7 @@ impl Connection {
         self.reader_of(self.role(direction))
     }
 
-    /// Looks at the start of a segment where that matters; false if the segment is to be passed over.
+    /// Inspect the start of a segment if the state requires it. Return false if the segment is to be skipped.
     fn begins_segment(
         &mut self,
         direction: Direction,
@@ -424,7 +425,7 @@ impl Connection {
         }
     }
 
-    /// Nothing that follows is HTTP/1.x.
+    /// Leave HTTP: the following bytes are not HTTP/1.x.
     pub(super) fn leave_http(&mut self, mark: Mark, out: &mut Output) {
         for role in [Role::Request, Role::Response] {
             if matches!(self.reader(role).state, State::Body(_)) {
@@ -436,8 +437,8 @@ impl Connection {
     }
 }
 
-/// Whether a body that was framed without knowing its request is none: a status line stands where
-/// the body of a response to HEAD would begin, or in one that would last until the close.
+/// Return true if a response that was framed without its request has no body. A status line stands where a
+/// HEAD response's body would begin, or inside a body that lasts until the close.
 fn is_next_message(body: Body, reader: &Reader, bytes: &[u8]) -> bool {
     let is_possible = match body {
         Body::UntilClose => true,

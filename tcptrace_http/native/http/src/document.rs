@@ -1,15 +1,15 @@
-//! An HTML document while its body comes by: in what coding it is, and with which segment how much of it came.
+//! An HTML document during its delivery: its coding, and its length after each segment.
 
 use super::fields::Fields;
 use super::Mark;
 
-/// Bytes of a document in which links are looked for, before and after decoding. The median document of the web
-/// has 30 KiB, and what a page needs first stands first (HTTP Archive, Web Almanac 2024).
+/// Maximum length of the document part that is searched for links, before and after decoding. The median web
+/// document has 30 KiB, and essential links come first (HTTP Archive, Web Almanac 2024).
 pub(super) const DOCUMENT_BYTES_MAX: usize = 256 * 1024;
-/// Segments of a document that are told apart: as many as it has of ordinary length.
+/// Maximum number of distinct segments per document: the count for segments of ordinary length.
 const ARRIVALS_MAX: usize = 256;
 
-/// The content codings of RFC 9110, section 8.4.1, that need no other library.
+/// The content codings of RFC 9110, section 8.4.1, that need no further library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Coding {
     Identity,
@@ -17,16 +17,16 @@ pub(super) enum Coding {
     Deflate,
 }
 
-/// A document as far as its body was delivered.
+/// The delivered part of a document.
 #[derive(Debug)]
 pub(super) struct Document {
     pub(super) coding: Coding,
-    /// Length of the body when a segment had been delivered, and that segment.
+    /// Length of the body after each segment, with that segment.
     arrivals: Vec<(u32, Mark)>,
 }
 
 impl Document {
-    /// A document begins, if the fields of a response say that its body is one that can be read.
+    /// Return a document if the response fields declare readable HTML.
     pub(super) fn of(fields: &Fields) -> Option<Box<Document>> {
         let media_type = fields.content_type.as_deref()?.split(';').next()?.trim();
         let is_html = ["text/html", "application/xhtml+xml"]
@@ -47,7 +47,7 @@ impl Document {
         }))
     }
 
-    /// The segment `mark` brought so many bytes more of the body, framing removed.
+    /// Add `bytes` bytes of the body, without framing, from the segment `mark`.
     pub(super) fn take(&mut self, bytes: usize, mark: Mark) {
         let so_far = self.bytes();
         if bytes == 0 || so_far >= DOCUMENT_BYTES_MAX {
@@ -64,24 +64,25 @@ impl Document {
         }
     }
 
-    /// The bytes of the body that links are looked for in.
+    /// Return the number of body bytes that are searched for links.
     fn bytes(&self) -> usize {
         let length = self.arrivals.last().map_or(0, |(length, _)| *length);
         usize::try_from(length).unwrap_or(usize::MAX)
     }
 
-    /// Length of the body with each segment.
+    /// Return the length of the body after each segment.
     pub(super) fn lengths(&self) -> impl Iterator<Item = u32> + '_ {
         self.arrivals.iter().map(|(length, _)| *length)
     }
 
-    /// Memory that it takes.
+    /// Return the memory of the document.
     pub(super) fn held_bytes(&self) -> usize {
         size_of::<Document>().saturating_add(size_of_val(self.arrivals.as_slice()))
     }
 
-    /// By which segment how much of the text was there, if with each of them it had one of these lengths: in stream
-    /// order a later segment may have an earlier frame, and all before it are needed too.
+    /// Return the length of the text and the latest segment needed for it, given the text's length after each
+    /// segment. A segment later in stream order can have an earlier frame, so the maximum over all earlier
+    /// segments counts.
     pub(super) fn known(self, lengths: impl IntoIterator<Item = u32>) -> Vec<(u32, Mark)> {
         let mut so_far = (0, Mark::default());
         let mut known = Vec::with_capacity(self.arrivals.len());

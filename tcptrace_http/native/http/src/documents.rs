@@ -1,4 +1,4 @@
-//! The documents that were read last: of one that comes again nothing but its segments has to be looked at.
+//! A cache of recently read documents. For a repeated document only the segments are new.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,20 +11,21 @@ use super::html_links::{links_of, FoundLinks};
 use super::links::Links;
 use super::unpacked::unpacked;
 
-/// Documents that are remembered: more than a site has pages that many ask for.
+/// Maximum number of cached documents, above the number of popular pages of a site.
 const DOCUMENTS_MAX: usize = 1024;
-/// Memory of their links, some kilobytes each.
+/// Memory limit of the cached links. One document's links take a few kilobytes.
 const FOUND_BYTES_MAX: usize = 8 << 20;
-/// Lengths of a packed body for which that of its text is remembered: of other cuts it is unpacked again.
+/// Maximum number of body lengths with a cached text length per compressed document. Other lengths need a new
+/// decompression.
 const CUTS_MAX: usize = 512;
-/// How many times its length a packed document may unpack to: documents of the web have three to six times theirs.
+/// Maximum ordinary expansion of a compressed document. Web documents expand by a factor of three to six.
 const EXPANSION: usize = 8;
-/// What they may unpack to beyond that, all together: a fifth of a second of work for each thread.
+/// Limit on the total text beyond the ordinary expansion: a fifth of a second of work per thread.
 const UNPACKED_BYTES_MAX: usize = 128 << 20;
 
 #[derive(Debug)]
 pub(super) struct Documents {
-    /// By coding, and digest and length of the body.
+    /// Cached documents, by coding, digest and length of the body.
     read: LruCache<(Coding, u64, usize), Read>,
     found_bytes: usize,
     unpacked_bytes: usize,
@@ -32,7 +33,7 @@ pub(super) struct Documents {
     left_out: LeftOut,
 }
 
-/// Whether documents were not read.
+/// Record of whether documents were left unread.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum LeftOut {
     #[default]
@@ -44,7 +45,7 @@ enum LeftOut {
 #[derive(Debug)]
 struct Read {
     found: Arc<FoundLinks>,
-    /// Of a packed body: length of the text by that of the body.
+    /// Text length by body length, for a compressed body.
     cuts: BTreeMap<u32, u32>,
 }
 
@@ -61,7 +62,8 @@ impl Default for Documents {
 }
 
 impl Documents {
-    /// The links of a document, if it has any. `body` is all that is kept of its body, and has that digest.
+    /// Return the links of a document, if it has any. `body` is the kept part of its body, and `digest` is
+    /// the digest of `body`.
     pub(super) fn links(
         &mut self,
         document: Document,
@@ -85,7 +87,7 @@ impl Documents {
         has_any.then(|| Arc::new(Links::new(found, document.known(lengths), is_first)))
     }
 
-    /// What to say, once, of documents that were not read.
+    /// Return the report of unread documents, once.
     pub(super) fn complaint(&mut self) -> Option<String> {
         (self.left_out == LeftOut::Some).then(|| {
             self.left_out = LeftOut::Told;
@@ -97,13 +99,14 @@ impl Documents {
         })
     }
 
-    /// Another limit than that of the program.
+    /// Replace the program's limit.
     #[cfg(test)]
     pub(super) fn limit(&mut self, unpacked_most: usize) {
         self.unpacked_most = unpacked_most;
     }
 
-    /// The text of a body, and its length with each segment; None if too much was unpacked already.
+    /// Return the text of a body and its length after each segment, or None if the decompression limit is
+    /// reached.
     fn text<'a>(
         &mut self,
         document: &Document,
@@ -128,7 +131,7 @@ impl Documents {
         Some((text.into(), lengths))
     }
 
-    /// What is in a text, and whether it was looked at for that.
+    /// Return the links of a text, and whether the text was parsed for this call.
     fn found(&mut self, key: (Coding, u64, usize), text: &[u8]) -> (Arc<FoundLinks>, bool) {
         if let Some(read) = self.read.get(&key) {
             return (Arc::clone(&read.found), false);
@@ -151,7 +154,8 @@ impl Documents {
 }
 
 impl Read {
-    /// What is in it and the length of its text with each segment of a document with the same body, if that is known.
+    /// Return the cached links and the text's length after each segment for a document with the same body, if
+    /// cached.
     fn again(&self, document: &Document) -> Option<(Arc<FoundLinks>, Vec<u32>)> {
         let lengths = match document.coding {
             _ if self.found.len() == 0 => Vec::new(),

@@ -1,4 +1,4 @@
-//! Documents, however they are packed and cut, and however often they come.
+//! Documents under all compressions, cuts and repetitions.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -52,7 +52,7 @@ fn packed(coding: &str, text: &[u8]) -> io::Result<Vec<u8>> {
     }
 }
 
-/// The links where the body comes in these pieces, a segment each.
+/// Return the links of a body delivered in these pieces, one segment each.
 fn links<'a>(
     documents: &mut Documents,
     coding: Option<&str>,
@@ -162,11 +162,11 @@ fn what_unpacks_to_very_much_is_read_until_the_sum_of_it_is_used_up() -> io::Res
         let body = bomb(read, DOCUMENT_BYTES_MAX)?;
         found = links(&mut documents, Some("gzip"), body.chunks(100));
     }
-    // Each unpacks to a little less than the limit beyond eight times its length.
+    // Each document decompresses to slightly less than the limit beyond eight times its length.
     assert_eq!(read, 5);
     assert!(documents.complaint().is_some());
     assert_eq!(documents.complaint(), None);
-    // Those that are known, cut as before, and those that are not packed have their links all the same.
+    // Cached documents with known cuts and uncompressed documents still have their links.
     assert!(links(&mut documents, Some("gzip"), first.chunks(100)).is_some());
     assert!(links(&mut documents, Some("gzip"), first.chunks(99)).is_none());
     assert!(links(&mut documents, None, HTML.chunks(100)).is_some());

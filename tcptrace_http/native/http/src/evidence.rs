@@ -1,11 +1,12 @@
-//! What proves that two messages belong together, and what proves that a client pipelines.
+//! Evidence that two messages belong together, and evidence that a client pipelines.
 
 use super::exchange::{RequestFacts, ResponseFacts};
 use super::slot::{Lost, Slot};
 
-/// A response never precedes the head of the request that it answers: the server had received that
-/// head, so every segment of the response acknowledges it. Without acknowledgments the order of the
-/// packets has to do.
+/// Return true if the response can answer the request.
+///
+/// A server has the request's head before it responds, so every segment of the response acknowledges that
+/// head. Without acknowledgments, the order of the packets decides.
 pub(super) fn could_answer(request: &RequestFacts, response: &ResponseFacts) -> bool {
     match response.acked {
         Some(acked) => acked >= request.head_end,
@@ -13,15 +14,14 @@ pub(super) fn could_answer(request: &RequestFacts, response: &ResponseFacts) -> 
     }
 }
 
-/// Whether the client had received everything before the response when it sent the request.
+/// Return true if the client had received everything before the response when it sent the request.
 pub(super) fn asked_in_quiet(request: &RequestFacts, response: &ResponseFacts) -> bool {
     request.seen >= response.sequence_start && could_answer(request, response)
 }
 
-/// Whether the client sent this request with one of `slots` still unanswered.
+/// Return true if the client sent this request while a request in `slots` was unanswered.
 ///
-/// `server_next` is how much of the server was delivered: a client that acknowledged more may have
-/// received a response that is still to come.
+/// `server_next` is the number of delivered server bytes. A client that acknowledged more can have received a response that is not delivered yet.
 pub(super) fn is_pipelined<'a>(
     request: &RequestFacts,
     slots: impl Iterator<Item = &'a Slot>,
@@ -30,7 +30,7 @@ pub(super) fn is_pipelined<'a>(
     let mut is_in_step = true;
     let mut is_outstanding = false;
     for slot in slots {
-        // A client that received nothing between two requests had no answer to the first.
+        // A client that received nothing between two requests had no response to the first.
         let seen = match slot {
             Slot::Lost(Lost::Requests { seen, .. }) => {
                 is_in_step = false;
@@ -55,9 +55,9 @@ pub(super) fn is_pipelined<'a>(
     is_in_step && is_outstanding && request.seen <= server_next
 }
 
-/// Whether a request that was asked in quiet is surely the one that the response answers, given
-/// what stands before it in the queue and the shortest request seen on the flow: no more requests can have been sent
-/// before it, seen or lost, than responses came.
+/// Return true if the response certainly answers a request that was sent with no response outstanding. The
+/// evidence is the queue before the request, and the shortest request of the flow. At most as many requests,
+/// seen or lost, were sent before it as responses came.
 pub(super) fn order_is_clear<'a>(
     before: impl Iterator<Item = &'a Slot>,
     request: &RequestFacts,
@@ -93,10 +93,11 @@ pub(super) fn order_is_clear<'a>(
         }
     }
     let Some(lost_requests) = lost_requests else {
-        // No request was lost, and none was pipelined: this one was sent after the answer to the one before it.
+        // No request was lost and none was pipelined, so this request followed the response to the previous
+        // one.
         return unanswered <= 1;
     };
-    // A response that answers none of the requests seen, and was sent when the server had all before this one.
+    // A response that answers no seen request, sent when the server had all bytes before this request.
     let answers_lost = response.prior.is_some_and(|prior| {
         prior.end == response.sequence_start
             && !prior.is_paired

@@ -1,32 +1,32 @@
-//! What the pairing keeps of a request and the response that answers it, finished or not.
+//! The pairing's record of a request and its response, finished or not.
 
 use super::framing::MethodKind;
 use super::message::{Interim, Message, Transaction};
 use super::Mark;
 
-/// A request whose head is known. It is identified by its start offset.
+/// A request with a known head, identified by its start offset.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RequestFacts {
     pub(super) start: u64,
     pub(super) head_end: u64,
     pub(super) first: Mark,
-    /// How many bytes of the server the client had received when it sent the first byte.
+    /// Number of server bytes that the client had received when it sent the request's first byte.
     pub(super) seen: u64,
     pub(super) kind: MethodKind,
-    /// It asks for a tunnel or for another protocol.
+    /// True if the request asks for a tunnel or another protocol.
     pub(super) wants_tunnel: bool,
 }
 
-/// A final response whose head is known. It is identified by its start offset.
+/// A final response with a known head, identified by its start offset.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ResponseFacts {
     pub(super) start: u64,
-    /// The start of the interim responses before it, else its own.
+    /// Start of the preceding interim responses, else the response's own start.
     pub(super) sequence_start: u64,
     pub(super) first: Mark,
-    /// How many bytes of the client its first segment acknowledged.
+    /// Number of client bytes that the response's first segment acknowledged.
     pub(super) acked: Option<u64>,
-    /// The final response before it.
+    /// The previous final response.
     pub(super) prior: Option<PriorResponse>,
 }
 
@@ -34,11 +34,11 @@ pub(super) struct ResponseFacts {
 pub(super) struct PriorResponse {
     pub(super) end: u64,
     pub(super) acked: Option<u64>,
-    /// It answers a request that was seen.
+    /// True if the response answers a seen request.
     pub(super) is_paired: bool,
 }
 
-/// A request, a response, or both; each known from its head on and then finished.
+/// A request, a response, or both. Each is known from its head on, and later finished.
 #[derive(Debug, Default)]
 pub(super) struct Exchange {
     pub(super) request: Option<RequestFacts>,
@@ -48,19 +48,19 @@ pub(super) struct Exchange {
     pub(super) interim: Option<Interim>,
     pub(super) pipelined: bool,
     pub(super) paired_after_loss: bool,
-    /// The request came when the order was already lost.
+    /// True if the order was already lost when the request came.
     pub(super) in_doubt: bool,
 }
 
 impl Exchange {
-    /// Memory that its finished messages take.
+    /// Return the memory of the finished messages.
     pub(super) fn message_bytes(&self) -> u64 {
         let messages = [&self.request_message, &self.response_message];
         let bytes = messages.into_iter().flatten().map(|it| it.held_bytes());
         bytes.fold(0, u64::saturating_add)
     }
 
-    /// A response whose request has not been delivered yet.
+    /// Return true if the response's request is not delivered yet.
     pub(super) fn awaits_request(&self) -> bool {
         self.request.is_none()
     }
@@ -81,7 +81,8 @@ impl Exchange {
         request && response
     }
 
-    /// None if neither message is finished: each is then handed out alone when it is.
+    /// Return the transaction, or None if neither message is finished. An unfinished message is handed out
+    /// alone later.
     pub(super) fn into_transaction(self, index: u64) -> Option<Transaction> {
         if self.request_message.is_none() && self.response_message.is_none() {
             return None;

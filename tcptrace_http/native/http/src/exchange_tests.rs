@@ -1,4 +1,4 @@
-//! Exchanges without loss: framing, pairing, tunnels and what is no HTTP.
+//! Exchanges without loss: framing, pairing, tunnels and other protocols.
 use trace_model::AnomalyKind;
 
 use super::script::{Script, CLIENT, SERVER};
@@ -177,7 +177,7 @@ fn test_one_side_alone_gives_half_transactions() {
         server.segment(SERVER, OK.as_bytes(), Some(request * 30));
         client.segment(CLIENT, get("/a").as_bytes(), Some((request - 1) * 43));
     }
-    // They do not pile up until the end.
+    // The transactions are handed out before the end.
     assert!(server.out.transactions.len() >= 20 && client.out.transactions.len() >= 20);
     server.close();
     client.close();
@@ -219,7 +219,7 @@ fn test_a_response_that_was_delivered_before_its_request_waits_for_it() {
 
 #[test]
 fn test_a_response_that_had_not_seen_the_request_does_not_answer_it() {
-    // A 408 that crosses the next request.
+    // A 408 that crosses the next request on the path.
     let timeout = b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
     let mut script = Script::new();
     script.client(get("/a")).server(OK).client(get("/b"));

@@ -1,77 +1,77 @@
-//! The header fields that the analysis reads, picked out of a head.
+//! The header fields that the analysis reads from a head.
 
 use httparse::Header;
 
-/// Longest field value kept. The longest that common servers accept in one line is 8 KiB.
+/// Maximum length of a kept field value. Common servers accept at most 8 KiB per line.
 const VALUE_MAX: usize = 8 * 1024;
 
-/// Field values that tables and reports show. Values are cut at 8 KiB; bytes that are not UTF-8
-/// become U+FFFD, since RFC 9110, section 5.5, gives them no character set.
+/// Field values for tables and reports. Values are cut at 8 KiB. Bytes that are not UTF-8 become U+FFFD,
+/// because RFC 9110, section 5.5, defines no character set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fields {
     pub host: Option<Box<str>>,
     pub content_type: Option<Box<str>>,
     pub content_encoding: Option<Box<str>>,
     pub server: Option<Box<str>>,
-    /// Of a request: where its target was found (RFC 9110, section 10.1.3).
+    /// Request only: the page that contains the target (RFC 9110, section 10.1.3).
     pub referer: Option<Box<str>>,
     pub location: Option<Box<str>>,
     pub etag: Option<Box<str>>,
     pub last_modified: Option<Box<str>>,
-    /// Lists: the values of several fields, comma-separated (RFC 9110, section 5.3).
+    /// A list: the values of several fields, comma-separated (RFC 9110, section 5.3).
     pub cache_control: Option<Box<str>>,
     pub vary: Option<Box<str>>,
     pub accept_encoding: Option<Box<str>>,
-    /// If-None-Match or If-Modified-Since is there (RFC 9110, section 13.1).
+    /// True with If-None-Match or If-Modified-Since (RFC 9110, section 13.1).
     pub is_conditional: bool,
-    /// Expect is 100-continue (RFC 9110, section 10.1.1).
+    /// True if Expect is 100-continue (RFC 9110, section 10.1.1).
     pub expects_continue: bool,
-    /// The field `Upgrade` is there (RFC 9110, section 7.8).
+    /// True with the field `Upgrade` (RFC 9110, section 7.8).
     pub has_upgrade: bool,
-    /// It names HTTP/2 in clear text (RFC 7540, section 3.2).
+    /// True if `Upgrade` names HTTP/2 in clear text (RFC 7540, section 3.2).
     pub upgrades_to_http2: bool,
 }
 
 impl Fields {
-    /// Takes a field of a version of HTTP that has no framing fields.
+    /// Take a field of an HTTP version without framing fields.
     pub fn take(&mut self, name: &str, value: &[u8]) {
         read_one(&Header { name, value }, self, &mut FramingFields::default());
     }
 }
 
-/// What Content-Length says (RFC 9110, section 8.6).
+/// The content of Content-Length (RFC 9110, section 8.6).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum ContentLength {
     #[default]
     Absent,
     Bytes(u64),
-    /// Not a number, more than 64 bits, or several numbers that differ.
+    /// Not a number, more than 64 bits, or several different numbers.
     Invalid,
 }
 
-/// What Transfer-Encoding says (RFC 9112, section 6.1).
+/// The content of Transfer-Encoding (RFC 9112, section 6.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum TransferEncoding {
     #[default]
     Absent,
     /// `chunked` is the last coding.
     Chunked,
-    /// There are codings and `chunked` is not the last.
+    /// Codings whose last one is not `chunked`.
     Other,
 }
 
-/// The fields that decide where a message ends and whether the connection goes on.
+/// The fields that decide the end of a message and the persistence of the connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct FramingFields {
     pub(super) content_length: ContentLength,
     pub(super) transfer_encoding: TransferEncoding,
-    /// `chunked` stands more than once, which RFC 9112, section 6.1, forbids.
+    /// True if `chunked` occurs more than once, which RFC 9112, section 6.1, forbids.
     pub(super) chunked_repeated: bool,
     pub(super) connection_close: bool,
     pub(super) connection_keep_alive: bool,
 }
 
-/// Reads the fields of a head.
+/// Read the fields of a head.
 pub(super) fn read(headers: &[Header<'_>]) -> (Fields, FramingFields) {
     let mut fields = Fields::default();
     let mut framing = FramingFields::default();
@@ -83,7 +83,7 @@ pub(super) fn read(headers: &[Header<'_>]) -> (Fields, FramingFields) {
 
 fn read_one(header: &Header<'_>, fields: &mut Fields, framing: &mut FramingFields) {
     let is = |name: &str| header.name.eq_ignore_ascii_case(name);
-    // The length of the name first: most fields of a head are none of these.
+    // The length of the name is compared first, because most fields match none of these names.
     let slot = match header.name.len() {
         4 if is("host") => &mut fields.host,
         4 if is("etag") => &mut fields.etag,
@@ -122,13 +122,13 @@ fn read_one(header: &Header<'_>, fields: &mut Fields, framing: &mut FramingField
         17 if is("transfer-encoding") => return read_transfer_encoding(header.value, framing),
         _ => return,
     };
-    // A field that should stand once and stands twice: the first is as good as the second.
+    // A single-valued field occurs twice. The first value is kept.
     if slot.is_none() {
         *slot = Some(text(header.value.trim_ascii(), VALUE_MAX));
     }
 }
 
-/// Adds a field to those of its name before it: together they are one list (RFC 9110, section 5.3).
+/// Append a field to earlier fields of the same name. Together they form one list (RFC 9110, section 5.3).
 fn add(slot: &mut Option<Box<str>>, value: &[u8]) {
     let more = text(value.trim_ascii(), VALUE_MAX);
     *slot = Some(match slot.take() {
@@ -138,8 +138,8 @@ fn add(slot: &mut Option<Box<str>>, value: &[u8]) {
     });
 }
 
-/// Bytes as text, cut at `limit` bytes; line ends and the white space after them, which are folds,
-/// become one space (RFC 9112, section 5.2).
+/// Convert bytes to text, cut at `limit` bytes. A fold (a line end and the whitespace after it) becomes one
+/// space (RFC 9112, section 5.2).
 pub(super) fn text(bytes: &[u8], limit: usize) -> Box<str> {
     let bytes = bytes.get(..limit).unwrap_or(bytes);
     if bytes.contains(&b'\n') {
@@ -155,7 +155,7 @@ pub(super) fn text(bytes: &[u8], limit: usize) -> Box<str> {
     }
 }
 
-/// The members of a comma-separated list; empty ones are ignored (RFC 9110, section 5.6.1).
+/// Return the members of a comma-separated list, without empty ones (RFC 9110, section 5.6.1).
 fn members(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     value
         .split(|byte| *byte == b',')
@@ -170,7 +170,8 @@ fn read_connection(value: &[u8], framing: &mut FramingFields) {
     }
 }
 
-/// Identical repeated values count as one, in one field or in several (RFC 9112, section 6.3).
+/// Read a Content-Length. Identical repeated values count as one, in one field or in several (RFC 9112,
+/// section 6.3).
 fn read_content_length(value: &[u8], framing: &mut FramingFields) {
     let mut found = false;
     for member in members(value) {
@@ -190,7 +191,7 @@ fn read_content_length(value: &[u8], framing: &mut FramingFields) {
     }
 }
 
-/// `1*DIGIT` (RFC 9110, section 8.6): no sign, no space, and here no more than 64 bits.
+/// Parse `1*DIGIT` (RFC 9110, section 8.6): no sign, no space, and here at most 64 bits.
 fn decimal(digits: &[u8]) -> Option<u64> {
     digits.iter().try_fold(0_u64, |value, byte| {
         let digit = byte
@@ -200,8 +201,8 @@ fn decimal(digits: &[u8]) -> Option<u64> {
     })
 }
 
-/// Several fields are one list (RFC 9110, section 5.3). `identity`, which HTTP/1.1 once had for
-/// "no coding", is passed over: servers that still send it mean just that.
+/// Read a Transfer-Encoding. Several fields form one list (RFC 9110, section 5.3). `identity`, HTTP/1.1's
+/// former word for "no coding", is ignored. Servers that still send it mean no coding.
 fn read_transfer_encoding(value: &[u8], framing: &mut FramingFields) {
     for coding in members(value) {
         if coding.eq_ignore_ascii_case(b"identity") {

@@ -1,23 +1,23 @@
-//! Where a message's body ends: RFC 9112, section 6.3, in its order.
+//! The end of a message's body: RFC 9112, section 6.3, in its order.
 
 use super::fields::{ContentLength, FramingFields, TransferEncoding};
 
-/// How the end of a body is found.
+/// The rule for the end of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Framing {
-    /// There is none.
+    /// The message has no body.
     NoBody,
     ContentLength(u64),
     Chunked,
-    /// It lasts until the connection is closed.
+    /// The body lasts until the connection closes.
     UntilClose,
     /// The connection is a tunnel or another protocol from here on.
     Tunnel,
-    /// The head does not say, so the next message must be searched for.
+    /// The head gives no end, so the next message must be searched.
     Unknown,
 }
 
-/// What the method of a request means for the response to it.
+/// The effect of a request's method on its response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MethodKind {
     Head,
@@ -26,7 +26,7 @@ pub(super) enum MethodKind {
 }
 
 impl MethodKind {
-    /// Methods are case-sensitive (RFC 9110, section 9.1).
+    /// Return the kind of a method. Methods are case-sensitive (RFC 9110, section 9.1).
     pub(super) fn of(method: &str) -> Self {
         match method {
             "HEAD" => MethodKind::Head,
@@ -36,7 +36,7 @@ impl MethodKind {
     }
 }
 
-/// Why a framing is doubtful.
+/// The reason why a framing is doubtful.
 pub(super) type Doubt = Option<&'static str>;
 
 const BOTH: &str = "both Transfer-Encoding and Content-Length; Transfer-Encoding was followed";
@@ -57,7 +57,8 @@ pub(super) fn of_request(fields: &FramingFields, minor_version: u8) -> (Framing,
     }
 }
 
-/// `request` is the method of the request that is answered, None if that was not seen.
+/// Return the framing of a response. `request` is the method of its request, or None if the request was not
+/// seen.
 pub(super) fn of_response(
     status: u16,
     request: Option<MethodKind>,
@@ -65,7 +66,7 @@ pub(super) fn of_response(
     minor_version: u8,
 ) -> (Framing, Doubt) {
     match (status, request) {
-        // After 101 the connection speaks another protocol (RFC 9110, section 15.2.2).
+        // After 101, the connection uses another protocol (RFC 9110, section 15.2.2).
         (101, _) => (Framing::Tunnel, None),
         (100..=199 | 204 | 304, _) | (_, Some(MethodKind::Head)) => (Framing::NoBody, None),
         (200..=299, Some(MethodKind::Connect)) => (Framing::Tunnel, None),
@@ -81,7 +82,7 @@ pub(super) fn of_response(
     }
 }
 
-/// Whether the connection is meant to go on after this message (RFC 9112, section 9.3).
+/// Return true if the connection persists after this message (RFC 9112, section 9.3).
 pub(super) fn keep_alive(fields: &FramingFields, minor_version: u8) -> bool {
     !fields.connection_close && (minor_version > 0 || fields.connection_keep_alive)
 }

@@ -1,4 +1,4 @@
-//! Where messages end, in whole exchanges: RFC 9112, section 6.3, tunnels and broken framing.
+//! Ends of messages in whole exchanges: RFC 9112, section 6.3, tunnels and broken framing.
 use trace_model::AnomalyKind;
 
 use super::script::{Script, CLIENT, SERVER};

@@ -9,10 +9,10 @@ use super::fields::{self, Fields, FramingFields};
 use super::role::Role;
 use super::start_line::{self, StartLine};
 
-/// Longest request target kept; the byte counts are those of the wire all the same.
+/// Maximum length of a kept request target. Byte counts are always those of the wire.
 pub(super) const TARGET_KEPT_MAX: usize = 8 * 1024;
 
-/// Fields of a head that is parsed without allocation; one with more is read line by line.
+/// Maximum number of fields parsed without allocation. A head with more fields is parsed line by line.
 const FIELDS_AT_ONCE: usize = 96;
 
 /// A parsed head.
@@ -22,11 +22,11 @@ pub(super) struct Head {
     pub(super) minor_version: u8,
     pub(super) fields: Fields,
     pub(super) framing: FramingFields,
-    /// Bytes from the start line to the empty line, both included.
+    /// Number of bytes from the start line to the empty line, both included.
     pub(super) bytes: usize,
-    /// Lines were passed over that are no fields.
+    /// True if lines that are no fields were skipped.
     pub(super) has_odd_lines: bool,
-    /// Its request line breaks the grammar.
+    /// True if the request line breaks the grammar.
     pub(super) is_loose: bool,
 }
 
@@ -43,7 +43,7 @@ pub(super) enum Parsed {
     Http2Preface,
 }
 
-/// Parses the head at the start of `bytes`, without copying them.
+/// Parse the head at the start of `bytes`, without copies.
 pub(super) fn parse(role: Role, bytes: &[u8]) -> Parsed {
     let at_once = match role {
         Role::Request => request(bytes),
@@ -52,7 +52,7 @@ pub(super) fn parse(role: Role, bytes: &[u8]) -> Parsed {
     let Ok(status) = at_once else {
         return leniently(role, bytes);
     };
-    // The parser knows no limits of ours; where a head comes in pieces its start line is looked at first.
+    // The parser does not know this module's limits. The start line of a partial head is checked first.
     match (role.start_line(bytes), status) {
         (StartLine::Absent, _) => Parsed::Malformed,
         (StartLine::Http2Preface, _) => Parsed::Http2Preface,
@@ -61,8 +61,8 @@ pub(super) fn parse(role: Role, bytes: &[u8]) -> Parsed {
     }
 }
 
-/// What can be said of a head of which only these first bytes were captured: its start line, as far as
-/// it goes, and the fields that are whole.
+/// Parse a head of which only these first bytes were captured. The result has the captured part of the start
+/// line, and the whole fields.
 pub(super) fn parse_broken_off(role: Role, bytes: &[u8]) -> Option<Box<Head>> {
     let text = match bytes.iter().rposition(|byte| *byte == b'\n') {
         Some(end) => [bytes.get(..=end)?, b"\r\n"].concat(),
@@ -80,9 +80,9 @@ pub(super) fn parse_broken_off(role: Role, bytes: &[u8]) -> Option<Box<Head>> {
     }
 }
 
-/// The length of the head if its empty line is in `bytes`, looking from `from` on only.
+/// Return the length of the head if its empty line is in `bytes`. The search starts at `from`.
 pub(super) fn length(bytes: &[u8], from: usize) -> Option<usize> {
-    // The two line feeds may be three bytes apart: "\n\r\n".
+    // The two line feeds can span three bytes: "\n\r\n".
     let from = from.saturating_sub(2);
     let tail = bytes.get(from..)?;
     let mut lines = tail
@@ -102,9 +102,9 @@ pub(super) fn length(bytes: &[u8], from: usize) -> Option<usize> {
 
 fn config() -> ParserConfig {
     let mut config = ParserConfig::default();
-    // RFC 9112, section 5.2: a user agent replaces folds in responses by spaces.
+    // RFC 9112, section 5.2: a user agent replaces folds in responses with spaces.
     config.allow_obsolete_multiline_headers_in_responses(true);
-    // RFC 9112, section 5.1: a proxy removes white space before the colon of a response's field.
+    // RFC 9112, section 5.1: a proxy removes whitespace before the colon of a response field.
     config.allow_spaces_after_header_name_in_responses(true);
     config
 }
@@ -176,8 +176,8 @@ fn authority_of(target: &str) -> Option<&str> {
     )
 }
 
-/// A head that is not as the grammar says, line by line: lines that are no fields are passed over,
-/// so that one broken field does not hide a transaction.
+/// Parse a head that breaks the grammar, line by line. Lines that are no fields are skipped, so one broken
+/// field does not hide a transaction.
 fn leniently(role: Role, bytes: &[u8]) -> Parsed {
     match role.start_line(bytes) {
         StartLine::Absent => return Parsed::Malformed,
@@ -201,16 +201,16 @@ fn leniently(role: Role, bytes: &[u8]) -> Parsed {
     let has_others =
         headers.len() < lines.len() || headers.iter().any(|header| !is_field_value(header.value));
     let mut head = head(start, minor_version, &headers, length);
-    // A proxy unfolds responses, but no request may have folds (RFC 9112, section 5.2).
+    // A proxy unfolds responses. A request must not have folds (RFC 9112, section 5.2).
     head.has_odd_lines = has_others || (has_folds && role == Role::Request);
     head.is_loose =
         role == Role::Request && start_line::strict_request_line(bytes) != StartLine::Whole;
     Parsed::Whole(Box::new(head))
 }
 
-/// The lines of a head's fields, with a space for each fold (RFC 9112, section 5.2), and whether
-/// there were any. Lines after the start line that begin with white space continue no field and are
-/// passed over (RFC 9112, section 2.2).
+/// Return the field lines of a head, with a space for each fold (RFC 9112, section 5.2), and whether folds
+/// occurred. Lines with leading whitespace directly after the start line continue no field. They are skipped
+/// (RFC 9112, section 2.2).
 fn unfolded<'a>(lines: impl Iterator<Item = &'a [u8]>) -> (Vec<Cow<'a, [u8]>>, bool) {
     let mut fields: Vec<Cow<'a, [u8]>> = Vec::new();
     let mut has_folds = false;
@@ -229,7 +229,7 @@ fn unfolded<'a>(lines: impl Iterator<Item = &'a [u8]>) -> (Vec<Cow<'a, [u8]>>, b
     (fields, has_folds)
 }
 
-/// No controls but the tab (RFC 9110, section 5.5).
+/// Return true if a value has no control character except the tab (RFC 9110, section 5.5).
 fn is_field_value(value: &[u8]) -> bool {
     value
         .iter()

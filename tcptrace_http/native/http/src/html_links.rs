@@ -1,4 +1,4 @@
-//! The links of an HTML document that a browser follows by itself.
+//! The links of an HTML document that a browser fetches without user action.
 
 use std::borrow::Cow;
 use std::convert::Infallible;
@@ -9,16 +9,17 @@ use memchr::memchr3;
 
 use super::html_tags::{start_tags, StartTag};
 
-/// Links kept of a document. Nine in ten pages ask for fewer than 200 objects (HTTP Archive).
+/// Maximum number of links per document. Nine of ten pages request fewer than 200 objects (HTTP Archive).
 const LINKS_MAX: usize = 512;
-/// A longer URL is no link to an object of the page; those of `data:` hold the object themselves.
+/// Maximum length of a URL. A longer URL is no link to an object of the page; a `data:` URL contains its
+/// object.
 const LINK_BYTES_MAX: usize = 2048;
-/// Tags of a document whose URLs have references to characters and are looked at.
+/// Maximum number of tags per document whose URLs contain character references.
 const REFERENCES_MAX: usize = 1024;
-/// The longest name of an element that has links.
+/// Length of the longest element name with links.
 const NAME_BYTES: usize = 6;
 
-/// Relations of a `link` element to what a browser fetches (HTML, section 4.6.7).
+/// Relations of a `link` element that a browser fetches (HTML, section 4.6.7).
 const FETCHED: [&[u8]; 7] = [
     b"stylesheet",
     b"icon",
@@ -29,14 +30,14 @@ const FETCHED: [&[u8]; 7] = [
     b"apple-touch-icon",
 ];
 
-/// What a document refers to.
+/// The links of a document.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct FoundLinks {
-    /// The URL that the first `base` element gives to resolve the others against.
+    /// The base URL of the first `base` element, against which the other URLs are resolved.
     pub(super) base: Option<Box<str>>,
-    /// The URLs as they stand in the document, end to end.
+    /// The URLs as written in the document, back to back.
     urls: String,
-    /// Of each link where its URL ends there, and where its tag ends in the document.
+    /// Per link: the end of its URL in `urls`, and the end of its tag in the document.
     ends: Vec<(u32, u32)>,
 }
 
@@ -45,12 +46,12 @@ impl FoundLinks {
         self.ends.len()
     }
 
-    /// The links in order, each with where its tag ends.
+    /// Return the links in order, each with the end of its tag.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, u32)> {
         (0..self.len()).filter_map(|place| self.get(place))
     }
 
-    /// One of them, by its place.
+    /// Return the link of an index.
     pub(super) fn get(&self, place: usize) -> Option<(&str, u32)> {
         let (url_end, tag_end) = self.ends.get(place)?;
         let before = place.checked_sub(1).and_then(|it| self.ends.get(it));
@@ -59,7 +60,7 @@ impl FoundLinks {
         Some((url, *tag_end))
     }
 
-    /// Adds a link; there is no more than a document has of them.
+    /// Add a link. The number of links is at most that of a document.
     pub(super) fn push(&mut self, url: &str, tag_end: u32) {
         self.urls.push_str(url);
         let url_end = u32::try_from(self.urls.len()).unwrap_or(u32::MAX);
@@ -70,7 +71,7 @@ impl FoundLinks {
         self.urls.len()
     }
 
-    /// Memory that it takes.
+    /// Return the memory of the links.
     pub(super) fn bytes(&self) -> usize {
         let ends = size_of_val(self.ends.as_slice());
         let base = self.base.as_ref().map_or(0, |base| base.len());
@@ -88,8 +89,8 @@ impl FoundLinks {
     }
 }
 
-/// The objects that the document refers to, in its order: images, scripts, style sheets, icons, frames
-/// and media. What a user has to click on is not among them.
+/// Return the linked objects in document order: images, scripts, style sheets, icons, frames and media. Links
+/// that need a click are left out.
 pub(super) fn links_of(text: &[u8]) -> FoundLinks {
     let mut found = FoundLinks::default();
     let mut read_slowly = 0_usize;
@@ -117,7 +118,7 @@ pub(super) fn links_of(text: &[u8]) -> FoundLinks {
     found
 }
 
-/// What a start tag refers to, by the tokenizer of HTML: it knows the characters.
+/// Return the URLs of a start tag by the full HTML tokenizer, which resolves character references.
 fn urls_slowly(tag: StartTag<'_>) -> Urls<'static> {
     let mut urls = Urls::of(tag.name).unwrap_or_default();
     let mut attribute = Vec::new();
@@ -131,27 +132,27 @@ fn urls_slowly(tag: StartTag<'_>) -> Urls<'static> {
         }
         None
     });
-    // A slice can be read to its end.
+    // Reading a slice cannot fail.
     let Ok(()) = Tokenizer::new_with_emitter(tag.text, emitter).finish();
     urls
 }
 
-/// What a start tag refers to.
+/// The URLs of a start tag.
 #[derive(Default)]
 pub(super) struct Urls<'a> {
     is_base: bool,
     is_link: bool,
     attributes: &'static [&'static [u8]],
-    /// Each with whether it is a set of candidates.
+    /// The attribute values, each with a flag for a candidate set (`srcset`).
     values: Vec<(bool, Cow<'a, [u8]>)>,
-    /// Of a `link` element, what the other document is to this one.
+    /// The relation of a `link` element.
     relation: Cow<'a, [u8]>,
 }
 
 impl<'a> Urls<'a> {
-    /// None of an element that has no links.
+    /// Return an empty set of URLs, or None for an element without links.
     pub(super) fn of(element: &[u8]) -> Option<Self> {
-        // No name has a space.
+        // The padding is a space, which no name contains.
         let mut name = [b' '; NAME_BYTES];
         for (letter, byte) in name.get_mut(..element.len())?.iter_mut().zip(element) {
             *letter = byte.to_ascii_lowercase();
@@ -177,8 +178,8 @@ impl<'a> Urls<'a> {
         }
     }
 
-    /// Whether a value stands for other characters than those of the document: by references, or because no document
-    /// has them.
+    /// Return true if a value needs the full tokenizer: it has character references, or characters that the
+    /// tokenizer replaces.
     fn have_references(&self) -> bool {
         let values = self.values.iter().map(|(_, value)| value);
         let mut all = values.chain([&self.relation]);
@@ -202,8 +203,8 @@ impl<'a> Urls<'a> {
     }
 }
 
-/// The attributes of an element that name what a browser fetches (HTML, section 4; those of HTML 4 that browsers
-/// still follow are among them).
+/// Return the attributes of an element that name a fetched object (HTML, section 4). HTML 4 attributes that
+/// browsers still follow are included.
 fn link_attributes(element: &[u8; NAME_BYTES]) -> &'static [&'static [u8]] {
     match element {
         b"img   " | b"source" => &[b"src", b"srcset"],
@@ -219,13 +220,13 @@ fn link_attributes(element: &[u8; NAME_BYTES]) -> &'static [&'static [u8]] {
     }
 }
 
-/// Whether a browser fetches what a `link` element with that relation names.
+/// Return true if a browser fetches the target of a `link` element with this relation.
 fn is_fetched(relation: &[u8]) -> bool {
     let mut words = relation.split(u8::is_ascii_whitespace);
     words.any(|word| FETCHED.iter().any(|it| word.eq_ignore_ascii_case(it)))
 }
 
-/// The URLs of a `srcset` attribute (HTML, section 4.8.4.2.1), of which a browser takes one.
+/// Return the URLs of a `srcset` attribute (HTML, section 4.8.4.2.1). A browser fetches one of them.
 fn candidates(srcset: &str) -> impl Iterator<Item = &str> {
     srcset
         .split(", ")

@@ -1,4 +1,4 @@
-//! The links of a document that are found fast are those that the tokenizer of HTML finds.
+//! The fast link search finds the same links as the HTML tokenizer.
 
 use std::convert::Infallible;
 
@@ -8,7 +8,7 @@ use html5gum::{Span, Tokenizer};
 use super::html_links::{links_of, FoundLinks, Urls};
 use super::robustness_tests::Numbers;
 
-/// As [`links_of`], but all of the document goes through `html5gum`.
+/// Return the links as [`links_of`] does, with the whole document parsed by `html5gum`.
 fn slow_links(text: &[u8]) -> FoundLinks {
     let mut found = FoundLinks::default();
     let mut urls = None;
@@ -38,7 +38,7 @@ fn slow_links(text: &[u8]) -> FoundLinks {
     found
 }
 
-/// What tags, and what only looks like them, are made of.
+/// Building blocks of tags and of text that resembles tags.
 const PIECES: &[&[u8]] = &[
     b"<",
     b">",
@@ -121,7 +121,7 @@ const PIECES: &[&[u8]] = &[
     b"text",
 ];
 
-/// What decides where a script ends.
+/// Building blocks that affect the end of a script.
 const PIECES_OF_SCRIPTS: &[&[u8]] = &[
     b"<script",
     b"<script>",
@@ -142,7 +142,7 @@ const PIECES_OF_SCRIPTS: &[&[u8]] = &[
     b"</b>",
 ];
 
-/// A document of so many pieces at most.
+/// Return a document of at most `most` pieces.
 fn document(pieces: &[&[u8]], most: usize, numbers: &mut Numbers) -> Vec<u8> {
     let count = 1 + numbers.below(most);
     let each = (0..count).map(|_| pieces[numbers.below(pieces.len())]);

@@ -1,32 +1,31 @@
-//! The start tags of an HTML document, found without looking at what stands between them.
+//! The start tags of an HTML document, found without parsing the text between them.
 //!
-//! Theory of operation. These are the states of the tokenizer of HTML (section 13.2.5) in which a tag may begin or
-//! end: a search for `<` passes over text, and one for the closing quote over a value. What is no tag is passed over
-//! as a whole: comments, declarations, and the text of elements that have no tags in them. As `html5gum` does,
-//! `noscript` is taken for one of these: a browser that runs scripts does so. References to characters are not
-//! resolved here.
+//! Theory of operation. The states are those of the HTML tokenizer (section 13.2.5) in which a tag can begin
+//! or end. A search for `<` skips text, and a search for the closing quote skips a value. Comments,
+//! declarations and the raw text of elements are skipped as a whole. As in `html5gum`, `noscript` contains
+//! raw text, which matches a browser that runs scripts. Character references are not resolved here.
 
 use memchr::{memchr, memchr2};
 
 /// A start tag.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StartTag<'a> {
-    /// As it stands there, in small letters or not.
+    /// The name as written, in any case.
     pub(super) name: &'a [u8],
     pub(super) attributes: Attributes<'a>,
-    /// All of it, from `<` to `>`.
+    /// The whole tag, from `<` to `>`.
     pub(super) text: &'a [u8],
-    /// Where it ends in the document.
+    /// Offset of the tag's end in the document.
     pub(super) end: usize,
 }
 
-/// The attributes of a tag that have a value, with it.
+/// The attributes of a tag that have a value, each with its value.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Attributes<'a> {
     rest: &'a [u8],
 }
 
-/// All start tags that are whole.
+/// An iterator over all complete start tags.
 pub(super) struct StartTags<'a> {
     text: &'a [u8],
     rest: &'a [u8],
@@ -75,20 +74,20 @@ impl<'a> StartTags<'a> {
 }
 
 impl<'a> Attributes<'a> {
-    /// What follows the tag; None if it does not end.
+    /// Return the text after the tag, or None if the tag does not end.
     fn behind_tag(mut self) -> Option<&'a [u8]> {
         while self.step()?.is_some() {}
         self.rest.get(1..)
     }
 
-    /// The next attribute, or none before the `>`; None if the tag does not end.
+    /// Return the next attribute, or an inner None at the `>`. Return None if the tag does not end.
     #[inline]
     fn step(&mut self) -> Option<Option<(&'a [u8], &'a [u8])>> {
         self.skip(|byte| is_space(byte) || byte == b'/')?;
         if self.rest.first() == Some(&b'>') {
             return Some(None);
         }
-        // An equals sign in the first place is one of the name.
+        // An equals sign at the first position is part of the name.
         let after_first = self.rest.get(1..)?;
         let more = position(after_first, |byte| {
             is_space(byte) || matches!(byte, b'/' | b'>' | b'=')
@@ -148,13 +147,13 @@ fn position(bytes: &[u8], is_it: impl Fn(u8) -> bool) -> Option<usize> {
     bytes.iter().position(|byte| is_it(*byte))
 }
 
-/// Whitespace in tags; a carriage return counts as a line feed (section 13.2.3.5).
+/// Return true for whitespace in tags. A carriage return counts as a line feed (section 13.2.3.5).
 #[inline]
 fn is_space(byte: u8) -> bool {
     matches!(byte, b'\t' | b'\n' | b'\x0c' | b'\r' | b' ')
 }
 
-/// What follows a comment with this content.
+/// Return the text after a comment with this content.
 fn behind_comment(content: &[u8]) -> Option<&[u8]> {
     let mut searched = 0;
     loop {
@@ -169,7 +168,7 @@ fn behind_comment(content: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// The rest of a document behind the start tag of an element: without its text if that has no tags.
+/// Return the rest of a document after an element's start tag, without the element's raw text.
 fn behind_text_of<'a>(element: &[u8], rest: &'a [u8]) -> &'a [u8] {
     let is = |name: &[u8]| element.eq_ignore_ascii_case(name);
     let end = match element.len() {
@@ -185,7 +184,7 @@ fn behind_text_of<'a>(element: &[u8], rest: &'a [u8]) -> &'a [u8] {
     end.and_then(|end| rest.get(end..)).unwrap_or_default()
 }
 
-/// Where the end tag of an element begins.
+/// Return the start of an element's end tag.
 fn text_end(element: &[u8], text: &[u8]) -> Option<usize> {
     let mut at = 0_usize;
     loop {
@@ -202,7 +201,7 @@ fn is_end_tag(element: &[u8], text: &[u8]) -> bool {
         .is_some_and(|it| it.first() == Some(&b'/') && is_named(element, it))
 }
 
-/// Whether a name follows the first byte.
+/// Return true if `name` follows the first byte.
 fn is_named(name: &[u8], text: &[u8]) -> bool {
     let end = name.len().saturating_add(1);
     let is_behind = |byte: &u8| is_space(*byte) || matches!(byte, b'/' | b'>');
@@ -211,17 +210,17 @@ fn is_named(name: &[u8], text: &[u8]) -> bool {
         && text.get(end).is_some_and(is_behind)
 }
 
-/// What the text of a script is part of (section 13.2.5.15 and those that follow).
+/// The escape state of script text (section 13.2.5.15 and following).
 #[derive(Clone, Copy, PartialEq)]
 enum Script {
     Plain,
-    /// Behind `<!--`.
+    /// After `<!--`.
     Escaped,
-    /// Behind the start tag of a script in that, whose end tag ends no more than this.
+    /// After a script start tag inside `<!--`. Its end tag returns to the escaped state.
     DoubleEscaped,
 }
 
-/// Where the end tag of a script begins.
+/// Return the start of a script's end tag.
 fn script_end(text: &[u8]) -> Option<usize> {
     let mut within = Script::Plain;
     let mut at = 0_usize;
@@ -234,7 +233,7 @@ fn script_end(text: &[u8]) -> Option<usize> {
             Script::Plain | Script::Escaped if is_end => return Some(at),
             Script::Plain if rest.starts_with(b"<!--") => {
                 within = Script::Escaped;
-                // Its dashes may also be those before the `>` that ends it.
+                // The dashes of `<!--` can also be the dashes before the closing `>`.
                 at = at.saturating_add(1);
             }
             Script::Escaped if is_bracket && is_named(b"script", rest) => {

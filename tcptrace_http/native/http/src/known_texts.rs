@@ -1,15 +1,17 @@
-//! The texts that came last. What comes again is compared with them as it comes by, which costs less than to
-//! keep and to digest another copy; what it is taken for never depends on them.
+//! A cache of recent texts. A repeated text is compared during its delivery, which costs less than a second
+//! copy and its digest. The result never depends on the cache.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Pages and scripts that are asked for at the same time. With the longest of them 8 MiB.
+/// Maximum number of cached texts: pages and scripts requested at the same time. At the maximum length, eight
+/// texts take 8 MiB.
 const KNOWN_MAX: usize = 8;
-/// A shorter text costs no more than to look it up: the payload of a segment on Ethernet.
+/// Minimum length of a cached text: the payload of an Ethernet segment. A lookup of a shorter text saves
+/// nothing.
 const BYTES_MIN: usize = 1460;
 
-/// A whole text, with its XXH3.
+/// A whole text with its XXH3 digest.
 #[derive(Clone, Debug)]
 pub(super) struct Known {
     pub(super) text: Arc<Vec<u8>>,
@@ -18,12 +20,12 @@ pub(super) struct Known {
 
 #[derive(Debug, Default)]
 pub(super) struct KnownTexts {
-    /// Each with the length that its head announced, the latest last.
+    /// The texts, each with its announced length, the latest last.
     latest: VecDeque<(Option<u64>, Known)>,
 }
 
 impl KnownTexts {
-    /// The latest text whose head announced as much.
+    /// Return the latest text with the same announced length.
     pub(super) fn announced(&self, bytes: Option<u64>) -> Option<Known> {
         let mut latest = self.latest.iter().rev();
         let (_, known) = latest.find(|(announced, _)| *announced == bytes)?;

@@ -1,10 +1,10 @@
 //! HTTP/1.0 and HTTP/1.1 transactions from the in-order bytes of a flow (RFC 9110, RFC 9112).
 //!
-//! Theory of operation. A [`Connection`] is given the bytes of both directions of one flow, each
-//! direction in order, a segment at a time, together with the packet that carried them. It does no
-//! I/O, never looks at ports and knows no TCP beyond stream offsets.
+//! Theory of operation. A [`Connection`] takes the bytes of both directions of one flow. Each direction comes
+//! in order, segment by segment, with the packet that carried the segment. The connection does no I/O,
+//! ignores ports, and knows only stream offsets of TCP.
 //!
-//! Each direction has a reader ([`stream`]) that is in one of these states:
+//! Each direction has a reader ([`stream`]) in one of these states:
 //!
 //! ```text
 //!  Idle ──start line──▶ Head ──empty line──▶ Body ──end by its framing──▶ Idle
@@ -12,17 +12,14 @@
 //!   └──no start line─────┴──bytes lost────────┴──▶ Searching ──start line at a segment──▶ Idle
 //! ```
 //!
-//! `Searching` looks at the first bytes of each segment only: a body is never scanned for something
-//! that looks like a message. Only heads and short texts are kept; another body costs the same however long it is.
-//! A flow in which no start line turns up is given up after a few segments.
+//! `Searching` checks only the first bytes of each segment, and never scans a body for something that resembles a message. Only heads and short texts are kept. Other bodies cost constant memory. A flow without a start line is abandoned after a few segments.
 //!
-//! An HTML document is looked through for links once it is over, and each text only once ([`documents`]): another
-//! response with the same body has the same links, known with packets of its own.
+//! A finished HTML document is searched for links, each distinct text once ([`documents`]). Another response
+//! with the same body has the same links, with its own packets.
 //!
-//! How a response is framed depends on the request it answers (RFC 9112, section 6.3), so the
-//! [`pairing`] is asked when a response's head is complete. It keeps the requests that wait for a
-//! response in order, with a marker where messages may have been lost. It pairs what follows such a
-//! marker only on evidence, never by counting alone.
+//! The framing of a response depends on its request (RFC 9112, section 6.3). When a response's head is
+//! complete, the [`pairing`] gives the request. The pairing keeps waiting requests in order, with a marker
+//! where messages can be lost. After a marker it pairs only on evidence, never by counting alone.
 
 #![forbid(unsafe_code)]
 
@@ -88,7 +85,7 @@ use trace_model::rows::H2WindowRow;
 pub use trace_model::Mark;
 use trace_model::{Anomaly, AnomalyKind};
 
-/// How a direction ended.
+/// The end of a direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum End {
     Fin,
@@ -96,16 +93,16 @@ pub enum End {
     EndOfCapture,
 }
 
-/// What a [`Connection`] hands out. The caller empties it as often as it likes.
+/// The output of a [`Connection`]. The caller empties it at any time.
 #[derive(Debug, Default)]
 pub struct Output {
     /// Finished transactions, in the order of their requests on the flow.
     pub transactions: Vec<Transaction>,
-    /// What was odd; `flow` is left for the caller, who knows it.
+    /// Anomalies. The caller sets their `flow`.
     pub anomalies: Vec<Anomaly>,
-    /// Events of flow control of HTTP/2, if they are wanted; their flow is left for the caller.
+    /// Flow-control events of HTTP/2, if wanted. The caller sets their flow.
     pub windows: Option<Vec<H2WindowRow>>,
-    /// Of all connections that hand out here.
+    /// Known texts of all connections with this output.
     known: KnownTexts,
     documents: Documents,
 }

@@ -1,18 +1,18 @@
-//! What an HTML document refers to, as it is handed out.
+//! The links of an HTML document, as handed out.
 
 use std::sync::Arc;
 
 use super::html_links::FoundLinks;
 use super::Mark;
 
-/// The links of a document in its order, and with which packet each of them was there whole.
+/// The links of a document in order, each with the packet that completed its tag.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Links {
-    /// The same for all documents with the same text.
+    /// The links of the text, shared by all documents with the same text.
     found: Arc<FoundLinks>,
-    /// Length of the text with each segment, and the latest packet that was needed for so much.
+    /// Length of the text after each segment, and the latest packet needed for that length.
     known: Vec<(u32, Mark)>,
-    /// Whether the text was looked at for this document.
+    /// True if the text was parsed for this document.
     is_first: bool,
 }
 
@@ -25,7 +25,7 @@ impl Links {
         }
     }
 
-    /// Links that were not found in a document, each known with its mark.
+    /// Create links from a source other than a document, each with its mark.
     #[must_use]
     pub fn by_hand<'a>(base: Option<&str>, links: impl Iterator<Item = (&'a str, Mark)>) -> Links {
         let mut found = FoundLinks::default();
@@ -38,19 +38,19 @@ impl Links {
         Links::new(Arc::new(found), known, true)
     }
 
-    /// What the `base` element says to resolve the links against.
+    /// Return the URL of the `base` element, against which the links are resolved.
     #[must_use]
     pub fn base(&self) -> Option<&str> {
         self.found.base.as_deref()
     }
 
-    /// Each link as it stands in the document, and the packet with which its tag was there whole.
+    /// Return each link as written in the document, with the packet that completed its tag.
     pub fn iter(&self) -> impl Iterator<Item = (&str, Mark)> {
         let links = self.found.iter();
         links.map(|(url, tag_end)| (url, self.known_by(tag_end)))
     }
 
-    /// One of them, by its place.
+    /// Return the link of an index.
     #[must_use]
     pub fn get(&self, place: usize) -> Option<(&str, Mark)> {
         let (url, tag_end) = self.found.get(place)?;
@@ -63,25 +63,25 @@ impl Links {
         known.map(|(_, mark)| *mark).unwrap_or_default()
     }
 
-    /// How many there are.
+    /// Return the number of links.
     #[must_use]
     pub fn count(&self) -> usize {
         self.found.len()
     }
 
-    /// Equal numbers mean equal texts, of links that there are at the same time.
+    /// Return a number that is equal for equal texts, among links that exist at the same time.
     #[must_use]
     pub fn text(&self) -> usize {
         Arc::as_ptr(&self.found) as usize
     }
 
-    /// Bytes of the URLs as they stand there.
+    /// Return the total length of the URLs as written.
     #[must_use]
     pub fn url_bytes(&self) -> usize {
         self.found.url_bytes()
     }
 
-    /// Memory that they take, what documents have together counted for the first of them.
+    /// Return the memory of the links. Memory shared between documents counts for the first of them.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let shared = if self.is_first { self.found.bytes() } else { 0 };

@@ -1,4 +1,4 @@
-//! What a connection does where bytes are missing or are no message.
+//! Handling of missing bytes and of bytes that are no message.
 
 use super::connection::Connection;
 use super::exchange::RequestFacts;
@@ -58,7 +58,7 @@ impl Connection {
         }
     }
 
-    /// Hands out what is known of a message whose head breaks off: its start line at least.
+    /// Hand out the known part of a message whose head is incomplete: at least its start line.
     pub(super) fn break_off_head(
         &mut self,
         role: Role,
@@ -88,7 +88,7 @@ impl Connection {
                 let kind = MethodKind::of(message.method.as_deref().unwrap_or_default());
                 let facts = RequestFacts {
                     start: origin.start,
-                    // The head ends after what is known of it, be it missing or not sent.
+                    // The head ends after its known part, whether the rest is missing or was never sent.
                     head_end: reader.next.saturating_add(1),
                     first: origin.first,
                     seen: origin.peer_acked.unwrap_or(self.responses.next),
@@ -110,12 +110,12 @@ impl Connection {
         self.finish(role, false, mark, out);
     }
 
-    /// The next message must be searched for; some may be lost until then.
+    /// Start the search for the next message. Messages before it can be lost.
     pub(super) fn lose(&mut self, role: Role, out: &mut Output) {
         let reader = self.reader_of(role);
         let (from, is_within) = match reader.state {
             State::Searching | State::Opaque => return,
-            // What there is of a head was not enough to know the message.
+            // The known part of the head does not identify the message.
             State::Head | State::PerhapsCut => (reader.origin.start, false),
             State::Idle => (reader.next, reader.broke_off),
             State::Body(_) | State::Held => (reader.next, true),

@@ -1,4 +1,4 @@
-//! Exchanges with loss: whatever is missing, no request gets the response to another.
+//! Exchanges with loss. Whatever is missing, no request gets the response of another request.
 use trace_model::AnomalyKind;
 
 use super::script::{Script, CLIENT, SERVER};
@@ -232,7 +232,7 @@ fn test_the_cut_lines_of_other_protocols_are_no_requests() {
 
 #[test]
 fn test_the_middle_of_a_body_that_looks_like_a_cut_request_is_none() {
-    // Searched for behind a loss: whole segments follow, so nothing was cut.
+    // The search follows a loss and whole segments follow, so no segment was cut.
     let mut script = Script::new();
     script
         .client("POST /a HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nabc")
@@ -273,8 +273,9 @@ fn test_a_capture_of_headers_only_pairs_most_of_a_plain_flow() {
     );
 }
 
-/// Two requests, the second without its response: that is lost, and so are `lost` bytes of requests, to which the
-/// response that comes belongs. It acknowledges them before their loss shows.
+/// Return two requests, the second without its response. That response is lost, and so are `lost` bytes of
+/// later requests. The response that follows belongs to the lost bytes and acknowledges them before their
+/// loss is known.
 fn lost_in_both_directions(lost: usize) -> Script {
     let known = get("/a").len() + get("/b").len();
     let mut script = Script::new();

@@ -1,4 +1,4 @@
-//! What is handed out: messages and the transactions they make.
+//! Output types: messages and transactions.
 
 use std::sync::Arc;
 
@@ -10,64 +10,64 @@ use super::links::Links;
 use super::stream_facts::StreamFacts;
 use super::Mark;
 
-/// Where the message now being read began.
+/// The start of the current message.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Origin {
     pub(super) start: u64,
     pub(super) first: Mark,
     pub(super) head_last: Mark,
-    /// What the segment of the first byte acknowledged of the other direction.
+    /// Number of bytes of the other direction that the first byte's segment acknowledged.
     pub(super) peer_acked: Option<u64>,
 }
 
-/// One HTTP message as it was on the wire. Offsets count the bytes of its direction from 0.
+/// One HTTP message as on the wire. Offsets count the bytes of its direction from 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
     pub start: u64,
-    /// Exclusive. Where a message is incomplete, the end of what is known of it.
+    /// Exclusive end. For an incomplete message, the end of its known part.
     pub end: u64,
-    /// Where its head ends.
+    /// End offset of the head.
     pub head_end: u64,
-    /// The packet that carried its first byte.
+    /// The packet that carried the first byte.
     pub first: Mark,
-    /// The latest packet, by frame number, that carried any byte of it.
+    /// The packet with the highest frame number that carried a byte of the message.
     pub last: Mark,
-    /// The latest packet that carried any byte of its head.
+    /// The packet with the highest frame number that carried a byte of the head.
     pub head_last: Mark,
-    /// Of a request; cut at 8 KiB, as is the target.
+    /// Request only. Method and target are cut at 8 KiB.
     pub method: Option<Box<str>>,
-    /// Of a request. Bytes that are not UTF-8 are U+FFFD.
+    /// Request only. Bytes that are not UTF-8 become U+FFFD.
     pub target: Option<Box<str>>,
-    /// Of a response.
+    /// Response only.
     pub status: Option<u16>,
     /// 0 for HTTP/1.0 and 1 for HTTP/1.1.
     pub minor_version: u8,
     pub fields: Fields,
-    /// Start line, fields and empty line on the wire.
+    /// Length of start line, fields and empty line on the wire.
     pub header_bytes: u64,
     pub body: MessageBody,
-    /// The end was reached as the framing defines it; bytes may be missing all the same.
+    /// True if the message reached the end that its framing defines. Bytes can still be missing.
     pub complete: bool,
-    /// Bytes of it that were never captured. Where it is incomplete this includes those at which it
-    /// breaks off, which may belong to later messages too.
+    /// Number of bytes that were not captured. For an incomplete message, this includes the bytes at the
+    /// break, which can belong to later messages.
     pub missing_bytes: u64,
-    /// Whether the connection is meant to go on after it (RFC 9112, section 9.3).
+    /// True if the connection persists after the message (RFC 9112, section 9.3).
     pub keep_alive: bool,
-    /// The options of its Connection field (RFC 9110, section 7.6.1).
+    /// True if the Connection field has the option `close` (RFC 9110, section 7.6.1).
     pub has_close: bool,
     pub has_keep_alive: bool,
-    /// Of an HTML document: what it refers to, if anything.
+    /// The links of an HTML document, if it has any.
     pub links: Option<Arc<Links>>,
-    /// Of a message that came in records of TLS.
+    /// Set for a message in TLS records.
     pub first_record: Option<FirstRecord>,
 }
 
-/// The record of TLS that a message begins with.
+/// The TLS record at the start of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FirstRecord {
-    /// The packet that completed it: no byte of it can be used before.
+    /// The packet that completed the record. No byte of the record is usable before.
     pub last: Option<Mark>,
-    /// On the wire.
+    /// Length on the wire.
     pub bytes: u64,
 }
 
@@ -76,13 +76,13 @@ pub struct FirstRecord {
 pub struct MessageBody {
     pub framing: Framing,
     pub content_length: Option<u64>,
-    /// With chunked framing removed, before content decoding; missing bytes count.
+    /// Length without chunked framing, before content decoding. Missing bytes count.
     pub bytes: u64,
-    /// On the wire, with chunked framing and trailers; missing bytes count.
+    /// Length on the wire, with chunked framing and trailers. Missing bytes count.
     pub wire_bytes: u64,
-    /// The packet that carried its first byte.
+    /// The packet that carried the first byte.
     pub first: Option<Mark>,
-    /// Of a whole 200 response, if bodies are looked at.
+    /// Set for a whole 200 response, if bodies are inspected.
     pub kept: Option<Body>,
 }
 
@@ -128,7 +128,7 @@ impl Message {
         })
     }
 
-    /// A message of HTTP/2 whose first frame begins at `start`: nothing of it is known yet.
+    /// Return an HTTP/2 message whose first frame begins at `start`. All other fields are still unknown.
     #[must_use]
     pub fn of_frames(start: u64, first: Mark) -> Box<Message> {
         Box::new(Message {
@@ -162,7 +162,7 @@ impl Message {
         })
     }
 
-    /// Its head on the wire, with the records of TLS around it.
+    /// Return the length of the head on the wire, with its TLS records.
     #[must_use]
     pub fn header_wire_bytes(&self) -> u64 {
         match self.first_record {
@@ -171,7 +171,7 @@ impl Message {
         }
     }
 
-    /// The whole message on the wire, with the records of TLS around it; missing bytes count.
+    /// Return the length of the message on the wire, with its TLS records. Missing bytes count.
     #[must_use]
     pub fn wire_bytes(&self) -> u64 {
         match self.first_record {
@@ -180,7 +180,7 @@ impl Message {
         }
     }
 
-    /// Memory that it takes.
+    /// Return the memory of the message.
     #[must_use]
     pub fn held_bytes(&self) -> u64 {
         let fields = &self.fields;
@@ -209,47 +209,48 @@ impl Message {
     }
 }
 
-/// The interim responses (1xx) before a final one (RFC 9110, section 15.2).
+/// The interim responses (1xx) before a final response (RFC 9110, section 15.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interim {
     pub count: u32,
-    /// Of the first one.
+    /// Status of the first interim response.
     pub status: u16,
-    /// The packet that carried the first byte of the first one.
+    /// The packet that carried the first byte of the first interim response.
     pub first: Mark,
-    /// The offset of the first one.
+    /// Offset of the first interim response.
     pub start: u64,
 }
 
-/// A request and its response, or one of the two where the other was not captured, was never sent,
-/// or cannot be told.
+/// A request and its response, or one of them alone. The other one was not captured, was never sent, or is
+/// unknown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transaction {
-    /// Counts the transactions of the flow from 0, in the order in which they are handed out.
+    /// Number of the transaction on the flow, counted from 0 in hand-out order.
     pub index: u64,
     pub request: Option<Box<Message>>,
     pub response: Option<Box<Message>>,
     pub interim: Option<Interim>,
-    /// The request was sent before the response to the one before it had arrived.
+    /// True if the client sent the request before the previous response arrived.
     pub pipelined: bool,
-    /// Messages were lost before it; it was paired because the client asked only after it had
-    /// received all that the server had sent. Sure for a client that does not pipeline.
+    /// True if messages before the transaction were lost. The pairing rests on a request sent after all
+    /// server bytes had arrived. It is certain for a client that does not pipeline.
     pub paired_after_loss: bool,
-    /// What is known of an exchange that cannot be read. None: it is HTTP.
+    /// The facts of an unreadable exchange. None for HTTP.
     pub opaque: Option<Opaque>,
-    /// Of HTTP/2: what its stream tells beyond its messages.
+    /// HTTP/2 only: facts of the stream beyond its messages.
     pub stream: Option<Box<StreamFacts>>,
 }
 
-/// An exchange that is encrypted: records take the place of heads and bodies.
+/// An encrypted exchange. Records replace heads and bodies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Opaque {
-    /// The client sent while the response was on its way: these may be several exchanges at once, as in HTTP/2.
+    /// True if the client sent during the response. The exchange can then be several concurrent exchanges, as
+    /// in HTTP/2.
     pub is_group: bool,
 }
 
 impl Transaction {
-    /// Whether both messages are there and reached their ends.
+    /// Return true if both messages exist and reached their ends.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         let whole = |message: &Option<Box<Message>>| message.as_ref().is_some_and(|it| it.complete);

@@ -1,12 +1,12 @@
-//! Which response answers which request.
+//! The pairing of responses with requests.
 //!
-//! Theory of operation. Responses come in the order of their requests (RFC 9112, section 9.3), so a
-//! queue suffices as long as every message was seen. Where messages may have been lost the queue has
-//! a marker. In front of the marker nothing changes; behind it counting proves nothing, because it
-//! is unknown how many messages were lost. The order is found again at a request that the client
-//! sent only after it had received all that the server had sent, if that client was never seen to
-//! pipeline and either the lost part is too small for a second message or the same alternation was
-//! seen several times. Until then requests and responses are handed out unpaired.
+//! Theory of operation. Responses come in the order of their requests (RFC 9112, section 9.3), so a queue is
+//! enough while every message is seen. A marker in the queue shows where messages can be lost. Before the
+//! marker, pairing by order holds. After the marker, counting proves nothing, because the number of lost
+//! messages is unknown. The order resumes at a request that the client sent after it had received all server
+//! bytes. Two conditions apply: the client never pipelined, and one of two further proofs exists. The first
+//! proof is a lost part too small for another message. The second proof is a repeated alternation of requests
+//! and responses. Until then, requests and responses are handed out unpaired.
 
 mod hand_out;
 
@@ -21,12 +21,12 @@ use super::message::{Interim, Message};
 use super::slot::{Lost, Slot};
 use super::{Mark, Output};
 
-/// Exchanges kept at most. Clients that pipeline at all send tens of requests ahead; load
-/// generators hundreds.
+/// Maximum number of kept exchanges. Pipelining clients send tens of requests ahead, load generators send
+/// hundreds.
 const OUTSTANDING_MAX: usize = 1024;
 
-/// Responses kept for a request that was acknowledged and not delivered yet, and requests kept for
-/// responses that were acknowledged and not delivered. More is a capture of one side only.
+/// Maximum number of responses that wait for a request which is acknowledged and not delivered. The same
+/// limit holds for requests that wait for such responses. A larger number means a capture of one direction.
 const ONE_SIDED_MAX: usize = 16;
 
 #[derive(Debug, Default)]
@@ -34,29 +34,30 @@ pub(super) struct Pairing {
     pub(super) slots: VecDeque<Slot>,
     next_index: u64,
     pub(super) pipelining_seen: bool,
-    /// Since the order was lost.
+    /// Alternations since the order was lost.
     pub(super) alternations: u32,
-    /// Requests in a row that were asked in quiet, with nothing lost that may hold another request.
+    /// Consecutive requests sent with no response outstanding, with no loss between them that could hold
+    /// another request.
     pub(super) quiet_exchanges: u32,
     pub(super) shortest_request: Option<u64>,
-    /// What the client had received when it sent its latest request.
+    /// Number of server bytes that the client had received at its latest request.
     last_seen: u64,
-    /// The final response being delivered, with the interim ones before it.
+    /// The final response under delivery, with its preceding interim responses.
     current: Option<(ResponseFacts, Option<Interim>)>,
     prior: Option<PriorResponse>,
-    /// The end of the latest response that answers a request that was seen.
+    /// End of the latest response that answers a seen request.
     answered_to: u64,
     client_ended: bool,
     server_ended: bool,
     limit_reported: bool,
-    /// Memory of the finished messages that wait in `slots`.
+    /// Memory of the finished messages in `slots`.
     message_bytes: u64,
 }
 
 impl Pairing {
-    /// A request's head is complete. Gives the start of the response that was waiting for it.
+    /// Take a request with a complete head. Return the start of the response that waited for it.
     ///
-    /// `server_next` is how much of the server has been delivered.
+    /// `server_next` is the number of delivered server bytes.
     pub(super) fn request(
         &mut self,
         facts: RequestFacts,
@@ -93,9 +94,9 @@ impl Pairing {
         None
     }
 
-    /// A final response's head is complete. Gives the method that it answers, if that is known.
+    /// Take a final response with a complete head. Return the method of its request, if known.
     ///
-    /// `client_next` is how much of the client has been delivered.
+    /// `client_next` is the number of delivered client bytes.
     pub(super) fn response(
         &mut self,
         mut facts: ResponseFacts,
@@ -113,7 +114,8 @@ impl Pairing {
             return self.response_after_loss(facts, interim, client_next, out);
         };
         let request = exchange.request?;
-        // In step it may answer the part of a head that the server had: all before has its response.
+        // In step, the response can answer a head of which the server had only a part, because all earlier
+        // requests have responses.
         let had_part = facts.acked.is_some_and(|acked| acked > request.start);
         if had_part || could_answer(&request, &facts) {
             exchange.response = Some(facts);
@@ -189,8 +191,8 @@ impl Pairing {
         self.flush(out);
     }
 
-    /// From `start` on requests may have been lost; `is_within` if those bytes may also belong to
-    /// the request before.
+    /// Mark a loss of requests from `start`. With `is_within`, the lost bytes can also belong to the previous
+    /// request.
     pub(super) fn lost_requests(&mut self, start: u64, is_within: bool, out: &mut Output) {
         if !is_within {
             self.quiet_exchanges = 0;
@@ -223,8 +225,8 @@ impl Pairing {
         self.flush(out);
     }
 
-    /// Responses may have been lost, to any request that has none yet; `is_within` if those bytes may also belong to
-    /// the response before.
+    /// Mark a loss of responses to unanswered requests. With `is_within`, the lost bytes can also belong to
+    /// the previous response.
     pub(super) fn lost_responses(&mut self, is_within: bool, out: &mut Output) {
         if self.is_in_step() {
             self.alternations = 0;
@@ -244,7 +246,7 @@ impl Pairing {
         self.flush(out);
     }
 
-    /// Whether a request for a tunnel or another protocol waits for its response.
+    /// Return true if a request for a tunnel or another protocol waits for its response.
     pub(super) fn awaits_tunnel(&self) -> bool {
         self.slots
             .iter()
@@ -260,7 +262,7 @@ impl Pairing {
         self.flush(out);
     }
 
-    /// `interim` are the interim responses that no final one followed.
+    /// End the server direction. `interim` has the interim responses without a final one.
     pub(super) fn server_ended(&mut self, interim: Option<Interim>, out: &mut Output) {
         if let Some(Slot::Exchange(exchange)) =
             self.slots.iter_mut().find(|it| it.is_unanswered_or_lost())
@@ -271,7 +273,7 @@ impl Pairing {
         self.flush(out);
     }
 
-    /// Where the oldest request and the oldest response begin that are not handed out yet.
+    /// Return the start offsets of the oldest request and the oldest response that are not handed out.
     pub(super) fn oldest(&self) -> (Option<u64>, Option<u64>) {
         let held = || self.slots.iter().filter_map(Slot::exchange);
         let current = self.current.map(|(facts, _)| facts.sequence_start);
@@ -281,7 +283,7 @@ impl Pairing {
         (requests.min(), responses.min())
     }
 
-    /// Memory that the queue takes.
+    /// Return the memory of the queue.
     pub(super) fn held_bytes(&self) -> u64 {
         let slot = size_of::<Slot>().saturating_add(size_of::<Exchange>());
         let slots = self.slots.len().saturating_mul(slot) as u64;
@@ -308,7 +310,7 @@ impl Pairing {
         };
     }
 
-    /// Keeps a response whose segment acknowledged requests that have not been delivered yet.
+    /// Keep a response whose segment acknowledged requests that are not delivered yet.
     pub(super) fn await_request(
         &mut self,
         facts: ResponseFacts,
@@ -340,7 +342,7 @@ impl Pairing {
         }
     }
 
-    /// Keeps the queue bounded.
+    /// Keep the queue within its limit.
     fn bound(&mut self, facts: &RequestFacts, server_next: u64, out: &mut Output) {
         let is_one_sided =
             facts.seen > server_next && self.prior.is_none() && self.current.is_none();
@@ -371,7 +373,7 @@ impl Pairing {
     }
 }
 
-/// What a response with this head would be compared by.
+/// Return the facts by which a response with this head is paired.
 pub(super) fn response_facts(
     start: u64,
     interim: Option<Interim>,

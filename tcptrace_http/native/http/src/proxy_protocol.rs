@@ -1,13 +1,13 @@
-//! The header that a load balancer writes before the first request of a connection: the PROXY protocol of HAProxy,
-//! versions 1 and 2. Its addresses are those of a connection that is not in the flow, and are not read.
+//! The PROXY protocol of HAProxy, versions 1 and 2: a header that a load balancer writes before the first
+//! request. Its addresses belong to a connection outside the flow and are not read.
 
-/// Section 2.2: signature, version and command, family, and the length of what follows.
+/// Section 2.2: signature, version and command, family, and the length of the rest.
 const SIGNATURE: &[u8] = b"\r\n\r\n\0\r\nQUIT\n";
-/// Section 2.1: the longest line, with its end.
+/// Section 2.1: maximum line length, line end included.
 const LONGEST_LINE_BYTES: usize = 107;
 
-/// The length of the header at the start of a connection's first segment. A sender writes it at once (section 2),
-/// so none is waited for.
+/// Return the header's length at the start of a connection's first segment. A sender writes the header in one
+/// write (section 2), so a partial header is not awaited.
 #[must_use]
 pub fn header_length(bytes: &[u8]) -> Option<usize> {
     let length = match bytes.strip_prefix(SIGNATURE) {

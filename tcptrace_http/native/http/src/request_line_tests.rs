@@ -1,4 +1,4 @@
-//! First requests and request lines as the field has them.
+//! First requests and request lines from real captures.
 use trace_model::AnomalyKind;
 
 use super::script::Script;

@@ -1,4 +1,4 @@
-//! Pairing behind a loss: where the order of requests and responses is found again.
+//! Resumption of the pairing after a loss.
 
 use super::evidence::{asked_in_quiet, could_answer, order_is_clear};
 use super::exchange::{RequestFacts, ResponseFacts};
@@ -8,8 +8,8 @@ use super::pairing::Pairing;
 use super::slot::{Lost, Slot};
 use super::Output;
 
-/// Alternations of one request and one response after which the order is taken to be found again.
-/// A single one also happens to a client that pipelines two requests.
+/// Number of alternations of one request and one response that restores the order. A single alternation also
+/// occurs with a client that pipelines two requests.
 const ALTERNATIONS_TO_RESUME: u32 = 3;
 
 impl Pairing {
@@ -49,8 +49,8 @@ impl Pairing {
         None
     }
 
-    /// Whether the request in slot `at`, sent when all before the response had arrived, is surely
-    /// the one that the response answers.
+    /// Return true if the response certainly answers the request in slot `at`, which was sent after
+    /// everything before the response had arrived.
     fn may_resume(&self, at: usize, request: &RequestFacts, response: &ResponseFacts) -> bool {
         if self.pipelining_seen {
             return false;
@@ -67,7 +67,8 @@ impl Pairing {
         is_clear || self.alternations.saturating_add(1) >= ALTERNATIONS_TO_RESUME
     }
 
-    /// Gives a waiting response to the request that it answers, and up those that answer none.
+    /// Assign a waiting response to the request that it answers, and hand out waiting responses that answer
+    /// none.
     pub(super) fn answer_waiting_for(
         &mut self,
         request: &RequestFacts,
@@ -77,7 +78,7 @@ impl Pairing {
         while let Some(at) = self.slots.iter().position(Slot::awaits_request) {
             let response = self.exchange_at(at)?.response?;
             if !could_answer(request, &response) {
-                // Nor does it answer a later request.
+                // The response does not answer a later request either.
                 self.hand_out(at, out);
                 continue;
             }
@@ -89,7 +90,7 @@ impl Pairing {
             exchange.pipelined = pipelined;
             return Some(response.start);
         }
-        // The last one that was sent before the request: those before it answer earlier ones.
+        // The last response sent before the request. Earlier ones answer earlier requests.
         let at = self.slots.iter().rposition(|slot| {
             let waiting = slot.exchange().filter(|it| it.awaits_request());
             waiting
@@ -100,7 +101,7 @@ impl Pairing {
         if !self.may_resume(self.slots.len(), request, &response) {
             return None;
         }
-        // Requests behind it came before this one and were not answered by what follows it.
+        // Requests in later slots came before this one and were not answered by the bytes after it.
         let later: Vec<Slot> = self.slots.drain(at.saturating_add(1)..).collect();
         let found = self.slots.pop_back();
         self.give_up_before(self.slots.len(), out);

@@ -1,8 +1,8 @@
-//! Any bytes, cut anywhere: no panic, no unbounded memory, no change by how they are cut.
+//! Arbitrary bytes in arbitrary cuts: no panic, bounded memory, and no effect of the cuts.
 use super::script::{CLIENT, SERVER};
 use super::{Connection, End, Mark, Output};
 
-/// A linear congruential generator with the constants of Knuth's MMIX: every run is equal.
+/// A linear congruential generator with the constants of Knuth's MMIX. Every run is equal.
 pub(super) struct Numbers(pub(super) u64);
 
 impl Numbers {
@@ -100,7 +100,7 @@ fn test_changed_exchanges_in_any_order_never_panic() {
 fn test_how_changed_bytes_are_cut_changes_no_message() {
     let mut numbers = Numbers(20_260_103);
     for _ in 0..5_000 {
-        // All requests first, so that what is pipelined does not depend on the cuts either.
+        // All requests come first, so that pipelining does not depend on the cuts either.
         let texts = [
             changed(CLIENT_TEXT, &mut numbers),
             changed(SERVER_TEXT, &mut numbers),
@@ -122,7 +122,7 @@ fn test_how_changed_bytes_are_cut_changes_no_message() {
                     );
                     offset += piece.len() as u64;
                     if connection.is_searching(direction) {
-                        // Whether a segment starts with a message depends on where segments start.
+                        // The start of a message at a segment's start depends on the cuts.
                         return None;
                     }
                 }

@@ -1,4 +1,4 @@
-//! Which half of an exchange a direction speaks.
+//! The role of a direction in an exchange.
 
 use super::start_line::{self, StartLine};
 
@@ -16,7 +16,7 @@ impl Role {
         }
     }
 
-    /// Whether a start line as the grammar says is there: what is searched for behind a loss.
+    /// Return true if the bytes begin with a grammatical start line, the target of a search after a loss.
     pub(super) fn is_begun_by(self, bytes: &[u8]) -> bool {
         let line = match self {
             Role::Request => start_line::strict_request_line(bytes),

@@ -1,4 +1,4 @@
-//! Plays exchanges to a connection, for tests.
+//! Scripts that play exchanges to a connection, for tests.
 use trace_model::AnomalyKind;
 
 use super::{Connection, Direction, End, Mark, Message, Output, Transaction};
@@ -6,13 +6,13 @@ use super::{Connection, Direction, End, Mark, Message, Output, Transaction};
 pub(super) const CLIENT: Direction = Direction::ClientToServer;
 pub(super) const SERVER: Direction = Direction::ServerToClient;
 
-/// A flow whose every call is one segment that acknowledges all that came before it.
+/// A flow in which every call is one segment that acknowledges all earlier bytes.
 pub(super) struct Script {
     pub(super) connection: Connection,
     pub(super) out: Output,
     pub(super) frame: u64,
     next: [u64; 2],
-    /// Gives every byte as a segment of its own, with the frame number of the whole one.
+    /// True to deliver every byte as its own segment, with the frame number of the whole segment.
     pub(super) byte_by_byte: bool,
 }
 
@@ -86,8 +86,8 @@ impl Script {
         }
     }
 
-    /// The transactions in short: `GET /a 200`, with `-` for a message that is not there and `*`
-    /// after one that is incomplete.
+    /// Return the transactions in short form: `GET /a 200`. `-` stands for an absent message, and `*` follows
+    /// an incomplete one.
     pub(super) fn pairs(&self) -> Vec<String> {
         self.out.transactions.iter().map(short).collect()
     }

@@ -1,8 +1,8 @@
-//! The places of the pairing's queue: exchanges, and markers where messages may have been lost.
+//! The slots of the pairing's queue: exchanges, and markers where messages can be lost.
 
 use super::exchange::Exchange;
 
-/// The shortest request there can be: `A / HTTP/1.1` and two line ends (RFC 9112, section 3).
+/// Length of the shortest possible request: `A / HTTP/1.1` and two line ends (RFC 9112, section 3).
 const REQUEST_BYTES_MIN: u64 = 16;
 
 #[derive(Debug)]
@@ -11,21 +11,24 @@ pub(super) enum Slot {
     Exchange(Box<Exchange>),
 }
 
-/// Why counting proves nothing behind this place.
+/// The reason why counting proves nothing after this slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lost {
-    /// Requests may have been lost between these offsets.
+    /// Requests can be lost between these offsets.
     Requests {
         start: u64,
         end: Option<u64>,
-        /// What the client had received before all of them; what it received later may answer them.
+        /// Number of server bytes that the client had received before all of them. Later server bytes can
+        /// answer them.
         seen: u64,
-        /// The first lost bytes may belong to the request before, so there may be no other.
+        /// True if the first lost bytes can belong to the previous request. In that case no request need be
+        /// lost.
         is_within: bool,
     },
-    /// Responses may have been lost: one at least, unless the first lost bytes may belong to the response before.
+    /// Responses are lost. At least one is lost, unless the first lost bytes can belong to the previous
+    /// response.
     Responses { is_within: bool },
-    /// Either, and more than one reason.
+    /// Requests or responses can be lost, for more than one reason.
     Order,
 }
 
@@ -59,7 +62,7 @@ impl Slot {
         self.exchange().is_none_or(Exchange::awaits_response)
     }
 
-    /// Whether all that was lost here may belong to messages that are known otherwise.
+    /// Return true if all bytes lost here can belong to known messages.
     pub(super) fn is_loss_within(&self) -> bool {
         match self {
             Slot::Lost(Lost::Requests { is_within, .. }) => *is_within,
@@ -68,7 +71,7 @@ impl Slot {
         }
     }
 
-    /// Whether too little was lost here for a request: the byte of a keep-alive, say.
+    /// Return true if the loss is too short for a request, such as the byte of a keep-alive.
     pub(super) fn holds_no_request(&self) -> bool {
         match self {
             Slot::Lost(Lost::Requests {

@@ -1,23 +1,23 @@
-//! Whether bytes begin an HTTP/1.x message: how HTTP is told from everything else on any port.
+//! Detection of HTTP/1.x by the first bytes of a message, on any port.
 
 mod loose;
 
 pub(super) use loose::{cut_parts, is_perhaps_cut, is_registered, parts};
 
-/// Longest method taken for one. The longest registered is UPDATEREDIRECTREF, 17 characters; the
-/// bound keeps text protocols without line ends from being collected as a method.
+/// Maximum length of a method. The longest registered one is UPDATEREDIRECTREF, with 17 characters. The limit
+/// stops the collection of text protocols without line ends.
 const METHOD_MAX: usize = 64;
 
-/// Longest request target waited for. RFC 9112, section 3, asks for 8000 bytes at least; servers
-/// that can be configured for more stop at 64 KiB.
+/// Maximum length of a request target. RFC 9112, section 3, recommends at least 8000 bytes. Servers with a
+/// configurable limit stop at 64 KiB.
 const TARGET_MAX: usize = 64 * 1024;
 
-/// What the first bytes of a would-be message are.
+/// The class of a candidate message's first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StartLine {
     /// A whole start line of HTTP/1.0 or HTTP/1.1.
     Whole,
-    /// What is there could be the beginning of one.
+    /// A possible beginning of a start line.
     Begun,
     /// The connection preface of HTTP/2 (RFC 9113, section 3.4).
     Http2Preface,
@@ -25,7 +25,7 @@ pub(super) enum StartLine {
     Absent,
 }
 
-/// A request line as the grammar says, or one that servers answer though it breaks the grammar.
+/// Classify a request line. Lines that break the grammar and that servers still answer are accepted.
 pub(super) fn request_line(bytes: &[u8]) -> StartLine {
     match strict_request_line(bytes) {
         StartLine::Absent => loose::request_line(without_empty_lines(bytes)),
@@ -33,7 +33,7 @@ pub(super) fn request_line(bytes: &[u8]) -> StartLine {
     }
 }
 
-/// RFC 9112, section 3: `method SP request-target SP HTTP-version`.
+/// Classify by RFC 9112, section 3: `method SP request-target SP HTTP-version`.
 pub(super) fn strict_request_line(bytes: &[u8]) -> StartLine {
     let line = without_empty_lines(bytes);
     let method = line
@@ -71,15 +71,15 @@ pub(super) fn strict_request_line(bytes: &[u8]) -> StartLine {
         match matches_start(version_on, b"HTTP/2.0\r\n") {
             StartLine::Whole => return StartLine::Http2Preface,
             StartLine::Begun => return StartLine::Begun,
-            // Of HTTP/1.x it is a request with a method of that name.
+            // In HTTP/1.x, PRI is a request with a method of that name.
             StartLine::Absent | StartLine::Http2Preface => {}
         }
     }
     version_and_line_end(version_on)
 }
 
-/// RFC 9112, section 4: `HTTP-version SP status-code SP [ reason-phrase ]`; the second space is
-/// missing in practice where the reason phrase is.
+/// Classify by RFC 9112, section 4: `HTTP-version SP status-code SP [ reason-phrase ]`. In practice, a line
+/// without a reason phrase also omits the second space.
 pub(super) fn status_line(bytes: &[u8]) -> StartLine {
     let line = without_empty_lines(bytes);
     let pattern: [fn(u8) -> bool; 13] = [
@@ -106,7 +106,8 @@ pub(super) fn status_line(bytes: &[u8]) -> StartLine {
     }
 }
 
-/// The bytes after any empty lines, which a reader ignores before a start line (RFC 9112, 2.2).
+/// Return the bytes after leading empty lines, which a reader ignores before a start line (RFC 9112, section
+/// 2.2).
 fn without_empty_lines(bytes: &[u8]) -> &[u8] {
     let empty = bytes
         .iter()
@@ -128,7 +129,7 @@ fn version_and_line_end(bytes: &[u8]) -> StartLine {
     }
     match (bytes.get(NAME.len() + 1), bytes.get(NAME.len() + 2)) {
         (None, _) | (Some(b'\r'), None) => StartLine::Begun,
-        // A bare line feed may end a line (RFC 9112, section 2.2).
+        // A bare line feed can end a line (RFC 9112, section 2.2).
         (Some(b'\n'), _) | (Some(b'\r'), Some(b'\n')) => StartLine::Whole,
         _ => StartLine::Absent,
     }
@@ -144,17 +145,17 @@ fn matches_start(bytes: &[u8], expected: &[u8]) -> StartLine {
     }
 }
 
-/// Only minor versions 0 and 1 of major version 1 were ever published.
+/// Return true for 0 and 1, the only published minor versions of major version 1.
 fn is_minor_version(byte: u8) -> bool {
     matches!(byte, b'0' | b'1')
 }
 
-/// `tchar` of RFC 9110, section 5.6.2.
+/// Return true for a `tchar` of RFC 9110, section 5.6.2.
 pub(super) fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
-/// Anything but white space and controls; targets in practice also carry bytes over 127.
+/// Return true for any byte except whitespace and controls. Real targets also contain bytes above 127.
 fn is_target(byte: u8) -> bool {
     byte > b' ' && byte != 0x7f
 }

@@ -1,4 +1,4 @@
-//! One direction: from its bytes to heads and ends of messages.
+//! One direction: bytes in, heads and ends of messages out.
 
 use super::body::Keeper;
 use super::chunked::{ChunkedBody, Progress};
@@ -12,8 +12,8 @@ use super::role::Role;
 use super::start_line::{self, StartLine};
 use super::Mark;
 
-/// Longest head collected. The largest that common servers can be configured to accept is 64 KiB;
-/// four times that is no head any more.
+/// Maximum length of a collected head. Common servers accept at most 64 KiB. Four times that length is no
+/// head.
 const HEAD_MAX: usize = 256 * 1024;
 
 #[derive(Clone, Copy, Debug)]
@@ -31,11 +31,11 @@ pub(super) enum State {
     Body(Body),
     /// Waiting for a start line at the start of a segment.
     Searching,
-    /// The same, where the latest segment is a request line if the rest of it was not captured.
+    /// As `Searching`, but the latest segment is a request line whose rest can be missing.
     PerhapsCut,
-    /// Bytes after a request for a tunnel, which its response will explain.
+    /// Bytes after a tunnel request. The response decides their meaning.
     Held,
-    /// No HTTP/1.x (any more), or ended.
+    /// No HTTP/1.x from here on, or the end.
     Opaque,
 }
 
@@ -43,21 +43,21 @@ pub(super) enum Event {
     More,
     Head(Box<Head>),
     Finished,
-    /// A message was expected and these bytes are none.
+    /// The bytes at a message's expected start are no message.
     NotAMessage,
     Malformed(&'static str),
     HeadTooLong,
     Http2,
 }
 
-/// What became of missing bytes.
+/// The assignment of missing bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Skipped {
-    /// They lie within a body whose framing goes on behind them.
+    /// The bytes lie within a body whose framing continues after them.
     Framed,
-    /// As before, and the body ends with them.
+    /// The bytes lie within a body that ends with them.
     Finished,
-    /// Where the next message begins is not known any more.
+    /// The start of the next message is unknown.
     Lost,
 }
 
@@ -68,24 +68,24 @@ pub(super) struct Reader {
     /// The offset of the next byte.
     pub(super) next: u64,
     pub(super) origin: Origin,
-    /// The head so far, if it did not come in one segment.
+    /// The head so far, if it spans segments.
     buffer: Vec<u8>,
     start_line_is_whole: bool,
     /// The message whose body is being read.
     pub(super) message: Option<Box<Message>>,
-    /// Whether the bodies of responses are looked at; and what is kept of the one being read.
+    /// True if response bodies are inspected. The next field is the keeper of the current body.
     pub(super) looks_at_bodies: bool,
     kept: Option<Box<Keeper>>,
-    /// Memory that it takes.
+    /// Memory of the message.
     message_bytes: u64,
-    /// The body was framed without knowing the request.
+    /// True if the body was framed without its request.
     pub(super) is_guess: bool,
-    /// The last message ended before its framing did.
+    /// True if the last message ended before its framing did.
     pub(super) broke_off: bool,
-    /// Segments in which no start line was found.
+    /// Number of segments without a start line.
     pub(super) searched: u32,
     pub(super) was_reported: bool,
-    /// The start of the message whose bytes were last delivered.
+    /// Start of the last delivered message.
     pub(super) current_start: Option<u64>,
 }
 
@@ -110,13 +110,13 @@ impl Reader {
         }
     }
 
-    /// Where the message begins that is not finished yet.
+    /// Return the start of the unfinished message.
     pub(super) fn unfinished_start(&self) -> Option<u64> {
         let has_begun = matches!(self.state, State::Head | State::Body(_) | State::Held);
         self.current_start.filter(|_| has_begun)
     }
 
-    /// Memory that the head so far, the message and its text take.
+    /// Return the memory of the partial head, the message and its text.
     pub(super) fn held_bytes(&self) -> u64 {
         let kept_bytes = self.kept.as_ref().map_or(0, |kept| kept.held_bytes());
         self.message_bytes
@@ -124,7 +124,7 @@ impl Reader {
             .saturating_add(kept_bytes)
     }
 
-    /// Takes bytes up to the next event and says how many those were.
+    /// Consume bytes up to the next event, and return their number.
     pub(super) fn advance(
         &mut self,
         bytes: &[u8],
@@ -164,7 +164,7 @@ impl Reader {
                 return (length, Event::More);
             }
         }
-        // Empty lines before a start line are ignored (RFC 9112, section 2.2).
+        // A reader ignores empty lines before a start line (RFC 9112, section 2.2).
         let empty = bytes
             .iter()
             .take_while(|byte| matches!(byte, b'\r' | b'\n'))
@@ -226,7 +226,7 @@ impl Reader {
         }
     }
 
-    /// Goes on to the body of the message whose head was just read; false if there is none.
+    /// Enter the body of the message whose head was read. Return false if the message has no body.
     pub(super) fn begin_body(&mut self, message: Box<Message>, known: &KnownTexts) -> bool {
         let body = match message.body.framing {
             Framing::ContentLength(remaining) => Some(Body::Length { remaining }),
@@ -250,7 +250,7 @@ impl Reader {
         body.is_some()
     }
 
-    /// The message now being read, which ends here.
+    /// End the current message and return it.
     pub(super) fn finish(
         &mut self,
         complete: bool,
@@ -278,7 +278,7 @@ impl Reader {
         Some(message)
     }
 
-    /// Passes over missing bytes as far as the framing shows where they belong.
+    /// Skip missing bytes as far as the framing assigns them.
     pub(super) fn skip(&mut self, length: u64) -> (u64, Skipped) {
         let State::Body(body) = &mut self.state else {
             return (0, Skipped::Lost);
@@ -292,7 +292,7 @@ impl Reader {
         (used, skipped)
     }
 
-    /// Takes a segment that begins with no whole start line, where one is searched for.
+    /// Take a segment without a whole start line during a search.
     pub(super) fn pass_over(&mut self, bytes: &[u8], mark: Mark, peer_acked: Option<u64>) {
         self.searched = self.searched.saturating_add(1);
         self.search();
@@ -312,12 +312,12 @@ impl Reader {
         };
     }
 
-    /// The head so far as a head, where its rest is missing.
+    /// Return the partial head if its rest is missing.
     pub(super) fn broken_off_head(&mut self) -> Option<Box<Head>> {
         head::parse_broken_off(self.role, &std::mem::take(&mut self.buffer))
     }
 
-    /// Forgets what it keeps of the body.
+    /// Drop the kept data of the body.
     pub(super) fn give_up_body(&mut self) {
         self.kept = None;
     }
@@ -335,13 +335,13 @@ impl Reader {
 }
 
 impl Body {
-    /// Takes bytes up to the next event; `see` is given the body, its framing removed.
+    /// Consume bytes up to the next event. `see` is called with the body without its framing.
     fn advance(&mut self, bytes: &[u8], mut see: impl FnMut(&[u8])) -> (usize, Event) {
         match self {
             Body::Length { remaining } => {
                 let here = (*remaining).min(bytes.len() as u64);
                 *remaining = remaining.saturating_sub(here);
-                // `here` is at most the length of a slice.
+                // `here` is at most a slice's length.
                 see(bytes.get(..here as usize).unwrap_or(bytes));
                 let event = if *remaining == 0 {
                     Event::Finished

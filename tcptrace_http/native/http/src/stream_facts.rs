@@ -1,20 +1,21 @@
-//! What HTTP/2 tells of a transaction beyond its messages: its stream, and where that lies among the others.
+//! HTTP/2 facts of a transaction beyond its messages: its stream, and the stream's frames among those of
+//! other streams.
 
 use super::{Direction, Mark};
 
-/// Pieces of a message that are told apart, and as many openings: beyond it what came of other streams in between counts
-/// as its own.
+/// Maximum number of pieces per message, and of openings. Beyond the limit, frames of other streams count as
+/// the message's own.
 const PIECES_MAX: usize = 1 << 14;
 
 /// The stream of a transaction (RFC 9113, section 5).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StreamFacts {
     pub id: u32,
-    /// It began first of all of its connection.
+    /// True for the first stream of the connection.
     pub is_first: bool,
-    /// The server promised it (PUSH_PROMISE).
+    /// True if the server promised the stream (PUSH_PROMISE).
     pub is_pushed: bool,
-    /// RFC 9218, section 4.1.
+    /// Urgency (RFC 9218, section 4.1).
     pub urgency: Option<u8>,
     pub has_trailers: bool,
     pub reset: Option<Reset>,
@@ -24,7 +25,7 @@ pub struct StreamFacts {
 }
 
 impl StreamFacts {
-    /// Memory that it takes.
+    /// Return the memory of the facts.
     #[must_use]
     pub fn held_bytes(&self) -> u64 {
         let frames = self
@@ -35,7 +36,7 @@ impl StreamFacts {
     }
 }
 
-/// A stream was given up (RST_STREAM; RFC 9113, section 6.4).
+/// The reset of a stream (RST_STREAM; RFC 9113, section 6.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reset {
     pub by: Direction,
@@ -43,7 +44,7 @@ pub struct Reset {
     pub mark: Mark,
 }
 
-/// What gRPC tells by its message prefixes and trailers.
+/// The gRPC facts from message prefixes and trailers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Grpc {
     pub status: Option<u16>,
@@ -51,40 +52,40 @@ pub struct Grpc {
     pub response_messages: u32,
 }
 
-/// The frames of a message among those of all streams.
+/// The positions of a message's frames among the frames of all streams.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Frames {
-    /// In their order; those that follow each other are one.
+    /// The pieces in order. Adjacent frames form one piece.
     pub pieces: Vec<Piece>,
-    /// In the order of what waited.
+    /// The openings, in the order of the waiting frames.
     pub openings: Vec<Opening>,
 }
 
-/// Offsets in the stream of the direction.
+/// A contiguous range of frames. Offsets count in the direction's stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
     pub start: u64,
-    /// Exclusive.
+    /// Exclusive end.
     pub end: u64,
-    /// The stream whose frames came last before it; 0 if none did.
+    /// The stream of the preceding frames, or 0 if none precede.
     pub behind: u32,
-    /// Where these end.
+    /// End offset of the preceding frames.
     pub behind_end: u64,
 }
 
-/// A DATA frame that a flow-control window had not let go before.
+/// A DATA frame that was released by a flow-control window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Opening {
     /// Offset of the frame.
     pub at: u64,
-    /// Where the DATA ends that had used the window up.
+    /// End offset of the DATA that had exhausted the window.
     pub filled: u64,
     pub window: WindowKind,
-    /// The packet with the WINDOW_UPDATE or SETTINGS that gave more.
+    /// The packet with the WINDOW_UPDATE or SETTINGS that enlarged the window.
     pub by: Mark,
 }
 
-/// RFC 9113, section 5.2.1.
+/// The kind of a flow-control window (RFC 9113, section 5.2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowKind {
     Stream,
@@ -92,7 +93,7 @@ pub enum WindowKind {
 }
 
 impl Frames {
-    /// A frame of the message begins.
+    /// Add a frame of the message.
     pub fn add(&mut self, piece: Piece) {
         let is_full = self.pieces.len() >= PIECES_MAX;
         match self.pieces.last_mut() {
@@ -101,28 +102,28 @@ impl Frames {
         }
     }
 
-    /// A frame of the message, or of another stream meanwhile, had waited for a window.
+    /// Add an opening: a frame of the message, or of another stream in between, waited for a window.
     pub fn open(&mut self, opening: Opening) {
         if self.openings.len() < PIECES_MAX {
             self.openings.push(opening);
         }
     }
 
-    /// All that is known of the message lies before `end`.
+    /// Limit the known part of the message to offsets before `end`.
     pub fn end_at(&mut self, end: u64) {
         if let Some(last) = self.pieces.last_mut() {
             last.end = last.end.min(end).max(last.start);
         }
     }
 
-    /// Bytes of the frames.
+    /// Return the total length of the frames.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         let bytes = self.pieces.iter().map(|it| it.end.saturating_sub(it.start));
         bytes.fold(0, u64::saturating_add)
     }
 
-    /// Memory that it takes.
+    /// Return the memory of the frames.
     #[must_use]
     pub fn held_bytes(&self) -> u64 {
         let pieces = self.pieces.capacity().saturating_mul(size_of::<Piece>());

@@ -1,4 +1,4 @@
-//! The text of a document whose body was packed.
+//! The text of a document with a compressed body.
 
 use std::io::{self, Write};
 
@@ -6,7 +6,7 @@ use flate2::write::{DeflateDecoder, GzDecoder, ZlibDecoder};
 
 use super::document::{Coding, DOCUMENT_BYTES_MAX};
 
-/// Decoded bytes; however much comes out of a decoder, no more than the limit is kept.
+/// Decoded bytes, kept up to the limit regardless of the decoder's output.
 #[derive(Debug, Default)]
 struct Text(Vec<u8>);
 
@@ -30,12 +30,12 @@ enum Decoder {
     Identity(Text),
     Gzip(Box<GzDecoder<Text>>),
     Zlib(Box<ZlibDecoder<Text>>),
-    /// Without a header, as some servers send `deflate`.
+    /// Raw deflate without a header, as some servers send `deflate`.
     Raw(Box<DeflateDecoder<Text>>),
 }
 
-/// The text of a body, and how long it was with each of these lengths of the body. It ends where the body is none of
-/// that coding.
+/// Return the text of a body, and the text's length at each of these body lengths. The text ends where the
+/// body violates the coding.
 pub(super) fn unpacked(
     coding: Coding,
     body: &[u8],
@@ -62,8 +62,8 @@ impl Decoder {
         match coding {
             Coding::Identity => Decoder::Identity(Text::default()),
             Coding::Gzip => Decoder::Gzip(Box::new(GzDecoder::new(Text::default()))),
-            // RFC 1950, section 2.2: the method 8 is in the low half of the first byte. A deflate stream
-            // that begins so would be a stored block, which no server makes of a document.
+            // RFC 1950, section 2.2: the low half of the first byte holds the method 8. A raw deflate stream
+            // with this first byte is a stored block, which no server sends for a document.
             Coding::Deflate if first.is_some_and(|first| first & 0x0f == 8) => {
                 Decoder::Zlib(Box::new(ZlibDecoder::new(Text::default())))
             }
@@ -71,7 +71,7 @@ impl Decoder {
         }
     }
 
-    /// Hands on all that the bytes give.
+    /// Decode the bytes into the text.
     fn decode(&mut self, bytes: &[u8]) -> io::Result<()> {
         let decoder: &mut dyn Write = match self {
             Decoder::Identity(text) => text,

@@ -1,4 +1,4 @@
-//! What leaves the queue: exchanges that are finished, and those that nothing can be paired with any more.
+//! Hand-out from the queue: finished exchanges, and exchanges that no message can complete.
 
 use super::{Pairing, Slot};
 use crate::exchange::Exchange;
@@ -6,12 +6,12 @@ use crate::slot::Lost;
 use crate::Output;
 
 impl Pairing {
-    /// Hands out whatever there is: no message can follow.
+    /// Hand out all exchanges, because no message can follow.
     pub(crate) fn hand_out_all(&mut self, out: &mut Output) {
         self.give_up_before(self.slots.len(), out);
     }
 
-    /// Hands out what is not being answered right now, to have no more to keep: answers to it may
+    /// Hand out all exchanges except the one being answered, to free memory. Responses to the others can
     /// follow.
     pub(crate) fn hand_out_and_lose_order(&mut self, out: &mut Output) {
         let mut has_lost = false;
@@ -52,11 +52,11 @@ impl Pairing {
         }
     }
 
-    /// Hands out from the front what is finished.
+    /// Hand out finished exchanges from the front.
     pub(super) fn flush(&mut self, out: &mut Output) {
         while let Some(front) = self.slots.front() {
             let is_lost = front.is_lost();
-            // Behind a marker that is there to stay nothing will be paired.
+            // Nothing is paired after a permanent marker.
             let stays = is_lost && self.pipelining_seen && !self.server_ended;
             let at = usize::from(stays);
             let is_due = match self.slots.get(at) {

@@ -1,7 +1,7 @@
-//! Request lines that break the grammar and that servers answer all the same.
+//! Request lines that break the grammar and that servers still answer.
 //!
-//! White space in or around a target, or no target at all, makes a line of many other text protocols as
-//! well. Only a registered method and the version at the end mark it as HTTP.
+//! Whitespace in or around a target, or an absent target, also occurs in many other text protocols. Only a
+//! registered method and the version at the end identify HTTP.
 
 use super::{is_target, StartLine, TARGET_MAX};
 
@@ -11,12 +11,12 @@ const REGISTERED: [&[u8]; 18] = [
     b"GET", b"HEAD", b"POST", b"PUT", b"DELETE", b"CONNECT", b"OPTIONS", b"TRACE", b"PATCH", b"PROPFIND",
     b"PROPPATCH", b"MKCOL", b"COPY", b"MOVE", b"LOCK", b"UNLOCK", b"REPORT", b"SEARCH",
 ];
-/// PROPPATCH.
+/// Length of the longest listed method, PROPPATCH.
 const LONGEST_METHOD_BYTES: usize = 9;
-/// Without the minor version.
+/// The version without its minor digit.
 const VERSION: &[u8] = b"HTTP/1.";
 
-/// Whether a method is registered, in whatever case.
+/// Return true if a method is registered, in any case.
 pub(in super::super) fn is_registered(method: &[u8]) -> bool {
     REGISTERED.iter().any(|it| it.eq_ignore_ascii_case(method))
 }
@@ -42,8 +42,8 @@ pub(super) fn request_line(line: &[u8]) -> StartLine {
     }
 }
 
-/// Method, target and minor version of a request line without its line end. The target has whatever
-/// stands between the other two, without the white space around it.
+/// Return method, target and minor version of a request line without its line end. The target is the text
+/// between the other two, without surrounding whitespace.
 pub(in super::super) fn parts(line: &[u8]) -> Option<(&[u8], &[u8], u8)> {
     let line = line.trim_ascii_end();
     let (before, version) = line.split_at_checked(line.len().checked_sub(VERSION.len() + 1)?)?;
@@ -57,8 +57,8 @@ pub(in super::super) fn parts(line: &[u8]) -> Option<(&[u8], &[u8], u8)> {
     is_apart.then(|| (method, target.trim_ascii(), minor_version))
 }
 
-/// Method, target and minor version (that of HTTP/1.1 where it is missing) of a request line of which no more was
-/// captured. No version need tell that it is HTTP: the method is a registered one, and the target a path or a URL.
+/// Return method, target and minor version of a truncated request line. A missing minor version counts as
+/// that of HTTP/1.1. The version is optional; the method must be registered and the target a path or a URL.
 pub(in super::super) fn cut_parts(line: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     let (method, rest) = line.split_at_checked(method_length(line)?)?;
     let (before, last) = rest.split_at_checked(rest.iter().rposition(is_blank)?)?;
@@ -79,12 +79,12 @@ pub(in super::super) fn cut_parts(line: &[u8]) -> Option<(&[u8], &[u8], &[u8])> 
     is_http.then_some((method, target, minor_version))
 }
 
-/// Whether bytes are a request line of which the rest is missing, if any is.
+/// Return true if the bytes are a request line that is complete except for a possibly missing rest.
 pub(in super::super) fn is_perhaps_cut(bytes: &[u8]) -> bool {
     cut_parts(bytes).is_some() && super::request_line(bytes) == StartLine::Begun
 }
 
-/// The length of the registered method at the start of a line, with white space behind it.
+/// Return the length of the registered method at the start of a line, if whitespace follows it.
 fn method_length(line: &[u8]) -> Option<usize> {
     let reach = line.get(..=LONGEST_METHOD_BYTES).unwrap_or(line);
     let length = reach.iter().position(is_blank)?;
