@@ -1,6 +1,6 @@
-//! A view of bytes that is read from its front.
+//! A view of bytes, read from the front.
 
-/// What is left to read. Every reading is None where the bytes do not suffice.
+/// The unread bytes. Every read returns None if too few bytes remain.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bytes<'a>(pub(crate) &'a [u8]);
 
@@ -25,13 +25,13 @@ impl<'a> Bytes<'a> {
         self.array().map(u16::from_be_bytes)
     }
 
-    /// A vector with a length of 8 bits (RFC 8446, section 3.4).
+    /// Read a vector with an 8-bit length (RFC 8446, section 3.4).
     pub(crate) fn vector8(&mut self) -> Option<Bytes<'a>> {
         let length = self.u8()?;
         self.take(usize::from(length)).map(Bytes)
     }
 
-    /// A vector with a length of 16 bits.
+    /// Read a vector with a 16-bit length.
     pub(crate) fn vector16(&mut self) -> Option<Bytes<'a>> {
         let length = self.u16()?;
         self.take(usize::from(length)).map(Bytes)

@@ -1,8 +1,8 @@
-//! Cipher suites: their names, and what they add to the data of a record.
+//! Cipher suites: their names, and their overhead per record.
 
 use crate::hello::TLS13;
 
-/// Suites in use, by IANA's names ("TLS Cipher Suites").
+/// Suites in use, under their IANA names ("TLS Cipher Suites").
 const NAMES: &[(u16, &str)] = &[
     (0x0004, "TLS_RSA_WITH_RC4_128_MD5"),
     (0x0005, "TLS_RSA_WITH_RC4_128_SHA"),
@@ -53,10 +53,11 @@ const NAMES: &[(u16, &str)] = &[
     (0xCCAA, "TLS_DHE_RSA_WITH_CHACHA20_POLY1305_SHA256"),
 ];
 
-/// A record of TLS 1.3 has a byte for its true type besides the tag (RFC 8446, section 5.2).
+/// Overhead of a TLS 1.3 record: the tag, and one byte for the inner content type (RFC 8446, section 5.2).
 const TLS13_OVERHEAD: u16 = 17;
-/// By a part of a suite's name, what the suite adds to a record of TLS 1.2: explicit nonce and tag of an AEAD (RFC 5288,
-/// RFC 6655, RFC 7905), MAC and explicit IV of others (RFC 5246, section 6.2.3). Padding is not known, but for a byte.
+/// Overhead of a TLS 1.2 record, by a part of the suite's name. An AEAD adds an explicit nonce and a tag (RFC
+/// 5288, RFC 6655, RFC 7905). Other suites add a MAC and an explicit IV (RFC 5246, section 6.2.3). Padding is
+/// unknown and counts as one byte.
 const OVERHEADS: &[(&str, u16)] = &[
     ("_GCM_", 24),
     ("_CHACHA20_", 16),
@@ -70,7 +71,7 @@ const OVERHEADS: &[(&str, u16)] = &[
     ("_RC4_128_MD5", 16),
 ];
 
-/// The suite's name, or its number in hexadecimal if it is none of those in use.
+/// Return the suite's name, or its number in hexadecimal for a suite that is not in use.
 pub(crate) fn name(suite: u16) -> String {
     known_name(suite).map_or_else(|| format!("0x{suite:04X}"), str::to_owned)
 }
@@ -80,7 +81,7 @@ fn known_name(suite: u16) -> Option<&'static str> {
     at.ok().and_then(|at| NAMES.get(at)).map(|(_, name)| *name)
 }
 
-/// Bytes of a record that are no data of the application: 0 of a suite that is not known.
+/// Return the overhead of a record in bytes, 0 for an unknown suite.
 pub(crate) fn overhead(version: u16, suite: u16) -> u16 {
     if version == TLS13 {
         return TLS13_OVERHEAD;
@@ -90,7 +91,7 @@ pub(crate) fn overhead(version: u16, suite: u16) -> u16 {
     found.map_or(0, |(_, bytes)| *bytes)
 }
 
-/// Bytes of a record of TLS 1.3 that holds a Finished message and nothing else: type, length and a hash.
+/// Return the length of a TLS 1.3 record that holds only a Finished message: type, length and a hash.
 pub(crate) fn finished_length(suite: u16) -> u16 {
     let hash = if known_name(suite).is_some_and(|name| name.ends_with("_SHA384")) {
         48
@@ -100,11 +101,11 @@ pub(crate) fn finished_length(suite: u16) -> u16 {
     TLS13_OVERHEAD + 4 + hash
 }
 
-/// Bytes of a record of TLS 1.3 that holds an alert: level and description. The text of a request is never as short.
+/// Length of a TLS 1.3 record with an alert: level and description. The text of a request is always longer.
 pub(crate) const TLS13_ALERT: u16 = TLS13_OVERHEAD + 2;
-/// The same of EndOfEarlyData, a message without a body.
+/// Length of a TLS 1.3 record with EndOfEarlyData, a message without a body.
 pub(crate) const TLS13_END_OF_EARLY_DATA: u16 = TLS13_OVERHEAD + 4;
-/// The same of KeyUpdate, whose body is a byte.
+/// Length of a TLS 1.3 record with KeyUpdate, whose body is one byte.
 pub(crate) const TLS13_KEY_UPDATE: u16 = TLS13_OVERHEAD + 5;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! One TLS connection: both directions of a flow, and what passes between them.
+//! One TLS connection: both directions of a flow and their exchanges.
 
 use tcptrace_http2::{Connection as Http2, Oldest};
 use tcptrace_http_messages::{Direction, End, Output};
@@ -17,9 +17,9 @@ use crate::reader::{Event, Reader};
 struct Side {
     reader: Reader,
     messages: Messages,
-    /// Of the record being read.
+    /// Role of the current record.
     role: Role,
-    /// Once the direction has ended: whether it did so with the end of a record.
+    /// Set at the end of the direction: true if the end coincides with a record's end.
     ended_whole: Option<bool>,
     was_reported: bool,
 }
@@ -48,22 +48,22 @@ impl Side {
     }
 }
 
-/// Reads the records of one flow, and makes exchanges of them.
+/// A reader that finds the records of one flow and forms exchanges from them.
 #[derive(Debug)]
 pub struct Connection {
     client: Side,
     server: Side,
     phases: Phases,
     exchanges: Exchanges,
-    /// Once there is a key log.
+    /// Set once a key log exists.
     decrypted: Option<Box<Decrypted>>,
-    /// Of the first records of client and server.
+    /// Start offsets of the first records of client and server.
     begin: (u64, u64),
 }
 
 impl Connection {
-    /// A connection whose first bytes have these offsets in the stream of the client and in that of the server: another
-    /// protocol may have come before (RFC 2817, RFC 3207).
+    /// Create a connection whose first bytes have these stream offsets for client and server. Another
+    /// protocol can precede TLS (RFC 2817, RFC 3207).
     #[must_use]
     pub fn beginning_at(client: u64, server: u64) -> Self {
         Connection {
@@ -76,8 +76,8 @@ impl Connection {
         }
     }
 
-    /// The next bytes of a direction, as of HTTP's `Connection::data`: the payload of a segment that acknowledges
-    /// `peer_acked` bytes of the other direction.
+    /// Take the next bytes of a direction, as HTTP's `Connection::data` does. The bytes are the payload of a
+    /// segment that acknowledges `peer_acked` bytes of the other direction.
     pub fn data(
         &mut self,
         direction: Direction,
@@ -111,7 +111,7 @@ impl Connection {
         }
     }
 
-    /// Takes bytes up to the next event, and says how many those were.
+    /// Consume bytes up to the next event, and return their number.
     fn advance(
         &mut self,
         direction: Direction,
@@ -165,7 +165,8 @@ impl Connection {
         used
     }
 
-    /// `length` bytes from `offset` on were never captured, as was noticed at `mark`.
+    /// Take a gap: `length` bytes from `offset` were not captured. `mark` is the packet that revealed the
+    /// gap.
     pub fn gap(
         &mut self,
         direction: Direction,
@@ -209,7 +210,7 @@ impl Connection {
         self.place(before, out);
     }
 
-    /// The direction ended; nothing of it follows.
+    /// End a direction. No bytes of this direction follow.
     pub fn end(&mut self, direction: Direction, end: End, mark: Mark, out: &mut Output) {
         let before = out.transactions.len();
         let at = self.side(direction).reader.next;
@@ -234,20 +235,20 @@ impl Connection {
         self.place(before, out);
     }
 
-    /// What was decrypted takes the place of what its records tell, from where it was found to be HTTP.
+    /// Replace the exchanges with decrypted transactions, from the point where the plaintext is HTTP.
     fn place(&mut self, before: usize, out: &mut Output) {
         if let Some(decrypted) = &mut self.decrypted {
             decrypted.place(before, out);
         }
     }
 
-    /// The handshake, as far as it came.
+    /// Return the handshake so far.
     #[must_use]
     pub fn handshake(&self) -> &Handshake {
         &self.phases.handshake
     }
 
-    /// Whether a direction is not looked at any more. If both are, nothing can follow.
+    /// Return true if a direction is no longer read. If both directions are opaque, nothing can follow.
     #[must_use]
     pub fn is_opaque(&self, direction: Direction) -> bool {
         let decrypted = self.decrypted.as_ref();
@@ -255,47 +256,48 @@ impl Connection {
             || decrypted.is_some_and(|it| it.is_opaque(direction))
     }
 
-    /// HTTP/2, if that was decrypted.
+    /// Return the HTTP/2 connection, if the plaintext is HTTP/2.
     #[must_use]
     pub fn as_http2(&self) -> Option<&Http2> {
         self.decrypted.as_ref()?.as_http2()
     }
 
-    /// The stream of HTTP/2 whose frame has the byte of a direction at `offset`.
+    /// Return the HTTP/2 stream whose frame has the byte of a direction at `offset`.
     #[must_use]
     pub fn stream_at(&self, direction: Direction, offset: u64) -> Option<u32> {
         self.decrypted.as_ref()?.stream_at(direction, offset)
     }
 
-    /// Where the oldest of open streams of HTTP/2 begin.
+    /// Return the start offsets of the oldest open HTTP/2 streams.
     #[must_use]
     pub fn oldest(&self) -> Oldest {
         let decrypted = self.decrypted.as_ref();
         decrypted.map_or_else(Oldest::default, |it| it.oldest())
     }
 
-    /// Whether HTTP was decrypted.
+    /// Return true if the plaintext is HTTP.
     #[must_use]
     pub fn is_http(&self) -> bool {
         self.decrypted.as_ref().is_some_and(|it| it.is_http())
     }
 
-    /// Whether a record of a direction had to be searched for: how its bytes were cut may decide which one was found.
+    /// Return true if the reader had to search for a record in a direction. The result of a search can depend
+    /// on the cuts of the bytes.
     #[must_use]
     pub fn has_searched(&self, direction: Direction) -> bool {
         self.side(direction).reader.has_searched()
     }
 
-    /// The offset at which the request began whose bytes came last.
+    /// Return the start offset of the last delivered request.
     #[must_use]
     pub fn request_start(&self) -> Option<u64> {
-        // The record is known to begin before it can be decrypted.
+        // The start of the record is known before its decryption.
         let decrypted = self.decrypted.as_ref();
         let start = decrypted.and_then(|it| it.request_start());
         self.exchanges.request_start().max(start)
     }
 
-    /// The offset at which the response began whose bytes came last.
+    /// Return the start offset of the last delivered response.
     #[must_use]
     pub fn response_start(&self) -> Option<u64> {
         let decrypted = self.decrypted.as_ref();
@@ -303,7 +305,7 @@ impl Connection {
         self.exchanges.response_start().max(start)
     }
 
-    /// Memory that unfinished records and hellos take.
+    /// Return the memory of unfinished records and hellos.
     #[must_use]
     pub fn held_bytes(&self) -> u64 {
         let sides = [&self.client, &self.server];
@@ -318,7 +320,7 @@ impl Connection {
         bytes.into_iter().fold(others, u64::saturating_add)
     }
 
-    /// Forgets what is held of records and hellos, and hands out what is known of decrypted messages.
+    /// Drop partial records and hellos, and hand out the known part of decrypted messages.
     pub fn give_up_held(&mut self, mark: Mark, out: &mut Output) {
         let before = out.transactions.len();
         if let Some(decrypted) = &mut self.decrypted {

@@ -1,6 +1,8 @@
-//! What the secrets of a key log make of a connection: its plaintext goes to HTTP, as if it had come in clear.
+//! Decryption of a connection with the secrets of a key log. The plaintext goes to HTTP like clear-text
+//! bytes.
 //!
-//! HTTP is given whole records, and counts bytes of plaintext; what it finds is placed in the stream again ([`Offsets`]).
+//! HTTP takes whole records and counts plaintext bytes. [`Offsets`] converts HTTP's offsets back to stream
+//! offsets.
 
 mod to_http;
 
@@ -17,15 +19,15 @@ use crate::record_log::RecordLog;
 
 const HTTP2: &str = "h2";
 
-/// The key log of a capture, for all its connections.
+/// The key log of a capture, shared by all its connections.
 #[derive(Debug, Default)]
 pub struct Keys {
     pub log: KeyLog,
-    /// HTTP is to look at the bodies of responses.
+    /// True if HTTP inspects response bodies.
     pub looks_at_bodies: bool,
-    /// What becomes of the table of records, where that is wanted.
+    /// The log of the records table, if the table is wanted.
     pub records: Option<RecordLog>,
-    /// Of the record that was opened last.
+    /// Plaintext of the last opened record.
     plain: Vec<u8>,
 }
 
@@ -33,28 +35,28 @@ pub struct Keys {
 #[derive(Debug, Default)]
 struct Side {
     opener: Option<Opener>,
-    /// Before TLS 1.3: its ChangeCipherSpec came by.
+    /// Before TLS 1.3: true after this direction's ChangeCipherSpec.
     has_changed: bool,
     /// Stream offset of the next record.
     next: u64,
     plain_next: u64,
     offsets: Offsets,
     has_opened: bool,
-    /// Bytes that the latest record had around its data: padding is not known else.
+    /// Overhead of the latest record. No other value reveals the padding.
     around: Option<u64>,
-    /// Records that HTTP was told to be missing since one was opened.
+    /// Number of records reported missing to HTTP since the last opened record.
     told: u64,
-    /// Bytes are missing behind `next`.
+    /// True if bytes are missing after `next`.
     is_cut: bool,
     was_reported: bool,
     is_given_up: bool,
-    /// Where the latest message begins: in the plaintext, and in the stream.
+    /// Start of the latest message, in the plaintext and in the stream.
     start: Option<(u64, u64)>,
     ended: Option<(End, Mark)>,
 }
 
 impl Side {
-    /// Takes note of where HTTP says that its latest message begins.
+    /// Record the start of HTTP's latest message.
     fn note_start(&mut self, plain: Option<u64>) {
         if self.start.map(|(start, _)| start) != plain {
             self.start = plain.map(|plain| (plain, self.offsets.start_of(plain)));
@@ -62,7 +64,7 @@ impl Side {
     }
 }
 
-/// A record of early data, until its keys can be told.
+/// A record of early data, kept until its keys are known.
 #[derive(Debug)]
 struct Early {
     begun: Begun,
@@ -72,11 +74,11 @@ struct Early {
 
 #[derive(Debug, Default, PartialEq)]
 enum State {
-    /// For the ServerHello.
+    /// Before the ServerHello.
     #[default]
     Waiting,
     Opening,
-    /// There is nothing to be opened.
+    /// No record can be opened.
     Closed,
 }
 
@@ -85,20 +87,22 @@ pub(crate) struct Decrypted {
     state: State,
     client: Side,
     server: Side,
-    /// From the first application data on.
+    /// Set from the first application data on.
     http: Option<Messages>,
-    /// The hellos agreed on HTTP/2.
+    /// True if the hellos negotiated HTTP/2.
     is_http2: bool,
-    /// A record stayed closed before that.
+    /// True if a record stayed closed before the first application data.
     begins_late: bool,
     early: Vec<Early>,
-    /// The key log has secrets of the connection; else how many there were when it had none.
+    /// True if the key log has secrets of the connection. The next field is the size of the log at the last
+    /// failed search.
     has_secrets: bool,
     secrets_before: usize,
 }
 
 impl Decrypted {
-    /// A connection whose first records begin at these offsets. Those before a key log comes count as missing.
+    /// Create the state for first records at these offsets. Records before the key log's arrival count as
+    /// missing.
     pub(crate) fn beginning_at((client, server): (u64, u64)) -> Box<Self> {
         let mut this = Box::<Self>::default();
         this.client.next = client;
@@ -106,7 +110,7 @@ impl Decrypted {
         this
     }
 
-    /// Whether application data is wanted.
+    /// Return true if application data is wanted.
     pub(crate) fn wants(&mut self, log: &KeyLog, phases: &Phases) -> bool {
         if self.state == State::Closed {
             return false;
@@ -120,7 +124,7 @@ impl Decrypted {
         self.has_secrets
     }
 
-    /// Whether what was decrypted is HTTP.
+    /// Return true if the plaintext is HTTP.
     pub(crate) fn is_http(&self) -> bool {
         self.http.as_ref().is_some_and(|it| it.is_http())
     }
@@ -130,12 +134,12 @@ impl Decrypted {
         http.is_some_and(|it| it.is_opaque(direction))
     }
 
-    /// HTTP/2, if it is that.
+    /// Return the HTTP/2 connection, if the plaintext is HTTP/2.
     pub(crate) fn as_http2(&self) -> Option<&Http2> {
         self.http.as_ref()?.as_http2()
     }
 
-    /// The stream of HTTP/2 whose frame has the byte of a direction at stream offset `offset`.
+    /// Return the HTTP/2 stream whose frame has the byte of a direction at stream offset `offset`.
     pub(crate) fn stream_at(&self, direction: Direction, offset: u64) -> Option<u32> {
         let side = match direction {
             Direction::ClientToServer => &self.client,
@@ -145,7 +149,7 @@ impl Decrypted {
         self.as_http2()?.stream_at(direction, plain)
     }
 
-    /// Where the oldest of open streams of HTTP/2 begin.
+    /// Return the start offsets of the oldest open HTTP/2 streams.
     pub(crate) fn oldest(&self) -> Oldest {
         let oldest = self.as_http2().map_or_else(Oldest::default, Http2::oldest);
         Oldest {
@@ -159,12 +163,12 @@ impl Decrypted {
         }
     }
 
-    /// Stream offset of the latest request.
+    /// Return the stream offset of the latest request.
     pub(crate) fn request_start(&self) -> Option<u64> {
         Some(self.client.start.filter(|_| self.is_http())?.1)
     }
 
-    /// Stream offset of the latest response.
+    /// Return the stream offset of the latest response.
     pub(crate) fn response_start(&self) -> Option<u64> {
         Some(self.server.start.filter(|_| self.is_http())?.1)
     }
@@ -189,7 +193,7 @@ impl Decrypted {
         self.server.offsets.give_up();
     }
 
-    /// A record is whole, or what was captured of it.
+    /// Take a whole record, or its captured part.
     pub(crate) fn record(
         &mut self,
         (record, role): (&Record<'_>, Role),
@@ -230,7 +234,7 @@ impl Decrypted {
         }
     }
 
-    /// Makes what opens the records, once both hellos came by.
+    /// Create the openers once both hellos are known.
     fn prepare(&mut self, mark: Mark, phases: &Phases, keys: &mut Keys, out: &mut Output) {
         let Some(parameters) = phases.parameters() else {
             return;
@@ -267,7 +271,7 @@ impl Decrypted {
         };
     }
 
-    /// A record that keys protect. Its content type, if one opened it.
+    /// Open a protected record. Return its content type if it opens.
     fn protected(
         &mut self,
         (record, role): (&Record<'_>, Role),
@@ -300,7 +304,7 @@ impl Decrypted {
             Ok(opened) => {
                 let missed = opener.missed().saturating_sub(side.told);
                 side.told = 0;
-                // Before TLS 1.3 the same keys protect Finished.
+                // Before TLS 1.3, the same keys protect Finished.
                 let handshake = !phases.handshake.is_tls13() && !side.has_opened;
                 let begins = side.plain_next == 0 && missed <= u64::from(handshake);
                 side.has_opened = true;
@@ -316,7 +320,7 @@ impl Decrypted {
                     self.deliver(record, opened.bytes, keys.looks_at_bodies, out);
                 }
             }
-            // What looked like a record behind a gap may be none.
+            // The apparent record after a gap can be other data.
             Err(OpenError::WrongKey) if skipped > 0 => {}
             Err(error) => {
                 side.is_given_up |= error == OpenError::GivenUp;
@@ -332,7 +336,7 @@ impl Decrypted {
         shown
     }
 
-    /// Gives up what is not HTTP/1, and what no key opens.
+    /// Close the decryption if the plaintext is not HTTP, or if no key opens the records.
     fn close_if_in_vain(&mut self) {
         let is_in_vain = match &self.http {
             Some(http) => {
@@ -348,7 +352,7 @@ impl Decrypted {
         }
     }
 
-    /// Bytes of a direction were not captured.
+    /// Record missing bytes in a direction.
     pub(crate) fn miss(&mut self, direction: Direction) {
         self.side(direction).is_cut = true;
     }
@@ -362,15 +366,15 @@ impl Decrypted {
 }
 
 impl Side {
-    /// The next record is that behind this one.
+    /// Advance to the record after this one.
     fn pass(&mut self, begun: &Begun) {
         self.next = end_of(begun);
         self.is_cut = false;
     }
 }
 
-/// Whether a record that opens begins the response to the only request so far: what is missing before it was a ticket
-/// (RFC 8446, section 4.6.1).
+/// Return true if an opened record begins the response to the only request so far. The missing bytes before
+/// it were then a ticket (RFC 8446, section 4.6.1).
 fn answers_first(http: &Option<Messages>, record: &Record<'_>, plain: &[u8]) -> bool {
     record.direction == Direction::ServerToClient
         && plain.starts_with(b"HTTP/1.")

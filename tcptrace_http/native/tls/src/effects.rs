@@ -8,7 +8,7 @@ use crate::messages::Messages;
 use crate::phases::{Phases, Role};
 use crate::record::{Begun, ContentType, Record};
 
-/// Takes the beginning of a record; returns its role, once the exchanges know it.
+/// Take the start of a record. Return its role once the exchanges know it.
 pub(crate) fn begins(
     role: Role,
     direction: Direction,
@@ -45,7 +45,7 @@ pub(crate) fn begins(
     role
 }
 
-/// Takes a whole record, or its captured part.
+/// Take a whole record, or its captured part.
 pub(crate) fn whole(
     (role, messages): (Role, &mut Messages),
     record: &Record<'_>,

@@ -1,4 +1,4 @@
-//! Exchanges: a client's burst of application data, and what the server answers.
+//! Exchanges: a burst of client application data, and the server's response.
 
 use tcptrace_http_messages::{
     Direction, Fields, FirstRecord, Framing, Message, MessageBody, Opaque, Transaction,
@@ -8,25 +8,28 @@ use trace_model::Mark;
 use crate::phases::Phases;
 use crate::record::{Begun, Record};
 
-/// The shortest request of HTTP/1.x is `GET / HTTP/1.0` with two line ends. Less is a frame of HTTP/2.
+/// Length of the shortest HTTP/1.x request: `GET / HTTP/1.0` with two line ends. Shorter data is an HTTP/2
+/// frame.
 const REQUEST_BYTES_MIN: u16 = 18;
-/// Tickets of common servers: less than a thousand bytes, and all of a connection as long. OpenSSL and rustls send two.
+/// Lengths of tickets from common servers: below 1000 bytes in practice. All tickets of a connection have
+/// equal length. OpenSSL and rustls send two.
 const TICKET_LENGTHS: std::ops::RangeInclusive<u16> = 80..=1500;
-/// As many as rustls sent once (rustls/rustls#2187): what is as long behind them is no ticket.
+/// Maximum number of tickets. rustls once sent four (rustls/rustls#2187). Later records of equal length are
+/// no tickets.
 const TICKETS_SENT: u8 = 4;
 
-/// One side of an exchange, as far as it has come.
+/// One side of an exchange, as far as known.
 #[derive(Clone, Copy, Debug)]
 struct Part {
     start: u64,
     end: u64,
     first: Mark,
     last: Mark,
-    /// Application data, as far as what the suite adds is known.
+    /// Application data, without the known overhead of the suite.
     data_bytes: u64,
     missing_bytes: u64,
     first_record_bytes: u64,
-    /// When the first record was whole.
+    /// The packet that completed the first record.
     first_record: Option<Mark>,
 }
 
@@ -67,7 +70,7 @@ impl Part {
             body: MessageBody {
                 framing: Framing::Unknown,
                 content_length: None,
-                // Of a record that breaks off less came than its header says.
+                // A truncated record delivers fewer bytes than its header declares.
                 bytes: self.data_bytes.min(wire_bytes),
                 wire_bytes: wire_bytes.saturating_sub(head_bytes),
                 first: None,
@@ -94,15 +97,15 @@ struct Exchange {
     is_group: bool,
 }
 
-/// What is known of the other direction when a record begins.
+/// The state of the other direction at a record's start.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Peer {
-    /// The offset of its next byte.
+    /// Offset of its next byte.
     pub(crate) next: u64,
     pub(crate) is_between_records: bool,
 }
 
-/// Whether the directions end with the end of a record.
+/// Per direction: true if the direction ends at a record's end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Whole {
     pub(crate) request: bool,
@@ -118,16 +121,17 @@ impl Default for Whole {
     }
 }
 
-/// The exchanges of a connection, one after the other.
+/// The exchanges of a connection, in sequence.
 #[derive(Debug, Default)]
 pub(crate) struct Exchanges {
     current: Option<Exchange>,
-    /// How many were handed out.
+    /// Number of exchanges handed out.
     count: u64,
-    /// Length of the server's first record, which may be a ticket (RFC 8446, section 4.6.1).
+    /// Length of the server's first record, a possible ticket (RFC 8446, section 4.6.1).
     ticket: Option<u16>,
     tickets: u8,
-    /// No more tickets follow: a record came that is none, or the server sent them with its Finished.
+    /// True if no more tickets follow. Either a record was no ticket, or the server sent its tickets with its
+    /// Finished.
     is_answered: bool,
     is_http2: bool,
     request_start: Option<u64>,
@@ -143,8 +147,8 @@ impl Exchanges {
         self.response_start
     }
 
-    /// A record of the client's application data begins. It belongs to the exchange that there is, if its response goes
-    /// on; else the finished exchange is given.
+    /// Take the start of a client application record. If the current response is unfinished, the record joins
+    /// its exchange. Otherwise return the finished exchange.
     pub(crate) fn client_record(
         &mut self,
         begun: &Begun,
@@ -185,21 +189,22 @@ impl Exchanges {
         self.request_start = Some(begun.start);
     }
 
-    /// What was taken for the client's first application data is part of its handshake: its bytes.
+    /// Remove the first client application record, which was part of the handshake. Return its length.
     pub(crate) fn take_back(&mut self) -> u64 {
         self.request_start = None;
         let taken = self.current.take().and_then(|it| it.request);
         taken.map_or(0, |it| it.end.saturating_sub(it.start))
     }
 
-    /// A record of the server's application data begins. Whether it is part of a response, or sent unasked.
+    /// Take the start of a server application record. Return true if it belongs to a response, false if the
+    /// server sent it unasked.
     pub(crate) fn server_record(
         &mut self,
         begun: &Begun,
         data_bytes: u16,
         phases: &mut Phases,
     ) -> bool {
-        // Without the handshake, the request may have been missed.
+        // Without the handshake, the request can be missing from the capture.
         if self.current.is_none() && !phases.has_begun() {
             self.current = Some(Exchange {
                 request: None,
@@ -210,7 +215,7 @@ impl Exchanges {
         let length = begun.header.length;
         let bytes = begun.header.record_bytes() as u64;
         let Some(current) = &mut self.current else {
-            // Sent unasked: those that follow are as long.
+            // The record was sent unasked. Further tickets have the same length.
             self.ticket = Some(length).filter(|it| TICKET_LENGTHS.contains(it));
             self.tickets = self.tickets.saturating_add(1);
             self.is_answered = phases.handshake.client_finished.is_none();
@@ -227,7 +232,7 @@ impl Exchanges {
             if is_another || (is_first && is_unasked) {
                 self.ticket = Some(length);
                 self.tickets = self.tickets.saturating_add(1);
-                // What came before it was one, too.
+                // The record before was a ticket too.
                 let taken = current.response.take();
                 let (start, first) =
                     taken.map_or((begun.start, begun.first), |it| (it.start, it.first));
@@ -242,7 +247,7 @@ impl Exchanges {
             Some(response) => response.add(data_bytes),
             None => {
                 current.response = Some(Part::of(begun, data_bytes));
-                // The response before was still on its way.
+                // The previous response was still in flight.
                 current.is_group |= is_unasked;
                 self.response_start = Some(begun.start);
             }
@@ -250,7 +255,7 @@ impl Exchanges {
         true
     }
 
-    /// Bytes of a record that belongs to the exchange have come, up to offset `end`.
+    /// Record bytes of the exchange's current record, up to offset `end`.
     pub(crate) fn carried(&mut self, direction: Direction, end: u64, mark: Mark) {
         let Some(part) = self.part(direction) else {
             return;
@@ -259,21 +264,22 @@ impl Exchanges {
         part.last = part.last.later(mark);
     }
 
-    /// A record that belongs to the exchange is whole.
+    /// Take a whole record of the exchange.
     pub(crate) fn whole(&mut self, record: &Record<'_>) {
         if let Some(part) = self.part(record.direction) {
             part.first_record.get_or_insert(record.last);
         }
     }
 
-    /// Bytes of a direction were not captured.
+    /// Record missing bytes in a direction.
     pub(crate) fn miss(&mut self, direction: Direction, bytes: u64) {
         if let Some(part) = self.part(direction) {
             part.missing_bytes = part.missing_bytes.saturating_add(bytes);
         }
     }
 
-    /// The part that bytes of the direction go to. What a client sends during the response is none.
+    /// Return the part that bytes of the direction belong to. Bytes of the client during the response belong
+    /// to none.
     fn part(&mut self, direction: Direction) -> Option<&mut Part> {
         let current = self.current.as_mut()?;
         match direction {
@@ -283,7 +289,7 @@ impl Exchanges {
         }
     }
 
-    /// The exchange that there is, which ends here.
+    /// End the current exchange and return it.
     pub(crate) fn hand_out(&mut self, whole: Whole) -> Option<Transaction> {
         let ended = self.current.take()?;
         let index = self.count;

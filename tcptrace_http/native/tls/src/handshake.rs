@@ -1,4 +1,4 @@
-//! What a handshake says in clear, and its phases.
+//! The clear-text content of a handshake, and its phases.
 
 use tcptrace_http_messages::Direction;
 use trace_model::Mark;
@@ -6,7 +6,7 @@ use trace_model::Mark;
 use crate::cipher;
 use crate::hello::TLS13;
 
-/// What is known of a handshake. Bytes are those on the wire, headers of records included.
+/// Facts of a handshake. Bytes are those on the wire, with record headers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Handshake {
     pub server_name: Option<Box<str>>,
@@ -19,33 +19,35 @@ pub struct Handshake {
     pub hello_retry: bool,
     pub client_hello_bytes: u64,
     pub server_flight_bytes: u64,
-    /// Of a chain that is sent in clear.
+    /// Length of a certificate chain in clear text.
     pub certificate_bytes: Option<u64>,
-    /// What the client sends behind its ClientHello, up to Finished.
+    /// Length of the client's flight after its ClientHello, up to Finished.
     pub client_flight_bytes: u64,
     pub client_hello: Option<Mark>,
-    /// The end of the first ClientHello.
+    /// The packet with the end of the first ClientHello.
     pub client_hello_last: Option<Mark>,
     pub server_hello: Option<Mark>,
     pub server_flight_last: Option<Mark>,
     pub client_finished: Option<Mark>,
     pub server_finished: Option<Mark>,
-    /// The client's first application data.
+    /// The packet with the client's first application data.
     pub first_application: Option<Mark>,
-    /// What the server sends unasked before its first response: tickets (RFC 8446, section 4.6.1), SETTINGS of HTTP/2.
+    /// Bytes that the server sends unasked before its first response: tickets (RFC 8446, section 4.6.1) and
+    /// HTTP/2 SETTINGS.
     pub unasked_bytes: u64,
-    /// Its first byte, and its last one.
+    /// The packets with the first and the last of these bytes.
     pub unasked: Option<(Mark, Mark)>,
-    /// How often the client waited for an answer of the server before it sent application data.
+    /// Number of times the client waited for a server answer before it sent application data.
     pub round_trips: u32,
-    /// Description of a fatal alert in clear.
+    /// Description of a fatal alert in clear text.
     pub alert: Option<u8>,
-    /// Who sent the first alert, which but for warnings ends the connection (RFC 8446, section 6).
+    /// The sender of the first alert. Except for a warning, an alert ends the connection (RFC 8446, section
+    /// 6).
     pub alerted_first: Option<Direction>,
 }
 
 impl Handshake {
-    /// The suite's name, or its number.
+    /// Return the suite's name, or its number.
     #[must_use]
     pub fn cipher_name(&self) -> Option<String> {
         self.cipher.map(cipher::name)
@@ -56,7 +58,7 @@ impl Handshake {
         self.version == Some(TLS13)
     }
 
-    /// When the client could send application data.
+    /// Return the packet after which the client could send application data.
     #[must_use]
     pub fn done(&self) -> Option<Mark> {
         let client = self.client_finished?;
@@ -66,7 +68,7 @@ impl Handshake {
         Some(client.later(self.server_finished?))
     }
 
-    /// Memory that it takes.
+    /// Return the memory of the handshake.
     #[must_use]
     pub fn held_bytes(&self) -> u64 {
         let texts = [
@@ -78,7 +80,8 @@ impl Handshake {
         texts.fold(size_of::<Self>(), usize::saturating_add) as u64
     }
 
-    /// Whether the client offers HTTP, in which it speaks first (RFC 7301, section 6; RFC 9113, section 3.2).
+    /// Return true if the client offers HTTP, a protocol in which the client speaks first (RFC 7301, section
+    /// 6; RFC 9113, section 3.2).
     #[must_use]
     pub fn offers_http(&self) -> bool {
         let offered = self.protocols_offered.as_deref().unwrap_or_default();
@@ -87,13 +90,14 @@ impl Handshake {
             .any(|it| it == "h2" || it.starts_with("http/"))
     }
 
-    /// Bytes of a record that are no data.
+    /// Return the overhead of a record in bytes.
     pub(crate) fn overhead(&self) -> u16 {
         let known = self.version.zip(self.cipher);
         known.map_or(0, |(version, suite)| cipher::overhead(version, suite))
     }
 
-    /// Whether the connection may carry HTTP/2 (RFC 9113, section 3.2): where the choice is encrypted, by what was offered.
+    /// Return true if the connection can carry HTTP/2 (RFC 9113, section 3.2). If the server's choice is
+    /// encrypted, the client's offer decides.
     pub(crate) fn may_be_http2(&self) -> bool {
         let is_hidden = self.is_tls13() || self.version.is_none();
         let named = match &self.protocol_chosen {

@@ -2,14 +2,14 @@
 
 use crate::bytes::Bytes;
 
-/// The random value of a ServerHello that is a HelloRetryRequest (RFC 8446, section 4.1.3).
+/// The random value that marks a ServerHello as a HelloRetryRequest (RFC 8446, section 4.1.3).
 const RETRY: [u8; 32] = [
     0xCF, 0x21, 0xAD, 0x74, 0xE5, 0x9A, 0x61, 0x11, 0xBE, 0x1D, 0x8C, 0x02, 0x1E, 0x65, 0xB8, 0x91,
     0xC2, 0xA2, 0x11, 0x16, 0x7A, 0xBB, 0x8C, 0x5E, 0x07, 0x9E, 0x09, 0xE2, 0xC8, 0xA8, 0x33, 0x9C,
 ];
 const RANDOM_BYTES: usize = 32;
 
-/// What a hello says so that no two are the same.
+/// The random value that makes every hello unique.
 pub(crate) type Random = [u8; RANDOM_BYTES];
 
 const SERVER_NAME: u16 = 0;
@@ -21,17 +21,17 @@ const SUPPORTED_VERSIONS: u16 = 43;
 
 pub(crate) const TLS13: u16 = 0x0304;
 
-/// What a ClientHello says.
+/// The content of a ClientHello.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ClientHello {
     pub(crate) random: Random,
     pub(crate) server_name: Option<Box<str>>,
-    /// The names of protocols, with a comma between (RFC 7301).
+    /// The protocol names, comma-separated (RFC 7301).
     pub(crate) protocols: Option<Box<str>>,
     pub(crate) offers_early_data: bool,
 }
 
-/// What a ServerHello says.
+/// The content of a ServerHello.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ServerHello {
     pub(crate) random: Random,
@@ -40,7 +40,7 @@ pub(crate) struct ServerHello {
     pub(crate) takes_key: bool,
     pub(crate) is_retry: bool,
     pub(crate) protocol: Option<Box<str>>,
-    /// It takes the client's offer (RFC 7366).
+    /// True if the server accepts the client's encrypt-then-MAC offer (RFC 7366).
     pub(crate) encrypts_then_macs: bool,
 }
 
@@ -95,7 +95,7 @@ fn random(body: &mut Bytes<'_>) -> Option<Random> {
     body.take(RANDOM_BYTES)?.try_into().ok()
 }
 
-/// Drafts of TLS 1.3 had versions of their own.
+/// Return the final version for the draft versions of TLS 1.3.
 fn without_draft(version: u16) -> u16 {
     match version >> 8 {
         0x7F | 0x7E | 0xFB => TLS13,
@@ -103,7 +103,7 @@ fn without_draft(version: u16) -> u16 {
     }
 }
 
-/// The extensions as far as they are well-formed; a hello need not have any.
+/// Call `each` for the well-formed extensions. A hello can have none.
 fn each_extension(mut body: Bytes<'_>, mut each: impl FnMut(u16, Bytes<'_>)) {
     let mut extensions = body.vector16().unwrap_or(Bytes(&[]));
     while let Some(kind) = extensions.u16() {
@@ -114,7 +114,7 @@ fn each_extension(mut body: Bytes<'_>, mut each: impl FnMut(u16, Bytes<'_>)) {
     }
 }
 
-/// The first host name of the list (RFC 6066, section 3).
+/// Return the first host name of the list (RFC 6066, section 3).
 fn server_name(mut data: Bytes<'_>) -> Option<Box<str>> {
     let mut list = data.vector16()?;
     let is_host_name = list.u8()? == 0;
@@ -133,7 +133,8 @@ fn protocols(mut data: Bytes<'_>) -> Option<Box<str>> {
     (!names.is_empty()).then(|| names.join(",").into())
 }
 
-/// Names that clients make up so that servers learn to ignore them (RFC 8701).
+/// Return true for a GREASE name, which clients invent so that servers learn to ignore unknown names (RFC
+/// 8701).
 fn is_grease(name: &[u8]) -> bool {
     matches!(name, [a, b] if a == b && a & 0x0F == 0x0A)
 }

@@ -1,22 +1,22 @@
-//! TLS as it is on the wire, without keys: handshakes, and exchanges of application data.
+//! TLS on the wire without keys: handshakes, and exchanges of application data.
 //!
-//! Theory of operation. A [`Connection`] is given the bytes of both directions of one flow, as HTTP's is: each direction
-//! in order, a segment at a time, together with the packet that carried them. A reader for each direction
-//! ([`reader`]) finds the records by their headers of five bytes; after bytes that were not captured it looks for
-//! the next header. Every record has a role ([`phases`]): before TLS 1.3 its type tells, in TLS 1.3, whose
-//! records all look alike once they are encrypted, its place and its length do:
+//! Theory of operation. A [`Connection`] takes the bytes of both directions of one flow, as HTTP's connection
+//! does. Each direction comes in order, segment by segment, with the packet that carried the segment. One
+//! reader per direction ([`reader`]) finds the records by their five-byte headers. After a gap, the reader
+//! searches for the next header. Every record has a role ([`phases`]). Before TLS 1.3, the record type gives
+//! the role. Encrypted TLS 1.3 records all look alike, so the position and the length give the role:
 //!
 //! ```text
 //!  client  ClientHello  [early data]                      [certificate] Finished  request ...
 //!  server                   ServerHello ... Finished (53 or 69 bytes)   [tickets]          response ...
 //! ```
 //!
-//! Application data becomes exchanges ([`exchange`]): a burst of the client and what the server answers, up to the
-//! client's next burst. Where the client sends while the response is on its way (HTTP/2), they are one group.
+//! Application data forms exchanges ([`exchange`]): a client burst and the server's response, up to the
+//! client's next burst. If the client sends during the response (HTTP/2), the exchanges form one group.
 //!
-//! Nothing of application data is held; of a handshake only the record being read, and a hello. If [`Keys`] have the
-//! secrets of the connection, application data is held too, a record at a time, and what it hides is read
-//! ([`decrypted`]); if that is HTTP, its transactions take the place of the exchanges.
+//! Application data is not held. Of a handshake, only the current record and a hello are held. If [`Keys`]
+//! have the secrets of the connection, one record of application data is held at a time and decrypted
+//! ([`decrypted`]). If the plaintext is HTTP, its transactions replace the exchanges.
 
 #![forbid(unsafe_code)]
 

@@ -1,8 +1,8 @@
-//! Handshake messages of a direction, from the records that carry them in clear (RFC 8446, section 4).
+//! Handshake messages of a direction, from clear-text records (RFC 8446, section 4).
 
 use crate::bytes::Bytes;
 
-/// A longer ClientHello or ServerHello is not looked into: the largest with post-quantum keys take 2 KiB.
+/// Maximum length of a parsed ClientHello or ServerHello. The largest ones with post-quantum keys have 2 KiB.
 const HELLO_BYTES_MAX: usize = 64 * 1024;
 const HEADER_BYTES: usize = 4;
 
@@ -30,30 +30,30 @@ const NAMES: &[(u8, &str)] = &[
     (24, "key_update"),
 ];
 
-/// The name of a kind of message, or its number.
+/// Return the name of a message kind, or its number.
 pub(crate) fn message_name(kind: u8) -> String {
     let known = NAMES.iter().find(|(number, _)| *number == kind);
     known.map_or_else(|| kind.to_string(), |(_, name)| (*name).to_owned())
 }
 
-/// A handshake message that came to its end.
+/// A complete handshake message.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Message<'a> {
     pub(crate) kind: u8,
-    /// Bytes behind its header.
+    /// Length of the body after the header.
     pub(crate) length: usize,
-    /// Those bytes, of a hello.
+    /// The body, for a hello.
     pub(crate) body: &'a [u8],
 }
 
-/// Puts messages together: a record may hold several, and several records one.
+/// Assembles messages. A record can hold several messages, and a message can span several records.
 #[derive(Debug, Default)]
 pub(crate) struct Messages {
     header: Vec<u8>,
     body: Vec<u8>,
-    /// Bytes of the message that are still to come, once its header is known.
+    /// Remaining bytes of the message, once its header is known.
     left: Option<usize>,
-    /// Bytes are missing: where the next message begins is not known.
+    /// True after a loss: the start of the next message is unknown.
     is_lost: bool,
 }
 
@@ -62,7 +62,7 @@ impl Messages {
         self.body.capacity() as u64
     }
 
-    /// Bytes of a record are missing, or what there is of a message is not to be kept.
+    /// Record missing bytes of a record, or drop a partial message.
     pub(crate) fn lose(&mut self) {
         *self = Messages {
             is_lost: true,
@@ -70,13 +70,13 @@ impl Messages {
         };
     }
 
-    /// Takes the fragment of a record, and hands out the messages that end in it.
+    /// Take the fragment of a record, and call `each` for the messages that end in it.
     pub(crate) fn take(&mut self, fragment: &[u8], mut each: impl FnMut(Message<'_>)) {
         let mut rest = Bytes(fragment);
         while !rest.0.is_empty() && !self.is_lost {
             let Some(left) = self.left else {
                 self.header(&mut rest);
-                // A message without a body, as ServerHelloDone, may end the fragment.
+                // A message without a body, such as ServerHelloDone, can end the fragment.
                 self.ends(&mut each);
                 continue;
             };

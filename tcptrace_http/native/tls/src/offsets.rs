@@ -1,4 +1,4 @@
-//! Where plaintext lies in the stream of its records.
+//! The map from plaintext to the stream of its records.
 
 use std::collections::VecDeque;
 
@@ -6,18 +6,18 @@ use trace_model::Mark;
 
 use crate::record::HEADER_BYTES;
 
-/// A record and the plaintext in it.
+/// A record and its plaintext.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Placed {
-    /// Offset of its first byte in the plaintext of the direction.
+    /// Plaintext offset of the record's first byte in its direction.
     pub(crate) plain: u64,
     pub(crate) plain_bytes: u64,
     /// Stream offsets of the record.
     pub(crate) start: u64,
     pub(crate) end: u64,
-    /// The packet that carried its first byte.
+    /// The packet that carried the first byte.
     pub(crate) first: Mark,
-    /// The latest packet that carried any byte of it.
+    /// The latest packet that carried a byte of the record.
     pub(crate) last: Mark,
 }
 
@@ -26,14 +26,14 @@ impl Placed {
         self.plain.saturating_add(self.plain_bytes)
     }
 
-    /// A place within the record: ciphers keep the length of what they encrypt.
+    /// Return the stream offset inside the record. Ciphers keep the length of their plaintext.
     fn within(&self, inside: u64) -> u64 {
         let place = self.start.saturating_add(HEADER_BYTES as u64);
         place.saturating_add(inside).min(self.end)
     }
 }
 
-/// The records of a direction that may be asked for yet, in their order.
+/// The records of a direction that can still be looked up, in order.
 #[derive(Debug, Default)]
 pub(crate) struct Offsets {
     records: VecDeque<Placed>,
@@ -44,30 +44,31 @@ impl Offsets {
         self.records.push_back(record);
     }
 
-    /// Where a message begins: with its record, if it is the first one in there.
+    /// Return the start of a message: the record's start, if the message is the first one in the record.
     pub(crate) fn start_of(&self, plain: u64) -> u64 {
         let before = self.records.partition_point(|it| it.plain <= plain);
         self.place(before, plain, |record| record.start)
     }
 
-    /// Where a message ends, exclusive: with its record, if it is the last one in there.
+    /// Return the exclusive end of a message: the record's end, if the message is the last one in the record.
     pub(crate) fn end_of(&self, plain: u64) -> u64 {
         let before = self.records.partition_point(|it| it.plain < plain);
         self.place(before, plain, |record| record.end)
     }
 
-    /// The record that has this byte.
+    /// Return the record of this plaintext byte.
     pub(crate) fn record_of(&self, plain: u64) -> Option<&Placed> {
         let before = self.records.partition_point(|it| it.plain <= plain);
         let record = self.records.get(before.checked_sub(1)?)?;
         (plain < record.plain_end()).then_some(record)
     }
 
-    /// The place of a boundary, in the last of the first `count` records or behind it: bytes that are missing lie there.
+    /// Return the stream offset of a boundary in the last of the first `count` records, or after that record.
+    /// Missing bytes lie there.
     fn place(&self, count: usize, plain: u64, at_edge: impl Fn(&Placed) -> u64) -> u64 {
         let record = count.checked_sub(1).and_then(|at| self.records.get(at));
         let Some(record) = record else {
-            // Of what was forgotten nothing is asked any more.
+            // Dropped records are not looked up again.
             return self.records.front().map_or(0, |first| first.start);
         };
         let inside = plain.saturating_sub(record.plain);
@@ -82,8 +83,8 @@ impl Offsets {
         record.end.saturating_add(behind).min(next)
     }
 
-    /// How much plaintext there is before a stream offset. `next` is where the next record begins, and `next_plain` what
-    /// it begins with: of what comes behind it, each byte counts.
+    /// Return the number of plaintext bytes before a stream offset. `next` is the start of the next record,
+    /// and `next_plain` its plaintext offset. After `next`, each byte counts as plaintext.
     pub(crate) fn plain_before(&self, offset: u64, next: u64, next_plain: u64) -> u64 {
         if offset >= next {
             return next_plain.saturating_add(offset.saturating_sub(next));
@@ -100,14 +101,14 @@ impl Offsets {
         record.plain.saturating_add(inside.min(record.plain_bytes))
     }
 
-    /// Messages up to `plain` have been handed out: the records before that place are forgotten.
+    /// Drop the records before `plain`, because messages up to that offset are handed out.
     pub(crate) fn forget_before(&mut self, plain: u64) {
         while self.records.get(1).is_some_and(|it| it.plain <= plain) {
             self.records.pop_front();
         }
     }
 
-    /// Forgets all records but the last one: messages that have begun are taken to begin there.
+    /// Drop all records except the last. Unfinished messages count as starting there.
     pub(crate) fn give_up(&mut self) {
         let last = self.records.pop_back();
         self.records = last.into_iter().collect();
@@ -122,8 +123,8 @@ impl Offsets {
 mod tests {
     use super::*;
 
-    /// Records of 10 bytes of plaintext in 32, the first at 100; behind the second 40 bytes of another record, behind the
-    /// third 5 bytes of plaintext in 27 are missing.
+    /// Return records of 10 plaintext bytes in 32 bytes, the first at offset 100. After the second record, 40
+    /// bytes of another record follow. After the third record, 5 plaintext bytes in 27 bytes are missing.
     fn offsets() -> Offsets {
         let mut offsets = Offsets::default();
         let places = [(0, 100), (10, 132), (20, 204), (35, 263)];

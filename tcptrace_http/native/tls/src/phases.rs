@@ -1,4 +1,4 @@
-//! The phases of a handshake, by order, direction and size of records.
+//! The phases of a handshake, from order, direction and size of the records.
 
 use tcptrace_http_messages::Direction;
 use tcptrace_tls_keys::SecurityParameters;
@@ -10,38 +10,38 @@ use crate::hello::{ClientHello, Random, ServerHello, TLS13};
 use crate::messages::{Message, CERTIFICATE, CLIENT_HELLO, SERVER_HELLO, SERVER_HELLO_DONE};
 use crate::record::{Begun, ContentType, Record};
 
-/// Records of a client's certificate and its proof, before Finished.
+/// Number of records with a client certificate and its proof, before Finished.
 const CLIENT_TAIL: u8 = 3;
-/// The length that is before the chain in a Certificate message of TLS 1.2 (RFC 5246, section 7.4.2).
+/// Size of the length field before the chain in a TLS 1.2 Certificate message (RFC 5246, section 7.4.2).
 const CHAIN_LENGTH_BYTES: usize = 3;
 const FATAL: u8 = 2;
 
-/// What a record is part of.
+/// The role of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     Flight,
     Finished,
-    /// Finished, behind records that were taken for application data.
+    /// A Finished after records that counted as application data.
     LateFinished,
     Application,
-    /// What a server sends before its first response: tickets.
+    /// Server data before the first response: tickets.
     Unasked,
-    /// An alert, a key update.
+    /// An alert or a key update.
     Other,
 }
 
-/// Follows a handshake.
+/// A follower of a handshake.
 #[derive(Debug, Default)]
 pub(crate) struct Phases {
     pub(crate) handshake: Handshake,
-    /// The ChangeCipherSpec of each direction came by.
+    /// True after the ChangeCipherSpec of the client. The next field is for the server.
     client_is_encrypted: bool,
     server_is_encrypted: bool,
     has_hello_done: bool,
     server_flight_is_over: bool,
-    /// Encrypted records of the client without the length of Finished: the first one may be it all the same.
+    /// Encrypted client records without the length of Finished. The first of them can still be Finished.
     client_tail: u8,
-    /// Which record of the client was Finished is told.
+    /// True once the client's Finished record is identified.
     is_settled: bool,
     turn: Option<Direction>,
     client_random: Option<Random>,
@@ -50,7 +50,7 @@ pub(crate) struct Phases {
 }
 
 impl Phases {
-    /// Whether a hello came by: else the connection was joined later.
+    /// Return true if a hello was seen. Without a hello the capture started later.
     pub(crate) fn has_begun(&self) -> bool {
         self.handshake.client_hello.is_some() || self.handshake.server_hello.is_some()
     }
@@ -59,7 +59,7 @@ impl Phases {
         self.client_random.as_ref()
     }
 
-    /// What both hellos agreed on, once both came by.
+    /// Return the negotiated parameters, once both hellos are known.
     pub(crate) fn parameters(&self) -> Option<SecurityParameters> {
         Some(SecurityParameters {
             version: self.handshake.version?,
@@ -70,13 +70,13 @@ impl Phases {
         })
     }
 
-    /// What a record is part of that has just begun.
+    /// Return the role of a new record.
     pub(crate) fn role(&mut self, direction: Direction, begun: &Begun) -> Role {
         let is_encrypted = self.is_encrypted(direction);
         let role = match begun.header.content {
             ContentType::ChangeCipherSpec => Role::Flight,
             ContentType::Handshake if !is_encrypted => Role::Flight,
-            // What comes behind it negotiates anew, and is encrypted too.
+            // Later handshake records are a renegotiation and are encrypted too.
             ContentType::Handshake if self.finished(direction).is_none() => Role::Finished,
             ContentType::ApplicationData => match direction {
                 Direction::ClientToServer => self.role_at_client(begun.header.length),
@@ -90,7 +90,7 @@ impl Phases {
         role
     }
 
-    /// Before TLS 1.3 a ChangeCipherSpec tells that what follows is encrypted.
+    /// Return true after a ChangeCipherSpec, which starts encryption before TLS 1.3.
     fn is_encrypted(&self, direction: Direction) -> bool {
         let has_changed = match direction {
             Direction::ClientToServer => self.client_is_encrypted,
@@ -106,7 +106,7 @@ impl Phases {
         }
     }
 
-    /// Whether encrypted records may be the handshake's (RFC 8446, section 2).
+    /// Return true if encrypted records can belong to the handshake (RFC 8446, section 2).
     fn hides_handshake(&self) -> bool {
         self.handshake.is_tls13() && self.has_begun() && !self.is_settled
     }
@@ -143,16 +143,16 @@ impl Phases {
 
     fn role_at_server(&mut self, length: u16) -> Role {
         if !self.hides_handshake() || self.server_flight_is_over {
-            // The server answers: the client has finished.
+            // The server responds, so the client has finished.
             self.is_settled |= self.client_tail > 0;
             return self.role_behind_handshake(length);
         }
-        // Application data may follow before the client's Finished has come.
+        // Application data can follow before the client's Finished arrives.
         self.server_flight_is_over = length == self.finished_length();
         Role::Flight
     }
 
-    /// Whether a record is an alert, as it says itself or its length does.
+    /// Return true if a record is an alert, by its content type or its length.
     pub(crate) fn is_alert(&self, begun: &Begun) -> bool {
         match begun.header.content {
             ContentType::Alert => true,
@@ -180,7 +180,7 @@ impl Phases {
         self.handshake.cipher.map_or(0, cipher::finished_length)
     }
 
-    /// A record of the handshake: the server's answers count its round trips.
+    /// Count round trips: each server answer to a client handshake record adds one.
     fn turn(&mut self, direction: Direction, first: Mark) {
         let handshake = &mut self.handshake;
         if direction == Direction::ServerToClient {
@@ -196,33 +196,33 @@ impl Phases {
         self.turn = Some(direction);
     }
 
-    /// The client's application data begins.
+    /// Record the start of the client's application data.
     pub(crate) fn application_begins(&mut self, first: Mark) {
         self.handshake.first_application.get_or_insert(first);
     }
 
-    /// The server sends so many bytes of application data that nothing asked for, from `first` on.
+    /// Record `bytes` bytes of unasked application data from the server, starting at `first`.
     pub(crate) fn sends_unasked(&mut self, bytes: u64, first: Mark) {
         let handshake = &mut self.handshake;
         handshake.unasked_bytes = handshake.unasked_bytes.saturating_add(bytes);
         handshake.unasked.get_or_insert((first, first));
     }
 
-    /// A record of that is whole.
+    /// Record the end of an unasked record.
     pub(crate) fn has_sent_unasked(&mut self, end: Mark) {
         if let Some((_, last)) = &mut self.handshake.unasked {
             *last = end;
         }
     }
 
-    /// What was taken for the client's application data, so many bytes, was none.
+    /// Reassign `bytes` bytes of the client's application data to its handshake flight.
     pub(crate) fn application_had_not_begun(&mut self, bytes: u64) {
         let handshake = &mut self.handshake;
         handshake.first_application = None;
         handshake.client_flight_bytes = handshake.client_flight_bytes.saturating_add(bytes);
     }
 
-    /// A record of the handshake is whole.
+    /// Take a whole handshake record.
     pub(crate) fn record(&mut self, role: Role, record: &Record<'_>) {
         let is_change = record.begun.header.content == ContentType::ChangeCipherSpec;
         let bytes = record.begun.header.record_bytes() as u64;
@@ -230,7 +230,7 @@ impl Phases {
             Direction::ClientToServer => {
                 self.client_is_encrypted |= is_change;
                 self.client_record(role, bytes, record.last);
-                // Early data comes behind a ChangeCipherSpec.
+                // Early data follows a ChangeCipherSpec.
                 if self.handshake.server_hello.is_none() && !is_change {
                     self.handshake.client_hello_last = Some(record.last);
                 }
@@ -257,7 +257,7 @@ impl Phases {
 
     fn server_record(&mut self, role: Role, bytes: u64, last: Mark) {
         let handshake = &mut self.handshake;
-        // What comes behind the client's is another flight.
+        // Server records after the client's flight belong to another flight.
         if handshake.client_flight_bytes == 0 {
             handshake.server_flight_bytes = handshake.server_flight_bytes.saturating_add(bytes);
             handshake.server_flight_last = Some(last);
@@ -267,7 +267,8 @@ impl Phases {
         }
     }
 
-    /// Before TLS 1.3 an abbreviated handshake has no ServerHelloDone (RFC 5246, section 7.3).
+    /// Record the server's ChangeCipherSpec. Before TLS 1.3, an abbreviated handshake has no ServerHelloDone
+    /// (RFC 5246, section 7.3).
     fn server_changes(&mut self, is_change: bool) {
         let is_clear = self.handshake.version.is_some_and(|it| it < TLS13);
         if is_change && is_clear && !self.server_is_encrypted {
@@ -276,7 +277,7 @@ impl Phases {
         }
     }
 
-    /// A handshake message in clear.
+    /// Take a clear-text handshake message.
     pub(crate) fn message(&mut self, direction: Direction, message: &Message<'_>) {
         match (direction, message.kind) {
             (Direction::ClientToServer, CLIENT_HELLO) => {
@@ -303,7 +304,7 @@ impl Phases {
         let handshake = &mut self.handshake;
         handshake.server_name = hello.server_name;
         handshake.protocols_offered = hello.protocols;
-        // The hello behind a HelloRetryRequest offers none any more.
+        // The second ClientHello after a HelloRetryRequest no longer offers early data.
         handshake.offers_early_data |= hello.offers_early_data;
     }
 
@@ -323,7 +324,7 @@ impl Phases {
         }
     }
 
-    /// An alert record: in clear it has two bytes.
+    /// Take an alert record. An alert in clear text has two bytes.
     pub(crate) fn alert(&mut self, bytes: &[u8]) {
         if let [FATAL, description] = bytes {
             self.handshake.alert.get_or_insert(*description);

@@ -1,25 +1,25 @@
-//! One direction: from its bytes to records.
+//! One direction: bytes in, records out.
 
 use tcptrace_http_messages::Direction;
 use trace_model::Mark;
 
 use crate::record::{Begun, ContentType, Header, Record, HEADER_BYTES};
 
-/// Segments without a record header after which a direction is not searched any more: the longest record takes a dozen.
+/// Maximum number of searched segments without a record header. The longest record takes a dozen segments.
 const SEARCH_SEGMENTS_MAX: u32 = 1024;
 
-/// The header that was found, and the one behind its record.
+/// Headers needed to confirm a search: the found header, and the header after its record.
 const UNCONFIRMED: u8 = 2;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Within or before the header of a record.
+    /// Inside or before a record's header.
     Header,
-    /// So many bytes of the record are still to come.
+    /// Remaining bytes of the record.
     Fragment { left: usize },
-    /// Where the next record begins is not known.
+    /// The start of the next record is unknown.
     Searching,
-    /// The direction ended, or is no TLS any more.
+    /// The direction ended, or is not TLS from here on.
     Opaque,
 }
 
@@ -28,7 +28,7 @@ pub(crate) enum Event<'a> {
     More,
     Begun(Begun),
     Whole(Record<'a>),
-    /// A record was expected and these bytes are none.
+    /// The bytes at a record's expected start are no record.
     NotARecord,
 }
 
@@ -42,20 +42,20 @@ pub(crate) struct Reader {
     header_bytes: usize,
     begun: Begun,
     last: Mark,
-    /// What there is of a record that did not come in one segment.
+    /// The partial record, if it spans segments.
     held: Vec<u8>,
-    /// Bytes of the record are missing.
+    /// True if bytes of the record are missing.
     is_broken: bool,
-    /// Headers until one confirms that which was found by searching.
+    /// Number of headers still needed to confirm a searched one.
     unconfirmed: u8,
     searched: u32,
     has_searched: bool,
-    /// Application data is wanted too: somebody decrypts it.
+    /// True if application data is wanted for decryption.
     pub(crate) keeps_application: bool,
 }
 
 impl Reader {
-    /// A reader whose first byte has the stream offset `next`.
+    /// Create a reader whose first byte has the stream offset `next`.
     pub(crate) fn new(direction: Direction, next: u64) -> Self {
         let header = Header {
             content: ContentType::Handshake,
@@ -84,7 +84,7 @@ impl Reader {
         }
     }
 
-    /// Whether all that came ends with the end of a record.
+    /// Return true if the bytes so far end at a record's end.
     pub(crate) fn is_between_records(&self) -> bool {
         self.state == State::Header && self.header_bytes == 0
     }
@@ -93,7 +93,7 @@ impl Reader {
         self.has_searched
     }
 
-    /// Whether the header of a record has come, and not yet its end.
+    /// Return true between a record's header and its end.
     pub(crate) fn is_within_record(&self) -> bool {
         matches!(self.state, State::Fragment { .. })
     }
@@ -111,7 +111,7 @@ impl Reader {
         self.held.capacity() as u64
     }
 
-    /// The record being read is passed over, its bytes are not kept.
+    /// Drop the kept bytes of the current record and skip its rest.
     pub(crate) fn give_up_held(&mut self) {
         if !self.held.is_empty() {
             self.is_broken = true;
@@ -119,7 +119,7 @@ impl Reader {
         self.held = Vec::new();
     }
 
-    /// Takes bytes up to the next event, and says how many those were.
+    /// Consume bytes up to the next event, and return their number.
     pub(crate) fn advance<'a>(
         &'a mut self,
         bytes: &'a [u8],
@@ -216,7 +216,8 @@ impl Reader {
         (used, Event::Whole(record))
     }
 
-    /// Looks for the next header, and takes what is before it. What only looks like one is found out behind its record.
+    /// Search for the next header and consume the bytes before it. The header after the record refutes a
+    /// false match.
     fn search(&mut self, bytes: &[u8]) -> usize {
         let is_header = |window: &[u8]| {
             Header::parse(window).is_some_and(|it| it.content == ContentType::ApplicationData)
@@ -241,7 +242,8 @@ impl Reader {
         }
     }
 
-    /// `length` bytes are missing, as was seen at `mark`. The record that ends with them or within, if there is one.
+    /// Skip `length` missing bytes, revealed by the packet `mark`. Return the record that ends with them or
+    /// within them, if any.
     pub(crate) fn skip(&mut self, length: u64, mark: Mark) -> Option<Record<'static>> {
         self.next = self.next.saturating_add(length);
         let State::Fragment { left } = self.state else {

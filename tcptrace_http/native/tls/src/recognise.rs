@@ -1,21 +1,21 @@
-//! Whether a payload is TLS, by its first bytes alone.
+//! Detection of TLS by a payload's first bytes.
 
 use crate::messages::{CLIENT_HELLO, SERVER_HELLO};
 use crate::record::{ContentType, Header, HEADER_BYTES};
 
-/// Record headers that follow each other where the records say: two are no chance any more.
+/// Minimum number of chained record headers. Two matching headers exclude coincidence.
 const CHAINED_MIN: usize = 2;
 
-/// What a payload begins with.
+/// The TLS content at a payload's start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
     ClientHello,
     ServerHello,
-    /// Records of a connection whose handshake was not seen.
+    /// Records of a connection without a captured handshake.
     Records,
 }
 
-/// What `payload` begins with, if that is TLS.
+/// Return the TLS content at the start of `payload`, if the payload is TLS.
 #[inline]
 #[must_use]
 pub fn starts_like(payload: &[u8]) -> Option<Start> {
@@ -32,11 +32,11 @@ pub fn starts_like(payload: &[u8]) -> Option<Start> {
     }
 }
 
-/// Whether so few bytes that they do not tell may be the beginning of a hello.
+/// Return true if a payload too short for detection can begin a hello.
 #[inline]
 #[must_use]
 pub fn may_begin_hello(payload: &[u8]) -> bool {
-    // The rest of the shortest one that could be.
+    // The shortest possible hello supplies the missing bytes.
     let mut whole = [ContentType::Handshake as u8, 3, 1, 0, 1, CLIENT_HELLO];
     let few = 1..whole.len();
     let Some(start) = whole.get_mut(..payload.len()) else {
@@ -46,7 +46,7 @@ pub fn may_begin_hello(payload: &[u8]) -> bool {
     few.contains(&payload.len()) && starts_like(&whole) == Some(Start::ClientHello)
 }
 
-/// Whether whole records fill the payload, or several headers follow each other.
+/// Return true if whole records fill the payload, or several headers are chained.
 fn are_records(payload: &[u8]) -> bool {
     let (mut rest, mut count) = (payload, 0_usize);
     while let Some(header) = Header::parse(rest) {
@@ -56,7 +56,7 @@ fn are_records(payload: &[u8]) -> bool {
         };
         rest = behind;
     }
-    // Less than a header may be left: its rest is in the next segment.
+    // A partial header can remain. The next segment has its rest.
     rest.is_empty() || (rest.len() < HEADER_BYTES && count >= CHAINED_MIN)
 }
 
@@ -103,7 +103,7 @@ mod tests {
             let part = two.get(..end).unwrap_or_default();
             assert_eq!(starts_like(part), Some(Start::Records), "{end} bytes");
         }
-        // A single header that nothing confirms.
+        // A single header without confirmation.
         assert_eq!(starts_like(record(40).get(..30).unwrap_or_default()), None);
         assert_eq!(starts_like(&[record(40), vec![9; 9]].concat()), None);
     }

@@ -1,4 +1,4 @@
-//! Records of TLS: the five bytes before each of them (RFC 8446, section 5.1).
+//! TLS records: the five-byte header of each record (RFC 8446, section 5.1).
 
 use tcptrace_http_messages::Direction;
 use trace_model::Mark;
@@ -6,9 +6,9 @@ use trace_model::Mark;
 use crate::bytes::Bytes;
 
 pub(crate) const HEADER_BYTES: usize = 5;
-/// The longest ciphertext of TLS 1.2 (RFC 5246, section 6.2.3); that of TLS 1.3 is shorter.
+/// Maximum ciphertext length of TLS 1.2 (RFC 5246, section 6.2.3). TLS 1.3 has a lower maximum.
 const FRAGMENT_MAX: u16 = (1 << 14) + 2048;
-/// All versions up to TLS 1.3 say 3, and a minor version of at most 4.
+/// The major version of all versions up to TLS 1.3. The minor version is at most 4.
 const MAJOR: u8 = 3;
 const MINOR_MAX: u8 = 4;
 
@@ -35,18 +35,18 @@ impl ContentType {
     }
 }
 
-/// What the header of a record says.
+/// The header of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     pub content: ContentType,
-    /// As sent: TLS 1.3 says 1.2.
+    /// The version as sent. TLS 1.3 sends 1.2.
     pub version: u16,
-    /// Bytes behind the header.
+    /// Length after the header.
     pub length: u16,
 }
 
 impl Header {
-    /// The header at the front of `bytes`, if they are one.
+    /// Parse the header at the front of `bytes`. Return None if the bytes are no header.
     pub(crate) fn parse(bytes: &[u8]) -> Option<Header> {
         let mut bytes = Bytes(bytes);
         let content = ContentType::of(bytes.u8()?)?;
@@ -62,34 +62,34 @@ impl Header {
         })
     }
 
-    /// Bytes of the record, its header included.
+    /// Return the length of the record, header included.
     #[must_use]
     pub fn record_bytes(self) -> usize {
         usize::from(self.length).saturating_add(HEADER_BYTES)
     }
 }
 
-/// The header of a record has come.
+/// A record with a complete header.
 #[derive(Clone, Copy, Debug)]
 pub struct Begun {
     pub header: Header,
-    /// Stream offset of its first byte.
+    /// Stream offset of the first byte.
     pub start: u64,
-    /// The packet that carried that byte.
+    /// The packet that carried the first byte.
     pub first: Mark,
-    /// Bytes of the other direction that this packet acknowledged.
+    /// Number of bytes of the other direction that this packet acknowledged.
     pub peer_acked: Option<u64>,
 }
 
-/// A record of which all bytes have come by, or are known to be missing.
+/// A record whose bytes were all delivered, or are known to be missing.
 #[derive(Clone, Copy, Debug)]
 pub struct Record<'a> {
     pub direction: Direction,
     pub begun: Begun,
-    /// The latest packet that carried any byte of it.
+    /// The latest packet that carried a byte of the record.
     pub last: Mark,
-    /// What follows the header. None if bytes are missing, or nobody wants them.
+    /// The bytes after the header. None if bytes are missing or not wanted.
     pub bytes: Option<&'a [u8]>,
-    /// All of it was captured.
+    /// True if the whole record was captured.
     pub is_complete: bool,
 }

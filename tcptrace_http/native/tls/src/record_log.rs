@@ -1,22 +1,22 @@
-//! Rows of the table of records, if it is asked for.
+//! Rows of the records table, if wanted.
 
 use trace_model::rows::{TlsContentType, TlsRecordRow};
 
 use crate::messages::message_name;
 use crate::record::{ContentType, Record};
 
-/// Records since the rows were last taken, and what became known of the one at hand.
+/// The records since the last hand-out, and the facts of the current record.
 #[derive(Debug, Default)]
 pub struct RecordLog {
     rows: Vec<TlsRecordRow>,
-    /// Handshake messages in clear that end in it.
+    /// Clear-text handshake messages that end in the record.
     messages: Vec<u8>,
-    /// The content type that a key showed.
+    /// The content type that decryption revealed.
     opened: Option<TlsContentType>,
 }
 
 impl RecordLog {
-    /// The rows so far; their flow is left for the caller, who knows it.
+    /// Take the rows so far. The caller sets their flow.
     pub fn take(&mut self) -> impl Iterator<Item = TlsRecordRow> + '_ {
         self.rows.drain(..)
     }
@@ -29,7 +29,7 @@ impl RecordLog {
         self.opened = content_type.and_then(ContentType::of).map(word);
     }
 
-    /// The record at hand is whole, or what was captured of it.
+    /// Take the current record, or its captured part.
     pub(crate) fn on_record(&mut self, record: &Record<'_>) {
         let names: Vec<String> = self.messages.drain(..).map(message_name).collect();
         self.rows.push(TlsRecordRow {

@@ -1,4 +1,4 @@
-//! Connections from their bytes: handshakes of all versions, exchanges, tickets, gaps.
+//! Connections from their bytes: handshakes of all versions, exchanges, tickets and gaps.
 
 mod records;
 mod script;
@@ -12,7 +12,7 @@ use script::{
 
 const GCM: u16 = 0x1301;
 
-/// A handshake of TLS 1.3, its Finished with the first request.
+/// Return a TLS 1.3 handshake whose Finished comes with the first request.
 fn tls13(hello: &Hello) -> Script {
     tls13_of(Script::default(), hello)
 }
@@ -106,7 +106,7 @@ fn handshake_of_tls12_takes_two_round_trips() {
     let found = script.over();
     assert_eq!(spans(&found), [[Some((5, 5)), Some((6, 6))]]);
     let request = found[0].request.as_ref().expect("a request");
-    // 8 bytes of nonce and 16 of tag.
+    // The overhead is 8 bytes of nonce and 16 bytes of tag.
     assert_eq!(request.body.bytes, 100);
 }
 
@@ -193,7 +193,7 @@ fn exchanges_are_a_burst_and_its_answer() {
     assert_eq!(response.end - response.start, 206 + 2000 + 900 + 3 * 5);
 }
 
-/// Bytes that the server sent unasked, and the frames of the first and the last record of them.
+/// Return the number of unasked server bytes, and the frames of their first and last record.
 fn unasked(script: &Script) -> (u64, Option<(u64, u64)>) {
     let made = script.connection.handshake();
     let frames = made.unasked.map(|(first, last)| (first.frame, last.frame));
@@ -225,7 +225,7 @@ fn tickets_are_no_response() {
     assert_eq!(unasked(&around), (510, Some((4, 6))));
     assert_eq!(spans(&around.over()), [[Some((5, 5)), Some((7, 7))]]);
 
-    // A single one was sent before the request had come, as its acknowledgment tells.
+    // A single ticket was sent before the request arrived, which its acknowledgment shows.
     let mut single = tls13(&Hello::default());
     single.client(&application(100));
     single.server_that_has(script::Acked::Before, &application(234));
@@ -236,7 +236,7 @@ fn tickets_are_no_response() {
 
 #[test]
 fn responses_may_be_as_long_as_tickets() {
-    // Go sends its ticket behind Finished, and none later.
+    // Go sends its ticket after Finished, and no later ticket.
     let mut with_finished = Script::default();
     with_finished.client(&client_hello(&Hello::default()));
     with_finished.server(
@@ -260,7 +260,7 @@ fn responses_may_be_as_long_as_tickets() {
         [[Some((4, 4)), Some((5, 5))], [Some((6, 6)), Some((7, 7))]]
     );
 
-    // No server sends so many.
+    // No server sends this many tickets.
     let mut behind = tls13(&Hello::default());
     behind.server(&application(139));
     for _ in 0..5 {
@@ -346,7 +346,7 @@ fn record_shorter_than_a_request_tells_of_http2() {
     });
     script.client(&application(200));
     script.server(&application(44));
-    // The acknowledgment of SETTINGS: 9 bytes.
+    // The acknowledgment of SETTINGS has 9 bytes.
     script.client(&application(26));
     script.server(&application(2000));
     script.client(&application(90));

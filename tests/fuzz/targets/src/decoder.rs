@@ -1,6 +1,6 @@
-//! The capture decoder: any bytes, fed in any chunks.
+//! The capture decoder: arbitrary bytes, fed in arbitrary chunks.
 //!
-//! The last four bytes of an input say how it is cut; all before them is the file.
+//! The last four bytes of an input define the chunks. All bytes before them are the file.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -9,12 +9,12 @@ use trace_model::{Anomaly, AnomalyKind, Packet, PacketSink};
 
 use crate::numbers::Numbers;
 
-/// Rows of one kind that the decoder makes at most, with the one that counts the rest.
+/// Maximum number of decoder rows per anomaly kind, including the row with the count of the rest.
 const ROWS_OF_A_KIND_MAX: usize = 101;
-/// The largest chunk: some hold a whole file, some a part of a header.
+/// Maximum chunk length. Shorter chunks cover parts of a header, longer ones a whole file.
 const CHUNK_MAX: usize = 97;
 
-/// Everything a decoder says of a file.
+/// The decoder's whole output for a file.
 #[derive(Debug, Default, PartialEq)]
 struct Reading {
     packets: Vec<Seen>,
@@ -31,7 +31,7 @@ struct Seen {
     interface: u32,
     wire_bytes: u32,
     captured_bytes: u32,
-    /// Of the rest of the packet.
+    /// Digest of the packet's other fields.
     digest: u64,
 }
 
@@ -75,7 +75,7 @@ fn read(file: &[u8], mut chunk: impl FnMut() -> usize) -> Reading {
     reading.provenance = decoder.provenance();
     match result {
         Ok(()) => assert_eq!(reading.provenance.bytes_read, file.len() as u64),
-        // Reading stops at an error, after more or fewer bytes as they were fed.
+        // The decoder stops at an error, and the number of bytes fed by then depends on the chunks.
         Err(_) => reading.provenance.bytes_read = 0,
     }
     reading.error = result.err();

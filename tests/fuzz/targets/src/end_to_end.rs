@@ -1,4 +1,4 @@
-//! A capture file through decoder and analyzer to the tables.
+//! A capture file, through decoder and analyzer, to the tables.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use trace_model::{Anomaly, AnomalyKind, Packet, PacketSink};
 
 use crate::numbers::Numbers;
 
-/// Rows of one kind of anomaly at most: those of the decoder and of the analyzer, and two counts.
+/// Maximum number of rows per anomaly kind: those of decoder and analyzer, and two counts.
 const ANOMALIES_OF_A_KIND_MAX: usize = 1002;
 
-/// An analyzer, and what is counted on the way to it.
+/// An analyzer, and counters of its input.
 struct Counted {
     analyzer: Analyzer,
     segments: usize,
@@ -43,7 +43,7 @@ fn analyze(file: &[u8], with_segments: bool, mut chunk: impl FnMut() -> usize) -
         analyzer: Analyzer::new(Options {
             segments: with_segments.then(Segments::default),
             statistics: with_segments,
-            // Bodies are looked at for them, and documents read.
+            // The exchanges cover body inspection and document parsing.
             exchanges: true,
             ..Options::default()
         }),
@@ -65,7 +65,7 @@ fn analyze(file: &[u8], with_segments: bool, mut chunk: impl FnMut() -> usize) -
     }
 }
 
-/// The tables by name; of flows without the statistics, which are there only when asked for.
+/// Return the tables by name. The table of flows comes without statistics, which are optional.
 fn tables(mut analyzer: Analyzer) -> BTreeMap<&'static str, Columns> {
     let batch = analyzer.tables.take();
     let counts = analyzer.tables.anomalies.counts().to_vec();
@@ -79,7 +79,7 @@ fn tables(mut analyzer: Analyzer) -> BTreeMap<&'static str, Columns> {
     tables
 }
 
-/// One table, its columns by name.
+/// One table with its columns by name.
 struct View(Columns);
 
 impl View {
@@ -114,7 +114,7 @@ impl View {
             .unwrap_or_else(|| panic!("{name} is null"))
     }
 
-    /// Those of the columns that have a value in a row are in ascending order.
+    /// Assert that the columns with a value in this row are in ascending order.
     fn assert_ascending(&self, names: &[&str], row: usize) {
         let values: Vec<i128> = names
             .iter()
@@ -163,7 +163,7 @@ pub fn run(input: &[u8]) {
     }
     let (first, second) = (views(&mut whole_tables), views(&mut cut_tables));
     for (one, other) in first.iter().zip(&second) {
-        // The tables that are always there do not depend on the one that is not, nor on the cuts.
+        // The fixed tables depend neither on the optional table nor on the cuts.
         assert_eq!(one.0, other.0);
         one.assert_columns_are_whole();
     }
@@ -307,7 +307,7 @@ fn check_anomalies(anomalies: &View, flows: &View, provenance: &Provenance) {
     }
 }
 
-/// Whether packets are told to be in the capture twice.
+/// Return true if the anomalies report duplicate packets in the capture.
 fn has_copies(anomalies: &View) -> bool {
     let copies = AnomalyKind::DuplicatePackets as i128;
     (0..anomalies.0.rows).any(|row| anomalies.certain("kind", row) == copies)

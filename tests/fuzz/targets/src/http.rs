@@ -1,14 +1,14 @@
-//! The HTTP connection: two directions in any order, cut in any way.
+//! The HTTP connection: two directions in arbitrary order and cuts.
 //!
-//! Bytes of 0xe0 and above begin a segment, or what is in its place, and say what it is; all up to
-//! the next such byte is its text. So text stays text when some of it is removed or inserted.
+//! A byte of 0xe0 or above begins a segment or another event, and gives its kind. The bytes up to the next
+//! such byte are its text. The text stays text after removals and insertions.
 
 use tcptrace_http_messages::{Connection, Direction, End, Mark, Message, Output};
 
 use crate::numbers::Numbers;
 
 const FIRST_CONTROL: u8 = 0xe0;
-/// The largest head that is kept whole, and something for the fields that are picked out of it.
+/// The largest head that is kept whole, plus room for its parsed fields.
 const HELD_BYTES_MAX: u64 = 1 << 20;
 
 #[derive(Clone, Copy)]
@@ -44,10 +44,10 @@ impl<'a> Event<'a> {
     }
 }
 
-/// What came of an input.
+/// The outcome of an input.
 struct Outcome {
     out: Output,
-    /// Where messages begin was sought at the starts of segments, so it does depend on the cuts.
+    /// True if message starts were searched at segment starts. The outcome then depends on the cuts.
     depends_on_cuts: bool,
 }
 
@@ -102,9 +102,8 @@ fn play(events: &[Event<'_>], mut cut: impl FnMut(&[u8]) -> usize) -> Outcome {
     }
 }
 
-/// The next piece of a segment. None but the first piece may begin with what could be a start line:
-/// only at the start of a segment, or after empty lines there, is one looked for where its place is
-/// not known.
+/// Return the length of a segment's next piece. Only the first piece can begin like a start line. During a
+/// search, the reader looks for a start line only at the start of a segment, or after empty lines there.
 fn piece(numbers: &mut Numbers, rest: &[u8], is_first: bool) -> usize {
     let first_line = || {
         let start = empty_lines(rest);

@@ -1,7 +1,8 @@
-//! The HTTP/2 connection: frames and bytes of two directions in any order, cut in any way.
+//! The HTTP/2 connection: frames and bytes of two directions in arbitrary order and cuts.
 //!
-//! An input says first how the connection is met. Then come steps: a byte that says what one is, and for frames their
-//! type, flags, stream, and the length of their payload; so frames stay frames when some of the input is changed.
+//! An input first gives the start condition of the connection. Steps follow. Each step is a byte with its
+//! kind. A frame step adds type, flags, stream and payload length. Frames stay frames after changes of the
+//! input.
 
 use std::collections::BTreeSet;
 
@@ -16,11 +17,11 @@ const DIRECTIONS: [Direction; 2] = [Direction::ClientToServer, Direction::Server
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const UPGRADE: &[u8] = b"GET / HTTP/1.1\r\nUpgrade: h2c\r\nHTTP2-Settings: \r\n\r\n";
 const SWITCH: &[u8] = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\n\r\n";
-/// Header block, payload and header tables of both directions, with as much again where they grow.
+/// Header block, payload and header tables of both directions, doubled for growth.
 const HELD_BYTES_MAX: u64 = 1 << 22;
-/// Of each packet: a stream, and a piece of every other one.
+/// Memory per packet: a stream, and a piece of every other stream.
 const HELD_BYTES_OF_A_FRAME: u64 = 1 << 13;
-/// A type that RFC 9113 does not have, and the one of RFC 9218.
+/// Frame types, with one unknown to RFC 9113, and the type of RFC 9218.
 const TYPES: [u8; 12] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0x10, 0xfa];
 
 enum What {
@@ -34,14 +35,14 @@ struct Step {
     what: What,
 }
 
-/// The steps of an input, and whether all that was sent came by.
+/// Return the steps of an input, and whether the capture has all sent bytes.
 fn steps(mut input: &[u8]) -> (Vec<Step>, bool) {
     let (mut found, mut is_whole) = (Vec::new(), true);
     while let [control, rest @ ..] = input {
         let (kind, direction) = ((control >> 1) & 3, usize::from(control & 1));
         let (what, later) = match (kind, rest) {
             (0 | 1, [kind, flags, stream, length, rest @ ..]) => {
-                // Long payloads come of short inputs.
+                // Short inputs give long payloads.
                 let length = usize::from(*length) * if control & 8 == 0 { 1 } else { 64 };
                 let (payload, later) = rest.split_at(rest.len().min(length));
                 let mut payload = payload.to_vec();
@@ -75,7 +76,7 @@ fn frame(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// The ways to meet a connection: in clear, behind TLS, joined late, and by an Upgrade.
+/// Return a connection for each start condition: in clear text, after TLS, joined late, or after an Upgrade.
 fn met(how: u8) -> (Messages, [&'static [u8]; 2]) {
     match how % 4 {
         0 => (Messages::http2(true), [PREFACE, &[]]),
@@ -90,7 +91,7 @@ fn met(how: u8) -> (Messages, [&'static [u8]; 2]) {
 
 struct Outcome {
     out: Output,
-    /// How many bytes each direction had.
+    /// Number of bytes so far, per direction.
     next: [u64; 2],
 }
 
@@ -158,7 +159,7 @@ pub fn run(input: &[u8]) {
         1 + numbers.below(most)
     });
     check(&cut);
-    // What is no frame is searched for one, a segment at a time; so is what was joined late.
+    // After bytes that are no frame, and after a late start, the search for a frame works segment by segment.
     if is_whole && how % 2 == 0 && whole.out.anomalies.is_empty() {
         assert_eq!(whole.out.transactions, cut.out.transactions);
         assert_eq!(whole.out.anomalies, cut.out.anomalies);
@@ -175,7 +176,7 @@ fn check(outcome: &Outcome) {
         let Some(stream) = &transaction.stream else {
             continue;
         };
-        // Those of HTTP/1.1 before an Upgrade are counted by themselves.
+        // HTTP/1.1 transactions before an Upgrade have their own numbers.
         assert_eq!(transaction.index, streams.len() as u64);
         assert!(
             streams.insert(stream.id),
@@ -189,7 +190,7 @@ fn check(outcome: &Outcome) {
         {
             if let Some(message) = message {
                 check_message(message, outcome.next[side]);
-                // Of a promise, and of what was asked for before an Upgrade, there are none.
+                // A promise and a request before an Upgrade have no request bytes here.
                 let is_request = side == 0;
                 let may_have_none = stream.is_pushed || stream.id == 1 && frames.pieces.is_empty();
                 let is_sent = !(is_request && may_have_none);

@@ -1,7 +1,7 @@
-//! What is fuzzed, and what must hold whatever the bytes.
+//! The fuzz targets and their invariants for all inputs.
 //!
-//! Each module has one function `run`, which panics where something does not hold. The libFuzzer
-//! binaries beside this crate call it, and so does the test that replays the corpora every day.
+//! Each module has one function `run`, which panics on a violated invariant. The libFuzzer binaries beside
+//! this crate call `run`, and so does the daily test that replays the corpora.
 
 #![forbid(unsafe_code)]
 
@@ -16,7 +16,7 @@ mod sealed;
 pub mod tls;
 pub mod tls_keys;
 
-/// A target by its name, which is also that of its corpus.
+/// A target under its name, which is also its corpus's name.
 pub type Target = (&'static str, fn(&[u8]));
 
 pub const TARGETS: &[Target] = &[

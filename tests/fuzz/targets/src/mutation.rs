@@ -1,16 +1,16 @@
-//! Changes to a pcap file that leave most of it valid, so that what is behind the file format and
-//! the headers is reached: records are repeated, dropped, moved, cut and carried on; TCP fields and
-//! payloads change, with the lengths around them kept right.
+//! Mutations of a pcap file that keep most of it valid, to reach the code after the file format and the
+//! headers. Records are repeated, dropped, moved, cut and continued. TCP fields and payloads change, and the
+//! enclosing lengths are corrected.
 
 use crate::numbers::Numbers;
 
 const FILE_HEADER_BYTES: usize = 24;
 const RECORD_HEADER_BYTES: usize = 16;
 const LITTLE_ENDIAN_MAGICS: [[u8; 4]; 2] = [[0xd4, 0xc3, 0xb2, 0xa1], [0x4d, 0x3c, 0xb2, 0xa1]];
-/// One change in so many is libFuzzer's own, to any bytes of the file.
+/// One of this many mutations is libFuzzer's own, applied to any bytes of the file.
 const PLAIN_CHANGE_ONE_IN: usize = 8;
 
-/// What HTTP is made of, and what it is not.
+/// Building blocks of HTTP, and text that is not HTTP.
 const TOKENS: &[&[u8]] = &[
     b"GET /a HTTP/1.1\r\nHost: h\r\n\r\n",
     b"HEAD /b HTTP/1.0\r\n\r\n",
@@ -37,7 +37,7 @@ const TOKENS: &[&[u8]] = &[
     b"",
 ];
 const FLAGS: [u8; 8] = [0x10, 0x18, 0x02, 0x12, 0x11, 0x14, 0x04, 0x00];
-/// Distances in sequence numbers: nothing, a byte, a segment, windows, half the circle.
+/// Distances in sequence numbers: zero, one byte, a segment, windows, half the circle.
 const DISTANCES: [u32; 10] = [
     1,
     u32::MAX,
@@ -73,7 +73,7 @@ struct Capture {
     records: Vec<Record>,
 }
 
-/// Where the headers of a frame are.
+/// Positions of a frame's headers.
 struct Places {
     ip: usize,
     tcp: usize,
@@ -81,8 +81,8 @@ struct Places {
     is_v6: bool,
 }
 
-/// Changes the first `size` bytes of `data`, whose length is what there is room for; gives the new
-/// size. `plain` is a change that knows nothing of captures.
+/// Mutate the first `size` bytes of `data`, whose length is the capacity. Return the new size. `plain` is a
+/// mutation without knowledge of captures.
 pub fn mutate(
     data: &mut [u8],
     size: usize,
@@ -130,7 +130,7 @@ impl Capture {
         })
     }
 
-    /// As many of the records as there is room for.
+    /// Write as many records as `max_size` permits.
     fn write(&self, max_size: usize) -> Vec<u8> {
         let mut file = self.header.clone();
         for record in &self.records {
@@ -167,14 +167,14 @@ impl Capture {
         }
     }
 
-    /// All from a record on is later.
+    /// Shift the times of all records from an index on.
     fn shift_times(&mut self, at: usize, by_ns: i64) {
         for record in &mut self.records[at..] {
             record.shift_time(by_ns, self.nanoseconds_per_tick);
         }
     }
 
-    /// The sender of a segment sends the next one.
+    /// Append the next segment of the same sender.
     fn carry_on(&mut self, at: usize, numbers: &mut Numbers) {
         let mut next = self.records[at].clone();
         let Some(places) = next.places() else { return };
@@ -189,7 +189,7 @@ impl Capture {
         self.records.insert(to, next);
     }
 
-    /// An IPv4 packet becomes two fragments.
+    /// Split an IPv4 packet into two fragments.
     fn fragment(&mut self, at: usize, numbers: &mut Numbers) {
         let record = &self.records[at];
         let Some(places) = record.places().filter(|places| !places.is_v6) else {
@@ -215,7 +215,7 @@ impl Capture {
 }
 
 impl Record {
-    /// Where the headers are, if it is Ethernet (with one tag perhaps), cooked or raw, and TCP.
+    /// Return the header positions of a TCP frame on Ethernet (with at most one tag), cooked or raw.
     fn places(&self) -> Option<Places> {
         let bytes = &self.bytes;
         [14, 16, 18, 20, 0, 4].into_iter().find_map(|ip| {
@@ -279,7 +279,7 @@ impl Record {
         }
     }
 
-    /// The other end sends it.
+    /// Swap sender and receiver.
     fn turn_round(&mut self) {
         let Some(Places { ip, tcp, is_v6, .. }) = self.places() else {
             return;
@@ -298,7 +298,7 @@ impl Record {
         self.bytes[tcp + 1 + 2 * numbers.below(2)] ^= 1 << numbers.below(4);
     }
 
-    /// Less of it was captured.
+    /// Truncate the captured bytes.
     fn cut(&mut self, numbers: &mut Numbers) {
         self.bytes.truncate(numbers.below(self.bytes.len()));
         let captured = (self.bytes.len() as u32).to_le_bytes();
@@ -317,7 +317,7 @@ impl Record {
         self.header[4..8].copy_from_slice(&ticks.to_le_bytes());
     }
 
-    /// A change of libFuzzer's own to the frame, its length kept.
+    /// Apply libFuzzer's own mutation to the frame, at constant length.
     fn change_bytes(
         &mut self,
         numbers: &mut Numbers,

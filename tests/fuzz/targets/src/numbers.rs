@@ -1,4 +1,4 @@
-//! Numbers that look random and are the same for the same seed.
+//! Pseudo-random numbers, equal for equal seeds.
 
 /// SplitMix64 (Steele, Lea and Flood 2014).
 pub struct Numbers(u64);
@@ -9,7 +9,7 @@ impl Numbers {
         Numbers(seed)
     }
 
-    /// Numbers that follow from all bytes of an input.
+    /// Seed the generator from all bytes of an input.
     #[must_use]
     pub fn of(input: &[u8]) -> Self {
         Numbers(input.iter().fold(0, |sum, byte| {
@@ -24,7 +24,7 @@ impl Numbers {
         mixed ^ (mixed >> 31)
     }
 
-    /// Less than `bound`; 0 if that is 0.
+    /// Return a number below `bound`, or 0 if `bound` is 0.
     pub fn below(&mut self, bound: usize) -> usize {
         (self.number() % (bound.max(1) as u64)) as usize
     }

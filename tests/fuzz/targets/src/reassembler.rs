@@ -1,7 +1,7 @@
 //! The reassembler against a model that keeps every byte by its offset.
 //!
-//! An input is a sequence of steps of six bytes: what, where (two), how long, how much of it was
-//! captured, and which content. Content depends on the step, so copies of a byte differ.
+//! An input is a sequence of steps of six bytes: action, position (two bytes), length, captured length, and
+//! content. The content depends on the step, so copies of a byte differ.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,13 @@ use tcptrace_tcp::{Delivery, Piece, Reassembler, WAITING_BYTES_MAX, WAITING_PIEC
 use trace_model::Mark;
 
 const STEP_BYTES: usize = 6;
-/// Beyond this a piece of 255 bytes might bring in the limits, which the model does not have.
+/// Maximum number of steps. More pieces of 255 bytes could reach the limits, which the model does not have.
 const STEPS_MAX: usize = WAITING_PIECES_MAX / 256;
 
-/// What a byte's first copy was; None where a snap length cut it off.
+/// The first copy of each byte. None if the snap length cut the byte off.
 type Copies = BTreeMap<i64, Option<u8>>;
 
-/// The plainest thing that does the same: bytes by offset.
+/// The simplest equivalent: bytes by offset.
 #[derive(Default)]
 struct Model {
     delivered: i64,
@@ -48,7 +48,7 @@ impl Model {
 
     fn acknowledged(&mut self, acked: i64) {
         while let Some(first) = self.first().filter(|first| *first <= acked) {
-            // A hole of gigabytes is one number in the model too.
+            // A hole of gigabytes is one entry in the model too.
             self.out.push(None);
             self.delivered = first;
             self.drain();
@@ -56,7 +56,7 @@ impl Model {
     }
 }
 
-/// What the reassembler handed on, held against the model's bytes.
+/// The reassembler's output, compared with the model's bytes.
 #[derive(Default)]
 struct Out {
     next: u64,
@@ -79,7 +79,7 @@ impl Out {
     }
 }
 
-/// Gaps side by side, and the bytes of each, count as one: how many there are is not promised.
+/// Merge adjacent gaps and the bytes of each gap into one, because the number of gaps is unspecified.
 fn without_repeated_gaps(bytes: &[Option<u8>]) -> Vec<Option<u8>> {
     let mut shown = bytes.to_vec();
     shown.dedup_by(|next, before| next.is_none() && before.is_none());
@@ -109,7 +109,7 @@ pub fn run(input: &[u8]) {
             let piece = Piece {
                 offset,
                 length: length.into(),
-                // Few packets are cut off.
+                // Few packets are truncated.
                 bytes: &content[..usize::from(if captured < 200 {
                     length
                 } else {
@@ -132,7 +132,7 @@ pub fn run(input: &[u8]) {
     assert!(!reassembler.is_waiting() && reassembler.held_bytes() == 0);
 }
 
-/// Most steps are near what was delivered, some before it, some a gigabyte or more ahead.
+/// Return an offset: mostly near the delivered bytes, in part before them, in part a gigabyte or more ahead.
 fn offset(what: u8, place: i64, delivered: i64) -> i64 {
     match what >> 4 {
         0..=7 => delivered + place % 1024 - 128,

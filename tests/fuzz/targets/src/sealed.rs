@@ -1,4 +1,5 @@
-//! The sending side of TLS 1.3 with AES-128-GCM (RFC 8446, sections 5.2 and 7), apart from the code under test.
+//! The sending side of TLS 1.3 with AES-128-GCM (RFC 8446, sections 5.2 and 7), independent of the code under
+//! test.
 
 use aes_gcm::aead::{AeadInOut, KeyInit, Nonce};
 use aes_gcm::Aes128Gcm;
@@ -7,14 +8,14 @@ use sha2::Sha256;
 
 pub const HANDSHAKE: u8 = 22;
 pub const APPLICATION_DATA: u8 = 23;
-/// `TLS_AES_128_GCM_SHA256`, and the version in its extension.
+/// `TLS_AES_128_GCM_SHA256`. The version is in its extension.
 const SUITE: [u8; 2] = [0x13, 0x01];
 const VERSION: [u8; 2] = [3, 4];
 const CLIENT_RANDOM: [u8; 32] = [1; 32];
-/// What Finished has of a hash, behind its type and length.
+/// The hash part of Finished, after its type and length.
 const FINISHED: [u8; 36] = [20; 36];
 
-/// The secrets of a connection by their labels in a key log.
+/// The secrets of a connection, by their key log labels.
 const SECRETS: [(&str, [u8; 32]); 4] = [
     ("CLIENT_HANDSHAKE_TRAFFIC_SECRET", [3; 32]),
     ("SERVER_HANDSHAKE_TRAFFIC_SECRET", [4; 32]),
@@ -26,7 +27,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The key log of the connection.
+/// Return the key log of the connection.
 #[must_use]
 pub fn key_log() -> String {
     let line = |(label, secret): &(&str, [u8; 32])| {
@@ -35,7 +36,7 @@ pub fn key_log() -> String {
     SECRETS.iter().map(line).collect()
 }
 
-/// Seals the records of one direction.
+/// A sealer of one direction's records.
 pub struct Sealer {
     secret: [u8; 32],
     cipher: Aes128Gcm,
@@ -44,7 +45,7 @@ pub struct Sealer {
 }
 
 impl Sealer {
-    /// Under the keys of application data.
+    /// Create a sealer with the application data keys.
     #[must_use]
     pub fn new(from_server: bool) -> Self {
         let [_, _, client, server] = SECRETS;
@@ -61,7 +62,7 @@ impl Sealer {
         }
     }
 
-    /// The next record, with its header.
+    /// Return the next record, with its header.
     pub fn seal(&mut self, content: u8, text: &[u8], padding: usize) -> Vec<u8> {
         let mut sealed = [text, &[content], &vec![0; padding]].concat();
         let header = header(APPLICATION_DATA, sealed.len() + 16);
@@ -77,7 +78,7 @@ impl Sealer {
         [&header, &sealed[..], &tag.expect("a short text")].concat()
     }
 
-    /// A KeyUpdate; what follows is under the next keys (RFC 8446, sections 4.6.3 and 7.2).
+    /// Return a KeyUpdate and switch to the next keys (RFC 8446, sections 4.6.3 and 7.2).
     pub fn update(&mut self) -> Vec<u8> {
         let record = self.seal(HANDSHAKE, &[24, 0, 0, 1, 0], 0);
         let next = expand(&self.secret, "traffic upd", 32);
@@ -86,7 +87,7 @@ impl Sealer {
     }
 }
 
-/// HKDF-Expand-Label, of one block and without a context.
+/// Return HKDF-Expand-Label for one block without a context.
 fn expand(secret: &[u8; 32], label: &str, length: u8) -> Vec<u8> {
     let name = format!("tls13 {label}");
     let name_bytes = u8::try_from(name.len()).expect("a short name");
@@ -114,7 +115,7 @@ fn hello(kind: u8, random: [u8; 32], suites: &[u8], extension: &[u8]) -> Vec<u8>
     [&header(HANDSHAKE, message.len()), &message[..]].concat()
 }
 
-/// The flights of the handshake: of the client, the server and the client.
+/// Return the flights of the handshake: client, server, client.
 #[must_use]
 pub fn handshake() -> [Vec<u8>; 3] {
     let [client, server, ..] = SECRETS;

@@ -1,13 +1,13 @@
-//! The TLS connection: two directions in any order, cut in any way.
+//! The TLS connection: two directions in arbitrary order and cuts.
 //!
-//! An input is a row of segments: a byte that says what it is, two with its length, and its bytes.
+//! An input is a list of segments: one byte for the kind, two for the length, and the bytes.
 
 use tcptrace_http_messages::{Direction, End, Mark, Message, Output};
 use tcptrace_tls::{starts_like, Connection, Handshake, Keys};
 
 use crate::numbers::Numbers;
 
-/// A hello and a record of both directions, with as much again where they grow, and the names of a hello.
+/// A hello and a record per direction, doubled for growth, and the names of a hello.
 const HELD_BYTES_MAX: u64 = 1 << 19;
 
 #[derive(Clone, Copy)]
@@ -38,11 +38,11 @@ fn events(mut input: &[u8]) -> Vec<Event<'_>> {
     found
 }
 
-/// What came of an input.
+/// The outcome of an input.
 struct Outcome {
     out: Output,
     handshake: Handshake,
-    /// Record headers were sought in single segments, so what was found does depend on the cuts.
+    /// True if record headers were searched in single segments. The outcome then depends on the cuts.
     depends_on_cuts: bool,
 }
 

@@ -1,7 +1,7 @@
-//! A TLS connection with its keys: what both directions say is sealed, and opened again on its way to HTTP.
+//! A TLS connection with its keys. Both directions are sealed, and opened again on the way to HTTP.
 //!
-//! Bytes of 0xe0 and above begin an event, and say what it is; all up to the next such byte is its text. So text stays
-//! text when some of it is removed or inserted.
+//! A byte of 0xe0 or above begins an event and gives its kind. The bytes up to the next such byte are its
+//! text. The text stays text after removals and insertions.
 
 use tcptrace_http_messages::{
     Connection as Http, Direction, End, Mark, Message, Output, Transaction,
@@ -12,28 +12,28 @@ use crate::numbers::Numbers;
 use crate::sealed::{handshake, key_log, Sealer, APPLICATION_DATA, HANDSHAKE};
 
 const FIRST_CONTROL: u8 = 0xe0;
-/// Of a record (RFC 8446, section 5.1).
+/// Maximum plaintext of a record (RFC 8446, section 5.1).
 const TEXT_MAX: usize = 1 << 14;
-/// A head that is kept whole, a record of both directions, and as much again where they grow.
+/// A whole head and one record per direction, doubled for growth.
 const HELD_BYTES_MAX: u64 = 1 << 21;
 
 enum What {
     Bytes(Vec<u8>),
-    /// So many bytes were not captured.
+    /// Number of bytes that were not captured.
     Gap(u64),
     End,
 }
 
-/// What one direction does in one packet.
+/// One packet of one direction.
 struct Step {
     direction: Direction,
     what: What,
-    /// The data of the application in each of its records.
+    /// The application data of each record.
     plain: Vec<Vec<u8>>,
     acks: u8,
 }
 
-/// The steps of an input, and whether all that was sent came by as it was sent.
+/// Return the steps of an input, and whether the capture has all sent bytes unchanged.
 fn steps(input: &[u8]) -> (Vec<Step>, bool) {
     let mut sealers = [Sealer::new(false), Sealer::new(true)];
     let (mut is_whole, mut is_over) = (true, [false; 2]);
@@ -78,7 +78,7 @@ fn steps(input: &[u8]) -> (Vec<Step>, bool) {
     (found, is_whole)
 }
 
-/// What is no ordinary record, by the first byte of the text.
+/// Build an unusual record, selected by the first byte of the text.
 fn other<'a>(sealer: &mut Sealer, text: &'a [u8], is_whole: &mut bool) -> (What, Vec<&'a [u8]>) {
     let (kind, rest) = text.split_first().unwrap_or((&0, &[]));
     match kind % 6 {
@@ -125,7 +125,7 @@ fn mark(frame: u64) -> Mark {
     }
 }
 
-/// What each direction has sent: before its last step, and in all.
+/// Number of bytes sent per direction: before its last step, and in total.
 #[derive(Default)]
 struct Sent([[u64; 2]; 2]);
 
@@ -140,17 +140,17 @@ impl Sent {
         *all += bytes;
     }
 
-    /// What a step has seen of its peer.
+    /// Return the number of peer bytes that a step acknowledges.
     fn acked(&self, step: &Step) -> Option<u64> {
         let [before, all] = self.0[1 - step.direction as usize];
         [Some(all), Some(all), None, Some(before)][usize::from(step.acks)]
     }
 }
 
-/// What came of an input.
+/// The outcome of an input.
 struct Outcome {
     out: Output,
-    /// Record headers were sought in single segments, so what was found does depend on the cuts.
+    /// True if record headers were searched in single segments. The outcome then depends on the cuts.
     depends_on_cuts: bool,
 }
 
@@ -194,7 +194,7 @@ fn play(steps: &[Step], mut cut: impl FnMut(&[u8]) -> usize) -> Outcome {
     }
 }
 
-/// What HTTP makes of the same in clear, unless a hello would have told that it is none.
+/// Return HTTP's result for the same bytes in clear text. Return None if a hello would exclude HTTP.
 fn in_clear(steps: &[Step]) -> Option<Vec<Transaction>> {
     let mut http = Http::from_its_beginning();
     let mut out = Output::default();
@@ -245,7 +245,7 @@ pub fn run(input: &[u8]) {
     }
 }
 
-/// What TLS does not change.
+/// The transaction fields that TLS does not change.
 #[derive(Debug, PartialEq)]
 struct Told<'a> {
     messages: [Option<ToldMessage<'a>>; 2],

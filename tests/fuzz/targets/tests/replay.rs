@@ -1,4 +1,4 @@
-//! Every corpus file through its target, as `make fuzz` left them: a crash once found stays found.
+//! Replays every corpus file through its target, so that a fixed crash stays fixed.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::path::{Path, PathBuf};
@@ -6,20 +6,20 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fuzz_targets::TARGETS;
 
-/// Memory that no input of the size of a corpus file may need: the target's own copies and model
-/// included, a hundred times what it takes.
+/// Maximum memory for an input of a corpus file's size: a hundred times the need of the target, with its
+/// copies and model.
 const PEAK_BYTES_MAX: usize = 64 << 20;
 
-/// Of all corpora together: they are for every checkout.
+/// Maximum size of all corpora together, because every checkout contains them.
 const CORPORA_BYTES_MAX: usize = 1_000_000;
 
-/// Counts what is allocated.
+/// An allocator that counts allocations.
 struct Counting;
 
 static NOW: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: every call goes to the system's allocator unchanged.
+// SAFETY: every call is forwarded unchanged to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let now = NOW.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();

@@ -1,4 +1,4 @@
-//! What HTTP is given of a connection, and what it gives back.
+//! The input of HTTP from a TLS connection, and the output of HTTP.
 
 use tcptrace_http2::{Messages, Oldest};
 use tcptrace_http_messages::{
@@ -15,7 +15,7 @@ use crate::record::{Record, HEADER_BYTES};
 const PLAIN_BYTES: u64 = 1 << 14;
 
 impl Decrypted {
-    /// Gives application data to HTTP.
+    /// Pass application data to HTTP.
     pub(super) fn deliver(
         &mut self,
         record: &Record<'_>,
@@ -66,7 +66,7 @@ impl Decrypted {
         let told = out.transactions.len();
         http.data(record.direction, plain, bytes, (record.last, acked), out);
         if http.roles_are_reversed() {
-            // The hellos told who the client is: a request of the server is none of HTTP.
+            // The hellos identify the client, so a request from the server is not HTTP.
             out.transactions.truncate(told);
             return self.close();
         }
@@ -75,7 +75,7 @@ impl Decrypted {
         self.server.note_start(starts.1);
     }
 
-    /// A record stays closed, and `skipped` bytes before it are missing.
+    /// Record a record that stays closed, and `skipped` missing bytes before it.
     pub(super) fn lose(
         &mut self,
         (record, role): (&Record<'_>, Role),
@@ -95,7 +95,7 @@ impl Decrypted {
         }
     }
 
-    /// Tells HTTP that so much plaintext is missing.
+    /// Report a gap of `bytes` plaintext bytes to HTTP.
     pub(super) fn gap(&mut self, direction: Direction, bytes: u64, mark: Mark, out: &mut Output) {
         let Some(http) = &mut self.http else {
             self.begins_late = true;
@@ -109,7 +109,7 @@ impl Decrypted {
         side.plain_next = side.plain_next.saturating_add(bytes);
     }
 
-    /// The direction ended, at stream offset `at`.
+    /// End a direction at stream offset `at`.
     pub(crate) fn end(
         &mut self,
         direction: Direction,
@@ -128,13 +128,13 @@ impl Decrypted {
         }
     }
 
-    /// Places what HTTP found in the streams, and drops the exchanges that were made of the same records.
+    /// Convert HTTP's offsets to stream offsets, and drop the exchanges of the same records.
     pub(crate) fn place(&mut self, before: usize, out: &mut Output) {
         if out.transactions.len() <= before {
             return;
         }
         let is_http = self.is_http();
-        // What waited for its peer may come behind a later one.
+        // A transaction that waited for its peer can follow a later one.
         let (mut client_end, mut server_end) = (0, 0);
         for mut transaction in out.transactions.split_off(before) {
             if transaction.opaque.is_none() {
@@ -148,10 +148,10 @@ impl Decrypted {
         }
         let oldest = (self.http.as_ref()).map_or_else(Oldest::default, Messages::oldest);
         if self.as_http2().is_some() {
-            // Streams of it are not handed out in the order of their bytes.
+            // HTTP/2 streams are not handed out in byte order.
             (client_end, server_end) = (self.client.plain_next, self.server.plain_next);
         }
-        // Messages that are held had begun before.
+        // Held messages began before this point.
         let until = |end: u64, held: Option<u64>| held.map_or(end, |held| held.min(end));
         let client_end = until(client_end, oldest.client);
         self.client.offsets.forget_before(client_end);
@@ -159,7 +159,8 @@ impl Decrypted {
         self.server.offsets.forget_before(server_end);
     }
 
-    /// Where request and response end in the plaintext; 0 if there is none.
+    /// Convert a transaction's offsets. Return the plaintext ends of request and response, 0 for an absent
+    /// message.
     fn place_one(&self, transaction: &mut Transaction) -> (u64, u64) {
         let request = transaction.request.as_deref_mut();
         let request = request.map_or(0, |it| place_message(it, &self.client.offsets));
@@ -178,7 +179,7 @@ impl Decrypted {
     }
 }
 
-/// From offsets in the plaintext to those in the stream; where it ends in the plaintext.
+/// Convert a message's offsets from the plaintext to the stream. Return its plaintext end.
 fn place_message(message: &mut Message, offsets: &Offsets) -> u64 {
     let end = message.end;
     if let Some(record) = offsets.record_of(message.start) {
@@ -189,13 +190,13 @@ fn place_message(message: &mut Message, offsets: &Offsets) -> u64 {
         });
     }
     message.start = offsets.start_of(message.start);
-    // What was promised, or asked for before an Upgrade, has no bytes.
+    // A promised request, and a request before an Upgrade, have no bytes here.
     message.head_end = offsets.end_of(message.head_end).max(message.start);
     message.end = offsets.end_of(end).max(message.start);
     end
 }
 
-/// As before, of the frames of a stream.
+/// Convert the offsets of a stream's frames from the plaintext to the stream.
 fn place_frames(frames: &mut Frames, offsets: &Offsets) {
     for piece in &mut frames.pieces {
         piece.behind_end = offsets.end_of(piece.behind_end);
@@ -221,13 +222,13 @@ fn new_http(begins_late: bool, looks_at_bodies: bool) -> Http {
     }
 }
 
-/// The plaintext of so many bytes in so many records.
+/// Return the plaintext length of `bytes` bytes in `records` records.
 pub(super) fn data_bytes(bytes: u64, records: u64, overhead: u64) -> u64 {
     let around = overhead.saturating_add(HEADER_BYTES as u64);
     bytes.saturating_sub(records.saturating_mul(around))
 }
 
-/// The least number of records that so many bytes are.
+/// Return the minimum number of records that `bytes` bytes form.
 fn records_in(bytes: u64, overhead: u64) -> u64 {
     let longest = overhead
         .saturating_add(HEADER_BYTES as u64)

@@ -1,4 +1,4 @@
-//! The rows of the table of records.
+//! The rows of the records table.
 
 use trace_model::rows::{TlsContentType, TlsRecordRow};
 
@@ -6,7 +6,7 @@ use super::script::{application, Hello, Script};
 use super::tls13_of;
 use crate::RecordLog;
 
-/// A connection whose records are wanted, each segment of which comes in pieces of so many bytes.
+/// Return a connection with a record log. Each segment comes in pieces of `piece` bytes.
 fn logged(piece: usize) -> Script {
     let mut script = Script {
         piece,
@@ -45,7 +45,7 @@ fn records_have_their_places_however_their_bytes_are_cut() {
     assert_eq!((last.first_frame, last.last_frame), (4, 5));
     assert_eq!((last.length, last.complete), (4_000, true));
     assert_eq!(last.content_type, TlsContentType::ApplicationData);
-    // Each record of a direction begins where the one before it ends.
+    // Each record of a direction begins at the end of the previous one.
     for direction in [0, 1] {
         let own = expected.iter().filter(|it| it.direction as u8 == direction);
         own.fold(0, |next, row| {

@@ -1,4 +1,4 @@
-//! Bytes of records, and a connection that is given them.
+//! Builders of record bytes, and a connection that takes them.
 
 use std::sync::LazyLock;
 
@@ -31,11 +31,11 @@ pub struct Hello {
     pub early_data: bool,
 }
 
-/// What the sender of a segment has acknowledged.
+/// The bytes that the sender of a segment has acknowledged.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Acked {
     All,
-    /// All but the last bytes of its peer.
+    /// All bytes of its peer except the last ones.
     Before,
 }
 
@@ -44,7 +44,7 @@ pub fn record(content: u8, fragment: &[u8]) -> Vec<u8> {
     [&[content, 3, 3], &length.to_be_bytes()[..], fragment].concat()
 }
 
-/// A record of application data with so many bytes behind its header.
+/// Return an application data record with `length` bytes after its header.
 pub fn application(length: usize) -> Vec<u8> {
     record(APPLICATION, &vec![0xAB; length])
 }
@@ -71,7 +71,7 @@ pub fn client_hello(hello: &Hello) -> Vec<u8> {
     let name = b"www.example.com";
     let mut extensions = extension(0, &vector16(&[&[0][..], &vector16(name)].concat()));
     if !hello.protocols.is_empty() {
-        // A name that was made up comes first.
+        // A GREASE name comes first.
         let mut names = vec![2, 0x4A, 0x4A];
         for name in hello.protocols {
             names.push(u8::try_from(name.len()).expect("a name"));
@@ -119,18 +119,18 @@ fn hello_of_server(random: &[u8], version: u16, cipher: u16, key: bool) -> Vec<u
     handshake(2, &body.concat())
 }
 
-/// A connection, and what it was given so far.
+/// A connection and its input so far.
 pub struct Script {
     pub connection: Connection,
     pub keys: Keys,
     pub out: Output,
-    /// Bytes of each segment.
+    /// Length of each segment.
     pub lengths: Vec<u64>,
-    /// Most bytes that are given at once.
+    /// Maximum number of bytes per call.
     pub piece: usize,
     pub client_next: u64,
     pub server_next: u64,
-    /// Of the latest segment of each.
+    /// Start of the client's latest segment. The next field is for the server.
     pub client_start: u64,
     pub server_start: u64,
 }
@@ -182,7 +182,7 @@ impl Script {
         self.give(Direction::ServerToClient, self.server_start, bytes, acked);
     }
 
-    /// Bytes of the server are missing.
+    /// Lose `length` bytes of the server.
     pub fn lose(&mut self, length: u64) {
         let mark = self.next_mark();
         self.lengths.push(length);
@@ -197,7 +197,7 @@ impl Script {
         self.server_next += length;
     }
 
-    /// Both directions end: all exchanges.
+    /// End both directions and return all exchanges.
     pub fn over(&mut self) -> Vec<Transaction> {
         let mark = self.next_mark();
         for direction in [Direction::ClientToServer, Direction::ServerToClient] {
