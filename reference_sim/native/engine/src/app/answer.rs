@@ -1,5 +1,4 @@
-//! What a server answers to a request: the heads and bodies of the objects that it is about, as
-//! one message.
+//! A server's response to a request: the heads and bodies of the requested objects, as one message.
 
 use std::sync::Arc;
 
@@ -9,16 +8,16 @@ use super::http_text::{body_kind, has_body, whole, Head, Parts, Template, Terms}
 use super::Content;
 use crate::scenario::{Fetch, Object, Scenario};
 
-/// What all responses to one fetch share.
+/// The common part of all responses to one fetch.
 pub(super) struct Answer {
     template: Arc<Template>,
-    /// The delimiters of a bundle.
+    /// The delimiters of a multipart bundle.
     parts: Option<Parts>,
     pub(super) has_body: bool,
 }
 
 impl Answer {
-    /// From a server that names itself `product`, with one more line of the head.
+    /// Create an answer from a server named `product`, with one additional head line.
     pub(super) fn new(
         objects: &[(u32, &Object)],
         product: &str,
@@ -36,7 +35,7 @@ impl Answer {
         }
     }
 
-    /// The head of a response with objects of these sizes.
+    /// Return the head of a response with objects of these sizes.
     pub(super) fn head(
         &self,
         sizes: &[u64],
@@ -67,12 +66,12 @@ impl Answer {
         Head::new(&self.template, body, terms)
     }
 
-    /// The head of a body of so many bytes.
+    /// Return the head of a body of `body` bytes.
     pub(super) fn plain_head(&self, body: u64, terms: &Terms) -> Head {
         Head::new(&self.template, body, terms)
     }
 
-    /// The body of the response to an exchange, which has so many bytes.
+    /// Return the body of the response to an exchange, `bytes` bytes long.
     pub(super) fn contents(
         &self,
         scenario: &Scenario,
@@ -87,7 +86,7 @@ impl Answer {
         self.body(exchange, &objects, &sizes, bytes)
     }
 
-    /// The bodies of these objects, together of so many bytes.
+    /// Return the bodies of these objects, `bytes` bytes in total.
     pub(super) fn body(
         &self,
         exchange: &Exchange,
@@ -114,13 +113,13 @@ impl Answer {
     }
 }
 
-/// The multiple of `segment` nearest to `total`, and at least one.
+/// Return the multiple of `segment` nearest to `total`, and at least one segment.
 fn nearest_multiple(total: u64, segment: u64) -> u64 {
     let segment = segment.max(1);
     ((total + segment / 2) / segment).max(1) * segment
 }
 
-/// `total` in parts that are to each other as the sizes are.
+/// Split `total` in proportion to the sizes.
 fn shares(sizes: &[u64], total: u64) -> Vec<u64> {
     let (mut left, mut sizes_left) = (total, sizes.iter().sum::<u64>());
     let share = |size: &u64| {
@@ -132,18 +131,18 @@ fn shares(sizes: &[u64], total: u64) -> Vec<u64> {
     sizes.iter().map(share).collect()
 }
 
-/// The segment size that the response fills, if it is to.
+/// Return the segment size that the response fills, if the fetch has whole segments.
 pub(super) fn whole_segments(fetch: &Fetch, mss: u32) -> Option<u64> {
     fetch.whole_segments.then_some(u64::from(mss))
 }
 
-/// The fetch of the plan that an exchange is of.
+/// Return the plan's fetch of an exchange.
 pub(super) fn fetch<'a>(scenario: &'a Scenario, exchange: &Exchange) -> Option<&'a Fetch> {
     let plan = scenario.plans.get(exchange.plan as usize)?;
     plan.fetches.get(exchange.fetch as usize)
 }
 
-/// The objects that an exchange is about, with their numbers on the page.
+/// Return the objects of an exchange, with their numbers on the page.
 pub(super) fn objects<'a>(scenario: &'a Scenario, exchange: &Exchange) -> Vec<(u32, &'a Object)> {
     let page = scenario.pages.get(exchange.page as usize);
     let numbers = fetch(scenario, exchange).map_or(&[][..], |fetch| &fetch.objects);
@@ -153,7 +152,7 @@ pub(super) fn objects<'a>(scenario: &'a Scenario, exchange: &Exchange) -> Vec<(u
         .collect()
 }
 
-/// The sizes that were drawn for these objects.
+/// Return the drawn sizes of these objects.
 pub(super) fn sizes(exchange: &Exchange, objects: &[(u32, &Object)]) -> Vec<u64> {
     let size = |number: u32| exchange.sizes.get(number as usize).copied();
     let sizes = objects.iter().map(|(number, _)| size(*number).unwrap_or(0));

@@ -1,21 +1,21 @@
-//! The bytes of bodies: a pure function of what is asked for, so that any stretch can be made.
+//! The bytes of bodies: a pure function of the request, so any range can be generated.
 
-/// What the bytes look like.
+/// The format of a body's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BodyKind {
     /// Lines of HTML.
     Html,
     Gif,
     Png,
-    /// A JPEG file without a picture in it.
+    /// A JPEG file without a picture.
     Jpeg,
     /// A gzip stream of lines of HTML.
     Gzip,
-    /// Any bytes.
+    /// Arbitrary bytes.
     Binary,
 }
 
-/// A body of `total` bytes; `seed` tells it from others of its kind and length.
+/// A body of `total` bytes. `seed` distinguishes bodies of equal kind and length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Body {
     pub seed: u64,
@@ -23,55 +23,56 @@ pub struct Body {
     pub total: u64,
 }
 
-/// A GIF of one pixel without its data: header, two colours, descriptor, code size.
+/// A GIF of one pixel, up to its data: header, two colours, descriptor, code size.
 const GIF_START: [u8; 30] =
     *b"GIF89a\x01\0\x01\0\x80\0\0\xff\xff\xff\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02";
-/// One pixel's codes: clear, 0, end (GIF89a, appendix F); decoders ignore what follows.
+/// The codes of one pixel: clear, 0, end (GIF89a, appendix F). Decoders ignore the bytes after them.
 const GIF_CODES: [u8; 2] = [0x44, 0x01];
-/// The end of the data sub-blocks, and the trailer.
+/// The end of the data sub-blocks, then the trailer.
 const GIF_END: [u8; 2] = [0, b';'];
-/// Sub-blocks have a length byte and at most 255 bytes.
+/// A sub-block has a length byte and at most 255 bytes.
 const GIF_BLOCK: u64 = 256;
 const GIF_OVERHEAD: u64 = GIF_START.len() as u64 + GIF_END.len() as u64;
-/// A shorter body is no image.
+/// Length of the shortest image body.
 pub const MIN_GIF_BYTES: u64 = GIF_OVERHEAD + 1 + GIF_CODES.len() as u64;
 
-/// Signature, header and data of one grey pixel (PNG specification, third edition, section 5);
-/// then comes a chunk of a private type that decoders skip, and the end.
+/// Signature, header and data of one grey pixel (PNG specification, third edition, section 5). A chunk of a
+/// private type follows, which decoders skip, then the end.
 const PNG_START: [u8; 58] = *b"\x89PNG\x0d\x0a\x1a\x0a\x00\x00\x00\x0dIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x00\x00\x00\x00:~\x9bU\x00\x00\x00\x0dIDATx\x01\x01\x02\x00\xfd\xff\x00\x00\x00\x02\x00\x01~\x05\x0d\xd2";
 const PNG_FILLER: [u8; 4] = *b"fiLl";
 const PNG_END: [u8; 12] = *b"\x00\x00\x00\x00IEND\xaeB`\x82";
-/// Length, type and CRC of a chunk.
+/// Offset of the filler chunk's data: after its length and type.
 const PNG_FILLER_START: u64 = PNG_START.len() as u64 + 8;
 const PNG_FILLER_END: u64 = 4 + PNG_END.len() as u64;
 pub const MIN_PNG_BYTES: u64 = PNG_FILLER_START + PNG_FILLER_END;
 
-/// Start of image and the JFIF segment (ITU-T T.871, section 10); comments follow, and the end.
+/// Start of image and the JFIF segment (ITU-T T.871, section 10). Comments follow, then the end.
 const JPEG_START: [u8; 20] =
     *b"\xff\xd8\xff\xe0\x00\x10JFIF\x00\x01\x01\x00\x00\x01\x00\x01\x00\x00";
 const JPEG_END: [u8; 2] = [0xff, 0xd9];
 const JPEG_COMMENT: [u8; 2] = [0xff, 0xfe];
-/// Marker and length of a comment, and the most that it has with them. Its data is text.
+/// Length of a comment's marker and length field. The next constants give the maximum length. Comment data is
+/// text.
 const COMMENT_HEADER: u64 = 4;
 const COMMENT: u64 = 2 + 65_535;
 const JPEG_OVERHEAD: u64 = JPEG_START.len() as u64 + JPEG_END.len() as u64;
 pub const MIN_JPEG_BYTES: u64 = JPEG_OVERHEAD + COMMENT_HEADER;
 
-/// Magic, deflate, no flags, no time, no extra flags, system unknown (RFC 1952, section 2.3).
+/// Magic, deflate, no flags, no time, no extra flags, unknown system (RFC 1952, section 2.3).
 const GZIP_START: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
-/// Final flag and type, length, its complement (RFC 1951, section 3.2.4).
+/// Final flag and type, length, complement of the length (RFC 1951, section 3.2.4).
 const STORED_HEADER: u64 = 5;
 const STORED_BLOCK: u64 = STORED_HEADER + 65_535;
-/// CRC-32 and length.
+/// CRC-32 and length of the text.
 const GZIP_END: u64 = 8;
-/// A shorter body is no gzip stream with stored blocks.
+/// Length of the shortest gzip stream with stored blocks.
 pub const MIN_GZIP_BYTES: u64 = GZIP_START.len() as u64 + STORED_HEADER + GZIP_END;
 
-/// Bytes of a line of text, its end included.
+/// Bytes per line of text, line end included.
 const LINE: u64 = 64;
 
 impl Body {
-    /// Appends the bytes [from, to).
+    /// Append the bytes [from, to).
     pub fn copy(&self, from: u64, to: u64, out: &mut Vec<u8>) {
         let to = to.min(self.total);
         if from >= to {
@@ -88,7 +89,8 @@ impl Body {
         out.extend((from..to).map(|offset| self.byte(offset, &trailer)));
     }
 
-    /// The same as byte by byte, a word at a time: most of what a capture holds is this.
+    /// Append the bytes word by word, equal to the bytewise result. Most of a capture consists of these
+    /// bytes.
     fn copy_noise(&self, from: u64, to: u64, out: &mut Vec<u8>) {
         let mut at = from;
         while at < to {
@@ -116,7 +118,7 @@ impl Body {
         (word >> (8 * (offset % 8))) as u8
     }
 
-    /// Lines of small letters and blanks between tags.
+    /// Return a byte of lines with lowercase letters and spaces between tags.
     fn text(&self, offset: u64) -> u8 {
         let (start, end): (&[u8], &[u8]) = (b"<p>", b"</p>\n");
         let column = offset % LINE;
@@ -185,7 +187,7 @@ impl Body {
         }
     }
 
-    /// The CRC of the filling chunk, if the stretch up to `to` needs it.
+    /// Return the CRC of the filler chunk, if the range up to `to` needs it.
     fn png_trailer(&self, to: u64) -> [u8; 8] {
         let mut trailer = [0; 8];
         if self.total < MIN_PNG_BYTES || to <= self.total - PNG_FILLER_END {
@@ -208,7 +210,7 @@ impl Body {
         }
         let at = offset - JPEG_START.len() as u64;
         let block = Block::at(at, self.total - JPEG_OVERHEAD, COMMENT, COMMENT_HEADER - 1);
-        // The length counts itself, not the marker.
+        // The length includes its own field and excludes the marker.
         let [high, low] = ((block.bytes - 2) as u16).to_be_bytes();
         let [first, second] = JPEG_COMMENT;
         match block.within {
@@ -241,7 +243,7 @@ impl Body {
         }
     }
 
-    /// Of the stored bytes, if the stretch up to `to` needs it.
+    /// Return CRC and length of the stored bytes, if the range up to `to` needs them.
     fn gzip_trailer(&self, to: u64) -> [u8; 8] {
         let mut trailer = [0; 8];
         if self.total < MIN_GZIP_BYTES || to <= self.total - GZIP_END {
@@ -264,7 +266,7 @@ impl Body {
     }
 }
 
-/// One of the blocks that a stretch of bytes is made of, and a place in it.
+/// A block of a range, and a position inside the block.
 struct Block {
     bytes: u64,
     is_last: bool,
@@ -272,8 +274,8 @@ struct Block {
 }
 
 impl Block {
-    /// The block at an offset of `total` bytes in blocks of `size`. A last block of no more than
-    /// `least` bytes would be none: the first one is that much shorter instead.
+    /// Return the block at an offset of `total` bytes in blocks of `size`. If the last block would have at
+    /// most `least` bytes, the first block is shortened by `least` instead.
     fn at(offset: u64, total: u64, size: u64, least: u64) -> Block {
         let is_short = (1..=least).contains(&(total % size));
         let first = if is_short && total > size {
@@ -297,7 +299,7 @@ impl Block {
     }
 }
 
-/// The finalizer of SplitMix64 (Steele, Lea, Flood 2014).
+/// Return the finalizer of SplitMix64 (Steele, Lea, Flood 2014).
 fn mixed(word: u64) -> u64 {
     let word = word.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -305,7 +307,7 @@ fn mixed(word: u64) -> u64 {
     word ^ (word >> 31)
 }
 
-/// One byte of the CRC of RFC 1952, section 8.
+/// Update the CRC of RFC 1952, section 8, with one byte.
 fn crc32_step(crc: u32, byte: u8) -> u32 {
     (0..8).fold(crc ^ u32::from(byte), |crc, _| {
         (crc >> 1) ^ (0xedb8_8320 & (crc & 1).wrapping_neg())

@@ -1,4 +1,4 @@
-//! A browser: visits pages, and fetches each by its plan.
+//! A browser: visits pages, and fetches each page by its plan.
 
 mod answers;
 mod asking;
@@ -14,7 +14,7 @@ use super::{pool, AppId, Application, End, Happening, Network, Token};
 use crate::scenario::{self, Fetch, Origin, Scenario};
 use crate::stack::Nanoseconds;
 
-/// Kinds of timers: the next visit is due; a fetch is wanted; reading goes on.
+/// Kinds of timers: the next visit is due, a fetch is due, reading resumes.
 const VISIT: u8 = 0;
 const WANTED: u8 = 1;
 const READING: u8 = 2;
@@ -26,25 +26,25 @@ pub struct Browser {
     index: usize,
     pool: Pool,
     requests: BTreeMap<(u32, u32, u32), Arc<Template>>,
-    /// Visits that began.
+    /// Number of started visits.
     visits: u32,
     current: Option<Current>,
     /// Connections that are not closed yet.
     alive: BTreeSet<u32>,
-    /// The next visit is due, and waits for them to close.
+    /// True if the next visit is due and waits for the connections to close.
     waits_for_close: bool,
     is_over: bool,
 }
 
-/// The visit that goes on.
+/// The current visit.
 struct Current {
     progress: Progress,
-    /// Fetches that wait for a connection, and since when they were wanted.
+    /// Fetches that wait for a connection, with the times at which they became due.
     queue: VecDeque<(u32, Nanoseconds)>,
-    /// Row of the truth's retrievals, once something was sent.
+    /// Row in the truth's retrievals, set at the first write.
     row: Option<usize>,
     bytes: u64,
-    /// When the last response came.
+    /// Arrival time of the last response.
     end: Nanoseconds,
     tries: BTreeMap<u32, u32>,
     has_failed: bool,
@@ -76,7 +76,7 @@ impl Browser {
         network.wake(self.app, at, token.pack());
     }
 
-    /// The visit that is next, if there is one.
+    /// Return the next visit, if there is one.
     fn next_visit(&self, terms: &scenario::Browser) -> Option<scenario::Visit> {
         let number = self.visits as usize;
         let count = terms.visits.len();
@@ -126,7 +126,7 @@ impl Browser {
         self.finish_if_done(network);
     }
 
-    /// These fetches are known: they are wanted after the time that parsing and thinking take.
+    /// Release fetches: each becomes due after the time for parsing and thinking.
     fn release(&mut self, network: &mut dyn Network, released: Vec<u32>) {
         let scenario = Arc::clone(&self.scenario);
         let Some(terms) = scenario.browsers.get(self.index) else {
@@ -220,7 +220,7 @@ fn pool_terms(app: AppId, scenario: &Scenario, index: usize) -> pool::Terms {
     let terms = pool::Terms::new(scenario, app, (node, stack), (to_node, to_port));
     let is_secured = browser.is_some_and(|browser| scenario.tls_of(browser).is_some());
     pool::Terms {
-        // The handshake of TLS comes first.
+        // The TLS handshake comes first.
         writes_at_once: terms.writes_at_once && !is_secured,
         is_secured,
         http2: browser.and_then(|browser| scenario.http2_of(browser)),

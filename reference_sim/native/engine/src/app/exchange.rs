@@ -1,5 +1,5 @@
-//! Requests on their way and their responses: what the two applications know of each other's
-//! messages, since streams carry no bytes.
+//! Requests under way and their responses. Streams carry no bytes, so each application learns the other's
+//! messages here.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -10,12 +10,12 @@ use crate::scenario::HttpVersion;
 use crate::stack::Nanoseconds;
 use crate::truth::{Side, TransactionRow};
 
-/// Number of an exchange, in the order in which they are made.
+/// Number of an exchange, in creation order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ExchangeId(pub u64);
 
 impl ExchangeId {
-    /// The message number of its request ([`super::Network::write`]).
+    /// Return the message number of the request ([`super::Network::write`]).
     #[must_use]
     pub fn request(self) -> u64 {
         self.0 * 2
@@ -26,14 +26,14 @@ impl ExchangeId {
         self.0 * 2 + 1
     }
 
-    /// Which exchange a message belongs to.
+    /// Return the exchange of a message.
     #[must_use]
     pub fn of(message: u64) -> Self {
         ExchangeId(message / 2)
     }
 }
 
-/// What was asked for, and what was answered.
+/// A request and its response.
 #[derive(Clone, Debug)]
 pub struct Exchange {
     pub browser: u32,
@@ -41,30 +41,30 @@ pub struct Exchange {
     pub page: u32,
     pub plan: u32,
     pub fetch: u32,
-    /// Of all objects of the page, at this visit.
+    /// Sizes of all objects of the page at this visit.
     pub sizes: Arc<[u64]>,
     pub version: HttpVersion,
-    /// The client would send another request on this connection.
+    /// True if the client would send another request on this connection.
     pub wants_keep_alive: bool,
-    /// Its row of the truth's transactions.
+    /// Row in the truth's transactions.
     pub row: usize,
-    /// Once the response is written.
+    /// Set once the response is written.
     pub response: Option<Response>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Response {
-    /// The offset of its first byte in the server's stream (the first byte of all is 1). All bytes are those of the
-    /// stream: what sealing adds counts to the body, unless the head is a write of its own.
+    /// Offset of the response's first byte in the server's stream, whose first byte is 1. All byte counts are
+    /// stream bytes. The overhead of encryption counts to the body, unless the head is a separate write.
     pub offset: u64,
     pub head_bytes: u64,
     pub body_bytes: u64,
-    /// The server closes the connection after it, and says so.
+    /// True if the server announces the close and closes the connection after the response.
     pub closes: bool,
 }
 
 impl Response {
-    /// Of its body, when so many bytes of the stream have come.
+    /// Return the received body bytes, given `total` received stream bytes.
     #[must_use]
     pub fn body_received(&self, total: u64) -> u64 {
         self.received(total)
@@ -72,36 +72,35 @@ impl Response {
             .min(self.body_bytes)
     }
 
-    /// Of head and body, or more when other responses follow.
+    /// Return the received bytes of head and body. Following responses raise this number further.
     #[must_use]
     pub fn received(&self, total: u64) -> u64 {
         (total + 1).saturating_sub(self.offset)
     }
 }
 
-/// A file that was asked for on a connection: on its control connection, or by opening its data
-/// connection.
+/// A file requested on a control connection, or by opening its data connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Order {
     pub bytes: u64,
-    /// Of the file among those of its client.
+    /// Number of the file among its client's files.
     pub number: u32,
-    /// Where the client listens for data connections.
+    /// Node at which the client listens for data connections.
     pub node: u32,
     pub port: u16,
-    /// The data connection is closed after it.
+    /// True if the data connection closes after the file.
     pub closes: bool,
 }
 
-/// The exchanges that are not over, by number, and the files that are on order.
+/// Open exchanges by number, and ordered files.
 #[derive(Clone, Debug, Default)]
 pub struct Exchanges {
     first: u64,
     open: VecDeque<Option<Exchange>>,
     orders: BTreeMap<u32, Order>,
-    /// By connection: where the records end that its server wrote, and its client has not read.
+    /// Per connection: ends of the records that the server wrote and the client has not read.
     records: BTreeMap<u32, VecDeque<u64>>,
-    /// The frames of HTTP/2.
+    /// The HTTP/2 frames under way.
     pub frames: Frames,
 }
 
@@ -122,7 +121,7 @@ impl Exchanges {
         self.open.get_mut(index as usize)?.as_mut()
     }
 
-    /// It is over: the client has its response, or will never have it.
+    /// Remove an exchange: the client has its response, or will never have it.
     pub fn remove(&mut self, id: ExchangeId) -> Option<Exchange> {
         let index = id.0.checked_sub(self.first)?;
         let exchange = self.open.get_mut(index as usize)?.take();
@@ -133,7 +132,7 @@ impl Exchanges {
         exchange
     }
 
-    /// The file that is wanted on this connection now.
+    /// Set the file ordered on this connection.
     pub fn order(&mut self, connection: u32, order: Order) {
         self.orders.insert(connection, order);
     }
@@ -147,12 +146,12 @@ impl Exchanges {
         self.orders.remove(&connection);
     }
 
-    /// A server has written a record that ends at this offset (exclusive).
+    /// Record the exclusive end of a record that a server wrote.
     pub fn seal(&mut self, connection: u32, end: u64) {
         self.records.entry(connection).or_default().push_back(end);
     }
 
-    /// Of so many bytes of a server's stream (the SYN not counted), those up to the last whole record.
+    /// Return how many of a server's `total` stream bytes (without the SYN) end at the last whole record.
     pub fn whole_records(&mut self, connection: u32, total: u64) -> u64 {
         let Some(ends) = self.records.get_mut(&connection) else {
             return 0;
@@ -169,7 +168,7 @@ impl Exchanges {
     }
 }
 
-/// A moment in a transaction's life that only the transport knows.
+/// A moment of a transaction that only the transport knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Moment {
     RequestSent,
@@ -178,7 +177,7 @@ enum Moment {
     ResponseReceived,
 }
 
-/// When the stream is past this offset, the moment has come.
+/// A stream offset whose passing defines a moment.
 #[derive(Clone, Copy, Debug)]
 struct Mark {
     moment: Moment,
@@ -186,7 +185,7 @@ struct Mark {
     row: usize,
 }
 
-/// What a connection's transactions wait for; the times go to the truth.
+/// The pending moments of a connection's transactions. Their times go to the truth.
 #[derive(Clone, Debug, Default)]
 pub struct Timeline {
     marks: Vec<Mark>,
@@ -194,19 +193,19 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// A transaction begins on this connection; its number there.
+    /// Begin a transaction on this connection, and return its number there.
     pub fn begin(&mut self) -> u32 {
         self.transactions += 1;
         self.transactions - 1
     }
 
-    /// A request from the offset `from` to (exclusive) `to` is written.
+    /// Record a written request from offset `from` to `to` (exclusive).
     pub fn request(&mut self, from: u64, to: u64, row: usize) {
         self.mark(Moment::RequestSent, from, row);
         self.mark(Moment::RequestReceived, to - 1, row);
     }
 
-    /// A response from the offset `from` to (exclusive) `to` is written.
+    /// Record a written response from offset `from` to `to` (exclusive).
     pub fn response(&mut self, from: u64, to: u64, row: usize) {
         self.response_begins(from, row);
         self.response_ends(to, row);
@@ -216,7 +215,7 @@ impl Timeline {
         self.mark(Moment::ResponseStarted, from, row);
     }
 
-    /// Its end (exclusive) is written.
+    /// Record the exclusive end of a written response.
     pub fn response_ends(&mut self, to: u64, row: usize) {
         self.mark(Moment::ResponseReceived, to - 1, row);
     }
@@ -229,7 +228,7 @@ impl Timeline {
         });
     }
 
-    /// `side` has sent new data up to this offset (exclusive).
+    /// Record that `side` sent new data up to this offset (exclusive).
     pub fn sent(
         &mut self,
         side: Side,
@@ -242,7 +241,7 @@ impl Timeline {
         }
     }
 
-    /// `side` has its peer's data up to this offset (exclusive) in order.
+    /// Record that `side` received data in order up to this offset (exclusive).
     pub fn came(
         &mut self,
         side: Side,

@@ -1,5 +1,5 @@
-//! Heads of requests and responses (RFC 9112; RFC 1945), counted first and spelt out only when
-//! someone looks.
+//! Heads of requests and responses (RFC 9112; RFC 1945). Lengths are computed first, and text is generated
+//! only on demand.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -11,29 +11,29 @@ use crate::stack::Nanoseconds;
 
 const NANOSECONDS: i64 = 1_000_000_000;
 const DAY: i64 = 86_400;
-/// What was on a server when the simulation began was changed so long before.
+/// Age of an object on a server at the start of the simulation.
 const LAST_MODIFIED_BEFORE: i64 = 30 * DAY;
 const USER_AGENT: &str = "reference_sim/1.0";
-/// Bytes of a date as in RFC 9110, section 5.6.7.
+/// Length of a date as in RFC 9110, section 5.6.7.
 const DATE_BYTES: u32 = 29;
-/// The field that fills a head up, without its value: too short a gap is filled with blanks
-/// before another field's value, which readers strip (RFC 9112, section 5).
+/// The field that pads a head, without its value. A gap too short for the field is filled with spaces before
+/// another value. Readers strip these spaces (RFC 9112, section 5).
 const PADDING_FIELD: &str = "X-Padding: ";
 const PADDING_FIELD_BYTES: u32 = PADDING_FIELD.len() as u32 + 2;
 const BOUNDARY: &str = "reference-sim-part";
 
-/// The fields of a head that stay the same from one use to the next.
+/// The constant fields of a head.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Template {
-    /// After the version in a response, before it in a request.
+    /// Text after the version in a response, and before the version in a request.
     start: String,
     is_response: bool,
-    /// Lines with their ends.
+    /// Field lines with their line ends.
     fields: String,
     has_content_length: bool,
 }
 
-/// What a head says of the connection.
+/// The Connection field of a head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectionField {
     Absent,
@@ -51,7 +51,7 @@ impl ConnectionField {
     }
 }
 
-/// A head of known length; its text is made by [`Head::text`].
+/// A head of known length. [`Head::text`] generates its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {
     template: Arc<Template>,
@@ -64,7 +64,7 @@ pub struct Head {
     bytes: u32,
 }
 
-/// What varies from one response to the next.
+/// The variable fields of a response.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms {
     pub version: HttpVersion,
@@ -81,7 +81,7 @@ fn version_text(version: HttpVersion) -> &'static str {
     }
 }
 
-/// The request line's target: absolute towards a proxy (RFC 9112, section 3.2.2).
+/// Return the request line's target, in absolute form towards a proxy (RFC 9112, section 3.2.2).
 #[must_use]
 pub fn request_target(page: &Page, object: &Object, to_proxy: bool) -> String {
     if to_proxy {
@@ -118,8 +118,8 @@ impl Template {
         }
     }
 
-    /// Of a response with these objects, from a server that names itself `product`, with one
-    /// more line.
+    /// Return the template of a response with these objects, from a server named `product`, with one
+    /// additional line.
     #[must_use]
     pub fn response(
         objects: &[&Object],
@@ -151,7 +151,7 @@ impl Template {
         }
     }
 
-    /// Bytes without padding and without the digits of Content-Length.
+    /// Return the length without padding and without the digits of Content-Length.
     fn fixed_bytes(&self, terms: &Terms) -> u32 {
         let dated = if self.is_response {
             "Date: \r\n".len() as u32 + DATE_BYTES
@@ -183,7 +183,7 @@ fn digits(number: u64) -> u32 {
 }
 
 impl Head {
-    /// What the body is, if there is one.
+    /// Return the media type of the body, if there is a body.
     #[must_use]
     pub fn media_type(&self) -> Option<&str> {
         let mut lines = self.template.fields.lines();
@@ -191,7 +191,7 @@ impl Head {
         value.split(';').next().map(str::trim)
     }
 
-    /// The head of a message with a body of so many bytes.
+    /// Return the head of a message with a body of `content_length` bytes.
     #[must_use]
     pub fn new(template: &Arc<Template>, content_length: u64, terms: &Terms) -> Head {
         let length = if template.has_content_length {
@@ -211,8 +211,8 @@ impl Head {
         }
     }
 
-    /// The head of a message that has so many bytes with its body. If even the head without
-    /// padding is longer, it is that head, and no body.
+    /// Return the head of a message of `total` bytes with its body. If the unpadded head alone is longer,
+    /// return that head without a body.
     #[must_use]
     pub fn within(template: &Arc<Template>, total: u64, terms: &Terms) -> Head {
         let empty = Head::new(template, 0, terms);
@@ -223,12 +223,12 @@ impl Head {
             };
             return Head::new(template, 0, &unpadded);
         }
-        // The longer the body, the longer its length: two rounds find the digits.
+        // A longer body needs more digits for its length. Two rounds find the digits.
         let body = |head: &Head| total.saturating_sub(u64::from(head.bytes));
         let first = Head::new(template, body(&empty), terms);
         let mut head = Head::new(template, body(&first), terms);
         let missing = total.saturating_sub(u64::from(head.bytes) + head.content_length);
-        // 99 bytes and two digits are one too few, 100 and three one too many.
+        // 99 body bytes with two digits are one byte short, 100 with three digits one byte long.
         head.padding += missing as u32;
         head.bytes += missing as u32;
         head
@@ -244,7 +244,7 @@ impl Head {
         self.content_length
     }
 
-    /// The whole head as content of a stream.
+    /// Return the whole head as stream content.
     #[must_use]
     pub fn content(&self) -> Content {
         Content::Head {
@@ -254,7 +254,7 @@ impl Head {
         }
     }
 
-    /// The very bytes.
+    /// Return the head's bytes.
     #[must_use]
     pub fn text(&self) -> Vec<u8> {
         let (blanks, field) = match self.padding.checked_sub(PADDING_FIELD_BYTES) {
@@ -288,7 +288,7 @@ impl Head {
     }
 }
 
-/// Whether responses of this status have a body (RFC 9110, section 6.4.1).
+/// Return true if responses of this status have a body (RFC 9110, section 6.4.1).
 #[must_use]
 pub fn has_body(status: u16) -> bool {
     status >= 200 && status != 204 && status != 304
@@ -320,7 +320,7 @@ fn content_type<'a>(objects: &[&'a Object]) -> Cow<'a, str> {
     object.content_type.as_str().into()
 }
 
-/// What the bytes of an object's body look like.
+/// Return the format of an object's body.
 #[must_use]
 pub fn body_kind(object: &Object) -> BodyKind {
     let is_gzip = |line: &String| {
@@ -342,7 +342,8 @@ pub fn body_kind(object: &Object) -> BodyKind {
     }
 }
 
-/// "Sun, 06 Nov 1994 08:49:37 GMT" (RFC 9110, section 5.6.7), of seconds since the epoch.
+/// Return the date in the form "Sun, 06 Nov 1994 08:49:37 GMT" (RFC 9110, section 5.6.7), from seconds since
+/// the epoch.
 #[must_use]
 pub fn imf_fixdate(seconds: i64) -> String {
     const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
@@ -357,8 +358,8 @@ pub fn imf_fixdate(seconds: i64) -> String {
     format!("{weekday}, {day:02} {month} {year:04} {hour:02}:{minute:02}:{second:02} GMT")
 }
 
-/// Year, month from 0 and day of a day since the epoch: years are counted from March, so that a
-/// leap day ends one (H. Hinnant, "chrono-compatible low-level date algorithms").
+/// Return year, month from 0 and day for a day since the epoch. Years count from March, so a leap day ends a
+/// year (H. Hinnant, "chrono-compatible low-level date algorithms").
 fn civil(days: i64) -> (i64, i64, i64) {
     const DAYS_OF_400_YEARS: i64 = 146_097;
     const FROM_MARCH_OF_YEAR_0: i64 = 719_468;
@@ -376,7 +377,7 @@ fn civil(days: i64) -> (i64, i64, i64) {
     (year, (month + 2) % 12, day_of_month)
 }
 
-/// How many bytes of a delimiter go before each part of a bundle, and after the last.
+/// The multipart delimiters: their lengths before each part of a bundle, and after the last part.
 #[derive(Clone, Debug)]
 pub struct Parts {
     before: Vec<Arc<[u8]>>,
@@ -384,7 +385,7 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// The delimiters of a multipart body (RFC 2046, section 5.1.1).
+    /// Create the delimiters of a multipart body (RFC 2046, section 5.1.1).
     #[must_use]
     pub fn new(objects: &[&Object]) -> Parts {
         let before = objects.iter().enumerate().map(|(number, object)| {
@@ -407,7 +408,7 @@ impl Parts {
         (before + self.after.len()) as u64
     }
 
-    /// The whole multipart body of these bodies.
+    /// Return the whole multipart body of these bodies.
     #[must_use]
     pub fn content(&self, bodies: &[Body]) -> Vec<Content> {
         let mut contents: Vec<Content> = Vec::with_capacity(2 * bodies.len() + 1);
@@ -420,7 +421,7 @@ impl Parts {
     }
 }
 
-/// All of a body.
+/// Return a whole body as content.
 #[must_use]
 pub fn whole(body: Body) -> Content {
     Content::Body {
@@ -430,7 +431,7 @@ pub fn whole(body: Body) -> Content {
     }
 }
 
-/// Simulated time as a clock that started at `epoch`.
+/// Return simulated time on a clock that started at `epoch`.
 #[must_use]
 pub fn clock(epoch: i64, now: Nanoseconds) -> i64 {
     epoch.saturating_add(i64::try_from(now).unwrap_or(i64::MAX))

@@ -1,9 +1,9 @@
-//! Applications: who writes what on connections, and when.
+//! Applications: the sources of all writes on connections.
 //!
-//! An application is told what happened and answers by calling its [`Network`]; it never blocks.
-//! Bytes have no content on their way: what was written is remembered beside the stream
-//! ([`Content`]), for taps to make frames of it, and the reader is told when it has all of a
-//! message. Which message stands for which request is in the table of [`exchange`].
+//! An application receives events and answers with calls of its [`Network`]. An application never blocks.
+//! Bytes have no content in transit. The written content is kept beside the stream ([`Content`]), and taps
+//! build frames from it. A reader is notified of each complete message. The table of [`exchange`] maps
+//! messages to requests.
 
 mod answer;
 pub mod body;
@@ -32,15 +32,15 @@ use crate::random::Random;
 use crate::stack::Nanoseconds;
 use crate::truth::{Side, Truth};
 
-/// Number of an application: servers, then proxies, browsers and transfers.
+/// Number of an application: servers first, then proxies, browsers and transfers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AppId(pub u32);
 
-/// What a timer of an application is about, in the one number that [`Network::wake`] carries.
+/// The subject of an application's timer, packed into the number that [`Network::wake`] carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Token {
     kind: u8,
-    /// Only its last 24 bits are kept.
+    /// Only the lowest 24 bits are kept.
     count: u32,
     number: u32,
 }
@@ -62,22 +62,22 @@ impl Token {
     }
 }
 
-/// One end of a connection; connections are numbered in the order in which they are opened.
+/// One end of a connection. Connections are numbered in opening order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct End {
     pub connection: u32,
     pub side: Side,
 }
 
-/// What stands in a stretch of a stream. Nothing is spelt out before [`Content::copy`] is called:
-/// a simulation without taps only counts.
+/// The content of a stream range. No text is generated before [`Content::copy`], so a simulation without taps
+/// only counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// These very bytes: a command, the delimiters of a multipart body.
+    /// Literal bytes, such as a command or the delimiters of a multipart body.
     Text(Arc<[u8]>),
-    /// A stretch of a request's or a response's head.
+    /// A range of a request's or a response's head.
     Head { head: Head, from: u64, bytes: u64 },
-    /// A stretch of a body.
+    /// A range of a body.
     Body {
         body: body::Body,
         from: u64,
@@ -94,7 +94,7 @@ impl Content {
         }
     }
 
-    /// Appends the bytes [from, to) of this content.
+    /// Append the bytes [from, to) of this content.
     pub fn copy(&self, from: u64, to: u64, out: &mut Vec<u8>) {
         let to = to.min(self.bytes());
         match self {
@@ -112,7 +112,7 @@ impl Content {
         }
     }
 
-    /// The part [from, to) of this content.
+    /// Return the part [from, to) of this content.
     #[must_use]
     pub fn slice(&self, from: u64, to: u64) -> Content {
         let bytes = to.saturating_sub(from);
@@ -138,70 +138,70 @@ impl Content {
     }
 }
 
-/// What an application is told about one of its connection's ends, never from within a call of its
-/// own. While it does not read ([`Network::read`]) it is told of no data: that is told when it
-/// goes on. Data that came with a FIN is told before [`Happening::PeerClosed`].
+/// An event at one end of an application's connection. No event is delivered during the application's own
+/// call. While the application does not read ([`Network::read`]), its data events are held until reading
+/// resumes. Data that came with a FIN precedes [`Happening::PeerClosed`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Happening {
     /// A listening application has a new connection.
     Accepted,
     Connected,
-    /// So many bytes of the stream have come in order (the SYN not counted).
+    /// Number of stream bytes received in order, without the SYN.
     Received {
         total: u64,
     },
-    /// The end of the message that the peer's application gave this number to has come.
+    /// The end of the peer's message with this number arrived.
     Message {
         message: u64,
     },
-    /// All that was written so far was taken into the send buffer.
+    /// The send buffer took all written data.
     Written,
     PeerClosed,
     Closed,
     Failed,
 }
 
-/// What applications may do.
+/// The actions of applications.
 pub trait Network {
     fn now(&self) -> Nanoseconds;
-    /// Opens a connection to the application that listens on a port of a node.
+    /// Open a connection to the application that listens on a port of a node.
     fn connect(&mut self, app: AppId, node: u32, stack: u32, to_node: u32, to_port: u16) -> u32;
     fn listen(&mut self, app: AppId, node: u32, port: u16, stack: u32);
-    /// One `write` call, queued behind those before it: a blocked writer makes its next call
-    /// `gap` after the last one was taken. The peer gets `message` when it has read to its end.
+    /// Queue one `write` call after earlier ones. A blocked writer makes its next call `gap` after the last
+    /// one was taken. The peer receives `message` when it has read to the end of the write.
     fn write(&mut self, at: End, parts: Vec<Content>, message: Option<u64>, gap: Nanoseconds);
-    /// Closes for writing after all that was written.
+    /// Close for writing after all queued writes.
     fn close(&mut self, at: End);
-    /// Stops, or goes on, reading from the socket.
+    /// Stop or resume reading from the socket.
     fn read(&mut self, at: End, is_reading: bool);
     fn wake(&mut self, app: AppId, at: Nanoseconds, token: u64);
-    /// The application's own stream of random numbers.
+    /// Return the application's own random number stream.
     fn random(&mut self, app: AppId) -> &mut Random;
     fn truth(&mut self) -> &mut Truth;
-    /// The requests on their way, shared by all applications.
+    /// Return the exchanges under way, shared by all applications.
     fn exchanges(&mut self) -> &mut Exchanges;
-    /// The marks of a connection's transactions; whoever drives the connection calls
-    /// [`Timeline::sent`] and [`Timeline::came`].
+    /// Return the marks of a connection's transactions. The driver of the connection calls [`Timeline::sent`]
+    /// and [`Timeline::came`].
     fn timeline(&mut self, connection: u32) -> &mut Timeline;
-    /// The offset (SYN counted) at which the next write of this end begins.
+    /// Return the stream offset (SYN counted) at which this end's next write begins.
     fn write_offset(&self, at: End) -> u64;
-    /// The largest payload of a segment on this connection.
+    /// Return the maximum segment payload on this connection.
     fn mss(&self, at: End) -> u32;
-    /// Bytes of the stream that one call with so many takes: more, where it is sealed.
+    /// Return the stream bytes of a write of `bytes` bytes. TLS adds its overhead.
     fn stream_bytes(&self, _: End, bytes: u64) -> u64 {
         bytes
     }
-    /// Whether something that was written waits for the send buffer.
+    /// Return true if written data waits for the send buffer.
     fn is_writing(&self, _: End) -> bool {
         false
     }
 }
 
-/// Something that uses connections.
+/// A user of connections.
 pub trait Application {
     fn start(&mut self, network: &mut dyn Network);
     fn woken(&mut self, network: &mut dyn Network, token: u64);
     fn happened(&mut self, network: &mut dyn Network, at: End, what: Happening);
-    /// Whether it has nothing more to do.
+    /// Return true if the application has nothing more to do.
     fn is_done(&self) -> bool;
 }

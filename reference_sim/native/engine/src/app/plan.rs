@@ -1,31 +1,31 @@
-//! How far a visit has come: which requests of its plan may go out.
+//! Progress of a visit: the fetches of its plan that can be requested.
 
 use std::sync::Arc;
 
 use crate::scenario::{After, Fetch};
 
-/// Where one fetch of a plan stands.
+/// The stage of one fetch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// What it comes after has not happened.
+    /// The condition of the fetch is not met.
     Waiting,
-    /// It has; there may be a pause, and no connection may be free.
+    /// The condition is met. A pause or a busy connection can still delay the request.
     Released,
     Asked,
     Done,
 }
 
-/// One visit of a page.
+/// One visit to a page.
 #[derive(Clone, Debug)]
 pub struct Progress {
     pub page: u32,
     pub plan: u32,
     pub visit: u32,
-    /// Of all objects of the page.
+    /// Sizes of all objects of the page.
     pub sizes: Arc<[u64]>,
     stages: Vec<Stage>,
     done: usize,
-    /// Fetches that wait for part of a response.
+    /// Number of fetches that wait for part of a response.
     waiting_for_bytes: usize,
 }
 
@@ -44,22 +44,22 @@ impl Progress {
         }
     }
 
-    /// Those fetches that the visit begins with.
+    /// Return the fetches that start the visit.
     pub fn start(&mut self, fetches: &[Fetch]) -> Vec<u32> {
         self.release(fetches, |after| *after == After::Start)
     }
 
-    /// It has its connection.
+    /// Record that a fetch has its connection.
     pub fn took(&mut self, fetch: u32) {
         self.set(fetch, Stage::Asked);
     }
 
-    /// Those that may go after the request of this one, which was written.
+    /// Return the fetches released by the request of this fetch, which was written.
     pub fn requested(&mut self, fetches: &[Fetch], fetch: u32) -> Vec<u32> {
         self.release(fetches, |after| *after == After::Requested { fetch })
     }
 
-    /// Those that may go now that so many bytes of this one's body have come.
+    /// Return the fetches released by `body` received body bytes of this fetch.
     pub fn received(&mut self, fetches: &[Fetch], fetch: u32, body: u64) -> Vec<u32> {
         if self.waiting_for_bytes == 0 {
             return Vec::new();
@@ -68,7 +68,7 @@ impl Progress {
         self.release(fetches, is_in)
     }
 
-    /// Those that may go now that all of this one has come.
+    /// Return the fetches released by this fetch's complete response.
     pub fn completed(&mut self, fetches: &[Fetch], fetch: u32) -> Vec<u32> {
         if self.stage(fetch) != Some(Stage::Done) {
             self.set(fetch, Stage::Done);
@@ -83,12 +83,12 @@ impl Progress {
         self.release(fetches, is_of)
     }
 
-    /// Its request must go out again.
+    /// Record that the request must be repeated.
     pub fn lost(&mut self, fetch: u32) {
         self.set(fetch, Stage::Released);
     }
 
-    /// Whether a fetch waits for part of a response.
+    /// Return true if a fetch waits for part of a response.
     #[must_use]
     pub fn waits_for_bytes(&self) -> bool {
         self.waiting_for_bytes > 0
@@ -104,7 +104,7 @@ impl Progress {
         self.stages.get(fetch as usize).copied()
     }
 
-    /// Whether a fetch other than this one may still need a connection of this lane.
+    /// Return true if a fetch other than `except` can still need a connection of this lane.
     #[must_use]
     pub fn needs(&self, fetches: &[Fetch], lane: Option<u32>, except: u32) -> bool {
         let mut others = fetches.iter().zip(&self.stages).enumerate();

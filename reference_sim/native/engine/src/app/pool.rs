@@ -1,4 +1,4 @@
-//! A client's connections to one place: which of them carries a request, and what waits on each.
+//! A client's connections to one endpoint: the assignment of requests, and the requests that wait.
 
 use std::collections::VecDeque;
 
@@ -11,7 +11,7 @@ use crate::scenario::Scenario;
 use crate::stack::Nanoseconds;
 use crate::truth::{Side, TransactionRow};
 
-/// Where a pool's connections go, and how they are used.
+/// The endpoint of a pool's connections, and their mode of use.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms {
     pub app: AppId,
@@ -19,14 +19,15 @@ pub struct Terms {
     pub stack: u32,
     pub to_node: u32,
     pub to_port: u16,
-    /// A request may be written before the handshake is done: it rides on one of its segments.
+    /// True if a request can be written before the handshake ends. One of the handshake's segments then
+    /// carries it.
     pub writes_at_once: bool,
     pub is_secured: bool,
     pub http2: Option<Http2>,
 }
 
 impl Terms {
-    /// From a node and stack to a node and port.
+    /// Return the terms for connections from a node and stack to a node and port.
     #[must_use]
     pub fn new(scenario: &Scenario, app: AppId, from: (u32, u32), to: (u32, u16)) -> Terms {
         let stack = scenario.stacks.get(from.1 as usize);
@@ -44,25 +45,25 @@ impl Terms {
     }
 }
 
-/// How many connections there may be, and what each may carry.
+/// Limits on the number of connections, and on the requests of each.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     pub connections: Option<u32>,
     pub persistent: bool,
-    /// Requests outstanding on a connection.
+    /// Maximum number of outstanding requests per connection.
     pub pipelining: u32,
 }
 
-/// A request that is ready to be written.
+/// A request ready to be written.
 #[derive(Clone, Debug)]
 pub struct Outgoing {
-    /// What is known of its transaction before it is written.
+    /// The known fields of its transaction before the write.
     pub row: TransactionRow,
     pub exchange: ExchangeId,
     pub head: Head,
-    /// In two writes: so many bytes, the rest so much later.
+    /// Split into two writes: the bytes of the first, and the delay of the second.
     pub split: Option<(u64, Nanoseconds)>,
-    /// It asks for the connection to be closed, or lets it.
+    /// True if the connection closes after this request.
     pub is_last: bool,
 }
 
@@ -71,20 +72,20 @@ pub struct Outgoing {
 pub struct Channel {
     pub connection: u32,
     pub lane: Option<u32>,
-    /// Requests without a whole response, in order.
+    /// Requests without a complete response, in order.
     pub outstanding: VecDeque<ExchangeId>,
-    /// Those of them that wait for the handshake.
+    /// Outstanding requests that wait for the handshake.
     unwritten: Vec<Outgoing>,
     can_write: bool,
-    /// It carries no further request.
+    /// True if the connection carries no further request.
     pub is_spent: bool,
-    /// Closed from this side.
+    /// True once this side closed.
     is_closed: bool,
-    /// Whole responses that came.
+    /// Number of complete responses.
     pub answered: u32,
-    /// The response in which the client paused reading.
+    /// The response during which the client paused reading.
     pub paused_in: Option<ExchangeId>,
-    /// None: it speaks HTTP/1.
+    /// None for HTTP/1.
     pub http2: Option<Session>,
 }
 
@@ -102,14 +103,14 @@ impl Channel {
     }
 }
 
-/// The connections that are open, in the order in which they were opened.
+/// The open connections, in opening order.
 #[derive(Debug)]
 pub struct Pool {
     terms: Terms,
     channels: Vec<Channel>,
 }
 
-/// What a place in the pool was found to be.
+/// The result of a search for a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     Open(usize),
@@ -126,8 +127,8 @@ impl Pool {
         }
     }
 
-    /// Which connection a request may go on now: one that is free, a new one, or the one with
-    /// the fewest requests outstanding; those with a lane on their lane's only.
+    /// Return the connection for a request: a free one, a new one, or the one with the fewest outstanding
+    /// requests. A request with a lane uses only connections of its lane.
     #[must_use]
     pub fn place(&self, lane: Option<u32>, limits: &Limits) -> Place {
         let depth = if limits.persistent {
@@ -170,13 +171,13 @@ impl Pool {
             .is_some_and(|channel| channel.takes(depth))
     }
 
-    /// A lane is one connection at a time.
+    /// Return the number of connections on a lane. A lane has at most one connection at a time.
     fn busy_on(&self, lane: Option<u32>) -> bool {
         let mut on_lane = self.channels.iter().filter(|channel| channel.lane == lane);
         on_lane.any(Channel::is_in_use)
     }
 
-    /// Opens a connection; its index.
+    /// Open a connection and return its index.
     pub fn open(&mut self, network: &mut dyn Network, lane: Option<u32>) -> usize {
         let terms = &self.terms;
         let connection = network.connect(
@@ -203,7 +204,7 @@ impl Pool {
         self.channels.len() - 1
     }
 
-    /// Writes a request, now or when the handshake is done. Gives those that were written.
+    /// Write a request now or after the handshake. Return the requests that were written.
     pub fn ask(
         &mut self,
         network: &mut dyn Network,
@@ -217,7 +218,7 @@ impl Pool {
         channel.is_spent |= request.is_last;
         channel.unwritten.push(request);
         if channel.http2.is_some() {
-            // Requests that are wanted at once go out in one call.
+            // Requests that are due together go out in one call.
             return Vec::new();
         }
         channel.flush(network)
@@ -241,7 +242,7 @@ impl Pool {
         self.channels.get_mut(index)
     }
 
-    /// Connections are numbered in the order in which they are opened.
+    /// Connections are numbered in opening order, so a binary search finds the index.
     fn index(&self, connection: u32) -> Option<usize> {
         let of = |channel: &Channel| channel.connection;
         self.channels.binary_search_by_key(&connection, of).ok()
@@ -252,13 +253,13 @@ impl Pool {
         self.channels.get(index)
     }
 
-    /// Forgets a connection; what it had.
+    /// Remove a connection and return its state.
     pub fn remove(&mut self, connection: u32) -> Option<Channel> {
         let index = self.index(connection)?;
         Some(self.channels.remove(index))
     }
 
-    /// Writes the requests of HTTP/2 that wait; gives them.
+    /// Write the waiting HTTP/2 requests and return them.
     pub fn flush(&mut self, network: &mut dyn Network) -> Vec<ExchangeId> {
         let sessions = self.channels.iter_mut().filter(|it| it.http2.is_some());
         sessions.flat_map(|it| it.flush(network)).collect()
@@ -269,7 +270,7 @@ impl Pool {
         self.channels.is_empty()
     }
 
-    /// Closes every connection that could carry more; none will.
+    /// Close every connection that could carry more requests. None follow.
     pub fn close_all(&mut self, network: &mut dyn Network) {
         for channel in &mut self.channels {
             if !channel.is_spent {
@@ -280,7 +281,7 @@ impl Pool {
 }
 
 impl Channel {
-    /// Closes this side.
+    /// Close this side.
     pub fn close(&mut self, network: &mut dyn Network) {
         self.is_spent = true;
         if !self.is_closed {
@@ -293,14 +294,14 @@ impl Channel {
         !self.is_spent || !self.outstanding.is_empty()
     }
 
-    /// Of HTTP/2: what has come of responses, with so many bytes of the stream.
+    /// Return the received parts of HTTP/2 responses, given `total` received stream bytes.
     pub fn came(&mut self, network: &mut dyn Network, total: u64) -> Vec<Came> {
         let at = self.end();
         let session = self.http2.as_mut().filter(|_| !self.is_closed);
         session.map_or_else(Vec::new, |session| session.received(network, at, total))
     }
 
-    /// Writes what waits; gives the requests of it.
+    /// Write the waiting requests and return them.
     fn flush(&mut self, network: &mut dyn Network) -> Vec<ExchangeId> {
         if !self.can_write {
             return Vec::new();
@@ -340,7 +341,7 @@ impl Outgoing {
     }
 }
 
-/// A request is about to be written: its transaction is one of the truth.
+/// Record a transaction in the truth before its request is written.
 pub(super) fn note_request(
     network: &mut dyn Network,
     at: End,

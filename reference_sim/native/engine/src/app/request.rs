@@ -1,11 +1,11 @@
-//! What is known of a request before it is written, whether a browser or a proxy asks.
+//! The known fields of a request before its write, from a browser or a proxy.
 
 use super::http_text::{request_target, ConnectionField};
 use crate::scenario::{Fetch, HttpVersion, Page};
 use crate::stack::Nanoseconds;
 use crate::truth::TransactionRow;
 
-/// What a request says of its connection: HTTP/1.0 closes without a word, HTTP/1.1 persists.
+/// Return the Connection field of a request. HTTP/1.0 closes and HTTP/1.1 persists without the field.
 pub(super) fn connection_field(version: HttpVersion, is_last: bool) -> ConnectionField {
     match (version, is_last) {
         (HttpVersion::Http10, true) => ConnectionField::Absent,
@@ -14,8 +14,7 @@ pub(super) fn connection_field(version: HttpVersion, is_last: bool) -> Connectio
     }
 }
 
-/// What is known of a transaction before its request is written; it is of a browser, a visit
-/// and a fetch.
+/// Return the known fields of a transaction before its request is written, with its browser, visit and fetch.
 pub(super) fn transaction(
     (browser, visit, number): (u32, u32, u32),
     page: &Page,

@@ -1,4 +1,4 @@
-//! An HTTP server: one response at a time on each connection, in the order of the requests.
+//! An HTTP server: one response at a time per connection, in request order.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -21,15 +21,15 @@ pub struct Server {
     answers: BTreeMap<(u32, u32, u32), Answer>,
 }
 
-/// What one connection is doing.
+/// State of one connection.
 #[derive(Debug, Default)]
 struct Serving {
-    /// Requests that wait, the one being answered not among them.
+    /// Waiting requests, without the one being answered.
     waiting: VecDeque<ExchangeId>,
     state: State,
-    /// Requests that came.
+    /// Number of received requests.
     requests: u32,
-    /// Counts what happened, so that an old idle timer is known as such.
+    /// Event counter, by which an outdated idle timer is recognized.
     generation: u32,
     peer_closed: bool,
 }
@@ -91,7 +91,7 @@ impl Server {
         }
     }
 
-    /// Takes the next request, or waits for one.
+    /// Take the next request, or wait for one.
     fn next(&mut self, network: &mut dyn Network, connection: u32) {
         let Some(serving) = self.connections.get_mut(&connection) else {
             return;
@@ -157,7 +157,7 @@ impl Server {
             side: Side::Server,
         };
         let Some(exchange) = network.exchanges().get(id).cloned() else {
-            // The client gave it up.
+            // The client abandoned the request.
             self.next(network, connection);
             return;
         };
@@ -195,7 +195,7 @@ impl Server {
         }
     }
 
-    /// Whether the connection stays open after this response.
+    /// Return true if the connection stays open after this response.
     fn keeps(&self, connection: u32, exchange: &Exchange) -> bool {
         let Some(keep_alive) = self.terms().and_then(|terms| terms.keep_alive) else {
             return false;
@@ -245,12 +245,12 @@ impl Server {
     }
 }
 
-/// Whether nothing happened since a timer was set.
+/// Return true if no event occurred since the timer was set.
 fn is_now(count: u32, generation: u32) -> bool {
     count == generation % (1 << Token::COUNT_BITS)
 }
 
-/// What a response says of its connection: HTTP/1.1 is persistent without a word.
+/// Return the Connection field of a response. HTTP/1.1 persists without the field.
 pub(super) fn connection_field(version: HttpVersion, keeps: bool) -> ConnectionField {
     match (version, keeps) {
         (HttpVersion::Http11, true) => ConnectionField::Absent,
@@ -267,7 +267,7 @@ fn close(network: &mut dyn Network, connection: u32, serving: &mut Serving) {
     }
 }
 
-/// A response is about to be written: the client may know of it, and the truth.
+/// Record a response for the client and the truth before it is written.
 pub(super) fn note_response(
     network: &mut dyn Network,
     connection: u32,
@@ -305,7 +305,7 @@ fn write(
     }
 }
 
-/// The bytes [from, to) of what these contents are together.
+/// Return the bytes [from, to) of the concatenated contents.
 pub(super) fn stretch(contents: &[Content], from: u64, to: u64) -> Vec<Content> {
     let (mut parts, mut start) = (Vec::new(), 0);
     for content in contents {

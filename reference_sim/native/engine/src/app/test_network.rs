@@ -1,4 +1,4 @@
-//! A network for tests of applications: every connection is a pipe with a delay, without segments.
+//! A network for application tests: every connection is a pipe with a delay, without segments.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -12,11 +12,11 @@ use crate::stack::Nanoseconds;
 use crate::truth::{Side, TransactionRow, Truth};
 
 pub const MS: Nanoseconds = 1_000_000;
-/// One way.
+/// One-way delay.
 pub const DELAY: Nanoseconds = 50 * MS;
 pub const MSS: u32 = 1460;
 const PORT: u16 = 80;
-/// The first page by the first plan.
+/// The first page under the first plan.
 pub const FIRST: Visit = Visit {
     page: 0,
     plan: 0,
@@ -30,7 +30,7 @@ struct Direction {
     calls: Vec<(Nanoseconds, u64)>,
     last: Nanoseconds,
     is_closed: bool,
-    /// What is held back while the reader does not read.
+    /// Events held back while the reader does not read.
     held: VecDeque<Happening>,
     is_paused: bool,
     came: u64,
@@ -83,12 +83,12 @@ impl Pipes {
         self.plan(at, Due::Told(End { connection, side }, what));
     }
 
-    /// What a side's application has written.
+    /// Return the data that a side's application wrote.
     pub fn text(&self, connection: u32, side: Side) -> &[u8] {
         &self.pipes[connection as usize].directions[index(side)].text
     }
 
-    /// When each of a side's write calls was made, and its bytes.
+    /// Return time and length of each write call of a side.
     pub fn calls(&self, connection: u32, side: Side) -> &[(Nanoseconds, u64)] {
         &self.pipes[connection as usize].directions[index(side)].calls
     }
@@ -101,7 +101,7 @@ impl Pipes {
         &self.truth
     }
 
-    /// Data comes to one side up to this offset: is it told, or held back?
+    /// Return true if an event reaches its reader now, or hold it back and return false.
     fn pass(&mut self, at: End, what: Happening) -> bool {
         let now = self.now;
         let pipe = &mut self.pipes[at.connection as usize];
@@ -253,7 +253,7 @@ impl Network for Pipes {
     }
 }
 
-/// All applications of a scenario run until a time, or until nothing is left to happen.
+/// Run all applications of a scenario until a time, or until no event remains.
 pub fn run(scenario: &Scenario, until: Nanoseconds) -> Pipes {
     let scenario = Arc::new(scenario.clone());
     let mut apps = applications(&scenario);
@@ -294,7 +294,7 @@ pub fn run(scenario: &Scenario, until: Nanoseconds) -> Pipes {
     pipes
 }
 
-/// All applications of a scenario, by their numbers.
+/// Return a law with one constant value.
 pub fn constant(value: u64) -> Law {
     Law::Constant { value }
 }
@@ -323,7 +323,7 @@ pub fn fetch(objects: &[u32], after: After) -> Fetch {
     }
 }
 
-/// The base document, then the others when it has come.
+/// Return a plan: the base document, then the other objects after its arrival.
 pub fn base_first(objects: u32) -> Vec<Fetch> {
     let others = (1..objects).map(|number| fetch(&[number], After::Complete { fetch: 0 }));
     [fetch(&[0], After::Start)]
@@ -332,8 +332,8 @@ pub fn base_first(objects: u32) -> Vec<Fetch> {
         .collect()
 }
 
-/// A browser on node 0 and a server on node 1: one visit of a page of 6651, 3883, 1866 and 1128
-/// bytes with one connection for each object.
+/// Return a scenario with a browser on node 0 and a server on node 1. One visit fetches objects of 6651,
+/// 3883, 1866 and 1128 bytes, with one connection per object.
 pub fn scenario() -> Scenario {
     let gif = |number: u32, size| object(&format!("/{number}.gif"), "image/gif", size);
     let node = |name: &str, number| Node {
@@ -413,7 +413,7 @@ fn browser() -> Browser {
     }
 }
 
-/// The transactions that got their responses.
+/// Return the transactions with a response.
 pub fn answered(pipes: &Pipes) -> Vec<&TransactionRow> {
     let rows = pipes.truth_now().transactions.iter();
     rows.filter(|row| row.response_last_received.is_some())

@@ -1,12 +1,12 @@
-//! Files one after the other, from a server to a client: bare data connections, or FTP with its
-//! control connection (RFC 959).
+//! Files in sequence from a server to a client: bare data connections, or FTP with its control connection
+//! (RFC 959).
 //!
-//! A `Transfer` plays both ends: the client that wants the files, and the server. Where several
-//! have their server at one node and stack, the first of them serves them all: it is the one that
-//! listens. What a connection is for stands in the table of exchanges ([`Order`]).
+//! A `Transfer` plays both ends: the client that wants the files, and the server. If several transfers have
+//! their server at one node and stack, the first of them listens and serves all. The table of exchanges
+//! ([`Order`]) holds the purpose of each connection.
 //!
-//! With a control connection, files come in active mode: the client says where it listens (PORT),
-//! and the server opens the data connection, which ends the file by its close.
+//! With a control connection, files come in active mode: the client announces its listening port (PORT). The
+//! server opens the data connection and ends the file with a close.
 
 mod ftp_text;
 mod serving;
@@ -24,10 +24,10 @@ use ftp_text::{
 };
 use serving::{is_first, server_port};
 
-/// Where the first client listens for data connections; each has its own port.
+/// Port on which the first client listens for data connections. Each client has its own port.
 const FIRST_CLIENT_PORT: u16 = 20_000;
 
-/// The message at the end of a file.
+/// Message number at the end of a file.
 const FILE: u64 = 0;
 
 /// A transfer of the scenario.
@@ -36,21 +36,21 @@ pub struct Transfer {
     scenario: Arc<Scenario>,
     index: usize,
     roles: BTreeMap<End, Role>,
-    /// Those that were closed from this side.
+    /// Ends closed from this side.
     closed: BTreeSet<End>,
     control: Option<End>,
     /// Commands that wait for a reply.
     commands: VecDeque<u64>,
-    /// Files that began.
+    /// Number of started files.
     files: u32,
     row: Option<usize>,
-    /// The file is here; its reply is.
+    /// True once the file is complete. The next field covers the reply.
     is_delivered: bool,
     is_replied: bool,
     is_over: bool,
 }
 
-/// What this application does at one end of a connection.
+/// The role of this application at one end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
     Client,
@@ -58,8 +58,8 @@ enum Role {
     Receiver,
     /// A receiver that has its file.
     Served,
-    /// Of a file that was ordered on this connection.
-    /// It still owes the reply to its end on this control connection.
+    /// The sender of a file ordered on the connection `order`. The reply to the file's end is still due on
+    /// the connection `control`.
     Sender {
         order: u32,
         control: Option<End>,
@@ -89,7 +89,7 @@ impl Transfer {
         self.scenario.transfers.get(self.index)
     }
 
-    /// The size of the file of this number, if there are so many.
+    /// Return the size of a file, if the transfer has this number.
     fn file(&self, number: u32) -> Option<u64> {
         let terms = self.terms()?;
         let (number, count) = (number as usize, terms.files.len());
@@ -103,7 +103,7 @@ impl Transfer {
         FIRST_CLIENT_PORT.wrapping_add(self.index as u16)
     }
 
-    /// Begins the next file.
+    /// Start the next file.
     fn next(&mut self, network: &mut dyn Network) {
         let scenario = Arc::clone(&self.scenario);
         let Some(terms) = scenario.transfers.get(self.index) else {
@@ -149,7 +149,7 @@ impl Transfer {
         }
     }
 
-    /// The connection that all files come on.
+    /// Return the connection that carries all files.
     fn kept(&self, terms: &scenario::Transfer) -> Option<End> {
         let is_receiver = |role: &&Role| **role == Role::Receiver;
         let mut ends = self.roles.iter().filter(|(_, role)| is_receiver(role));
@@ -191,7 +191,7 @@ impl Transfer {
         }));
     }
 
-    /// There are no more files.
+    /// End the transfer after its last file.
     fn finish(&mut self, network: &mut dyn Network) {
         let scenario = Arc::clone(&self.scenario);
         self.is_over = true;
@@ -199,7 +199,7 @@ impl Transfer {
             self.commands.push_back(QUIT);
             self.command(network, terms, at);
         }
-        // On a connection for all files, only the client knows which was the last one.
+        // On a connection for all files, only the client knows which file is the last one.
         let receiver = self.roles.iter().find(|(_, role)| **role == Role::Receiver);
         if let (None, Some((at, _))) = (self.control, receiver) {
             let at = *at;
@@ -207,7 +207,7 @@ impl Transfer {
         }
     }
 
-    /// Sends the next command, or all that are due.
+    /// Send the next command, or all due commands.
     fn command(&mut self, network: &mut dyn Network, terms: &scenario::Transfer, at: End) {
         let count = if terms.waits_for_replies {
             1
@@ -238,7 +238,7 @@ impl Transfer {
         network.write(at, vec![text_content(text)], Some(message), 0);
     }
 
-    /// The client has read a reply, or all of a file.
+    /// Handle a reply, or a complete file, at the client.
     fn client_told(&mut self, network: &mut dyn Network, at: End, message: u64) {
         let scenario = Arc::clone(&self.scenario);
         let Some(terms) = scenario.transfers.get(self.index) else {
@@ -253,7 +253,7 @@ impl Transfer {
         self.next_if_done(network);
     }
 
-    /// The file will not come: what is left of its connection is not one of the next file.
+    /// Handle an aborted file. The next file does not use the rest of its connection.
     fn aborted(&mut self) {
         for role in self.roles.values_mut() {
             if *role == Role::Receiver {
@@ -301,7 +301,8 @@ impl Transfer {
         }
     }
 
-    /// An end is over; a client whose file can not come any more goes on with the next one.
+    /// Handle the end of a connection. If a client's file can no longer arrive, the client continues with the
+    /// next file.
     fn over(&mut self, network: &mut dyn Network, at: End) {
         self.reply_to_end(network, at, false);
         let role = self.roles.remove(&at);

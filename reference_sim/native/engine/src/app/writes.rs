@@ -3,9 +3,9 @@
 use super::Content;
 use crate::scenario::Writes;
 
-/// The contents of each write call of a response.
+/// Return the contents of each write call of a response.
 pub(super) fn write_calls(head: Content, body: Vec<Content>, writes: &Writes) -> Vec<Vec<Content>> {
-    // A buffer that is written when it is full has the head in it (Heidemann 1996, figure 4).
+    // A buffer that is written when full includes the head (Heidemann 1996, figure 4).
     let taken = if writes.head_alone { 0 } else { head.bytes() };
     let mut calls: Vec<Vec<Content>> = vec![vec![head]];
     let chunks = match writes.chunk_bytes {
@@ -23,7 +23,7 @@ pub(super) fn write_calls(head: Content, body: Vec<Content>, writes: &Writes) ->
     calls
 }
 
-/// Cuts contents into stretches of so many bytes, the first of `first`.
+/// Split contents into ranges of `bytes` bytes, the first of `first` bytes.
 fn chunked(contents: Vec<Content>, bytes: u64, first: u64) -> Vec<Vec<Content>> {
     let (mut chunks, mut room): (Vec<Vec<Content>>, u64) = (Vec::new(), 0);
     for content in contents {

@@ -1,4 +1,4 @@
-//! What comes of the responses, and what becomes of requests whose connection is lost.
+//! Handling of responses, and of requests on a lost connection.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::app::http2::Came;
 use crate::app::Network;
 use crate::scenario::{self, Scenario};
 
-/// A request that got nothing at all on so many connections is given up.
+/// Maximum number of connections without any response before a request is abandoned.
 const MAX_TRIES: u32 = 5;
 
 impl Browser {
@@ -64,7 +64,7 @@ impl Browser {
         self.dispatch(network);
     }
 
-    /// Frames of responses have come by HTTP/2.
+    /// Handle HTTP/2 response frames.
     fn came(&mut self, network: &mut dyn Network, connection: u32, came: &[Came]) {
         let scenario = Arc::clone(&self.scenario);
         for part in came {
@@ -82,7 +82,7 @@ impl Browser {
         self.dispatch(network);
     }
 
-    /// All of a response has come.
+    /// Handle a complete response.
     pub(super) fn answered(&mut self, network: &mut dyn Network, connection: u32, id: ExchangeId) {
         let scenario = Arc::clone(&self.scenario);
         let Some(exchange) = network.exchanges().remove(id) else {
@@ -120,7 +120,7 @@ impl Browser {
         self.finish_if_done(network);
     }
 
-    /// A connection can carry nothing more: what waited on it goes on another one.
+    /// Handle a connection that carries nothing more: its waiting requests move to another connection.
     pub(super) fn lost(&mut self, network: &mut dyn Network, connection: u32) {
         let Some(mut channel) = self.pool.remove(connection) else {
             return;

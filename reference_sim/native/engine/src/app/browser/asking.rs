@@ -1,4 +1,4 @@
-//! The requests of a visit: which goes out now, on which connection, and what it says.
+//! The requests of a visit: their order, their connections and their text.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::stack::Nanoseconds;
 use crate::truth::RetrievalRow;
 
 impl Browser {
-    /// Sends what can be sent, in the order in which it was wanted.
+    /// Send every sendable request, in the order in which the requests became due.
     pub(super) fn dispatch(&mut self, network: &mut dyn Network) {
         loop {
             self.place_requests(network);
@@ -25,11 +25,11 @@ impl Browser {
         }
     }
 
-    /// Gives each request that can be sent its connection.
+    /// Assign a connection to each sendable request.
     fn place_requests(&mut self, network: &mut dyn Network) {
         let scenario = Arc::clone(&self.scenario);
         let mut position = 0;
-        // No connection takes a request that may go on any.
+        // True once no connection takes a request without a lane.
         let mut are_full = false;
         while let Some(current) = &mut self.current {
             let Some((fetch, wanted)) = current.queue.get(position).copied() else {
@@ -72,7 +72,7 @@ impl Browser {
         }
     }
 
-    /// The request of a fetch, for the connection at this index of the pool.
+    /// Return the request of a fetch, for the connection at this pool index.
     fn outgoing(
         &mut self,
         network: &mut dyn Network,
@@ -136,7 +136,7 @@ impl Browser {
         })
     }
 
-    /// These requests were written.
+    /// Handle requests that were written.
     pub(super) fn written(&mut self, network: &mut dyn Network, written: &[ExchangeId]) {
         let scenario = Arc::clone(&self.scenario);
         for id in written {
@@ -161,7 +161,7 @@ fn limits(plan: &Plan) -> Limits {
     }
 }
 
-/// The first thing of a visit goes out now.
+/// Record the start of a visit at its first write.
 fn note_start(network: &mut dyn Network, browser: usize, current: &mut Current) {
     if current.row.is_some() {
         return;

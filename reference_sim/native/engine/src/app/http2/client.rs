@@ -1,4 +1,4 @@
-//! The client's end of a connection: preface, requests, and the WINDOW_UPDATEs for what it has read.
+//! The client end of an HTTP/2 connection: preface, requests, and WINDOW_UPDATEs for read data.
 
 use std::collections::BTreeMap;
 
@@ -11,16 +11,16 @@ use crate::app::{Content, End, Network};
 use crate::http2::{Http2, FIRST_CONNECTION_WINDOW};
 use crate::truth::Side;
 
-/// What has come of a response.
+/// The received part of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Came {
     pub exchange: ExchangeId,
-    /// Of its body, so far.
+    /// Body bytes so far.
     pub body: u64,
     pub is_over: bool,
 }
 
-/// One connection.
+/// One client connection.
 #[derive(Debug)]
 pub struct Session {
     terms: Http2,
@@ -29,11 +29,11 @@ pub struct Session {
     streams: BTreeMap<ExchangeId, Stream>,
     next_stream: u32,
     has_preface: bool,
-    /// The server's SETTINGS have come.
+    /// True once the server's SETTINGS arrived.
     is_settled: bool,
-    /// Of the frame that is next.
+    /// Bytes already read of the next frame.
     read_of_frame: u64,
-    /// Read and not told to the server.
+    /// Bytes read, without a WINDOW_UPDATE yet.
     unreported: u32,
 }
 
@@ -60,7 +60,7 @@ impl Session {
         }
     }
 
-    /// Writes what may go out, the preface first, in one call; gives the requests of it.
+    /// Write the preface and all sendable requests in one call. Return these requests.
     pub fn write(
         &mut self,
         network: &mut dyn Network,
@@ -111,7 +111,7 @@ impl Session {
         bytes
     }
 
-    /// So many bytes of the stream have come.
+    /// Handle `total` received bytes of the stream.
     pub fn received(&mut self, network: &mut dyn Network, at: End, total: u64) -> Vec<Came> {
         let mut came = Vec::new();
         let (mut bytes, mut frames) = (Vec::new(), Vec::new());
@@ -147,7 +147,7 @@ impl Session {
                 break;
             }
             self.read_of_frame = 0;
-            // What is read at once is told frame by frame.
+            // Data read together is acknowledged frame by frame.
             self.report(&mut bytes, &mut frames);
             network.exchanges().frames.pop(at);
         }
@@ -156,7 +156,7 @@ impl Session {
         came
     }
 
-    /// Counts what was read of a response; all of its body so far.
+    /// Count read bytes of a response, and return its body bytes so far.
     fn read(&mut self, exchange: ExchangeId, bytes: u64) -> u64 {
         self.unreported += bytes as u32;
         self.streams.get_mut(&exchange).map_or(0, |stream| {
@@ -166,7 +166,7 @@ impl Session {
         })
     }
 
-    /// A WINDOW_UPDATE for each window of which enough is used.
+    /// Append a WINDOW_UPDATE for each window whose use reached the threshold.
     fn report(&mut self, out: &mut Vec<u8>, frames: &mut Vec<(u64, Frame)>) {
         let update = self.terms.update_bytes;
         let mut tell = |number: u32, unreported: &mut u32, window: u32| {
@@ -185,7 +185,7 @@ impl Session {
     }
 }
 
-/// Writes frames in one call, and lets the server know where they end.
+/// Write frames in one call, and register their ends for the server.
 fn send(network: &mut dyn Network, at: End, bytes: Vec<u8>, frames: &[(u64, Frame)]) {
     if bytes.is_empty() {
         return;
@@ -197,7 +197,7 @@ fn send(network: &mut dyn Network, at: End, bytes: Vec<u8>, frames: &[(u64, Fram
     let whole = offset_behind(network, at, bytes.len() as u64);
     let is_sealed = network.stream_bytes(at, 1) > 1;
     for (end, frame) in frames {
-        // A record is read when all of it has come.
+        // A record is readable only as a whole.
         let end = if is_sealed {
             whole
         } else {

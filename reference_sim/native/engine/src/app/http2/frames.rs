@@ -1,8 +1,8 @@
-//! Frames as they stand on the wire (RFC 9113, sections 4 and 6).
+//! Frames in wire format (RFC 9113, sections 4 and 6).
 
-/// What comes before the first SETTINGS of a client (RFC 9113, section 3.4).
+/// The client preface, in front of the client's first SETTINGS (RFC 9113, section 3.4).
 pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-/// SETTINGS_MAX_FRAME_SIZE of an end that does not say (RFC 9113, section 6.5.2).
+/// Default of SETTINGS_MAX_FRAME_SIZE (RFC 9113, section 6.5.2).
 const FRAME_BYTES: usize = 1 << 14;
 
 const DATA: u8 = 0;
@@ -26,13 +26,13 @@ fn header(bytes: usize, kind: u8, flags: u8, stream: u32) -> Vec<u8> {
     frame
 }
 
-/// The header of a DATA frame.
+/// Return the header of a DATA frame.
 pub(super) fn data(stream: u32, bytes: u64, is_last: bool) -> Vec<u8> {
     let flags = if is_last { END_STREAM } else { 0 };
     header(bytes as usize, DATA, flags, stream)
 }
 
-/// HEADERS, and CONTINUATION of what is longer than a frame.
+/// Return HEADERS, and CONTINUATION for a block longer than a frame.
 pub(super) fn headers(stream: u32, block: &[u8], is_last: bool) -> Vec<u8> {
     let mut frames = Vec::new();
     let count = block.len().div_ceil(FRAME_BYTES);
@@ -61,7 +61,7 @@ pub(super) fn settings_ack() -> Vec<u8> {
     header(0, SETTINGS, ACK, 0)
 }
 
-/// Of a stream, or of the connection, which is stream 0.
+/// Return a WINDOW_UPDATE of a stream, or of the connection (stream 0).
 pub(super) fn window_update(stream: u32, bytes: u32) -> Vec<u8> {
     let mut frame = header(4, WINDOW_UPDATE, 0, stream);
     frame.extend(bytes.to_be_bytes());

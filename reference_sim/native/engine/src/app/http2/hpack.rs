@@ -1,13 +1,13 @@
-//! Header blocks of HTTP/2 (RFC 7541): the dynamic table is used, Huffman's code is not.
+//! Header blocks of HTTP/2 (RFC 7541), with the dynamic table and without Huffman coding.
 
 use std::collections::VecDeque;
 
-/// SETTINGS_HEADER_TABLE_SIZE of an end that does not say (RFC 9113, section 6.5.2).
+/// Default of SETTINGS_HEADER_TABLE_SIZE (RFC 9113, section 6.5.2).
 const TABLE_BYTES: usize = 4096;
-/// Of each entry, beside name and value (RFC 7541, section 4.1).
+/// Overhead per entry besides name and value (RFC 7541, section 4.1).
 const ENTRY_BYTES: usize = 32;
 
-/// Entries of the static table with a value, from 1 on (RFC 7541, appendix A).
+/// Entries of the static table with a value, numbered from 1 (RFC 7541, appendix A).
 const PAIRS: [(&str, &str); 16] = [
     (":authority", ""),
     (":method", "GET"),
@@ -26,7 +26,7 @@ const PAIRS: [(&str, &str); 16] = [
     ("accept-charset", ""),
     ("accept-encoding", "gzip, deflate"),
 ];
-/// Names of the entries from 17 on, which have no value.
+/// Names of the static entries from 17 on, which have no value.
 #[rustfmt::skip]
 const NAMES: [&str; 45] = [
     "accept-language", "accept-ranges", "accept",
@@ -38,21 +38,21 @@ const NAMES: [&str; 45] = [
     "set-cookie", "strict-transport-security", "transfer-encoding", "user-agent", "vary", "via",
     "www-authenticate",
 ];
-/// Their values are seldom sent again: entries of them would drive out others.
+/// Fields whose values rarely repeat. Their entries would evict useful ones.
 const NOT_INDEXED: [&str; 4] = [":path", "content-length", "if-none-match", "location"];
-/// They are of a connection of HTTP/1 (RFC 9113, section 8.2.2), or a pseudo-header field.
+/// HTTP/1 connection fields (RFC 9113, section 8.2.2), and `host`, which becomes a pseudo-header field.
 const DROPPED: [&str; 3] = ["connection", "keep-alive", "host"];
 
 /// The encoder of one direction.
 #[derive(Debug, Default)]
 pub(super) struct Encoder {
-    /// The newest first.
+    /// Dynamic table entries, the newest first.
     entries: VecDeque<(String, String)>,
     bytes: usize,
 }
 
 impl Encoder {
-    /// The block of a head in the text of HTTP/1.
+    /// Return the header block of a head in HTTP/1 text.
     pub(super) fn block(&mut self, text: &[u8], scheme: &str) -> Vec<u8> {
         let text = String::from_utf8_lossy(text);
         let mut lines = text.lines();
@@ -100,7 +100,7 @@ impl Encoder {
         }
     }
 
-    /// The first entry for which this holds, static ones before others.
+    /// Return the index of the first entry that satisfies `holds`, static entries first.
     fn index(&self, holds: impl Fn((&str, &str)) -> bool) -> Option<usize> {
         let names = NAMES.iter().map(|name| (*name, ""));
         let known = PAIRS.iter().copied().chain(names);
@@ -124,7 +124,7 @@ impl Encoder {
     }
 }
 
-/// An integer behind a pattern, of which it may use so many bits (RFC 7541, section 5.1).
+/// Append an integer in a prefix of `bits` bits after `pattern` (RFC 7541, section 5.1).
 fn integer(pattern: u8, bits: u32, value: usize, out: &mut Vec<u8>) {
     let most = (1_usize << bits) - 1;
     if value < most {

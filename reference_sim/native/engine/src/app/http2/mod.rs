@@ -1,7 +1,7 @@
-//! HTTP/2 (RFC 9113): one connection, its preface and SETTINGS, HEADERS of requests, and streams that share it.
+//! HTTP/2 (RFC 9113): one connection with preface, SETTINGS, request HEADERS and concurrent streams.
 //!
-//! Frames are true bytes. What each end has to know of the other's frames is in [`Frames`], by their places in the
-//! stream: an end reads them as they come.
+//! Frames are real bytes. [`Frames`] holds the facts that each end needs of the other's frames, by stream
+//! offset. An end reads them as the bytes arrive.
 
 mod client;
 mod frames;
@@ -17,7 +17,7 @@ use super::{End, Network};
 pub use client::{Came, Session};
 pub use server::Http2Server;
 
-/// A frame that was written, as its reader sees it.
+/// A written frame, from its reader's view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Frame {
     Settings,
@@ -25,27 +25,27 @@ pub enum Frame {
         exchange: ExchangeId,
         stream: u32,
     },
-    /// HEADERS or DATA of a response: so much payload for flow control.
+    /// HEADERS or DATA of a response, with its flow-controlled payload.
     Response {
         exchange: ExchangeId,
         bytes: u64,
         is_last: bool,
     },
-    /// Of a stream; none: of the connection.
+    /// A WINDOW_UPDATE of a stream, or of the connection if `stream` is None.
     WindowUpdate {
         stream: Option<u32>,
         bytes: u32,
     },
 }
 
-/// The frames on their way, by connection and side of their reader.
+/// The frames under way, by connection and reader side.
 #[derive(Clone, Debug, Default)]
 pub struct Frames {
     written: BTreeMap<End, VecDeque<(u64, Frame)>>,
 }
 
 impl Frames {
-    /// A frame that ends at this offset (exclusive) is for this end.
+    /// Register a frame for this end, with its exclusive end offset.
     pub fn push(&mut self, reader: End, end: u64, frame: Frame) {
         self.written
             .entry(reader)
@@ -53,7 +53,7 @@ impl Frames {
             .push_back((end, frame));
     }
 
-    /// The next frame for this end, and where it ends.
+    /// Return the next frame for this end, and its end offset.
     #[must_use]
     pub fn first(&self, reader: End) -> Option<(u64, Frame)> {
         self.written.get(&reader)?.front().copied()
@@ -65,7 +65,7 @@ impl Frames {
         }
     }
 
-    /// The next frame for this end, if so many bytes of the stream (the SYN not counted) have all of it.
+    /// Take the next frame for this end, if `total` stream bytes (without the SYN) contain all of it.
     pub fn next_whole(&mut self, reader: End, total: u64) -> Option<Frame> {
         let (end, frame) = self.first(reader)?;
         if end > total + 1 {
@@ -80,7 +80,7 @@ impl Frames {
     }
 }
 
-/// The offset of the stream behind so many bytes of a write that begins now.
+/// Return the stream offset after `bytes` bytes of a write that starts now.
 fn offset_behind(network: &dyn Network, at: End, bytes: u64) -> u64 {
     network.write_offset(at) + network.stream_bytes(at, bytes)
 }

@@ -1,4 +1,4 @@
-//! The server's end of connections: responses that are ready share a connection, a frame at a time.
+//! The server end of HTTP/2 connections: ready responses share a connection frame by frame.
 
 use std::collections::BTreeMap;
 
@@ -12,11 +12,11 @@ use crate::app::{Application, Content, End, Happening, Network, Token};
 use crate::http2::{Http2, WriteOrder};
 use crate::truth::{FrameRow, Side};
 
-/// SETTINGS_MAX_CONCURRENT_STREAMS. RFC 9113, section 6.5.2, recommends no less than 100.
+/// SETTINGS_MAX_CONCURRENT_STREAMS. RFC 9113, section 6.5.2, recommends at least 100.
 const MAX_STREAMS: u32 = 128;
-/// A write call has no more, but for its last frame.
+/// Maximum length of a write call, except for its last frame.
 const WRITE_BYTES: u64 = 1 << 16;
-/// Of requests that do not say (RFC 9218, section 4.1).
+/// Default urgency of requests (RFC 9218, section 4.1).
 const URGENCY: u8 = 3;
 
 /// A server of the scenario.
@@ -26,16 +26,16 @@ pub struct Http2Server {
     connections: BTreeMap<u32, Serving>,
 }
 
-/// What one connection is doing.
+/// State of one connection.
 #[derive(Debug, Default)]
 struct Serving {
     encoder: Encoder,
     window: u64,
-    /// In the order in which requests came.
+    /// Streams in request order.
     streams: Vec<Stream>,
-    /// Responses that were ready.
+    /// Number of responses that became ready.
     ready: u32,
-    /// The stream of the last frame that was written.
+    /// Stream of the last written frame.
     last: u32,
     peer_closed: bool,
     is_closed: bool,
@@ -71,7 +71,7 @@ impl Http2Server {
         self.write(network, at);
     }
 
-    /// The client's preface has come: the server's is its SETTINGS (RFC 9113, section 3.4).
+    /// Handle the client's preface. The server's preface is its SETTINGS (RFC 9113, section 3.4).
     fn begin(&mut self, network: &mut dyn Network, at: End) {
         let Some(serving) = self.connections.get_mut(&at.connection) else {
             return;
@@ -113,7 +113,7 @@ impl Http2Server {
         self.plain.wake(network, delay, token);
     }
 
-    /// What the request's `priority` field says (RFC 9218, section 4.1).
+    /// Return the urgency from the request's `priority` field (RFC 9218, section 4.1).
     fn urgency(&self, network: &mut dyn Network, exchange: ExchangeId) -> u8 {
         let exchange = network.exchanges().get(exchange);
         let objects = exchange.map_or_else(Vec::new, |it| objects(self.plain.scenario(), it));
@@ -128,7 +128,7 @@ impl Http2Server {
         urgency.filter(|urgency| *urgency < 8).unwrap_or(URGENCY)
     }
 
-    /// A response is ready.
+    /// Handle a ready response.
     fn prepare(&mut self, network: &mut dyn Network, at: End, number: u32) {
         let (now, mss) = (network.now(), network.mss(at));
         let Some(serving) = self.connections.get_mut(&at.connection) else {
@@ -142,7 +142,7 @@ impl Http2Server {
         let exchange = network.exchanges().get(stream.exchange).cloned();
         let made = exchange.and_then(|it| self.plain.response(&it, true, now, mss));
         let Some((head, body)) = made else {
-            // The client gave it up.
+            // The client abandoned the request.
             return serving.streams.retain(|it| it.number != number);
         };
         stream.response = Some(Prepared {
@@ -155,7 +155,7 @@ impl Http2Server {
         });
     }
 
-    /// Writes frames until nothing may be sent, or the send buffer is full.
+    /// Write frames until no frame is sendable or the send buffer is full.
     fn write(&mut self, network: &mut dyn Network, at: End) {
         let terms = self.terms;
         let are_heads_alone = self.plain.writes_heads_alone();
@@ -186,18 +186,18 @@ impl Http2Server {
     }
 }
 
-/// A write call that is being made.
+/// A write call under construction.
 #[derive(Debug, Default)]
 struct Call {
     parts: Vec<Content>,
     bytes: u64,
-    /// Its last frame is of a response's head.
+    /// True if the last frame belongs to a response's head.
     has_head: bool,
     rows: Vec<FrameRow>,
 }
 
 impl Call {
-    /// Adds content; from where to where it stands in the stream.
+    /// Append content, and return its start and end in the stream.
     fn push(&mut self, network: &dyn Network, at: End, parts: Vec<Content>) -> (u64, u64) {
         let from = offset_behind(network, at, self.bytes);
         self.bytes += parts.iter().map(Content::bytes).sum::<u64>();
@@ -228,7 +228,7 @@ impl Serving {
         streams.find(|stream| stream.number == number)
     }
 
-    /// The stream whose turn it is, and how much payload.
+    /// Return the stream whose turn it is, and the payload of its next frame.
     fn turn(&self, terms: &Http2) -> Option<(usize, u64)> {
         let frame = u64::from(terms.frame_bytes);
         let numbered = self.streams.iter().enumerate();
@@ -244,7 +244,7 @@ impl Serving {
         able.min().map(|(_, index, room)| (index, room))
     }
 
-    /// Adds the next frame to a call; whether there was one.
+    /// Append the next frame to a call. Return true if there was one.
     fn write_frame(
         &mut self,
         network: &mut dyn Network,
@@ -311,7 +311,7 @@ impl Serving {
     }
 }
 
-/// A frame of a response is about to be written: the truth has it. The number of its transaction.
+/// Record a response frame in the truth before it is written. Return the number of its transaction.
 fn note_frame(
     network: &mut dyn Network,
     at: End,

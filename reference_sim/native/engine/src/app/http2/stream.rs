@@ -1,4 +1,4 @@
-//! A stream at its server: a request, and what of its response is left to send.
+//! A stream at its server: a request, and the unsent rest of its response.
 
 use crate::app::exchange::ExchangeId;
 use crate::app::http_text::Head;
@@ -12,17 +12,17 @@ pub(super) struct Stream {
     pub(super) urgency: u8,
     pub(super) window: u64,
     pub(super) response: Option<Prepared>,
-    /// What kept its next frame back, of windows.
+    /// The window that blocks, or last blocked, the next frame.
     pub(super) hold: Option<Hold>,
 }
 
-/// A response that is ready.
+/// A ready response.
 #[derive(Debug)]
 pub(super) struct Prepared {
-    /// Among those of the connection.
+    /// Rank among the ready responses of the connection.
     pub(super) place: u32,
     pub(super) ready: u64,
-    /// Until it is written.
+    /// Set until the head is written.
     pub(super) head: Option<Head>,
     pub(super) body: Vec<Content>,
     pub(super) bytes: u64,
@@ -30,7 +30,7 @@ pub(super) struct Prepared {
 }
 
 impl Stream {
-    /// Payload that may be sent now; none: nothing may, also no HEADERS.
+    /// Return the payload that is sendable now. None: neither payload nor HEADERS are sendable.
     pub(super) fn room(&self, window: u64, frame: u64) -> Option<u64> {
         let response = self.response.as_ref()?;
         if response.head.is_some() {
@@ -40,7 +40,7 @@ impl Stream {
         Some(left.min(self.window).min(window).min(frame)).filter(|room| *room > 0)
     }
 
-    /// A window lets the next frame go from now on, or has kept it back from now on.
+    /// Record that a window starts to block the next frame, or stops blocking it.
     pub(super) fn note_hold(&mut self, now: u64, connection_window: u64) {
         let is_ready = self.response.as_ref().is_some_and(|it| it.head.is_none());
         if self.room(connection_window, u64::MAX).is_some() {

@@ -1,10 +1,10 @@
-//! A proxy that splits connections: requests come in by one stack and go out by another.
+//! A proxy that splits connections: requests arrive by one stack and leave by another.
 //!
-//! Responses are passed on as they come (cut through). With a `prefetch_plan` the page is fetched
-//! as soon as its base document is asked for: base document first, and each object once what the
-//! plan has it wait for has come here. Requests of the browser find their responses here, or on
-//! their way, or wait until the proxy has found them ("the NOC has already received the web-page
-//! [...], it knows the exact number of objects embedded": Bhalekar 2003, section 4.7).
+//! Responses are forwarded as they arrive (cut-through). With a `prefetch_plan`, the proxy fetches the page
+//! as soon as a browser requests the base document. The base document comes first, then each object once its
+//! condition in the plan is met at the proxy. A browser's request finds its response here or under way, or
+//! waits until the proxy has fetched it ("the NOC has already received the web-page [...], it knows the exact
+//! number of objects embedded": Bhalekar 2003, section 4.7).
 
 mod passing_on;
 mod prefetch;
@@ -23,7 +23,7 @@ use super::{AppId, Application, Content, End, Happening, Network};
 use crate::scenario::{self, Fetch, HttpVersion, Scenario};
 use crate::truth::Side;
 
-/// Requests outstanding on a connection to the server.
+/// Maximum number of outstanding requests per connection to the server.
 const PIPELINING: u32 = 1;
 
 /// A proxy of the scenario.
@@ -33,22 +33,22 @@ pub struct Proxy {
     index: usize,
     pool: Pool,
     browsers: BTreeMap<u32, Inbound>,
-    /// By the number of the exchange with the server.
+    /// Responses by the number of the exchange with the server.
     fetched: BTreeMap<ExchangeId, Fetched>,
     /// Requests to the server that wait for a connection.
     waiting: VecDeque<ExchangeId>,
-    /// What was asked for before it was wanted.
+    /// Objects fetched before the browser requests them.
     prefetched: BTreeMap<Wanted, ExchangeId>,
-    /// The last visit of each browser for which that was done, or is being done.
+    /// The last visit of each browser with a prefetch, finished or not.
     visits: BTreeMap<u32, Prefetch>,
     requests: BTreeMap<(u32, u32, u32), Arc<Template>>,
     answers: BTreeMap<(u32, u32, u32), Answer>,
 }
 
-/// Browser, visit and objects.
+/// Key of a prefetched response: browser, visit and objects.
 type Wanted = (u32, u32, Vec<u32>);
 
-/// A response from the server, as far as it has come.
+/// The received part of a response from the server.
 struct Fetched {
     exchange: Exchange,
     wanted: u64,
@@ -56,7 +56,7 @@ struct Fetched {
     body: Vec<Content>,
     has_head: bool,
     body_received: u64,
-    /// The browser's connection that waits for it.
+    /// The browser's connection that waits for the response.
     inbound: Option<u32>,
 }
 
@@ -90,7 +90,7 @@ impl Proxy {
         self.scenario.servers.get(self.terms()?.server as usize)
     }
 
-    /// A browser's request has come.
+    /// Handle a browser's request.
     fn requested(&mut self, network: &mut dyn Network, connection: u32, id: ExchangeId) {
         let scenario = Arc::clone(&self.scenario);
         let Some(exchange) = network.exchanges().get(id).cloned() else {
@@ -119,7 +119,7 @@ impl Proxy {
         self.pass_on(network, connection);
     }
 
-    /// Makes a request to the server on behalf of a browser's.
+    /// Create a request to the server on behalf of a browser.
     fn fetch(
         &mut self,
         network: &mut dyn Network,
@@ -151,7 +151,7 @@ impl Proxy {
         id
     }
 
-    /// Sends what can be sent to the server.
+    /// Send every sendable request to the server.
     fn dispatch(&mut self, network: &mut dyn Network) {
         let Some(terms) = self.terms() else {
             return;
@@ -207,7 +207,7 @@ impl Proxy {
         })
     }
 
-    /// More of the server's stream has come.
+    /// Handle more bytes of the server's stream.
     fn received(&mut self, network: &mut dyn Network, connection: u32, total: u64) {
         let ids: Vec<ExchangeId> = self.pool.get(connection).map_or_else(Vec::new, |channel| {
             channel.outstanding.iter().copied().collect()
@@ -242,7 +242,7 @@ impl Proxy {
         self.dispatch(network);
     }
 
-    /// All of a response from the server has come.
+    /// Handle a complete response from the server.
     fn fetched(&mut self, network: &mut dyn Network, connection: u32, id: ExchangeId) {
         let response = network
             .exchanges()
@@ -260,7 +260,7 @@ impl Proxy {
         self.dispatch(network);
     }
 
-    /// A connection to the server can carry nothing more: what waited on it is asked for again.
+    /// Handle a connection to the server that carries nothing more: its waiting requests are repeated.
     fn lost(&mut self, network: &mut dyn Network, connection: u32) {
         let Some(mut channel) = self.pool.remove(connection) else {
             return;
@@ -364,7 +364,7 @@ impl Application for Proxy {
     }
 }
 
-/// An exchange that nobody waits for any more.
+/// Remove an exchange that nobody waits for.
 fn forget(network: &mut dyn Network, id: ExchangeId) {
     if let Some(exchange) = network.exchanges().remove(id) {
         network.truth().transactions.over(exchange.row);

@@ -1,4 +1,4 @@
-//! How a proxy passes responses on to browsers as they come.
+//! Forwarding of responses to browsers as they arrive.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -9,15 +9,15 @@ use crate::app::exchange::{Exchange, ExchangeId, Response};
 use crate::app::http_text::{clock, Terms};
 use crate::app::{server, Content, Network};
 
-/// What it adds to a response (RFC 9110, section 7.6.3).
+/// The field that the proxy adds to a response (RFC 9110, section 7.6.3).
 const VIA: &str = "Via: 1.1 hub";
 
 /// A connection from a browser.
 #[derive(Debug, Default)]
 pub(super) struct Inbound {
-    /// The browser's exchanges in order, with those that they are answered from.
+    /// The browser's exchanges in order, each with the server exchange that answers it.
     pub(super) queue: VecDeque<(ExchangeId, ExchangeId)>,
-    /// Of the first of them: bytes of its body that were passed on, once its head was.
+    /// Forwarded body bytes of the first exchange, set once its head is forwarded.
     pub(super) passed_on: Option<u64>,
     pub(super) is_closed: bool,
     pub(super) peer_closed: bool,
@@ -38,7 +38,7 @@ impl Inbound {
 }
 
 impl Proxy {
-    /// Writes to a browser what has come for it.
+    /// Write the received part of the responses to a browser.
     pub(super) fn pass_on(&mut self, network: &mut dyn Network, connection: u32) {
         while self.pass_on_first(network, connection) {}
         let Some(inbound) = self.browsers.get_mut(&connection) else {
@@ -49,7 +49,7 @@ impl Proxy {
         }
     }
 
-    /// Whether the first response is through, and another one may follow.
+    /// Forward the first response. Return true if it is complete and another one can follow.
     fn pass_on_first(&mut self, network: &mut dyn Network, connection: u32) -> bool {
         let Some(inbound) = self.browsers.get_mut(&connection) else {
             return false;
@@ -58,7 +58,7 @@ impl Proxy {
             return false;
         };
         let Some(asked) = network.exchanges().get(id).cloned() else {
-            // The browser gave it up.
+            // The browser abandoned the request.
             inbound.next();
             self.give_up(upstream);
             return true;
@@ -92,7 +92,7 @@ impl Proxy {
         is_whole
     }
 
-    /// The head of the response to a browser, which is noted as begun.
+    /// Return the head of the response to a browser, and record the response's start.
     fn head(
         &mut self,
         network: &mut dyn Network,

@@ -1,4 +1,4 @@
-//! What a proxy fetches of a page before it is asked for.
+//! The proxy's prefetch of a page.
 
 use std::sync::Arc;
 
@@ -7,16 +7,16 @@ use crate::app::exchange::{Exchange, ExchangeId};
 use crate::app::plan::Progress;
 use crate::app::Network;
 
-/// How far a page has come here that is fetched before its objects are asked for.
+/// The progress of a page that is fetched before its objects are requested.
 #[derive(Debug)]
 pub(super) struct Prefetch {
     pub(super) progress: Progress,
-    /// The exchanges with the server, one a fetch of the plan.
+    /// The exchanges with the server, one per fetch of the plan.
     pub(super) upstream: Vec<ExchangeId>,
 }
 
 impl Proxy {
-    /// Begins with the plan's fetches, once a visit; what the last visit left is forgotten.
+    /// Start the plan's fetches, once per visit. Leftovers of the previous visit are removed.
     pub(super) fn prefetch(&mut self, network: &mut dyn Network, exchange: &Exchange) {
         let scenario = Arc::clone(&self.scenario);
         let Some(number) = self.terms().and_then(|terms| terms.prefetch_plan) else {
@@ -49,7 +49,7 @@ impl Proxy {
         self.go_on(exchange.browser, |progress| progress.start(fetches));
     }
 
-    /// Puts in the queue what its page's progress has released.
+    /// Queue the fetches that the page's progress released.
     pub(super) fn go_on(&mut self, browser: u32, release: impl FnOnce(&mut Progress) -> Vec<u32>) {
         let Some(prefetch) = self.visits.get_mut(&browser) else {
             return;
@@ -60,7 +60,7 @@ impl Proxy {
         }
     }
 
-    /// The browser and the fetch that this exchange with the server was made for beforehand.
+    /// Return the browser and the fetch for which this server exchange was created in advance.
     pub(super) fn prefetch_of(&self, id: ExchangeId) -> Option<(u32, u32)> {
         let exchange = &self.fetched.get(&id)?.exchange;
         let upstream = &self.visits.get(&exchange.browser)?.upstream;
@@ -68,7 +68,7 @@ impl Proxy {
         is_of.then_some((exchange.browser, exchange.fetch))
     }
 
-    /// Nobody wants this response any more: what the plan has wait for it need not.
+    /// Abandon a response that nobody wants. Fetches that depend on it are released.
     pub(super) fn give_up(&mut self, id: ExchangeId) {
         if let Some((browser, fetch)) = self.prefetch_of(id) {
             self.completed(browser, fetch);

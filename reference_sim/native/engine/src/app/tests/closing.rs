@@ -1,4 +1,4 @@
-//! Which end closes a connection, and when.
+//! The closing end of a connection, and the time of the close.
 
 use super::*;
 
@@ -78,7 +78,7 @@ fn test_a_request_under_way_when_the_server_closes_is_sent_again() {
         timeout_ns: Some(SECOND),
     });
     scenario.browsers[0].visits = vec![FIRST; 2];
-    // The request is written when the close is on its way.
+    // The request is written while the close is in flight.
     scenario.browsers[0].think = constant(SECOND - DELAY / 2);
     let pipes = run(&scenario, FOREVER);
     assert_eq!(pipes.opened().len(), 2);

@@ -1,4 +1,4 @@
-//! What applications write and when, over pipes with a delay of 50 ms and no rate.
+//! The writes of applications and their times, over pipes with a delay of 50 ms and unlimited rate.
 
 mod closing;
 mod proxies;
@@ -33,7 +33,7 @@ fn text(pipes: &Pipes, connection: u32, side: Side) -> String {
     String::from_utf8_lossy(pipes.text(connection, side)).into_owned()
 }
 
-/// Heads and bodies of a stream of responses, as Content-Length cuts them.
+/// Split a stream of responses into heads and bodies by Content-Length.
 fn responses(mut stream: &[u8]) -> Vec<(String, Vec<u8>)> {
     let mut responses = Vec::new();
     while !stream.is_empty() {

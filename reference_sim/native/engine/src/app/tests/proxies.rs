@@ -30,8 +30,8 @@ fn test_a_proxy_passes_responses_on_as_they_come() {
     let all = responses(pipes.text(0, Side::Server));
     assert_eq!(all[0].1.len(), 6651);
     assert!(all[0].0.contains("\r\nVia: 1.1 hub\r\n"));
-    // Connection 1 goes on to the server: what its server wrote came to the browser in as many
-    // pieces, a delay later.
+    // Connection 1 leads to the server. The browser received the server's writes in the same number of
+    // pieces, one delay later.
     let calls: Vec<u64> = pipes
         .calls(0, Side::Server)
         .iter()
@@ -65,8 +65,8 @@ fn test_a_prefetching_proxy_has_the_objects_when_they_are_asked_for() {
             .end
             .unwrap()
     };
-    // Without: 2 and 2 round trips to the hub, a handshake behind it, and one round trip there
-    // for each of the four on its only connection.
+    // Without prefetch: 2 and 2 round trips to the hub, one handshake after it, and one round trip per object
+    // on the only connection.
     assert_eq!(end(false), 2 * RTT + RTT + RTT + 2 * RTT + 3 * RTT);
     assert_eq!(end(true), 2 * RTT + RTT + RTT + 2 * RTT + RTT);
 }
@@ -77,14 +77,14 @@ fn test_a_prefetching_proxy_asks_for_what_it_has_found_only() {
     scenario.proxies[0].upstream_connections = None;
     scenario.proxies[0].upstream_persistent = false;
     scenario.proxies[0].prefetch_plan = Some(1);
-    // The browser knows all beforehand, the proxy's plan has the objects wait for the base document.
+    // The browser knows all objects in advance. In the proxy's plan the objects wait for the base document.
     scenario.plans.push(scenario.plans[0].clone());
     for fetch in &mut scenario.plans[0].fetches {
         fetch.after = After::Start;
     }
     let pipes = run(&scenario, FOREVER);
-    // Four connections to the proxy; its first to the server with the first request; the other
-    // three when the base document has come.
+    // Four connections lead to the proxy. The first connection to the server opens with the first request,
+    // the other three after the base document.
     let asked = RTT + DELAY;
     let found = asked + 2 * RTT;
     assert_eq!(pipes.opened(), [0, 0, 0, 0, asked, found, found, found]);

@@ -1,4 +1,4 @@
-//! What a browser fetches, and when.
+//! The fetches of a browser and their times.
 
 use super::*;
 
@@ -139,7 +139,8 @@ fn test_the_next_visit_waits_for_the_close_at_whole_multiples() {
     scenario.browsers[0].visits = vec![FIRST; 2];
     scenario.browsers[0].waits_for_close_ns = Some(70 * MS);
     let pipes = run(&scenario, FOREVER);
-    // All is there after 5 round trips; the close takes another one: 600 ms, looked for at 630.
+    // The page is complete after 5 round trips, and the close takes another. The end is at 600 ms, and the
+    // next check is at 630 ms.
     assert_eq!(pipes.opened(), [0, 630 * MS]);
 }
 
@@ -204,8 +205,8 @@ fn test_a_slow_reader_pauses_once_in_each_response() {
     scenario.servers[0].writes.chunk_bytes = Some(1500);
     scenario.servers[0].writes.gap_ns = MS;
     let pipes = run(&scenario, FOREVER);
-    // 6651, 3883 and 1866 bytes have more to come behind the first chunk; what comes is in
-    // order at the client long before it is read.
+    // The responses of 6651, 3883 and 1866 bytes continue after the first chunk. The data is in order at the
+    // client long before it is read.
     let rows = answered(&pipes);
     assert_eq!(rows[1].wanted, 2 * RTT + SECOND);
     assert_eq!(rows[0].response_last_received, Some(2 * RTT + 4 * MS));

@@ -1,4 +1,4 @@
-//! TLS around the applications: which records go over the pipes, and when requests do.
+//! TLS around the applications: the records on the pipes, and the times of requests.
 
 use super::*;
 use crate::tls::{Tls, TlsVersion};
@@ -38,7 +38,7 @@ fn secured(tls: Tls) -> Pipes {
     run(&scenario, FOREVER)
 }
 
-/// Types and lengths of the records that a side has sent.
+/// Return types and lengths of the records that a side sent.
 fn records(pipes: &Pipes, side: Side) -> Vec<(u8, u64)> {
     let (mut text, mut found) = (pipes.text(0, side), Vec::new());
     while let [kind, 3, 3, high, low, rest @ ..] = text {

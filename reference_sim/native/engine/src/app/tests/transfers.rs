@@ -1,4 +1,4 @@
-//! Files that are fetched, with FTP's commands and without.
+//! File transfers, with and without FTP commands.
 
 use super::*;
 
@@ -84,7 +84,7 @@ fn test_an_ftp_client_that_waits_for_replies_takes_a_round_trip_for_each_command
         codes,
         ["220", "331", "230", "200", "200", "150", "226", "221"]
     );
-    // The greeting comes with the end of the handshake here; five commands; the data connection.
+    // The greeting arrives with the end of the handshake here. Five commands and the data connection follow.
     let row = &pipes.truth_now().retrievals[0];
     assert_eq!(row.end, Some(RTT + 4 * RTT + DELAY + RTT + DELAY));
 }

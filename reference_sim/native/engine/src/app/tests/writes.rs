@@ -1,4 +1,4 @@
-//! What a server writes for a response.
+//! The writes of a server for a response.
 
 use super::*;
 

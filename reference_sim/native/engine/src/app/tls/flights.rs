@@ -13,20 +13,21 @@ const SERVER_KEY_EXCHANGE: u8 = 12;
 const SERVER_HELLO_DONE: u8 = 14;
 const CLIENT_KEY_EXCHANGE: u8 = 16;
 const NEW_SESSION_TICKET: u8 = 4;
-/// Of a message: its type and its length.
+/// Length of a message's type and length fields.
 const HEADER_BYTES: u64 = 4;
 const KEY_BYTES: u64 = 32;
-/// Of an RSA key of 2048 bits, with what says of which kind it is and how long.
+/// Length of a signature with a 2048-bit RSA key, with its algorithm and length fields.
 const SIGNATURE_BYTES: u64 = 2 + 2 + 256;
-/// The hash of SHA-384 (RFC 8446, section 4.4.4), and `verify_data` before TLS 1.3 (RFC 5246, section 7.4.9).
+/// Length of a SHA-384 hash (RFC 8446, section 4.4.4), also used for `verify_data` before TLS 1.3 (RFC 5246,
+/// section 7.4.9).
 const FINISHED_BYTES: u64 = 48;
 const VERIFY_DATA_BYTES: u64 = 12;
-/// EncryptedExtensions with one protocol, but for its name.
+/// Length of EncryptedExtensions with one protocol, without the protocol's name.
 const ENCRYPTED_EXTENSIONS_BYTES: u64 = HEADER_BYTES + 2 + 4 + 3;
 /// Lifetime, age, nonce, lengths of ticket and extensions (RFC 8446, section 4.6.1).
 const TICKET_FIELDS_BYTES: u64 = 4 + 4 + 9 + 2 + 2;
 
-/// What a client begins with.
+/// Write the client's first flight.
 pub(super) fn hello(records: &mut Records, tls: &Tls, server_name: &str) {
     let hello = client_hello(records, tls, server_name);
     records.clear(HANDSHAKE, &hello);
@@ -35,7 +36,7 @@ pub(super) fn hello(records: &mut Records, tls: &Tls, server_name: &str) {
     }
 }
 
-/// The server's answer.
+/// Write the server's answer.
 pub(super) fn answer(records: &mut Records, tls: &Tls) {
     let hello = server_hello(records, tls);
     records.clear(HANDSHAKE, &hello);
@@ -45,7 +46,7 @@ pub(super) fn answer(records: &mut Records, tls: &Tls) {
             let extensions = ENCRYPTED_EXTENSIONS_BYTES + tls.protocol().len() as u64;
             records.sealed_message(extensions + 4 * u64::from(tls.early_data));
             if !tls.resumed {
-                // The context is empty, and so are the extensions of the one certificate.
+                // The context is empty, and the only certificate has no extensions.
                 records.sealed_message(HEADER_BYTES + 1 + 3 + u64::from(tls.chain_bytes) + 2);
                 records.sealed_message(HEADER_BYTES + SIGNATURE_BYTES);
             }
@@ -67,7 +68,7 @@ pub(super) fn answer(records: &mut Records, tls: &Tls) {
     }
 }
 
-/// What the client answers, up to its Finished.
+/// Write the client's second flight, up to its Finished.
 pub(super) fn client_finish(records: &mut Records, tls: &Tls) {
     match tls.version {
         TlsVersion::Tls13 if tls.early_data => records.sealed_message(HEADER_BYTES),
@@ -81,7 +82,7 @@ pub(super) fn client_finish(records: &mut Records, tls: &Tls) {
     records.sealed_message(HEADER_BYTES + finished(tls.version));
 }
 
-/// The server's last flight before TLS 1.3: a ticket, in clear, and Finished.
+/// Write the server's last flight before TLS 1.3: a ticket in clear text, and Finished.
 pub(super) fn finish(records: &mut Records, tls: &Tls) {
     if tls.tickets > 0 {
         let ticket = records.draw(tls.ticket_bytes.into());
@@ -93,7 +94,7 @@ pub(super) fn finish(records: &mut Records, tls: &Tls) {
     records.sealed_message(HEADER_BYTES + finished(tls.version));
 }
 
-/// A ticket of TLS 1.3.
+/// Write a ticket of TLS 1.3.
 pub(super) fn ticket(records: &mut Records, tls: &Tls) {
     records.sealed_message(HEADER_BYTES + TICKET_FIELDS_BYTES + u64::from(tls.ticket_bytes));
 }

@@ -1,8 +1,8 @@
-//! TLS between an application and its network: handshakes, tickets, and records of what it writes.
+//! TLS between an application and its network: handshakes, tickets, and records of written data.
 //!
-//! Both ends of a connection have a [`Secured`] around their application. The application is told of the connection
-//! when it may write to it, and its writes are sealed: it sees a stream of records, of which it knows that they take
-//! more bytes ([`Network::stream_bytes`]).
+//! Both ends of a connection wrap their application in a [`Secured`]. The application learns of the
+//! connection once writing is possible. Its writes are encrypted, and its stream counts record bytes.
+//! [`Network::stream_bytes`] gives the length with the overhead.
 
 mod flights;
 mod records;
@@ -18,16 +18,16 @@ use crate::tls::{Tls, TlsVersion};
 use crate::truth::{Side, Truth};
 use records::{Records, APPLICATION_DATA};
 
-/// Messages of handshakes have numbers that no exchange has.
+/// First message number of handshakes. No exchange reaches this number.
 const FIRST_MESSAGE: u64 = 1 << 63;
 const HELLO: u64 = FIRST_MESSAGE;
 const ANSWER: u64 = FIRST_MESSAGE + 1;
 const CLIENT_FINISHED: u64 = FIRST_MESSAGE + 2;
 const SERVER_FINISHED: u64 = FIRST_MESSAGE + 3;
-/// The kind of its timers: the server's answer is ready. No application has it.
+/// Timer kind for a ready server answer. No application uses this kind.
 const ANSWERED: u64 = 0xff << 56;
 
-/// An application whose connections are secured.
+/// An application with secured connections.
 pub struct Secured {
     app: AppId,
     inner: BoxedApplication,
@@ -39,23 +39,23 @@ pub struct Secured {
 struct Terms {
     tls: Tls,
     seed: u64,
-    /// What a client asks for.
+    /// The server name that a client requests.
     server_name: String,
 }
 
-/// What one end of a connection holds back.
+/// The held-back data of one end of a connection.
 #[derive(Debug, Default)]
 struct State {
-    /// Tickets that go out with the next response.
+    /// Tickets that leave with the next response.
     tickets: Vec<Content>,
-    /// The server works on its answer.
+    /// True while the server prepares its answer.
     is_answering: bool,
-    /// What happened meanwhile.
+    /// Events during the preparation.
     happened: Vec<Happening>,
 }
 
 impl Secured {
-    /// The application of this number; `seed` is the scenario's.
+    /// Wrap an application with its number and the scenario's seed.
     #[must_use]
     pub fn new(
         app: AppId,
@@ -85,7 +85,7 @@ impl Secured {
         self.inner.happened(&mut secured, at, what);
     }
 
-    /// Writes a flight, or a part of one.
+    /// Write a flight, or a part of a flight.
     fn write(
         &self,
         network: &mut dyn Network,
@@ -125,7 +125,7 @@ impl Secured {
         }
     }
 
-    /// The server's flight, and what waited for it.
+    /// Write the server's flight and deliver the held events.
     fn answer(&mut self, network: &mut dyn Network, at: End) {
         self.write(network, at, Some(ANSWER), flights::answer);
         let state = self.states.entry(at.connection).or_default();
@@ -205,11 +205,11 @@ impl Application for Secured {
             Happening::Message { message } if *message >= FIRST_MESSAGE => {
                 return self.handshake(network, at, *message);
             }
-            // A record that has not come whole cannot be decrypted.
+            // A partial record cannot be decrypted.
             Happening::Received { total } if at.side == Side::Client => {
                 *total = network.exchanges().whole_records(at.connection, *total);
             }
-            // The application has written since.
+            // The application has written again in the meantime.
             Happening::Written if network.is_writing(at) => return,
             Happening::Closed | Happening::Failed => {
                 self.states.remove(&at.connection);
@@ -227,7 +227,7 @@ impl Application for Secured {
     }
 }
 
-/// What an application has in place of its network.
+/// The network that a secured application sees.
 struct SecuredNetwork<'a> {
     network: &'a mut dyn Network,
     terms: &'a Terms,

@@ -1,4 +1,4 @@
-//! The record layer: headers as they are, and opaque bytes of the right length where they would be encrypted.
+//! The record layer: real headers, and opaque bytes of the correct length in place of ciphertext.
 
 use crate::app::body::{Body, BodyKind};
 use crate::app::Content;
@@ -8,17 +8,18 @@ use crate::truth::Side;
 pub(super) const CHANGE_CIPHER_SPEC: u8 = 20;
 pub(super) const HANDSHAKE: u8 = 22;
 pub(super) const APPLICATION_DATA: u8 = 23;
-/// Of every record but a first ClientHello's, for the sake of middleboxes (RFC 8446, section 5.1).
+/// Version of every record except a first ClientHello's, for compatibility with middleboxes (RFC 8446,
+/// section 5.1).
 pub(super) const LEGACY_VERSION: u16 = 0x0303;
-/// The most data of a record (RFC 8446, section 5.1).
+/// Maximum data of a record (RFC 8446, section 5.1).
 const RECORD_DATA: usize = 1 << 14;
-/// Where the bytes begin that hellos draw: behind all offsets of streams.
+/// Start of the drawn bytes of hellos, beyond all stream offsets.
 const DRAWN: u64 = 1 << 60;
 
-/// Writes records from an offset of one direction's stream on.
+/// A writer of records from an offset of one direction's stream.
 pub(super) struct Records {
     version: TlsVersion,
-    /// Of the connection: both sides draw the same from it.
+    /// Seed of the connection, equal on both sides.
     seed: u64,
     side: Side,
     offset: u64,
@@ -38,7 +39,7 @@ impl Records {
         }
     }
 
-    /// Records in clear, as many as the data needs.
+    /// Write clear-text records, as many as the data needs.
     pub(super) fn clear(&mut self, kind: u8, data: &[u8]) {
         for data in data.chunks(RECORD_DATA) {
             self.header(kind, data.len() as u64);
@@ -47,7 +48,8 @@ impl Records {
         }
     }
 
-    /// Encrypted records of so much data; TLS 1.3 hides their type (RFC 8446, section 5.2).
+    /// Write encrypted records of `data` bytes, at most `most` bytes each. TLS 1.3 hides their type (RFC
+    /// 8446, section 5.2).
     pub(super) fn sealed(&mut self, kind: u8, data: u64, most: u64) {
         let kind = match self.version {
             TlsVersion::Tls12 => kind,
@@ -66,7 +68,7 @@ impl Records {
         }
     }
 
-    /// A handshake message, encrypted.
+    /// Write an encrypted handshake message.
     pub(super) fn sealed_message(&mut self, bytes: u64) {
         self.sealed(HANDSHAKE, bytes, RECORD_DATA as u64);
     }
@@ -75,7 +77,7 @@ impl Records {
         self.clear(CHANGE_CIPHER_SPEC, &[1]);
     }
 
-    /// Bytes that nothing else has.
+    /// Return bytes unique to this call.
     pub(super) fn draw(&mut self, bytes: u64) -> Vec<u8> {
         let from = DRAWN + (self.offset << 16) + self.drawn;
         self.drawn += bytes;
@@ -84,14 +86,14 @@ impl Records {
         drawn
     }
 
-    /// Bytes that both sides of the connection know.
+    /// Return bytes that both sides of the connection know.
     pub(super) fn shared(&self, bytes: u64) -> Vec<u8> {
         let mut shared = Vec::new();
         noise(self.seed).copy(DRAWN, DRAWN + bytes, &mut shared);
         shared
     }
 
-    /// Where the next record begins.
+    /// Return the offset of the next record.
     pub(super) fn offset(&self) -> u64 {
         self.offset
     }

@@ -1,11 +1,11 @@
-//! What FTP's control connection says (RFC 959).
+//! The texts of FTP's control connection (RFC 959).
 
 use std::fmt::Write;
 
 use crate::app::exchange::Order;
 use crate::app::Content;
 
-/// Commands, as the bits of a message's number: several may be one write.
+/// Commands, as bits of a message number. One write can carry several commands.
 pub(super) const USER: u64 = 1;
 pub(super) const PASS: u64 = 1 << 1;
 pub(super) const TYPE: u64 = 1 << 2;
@@ -14,8 +14,8 @@ pub(super) const RETR: u64 = 1 << 4;
 pub(super) const QUIT: u64 = 1 << 5;
 pub(super) const COMMANDS: [u64; 6] = [USER, PASS, TYPE, PORT, RETR, QUIT];
 
-/// Replies: to be answered by the next command, not to be answered, the end of a file, the end of
-/// one that did not come.
+/// Replies, by their effect: the next command follows, no command follows, the file is complete, the file
+/// failed.
 pub(super) const READY: u64 = 1;
 pub(super) const OPENING: u64 = 2;
 pub(super) const COMPLETE: u64 = 3;
@@ -34,7 +34,7 @@ pub(super) fn command_line(command: u64, file: u32, address: [u8; 4], port: u16)
             let [high, low] = port.to_be_bytes();
             let mut line = String::from("PORT ");
             for byte in address.into_iter().chain([high]) {
-                // A String takes everything.
+                // Writing to a String cannot fail.
                 let _ = write!(line, "{byte},");
             }
             line + &format!("{low}\r\n")
@@ -44,7 +44,7 @@ pub(super) fn command_line(command: u64, file: u32, address: [u8; 4], port: u16)
     }
 }
 
-/// RFC 959, section 4.2.
+/// Return the reply to a command (RFC 959, section 4.2).
 pub(super) fn reply_line(command: u64, order: &Order) -> String {
     match command {
         USER => "331 User name okay, need password.\r\n".into(),

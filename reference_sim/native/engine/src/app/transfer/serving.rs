@@ -1,4 +1,4 @@
-//! The server's side of transfers: it answers commands, and sends the files that were ordered.
+//! The server side of transfers: it replies to commands, and sends ordered files.
 
 use std::sync::Arc;
 
@@ -13,14 +13,14 @@ use crate::app::{End, Network};
 use crate::scenario::{self, Scenario};
 use crate::truth::Side;
 
-/// RFC 959, section 8: the control connection's port; the one before it is for data.
+/// Port of the control connection (RFC 959, section 8). The port below is for data.
 const CONTROL_PORT: u16 = 21;
 const DATA_PORT: u16 = 20;
-/// Between the ports of servers on one node with different stacks.
+/// Port distance between servers on one node with different stacks.
 const PORT_STEP: u16 = 1000;
 
 impl Transfer {
-    /// The server has read commands.
+    /// Handle commands that the server read.
     pub(super) fn server_told(&mut self, network: &mut dyn Network, at: End, commands: u64) {
         let Some(order) = network.exchanges().ordered(at.connection) else {
             return;
@@ -60,7 +60,7 @@ impl Transfer {
         self.roles.insert(at, role);
     }
 
-    /// The file that was ordered, from its sender.
+    /// Write the ordered file at its sender.
     pub(super) fn write_file(&mut self, network: &mut dyn Network, at: End, order: &Order) {
         let file = Body {
             seed: u64::from(order.number),
@@ -73,7 +73,7 @@ impl Transfer {
         }
     }
 
-    /// A data connection is open on the server's side.
+    /// Send the ordered file on an open data connection.
     pub(super) fn send(&mut self, network: &mut dyn Network, at: End) {
         let Some(Role::Sender { order, .. }) = self.roles.get(&at) else {
             return;
@@ -89,7 +89,7 @@ impl Transfer {
             return;
         };
         if network.exchanges().ordered(at.connection).is_none() {
-            // The client's data port: connections to it were not opened by a client.
+            // A connection to the client's data port, not opened by a client.
             self.roles.insert(at, Role::Receiver);
         } else if terms.control {
             self.roles.insert(at, Role::Server);
@@ -105,8 +105,8 @@ impl Transfer {
         }
     }
 
-    /// The server is done with a data connection: its client has closed it too, having read all
-    /// of the file, or it is broken (RFC 959, section 4.2: 226, 426).
+    /// Reply to the end of a data connection: the client closed it after the whole file, or it broke (RFC
+    /// 959, section 4.2: 226, 426).
     pub(super) fn reply_to_end(&mut self, network: &mut dyn Network, at: End, is_complete: bool) {
         let Some(Role::Sender { control, .. }) = self.roles.get_mut(&at) else {
             return;
@@ -126,7 +126,7 @@ impl Transfer {
     }
 }
 
-/// The port of the server of a transfer: the usual one for the first stack on its node.
+/// Return the server port of a transfer: the standard port for the first stack on its node.
 pub(super) fn server_port(scenario: &Scenario, terms: &scenario::Transfer) -> u16 {
     let mut stacks: Vec<u32> = Vec::new();
     for other in &scenario.transfers {
@@ -144,7 +144,7 @@ pub(super) fn server_port(scenario: &Scenario, terms: &scenario::Transfer) -> u1
     base.wrapping_add(PORT_STEP.wrapping_mul(place.unwrap_or(0) as u16))
 }
 
-/// Whether this transfer is the one that serves those at its server's node and port.
+/// Return true if this transfer serves all transfers at its server's node and port.
 pub(super) fn is_first(scenario: &Scenario, index: usize, terms: &scenario::Transfer) -> bool {
     let is_same = |other: &scenario::Transfer| {
         (other.server_node, other.server_stack, other.control)

@@ -6,21 +6,21 @@ use crate::tls::{Tls, TlsVersion};
 
 const CLIENT_HELLO: u8 = 1;
 const SERVER_HELLO: u8 = 2;
-/// What the server chooses: ECDHE-RSA before TLS 1.3, AES-256-GCM with SHA-384.
+/// The server's choice: AES-256-GCM with SHA-384, and ECDHE-RSA before TLS 1.3.
 const SUITES: [(TlsVersion, [u8; 2]); 2] = [
     (TlsVersion::Tls13, [0x13, 0x02]),
     (TlsVersion::Tls12, [0xc0, 0x30]),
 ];
 const X25519: [u8; 2] = [0, 29];
 const RANDOM_BYTES: u64 = 32;
-/// Of a hash of SHA-384.
+/// Length of a SHA-384 hash.
 const BINDER_BYTES: u64 = 48;
-/// Of an extension: its type and its length.
+/// Length of an extension's type and length fields.
 const EXTENSION_BYTES: usize = 4;
-/// Of a ClientHello: the record's header, the message's, and the length of the extensions.
+/// Length of a ClientHello's record header, message header and extensions length.
 const AROUND_EXTENSIONS: usize = 5 + 4 + 2;
 
-// Types of extensions, by IANA's registry.
+// Extension types of the IANA registry.
 const SERVER_NAME: u16 = 0;
 const SUPPORTED_GROUPS: u16 = 10;
 const EC_POINT_FORMATS: u16 = 11;
@@ -36,7 +36,7 @@ const PSK_KEY_EXCHANGE_MODES: u16 = 45;
 const KEY_SHARE: u16 = 51;
 const RENEGOTIATION_INFO: u16 = 0xff01;
 
-/// A client that knows both versions.
+/// Return the ClientHello of a client that supports both versions.
 pub(super) fn client_hello(records: &mut Records, tls: &Tls, server_name: &str) -> Vec<u8> {
     let takes_up = |version| tls.resumed && tls.version == version;
     let ticket = if tls.resumed {
@@ -91,14 +91,15 @@ pub(super) fn client_hello(records: &mut Records, tls: &Tls, server_name: &str) 
         let zeros = vec![0; padding.saturating_sub(EXTENSION_BYTES)];
         extensions.extend(extension(PADDING, &zeros));
     }
-    // A key is offered last (RFC 8446, section 4.2.11).
+    // The pre-shared key is the last extension (RFC 8446, section 4.2.11).
     extensions.extend(last);
     message(CLIENT_HELLO, &[fields, vector16(&extensions)].concat())
 }
 
 pub(super) fn server_hello(records: &mut Records, tls: &Tls) -> Vec<u8> {
     let is_tls13 = tls.version == TlsVersion::Tls13;
-    // Before TLS 1.3, to repeat the client's is to resume; a new session with a ticket has none (RFC 5077, section 3.4).
+    // Before TLS 1.3, a repeated session identifier resumes the session. A new session with a ticket has no
+    // identifier (RFC 5077, section 3.4).
     let session = if is_tls13 || tls.resumed {
         records.shared(RANDOM_BYTES)
     } else if tls.tickets > 0 {
