@@ -1,5 +1,5 @@
-//! Runs the scenario of a JSON document (an argument, or standard input) and says how long it took:
-//! `cargo run --release -p reference-sim-engine --example run scenario.json`.
+//! Runs the scenario of a JSON document (an argument, or standard input) and prints the run time: `cargo run
+//! --release -p reference-sim-engine --example run scenario.json`.
 
 use std::io::Read;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! One end of a connection: its TCP, and the application's calls that wait for it.
+//! One end of a connection: its TCP, and the application's pending calls.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -8,13 +8,13 @@ use crate::stack::{Nanoseconds, Stack};
 use crate::tcp::Connection;
 use crate::truth::{Limit, WindowRow};
 
-/// A `write` call that was not taken whole yet.
+/// A `write` call that the send buffer has not fully taken.
 #[derive(Clone, Copy, Debug)]
 pub struct PendingWrite {
     pub left: u64,
-    /// Nothing of it was taken yet.
+    /// True until the send buffer takes a part of the write.
     pub is_whole: bool,
-    /// From when the last one was taken to when this one is made.
+    /// Delay from the end of the previous write to this write.
     pub gap: Nanoseconds,
 }
 
@@ -24,27 +24,27 @@ pub struct Endpoint {
     pub app: AppId,
     pub stack: Arc<Stack>,
     pub writes: VecDeque<PendingWrite>,
-    /// When the last write was taken whole.
+    /// Time at which the last write was fully taken.
     pub taken: Option<Nanoseconds>,
-    /// What was taken has not been offered to the network yet.
+    /// True while taken data is not yet offered to the network.
     pub has_written: bool,
-    /// The next call is made later.
+    /// True while the next call waits for its gap.
     pub pauses: bool,
-    /// The offset at which the next write begins.
+    /// Offset of the next write.
     pub write_offset: u64,
-    /// The application wants to close once all is written.
+    /// True if the application closes after all writes.
     pub is_closing: bool,
     pub is_reading: bool,
-    /// What is there to be read, and what was read: offsets.
+    /// Offset up to which data is readable. The next field is the offset already read.
     pub readable: u64,
     pub read: u64,
-    /// The peer closed behind data that was not read yet.
+    /// True if the peer closed after data that is not read yet.
     pub peer_closed: bool,
-    /// When the timer's event comes; none is planned: never.
+    /// Time of the timer's queued event, or the maximum if none is queued.
     pub timer: Nanoseconds,
-    /// It was called by the application, and has to be driven.
+    /// True if the application called this end, so the end needs a drive.
     pub is_due: bool,
-    /// The last rows of the truth.
+    /// Last limit recorded in the truth. The next field is the last window row.
     pub limit: Option<Limit>,
     pub window: Option<WindowRow>,
 }
@@ -60,7 +60,7 @@ impl Endpoint {
             taken: None,
             has_written: false,
             pauses: false,
-            // The SYN is offset 0.
+            // The SYN has offset 0.
             write_offset: 1,
             is_closing: false,
             is_reading: true,

@@ -1,20 +1,20 @@
-//! What is still to happen, in the order (time, counter): what was planned first comes first.
+//! Future events in the order (time, counter): of simultaneous events, the one planned first comes first.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 use crate::stack::Nanoseconds;
 
-/// Something that happens at a moment; small, for it is moved about in the heap.
+/// An event at a point in time. The type is small because the heap moves events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A packet, by its place among those in flight, comes out of a link.
+    /// A packet leaves a link. `packet` is its index among the packets in flight.
     Arrival { packet: u32 },
-    /// The timer of one end of a connection may be due.
+    /// The timer of one end of a connection can be due.
     Timer { end: u32 },
     /// A blocked writer makes its next call.
     Write { end: u32 },
-    /// An application wanted to be woken.
+    /// A wake-up that an application requested.
     Wake { wake: u32 },
 }
 
@@ -40,7 +40,7 @@ impl PartialEq for Planned {
 
 impl Eq for Planned {}
 
-// The heap compares by `<=` and its like: without these they go by way of an `Option`.
+// The heap compares with `<=` and similar operators. Their default versions go through an `Option`.
 impl PartialOrd for Planned {
     #[inline]
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {

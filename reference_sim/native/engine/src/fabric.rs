@@ -1,4 +1,4 @@
-//! The network between the hosts: links, routes, the packets on their way, and who looks on.
+//! The network between the hosts: links, routes, packets in flight, and taps.
 
 use trace_model::flags;
 
@@ -17,33 +17,32 @@ use crate::tap::Tap;
 use crate::truth::{PacketRow, SendReason, Side, Truth};
 use crate::wire::{self, Header};
 
-/// RFC 1700's recommended initial time to live.
+/// Initial time to live that RFC 1700 recommends.
 const TIME_TO_LIVE: u8 = 64;
 
-/// What the packets of a connection have in common, and what stands in its streams.
+/// The common headers of a connection's packets, and the content of its streams.
 #[derive(Debug)]
 pub struct Flow {
     pub connection: u32,
-    /// By [`Side`]: the nodes, their ports, and the sequence numbers of the SYNs.
+    /// By [`Side`]: the nodes. The next fields are their ports and the sequence numbers of the SYNs.
     pub nodes: [u32; 2],
     pub ports: [u16; 2],
     pub initial: [u32; 2],
-    /// The shifts that the SYNs offer.
+    /// Window scale shifts that the SYNs offer.
     pub scales: [Option<u8>; 2],
-    /// The first offset that was not sent yet.
+    /// First offset that was not sent yet.
     pub sent_end: [u64; 2],
-    /// Data in flight is at most so much: what each side's send buffer holds.
+    /// Maximum data in flight per side: the size of its send buffer.
     pub buffers: [u64; 2],
-    /// Kept only if something is recorded.
+    /// Kept only if a tap records frames.
     pub streams: [Stream; 2],
-    /// Packets on their way.
+    /// Number of packets in flight.
     pub in_flight: u32,
 }
 
 impl Flow {
-    /// What `side` sent was acknowledged up to here. A copy of data that was acknowledged may still
-    /// be on its way, but none from before the flight that was acknowledged last: packets do not
-    /// overtake each other.
+    /// Record that data from `side` is acknowledged up to `ack`. A copy of acknowledged data can still be in
+    /// flight, but only from the last acknowledged flight, because packets do not overtake each other.
     pub fn acknowledged(&mut self, side: Side, ack: u64) {
         let stream = of_mut(&mut self.streams, side);
         if !stream.is_empty() {
@@ -60,7 +59,7 @@ pub fn peer(side: Side) -> Side {
     }
 }
 
-/// One of two, by side.
+/// Return one of two values, by side.
 pub fn of<T>(both: &[T; 2], side: Side) -> &T {
     let [client, server] = both;
     match side {
@@ -77,7 +76,7 @@ pub fn of_mut<T>(both: &mut [T; 2], side: Side) -> &mut T {
     }
 }
 
-/// Where a link leads, and who looks on there.
+/// The ends of a link, and its tap.
 #[derive(Debug)]
 struct Place {
     from: u32,
@@ -89,7 +88,7 @@ struct Place {
 struct Node {
     address: [u8; 4],
     tap: Option<u32>,
-    /// Of the next IP packet (one counter a host, as 4.4BSD has it).
+    /// Identification of the next IP packet (one counter per host, as in 4.4BSD).
     identification: u16,
 }
 
@@ -110,14 +109,14 @@ pub struct Fabric {
     packets_sent: u64,
 }
 
-/// What became of a packet that came out of a link.
+/// The outcome of a packet's arrival at the end of a link.
 #[derive(Debug)]
 pub enum Arrived {
-    /// It is where it was to go.
+    /// The packet is at its destination.
     There(Packet),
-    /// It goes on.
+    /// The packet is forwarded.
     PassedOn,
-    /// It was dropped on its next link.
+    /// The next link dropped the packet.
     Dropped,
 }
 
@@ -162,7 +161,7 @@ impl Fabric {
         }
     }
 
-    /// Puts a segment on its way.
+    /// Send a segment.
     pub fn send(
         &mut self,
         place: u32,
@@ -174,7 +173,7 @@ impl Fabric {
         let source = *of(&flow.nodes, side);
         let destination = *of(&flow.nodes, peer(side));
         let Some(link) = self.routes.next(source, destination) else {
-            // Validation has seen to it that there is a path wherever there are applications.
+            // Validation guarantees a path between applications that communicate.
             debug_assert!(false, "no path");
             return;
         };
@@ -213,13 +212,13 @@ impl Fabric {
         }
     }
 
-    /// The place of the connection that a packet in flight belongs to.
+    /// Return the place of the connection that a packet in flight belongs to.
     #[must_use]
     pub fn place_of(&self, packet: u32) -> Option<u32> {
         self.packets.get(packet).map(|packet| packet.place)
     }
 
-    /// A packet comes out of a link.
+    /// Handle a packet that leaves a link.
     pub fn arrive(&mut self, number: u32, flow: &mut Flow) -> Option<Arrived> {
         let mut packet = *self.packets.get(number)?;
         let tap = self
@@ -245,7 +244,7 @@ impl Fabric {
         Some(Arrived::PassedOn)
     }
 
-    /// Gives a packet to a link: when it arrives at the other end, unless it is dropped.
+    /// Pass a packet to a link. Return its arrival time at the other end, or None if it is dropped.
     fn pass(&mut self, number: u32, packet: &mut Packet, flow: &Flow) -> Option<Nanoseconds> {
         let passing = Passing {
             connection: packet.connection,
@@ -290,7 +289,7 @@ impl Fabric {
         node.identification
     }
 
-    /// Shows a packet on a link to a tap, if there is one.
+    /// Show a packet on a link to a tap, if there is one.
     #[inline]
     fn see(&mut self, tap: Option<u32>, flow: &Flow, packet: &Packet, link: u32) {
         if let Some(tap) = tap {
@@ -307,7 +306,7 @@ impl Fabric {
         };
         let stations = self.places.get(link as usize);
         let (initial, ack_initial) = (*of(&flow.initial, here), *of(&flow.initial, there));
-        // Windows are scaled only if both SYNs offer it (RFC 7323, section 2.2).
+        // Windows are scaled only if both SYNs offer scaling (RFC 7323, section 2.2).
         let shift = match flow.scales {
             [Some(_), Some(_)] => of(&flow.scales, here).unwrap_or(0),
             _ => 0,
@@ -330,7 +329,7 @@ impl Fabric {
             payload_bytes: segment.payload,
         };
         let time_ns = self.epoch_ns.saturating_add_unsigned(self.now);
-        // The payload of a SYN comes behind it in the stream.
+        // The payload of a SYN follows the SYN in the stream.
         let first = segment.seq + u64::from(segment.has(flags::SYN));
         let payload = (of(&flow.streams, here), first);
         if let Some(tap) = self.taps.get_mut(tap as usize) {
@@ -338,26 +337,26 @@ impl Fabric {
         }
     }
 
-    /// A connection is over.
+    /// Forget a finished connection.
     pub fn forget(&mut self, connection: u32) {
         for link in &mut self.links {
             link.forget(connection);
         }
     }
 
-    /// Packets on their way.
+    /// Return the number of packets in flight.
     #[must_use]
     pub fn in_flight(&self) -> usize {
         self.packets.len()
     }
 
-    /// The most packets that were on their way at once.
+    /// Return the maximum number of packets in flight so far.
     #[must_use]
     pub fn most_in_flight(&self) -> usize {
         self.packets.places()
     }
 
-    /// What the links have to tell at the end.
+    /// Collect the final records of the links.
     pub fn finish(&mut self) {
         let queues = &mut self.truth.queues;
         for (link, number) in self.links.iter_mut().zip(0..) {
@@ -368,7 +367,8 @@ impl Fabric {
             });
             self.truth.links.push(link.totals(self.now));
         }
-        // Each link tells what became of its queue when the next packet comes.
+        // A link records changes of its queue only when the next packet arrives, so the rows are sorted by
+        // time.
         queues.sort_by_key(|row| row.time);
     }
 }

@@ -1,43 +1,43 @@
-//! HTTP/2 on a server's connections: the windows of its clients, and how the server cuts and orders what it sends.
+//! HTTP/2 on a server's connections: its clients' windows, and the server's framing and order.
 
 use serde::Deserialize;
 
 use crate::scenario::{Browser, Origin, Scenario};
 
-/// The window of a connection before any WINDOW_UPDATE (RFC 9113, section 6.9.2).
+/// Initial window of a connection, before any WINDOW_UPDATE (RFC 9113, section 6.9.2).
 pub const FIRST_CONNECTION_WINDOW: u32 = 65_535;
 
-/// The choices of a server and its clients.
+/// The settings of a server and its clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Http2 {
     /// SETTINGS_INITIAL_WINDOW_SIZE of the client.
     pub stream_window: u32,
-    /// The client raises the connection's window to this with its preface.
+    /// Connection window that the client sets with its preface.
     pub connection_window: u32,
-    /// The most payload of a DATA frame.
+    /// Maximum payload of a DATA frame.
     pub frame_bytes: u32,
     pub order: WriteOrder,
-    /// The client's requests wait for the server's SETTINGS.
+    /// True if the client's requests wait for the server's SETTINGS.
     pub waits_for_settings: bool,
-    /// The client gives more of a window when so much of it is used; none: half of it.
+    /// Used window bytes after which the client sends a WINDOW_UPDATE. None means half the window.
     pub update_bytes: Option<u32>,
 }
 
-/// Which stream's frame the server writes next.
+/// The rule that selects the stream of the next frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WriteOrder {
-    /// All of the response that was ready first.
+    /// The whole response that was ready first.
     Sequential,
-    /// A frame of each in turn.
+    /// One frame per stream in turn.
     RoundRobin,
-    /// The most urgent one's (RFC 9218, section 4.1), of these the request that came first.
+    /// The most urgent stream (RFC 9218, section 4.1), and among equals the earliest request.
     Priority,
 }
 
 impl Scenario {
-    /// What a browser's connections speak beside HTTP/1.
+    /// Return the HTTP/2 settings of a browser's connections, or None for HTTP/1.
     #[must_use]
     pub fn http2_of(&self, browser: &Browser) -> Option<Http2> {
         match browser.origin {

@@ -1,16 +1,15 @@
 //! The engine of `reference_sim`: a packet-level discrete-event simulation of HTTP over TCP.
 //!
-//! Time is integer nanoseconds from the start of the simulation; events are handled in the order
-//! (time, counter); every element that needs chance has its own stream of random numbers. The
-//! same scenario with the same seed gives the same bytes on any machine.
+//! Time is integer nanoseconds from the start of the simulation. Events are handled in the order (time,
+//! counter). Every random element has its own stream of random numbers. Equal scenarios with equal seeds give
+//! equal bytes on every machine.
 //!
-//! - [`scenario`]: what is simulated, as Python hands it over; [`stack`]: the knobs of a TCP.
+//! - [`scenario`]: the input, as Python passes it; [`stack`]: the parameters of a TCP.
 //! - [`segment`], [`tcp`]: one end of a connection, without I/O.
-//! - [`sharing`]: what the connections of one pair of hosts share.
-//! - [`truth`]: what really happened.
+//! - [`sharing`]: state shared by the connections of one pair of hosts.
+//! - [`truth`]: the recorded true events.
 //!
-//! Nothing here reads captures, estimates or classifies: only the trace model is shared with the
-//! analysis.
+//! Nothing here reads captures, estimates or classifies. Only the trace model is shared with the analysis.
 
 #![forbid(unsafe_code)]
 

@@ -1,11 +1,9 @@
-//! One direction of a link: a transmitter of a rate with a drop-tail queue before it, and a wire
-//! of a delay behind it.
+//! One direction of a link: a drop-tail queue, then a transmitter with a rate, then a wire with a delay.
 //!
-//! Theory of operation. Packets leave in the order in which they came, so the time at which a
-//! packet is put on the wire is known when it comes: when the transmitter is done with all before
-//! it. Only its arrival at the other end is an event. What waits is told from the times at which
-//! the packets before are taken into service; a packet that is taken at the very moment another
-//! comes does not wait any more.
+//! Theory of operation. Packets leave in order of arrival. The departure time of a packet is known at its
+//! arrival: the transmitter's end of all earlier packets. Only the arrival at the other end is an event. The
+//! queue's length follows from the service start times of the earlier packets. A packet taken into service at
+//! the moment of another arrival no longer waits.
 
 use std::collections::VecDeque;
 
@@ -25,25 +23,25 @@ pub struct Link {
     queue: Queue,
     losses: Vec<Lossy>,
     opens_at_once: bool,
-    /// When the transmitter is done with all it has.
+    /// Time at which the transmitter finishes all its packets.
     free_at: Nanoseconds,
-    /// Packets behind the one in service: when they are taken into service, and their bytes.
+    /// Packets after the one in service: their service start times and lengths.
     waiting: VecDeque<(Nanoseconds, u32)>,
     waiting_bytes: u64,
     totals: LinkTotals,
 }
 
-/// What becomes of a packet that was given to a link.
+/// The outcome of a packet on a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passage {
-    /// When its first bit goes out; none if the queue was full.
+    /// Departure time of the first bit. None if the queue was full.
     pub dequeued: Option<Nanoseconds>,
-    /// When its last bit comes out of the wire, or why it does not.
+    /// Arrival time of the last bit, or the reason for the drop.
     pub arrival: Result<Nanoseconds, Drop>,
 }
 
 impl Link {
-    /// `random` gives the stream of numbers of each cause of loss.
+    /// Create a link. `random` returns the random number stream of each loss cause.
     #[must_use]
     pub fn new(description: &Description, random: impl Fn(u32) -> Random) -> Self {
         let losses = description.loss.iter().zip(0..);
@@ -62,7 +60,7 @@ impl Link {
         }
     }
 
-    /// Takes a packet, or drops it. The changes of the queue's length up to now go to `changed`.
+    /// Accept or drop a packet. Changes of the queue's length up to now go to `changed`.
     pub fn pass(
         &mut self,
         now: Nanoseconds,
@@ -93,10 +91,10 @@ impl Link {
             changed(now, self.waiting.len() as u32, self.waiting_bytes);
         }
         let service = self.service_time(packet.bytes);
-        // At a bit a second, what waits may take centuries.
+        // At one bit per second, the queue can take centuries to drain.
         self.free_at = start.saturating_add(service);
         self.totals.busy = self.totals.busy.saturating_add(service);
-        // All causes see the packet, so that what one of them does is nothing to the others.
+        // All loss causes see the packet, so that each cause is independent of the others.
         let mut lost = None;
         for cause in &mut self.losses {
             lost = cause.loses(packet).or(lost);
@@ -108,7 +106,7 @@ impl Link {
         }
     }
 
-    /// The packets that are in service or on the wire by now wait no longer.
+    /// Remove the packets from the queue that are in service or on the wire by now.
     pub fn take_into_service(
         &mut self,
         now: Nanoseconds,
@@ -132,8 +130,8 @@ impl Link {
         }
     }
 
-    /// To the nearest nanosecond. A packet has no more than 2^16 bytes, a valid rate is below
-    /// 10^15: the product has room.
+    /// Return the service time, rounded to the nearest nanosecond. A packet has at most 2^16 bytes and a
+    /// valid rate is below 10^15, so the product fits.
     fn service_time(&self, bytes: u32) -> Nanoseconds {
         let Some(rate) = self.rate_bps else {
             return 0;
@@ -142,14 +140,14 @@ impl Link {
         (bits * NANOSECONDS + rate / 2) / rate
     }
 
-    /// A connection is over.
+    /// Forget a finished connection.
     pub fn forget(&mut self, connection: u32) {
         for loss in &mut self.losses {
             loss.forget(connection);
         }
     }
 
-    /// The totals up to `now`: what the transmitter still has to do is not done yet.
+    /// Return the totals up to `now`, without unfinished service.
     #[must_use]
     pub fn totals(&self, now: Nanoseconds) -> LinkTotals {
         LinkTotals {
@@ -162,12 +160,12 @@ impl Link {
     }
 }
 
-/// A client's SYN: the first segment of a connection.
+/// Return true for a client's SYN, the first segment of a connection.
 fn is_opening(segment: &Segment) -> bool {
     segment.has(flags::SYN) && !segment.has(flags::ACK)
 }
 
-/// The row of a packet's passage.
+/// Return the row of a packet's passage.
 #[must_use]
 pub fn hop_row(packet: u64, link: u32, now: Nanoseconds, passage: &Passage) -> HopRow {
     HopRow {
@@ -197,7 +195,7 @@ mod tests {
 
     const MILLISECOND: Nanoseconds = 1_000_000;
 
-    /// 1 Mb/s: 1250 bytes take 10 ms; 20 ms of delay.
+    /// Return a link of 1 Mb/s and 20 ms delay. 1250 bytes take 10 ms.
     fn link(queue: Queue) -> Link {
         let description = Description {
             name: String::new(),
@@ -266,7 +264,7 @@ mod tests {
         let mut link = link(Queue::Packets(2));
         let taken = [0; 5].map(|at| offer(&mut link, at, 1250).dequeued.is_some());
         assert_eq!(taken, [true, true, true, false, false]);
-        // At 10 ms the second is taken into service, and one more may wait.
+        // At 10 ms the second packet is taken into service, so one more can wait.
         let taken = [10 * MILLISECOND; 2].map(|at| offer(&mut link, at, 1250).dequeued.is_some());
         assert_eq!(taken, [true, false]);
         assert_eq!(link.totals(0).drops, 3);

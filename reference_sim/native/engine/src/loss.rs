@@ -1,4 +1,4 @@
-//! What loses packets on the wire of a link; each cause has random numbers of its own.
+//! Loss on the wire of a link. Each cause has its own random numbers.
 
 use std::collections::BTreeMap;
 
@@ -7,18 +7,18 @@ use crate::scenario::{Loss, LostSegment};
 use crate::segment::Segment;
 use crate::truth::{Drop, Side};
 
-/// One cause of loss and what it has seen.
+/// A loss cause and its state.
 #[derive(Debug)]
 pub struct Lossy {
     loss: Loss,
     random: Random,
-    /// Packets that came by.
+    /// Number of packets so far.
     count: u64,
-    /// The state of [`Loss::Bursts`].
+    /// State of [`Loss::Bursts`].
     is_bad: bool,
-    /// The streams of [`Loss::DataSegments`].
+    /// Streams of [`Loss::DataSegments`].
     streams: BTreeMap<(u32, Side), Stream>,
-    /// What [`Loss::Segments`] has still to lose.
+    /// Remaining losses of [`Loss::Segments`].
     left: Vec<LostSegment>,
 }
 
@@ -26,17 +26,17 @@ pub struct Lossy {
 #[derive(Clone, Copy, Debug, Default)]
 struct Stream {
     segments: u64,
-    /// What ends no later than here was seen: it is sent again.
+    /// End of the data seen so far. Data up to here is a retransmission.
     end: u64,
 }
 
-/// What a cause of loss may look at.
+/// The view of a packet that a loss cause gets.
 #[derive(Clone, Copy, Debug)]
 pub struct Passing<'a> {
     pub connection: u32,
     pub side: Side,
     pub segment: &'a Segment,
-    /// On the wire, framing included.
+    /// Length on the wire, framing included.
     pub bytes: u32,
 }
 
@@ -57,14 +57,14 @@ impl Lossy {
         }
     }
 
-    /// Whether this packet is lost, and why.
+    /// Return the reason if this packet is lost.
     pub fn loses(&mut self, packet: Passing<'_>) -> Option<Drop> {
         let number = self.count;
         self.count += 1;
         match &self.loss {
             Loss::BitErrors { rate } => {
                 let bits = 8.0 * f64::from(packet.bytes);
-                // At least one of the bits is wrong: 1 - (1 - rate)^bits.
+                // Probability of at least one bit error: 1 - (1 - rate)^bits.
                 let chance = -libm::expm1(bits * libm::log1p(-rate));
                 (self.random.uniform() < chance).then_some(Drop::BitError)
             }
@@ -98,7 +98,7 @@ impl Lossy {
         }
     }
 
-    /// Whether the packet carries what is to be lost; one packet may carry several places.
+    /// Return true if the packet carries a place to lose. One packet can carry several.
     fn is_of_the_lost(&mut self, packet: Passing<'_>) -> bool {
         let carried = packet.segment.seq..packet.segment.end();
         let mut is_lost = false;
@@ -112,14 +112,14 @@ impl Lossy {
         is_lost
     }
 
-    /// A connection is over.
+    /// Forget a finished connection.
     pub fn forget(&mut self, connection: u32) {
         self.streams.remove(&(connection, Side::Client));
         self.streams.remove(&(connection, Side::Server));
     }
 }
 
-/// The number of a data segment in its direction; none if it has no data or was seen before.
+/// Return the number of a data segment in its direction. Return None without data or for a retransmission.
 fn new_data(streams: &mut BTreeMap<(u32, Side), Stream>, packet: Passing<'_>) -> Option<u64> {
     let segment = packet.segment;
     let end = segment.seq + u64::from(segment.payload);
@@ -159,7 +159,7 @@ mod tests {
         }
     }
 
-    /// Which of the packets are lost.
+    /// Return a loss flag per packet.
     fn losses(loss: Loss) -> Vec<bool> {
         let mut lossy = lossy(loss);
         let segment = data(1);
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn bit_errors_lose_packets_by_their_length() {
-        // 10,000 bits at 1e-5 each: 1 - (1 - 1e-5)^10000 = 0.0952.
+        // 10,000 bits at an error rate of 1e-5: 1 - (1 - 1e-5)^10000 = 0.0952.
         let share = share(&losses(Loss::BitErrors { rate: 1e-5 }));
         assert!((share - 0.0952).abs() < 0.003, "{share}");
     }
@@ -193,7 +193,7 @@ mod tests {
             loss_in_good: 0.0,
             loss_in_bad: 1.0,
         });
-        // The share of the bad state is 0.01 / 0.26; a stay in it lasts 4 packets on average.
+        // The bad state has the share 0.01 / 0.26. A stay in it lasts 4 packets on average.
         assert!((share(&lost) - 0.03846).abs() < 0.003);
         let starts = lost.windows(2).filter(|two| *two == [false, true]).count();
         let mean = lost.iter().filter(|lost| **lost).count() as f64 / starts as f64;

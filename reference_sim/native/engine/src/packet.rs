@@ -1,4 +1,4 @@
-//! A packet on its way.
+//! A packet in flight.
 
 use crate::segment::Segment;
 use crate::truth::Side;
@@ -7,20 +7,20 @@ use crate::truth::Side;
 pub struct Packet {
     pub segment: Segment,
     pub connection: u32,
-    /// The place of the connection among those that are alive: it is not given up before.
+    /// Place of the connection among the open ones. The place stays valid while the packet is in flight.
     pub place: u32,
-    /// Who sent it.
+    /// The sending side.
     pub side: Side,
-    /// The node it is for, and the one it comes to next.
+    /// Destination node. The next field is the node at the end of the current link.
     pub destination: u32,
     pub next_node: u32,
-    /// The link it is on.
+    /// The current link.
     pub link: u32,
-    /// Of all packets, from 0.
+    /// Number among all packets, counted from 0.
     pub number: u64,
-    /// Its row in the truth, where these are recorded.
+    /// Row in the truth, if packets are recorded.
     pub row: Option<u32>,
     pub identification: u16,
-    /// Routers that have passed it on.
+    /// Number of routers that forwarded the packet.
     pub hops: u8,
 }

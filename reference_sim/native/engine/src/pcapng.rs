@@ -1,4 +1,4 @@
-//! Writes pcapng files (draft-ietf-opsawg-pcapng).
+//! A writer of pcapng files (draft-ietf-opsawg-pcapng).
 
 use crate::wire;
 
@@ -14,16 +14,16 @@ mod option {
     pub const TIMESTAMP_RESOLUTION: u16 = 9;
 }
 
-/// The byte order is told by how this number stands there.
+/// The byte order of this number in the file shows the file's byte order.
 const BYTE_ORDER_MAGIC: u32 = 0x1A2B_3C4D;
 const LENGTH_UNKNOWN: u64 = u64::MAX;
-/// Timestamps count units of 10^-9 s.
+/// Timestamp unit: 10^-9 s.
 const NANOSECONDS: u8 = 9;
-/// Type, length, and the length once more behind the body.
+/// Length of the type, the length, and the repeated length after the body.
 const BLOCK_OVERHEAD: usize = 12;
 
-/// A file of one section with one interface: frames by their times since the epoch, which are not
-/// before it.
+/// Return a file of one section with one interface. Each frame has its time since the epoch, which is not
+/// negative.
 pub fn file<'a>(interface: &str, frames: impl Iterator<Item = (i64, &'a [u8])>) -> Vec<u8> {
     let mut file = Vec::new();
     block(&mut file, block::SECTION_HEADER, |body| {
@@ -34,7 +34,7 @@ pub fn file<'a>(interface: &str, frames: impl Iterator<Item = (i64, &'a [u8])>) 
     });
     block(&mut file, block::INTERFACE_DESCRIPTION, |body| {
         body.extend_from_slice(&wire::LINK_TYPE.to_le_bytes());
-        // Reserved; no limit on what is captured of a frame.
+        // Reserved bytes, then a snap length of 0 for no limit.
         body.extend_from_slice(&[0; 6]);
         write_option(body, option::INTERFACE_NAME, interface.as_bytes());
         write_option(body, option::TIMESTAMP_RESOLUTION, &[NANOSECONDS]);
@@ -72,7 +72,7 @@ fn write_option(body: &mut Vec<u8>, code: u16, value: &[u8]) {
     pad(body);
 }
 
-/// To a whole number of words; the body of a block begins at one.
+/// Pad to whole words. The body of a block starts at a word.
 fn pad(body: &mut Vec<u8>) {
     body.resize(body.len().next_multiple_of(4), 0);
 }

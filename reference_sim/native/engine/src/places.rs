@@ -1,6 +1,6 @@
-//! Where the connections that are alive are, by their numbers.
+//! The places of open connections, by number.
 
-/// Sorted by number: connections are numbered as they come, and few are alive at once.
+/// A list sorted by number. Numbers ascend with arrival, and few connections are open at a time.
 #[derive(Debug, Default)]
 pub struct Places {
     alive: Vec<(u32, u32)>,
@@ -8,19 +8,19 @@ pub struct Places {
 }
 
 impl Places {
-    /// The number of the next connection.
+    /// Return the number of the next connection.
     #[must_use]
     pub fn next_number(&self) -> u32 {
         self.opened
     }
 
-    /// The next connection is at this place.
+    /// Assign a place to the next connection.
     pub fn open(&mut self, place: u32) {
         self.alive.push((self.opened, place));
         self.opened += 1;
     }
 
-    /// None once it is over.
+    /// Return the place of a connection, or None once it is finished.
     #[must_use]
     #[inline]
     pub fn get(&self, connection: u32) -> Option<u32> {

@@ -1,53 +1,53 @@
-//! Random numbers: one stream an element, the same on every machine.
+//! Random numbers: one stream per element, equal on every machine.
 
 use rand_pcg::rand_core::{RngCore, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 use crate::scenario::Law;
 
-/// The numbers of the elements that have a stream of their own.
+/// Numbers of the elements with their own stream.
 pub mod element {
-    /// Applications by number; the kinds of the others stand above 32 bits.
+    /// Return the element of an application. Other kinds of elements are above 32 bits.
     #[must_use]
     pub fn application(number: u32) -> u64 {
         u64::from(number)
     }
 
-    /// The initial sequence numbers.
+    /// Element of the initial sequence numbers.
     pub const SEQUENCE_NUMBERS: u64 = 1 << 32;
 
-    /// Where a node's IP identification starts.
+    /// Return the element of a node, which gives the start of its IP identification.
     #[must_use]
     pub fn node(number: u32) -> u64 {
         2 << 32 | u64::from(number)
     }
 
-    /// A cause of loss of a link.
+    /// Return the element of a link's loss cause.
     #[must_use]
     pub fn loss(link: u32, number: u32) -> u64 {
         (3 + u64::from(number)) << 32 | u64::from(link)
     }
 }
 
-/// A stream of random numbers. Streams of one seed with different elements are independent.
+/// A stream of random numbers. Streams with one seed and different elements are independent.
 #[derive(Clone, Debug)]
 pub struct Random(Pcg64Mcg);
 
-/// 2^53: the number of floats of equal distance in [0, 1).
+/// 2^53: the number of equidistant floats in [0, 1).
 const STEPS: f64 = 9_007_199_254_740_992.0;
 
 impl Random {
     #[must_use]
     pub fn new(seed: u64, element: u64) -> Self {
         let mut bytes = [0; 16];
-        // The state of this generator is odd, whatever the last bit that it is made from: the seed's
-        // stands where no element has one, or seeds 2 n and 2 n + 1 would be the same.
+        // The generator makes its state odd and ignores the last bit. The last bit of the seed therefore goes
+        // to a bit that no element uses. Otherwise, seeds 2 n and 2 n + 1 would be equal.
         let words = [seed, element ^ (!seed & 1) << 31].map(u64::to_le_bytes);
         for (to, from) in bytes.iter_mut().zip(words.iter().flatten()) {
             *to = *from;
         }
         let mut mixed = Pcg64Mcg::from_seed(bytes);
-        // Neighbouring seeds give neighbouring first states; what they give is mixed well.
+        // Neighbouring seeds give neighbouring first states, so the state comes from the mixed output.
         let state = [mixed.next_u64(), mixed.next_u64()].map(u64::to_le_bytes);
         for (to, from) in bytes.iter_mut().zip(state.iter().flatten()) {
             *to = *from;
@@ -55,7 +55,7 @@ impl Random {
         Random(Pcg64Mcg::from_seed(bytes))
     }
 
-    /// A number in [0, 1).
+    /// Return a number in [0, 1).
     pub fn uniform(&mut self) -> f64 {
         (self.0.next_u64() >> 11) as f64 / STEPS
     }
@@ -113,7 +113,7 @@ mod tests {
             (0..4096).map(move |_| random.uniform() - 0.5)
         };
         for seed in 0..16 {
-            // The covariance of two uniform numbers: 1/12 if they are the same one, else about 0.
+            // The covariance of two uniform numbers: 1/12 if they are equal, about 0 if they are independent.
             let products = numbers(seed).zip(numbers(seed + 1)).map(|(a, b)| a * b);
             let covariance = products.sum::<f64>() / 4096.0;
             assert!(covariance.abs() < 0.006, "{seed}: {covariance}");

@@ -1,20 +1,20 @@
-//! Which link a packet takes next: the path with the fewest links, and of those the one whose
-//! links come first in the scenario.
+//! The next link of a packet: the path with the fewest links. Among equal paths, the path with the scenario's
+//! earliest links is chosen.
 
 use std::collections::VecDeque;
 
 use crate::scenario::Link;
 
-/// The next link from each node to each other.
+/// The next link from each node to each other node.
 #[derive(Debug)]
 pub struct Routes {
     nodes: usize,
-    /// `next[to * nodes + from]`.
+    /// The entry `next[to * nodes + from]`.
     next: Vec<Option<u32>>,
 }
 
 impl Routes {
-    /// `links` lead between nodes below `nodes`.
+    /// Build the routes. `links` connect nodes with numbers below `nodes`.
     #[must_use]
     pub fn new(nodes: usize, links: &[Link]) -> Self {
         let mut into: Vec<Vec<(u32, usize)>> = vec![Vec::new(); nodes];
@@ -27,7 +27,7 @@ impl Routes {
         Routes { nodes, next }
     }
 
-    /// The link to take at `from` for `to`; none if there is no path, or it is the same node.
+    /// Return the link at `from` towards `to`. Return None without a path or for the same node.
     #[must_use]
     pub fn next(&self, from: u32, to: u32) -> Option<u32> {
         let (from, to) = (from as usize, to as usize);
@@ -35,7 +35,7 @@ impl Routes {
     }
 }
 
-/// Backwards from `to`, the nearest nodes first.
+/// Search backwards from `to`, nearest nodes first.
 fn next_links(to: usize, into: &[Vec<(u32, usize)>]) -> Vec<Option<u32>> {
     let mut next: Vec<Option<u32>> = vec![None; into.len()];
     let mut reached = VecDeque::from([to]);

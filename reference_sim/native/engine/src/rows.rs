@@ -1,13 +1,13 @@
-//! Rows that change while what they tell of goes on, and are kept or given up when it is over.
+//! Rows that change until their subject ends. They are then kept or dropped.
 
 use std::collections::BTreeMap;
 use std::ops::Deref;
 
-/// As a slice: the rows that are kept.
+/// Kept rows, accessible as a slice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rows<T> {
     kept: Vec<T>,
-    /// Those that are not over, where none is kept.
+    /// Unfinished rows, in the mode that keeps none.
     open: BTreeMap<usize, T>,
     made: usize,
     is_forgetful: bool,
@@ -25,7 +25,7 @@ impl<T> Default for Rows<T> {
 }
 
 impl<T> Rows<T> {
-    /// Rows that are given up when they are over.
+    /// Create rows that are dropped when they are finished.
     #[must_use]
     pub fn forgetful() -> Self {
         Rows {
@@ -34,7 +34,7 @@ impl<T> Rows<T> {
         }
     }
 
-    /// The row's number, by which it is found until it is over.
+    /// Add a row and return its number, valid until the row is finished.
     pub fn add(&mut self, row: T) -> usize {
         let number = self.made;
         self.made += 1;
@@ -54,20 +54,20 @@ impl<T> Rows<T> {
         }
     }
 
-    /// Nothing of it will change.
+    /// Mark a row as finished.
     pub fn over(&mut self, number: usize) {
         if self.is_forgetful {
             self.open.remove(&number);
         }
     }
 
-    /// How many there were.
+    /// Return the number of rows so far.
     #[must_use]
     pub fn made(&self) -> usize {
         self.made
     }
 
-    /// How many are in memory.
+    /// Return the number of rows in memory.
     #[must_use]
     pub fn held(&self) -> usize {
         self.kept.len() + self.open.len()

@@ -1,4 +1,4 @@
-//! What a simulation is made of, as Python hands it over (JSON): everything resolved, by index.
+//! The input of a simulation, as Python passes it (JSON). All references are resolved to indices.
 
 use serde::Deserialize;
 
@@ -10,11 +10,11 @@ use crate::tls::Tls;
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
     pub seed: u64,
-    /// The simulation stops here; none: when nothing is left to happen.
+    /// End of the simulation. None: run until no event remains.
     pub duration_ns: Option<Nanoseconds>,
     /// Simulated time 0, in nanoseconds since the epoch: the clock of captures.
     pub epoch_ns: i64,
-    /// Bytes that each link adds to an IP packet (14: Ethernet; 0: ns-2).
+    /// Bytes that each link adds to an IP packet (Ethernet: 14; ns-2: 0).
     pub framing_bytes: u32,
     pub nodes: Vec<Node>,
     pub links: Vec<Link>,
@@ -25,7 +25,7 @@ pub struct Scenario {
     pub proxies: Vec<Proxy>,
     pub pages: Vec<Page>,
     pub plans: Vec<Plan>,
-    /// Where frames are recorded.
+    /// Places where frames are recorded.
     pub taps: Vec<Tap>,
     pub record: Record,
 }
@@ -45,14 +45,14 @@ pub struct Link {
     pub name: String,
     pub from: u32,
     pub to: u32,
-    /// Bits a second; none: packets take no time to be sent.
+    /// Bits per second. None: serialization takes no time.
     pub rate_bps: Option<u64>,
     pub delay_ns: Nanoseconds,
-    /// What may wait besides the packet in service; more is dropped at the tail.
+    /// Queue limit besides the packet in service. The queue drops further packets at its tail.
     pub queue: Queue,
     pub loss: Vec<Loss>,
-    /// A client's SYN, and the request on it, is at the other end at once and takes no place: what
-    /// ns-2's one-way agents do not send (Eggert 1999, section 4).
+    /// True if a client's SYN and its request arrive at once and use no capacity. The one-way agents of ns-2
+    /// do not send them (Eggert 1999, section 4).
     #[serde(default)]
     pub opens_at_once: bool,
 }
@@ -68,37 +68,36 @@ pub enum Queue {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Loss {
-    /// Each bit is wrong with this probability; a packet with a wrong bit is lost.
+    /// Bit errors with this probability per bit. A packet with a bit error is lost.
     BitErrors { rate: f64 },
-    /// Each packet is lost with this probability.
+    /// Packet losses with this probability per packet.
     Packets { rate: f64 },
-    /// Two states with a loss rate each, and the probabilities of leaving them, a packet at a
-    /// time (Gilbert 1960; Elliott 1963).
+    /// Two states, each with a loss rate and a leaving probability per packet (Gilbert 1960; Elliott 1963).
     Bursts {
         good_to_bad: f64,
         bad_to_good: f64,
         loss_in_good: f64,
         loss_in_bad: f64,
     },
-    /// These packets of the link, counted from 0, are lost.
+    /// Loss of these packets of the link, counted from 0.
     Numbered { packets: Vec<u64> },
-    /// These data segments of each connection, counted from 0 in this direction, are lost once.
+    /// One loss of these data segments of each connection, counted from 0 per direction.
     DataSegments { segments: Vec<u64> },
-    /// Segments of single connections are lost, as a capture showed them to be.
+    /// Losses of single connections' segments, taken from a capture.
     Segments { segments: Vec<LostSegment> },
 }
 
-/// What carries this place of a connection's stream is lost the first times that it passes.
+/// A place in a connection's stream. Its first `times` carriers are lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct LostSegment {
-    /// By the order in which connections are opened, from 0.
+    /// Number of the connection in opening order, counted from 0.
     pub connection: u32,
-    /// The SYN is 0, the first byte 1.
+    /// Stream offset: the SYN is 0, the first byte 1.
     pub offset: u64,
     pub times: u32,
 }
 
-/// A number drawn anew each time, rounded to an integer.
+/// A distribution of numbers, drawn each time and rounded to an integer.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Law {
@@ -112,7 +111,7 @@ pub enum Law {
     Exponential {
         mean: f64,
     },
-    /// `scale` is the least value; what exceeds `max` becomes `max`.
+    /// `scale` is the minimum. Values above `max` become `max`.
     Pareto {
         scale: f64,
         shape: f64,
@@ -128,33 +127,33 @@ pub struct Server {
     pub port: u16,
     pub stack: u32,
     pub product: String,
-    /// From the end of a request to the first write of its response.
+    /// Delay from the end of a request to the first write of its response.
     pub processing: Law,
     pub writes: Writes,
     pub keep_alive: Option<KeepAlive>,
-    /// Whether the sizes of objects are those of whole responses, heads included.
+    /// True if object sizes are sizes of whole responses with heads.
     pub sizes_include_heads: bool,
-    /// The head is padded to at least this many bytes.
+    /// Minimum length of the head, reached by padding.
     pub min_head_bytes: u32,
-    /// None: its connections are in clear.
+    /// None for clear-text connections.
     pub tls: Option<Tls>,
-    /// None: its connections speak HTTP/1.
+    /// None for HTTP/1.
     pub http2: Option<Http2>,
 }
 
-/// How a response goes into the socket: write by write.
+/// The write calls of a response.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Writes {
-    /// The head is a write of its own.
+    /// True if the head is a separate write.
     pub head_alone: bool,
-    /// Writes of so many bytes, the head among them unless it is alone; none: one write.
+    /// Length of a write, with the head unless it is separate. None: one write.
     pub chunk_bytes: Option<u64>,
-    /// Between one write that was taken and the next one.
+    /// Delay between a taken write and the next one.
     pub gap_ns: Nanoseconds,
 }
 
-/// None on a server: it closes after each response.
+/// Keep-alive limits. A server without them closes after each response.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KeepAlive {
@@ -162,27 +161,27 @@ pub struct KeepAlive {
     pub timeout_ns: Option<Nanoseconds>,
 }
 
-/// Something that fetches pages, one visit after the other.
+/// A client that fetches pages, visit after visit.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Browser {
     pub node: u32,
     pub stack: u32,
-    /// Index of a server, or of a proxy.
+    /// Index of a server or a proxy.
     pub origin: Origin,
     pub start_ns: Nanoseconds,
     pub visits: Vec<Visit>,
-    /// After the last visit comes the first one again, until the simulation's end.
+    /// True if the visits repeat until the simulation's end.
     pub forever: bool,
-    /// Pause before the next visit (and before each fetch, if `thinks_before_fetches`).
+    /// Pause before the next visit, and before each fetch with `thinks_before_fetches`.
     pub think: Law,
     pub thinks_before_fetches: bool,
-    /// From what an object is known by to the request for it.
+    /// Delay from the discovery of an object to its request.
     pub parse_ns: Nanoseconds,
-    /// The next visit waits until all connections of the last one are closed, looked for at
-    /// whole multiples of this; none: it does not.
+    /// Interval of the check for closed connections. The next visit waits until all connections of the last
+    /// one are closed. None: no wait.
     pub waits_for_close_ns: Option<Nanoseconds>,
-    /// Requests are padded to at least so many bytes.
+    /// Minimum length of a request, reached by padding.
     pub min_request_bytes: u32,
     pub http_version: HttpVersion,
     pub reading: Option<SlowReading>,
@@ -203,7 +202,7 @@ pub enum Origin {
     Proxy(u32),
 }
 
-/// The client leaves data in its socket: after `after_bytes` of a response it pauses once.
+/// A client that leaves data in its socket. It pauses once after `after_bytes` of a response.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SlowReading {
@@ -216,11 +215,11 @@ pub struct SlowReading {
 pub struct Visit {
     pub page: u32,
     pub plan: u32,
-    /// Pause between the visit before it and this one; none: as the browser thinks.
+    /// Pause between the previous visit and this one. None: the browser's `think`.
     pub think_ns: Option<Nanoseconds>,
 }
 
-/// A page; object 0 is the base document. Sizes are drawn anew at each visit.
+/// A page. Object 0 is the base document. Sizes are drawn anew at each visit.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Page {
@@ -234,113 +233,113 @@ pub struct Page {
 pub struct Object {
     pub target: String,
     pub content_type: String,
-    /// Bytes of the body, or of the whole response (`sizes_include_heads`).
+    /// Length of the body, or of the whole response (`sizes_include_heads`).
     pub size: Law,
     pub status: u16,
-    /// More lines of the request, or of the response, without line ends.
+    /// Additional request lines, without line ends. The next field has the response lines.
     pub request_fields: Vec<String>,
     pub response_fields: Vec<String>,
-    /// Taken by the server beyond its `processing` (making a delta, say).
+    /// Server time beyond `processing`, such as the computation of a delta.
     pub processing_ns: Nanoseconds,
 }
 
-/// How a page is fetched: the requests, what each waits for, and what it may travel on.
+/// The fetching of a page: requests, their conditions, and their connections.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// At most so many connections at once; none: as many as there are requests.
+    /// Maximum number of concurrent connections. None: as many as requests.
     pub connections: Option<u32>,
-    /// A connection carries more than one request.
+    /// True if a connection carries more than one request.
     pub persistent: bool,
-    /// Requests that may be outstanding on a connection.
+    /// Maximum number of outstanding requests per connection.
     pub pipelining: u32,
-    /// Connections stay open for the next visit.
+    /// True if connections stay open for the next visit.
     pub keeps_connections: bool,
-    /// The last request that a connection will carry asks the server to close it, where the
-    /// plan tells which one that is; else the client closes when the visit is over.
+    /// True if the last request of a connection asks the server to close. If the plan does not identify the
+    /// last request, the client closes after the visit.
     #[serde(default)]
     pub closes_with_last: bool,
     pub fetches: Vec<Fetch>,
 }
 
-/// One request; with several objects their bodies come as one response.
+/// One request. With several objects, their bodies form one response.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fetch {
     pub method: String,
     pub objects: Vec<u32>,
     pub after: After,
-    /// The connection it must use, by number from 0; none: the first that is free.
+    /// Number of the required connection, counted from 0. None: the first free connection.
     pub lane: Option<u32>,
-    /// The response is rounded to whole segments, the nearest number of at least one.
+    /// True if the response is rounded to the nearest number of whole segments, at least one.
     pub whole_segments: bool,
-    /// The request goes out in two writes: so many bytes, the rest one write and `split_gap_ns` later.
+    /// Length of the first of two writes of the request. The second write follows `split_gap_ns` later.
     pub split_after: Option<u32>,
     pub split_gap_ns: Nanoseconds,
 }
 
-/// What a fetch waits for; fetches are named by index.
+/// The condition of a fetch. Fetches are identified by index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum After {
     Start,
-    /// All of the response has come.
+    /// The complete response of the fetch.
     Complete {
         fetch: u32,
     },
-    /// So many bytes of the response's body have come: the object is linked to there.
+    /// A number of body bytes of the response, which contain the link to the object.
     Bytes {
         fetch: u32,
         bytes: u64,
     },
-    /// Its request was written.
+    /// The written request of the fetch.
     Requested {
         fetch: u32,
     },
 }
 
-/// Files one after the other, from a server to this client (FTP).
+/// Files in sequence from a server to this client (FTP).
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Transfer {
     pub node: u32,
     pub stack: u32,
-    /// The other end, and its stack.
+    /// The node of the server. The next field is the server's stack.
     pub server_node: u32,
     pub server_stack: u32,
     pub start_ns: Nanoseconds,
     pub files: Vec<u64>,
-    /// After the last file comes the first one again.
+    /// True if the files repeat.
     pub forever: bool,
-    /// With a control connection and its commands (RFC 959); else the data connections alone.
+    /// True with a control connection and its commands (RFC 959), false for data connections alone.
     pub control: bool,
-    /// Each command waits for the reply to the one before (RFC 959, section 5.4); else they go
+    /// True if each command waits for the previous reply (RFC 959, section 5.4). Otherwise the commands go
     /// out together, as Bhalekar 2003, figure 1.2, counts round trips.
     #[serde(default)]
     pub waits_for_replies: bool,
-    /// All files over one data connection, each after the other is delivered.
+    /// True if one data connection carries all files, each after the previous delivery.
     pub one_connection: bool,
 }
 
-/// Splits connections: requests come in by one stack and go out to a server by another.
+/// A proxy that splits connections: requests arrive by one stack and go to a server by another.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Proxy {
     pub node: u32,
     pub port: u16,
-    /// Towards the browsers.
+    /// Stack towards the browsers.
     pub stack: u32,
     pub server: u32,
-    /// Towards the server.
+    /// Stack towards the server.
     pub upstream_stack: u32,
     pub upstream_connections: Option<u32>,
     pub upstream_persistent: bool,
-    /// The page is fetched by this plan as soon as its base document is asked for, and objects
-    /// are pushed to the browser as answers to its requests.
+    /// Plan of the prefetch, which starts with the request for the base document. Objects go to the browser
+    /// as responses to its requests.
     pub prefetch_plan: Option<u32>,
 }
 
-/// Where packets are seen: a node's interfaces, or a link's start.
+/// A place where packets are seen: a node's interfaces, or the start of a link.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind", content = "index")]
 pub enum Tap {
@@ -348,20 +347,20 @@ pub enum Tap {
     Link(u32),
 }
 
-/// What is kept beside the results; nothing of it is needed to simulate.
+/// The records kept besides the results. The simulation needs none of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
-    /// Every connection, transaction and retrieval; else only those that are not over.
+    /// True to keep every connection, transaction and retrieval, false to keep only unfinished ones.
     #[serde(default = "yes")]
     pub transactions: bool,
-    /// Every packet: sent, queued, received or dropped.
+    /// True to keep the sending, queueing, reception or drop of every packet.
     pub packets: bool,
-    /// Every change of a sender's windows.
+    /// True to keep every change of a sender's windows.
     pub windows: bool,
-    /// Every change of a queue's length.
+    /// True to keep every change of a queue's length.
     pub queues: bool,
-    /// What every sender waited for.
+    /// True to keep the limits of every sender.
     pub limits: bool,
 }
 

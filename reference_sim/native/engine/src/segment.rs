@@ -1,30 +1,30 @@
-//! A TCP segment on its way, without its bytes.
+//! A TCP segment in flight, without its bytes.
 
 pub use trace_model::flags;
 
 use crate::stack::Nanoseconds;
 
-/// A header has so many bytes beside its first 20 (RFC 9293, section 3.1: the data offset).
+/// Maximum header length beyond the first 20 bytes (RFC 9293, section 3.1: the data offset).
 const MAX_OPTION_BYTES: u32 = 40;
-/// Blocks of a SACK option: three fit beside timestamps (RFC 2018, section 3).
+/// Maximum number of SACK blocks: three fit beside timestamps (RFC 2018, section 3).
 pub const SACK_BLOCKS: usize = 3;
 
-/// Numbers are offsets in the sender's stream: the SYN is 0, the first byte 1. They are 64 bits
-/// wide and never wrap; a tap makes sequence numbers of them.
+/// A segment with offsets in the sender's stream: the SYN is 0, the first byte 1. Offsets have 64 bits and
+/// never wrap. A tap converts them to sequence numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Segment {
     pub seq: u64,
-    /// Of the other direction; meaningless without the ACK flag.
+    /// Offset in the other direction. Without the ACK flag the field has no meaning.
     pub ack: u64,
     pub payload: u32,
     /// Bits of [`flags`].
     pub flags: u16,
-    /// The offered window in bytes, as the peer will understand it: a multiple of the scale.
+    /// The advertised window in bytes after scaling: a multiple of the scale.
     pub window: u32,
     pub options: Options,
-    /// When it left. Nothing of it is on the wire; packets of ns-2 tell their receivers.
+    /// Sending time, not present on the wire. Packets of ns-2 carry it to their receivers.
     pub sent: Nanoseconds,
-    /// Its FIN comes before data that has to go out again, and that BayFullTcp takes all the same.
+    /// True if the FIN precedes data to be retransmitted. BayFullTcp accepts this FIN.
     pub has_early_fin: bool,
 }
 
@@ -33,11 +33,11 @@ pub struct Options {
     pub mss: Option<u16>,
     pub window_scale: Option<u8>,
     pub sack_permitted: bool,
-    /// Left and right edges; (0, 0) is no block.
+    /// Left and right edges. (0, 0) is no block.
     pub sack: [(u64, u64); SACK_BLOCKS],
     /// Value and echo reply.
     pub timestamps: Option<(u32, u32)>,
-    /// T/TCP's connection count (RFC 1644), for it to be seen on the wire.
+    /// Connection count of T/TCP (RFC 1644), shown on the wire.
     pub connection_count: Option<u32>,
 }
 
@@ -47,7 +47,7 @@ impl Segment {
         self.flags & bits == bits
     }
 
-    /// The first offset after the segment; SYN and FIN count one each (RFC 9293, section 3.4).
+    /// Return the first offset after the segment. SYN and FIN count one each (RFC 9293, section 3.4).
     #[must_use]
     pub fn end(&self) -> u64 {
         let controls = u64::from(self.has(flags::SYN)) + u64::from(self.has(flags::FIN));
@@ -58,7 +58,8 @@ impl Segment {
         self.options.sack_blocks()
     }
 
-    /// Bytes of the IP packet: 20 of IPv4, 20 of TCP, the options in words of four, the payload.
+    /// Return the length of the IP packet: 20 bytes of IPv4, 20 of TCP, options in words of four, the
+    /// payload.
     #[must_use]
     pub fn packet_bytes(&self) -> u32 {
         40 + self.options.bytes() + self.payload
@@ -70,8 +71,8 @@ impl Options {
         self.sack.iter().copied().filter(|block| *block != (0, 0))
     }
 
-    /// As they stand in the header: each on a boundary of words, as 4.4BSD and Linux write them;
-    /// timestamps leave room for "SACK permitted".
+    /// Return the length of the options in the header. Each option starts at a word boundary, as in 4.4BSD
+    /// and Linux. Timestamps leave room for "SACK permitted".
     #[must_use]
     pub fn bytes(&self) -> u32 {
         let blocks = self.sack.iter().filter(|block| **block != (0, 0)).count() as u32;
@@ -87,7 +88,7 @@ impl Options {
             + if blocks > 0 { 4 + 8 * blocks } else { 0 }
     }
 
-    /// The last SACK blocks are left out where other options take their room (RFC 2018, section 3).
+    /// Drop the last SACK blocks if other options use their room (RFC 2018, section 3).
     pub fn drop_blocks_without_room(&mut self) {
         while self.bytes() > MAX_OPTION_BYTES {
             let mut blocks = self.sack.iter_mut().rev();

@@ -1,4 +1,4 @@
-//! A scenario that runs: the world, and the applications in it.
+//! A running scenario: the world and its applications.
 
 use std::sync::Arc;
 
@@ -17,15 +17,15 @@ use crate::truth::Truth;
 use crate::validate::{self, ScenarioFault};
 use crate::world::{Notice, World};
 
-/// What a simulation gives.
+/// The result of a simulation.
 #[derive(Debug)]
 pub struct Outcome {
     pub truth: Truth,
-    /// In the order of the scenario's taps.
+    /// The taps, in the scenario's order.
     pub taps: Vec<Tap>,
 }
 
-/// An application that may move between threads.
+/// An application that can move between threads.
 pub type BoxedApplication = Box<dyn Application + Send + Sync>;
 
 pub struct Simulation {
@@ -35,10 +35,10 @@ pub struct Simulation {
     is_over: bool,
 }
 
-/// Runs a scenario to its end.
+/// Run a scenario to its end.
 ///
 /// # Errors
-/// The first thing in the scenario that cannot be.
+/// The first invalid item of the scenario.
 pub fn run(scenario: &Arc<Scenario>) -> Result<Outcome, ScenarioFault> {
     let mut simulation = Simulation::new(scenario)?;
     simulation.step_until(Nanoseconds::MAX);
@@ -46,18 +46,18 @@ pub fn run(scenario: &Arc<Scenario>) -> Result<Outcome, ScenarioFault> {
 }
 
 impl Simulation {
-    /// Starts the applications of a scenario.
+    /// Start the applications of a scenario.
     ///
     /// # Errors
-    /// The first thing in the scenario that cannot be.
+    /// The first invalid item of the scenario.
     pub fn new(scenario: &Arc<Scenario>) -> Result<Self, ScenarioFault> {
         Self::with(scenario, applications(scenario))
     }
 
-    /// Starts these applications, which the scenario need not name.
+    /// Start these applications, which can be absent from the scenario.
     ///
     /// # Errors
-    /// The first thing in the scenario that cannot be.
+    /// The first invalid item of the scenario.
     pub fn with(
         scenario: &Arc<Scenario>,
         applications: Vec<BoxedApplication>,
@@ -77,7 +77,7 @@ impl Simulation {
         Ok(simulation)
     }
 
-    /// Goes on until this time, or the end; whether there is more to come.
+    /// Run until this time or the end. Return true if events remain.
     pub fn step_until(&mut self, time: Nanoseconds) -> bool {
         let end = self.duration.unwrap_or(validate::LAST_TIME);
         let until = time.min(end);
@@ -93,7 +93,7 @@ impl Simulation {
         !self.is_over
     }
 
-    /// Goes on for so many events, or to the end; whether there is more to come.
+    /// Handle at most `events` events. Return true if events remain.
     pub fn step(&mut self, events: u64) -> bool {
         let last = self.events().saturating_add(events);
         let end = self.duration.unwrap_or(validate::LAST_TIME);
@@ -108,7 +108,7 @@ impl Simulation {
         true
     }
 
-    /// Events that were handled.
+    /// Return the number of handled events.
     #[must_use]
     pub fn events(&self) -> u64 {
         self.world.fabric().truth.events
@@ -124,7 +124,7 @@ impl Simulation {
         &self.world
     }
 
-    /// The truth and the captures as they are now.
+    /// Return the truth and the captures so far.
     #[must_use]
     pub fn finish(mut self) -> Outcome {
         if let Some(duration) = self.duration.filter(|_| self.is_over) {
@@ -140,7 +140,7 @@ impl Simulation {
         }
     }
 
-    /// Tells the applications what has happened, and drives what they call.
+    /// Deliver events to the applications, and drive the ends that they call.
     fn tell(&mut self) {
         loop {
             while let Some((app, notice)) = self.world.notice() {
@@ -160,14 +160,13 @@ impl Simulation {
         }
     }
 
-    /// Whether nothing that is still to come would show.
+    /// Return true if no remaining event can have a visible effect.
     fn is_done(&self) -> bool {
         self.world.is_quiet() && self.applications.iter().all(|it| it.is_done())
     }
 }
 
-/// The applications of a scenario in the order of their numbers: servers, proxies, browsers,
-/// transfers.
+/// Return the applications of a scenario in number order: servers, proxies, browsers, transfers.
 pub(crate) fn applications(scenario: &Arc<Scenario>) -> Vec<BoxedApplication> {
     let mut made: Vec<BoxedApplication> = Vec::new();
     let next = |made: &Vec<BoxedApplication>| AppId(made.len() as u32);
@@ -201,7 +200,7 @@ pub(crate) fn applications(scenario: &Arc<Scenario>) -> Vec<BoxedApplication> {
     made
 }
 
-/// The application, with TLS around it where its connections have that.
+/// Return the application, with TLS around it if its connections use TLS.
 fn secured(
     app: AppId,
     plain: BoxedApplication,
@@ -245,7 +244,7 @@ mod tests {
     #[test]
     fn the_handshake_takes_the_time_that_the_links_take() {
         let truth = run_document(testing::document()).truth;
-        // A SYN has 40 bytes and 20 of options, and 14 of framing: 592 us on each link.
+        // A SYN has 40 bytes, 20 bytes of options and 14 bytes of framing: 592 us per link.
         let one_way = 2 * (592_000 + 10_000_000);
         assert_eq!(truth.packets[0].received, Some(one_way));
         assert_eq!(truth.connections[0].established, Some(2 * one_way));
@@ -347,7 +346,7 @@ mod tests {
         assert_eq!(row.response_last_received, last.unwrap().received);
     }
 
-    /// Memory, as the most that there ever was of each thing at once, or what is left of it.
+    /// Return memory figures: the maximum or the final count of each kind of object.
     fn most(document: &Value, seconds: u64) -> [usize; 5] {
         let mut document = document.clone();
         document["duration_ns"] = json!(seconds * 1_000_000_000);
@@ -360,7 +359,7 @@ mod tests {
         let world = simulation.world();
         let truth = &world.fabric().truth;
         assert!(truth.totals.retrievals > seconds / 8);
-        // Timers of connections that are over go off for a minute at most.
+        // Timers of finished connections expire within a minute.
         assert!(world.fabric().events.len() < 100);
         [
             world.most_connections(),
@@ -376,7 +375,7 @@ mod tests {
         let document = testing::document();
         let later = most(&document, 3000);
         assert_eq!(later[..2], most(&document, 300)[..2]);
-        // One visit is on its way, or none.
+        // At most one visit is under way.
         assert!(later[2] < 2 && later[3] < 3 && later[4] < 2, "{later:?}");
     }
 

@@ -1,4 +1,4 @@
-//! Things that come and go, each at a place of its own; places are used again.
+//! A container whose items each have a place. Places are reused.
 
 #[derive(Debug)]
 pub struct Slab<T> {
@@ -16,7 +16,7 @@ impl<T> Default for Slab<T> {
 }
 
 impl<T> Slab<T> {
-    /// The place at which the thing is now.
+    /// Insert an item and return its place.
     #[inline]
     pub fn insert(&mut self, thing: T) -> u32 {
         if let Some(place) = self.free.pop() {
@@ -51,7 +51,7 @@ impl<T> Slab<T> {
         self.places.iter().flatten()
     }
 
-    /// How many things there are.
+    /// Return the number of items.
     #[must_use]
     pub fn len(&self) -> usize {
         self.places.len() - self.free.len()
@@ -62,7 +62,7 @@ impl<T> Slab<T> {
         self.len() == 0
     }
 
-    /// How many there ever were at once.
+    /// Return the maximum number of items so far.
     #[must_use]
     pub fn places(&self) -> usize {
         self.places.len()

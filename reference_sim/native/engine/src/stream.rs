@@ -1,13 +1,13 @@
-//! What stands in a stream, beside it: the bytes that taps put into frames.
+//! The content beside a stream: the bytes that taps put into frames.
 
 use std::collections::VecDeque;
 
 use crate::app::Content;
 
-/// The contents of one direction of a connection that may still be sent (again).
+/// The content of one direction of a connection that can still be sent or retransmitted.
 #[derive(Debug)]
 pub struct Stream {
-    /// By the offset of their first byte.
+    /// Contents by the offset of their first byte.
     contents: VecDeque<(u64, Content)>,
     end: u64,
 }
@@ -16,7 +16,7 @@ impl Default for Stream {
     fn default() -> Self {
         Stream {
             contents: VecDeque::new(),
-            // The SYN is offset 0.
+            // The SYN has offset 0.
             end: 1,
         }
     }
@@ -29,7 +29,7 @@ impl Stream {
         self.contents.push_back((start, content));
     }
 
-    /// Forgets what ends no later than here.
+    /// Drop contents that end at or before this offset.
     pub fn trim(&mut self, to: u64) {
         while let Some((start, content)) = self.contents.front() {
             if start + content.bytes() > to {
@@ -44,7 +44,7 @@ impl Stream {
         self.contents.is_empty()
     }
 
-    /// Adds the bytes from this offset on to `out`.
+    /// Append `bytes` bytes from this offset to `out`.
     pub fn copy(&self, from: u64, bytes: u32, out: &mut Vec<u8>) {
         let end = from + u64::from(bytes);
         let first = self

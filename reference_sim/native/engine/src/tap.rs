@@ -1,9 +1,8 @@
-//! Where frames are recorded, as a capture there would have them.
+//! Taps: places where frames are recorded as in a capture.
 //!
-//! At a node a packet is seen when the node hands it to a link, also if the link's queue is full
-//! then, and when it arrives there; a router sees what it passes on once, when it arrives. At a
-//! link a packet is seen when it is taken into the link's queue, or at once into service; one
-//! that is lost on the wire was seen before.
+//! A node's tap sees a packet when the node passes it to a link, even if the link's queue is full, and when
+//! it arrives. A router's tap sees a forwarded packet once, at its arrival. A link's tap sees a packet when
+//! it enters the link's queue, or service directly. A packet lost on the wire was seen before.
 
 use trace_model::blocks::Blocks;
 use trace_model::column::Columns;
@@ -18,20 +17,20 @@ use crate::segment;
 use crate::stream::Stream;
 use crate::wire::{self, Header};
 
-/// A pcap file whose timestamps have nanoseconds (draft-ietf-opsawg-pcap, section 4).
+/// Magic number of a pcap file with nanosecond timestamps (draft-ietf-opsawg-pcap, section 4).
 const PCAP_MAGIC: u32 = 0xA1B2_3C4D;
-/// The largest snapshot length that libpcap accepts (MAXIMUM_SNAPLEN).
+/// Maximum snap length that libpcap accepts (MAXIMUM_SNAPLEN).
 const SNAPSHOT_BYTES: u32 = 262_144;
 const NANOSECONDS: i64 = 1_000_000_000;
-/// The IP header follows Ethernet's.
+/// The IP header follows the Ethernet header.
 const NETWORK_OFFSET: u32 = wire::ETHERNET_BYTES;
 const PROTOCOL_TCP: u8 = 6;
 
-/// The frames that were seen at one place.
+/// The frames seen at one place.
 #[derive(Debug)]
 pub struct Tap {
     name: String,
-    /// A pcap file, which grows by a record a frame.
+    /// A pcap file that grows by one record per frame.
     file: Vec<u8>,
     frames: Vec<Frame>,
 }
@@ -39,7 +38,7 @@ pub struct Tap {
 #[derive(Debug)]
 struct Frame {
     time_ns: i64,
-    /// Where its bytes begin in the file.
+    /// Offset of the frame's bytes in the file.
     at: usize,
     header: Header,
     options: segment::Options,
@@ -68,7 +67,7 @@ impl Tap {
         }
     }
 
-    /// Records a frame whose payload stands in a stream from this offset on.
+    /// Record a frame whose payload starts at this offset of a stream.
     pub fn see(
         &mut self,
         time_ns: i64,
@@ -103,7 +102,7 @@ impl Tap {
         &self.name
     }
 
-    /// How many frames were seen.
+    /// Return the number of frames.
     #[must_use]
     pub fn len(&self) -> usize {
         self.frames.len()
@@ -114,7 +113,7 @@ impl Tap {
         self.frames.is_empty()
     }
 
-    /// The times of the first and the last frame, in nanoseconds since the epoch.
+    /// Return the times of the first and the last frame, in nanoseconds since the epoch.
     #[must_use]
     pub fn times(&self) -> Option<(i64, i64)> {
         self.frames
@@ -123,34 +122,34 @@ impl Tap {
             .map(|(first, last)| (first.time_ns, last.time_ns))
     }
 
-    /// The capture as a pcap file.
+    /// Return the capture as a pcap file.
     #[must_use]
     pub fn pcap(&self) -> &[u8] {
         &self.file
     }
 
-    /// The capture as a pcapng file: one section, one interface with nanoseconds, a block a frame
+    /// Return the capture as a pcapng file: one section, one interface with nanoseconds, one block per frame
     /// (draft-ietf-opsawg-pcapng, sections 4.1 to 4.3).
     #[must_use]
     pub fn pcapng(&self) -> Vec<u8> {
         pcapng::file(&self.name, self.frames())
     }
 
-    /// The bytes of each frame with its time in nanoseconds since the epoch.
+    /// Return the bytes of each frame, with its time in nanoseconds since the epoch.
     pub fn frames(&self) -> impl Iterator<Item = (i64, &[u8])> {
         self.frames
             .iter()
             .map(|frame| (frame.time_ns, self.bytes_of(frame)))
     }
 
-    /// The capture as packets of the trace model: as a decoder of the pcap file has to see them.
+    /// Return the capture as packets of the trace model, equal to a decoder's view of the pcap file.
     pub fn packets(&self) -> impl Iterator<Item = Packet<'_>> {
         (1..)
             .zip(&self.frames)
             .map(|(number, frame)| self.packet(number, frame))
     }
 
-    /// The packets table, as reading the pcap file has to give it.
+    /// Return the packets table, equal to the table of the pcap file.
     #[must_use]
     pub fn packets_table(&self) -> Columns {
         let mut rows = Blocks::new(PacketsWanted::default(), usize::MAX);

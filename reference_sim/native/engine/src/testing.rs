@@ -1,10 +1,10 @@
-//! A small scenario for tests: a client and a server with a router between them.
+//! A small test scenario: a client and a server with a router between them.
 
 use serde_json::{json, Value};
 
 use crate::scenario::Scenario;
 
-/// A stack as the presets have it.
+/// Return a stack like the presets.
 fn stack() -> Value {
     let millisecond = 1_000_000_u64;
     json!({
@@ -52,8 +52,8 @@ fn fetch(object: u32, after: &Value) -> Value {
     })
 }
 
-/// One browser fetches a page of two objects from one server, over links of 1 Mb/s and 10 ms
-/// with a router between. Tests change what they are about.
+/// Return a scenario in which one browser fetches a page of two objects from one server. The links have 1
+/// Mb/s and 10 ms, with a router between them. Each test changes its own subject.
 pub fn document() -> Value {
     let node = |name: &str, last: u8| json!({"name": name, "address": [10, 0, 0, last]});
     json!({

@@ -1,4 +1,4 @@
-//! TLS of a server's connections: the choices that decide sizes and round trips.
+//! TLS of a server's connections: the settings that affect sizes and round trips.
 
 use std::net::Ipv4Addr;
 
@@ -7,31 +7,31 @@ use serde::Deserialize;
 use crate::scenario::{Browser, Origin, Scenario, Server};
 use crate::stack::Nanoseconds;
 
-/// Of a record's type, version and length (RFC 8446, section 5.1).
+/// Length of a record's type, version and length fields (RFC 8446, section 5.1).
 const HEADER_BYTES: u64 = 5;
 
-/// The choices of a server and its clients.
+/// The settings of a server and its clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tls {
     pub version: TlsVersion,
-    /// Every connection resumes an earlier session.
+    /// True if every connection resumes an earlier session.
     pub resumed: bool,
-    /// Requests go out behind the ClientHello (RFC 8446, section 2.3).
+    /// True if requests follow the ClientHello directly (RFC 8446, section 2.3).
     pub early_data: bool,
-    /// The ClientHello is padded to at least so many bytes on the wire (RFC 7685).
+    /// Minimum length of the ClientHello on the wire, reached by padding (RFC 7685).
     pub hello_bytes: u32,
-    /// The certificate list of a full handshake.
+    /// Length of the certificate list in a full handshake.
     pub chain_bytes: u32,
     pub tickets: u32,
     pub ticket_bytes: u32,
-    /// Tickets of TLS 1.3 go out in the first write of a response, each in a write of its own otherwise.
+    /// True if TLS 1.3 tickets are part of a response's first write, false if each is a separate write.
     pub tickets_with_response: bool,
-    /// The most data of a record.
+    /// Maximum data of a record.
     pub record_bytes: u32,
-    /// From the end of the ClientHello to the server's flight.
+    /// Delay from the end of the ClientHello to the server's flight.
     pub processing_ns: Nanoseconds,
-    /// The protocol inside is HTTP/2.
+    /// True if the inner protocol is HTTP/2.
     #[serde(skip)]
     pub has_http2: bool,
 }
@@ -45,8 +45,8 @@ pub enum TlsVersion {
 }
 
 impl TlsVersion {
-    /// What AES-GCM adds to the data of a record: the tag, and the true type (RFC 8446, section 5.2) or the explicit
-    /// nonce (RFC 5288, section 3).
+    /// Return the overhead of AES-GCM per record. The overhead is the tag, and the inner content type (RFC
+    /// 8446, section 5.2) or the explicit nonce (RFC 5288, section 3).
     #[must_use]
     pub fn overhead(self) -> u64 {
         match self {
@@ -57,7 +57,7 @@ impl TlsVersion {
 }
 
 impl Tls {
-    /// The protocol that the client offers and the server takes (RFC 7301).
+    /// Return the protocol that the client offers and the server selects (RFC 7301).
     #[must_use]
     pub fn protocol(&self) -> &'static [u8] {
         if self.has_http2 {
@@ -67,7 +67,7 @@ impl Tls {
         }
     }
 
-    /// Bytes of the stream that so much data takes, if it is written at once.
+    /// Return the stream bytes of `data` bytes in one write.
     #[must_use]
     pub fn stream_bytes(&self, data: u64) -> u64 {
         let records = data.div_ceil(u64::from(self.record_bytes.max(1)));
@@ -76,7 +76,7 @@ impl Tls {
 }
 
 impl Server {
-    /// How its connections are secured.
+    /// Return the TLS settings of the server's connections.
     #[must_use]
     pub fn secured(&self) -> Option<Tls> {
         let has_http2 = self.http2.is_some();
@@ -85,7 +85,7 @@ impl Server {
 }
 
 impl Scenario {
-    /// How a browser's connections are secured.
+    /// Return the TLS settings of a browser's connections.
     #[must_use]
     pub fn tls_of(&self, browser: &Browser) -> Option<Tls> {
         match browser.origin {
@@ -94,7 +94,8 @@ impl Scenario {
         }
     }
 
-    /// The host of a browser's first page; none if that is an address (RFC 6066, section 3).
+    /// Return the host of a browser's first page. The name is empty if the host is an address (RFC 6066,
+    /// section 3).
     #[must_use]
     pub fn server_name_of(&self, browser: &Browser) -> &str {
         let visit = browser.visits.first();

@@ -1,4 +1,4 @@
-//! What really happened: the rows of a simulation's truth, in the order of their times.
+//! The truth of a simulation: rows of all events, in time order.
 
 use crate::rows::Rows;
 use crate::scenario::Record;
@@ -11,27 +11,27 @@ pub enum Side {
     Server,
 }
 
-/// Why a sender does not send (more) at this moment.
+/// The reason why a sender sends no further data now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// Everything written was sent, and the application has not written more.
+    /// All written data is sent, and the application has written no more.
     Application,
-    /// Everything written was sent, and the application waits for room in the send buffer.
+    /// All written data is sent, and the application waits for room in the send buffer.
     SendBuffer,
     Handshake,
-    /// The congestion window is used up, below the slow-start threshold.
+    /// The congestion window is full, below the slow-start threshold.
     SlowStart,
-    /// The congestion window is used up, above it.
+    /// The congestion window is full, above the threshold.
     CongestionAvoidance,
     ReceiveWindow,
     ZeroWindow,
-    /// What the stack keeps in flight at most, whatever the windows.
+    /// The stack's maximum of data in flight, regardless of the windows.
     MaxWindow,
     /// A short segment waits for an ACK.
     Nagle,
-    /// Lost data is sent again, before the first ACK of something new.
+    /// Lost data is retransmitted, before the first ACK of new data.
     FastRecovery,
-    /// A lost segment waits for, or goes on after, the retransmission timer.
+    /// A lost segment waits for the retransmission timer, or is retransmitted after it.
     Timeout,
     /// The timer of a rate-based pacer.
     Pacing,
@@ -39,35 +39,35 @@ pub enum Limit {
     Scheduler,
 }
 
-/// Why a segment was sent when it was sent.
+/// The reason for the sending time of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SendReason {
-    /// Handshake, first data, FIN: nothing held it.
+    /// Handshake, first data or FIN, sent without a wait.
     New,
     Ack,
     DelayedAck,
     WindowUpdate,
     RetransmissionTimeout,
     FastRetransmit,
-    /// During recovery: a further hole, or by a partial ACK.
+    /// Recovery: a further hole, or a partial ACK.
     Recovery,
     TailLossProbe,
     WindowProbe,
     Reset,
 }
 
-/// A change of what holds a sender back.
+/// A change of a sender's limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LimitRow {
     pub time: Nanoseconds,
     pub connection: u32,
     pub side: Side,
     pub limit: Limit,
-    /// The first offset not sent yet.
+    /// First unsent offset.
     pub next: u64,
 }
 
-/// A packet's life.
+/// The life of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketRow {
     pub packet: u64,
@@ -82,7 +82,7 @@ pub struct PacketRow {
     pub reason: SendReason,
     pub is_retransmission: bool,
     pub sent: Nanoseconds,
-    /// None: lost, or still on its way.
+    /// Reception time. None for a lost packet, or one still in flight.
     pub received: Option<Nanoseconds>,
 }
 
@@ -92,7 +92,7 @@ pub struct HopRow {
     pub packet: u64,
     pub link: u32,
     pub enqueued: Nanoseconds,
-    /// When its first bit went out; none if it was dropped.
+    /// Departure time of the first bit. None for a dropped packet.
     pub dequeued: Option<Nanoseconds>,
     pub drop: Option<Drop>,
 }
@@ -106,7 +106,7 @@ pub enum Drop {
     Scripted,
 }
 
-/// A sender's state after something changed it.
+/// A sender's state after a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WindowRow {
     pub time: Nanoseconds,
@@ -128,15 +128,15 @@ pub struct QueueRow {
     pub bytes: u64,
 }
 
-/// One request and its response. Times are at the ends: a request is sent when its first segment
-/// leaves the client, a response has come when the client has its last byte in order.
+/// One request and its response. Times are taken at the ends. A request is sent when its first segment leaves
+/// the client. A response is received when the client has its last byte in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TransactionRow {
     pub connection: u32,
-    /// Its number on the connection, from 0.
+    /// Number of the transaction on its connection, counted from 0.
     pub index: u32,
     pub browser: u32,
-    /// Which visit of the browser, from 0, and which fetch of its plan.
+    /// Visit of the browser, counted from 0. The next field is the fetch of its plan.
     pub visit: u32,
     pub fetch: u32,
     pub method: String,
@@ -145,83 +145,83 @@ pub struct TransactionRow {
     pub request_bytes: u64,
     pub response_head_bytes: u64,
     pub response_body_bytes: u64,
-    /// The offsets of their first bytes in the streams.
+    /// Stream offset of the request's first byte. The next field is that of the response.
     pub request_offset: u64,
     pub response_offset: Option<u64>,
-    /// When the application wanted it: it may have waited for a connection.
+    /// Time at which the application wanted the request. The request can wait for a connection.
     pub wanted: Nanoseconds,
     pub written: Nanoseconds,
     pub request_first_sent: Option<Nanoseconds>,
-    /// When the server had all of it.
+    /// Time at which the server had the whole request.
     pub request_received: Option<Nanoseconds>,
-    /// When the server's application first wrote.
+    /// Time of the server application's first write.
     pub response_written: Option<Nanoseconds>,
     pub response_first_received: Option<Nanoseconds>,
     pub response_last_received: Option<Nanoseconds>,
 }
 
-/// A window of HTTP/2 that had kept a frame back.
+/// An HTTP/2 window that blocked a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hold {
-    /// The window of the stream; else that of the connection.
+    /// True for the window of the stream, false for the window of the connection.
     pub is_of_stream: bool,
     pub since: Nanoseconds,
-    /// When the window let it go; other streams' frames may have gone first.
+    /// Time at which the window released the frame. Frames of other streams can go first.
     pub until: Option<Nanoseconds>,
 }
 
-/// A frame of HTTP/2 in a response.
+/// An HTTP/2 frame of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameRow {
     pub connection: u32,
-    /// Of its transaction.
+    /// Number of its transaction.
     pub index: u32,
-    /// Where it begins and ends in the server's stream.
+    /// Start in the server's stream. The next field is the end.
     pub offset: u64,
     pub end: u64,
-    /// When the application had its response.
+    /// Time at which the application had its response ready.
     pub ready: Nanoseconds,
     pub written: Nanoseconds,
     pub hold: Option<Hold>,
 }
 
-/// One visit of a page, or one file of a transfer.
+/// One visit to a page, or one file of a transfer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RetrievalRow {
-    /// Of the browsers, then of the transfers.
+    /// Number of the client: browsers first, then transfers.
     pub client: u32,
     pub is_transfer: bool,
     pub visit: u32,
-    /// The first SYN, or the first request where no connection was opened.
+    /// Time of the first SYN, or of the first request if no connection was opened.
     pub start: Nanoseconds,
-    /// The last byte of the last response; none: not all came.
+    /// Time of the last response's last byte. None if a response is incomplete.
     pub end: Option<Nanoseconds>,
     pub bytes: u64,
 }
 
-/// Totals of what browsers retrieved, kept always.
+/// Totals of the retrieved objects, always kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Visits of which all came, and the bytes and the times of these.
+    /// Number of complete visits. The next fields are their bytes and times.
     pub retrievals: u64,
     pub retrieved_bytes: u64,
     pub retrieval_time: Nanoseconds,
-    /// Files of transfers that came, and their bytes.
+    /// Number of received files of transfers. The next field is their bytes.
     pub files: u64,
     pub file_bytes: u64,
 }
 
-/// Totals of one link, kept always.
+/// Totals of one link, always kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkTotals {
     pub packets: u64,
     pub bytes: u64,
     pub drops: u64,
-    /// Time during which a packet was in service.
+    /// Time with a packet in service.
     pub busy: Nanoseconds,
 }
 
-/// A connection's ports, nodes and ends.
+/// A connection's ports, nodes and end times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConnectionRow {
     pub connection: u32,
@@ -231,11 +231,11 @@ pub struct ConnectionRow {
     pub server_port: u16,
     pub opened: Nanoseconds,
     pub established: Option<Nanoseconds>,
-    /// When both sides were done with it.
+    /// Time at which both sides had finished.
     pub closed: Option<Nanoseconds>,
 }
 
-/// Everything that was recorded, in tables.
+/// All recorded tables.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Truth {
     pub connections: Rows<ConnectionRow>,
@@ -249,14 +249,14 @@ pub struct Truth {
     pub limits: Vec<LimitRow>,
     pub frames: Vec<FrameRow>,
     pub links: Vec<LinkTotals>,
-    /// Events that were handled.
+    /// Number of handled events.
     pub events: u64,
-    /// Where simulated time stopped.
+    /// Final simulated time.
     pub end: Nanoseconds,
 }
 
 impl Truth {
-    /// With the rows that are to be kept.
+    /// Create a truth that keeps the selected rows.
     #[must_use]
     pub fn new(record: Record) -> Self {
         if record.transactions {
@@ -270,7 +270,7 @@ impl Truth {
         }
     }
 
-    /// A retrieval has all it wanted, or (no time) will not get it.
+    /// End a retrieval: complete at `end`, or incomplete for None.
     pub fn retrieved(&mut self, number: usize, end: Option<Nanoseconds>, bytes: u64) {
         let Some(row) = self.retrievals.find(number) else {
             return;

@@ -1,4 +1,4 @@
-//! Frames as they stand on the wire: Ethernet, IPv4, TCP with its options, payload, checksums.
+//! Frames in wire format: Ethernet, IPv4, TCP with its options, payload, checksums.
 
 use trace_model::flags;
 
@@ -6,19 +6,19 @@ use crate::segment::{Options, Segment};
 
 /// LINKTYPE_ETHERNET.
 pub const LINK_TYPE: u16 = 1;
-/// Ethernet's addresses and type.
+/// Length of the Ethernet addresses and type.
 pub const ETHERNET_BYTES: u32 = 14;
-/// An IPv4 header without options (RFC 791, section 3.1).
+/// Length of an IPv4 header without options (RFC 791, section 3.1).
 pub const IPV4_BYTES: u32 = 20;
-/// Where the TCP header begins.
+/// Offset of the TCP header.
 const TCP_AT: usize = (ETHERNET_BYTES + IPV4_BYTES) as usize;
 const PROTOCOL_TCP: u8 = 6;
 const ETHERTYPE_IPV4: [u8; 2] = [0x08, 0x00];
-/// Locally administered addresses (IEEE 802, the second-least bit of the first byte).
+/// Prefix of locally administered addresses (IEEE 802, the second-lowest bit of the first byte).
 const STATION_PREFIX: [u8; 2] = [0x02, 0x00];
 const DO_NOT_FRAGMENT: [u8; 2] = [0x40, 0x00];
 
-/// The kinds of options (IANA, "TCP Option Kind Numbers").
+/// Kinds of options (IANA, "TCP Option Kind Numbers").
 mod kind {
     pub const NOP: u8 = 1;
     pub const MSS: u8 = 2;
@@ -29,10 +29,10 @@ mod kind {
     pub const CONNECTION_COUNT: u8 = 11;
 }
 
-/// What a frame has in its headers, payload aside.
+/// The header fields of a frame.
 #[derive(Clone, Copy, Debug)]
 pub struct Header {
-    /// The nodes at both ends of the link that the frame is on.
+    /// The nodes at both ends of the frame's link.
     pub stations: (u32, u32),
     pub addresses: ([u8; 4], [u8; 4]),
     pub ports: (u16, u16),
@@ -45,11 +45,10 @@ pub struct Header {
     pub payload_bytes: u32,
 }
 
-/// The sequence number of the SYN in the direction that a segment acknowledges: SACK blocks count
-/// from there.
+/// Sequence number of the SYN in the acknowledged direction. SACK blocks count from this number.
 pub type AckInitial = u32;
 
-/// Writes a frame at the end of `out`; `payload` writes its payload there. The TCP checksum.
+/// Append a frame to `out`. `payload` appends the payload. Return the TCP checksum.
 pub fn write(
     header: &Header,
     options: &Options,
@@ -95,16 +94,16 @@ fn tcp(header: &Header, options: &Options, ack_initial: AckInitial, out: &mut Ve
     out.extend_from_slice(&header.ports.1.to_be_bytes());
     out.extend_from_slice(&header.seq.to_be_bytes());
     out.extend_from_slice(&header.ack.to_be_bytes());
-    // The header's length in words stands above the flags.
+    // The header length in words is in the bits above the flags.
     let words = (5 + options.bytes() / 4) as u16;
     out.extend_from_slice(&(words << 12 | header.flags).to_be_bytes());
     out.extend_from_slice(&header.window.to_be_bytes());
-    // The checksum is filled in later; there is no urgent data.
+    // The checksum is filled in later. There is no urgent data.
     out.extend_from_slice(&[0; 4]);
     write_options(options, ack_initial, out);
 }
 
-/// In the order and with the padding of 4.4BSD and Linux: each on a boundary of words.
+/// Append the options in the order and with the padding of 4.4BSD and Linux: each at a word boundary.
 fn write_options(options: &Options, ack_initial: AckInitial, out: &mut Vec<u8>) {
     if let Some(mss) = options.mss {
         out.extend_from_slice(&[kind::MSS, 4]);
@@ -140,20 +139,20 @@ fn write_options(options: &Options, ack_initial: AckInitial, out: &mut Vec<u8>) 
     }
 }
 
-/// The sequence number of an offset: the point on the circle so far behind that of the SYN.
+/// Return the sequence number of an offset, counted from the SYN's number modulo 2^32.
 #[must_use]
 pub fn number(initial: u32, offset: u64) -> u32 {
     initial.wrapping_add(offset as u32)
 }
 
-/// The window field: that of a SYN is not scaled (RFC 7323, section 2.2).
+/// Return the window field. The field of a SYN is not scaled (RFC 7323, section 2.2).
 #[must_use]
 pub fn window_field(segment: &Segment, shift: u8) -> u16 {
     let shift = if segment.has(flags::SYN) { 0 } else { shift };
     u16::try_from(segment.window >> shift).unwrap_or(u16::MAX)
 }
 
-/// Over the pseudo-header and the segment (RFC 9293, section 3.1).
+/// Return the checksum over the pseudo-header and the segment (RFC 9293, section 3.1).
 fn tcp_checksum(header: &Header, segment: &[u8]) -> u16 {
     let pseudo = sum(&header.addresses.0)
         + sum(&header.addresses.1)
@@ -162,7 +161,7 @@ fn tcp_checksum(header: &Header, segment: &[u8]) -> u16 {
     !folded(pseudo + sum(segment))
 }
 
-/// Of words of two bytes; an odd last byte counts as if a zero followed (RFC 1071).
+/// Return the sum of two-byte words. An odd last byte is padded with zero (RFC 1071).
 fn sum(bytes: &[u8]) -> u64 {
     let mut words = bytes.chunks_exact(2);
     let whole: u64 = words.by_ref().map(word_of).sum();

@@ -1,15 +1,15 @@
 //! The hosts: connections, and the applications' calls on them.
 //!
-//! Theory of operation. Whatever happens to an end of a connection (a segment, its timer, a call
-//! of its application), the end is then driven: its segments go out, what it has to tell is kept
-//! for its application, and its timer is planned. The applications' calls at one moment are
-//! followed by one drive when all was told that is to be told, so that an answer made in no time
-//! may carry the ACK; but before each `write` call, and (unless the stack lets the application act
-//! before it sends, as in ns-2) before a `close`, what was written before goes out.
+//! Theory of operation. After each event at an end of a connection (a segment, its timer, an application's
+//! call), the end is driven. A drive sends its segments, queues the events for its application, and plans its
+//! timer. The calls of applications at one moment are followed by one drive after all events are delivered,
+//! so that an immediate response can carry the ACK. Earlier data goes out before each `write` call. Earlier
+//! data also goes out before a `close`, unless the stack lets the application act before it sends, as in
+//! ns-2.
 //!
-//! Timers are lazy: an end has at most one useful event in the queue. It moves only forwards: when
-//! it comes and the deadline is later by then, it is planned anew; an event that was overtaken by
-//! an earlier one is told by its time.
+//! Timers are lazy: an end has at most one valid event in the queue. A deadline only moves forwards. If the
+//! deadline is later when the event occurs, the event is planned again. An event overtaken by an earlier one
+//! is recognized by its time.
 
 mod arriving;
 mod calls;
@@ -38,16 +38,16 @@ use crate::stack::{Nanoseconds, Stack};
 use crate::tcp::Connection;
 use crate::truth::Side;
 
-/// The first of the dynamic ports (RFC 6335, section 6).
+/// The first dynamic port (RFC 6335, section 6).
 const FIRST_DYNAMIC_PORT: u16 = 49_152;
 
-/// A connection with both its ends, as far as these exist.
+/// A connection with its existing ends.
 #[derive(Debug)]
 struct Pair {
     flow: Flow,
     ends: [Option<Endpoint>; 2],
     timeline: Timeline,
-    /// Ends of the messages that each side writes, and their numbers.
+    /// Ends of the messages that each side writes, with their numbers.
     messages: [VecDeque<(u64, u64)>; 2],
 }
 
@@ -57,7 +57,7 @@ struct Listener {
     stack: u32,
 }
 
-/// What an application is to be told.
+/// An event for an application.
 #[derive(Clone, Copy, Debug)]
 pub enum Notice {
     Woken { token: u64 },
@@ -75,23 +75,23 @@ pub struct World {
     wakes: Slab<(AppId, u64)>,
     notices: VecDeque<(AppId, Notice)>,
     exchanges: Exchanges,
-    /// Stands for that of a connection that is over: nobody reads it.
+    /// Replacement for the timeline of a finished connection. No code reads it.
     spare_timeline: Timeline,
     /// Ends that their applications called.
     due: Vec<End>,
-    /// The others, where what the application opens goes out first.
+    /// Further called ends: connections that the application opens send before these.
     answering: Vec<End>,
     randoms: Vec<Random>,
     sequence_numbers: Random,
-    /// Whether a tap wants the bytes of streams.
+    /// True if a tap needs the bytes of streams.
     keeps_content: bool,
-    /// What connections share, where their stacks do.
+    /// State shared by connections, if their stacks share any.
     hosts: Hosts,
-    /// The first of the applications that transfer files.
+    /// First of the applications that transfer files.
     first_transfer: AppId,
 }
 
-/// How what is shared reaches the connections.
+/// Access of the shared state to the connections.
 struct Reach<'world> {
     pairs: &'world mut Slab<Pair>,
     places: &'world Places,
@@ -108,7 +108,7 @@ impl Ends for Reach<'_> {
 }
 
 impl World {
-    /// The world of a valid scenario, for so many applications.
+    /// Create the world of a valid scenario with this number of applications.
     #[must_use]
     pub fn new(scenario: &Scenario, applications: u32) -> Self {
         let random = |element| Random::new(scenario.seed, element);
@@ -143,7 +143,7 @@ impl World {
         self.fabric.events.next_time()
     }
 
-    /// Handles the next event.
+    /// Handle the next event.
     pub fn step(&mut self) {
         let Some((time, event)) = self.fabric.events.pop() else {
             return;
@@ -166,12 +166,12 @@ impl World {
         }
     }
 
-    /// The next thing that an application is to be told.
+    /// Return the next event for an application.
     pub fn notice(&mut self) -> Option<(AppId, Notice)> {
         self.notices.pop_front()
     }
 
-    /// Drives the ends that their applications have called; whether there were any.
+    /// Drive the ends that their applications called. Return true if there were any.
     pub fn drive_called(&mut self) -> bool {
         let mut due = std::mem::take(&mut self.due);
         due.append(&mut self.answering);
@@ -184,20 +184,20 @@ impl World {
             }
             self.drive(end);
         }
-        // The vector is kept for its memory, unless driving has called for more.
+        // The vector is reused for its memory, unless driving added ends.
         if self.due.is_empty() {
             self.due = due;
         }
         has_driven
     }
 
-    /// Whether no connection is alive.
+    /// Return true if no connection is open.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
         self.pairs.is_empty()
     }
 
-    /// Time stops here, at the latest.
+    /// Advance the time to at least this value.
     pub fn advance_to(&mut self, time: Nanoseconds) {
         self.fabric.now = self.fabric.now.max(time);
     }
@@ -207,19 +207,19 @@ impl World {
         &self.fabric
     }
 
-    /// The most connections that were alive at once.
+    /// Return the maximum number of open connections so far.
     #[must_use]
     pub fn most_connections(&self) -> usize {
         self.pairs.places()
     }
 
-    /// The rows that are known only now.
+    /// Add the rows that are known only at the end.
     pub fn finish(&mut self) {
         self.fabric.finish();
         self.fabric.truth.end = self.fabric.now;
     }
 
-    /// Truth and taps, once it is finished.
+    /// Return truth and taps of a finished world.
     pub fn into_fabric(self) -> Fabric {
         self.fabric
     }
@@ -239,7 +239,7 @@ impl World {
         of(&self.pairs.get(place)?.ends, at.side).as_ref()
     }
 
-    /// Something happens to an end that may move its windows.
+    /// Run an event at an end that can change its windows.
     fn act(&mut self, at: End, ack: Option<u64>, happen: impl FnOnce(&mut Connection)) {
         let now = self.fabric.now;
         let mut ends = Reach {
@@ -255,7 +255,7 @@ impl World {
         }
     }
 
-    /// A new end shares what its stack shares with others of its pair of hosts.
+    /// Register a new end for the sharing of its stack between this pair of hosts.
     fn share(&mut self, at: End, syn: Option<&Segment>) {
         let now = self.fabric.now;
         let Some((_, pair)) = self.pair(at.connection) else {
@@ -307,7 +307,7 @@ impl World {
         }
     }
 
-    /// Gives up what is over: both ends are closed, and none of its packets is on its way.
+    /// Remove a finished connection: both ends are closed, and no packet is in flight.
     fn settle(&mut self, connection: u32) {
         let now = self.fabric.now;
         let Some((place, pair)) = self.pair(connection) else {

@@ -51,7 +51,7 @@ const JPEG_START: [u8; 20] =
     *b"\xff\xd8\xff\xe0\x00\x10JFIF\x00\x01\x01\x00\x00\x01\x00\x01\x00\x00";
 const JPEG_END: [u8; 2] = [0xff, 0xd9];
 const JPEG_COMMENT: [u8; 2] = [0xff, 0xfe];
-/// Length of a comment's marker and length field. The next constants give the maximum length. Comment data is
+/// Length of a comment's marker and length field. The next constant is a comment's maximum length. Comment data is
 /// text.
 const COMMENT_HEADER: u64 = 4;
 const COMMENT: u64 = 2 + 65_535;

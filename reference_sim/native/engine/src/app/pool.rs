@@ -171,7 +171,7 @@ impl Pool {
             .is_some_and(|channel| channel.takes(depth))
     }
 
-    /// Return the number of connections on a lane. A lane has at most one connection at a time.
+    /// Return true if a lane has a connection in use. A lane has at most one connection at a time.
     fn busy_on(&self, lane: Option<u32>) -> bool {
         let mut on_lane = self.channels.iter().filter(|channel| channel.lane == lane);
         on_lane.any(Channel::is_in_use)

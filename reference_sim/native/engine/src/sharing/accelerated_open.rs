@@ -1,38 +1,37 @@
-//! T/TCP's accelerated open: connection counts that let a server accept data on the SYN of a
-//! client it knows (RFC 1379; RFC 1644, section 2).
+//! T/TCP's accelerated open: connection counts let a server accept data on the SYN of a known client (RFC
+//! 1379; RFC 1644, section 2).
 //!
-//! Each host numbers its connections. A server remembers the count of the last valid SYN of each
-//! client; a SYN with a greater count cannot be an old duplicate, and needs no handshake (the TAO
-//! test). Options are seen on the wire as CC; that the first of all SYNs carries CC.NEW, and the
-//! SYN-ACK a CC.ECHO, is not told apart.
+//! Each host numbers its connections. A server remembers the count of each client's last valid SYN. A SYN
+//! with a greater count cannot be an old duplicate and needs no handshake (the TAO test). Options appear on
+//! the wire as CC. CC.NEW on the very first SYN, and CC.ECHO on a SYN-ACK, are not distinguished.
 
 use std::collections::BTreeMap;
 
 use super::HostPair;
 
-/// How a connection is opened by the active side.
+/// The active side's opening of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Opening {
-    /// For the CC option.
+    /// Count for the CC option.
     pub count: u32,
-    /// The first data, and a FIN, may ride on the SYN: the server has taken a count of this host
-    /// before, in a connection whose handshake was done.
+    /// True if the first data and a FIN can travel on the SYN. The server must have accepted an earlier count
+    /// of this host in a connection with a completed handshake.
     pub is_accelerated: bool,
 }
 
 /// The connection counts that hosts remember (`tao_cc` and `tao_ccsent` of RFC 1644, section 3.1).
 #[derive(Clone, Debug, Default)]
 pub struct ConnectionCounts {
-    /// The last count that a host used, by its number.
+    /// Last count that a host used, by host number.
     last: BTreeMap<u32, u32>,
-    /// The last count a host sent to a peer that accepted it.
+    /// Last count that a host sent to a peer that accepted it.
     sent: BTreeMap<HostPair, u32>,
-    /// The count of the last valid SYN that a host had from a peer.
+    /// Count of the last valid SYN that a host received from a peer.
     received: BTreeMap<HostPair, u32>,
 }
 
 impl ConnectionCounts {
-    /// The local host opens a connection.
+    /// Open a connection from the local host.
     pub fn open(&mut self, pair: HostPair) -> Opening {
         let count = self.last.entry(pair.local).or_insert(0);
         *count += 1;
@@ -42,8 +41,8 @@ impl ConnectionCounts {
         }
     }
 
-    /// The TAO test for a SYN that came to the local host: whether the connection is accepted
-    /// without a handshake. If so the count is remembered.
+    /// Apply the TAO test to a SYN at the local host. Return true if the connection is accepted without a
+    /// handshake. The count is then remembered.
     pub fn is_valid_syn(&mut self, pair: HostPair, count: u32) -> bool {
         match self.received.get_mut(&pair) {
             Some(latest) if count > *latest => {
@@ -54,13 +53,13 @@ impl ConnectionCounts {
         }
     }
 
-    /// A handshake of three segments showed the SYN with this count to be valid.
+    /// Record that a three-way handshake validated the SYN with this count.
     pub fn accepted(&mut self, pair: HostPair, count: u32) {
         let latest = self.received.entry(pair).or_insert(count);
         *latest = count.max(*latest);
     }
 
-    /// The peer acknowledged the local host's SYN with this count.
+    /// Record that the peer acknowledged the local host's SYN with this count.
     pub fn connected(&mut self, pair: HostPair, count: u32) {
         let latest = self.sent.entry(pair).or_insert(count);
         *latest = count.max(*latest);

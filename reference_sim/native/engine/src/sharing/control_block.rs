@@ -1,30 +1,30 @@
-//! Shared control blocks: what earlier or concurrent connections of a pair of hosts learnt is
-//! where a new one starts (RFC 2140).
+//! Shared control blocks: a new connection starts from the state of earlier or concurrent connections of a
+//! pair of hosts (RFC 2140).
 
 use std::collections::BTreeMap;
 
 use super::{Estimate, HostPair, Path};
 
-/// New round trips count for a quarter against the cached ones (RFC 2140, section 3: `>> 2`).
+/// Weight of a new round trip: a quarter of the average (RFC 2140, section 3: `>> 2`).
 const GAIN_DIVISOR: i128 = 4;
 
-/// What is remembered of the paths of all hosts.
+/// The remembered path state of all hosts.
 ///
-/// Nothing ages: Eggert 1999 (section 5) and RFC 2140 (section 6) both leave open how it should,
-/// and the paper's measurements reuse state as it was.
+/// State does not age. Eggert 1999 (section 5) and RFC 2140 (section 6) leave the aging open, and the paper's
+/// measurements reuse state unchanged.
 #[derive(Clone, Debug, Default)]
 pub struct ControlBlocks {
     cached: BTreeMap<HostPair, Path>,
 }
 
 impl ControlBlocks {
-    /// Where a new connection starts, if there was one before.
+    /// Return the start state of a new connection, if an earlier connection existed.
     #[must_use]
     pub fn cached(&self, pair: HostPair) -> Option<Path> {
         self.cached.get(&pair).copied()
     }
 
-    /// A connection ended. Windows are kept as they are, round trips merged with those known.
+    /// Record the end of a connection. Windows are stored unchanged, and round trips are averaged.
     pub fn closed(&mut self, pair: HostPair, learnt: Path) {
         let known = self.cached.get(&pair).and_then(|path| path.round_trip);
         let round_trip = match (known, learnt.round_trip) {
@@ -41,18 +41,17 @@ impl ControlBlocks {
         self.cached.insert(pair, path);
     }
 
-    /// The last member of an ensemble left: its control block is kept as it is (Eggert 1999,
-    /// section 3.2).
+    /// Store the control block of an ensemble unchanged after its last member left (Eggert 1999, section
+    /// 3.2).
     pub fn keep(&mut self, pair: HostPair, path: Path) {
         self.cached.insert(pair, path);
     }
 }
 
-/// A connection joins others that are open: all of their windows together are divided by equal
-/// parts between them and the new one, none getting less than a segment.
+/// Divide the windows of open connections equally between them and a new one, at least one segment each.
+/// Return the part of each.
 ///
-/// RFC 2140 (section 4) asks that the sum does not grow by the new member and leaves the division
-/// open. Gives the part of each.
+/// RFC 2140 (section 4) requires that the new member does not raise the sum, and leaves the division open.
 #[must_use]
 pub fn divided(members: &[Path]) -> Option<Path> {
     let first = members.first()?;
@@ -71,7 +70,7 @@ pub fn divided(members: &[Path]) -> Option<Path> {
     })
 }
 
-/// A connection left others that stay open: its window is theirs, by equal parts.
+/// Return the part of a leaving connection's window that each remaining connection gets.
 #[must_use]
 pub fn part_of_leaver(leaver: &Path, staying: u64) -> u64 {
     leaver.cwnd.checked_div(staying).unwrap_or(0)

@@ -1,30 +1,29 @@
-//! E-TCP: one congestion control for all connections from one host to another (Eggert, Heidemann
-//! and Touch 1999, section 3).
+//! E-TCP: one congestion control for all connections from one host to another (Eggert, Heidemann and Touch
+//! 1999, section 3).
 //!
-//! Theory of operation. Each member is a TCP of its own, with its own stream, retransmission timer
-//! and Nagle's algorithm. The window, the threshold and the round trip are the ensemble's: a
-//! member is lent them ([`Ensemble::path`]) before it acts and applies its own rules to them, so
-//! that an ACK of any member opens the window that all share, and a loss of any closes it; what
-//! they became is taken back ([`Ensemble::take_back`]). What is in flight is the ensemble's too:
-//! the packets of all members in the order in which they were sent. A member sends new data only
-//! when it has the turn ([`Ensemble::turns`]) and as much as it is granted ([`Ensemble::grant`]);
-//! what it sends again needs no turn.
+//! Theory of operation. Each member is a separate TCP with its own stream, retransmission timer and Nagle's
+//! algorithm. The window, the threshold and the round trip belong to the ensemble. A member borrows them
+//! ([`Ensemble::path`]) before it acts, and applies its own rules to them. An ACK of any member therefore
+//! opens the shared window, and a loss of any member closes it. The ensemble takes the result back
+//! ([`Ensemble::take_back`]). The flight also belongs to the ensemble: the packets of all members in sending
+//! order. A member sends new data only in its turn ([`Ensemble::turns`]) and up to its grant
+//! ([`Ensemble::grant`]). A retransmission needs no turn.
 //!
-//! Where the paper leaves something open:
+//! The paper leaves these points open:
 //!
-//! - *Skipped ACKs.* An ACK that acknowledges a packet sent after packets of other members adds
-//!   one to each of those members' counts of duplicate ACKs, however many of their packets it
-//!   skips: the paper counts by packet, but one ACK is one sign of a loss, as a duplicate ACK is.
+//! - *Skipped ACKs.* An ACK can acknowledge a packet sent after packets of other members. The ACK
+//!   adds one to the duplicate ACK count of each of those members, whatever the number of skipped
+//!   packets. The paper counts per packet, but one ACK is one sign of a loss, like a duplicate ACK.
 //!   A duplicate ACK acknowledges no packet and skips none.
-//! - *Several losses of one flight* close the window once: it is as one Reno connection should be
-//!   (RFC 2582), and as in TCP-INT (Balakrishnan et al. 1998), whose scheme the paper adopts.
-//! - *Half of the window* is half of what the ensemble has in flight (RFC 5681, equation 4).
-//! - *Pacing ends* with the first ACK of a paced packet. If more waits to be sent, the window is
-//!   then what was paced, for the rest not to follow as a burst (Visweswaraiah and Heidemann).
+//! - *Several losses of one flight* close the window once, as in one Reno connection (RFC 2582) and
+//!   in TCP-INT (Balakrishnan et al. 1998), whose scheme the paper adopts.
+//! - *Half of the window* is half of the ensemble's flight (RFC 5681, equation 4).
+//! - *Pacing ends* with the first ACK of a paced packet. If more data waits, the window is reduced
+//!   to the paced data, so that the rest is no burst (Visweswaraiah and Heidemann).
 //! - *The largest window* of a stack (`window_` of ns-2) bounds the ensemble, not each member. In
-//!   the paper a queue of 10 packets changes none of E-TCP's times (section 4.3), so that its
-//!   window cannot have outgrown path and queue, about 29 packets; ns-2's default is 20.
-//! - *Idle*: nothing in flight and nothing sent for a smoothed round trip and four deviations.
+//!   the paper, a queue of 10 packets changes none of E-TCP's times (section 4.3). Its window
+//!   therefore stays below path and queue, about 29 packets. ns-2's default is 20.
+//! - *Idle*: no data in flight, and no sending for a smoothed round trip plus four deviations.
 
 use std::collections::VecDeque;
 
@@ -34,18 +33,18 @@ use super::{Grant, Path};
 use crate::app::End;
 use crate::stack::{Nanoseconds, Scheduler};
 
-/// A packet sent and not yet acknowledged.
+/// A packet sent and not acknowledged.
 #[derive(Clone, Copy, Debug)]
 struct Outstanding {
-    /// Its number in the order of sending.
+    /// Number in sending order.
     number: u64,
     member: End,
-    /// Offsets in the member's stream.
+    /// Start offset in the member's stream. The next field is the end.
     start: u64,
     end: u64,
 }
 
-/// What a member's own rules took for a loss.
+/// The kind of loss that a member's own rules detected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loss {
     DuplicateAcks,
@@ -59,19 +58,19 @@ pub struct Ensemble {
     path: Option<Path>,
     stride: Stride,
     outstanding: VecDeque<Outstanding>,
-    /// The number of the next packet.
+    /// Number of the next packet.
     next_number: u64,
-    /// Losses of packets with lower numbers have already closed the window.
+    /// Packet number below which losses have already closed the window.
     recover: u64,
     last_sent: Nanoseconds,
     pacing: Pacing,
-    /// In segments; none: no bound but the window.
+    /// Maximum window in segments. None: no maximum.
     max_window: Option<u32>,
 }
 
 impl Ensemble {
-    /// An ensemble without members: from a cached control block, if there is one; its window is
-    /// then paced until ACKs come.
+    /// Create an ensemble without members, from a cached control block if there is one. Its window is then
+    /// paced until ACKs arrive.
     #[must_use]
     pub fn open(policy: Scheduler, cached: Option<Path>, max_window: Option<u32>) -> Self {
         Ensemble {
@@ -86,14 +85,14 @@ impl Ensemble {
         }
     }
 
-    /// What a member is to act on.
+    /// Return the path state that a member acts on.
     #[must_use]
     pub fn path(&self) -> Option<Path> {
         self.path
     }
 
-    /// A connection opens. If all others have sent all of their data and are closed behind it,
-    /// pacing is turned on (Eggert 1999, section 4.2): the window that they leave is no burst.
+    /// Add a connection. If all others have sent all their data and are half-closed, pacing starts (Eggert
+    /// 1999, section 4.2). Their remaining window is then no burst.
     pub fn join(&mut self, member: End, others_are_half_closed: bool) {
         self.stride.join(member);
         if others_are_half_closed && self.path.is_some() {
@@ -101,7 +100,7 @@ impl Ensemble {
         }
     }
 
-    /// A connection is closed; what it had in flight no longer counts.
+    /// Remove a closed connection. Its data in flight no longer counts.
     pub fn leave(&mut self, member: End) {
         self.stride.leave(member);
         self.outstanding.retain(|packet| packet.member != member);
@@ -111,13 +110,13 @@ impl Ensemble {
         self.stride.set_content(member, content);
     }
 
-    /// All members, the one whose turn it is first.
+    /// Return all members, the member with the turn first.
     #[must_use]
     pub fn turns(&self) -> Vec<End> {
         self.stride.turns()
     }
 
-    /// New data that whoever has the turn may send now.
+    /// Return the new data that the member with the turn can send now.
     #[must_use]
     pub fn grant(&self, now: Nanoseconds) -> Grant {
         let (Some(path), Some(bounded)) = (self.path, self.bounded_path()) else {
@@ -133,7 +132,7 @@ impl Ensemble {
         }
     }
 
-    /// The path with the window that may be used of it.
+    /// Return the path state with the usable window.
     fn bounded_path(&self) -> Option<Path> {
         let bound = |path: Path| {
             self.max_window.map_or(u64::MAX, |segments| {
@@ -146,7 +145,7 @@ impl Ensemble {
         })
     }
 
-    /// Bytes of all members' data in flight.
+    /// Return the bytes in flight of all members.
     #[must_use]
     pub fn flight(&self) -> u64 {
         self.outstanding
@@ -155,7 +154,7 @@ impl Ensemble {
             .sum()
     }
 
-    /// Before a member sends: after an idle time the window is paced.
+    /// Pace the window before a member sends after an idle time.
     pub fn restart_after_idle(&mut self, now: Nanoseconds) {
         let estimate = self.path.and_then(|path| path.round_trip);
         let Some(estimate) = estimate.filter(|_| self.outstanding.is_empty()) else {
@@ -167,8 +166,8 @@ impl Ensemble {
         }
     }
 
-    /// A member sent data of its stream. What is sent again is moved to the end of the list and
-    /// is no turn: the member may have been short of its share because of the loss.
+    /// Record data that a member sent. A retransmission moves to the end of the list and is not charged as a
+    /// turn, because the loss can have cost the member its share.
     pub fn sent(
         &mut self,
         member: End,
@@ -196,10 +195,10 @@ impl Ensemble {
         self.last_sent = now;
     }
 
-    /// An ACK for a member has come. Gives the members whose packets it skipped: each counts one
-    /// more duplicate ACK.
+    /// Record an ACK for a member. Return the members whose packets it skipped: each counts one more
+    /// duplicate ACK.
     ///
-    /// `more_waits`: some member has data that it could not send yet.
+    /// `more_waits` is true if a member has unsent data.
     pub fn acknowledged(&mut self, member: End, ack: u64, more_waits: bool) -> Vec<End> {
         let is_covered = |packet: &Outstanding| packet.member == member && packet.end <= ack;
         let newest = self
@@ -233,9 +232,9 @@ impl Ensemble {
         }
     }
 
-    /// What the path became by a member's own rules, and the loss that they saw.
+    /// Take back the path state after a member's own rules, with the loss that they detected.
     ///
-    /// They know only the member's own flight: after a loss the ensemble sets the window itself.
+    /// The rules know only the member's own flight, so after a loss the ensemble sets the window itself.
     pub fn take_back(&mut self, member: End, after: Path, loss: Option<Loss>) {
         let (Some(before), Some(loss)) = (self.path, loss) else {
             self.path = Some(after);
@@ -247,7 +246,8 @@ impl Ensemble {
         } else {
             before.ssthresh
         };
-        // By what fast recovery exceeds the threshold; Tahoe and a timeout fall below it.
+        // The excess of fast recovery over the threshold. After Tahoe's reaction or a timeout, the window is
+        // below the threshold.
         let cwnd = match after.cwnd.checked_sub(after.ssthresh) {
             Some(excess) if is_new => ssthresh + excess,
             Some(_) => before.cwnd,
@@ -266,8 +266,8 @@ impl Ensemble {
         }
     }
 
-    /// Whether the member's oldest packet was sent after the window was last closed. One that is
-    /// no longer in the list was sent before a timeout, which closed it.
+    /// Return true if the member's oldest packet was sent after the last closing of the window. A packet
+    /// absent from the list precedes a timeout, which closed the window.
     fn is_new_loss(&self, member: End) -> bool {
         self.outstanding
             .iter()
@@ -277,7 +277,7 @@ impl Ensemble {
     }
 }
 
-/// Half of a flight in whole segments, at least two (RFC 5681, equation 4).
+/// Return half of a flight in whole segments, at least two (RFC 5681, equation 4).
 fn half(flight: u64, mss: u32) -> u64 {
     let mss = u64::from(mss.max(1));
     (flight / 2 / mss * mss).max(2 * mss)

@@ -1,9 +1,8 @@
-//! What all hosts remember of their paths, and which connections share one now.
+//! The path memory of all hosts, and the connections that share it now.
 //!
-//! Whoever drives a connection whose stack shares something calls [`Hosts::before`] and
-//! [`Hosts::after`] around whatever may move its window ([`Connection::receive`],
-//! [`Connection::timeout`]), and has [`Hosts::transmit`] choose what is sent: with E-TCP it may be
-//! another connection's turn.
+//! The driver of a sharing connection calls [`Hosts::before`] and [`Hosts::after`] around each event that can
+//! change its window ([`Connection::receive`], [`Connection::timeout`]). [`Hosts::transmit`] chooses the
+//! segment to send. With E-TCP, another connection can have the turn.
 
 use std::collections::BTreeMap;
 
@@ -18,18 +17,18 @@ use crate::stack::{Nanoseconds, Sharing};
 use crate::tcp::Connection;
 use crate::truth::SendReason;
 
-/// Where the ends of connections are found.
+/// Access to the ends of connections.
 pub trait Ends {
     fn tcp(&mut self, at: End) -> Option<&mut Connection>;
 }
 
-/// How an end stood before something happened to it.
+/// The state of an end before an event.
 #[derive(Clone, Debug)]
 pub struct Before {
     was_established: bool,
     losses: u32,
     timeouts: u32,
-    /// Members whose data the ACK that came has skipped.
+    /// Members whose data the incoming ACK skipped.
     skipped: Vec<End>,
 }
 
@@ -41,13 +40,13 @@ struct Member {
 }
 
 impl Member {
-    /// The hosts whose ensemble it is of: another stack between the same hosts is of none.
+    /// Return the hosts of the end's ensemble. A different stack between the same hosts has no ensemble.
     fn ensemble(&self) -> Option<HostPair> {
         matches!(self.sharing, Sharing::Etcp(_)).then_some(self.pair)
     }
 }
 
-/// T/TCP's count of the side that opened the connection.
+/// T/TCP's count, by the side that opened the connection.
 #[derive(Clone, Copy, Debug)]
 enum Count {
     Own(u32),
@@ -60,14 +59,14 @@ pub struct Hosts {
     blocks: ControlBlocks,
     counts: ConnectionCounts,
     members: BTreeMap<End, Member>,
-    /// Open connections of each pair, in the order in which they were opened.
+    /// Open connections of each pair, in opening order.
     groups: BTreeMap<HostPair, Vec<End>>,
     ensembles: BTreeMap<HostPair, Ensemble>,
 }
 
 impl Hosts {
-    /// An end was created, by its application or by a SYN; if its stack shares something, or opens
-    /// connections as T/TCP does, it does so from now on.
+    /// Register an end created by its application or by a SYN. The end shares from now on, if its stack
+    /// shares or opens connections by T/TCP.
     pub fn opened(
         &mut self,
         at: End,
@@ -98,7 +97,7 @@ impl Hosts {
         }
     }
 
-    /// The count of a connection, and which count is remembered once it is established.
+    /// Return the count of a connection, and the count to remember once the connection is established.
     fn counted(&mut self, pair: HostPair, syn: Option<&Segment>) -> (Opening, Option<Count>) {
         let own = self.counts.open(pair);
         let Some(syn) = syn else {
@@ -130,7 +129,7 @@ impl Hosts {
         group.push(at);
     }
 
-    /// The ends whose timers may change when something happens to this one.
+    /// Return the ends whose timers can change with an event at this end.
     #[must_use]
     pub fn group(&self, at: End) -> &[End] {
         let member = self.members.get(&at);
@@ -145,7 +144,7 @@ impl Hosts {
         self.members.contains_key(&at)
     }
 
-    /// An application told by its head what it writes on this end from now on.
+    /// Set the content kind that this end's application writes from now on, as the head declares.
     pub fn set_content(&mut self, at: End, content: ContentKind) {
         let pair = self.members.get(&at).and_then(Member::ensemble);
         if let Some(ensemble) = pair.and_then(|pair| self.ensembles.get_mut(&pair)) {
@@ -153,7 +152,7 @@ impl Hosts {
         }
     }
 
-    /// Something is about to happen to an end: it gets what its group knows.
+    /// Prepare an end for an event: the end adopts its group's state.
     pub fn before(&mut self, at: End, ack: Option<u64>, ends: &mut impl Ends) -> Option<Before> {
         let member = *self.members.get(&at)?;
         let group = self.group(at).to_vec();
@@ -176,7 +175,7 @@ impl Hosts {
         Some(Before::of(tcp, skipped))
     }
 
-    /// What an end is to go on with; none: with its own.
+    /// Return the path state that an end adopts. None: the end keeps its own state.
     fn known(&self, at: End, member: Member, ends: &mut impl Ends) -> Option<Path> {
         if member.sharing == Sharing::None {
             return None;
@@ -208,7 +207,7 @@ impl Hosts {
             .collect()
     }
 
-    /// Something has happened to an end: what it learnt is its group's.
+    /// Finish an event at an end: its group adopts the new state.
     pub fn after(&mut self, at: End, before: &Before, now: Nanoseconds, ends: &mut impl Ends) {
         let Some(member) = self.members.get(&at).copied() else {
             return;
@@ -248,8 +247,8 @@ impl Hosts {
         }
     }
 
-    /// The handshake of an end is done: its window is what the others leave it, or left it. Its
-    /// round trip has counted already.
+    /// Handle an end's completed handshake. Its window comes from the others, past or present. Its round trip
+    /// already counts.
     fn established(&mut self, at: End, member: Member, own: Path, ends: &mut impl Ends) {
         let has_counts = ends.tcp(at).is_some_and(|tcp| tcp.has_counts());
         match member.count.filter(|_| has_counts) {
@@ -310,7 +309,7 @@ impl Hosts {
         }
     }
 
-    /// The next segment that this end, or with E-TCP any of its group, sends now.
+    /// Return the next segment that this end sends now. With E-TCP, any end of its group can send.
     pub fn transmit(
         &mut self,
         at: End,
@@ -324,7 +323,7 @@ impl Hosts {
         };
         ensemble.restart_after_idle(now);
         let turns = ensemble.turns();
-        // First what is sent again; then whoever has the turn; then ACKs that no data carries.
+        // Retransmissions come first, then the member with the turn, then ACKs without data.
         let again = turns.iter().map(|end| (*end, Need::Again));
         let in_turn = turns.iter().map(|end| (*end, Need::Turn));
         let candidates = again.chain(in_turn).chain([(at, Need::Nothing)]);
@@ -338,7 +337,7 @@ impl Hosts {
         None
     }
 
-    /// An end is closed for good.
+    /// Remove an end that is closed for good.
     pub fn closed(&mut self, at: End, ends: &mut impl Ends) {
         let Some(member) = self.members.remove(&at) else {
             return;
@@ -410,19 +409,19 @@ fn take_back(ensemble: &mut Ensemble, at: End, before: &Before, ends: &mut impl 
     ensemble.take_back(at, path, loss);
 }
 
-/// Why a member is asked for a segment.
+/// The reason why a member is asked for a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Need {
-    /// It sends lost data again: within the window, but without a turn.
+    /// A retransmission of lost data: within the window, without a turn.
     Again,
-    /// It has data, and the turn.
+    /// The member has data and the turn.
     Turn,
-    /// No data is let go.
+    /// No data is granted.
     Nothing,
 }
 
-/// What holds each member now that none of them sends more: one may have sent the last of its data when another was
-/// driven, and an end that was asked for a bare ACK was granted no data.
+/// Record the limit of each member once no member sends more. A member can have sent its last data in another
+/// end's drive. An end asked for a bare ACK was granted no data.
 fn note_limits(ensemble: &Ensemble, members: &[End], now: Nanoseconds, ends: &mut impl Ends) {
     for end in members {
         if let Some(tcp) = ends.tcp(*end) {
@@ -459,7 +458,7 @@ fn send_of(
     let sent_before = tcp.sender().max;
     let (segment, reason) = tcp.transmit(now)?;
     if segment.payload > 0 {
-        // Data on a SYN begins behind it.
+        // Data on a SYN begins after the SYN.
         let start = segment.seq.max(1);
         ensemble.sent(at, start, segment.payload, start < sent_before, now);
     }

@@ -1,5 +1,5 @@
-//! Transfers from one host to another over a bottleneck, in the setting of Eggert 1999, section 4:
-//! 800 kb/s, 50 ms each way, segments of 512 bytes, every one acknowledged.
+//! Transfers from one host to another over a bottleneck, as in Eggert 1999, section 4. The bottleneck has 800
+//! kb/s and 50 ms one-way delay. Segments have 512 bytes and are each acknowledged.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -19,10 +19,10 @@ const DELAY: Nanoseconds = 50 * MS;
 const NS_PER_BYTE: Nanoseconds = 10_000;
 const MSS: u64 = 512;
 
-/// What a transfer is, and what became of it.
+/// A transfer and its outcome.
 struct Transfer {
     bytes: u64,
-    /// The client's end, the server's end.
+    /// The client's end and the server's end.
     ends: [Option<Connection>; 2],
     written: u64,
     received: u64,
@@ -65,10 +65,10 @@ struct Net {
     events: BinaryHeap<Reverse<(Nanoseconds, u64, Happening)>>,
     counter: u64,
     now: Nanoseconds,
-    /// When the bottleneck has sent all that it has.
+    /// Time at which the bottleneck has sent all its packets.
     busy_until: Nanoseconds,
     queue_limit: u64,
-    /// What the server sent, dropped packets among it; what the client sent.
+    /// Packets from the server, dropped ones included, and packets from the client.
     log: [Vec<Sent>; 2],
     drops: u64,
 }
@@ -79,13 +79,13 @@ fn server_stack(sharing: Sharing) -> Stack {
         receive_buffer: 1 << 20,
         send_buffer: 1 << 20,
         congestion: Congestion::Reno,
-        // Every segment has its ACK at once.
+        // Every segment is acknowledged at once.
         acks: AckPolicy {
             every: 1,
             counts_segments: true,
             ..stack().acks
         },
-        // Windows beyond 65535 bytes, so that only the congestion window limits.
+        // With windows above 65535 bytes, only the congestion window limits.
         window_scale: Some(8),
         idle_restart: IdleRestart::Pace,
         sharing,
@@ -94,7 +94,7 @@ fn server_stack(sharing: Sharing) -> Stack {
 }
 
 impl Net {
-    /// Transfers by when they start and how many packets they have.
+    /// Create transfers from start times and packet counts.
     fn new(server: Stack, queue_limit: u64, transfers: &[(Nanoseconds, u64)]) -> Self {
         let of = |(_, packets): &(Nanoseconds, u64)| Transfer {
             bytes: packets * MSS,
@@ -302,7 +302,7 @@ impl Net {
         }
     }
 
-    /// Times at which the server sent data of a connection.
+    /// Return the times at which the server sent data of a connection.
     fn data(&self, connection: usize) -> Vec<Nanoseconds> {
         self.log[1]
             .iter()
@@ -311,24 +311,24 @@ impl Net {
             .collect()
     }
 
-    /// From the first data that the server sends to the last that the client gets.
+    /// Return the time from the server's first data to the client's last data.
     fn duration(&self, connection: usize) -> Nanoseconds {
         self.transfers.0[connection].finished.unwrap() - self.data(connection)[0]
     }
 
-    /// When the last data of all had come.
+    /// Return the arrival time of the last data of all transfers.
     fn end(&self) -> Nanoseconds {
         let finished = |transfer: &Transfer| transfer.finished.unwrap();
         self.transfers.0.iter().map(finished).max().unwrap()
     }
 
-    /// When the first ACK of a connection's data reached the server.
+    /// Return the time at which the first ACK of a connection's data reached the server.
     fn first_ack(&self, connection: usize) -> Nanoseconds {
         let is_first = |sent: &&Sent| sent.connection == connection && sent.segment.ack > 1;
         self.log[0].iter().find(is_first).unwrap().time + DELAY
     }
 
-    /// How many packets of each connection the server sent in this time.
+    /// Return the number of packets of each connection that the server sent in this period.
     fn shares(&self, from: Nanoseconds, to: Nanoseconds) -> Vec<usize> {
         (0..self.transfers.0.len())
             .map(|connection| {
@@ -353,8 +353,8 @@ fn end(number: usize, side: usize) -> End {
 const UNLIMITED: u64 = u64::MAX;
 const FAIR: Sharing = Sharing::Etcp(Scheduler::Fair);
 
-/// Round trips counted in ticks of 100 ms of the host's clock, as in ns-2 when the paper was
-/// written (`tcpTick_`).
+/// Return a stack whose round trips count in ticks of 100 ms of the host's clock, as in ns-2 at the time of
+/// the paper (`tcpTick_`).
 fn with_coarse_clock(sharing: Sharing) -> Stack {
     let mut stack = server_stack(sharing);
     stack.retransmission.tick_ns = 100 * MS;
@@ -362,16 +362,16 @@ fn with_coarse_clock(sharing: Sharing) -> Stack {
     stack
 }
 
-/// The saving of a second transfer of so many packets, two seconds later.
+/// Return the time saved by a second transfer of `packets` packets, two seconds later.
 fn saved(server: &Stack, packets: u64) -> (Nanoseconds, Net) {
     let transfers = [(0, packets), (2000 * MS, packets)];
     let net = Net::new(server.clone(), UNLIMITED, &transfers).run();
     (net.duration(0) - net.duration(1), net)
 }
 
-/// Claim E6 (Figure 3). The figure gives neither sizes nor clock. By ns-2's clock a round trip of
-/// 105 ms counts as two ticks, so that few packets of a transfer are paced before the first ACK;
-/// one of eight packets, the least that takes four round trips, then saves 0.19 s.
+/// Claim E6 (Figure 3). The figure gives neither sizes nor clock. On ns-2's clock, a round trip of 105 ms
+/// counts as two ticks, so a few packets of a transfer are paced before the first ACK. A transfer of eight
+/// packets saves 0.19 s. Eight packets are the minimum for four round trips.
 #[test]
 fn the_second_transfer_is_paced_from_the_cached_window_and_ends_about_180_ms_sooner() {
     let (saved, net) = saved(&with_coarse_clock(FAIR), 8);
@@ -423,7 +423,7 @@ fn connections_share_the_window_equally_as_they_come_and_go() {
     assert!(alone_again[0] > 10 && alone_again[1..] == [0, 0]);
 }
 
-/// Section 3.3: as the only member a connection is "exactly as aggressive as a Reno one".
+/// Section 3.3: a connection that is the only member is "exactly as aggressive as a Reno one".
 #[test]
 fn an_ensemble_of_one_sends_as_a_connection_that_shares_nothing() {
     for queue_limit in [4, 10, UNLIMITED] {
@@ -444,8 +444,8 @@ fn an_ensemble_of_one_sends_as_a_connection_that_shares_nothing() {
     }
 }
 
-/// The text page: 29 kB of HTML and three images of 7 to 13 kB, at once, with ns-2's largest
-/// window of 20 segments.
+/// Return a transfer of the text page: 29 kB of HTML and three concurrent images of 7 to 13 kB. ns-2's
+/// maximum window is 20 segments.
 fn text_page(sharing: Sharing, queue_limit: u64) -> Net {
     let page: Vec<_> = [58, 14, 20, 26].map(|packets| (0, packets)).into();
     let mut server = server_stack(sharing);
@@ -453,9 +453,9 @@ fn text_page(sharing: Sharing, queue_limit: u64) -> Net {
     Net::new(server, queue_limit, &page).run()
 }
 
-/// Claims E1 and E3 (sections 4.1 and 4.3): a bundle is faster while nothing is lost, by 2 to
-/// 26 %; a queue of 10 packets changes nothing for the ensemble, and the bundle then takes more
-/// than twice as long for its losses.
+/// Claims E1 and E3 (sections 4.1 and 4.3). Without losses a bundle is faster by 2 to 26 %. A queue of 10
+/// packets changes nothing for the ensemble. The bundle then takes more than twice as long because of its
+/// losses.
 #[test]
 fn an_ensemble_is_slower_than_a_bundle_without_losses_and_faster_with_them() {
     let [model, short_queue] =

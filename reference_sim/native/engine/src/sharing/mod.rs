@@ -1,17 +1,17 @@
-//! What the connections of one pair of hosts share (RFC 2140; Eggert, Heidemann and Touch 1999).
+//! State shared by the connections of one pair of hosts (RFC 2140; Eggert, Heidemann and Touch 1999).
 //!
-//! Theory of operation. A sender learns about its path: [`Path`]. Connections between the same two
-//! hosts use the same path, so that what one learnt is good for another:
+//! Theory of operation. A sender learns the state of its path: [`Path`]. Connections between the same two
+//! hosts use the same path, so one connection's state is useful to another:
 //!
-//! - [`control_block`]: for the next connection (temporal sharing), or for those open at the same
-//!   time, each with an equal part (ensemble sharing).
-//! - [`ensemble`]: E-TCP, where the connections have one congestion control between them, and
-//!   [`stride`] says whose turn it is.
+//! - [`control_block`]: for the next connection (temporal sharing), or for concurrent connections,
+//!   each with an equal part (ensemble sharing).
+//! - [`ensemble`]: E-TCP, where the connections have one common congestion control, and [`stride`]
+//!   decides the turns.
 //! - [`pacing`]: a window known from earlier is not sent as one burst.
-//! - [`accelerated_open`]: T/TCP, where a known peer is sent data on the SYN.
+//! - [`accelerated_open`]: T/TCP, where a known peer receives data on the SYN.
 //!
-//! All of it is state without I/O. [`hosts`] keeps it by pair of hosts, hands a path to a
-//! connection before it acts, and takes it back afterwards.
+//! All of this is state without I/O. [`hosts`] keeps it by pair of hosts, lends a path to a connection before
+//! it acts, and takes the path back afterwards.
 
 pub mod accelerated_open;
 pub mod control_block;
@@ -29,20 +29,20 @@ mod world_tests;
 
 use crate::stack::Nanoseconds;
 
-/// The two hosts whose connections share something, seen from the sender: numbers of nodes.
+/// The two hosts of sharing connections, from the sender's view: node numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HostPair {
     pub local: u32,
     pub remote: u32,
 }
 
-/// What a sender has learnt about the way to its peer.
+/// A sender's state of the path to its peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Path {
-    /// Bytes.
+    /// Congestion window in bytes.
     pub cwnd: u64,
     pub ssthresh: u64,
-    /// Payload of a whole segment.
+    /// Payload of a full segment.
     pub mss: u32,
     pub round_trip: Option<Estimate>,
 }
@@ -54,12 +54,12 @@ pub struct Estimate {
     pub variation: Nanoseconds,
 }
 
-/// What a sender that shares its window may send now, beside what it sends again.
+/// The data that a sharing sender can send now, besides retransmissions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grant {
     pub bytes: u64,
-    /// There would be more, were it not for the pacer, which lets more go then.
+    /// Time at which the pacer releases more data. None if the pacer holds no data back.
     pub paced_until: Option<Nanoseconds>,
-    /// The congestion window would leave more segments than the stack's largest window does.
+    /// True if the stack's maximum window, not the congestion window, limits the grant.
     pub is_of_stack: bool,
 }

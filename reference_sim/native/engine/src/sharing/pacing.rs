@@ -1,39 +1,38 @@
-//! Rate-based pacing: a window that is known from earlier is not sent as one burst, but spread
-//! over a round trip until ACKs come back (Visweswaraiah and Heidemann 1997; Heidemann 1996,
-//! section 2.4; Eggert 1999, section 3.1).
+//! Rate-based pacing: a window known from earlier is not sent as one burst. The window is spread over a round
+//! trip until ACKs arrive (Visweswaraiah and Heidemann 1997; Heidemann 1996, section 2.4; Eggert 1999,
+//! section 3.1).
 
 use super::{Grant, Path};
 use crate::stack::Nanoseconds;
 
-/// A window smaller than this is paced as if it had so many segments: the least rate at which
-/// Visweswaraiah and Heidemann pace.
+/// A smaller window is paced like this number of segments: the minimum rate of Visweswaraiah and Heidemann.
 const LEAST_SEGMENTS: u64 = 2;
 
-/// Whether, and how, segments are spread.
+/// The state of the pacing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pacing {
     #[default]
     Off,
-    /// From the next segment on.
+    /// Pacing from the next segment on.
     Armed,
     Going(Pacer),
 }
 
-/// Sends one segment after the other at equal distances.
+/// A pacer that sends segments at equal intervals.
 ///
-/// The rate is the window over the round trip, as Eggert says of E-TCP ("paced based on the
-/// previously measured RTT and congestion window"). Visweswaraiah and Heidemann's simulations
-/// paced three quarters of it, of which neither Heidemann 1996 nor Eggert 1999 speaks.
+/// The rate is the window per round trip, as Eggert specifies for E-TCP ("paced based on the previously
+/// measured RTT and congestion window"). Visweswaraiah and Heidemann's simulations paced three quarters of
+/// that. Neither Heidemann 1996 nor Eggert 1999 mentions this factor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pacer {
     interval: Nanoseconds,
     next: Nanoseconds,
-    /// The first paced segment: an offset in a stream, or the number of a packet.
+    /// First paced segment: a stream offset or a packet number.
     first: u64,
 }
 
 impl Pacing {
-    /// When the next segment may go, if that is not now.
+    /// Return the time of the next segment's release, if it is in the future.
     #[must_use]
     pub fn until(&self, now: Nanoseconds) -> Option<Nanoseconds> {
         match self {
@@ -42,7 +41,7 @@ impl Pacing {
         }
     }
 
-    /// What may go now of so many bytes that the window leaves: paced, one segment at a time.
+    /// Return the part of the window's room that is released now: with pacing, one segment at a time.
     #[must_use]
     pub fn grant(&self, room: u64, mss: u64, now: Nanoseconds) -> Grant {
         let paced_until = self.until(now).filter(|_| room > 0);
@@ -63,8 +62,8 @@ impl Pacing {
         *self != Pacing::Off
     }
 
-    /// A segment, known as `number`, goes out now. The rate is that of the path as it is at the
-    /// first one; without a known round trip there is none.
+    /// Record the sending of a segment known as `number`. The rate comes from the path at the first segment.
+    /// Without a known round trip there is no rate.
     pub fn sent(&mut self, path: Option<Path>, number: u64, now: Nanoseconds) {
         match self {
             Pacing::Off => {}
@@ -76,9 +75,8 @@ impl Pacing {
         }
     }
 
-    /// Everything up to here (exclusive) was acknowledged: whether that ends the pacing, the ACK
-    /// clock running. An ACK of what was sent before it does not, else the burst would come after
-    /// all.
+    /// Record an ACK of everything before `acknowledged`. Return true if the ACK clock runs and the pacing
+    /// ends. An ACK of data sent before the pacing does not end it, because the burst would then follow.
     pub fn acknowledged(&mut self, acknowledged: u64) -> bool {
         let is_ended = matches!(self, Pacing::Going(pacer) if acknowledged > pacer.first);
         if is_ended {

@@ -1,39 +1,38 @@
-//! Whose turn it is: stride scheduling with tickets (Waldspurger and Weihl 1995; Eggert 1999,
-//! sections 3.4 and 4).
+//! Turns by stride scheduling with tickets (Waldspurger and Weihl 1995; Eggert 1999, sections 3.4 and 4).
 //!
-//! Each member has tickets; its stride is inversely proportional to them. The turn is that of the
-//! member with the least pass, and taking it adds the stride to the pass. A turn is one packet.
+//! Each member has tickets. Its stride is inversely proportional to the tickets. The turn goes to the member
+//! with the lowest pass, and adds the stride to that pass. A turn is one packet.
 
 use crate::app::{Content, End};
 use crate::stack::Scheduler;
 
-/// The stride of one ticket: a constant that all ticket counts here divide with little error
-/// (`stride1` of Waldspurger and Weihl, section 2.1).
+/// Stride of one ticket: a constant that all ticket counts here divide with a small error (`stride1` of
+/// Waldspurger and Weihl, section 2.1).
 const STRIDE_OF_ONE_TICKET: u64 = 1 << 20;
 
-/// Tickets of a new connection that decay (Eggert 1999, section 4).
+/// Initial tickets of a connection with decaying tickets (Eggert 1999, section 4).
 const DECAYING_TICKETS: u64 = 16;
 
-/// Half of the tickets go after so many packets.
+/// Packet counts after which the tickets are halved.
 const DECAY_AFTER_PACKETS: [u64; 4] = [5, 10, 20, 40];
 
-/// What a connection carries now, as far as its writer told.
+/// The content kind of a connection, as the writer declared it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ContentKind {
     Html,
     Java,
     Image,
     Ftp,
-    /// No head was written yet, or one that says nothing of the above: a request, say.
+    /// No head was written yet, or a head of another kind, such as a request.
     #[default]
     Unknown,
 }
 
 impl ContentKind {
-    /// What is written, as its head says; none: the writer goes on with what it has begun.
+    /// Return the content kind that a head declares. None: the writer continues the previous content.
     ///
-    /// The paper names four kinds. Of what it does not name, Java is all that a page runs (class
-    /// files, archives, scripts).
+    /// The paper names four kinds. Java covers all other content that a page executes (class files, archives,
+    /// scripts).
     #[must_use]
     pub fn of(parts: &[Content], is_file_transfer: bool) -> Option<Self> {
         if is_file_transfer {
@@ -54,19 +53,19 @@ impl ContentKind {
     }
 }
 
-/// A member's right to turns.
+/// A member's claim to turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tickets {
     /// Turns in this proportion.
     Some(u64),
-    /// Before all members whose tickets have a number; among themselves one after the other.
+    /// Turns before all members with numbered tickets, and in rotation among themselves.
     Infinite,
 }
 
 impl Tickets {
-    /// The tickets of a member under one of the four policies (Eggert 1999, section 4).
+    /// Return the tickets of a member under one of the four policies (Eggert 1999, section 4).
     ///
-    /// The paper gives no number for content that is not known; it gets the least one.
+    /// The paper gives no number for unknown content, which gets the minimum.
     #[must_use]
     pub fn of(policy: Scheduler, content: ContentKind, packets_sent: u64) -> Self {
         let by_content = match content {
@@ -110,9 +109,9 @@ struct Client {
 #[derive(Clone, Debug)]
 pub struct Stride {
     policy: Scheduler,
-    /// In the order in which they joined.
+    /// Members in joining order.
     clients: Vec<Client>,
-    /// The pass of the member that had the last turn.
+    /// Pass of the member with the last turn.
     global_pass: u64,
 }
 
@@ -126,7 +125,7 @@ impl Stride {
         }
     }
 
-    /// A new member's first turn is due with the next ones of those there.
+    /// Add a member. Its first turn is due with the next turns of the others.
     pub fn join(&mut self, member: End) {
         self.clients.push(Client {
             member,
@@ -146,7 +145,7 @@ impl Stride {
         }
     }
 
-    /// All members, the one whose turn it is first. Whoever has nothing to send is passed over.
+    /// Return all members, the member with the turn first. The caller skips members without data.
     #[must_use]
     pub fn turns(&self) -> Vec<End> {
         let mut order: Vec<_> = self
@@ -162,7 +161,7 @@ impl Stride {
         order.into_iter().map(|(.., member)| member).collect()
     }
 
-    /// A member has had its turn.
+    /// Charge a member for its turn.
     pub fn charge(&mut self, member: End) {
         let (policy, global_pass) = (self.policy, self.global_pass);
         let Some(client) = self.client(member) else {
@@ -177,9 +176,9 @@ impl Stride {
         }
     }
 
-    /// A member that had nothing to send has no claim to the turns it did not take: it is then
-    /// treated as if it had just joined (`client_leave` and `client_join` of Waldspurger and
-    /// Weihl, without the fraction of a turn that theirs keeps).
+    /// Return the effective pass of a member. A member without data has no claim to missed turns and counts
+    /// as newly joined (`client_leave` and `client_join` of Waldspurger and Weihl, without their fraction of
+    /// a turn).
     fn due(&self, client: &Client) -> u64 {
         client.pass.max(self.global_pass)
     }
@@ -207,7 +206,7 @@ mod tests {
         }
     }
 
-    /// How many of the next turns each member takes, all having data.
+    /// Return how many of the next turns each member takes, if all have data.
     fn shares(stride: &mut Stride, turns: usize, members: &[u32]) -> Vec<usize> {
         let mut taken = vec![0; members.len()];
         for _ in 0..turns {
@@ -280,7 +279,8 @@ mod tests {
         stride.join(member(0));
         shares(&mut stride, 100, &[0]);
         stride.join(member(1));
-        // Until its own strides (5 of 1/16, 5 of 1/8, then 1/4) make up the other's one.
+        // The limit is the point at which its own strides (5 of 1/16, 5 of 1/8, then 1/4) sum to the other's
+        // one.
         assert_eq!(shares(&mut stride, 11, &[0, 1]), [0, 11]);
         shares(&mut stride, 100, &[0, 1]);
         assert_eq!(shares(&mut stride, 100, &[0, 1]), [50, 50]);

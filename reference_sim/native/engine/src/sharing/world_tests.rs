@@ -1,4 +1,4 @@
-//! Pages over connections that share: from a scenario to its truth.
+//! Pages over sharing connections: from a scenario to its truth.
 
 use std::sync::Arc;
 
@@ -11,8 +11,9 @@ use crate::truth::{Limit, SendReason, Side};
 
 const MS: u64 = 1_000_000;
 
-/// Text, map and so on are in Python; this page has HTML of 29 kB and images of 7, 10 and 13 kB,
-/// each on a connection of its own, as in Eggert 1999, section 4; visited twice, 2 s apart.
+/// Return the scenario of a page with HTML of 29 kB and images of 7, 10 and 13 kB. Each object has its own
+/// connection, as in Eggert 1999, section 4. The page is visited twice, 2 s apart. Python has the paper's
+/// other pages.
 fn document(sharing: &Value) -> Value {
     let mut document = testing::document();
     let stack = &mut document["stacks"][0];
@@ -46,7 +47,7 @@ fn document(sharing: &Value) -> Value {
     let plan = &mut document["plans"][0];
     plan["connections"] = json!(null);
     plan["persistent"] = json!(false);
-    // The images are asked for first, so that HTML has to overtake them.
+    // The images are requested first, so that the HTML must overtake them.
     plan["fetches"] = json!([fetch(1), fetch(2), fetch(3), fetch(0)]);
     document["servers"][0]["keep_alive"] = json!(null);
     document["browsers"][0]["http_version"] = json!("HTTP/1.0");
@@ -67,7 +68,7 @@ fn run(document: Value) -> Outcome {
     outcome
 }
 
-/// When the HTML of a visit was there, and all of it, from the visit's start.
+/// Return the arrival times of the HTML and of the whole page, from the visit's start.
 fn times(outcome: &Outcome, visit: u32) -> (u64, u64) {
     let truth = &outcome.truth;
     let retrieval = truth
@@ -94,7 +95,7 @@ fn html_pre_delivers_html_first_and_the_page_at_the_same_time_as_fair() {
         pre.0 < content.0 && content.0 < fair.0,
         "{pre:?} {content:?} {fair:?}"
     );
-    // All schedulers fill the same window (section 4.1): within the last turns.
+    // All schedulers fill the same window (section 4.1), so the ends differ by the last turns only.
     assert!(pre.1.abs_diff(fair.1) < 20 * MS, "{pre:?} {fair:?}");
 }
 
@@ -126,7 +127,7 @@ fn members_wait_for_their_turns() {
         .any(|row| row.limit == Limit::Scheduler));
 }
 
-/// Most of them send the last of their data when another one's ACK comes: they have none from then on.
+/// Most members send their last data on another member's ACK. From then on they have no data.
 #[test]
 fn a_member_that_has_sent_all_waits_for_its_application_from_then_on() {
     let truth = run(document(&json!({ "etcp": "fair" }))).truth;
@@ -142,8 +143,8 @@ fn a_member_that_has_sent_all_waits_for_its_application_from_then_on() {
     }
 }
 
-/// The ensemble's congestion window goes on growing when it is larger than what the stack keeps in flight: then it is
-/// no other connection's turn that a member waits for.
+/// The ensemble's congestion window also grows above the stack's maximum in flight. A member then does not
+/// wait for another connection's turn.
 #[test]
 fn a_window_that_outgrew_the_stacks_largest_holds_no_member() {
     let truth = run(document(&json!({ "etcp": "fair" }))).truth;
@@ -163,8 +164,8 @@ fn a_window_that_outgrew_the_stacks_largest_holds_no_member() {
     assert!(of(Limit::MaxWindow).all(|row| window(row) > 20));
 }
 
-/// Four members in turn never fill the window alone; together they do, and a stack that lets a window grow only while
-/// it is used (RFC 2861) lets theirs grow.
+/// No single member fills the window in turn, but four together do. A stack that grows the window only while
+/// it is used (RFC 2861) then grows it.
 #[test]
 fn a_window_that_members_fill_together_is_used() {
     let mut document = document(&json!({ "etcp": "fair" }));
@@ -204,11 +205,11 @@ fn what_members_have_in_flight_never_exceeds_the_window_they_share() {
     }
 }
 
-/// One object of three segments, by T/TCP, twice.
+/// Return the outcome of one object of three segments, fetched twice by T/TCP.
 fn accelerated(accelerated_open: bool) -> Outcome {
     let mut document = document(&json!("none"));
     document["stacks"][0]["accelerated_open"] = json!(accelerated_open);
-    // With an ACK that is not delayed the SYN-ACK would go before the response.
+    // With an undelayed ACK, the SYN-ACK would leave before the response.
     document["stacks"][0]["acks"]["every"] = json!(2);
     document["stacks"][0]["initial_window"]["segments"] = json!(4);
     document["pages"][0]["objects"][3]["size"]["value"] = json!(1200);
@@ -218,7 +219,7 @@ fn accelerated(accelerated_open: bool) -> Outcome {
     run(document)
 }
 
-/// Claim B7: a server that knows the client takes the request with the SYN.
+/// Claim B7: a server that knows the client accepts the request on the SYN.
 #[test]
 fn the_second_connection_of_two_hosts_skips_the_handshake() {
     let (plain, accelerated) = (accelerated(false), accelerated(true));
@@ -226,11 +227,11 @@ fn the_second_connection_of_two_hosts_skips_the_handshake() {
         let row = &outcome.truth.retrievals[visit];
         row.end.unwrap() - row.start
     };
-    // A round trip is 100 ms, a request's and a response's packets about 20 ms.
+    // A round trip is 100 ms. The packets of a request and a response take about 20 ms.
     let saved = duration(&plain, 1) - duration(&accelerated, 1);
     assert!((100 * MS..110 * MS).contains(&saved), "{saved}");
     assert_eq!(duration(&plain, 0), duration(&plain, 1));
-    // The option takes 8 bytes of every segment.
+    // The option takes 8 bytes per segment.
     let first = duration(&accelerated, 0) - duration(&plain, 0);
     assert!(first < 10 * MS, "{first}");
 }

@@ -1,4 +1,4 @@
-//! What every check is made of: a condition, where it was asked, and what to say.
+//! The elements of a check: a condition, its location, and the message.
 
 use std::fmt::Display;
 
@@ -8,8 +8,7 @@ use crate::scenario::Law;
 
 pub(super) type Check = Result<(), ScenarioFault>;
 
-/// Of an exponential law no number is more than so many times the mean: the logarithm of the
-/// least number that is drawn, 2^-53.
+/// Maximum of an exponential law in units of its mean: the logarithm of 2^-53, the smallest drawn number.
 const MAX_OF_MEAN: f64 = 37.0;
 
 pub(super) fn fault(path: impl Display, what: impl Display) -> ScenarioFault {
@@ -34,7 +33,7 @@ pub(super) fn each<T>(name: &str, things: &[T], check: impl Fn(&str, &T) -> Chec
     Ok(())
 }
 
-/// A reference to one of so many things.
+/// Check a reference into a list of `count` items.
 pub(super) fn index(path: impl Display, value: u32, count: usize, noun: &str) -> Check {
     require(
         (value as usize) < count,
@@ -76,12 +75,12 @@ fn positive(path: impl Display, value: f64) -> Check {
     require(value.is_finite() && value > 0.0, path, what)
 }
 
-/// A law of nanoseconds.
+/// Check a law of nanoseconds.
 pub(super) fn law_of_time(at: impl Display, law: &Law) -> Check {
     bounded(&at, law, MAX_TIME_NS)
 }
 
-/// A law of bytes.
+/// Check a law of bytes.
 pub(super) fn law_of_size(at: impl Display, law: &Law) -> Check {
     bounded(&at, law, MAX_BYTES)
 }
@@ -113,7 +112,7 @@ fn bounded(at: &impl Display, law: &Law, most: u64) -> Check {
     }
 }
 
-/// The largest number that a law gives.
+/// Return the maximum of a law.
 pub(super) fn largest(law: &Law) -> u64 {
     match *law {
         Law::Constant { value } => value,

@@ -1,4 +1,4 @@
-//! Who talks to whom: servers, proxies, browsers and transfers.
+//! The communicating hosts: servers, proxies, browsers and transfers.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use crate::http2::{Http2, FIRST_CONNECTION_WINDOW};
 use crate::scenario::{Browser, Origin, Proxy, Scenario, Server, Transfer};
 use crate::tls::{Tls, TlsVersion};
 
-/// All of them.
+/// Check all hosts.
 pub(super) fn hosts(scenario: &Scenario) -> Check {
     each("servers", &scenario.servers, |at, it| {
         server(at, it, scenario)
@@ -112,7 +112,7 @@ fn secured(at: &str, tls: &Tls) -> Check {
     time(format_args!("{at}.processing_ns"), tls.processing_ns)
 }
 
-/// The writes of the largest response that there may be.
+/// Check the writes of the largest possible response.
 fn writes(at: &str, server: &Server, scenario: &Scenario) -> Check {
     let Some(bytes) = server.writes.chunk_bytes else {
         return Ok(());
@@ -174,7 +174,7 @@ fn proxy(at: &str, proxy: &Proxy, scenario: &Scenario) -> Check {
     Ok(())
 }
 
-/// Nobody else listens on the port of a server or proxy.
+/// Check that each server's or proxy's port has one listener.
 fn listeners(scenario: &Scenario) -> Check {
     let servers = scenario.servers.iter().map(|it| (it.node, it.port));
     let proxies = scenario.proxies.iter().map(|it| (it.node, it.port));
@@ -242,7 +242,7 @@ fn browser(at: &str, browser: &Browser, scenario: &Scenario) -> Check {
     Ok(())
 }
 
-/// The objects that a plan fetches are those of the page.
+/// Check that the objects of a plan exist on the page.
 fn fetched(at: &str, page: u32, plan: u32, scenario: &Scenario) -> Check {
     let objects = scenario
         .pages

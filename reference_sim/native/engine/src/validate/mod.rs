@@ -1,9 +1,8 @@
-//! Whether a scenario can be: every index and every number of it is looked at before it runs.
+//! Validation of a scenario: every index and every number is checked before the run.
 //!
-//! A number that is allowed is one that the engine can work with: no sum of times or sizes
-//! overflows, no text is longer than a message's head may be, and time goes on. How long a run
-//! takes, and how much it records, is what the scenario asks for; [`LAST_TIME`] ends one that
-//! would never end.
+//! The engine can work with every permitted number. No sum of times or sizes overflows, no text exceeds a
+//! message head, and time advances. The scenario itself determines the run time and the amount of records.
+//! [`LAST_TIME`] ends a simulation that would never end.
 
 mod check;
 mod hosts;
@@ -20,10 +19,10 @@ pub use self::limits::LAST_TIME;
 use self::limits::{EPOCHS, MAX_FRAMING_BYTES};
 use crate::scenario::Scenario;
 
-/// Something in a scenario that cannot be.
+/// An invalid item of a scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioFault {
-    /// Where: `links[2].to`.
+    /// Path of the item: `links[2].to`.
     pub path: String,
     pub what: String,
 }
@@ -36,10 +35,10 @@ impl Display for ScenarioFault {
 
 impl std::error::Error for ScenarioFault {}
 
-/// Looks at everything that running a scenario relies on.
+/// Check every assumption of a run.
 ///
 /// # Errors
-/// The first thing that cannot be.
+/// The first invalid item.
 pub fn validate(scenario: &Scenario) -> Check {
     optional_time("duration_ns", scenario.duration_ns)?;
     let (first, last) = (EPOCHS.start(), EPOCHS.end());

@@ -1,4 +1,4 @@
-//! Nodes and links, where packets are seen, and that there is a way to everyone.
+//! Nodes, links, taps, and the paths between all hosts that communicate.
 
 use std::collections::BTreeSet;
 
@@ -83,7 +83,7 @@ pub(super) fn tap(at: &str, tap: &Tap, scenario: &Scenario) -> Check {
     }
 }
 
-/// Wherever there is talk, there is a way there and back.
+/// Check that communicating hosts have a path in both directions.
 pub(super) fn paths(scenario: &Scenario) -> Check {
     let routes = Routes::new(scenario.nodes.len(), &scenario.links);
     let node_of = |origin| match origin {

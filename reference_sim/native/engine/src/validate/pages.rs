@@ -1,4 +1,4 @@
-//! Pages, and the plans by which they are fetched.
+//! Pages, and the plans that fetch them.
 
 use super::check::{
     at_least, at_most, each, fault, index, law_of_size, optional, require, time, Check,
@@ -81,7 +81,7 @@ fn fetch(at: &str, fetch: &Fetch, plan: &Plan) -> Check {
     time(format_args!("{at}.split_gap_ns"), fetch.split_gap_ns)
 }
 
-/// The fetch that a fetch waits for.
+/// Return the fetch that a fetch waits for.
 fn before(fetch: &Fetch) -> Option<u32> {
     match fetch.after {
         After::Start => None,
@@ -91,10 +91,10 @@ fn before(fetch: &Fetch) -> Option<u32> {
     }
 }
 
-/// A fetch from which no chain of fetches, each waiting for the next, leads to one that waits
-/// for none. Each is gone over once.
+/// Return a fetch that waits for itself: its chain of conditions reaches no fetch without a condition. Each
+/// fetch is visited once.
 fn waits_for_itself(plan: &Plan) -> Option<usize> {
-    // Which chain a fetch was first met on, counted from 1.
+    // Chain on which each fetch was first visited, counted from 1.
     let mut met = vec![0; plan.fetches.len()];
     for start in 0..plan.fetches.len() {
         let (mut at, chain) = (Some(start), start + 1);

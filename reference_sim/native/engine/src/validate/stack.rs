@@ -1,4 +1,4 @@
-//! The knobs of a TCP.
+//! The parameters of a TCP.
 
 use super::check::{at_least, at_most, optional, time, Check};
 use super::limits::{MAX_BYTES, MAX_MSS, MAX_RETRIES, MAX_SCALE, MAX_SEGMENTS, MIN_MSS};
@@ -25,7 +25,7 @@ pub(super) fn stack(at: &str, stack: &Stack) -> Check {
     retransmission(at, stack)
 }
 
-/// Windows that are counted in segments.
+/// Check the windows counted in segments.
 fn segments(at: &str, stack: &Stack) -> Check {
     let initial = match stack.initial_window {
         InitialWindow::Segments(count) => Some(count),

@@ -1,8 +1,8 @@
-//! Texts that go into the heads of messages as they are: nothing in them ends a line, or a word.
+//! Texts that go into message heads unchanged: no character ends a line or a word.
 
 use super::check::{require, Check};
 
-/// A method (RFC 9110, section 5.6.2).
+/// Check a method (RFC 9110, section 5.6.2).
 pub(super) fn token(path: &str, text: &str) -> Check {
     let is_sign = |byte: u8| b"!#$%&'*+-.^_`|~".contains(&byte);
     let is_token = text
@@ -15,7 +15,7 @@ pub(super) fn token(path: &str, text: &str) -> Check {
     )
 }
 
-/// A target or a host: visible characters without blanks (RFC 9112, section 3.2).
+/// Check a target or a host: visible characters without whitespace (RFC 9112, section 3.2).
 pub(super) fn word(path: &str, text: &str) -> Check {
     require(
         !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic()),
@@ -24,7 +24,7 @@ pub(super) fn word(path: &str, text: &str) -> Check {
     )
 }
 
-/// The value of a field, or a whole field (RFC 9110, section 5.5).
+/// Check a field value, or a whole field (RFC 9110, section 5.5).
 pub(super) fn line(path: &str, text: &str) -> Check {
     let is_text = |byte: u8| byte.is_ascii_graphic() || byte == b' ' || byte == b'\t';
     require(
@@ -34,7 +34,7 @@ pub(super) fn line(path: &str, text: &str) -> Check {
     )
 }
 
-/// A field with its name: `Accept: text/html`.
+/// Check a field with its name: `Accept: text/html`.
 pub(super) fn field(path: &str, text: &str) -> Check {
     line(path, text)?;
     let (name, _) = text.split_once(':').unwrap_or(("", ""));

@@ -1,4 +1,4 @@
-//! What becomes of a packet that has come to the end of its way.
+//! Handling of a packet at its destination.
 
 use trace_model::flags;
 
@@ -53,7 +53,7 @@ impl World {
         self.act(at, ack, |tcp| tcp.receive(segment, now));
     }
 
-    /// A segment for a server that does not know the connection.
+    /// Handle a segment for a server without this connection.
     fn knock(&mut self, place: u32, packet: &Packet) {
         let Some(pair) = self.pairs.get_mut(place) else {
             return;
@@ -85,7 +85,7 @@ impl World {
     }
 }
 
-/// The answer of a host where nobody listens (RFC 9293, section 3.10.7.1).
+/// Return the answer of a host without a listener (RFC 9293, section 3.10.7.1).
 fn refusal(segment: &Segment) -> Segment {
     Segment {
         ack: segment.end(),

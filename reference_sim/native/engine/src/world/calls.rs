@@ -1,4 +1,4 @@
-//! What applications may do: the calls of [`Network`].
+//! The actions of applications: the calls of [`Network`].
 
 use std::collections::BTreeSet;
 
@@ -15,8 +15,8 @@ use crate::truth::{ConnectionRow, Side, Truth};
 use crate::world::{Listener, Pair, World, FIRST_DYNAMIC_PORT};
 
 impl World {
-    /// The next port of a node that none of its connections has. Where they have all of them, the
-    /// next one: a host would refuse to connect, here connections have numbers of their own.
+    /// Return the next unused port of a node. If all ports are used, return the next one. A real host would
+    /// refuse to connect; here connections have their own numbers.
     pub(super) fn free_port(&mut self, node: u32) -> u16 {
         let of_node = |pair: &&Pair| pair.flow.nodes.first() == Some(&node);
         let taken = || {
@@ -29,7 +29,7 @@ impl World {
         let after = |port: u16| port.checked_add(1).unwrap_or(FIRST_DYNAMIC_PORT);
         let first = *next;
         let mut port = first;
-        // A port is seldom taken before all had their turn: most connections need no set.
+        // A port is rarely in use before all ports had their turn, so most connections need no set.
         if taken().any(|taken| taken == first) {
             let taken: BTreeSet<u16> = taken().collect();
             while taken.contains(&port) && after(port) != first {
@@ -40,7 +40,7 @@ impl World {
         port
     }
 
-    /// What is written decides about turns, where connections take turns.
+    /// Record the written content, which decides the turns of connections in an ensemble.
     pub(super) fn tell_content(&mut self, at: End, parts: &[Content]) {
         if !self.hosts.has(at) {
             return;
@@ -70,7 +70,7 @@ impl Network for World {
             initial: [(); 2].map(|()| self.sequence_numbers.word() as u32),
             scales: [None; 2],
             sent_end: [0; 2],
-            // The server's is known when it accepts.
+            // The server's buffer is known when the server accepts.
             buffers: [buffer, 0],
             streams: Default::default(),
             in_flight: 0,

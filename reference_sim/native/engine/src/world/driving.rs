@@ -1,17 +1,17 @@
-//! Whatever happened to an end of a connection, then it is driven: it sends, and its application is told.
+//! The drive of an end after each event: it sends, and its events go to its application.
 
 use crate::app::End;
 use crate::fabric::{of, of_mut};
 use crate::world::{Reach, World};
 
 impl World {
-    /// Sends what may go, tells what is to be told, plans the timer.
+    /// Drive an end: send, queue events, and plan the timer.
     pub(super) fn drive(&mut self, at: End) {
         let Some(endpoint) = self.end(at) else {
             return;
         };
         if endpoint.tcp.tells_before_sending() && self.tell(at) {
-            // The application answers first; it is driven then.
+            // The application responds first. The end is driven after that.
             return self.call(at);
         }
         self.transmit(at);
@@ -29,7 +29,7 @@ impl World {
         self.settle(at.connection);
     }
 
-    /// To be driven when the application returns.
+    /// Schedule an end for a drive after the application returns.
     pub(super) fn call(&mut self, at: End) {
         let Some(endpoint) = self.end(at) else {
             return;
@@ -71,7 +71,7 @@ impl World {
         }
     }
 
-    /// What the end, or with E-TCP any of its group, may send now.
+    /// Send from this end, or with E-TCP from any end of its group.
     fn transmit_of_group(&mut self, at: End) {
         let now = self.fabric.now;
         if let Some(endpoint) = self.end(at) {

@@ -1,4 +1,4 @@
-//! What holds a sender, and its windows, as the truth has them.
+//! A sender's limit and windows in the truth.
 
 use crate::app::End;
 use crate::fabric::{of, of_mut};
@@ -8,7 +8,7 @@ use crate::truth::{LimitRow, WindowRow};
 use crate::world::World;
 
 impl World {
-    /// The rows of what changed.
+    /// Record the rows of changed state.
     pub(super) fn note_state(&mut self, at: End) {
         let Record {
             windows, limits, ..
@@ -46,7 +46,7 @@ impl World {
     }
 }
 
-/// Without its time.
+/// Return the window row without its time.
 fn window_row(at: End, tcp: &Connection) -> WindowRow {
     let sender = tcp.sender();
     WindowRow {

@@ -1,4 +1,4 @@
-//! What happened to an end is kept for its application.
+//! The queue of events for an end's application.
 
 use crate::app::{End, Happening};
 use crate::fabric::{of_mut, peer};
@@ -7,7 +7,7 @@ use crate::truth::{ConnectionRow, Side};
 use crate::world::{Notice, Reach, World};
 
 impl World {
-    /// Whether there was anything to tell.
+    /// Queue an end's events. Return true if there were any.
     pub(super) fn tell(&mut self, at: End) -> bool {
         let mut has_told = false;
         while let Some(event) = self.end(at).and_then(|end| end.tcp.event()) {
@@ -36,8 +36,8 @@ impl World {
         }
     }
 
-    /// A client of ns-2's BayFullTcp has one agent for all its connections to a server's one, which
-    /// is free for the next when it is closed, too.
+    /// Handle a closed end. A client of ns-2's BayFullTcp has one agent for all its connections to a server's
+    /// single agent. That agent is free for the next connection once it is closed too.
     fn closed(&mut self, at: End) {
         let other = End {
             side: peer(at.side),
@@ -57,7 +57,7 @@ impl World {
     }
 
     pub(super) fn over(&mut self, at: End, what: Happening) {
-        // What it leaves of a window is for one of the others.
+        // The window that the end leaves goes to one of the others.
         let heir = self.hosts.group(at).iter().copied().find(|it| *it != at);
         if let Some(heir) = heir {
             self.call(heir);
@@ -70,7 +70,7 @@ impl World {
         self.notify(at, what);
     }
 
-    /// Data up to this offset is there to be read.
+    /// Record that data up to this offset is readable.
     pub(super) fn came(&mut self, at: End, to: u64) {
         let Some(place) = self.places.get(at.connection) else {
             return;

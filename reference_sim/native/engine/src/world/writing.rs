@@ -1,4 +1,4 @@
-//! Between an application and its sockets: what came is read, what it wrote goes in call by call.
+//! The step between an application and its sockets: reading of arrived data, and writing call by call.
 
 use crate::app::{End, Happening};
 use crate::event_queue::Event;
@@ -7,7 +7,7 @@ use crate::stack::Nanoseconds;
 use crate::world::{end_number, Notice, World};
 
 impl World {
-    /// The application reads what is there, unless it has stopped reading.
+    /// Read the available data, unless the application has stopped reading.
     pub(super) fn take_in(&mut self, at: End) {
         let Some((_, pair)) = self.pair(at.connection) else {
             return;
@@ -31,7 +31,7 @@ impl World {
             .collect();
         let mut tell = |what| self.notices.push_back((app, Notice::Happened { at, what }));
         if has_more {
-            // The SYN is not counted.
+            // The SYN does not count.
             tell(Happening::Received { total: to - 1 });
         }
         for message in complete {
@@ -42,7 +42,7 @@ impl World {
         }
     }
 
-    /// The writer goes on with the calls that wait.
+    /// Continue with the waiting write calls.
     pub(super) fn write_on(&mut self, at: End) {
         let now = self.fabric.now;
         loop {
@@ -72,7 +72,7 @@ impl World {
         }
     }
 
-    /// Makes the next call; whether some of it was taken.
+    /// Make the next call. Return true if a part of it was taken.
     pub(super) fn make_write(&mut self, at: End) -> bool {
         let now = self.fabric.now;
         let Some(endpoint) = self.end(at) else {
@@ -114,8 +114,8 @@ impl World {
         let Some(endpoint) = self.end(at) else {
             return;
         };
-        // In ns-2 the call that writes the last data says that it is the last; sockets are closed
-        // by a call of their own, and what was written is on its way by then.
+        // In ns-2, the call with the last data also marks the end. A socket is closed by a separate call, and
+        // the written data has been sent by then.
         if endpoint.has_written && !endpoint.stack.upcall_before_ack {
             self.transmit(at);
         }

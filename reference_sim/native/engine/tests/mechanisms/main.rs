@@ -1,5 +1,5 @@
-//! Each TCP mechanism, shown by scripts in `tests/simulator/mechanisms`: a folder a mechanism, a
-//! file a case, whose first line names the clause it shows.
+//! TCP mechanisms, shown by scripts in `tests/simulator/mechanisms`: one folder per mechanism, one file per
+//! case. The first line names the clause.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 

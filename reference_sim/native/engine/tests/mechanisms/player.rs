@@ -1,4 +1,4 @@
-//! Plays a script: gives one [`Connection`] what the script says, and compares what it sends.
+//! A player of scripts: feeds a [`Connection`] with a script's input, and compares the output.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use reference_sim_engine::truth::SendReason;
 
 use crate::script::{Action, Expected, Script, Step};
 
-/// A timer that is due again and again at the same moment is a fault.
+/// Limit of repeated timeouts at one moment. More of them are a fault.
 const TIMEOUTS_AT_ONCE: u32 = 100;
 
 struct Sent {
@@ -23,15 +23,15 @@ struct Player<'a> {
     stack: &'a Arc<Stack>,
     connection: Option<Connection>,
     now: Nanoseconds,
-    /// The application is told first: nothing is sent before it had its say at this moment.
+    /// True if the application acts first: no segment is sent before its turn at this moment.
     holds: bool,
     sent: VecDeque<Sent>,
     events: VecDeque<String>,
-    /// Where the peer has got to: the end of what it sent last.
+    /// End of the peer's last segment.
     peer: u64,
 }
 
-/// What was not as the script says, if anything.
+/// Play a script. Return the first difference as an error.
 pub fn play(script: &Script) -> Result<(), String> {
     let mut player = Player {
         stack: &script.stack,
@@ -77,7 +77,7 @@ impl Player<'_> {
         Ok(())
     }
 
-    /// Something from outside happens.
+    /// Apply an external event.
     fn act(&mut self, action: &Action) -> Result<(), String> {
         let now = self.now;
         match action {
@@ -105,7 +105,7 @@ impl Player<'_> {
         Ok(())
     }
 
-    /// The stack may take a write in steps, and sends after each.
+    /// Write bytes. The stack can take a write in steps, and send after each step.
     fn write(&mut self, bytes: u64) -> Result<u64, String> {
         let mut took = 0;
         while took < bytes {
@@ -126,7 +126,7 @@ impl Player<'_> {
             .ok_or_else(|| "neither connect nor accept before".into())
     }
 
-    /// Timers up to this time; with `stops`, only until something was sent.
+    /// Run the timers up to this time. With `stops`, stop after the first sent segment.
     fn run_until(&mut self, end: Nanoseconds, stops: bool) -> Result<(), String> {
         if std::mem::take(&mut self.holds) {
             self.collect();
@@ -149,7 +149,7 @@ impl Player<'_> {
         Ok(())
     }
 
-    /// Takes what the connection sends now and what it tells its application.
+    /// Collect the sent segments and the application's events.
     fn collect(&mut self) {
         let now = self.now;
         let Some(connection) = self.connection.as_mut() else {
@@ -230,7 +230,8 @@ impl Player<'_> {
 
 fn differs(sent: &Sent, expected: &Expected) -> bool {
     let segment = &sent.segment;
-    // PSH says nothing to a receiver that reads at once: it counts where it is written.
+    // PSH has no meaning for a receiver that reads at once, so PSH is compared only where the script writes
+    // it.
     let mut compared = segment.flags;
     if expected.flags & flags::PSH == 0 {
         compared &= !flags::PSH;
@@ -256,8 +257,8 @@ fn differs(sent: &Sent, expected: &Expected) -> bool {
             .is_some_and(|wanted| *wanted != kebab(&format!("{:?}", sent.reason)))
 }
 
-/// Every segment but the first SYN and some RSTs has an ACK (RFC 9293, section 3.10.7.4): data
-/// without a written `ack` has one too.
+/// Return the implied flags. Every segment except the first SYN and certain RSTs has an ACK (RFC 9293,
+/// section 3.10.7.4). Data without a written `ack` also has one.
 fn flags_of_context(expected: &Expected) -> u16 {
     if expected.ack.is_none() && expected.flags & (flags::SYN | flags::RST) == 0 {
         flags::ACK
@@ -266,7 +267,7 @@ fn flags_of_context(expected: &Expected) -> u16 {
     }
 }
 
-/// As the scripts write it.
+/// Return a segment in script notation.
 fn told(sent: &Sent) -> String {
     let segment = &sent.segment;
     let letters = [
@@ -302,12 +303,12 @@ fn shown(time: Nanoseconds) -> String {
     format!("{}.{:09}", time / 1_000_000_000, time % 1_000_000_000)
 }
 
-/// Rounded to milliseconds.
+/// Return the time rounded to milliseconds.
 fn milliseconds(time: Nanoseconds) -> String {
     format!("{}ms", (time + 500_000) / 1_000_000)
 }
 
-/// `FastRetransmit` is `fast-retransmit`.
+/// Convert a name: `FastRetransmit` becomes `fast-retransmit`.
 fn kebab(name: &str) -> String {
     let mut made = String::new();
     for letter in name.chars() {

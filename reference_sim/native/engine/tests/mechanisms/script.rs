@@ -1,4 +1,4 @@
-//! The notation of mechanism scripts: what one TCP is given, and what it must send, line by line.
+//! The notation of mechanism scripts: the input of one TCP and its required output, line by line.
 //! `tests/simulator/mechanisms/README.md` describes it.
 
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use reference_sim_engine::segment::{flags, Options, Segment, SACK_BLOCKS};
 use reference_sim_engine::stack::{Nanoseconds, Stack};
 use serde_json::Value;
 
-/// What a script may show: its first line begins with one of these.
+/// Sources that a script can show. Its first line begins with one of them.
 const SOURCES: [&str; 8] = [
     "RFC ",
     "draft-",
@@ -19,7 +19,7 @@ const SOURCES: [&str; 8] = [
     "Kruse 2001",
 ];
 
-/// A script: the stack it runs on, and its steps in the order of their times.
+/// A script: its stack, and its steps in time order.
 #[derive(Debug)]
 pub struct Script {
     pub stack: Arc<Stack>,
@@ -30,7 +30,7 @@ pub struct Script {
 pub struct Step {
     pub line: usize,
     pub time: Nanoseconds,
-    /// Half of the last digit that was written: times are right when they are nearer than that.
+    /// Half of the last written digit. A time matches if it differs by less.
     pub tolerance: Nanoseconds,
     pub action: Action,
 }
@@ -39,27 +39,27 @@ pub struct Step {
 pub enum Action {
     Connect,
     Accept,
-    /// `write(BYTES)`, and how many of them are taken.
+    /// `write(BYTES)`, and the number of bytes taken.
     Write {
         bytes: u64,
         taken: Option<u64>,
     },
-    /// `stop reading`, `go on reading`: the application leaves data in the socket, or does not.
+    /// `stop reading`, `go on reading`: the application leaves data in the socket, or resumes reading.
     SetReading(bool),
     Close,
     Abort,
-    /// `< …`: the peer's segment arrives; without numbers it stands where the peer has got to.
+    /// `< …`: the peer's segment arrives. Without numbers, it starts at the end of the peer's last segment.
     Inject {
         segment: Segment,
         is_placed: bool,
     },
-    /// `> …`: the next segment that is sent.
+    /// `> …`: the next sent segment.
     Expect(Expected),
-    /// `event NAME`, as the API spells it: `readable(1001)`.
+    /// `event NAME`, in the API's spelling: `readable(1001)`.
     Event(String),
     /// `cwnd=2920 limit=slow-start`: names and values of the sender's state.
     State(Vec<(String, String)>),
-    /// Until now nothing more was sent.
+    /// No further segment was sent until now.
     Quiet,
 }
 
@@ -70,7 +70,7 @@ impl Action {
     }
 }
 
-/// What a sent segment must be; nothing is asked where nothing is written.
+/// The required properties of a sent segment. Unwritten properties are unchecked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expected {
     pub flags: u16,
@@ -83,7 +83,7 @@ pub struct Expected {
     pub reason: Option<String>,
 }
 
-/// Reads a script; `base` is the stack of which its `stack` lines change knobs.
+/// Parse a script. `base` is the stack whose parameters the `stack` lines change.
 pub fn parse(text: &str, base: &Value) -> Result<Script, String> {
     let mut stack = base.clone();
     let mut title = None;
@@ -114,7 +114,7 @@ pub fn parse(text: &str, base: &Value) -> Result<Script, String> {
     })
 }
 
-/// `acks.every 2`: a knob by its path, and a duration, a word or JSON.
+/// Set a parameter, as in `acks.every 2`: the parameter's path, then a duration, a word or JSON.
 fn set_knob(stack: &mut Value, knob: &str) -> Result<(), String> {
     let (path, value) = knob.split_once(' ').ok_or("a knob and a value")?;
     let mut place = stack;
@@ -146,7 +146,7 @@ fn step(line: &str, number: usize) -> Result<Step, String> {
     })
 }
 
-/// Decimal seconds, exactly, and half of their last digit.
+/// Parse decimal seconds exactly. Return them with half of their last digit.
 fn seconds(text: &str) -> Result<(Nanoseconds, Nanoseconds), String> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let bad = |_| format!("no time: {text:?}");
@@ -230,7 +230,7 @@ fn inject(text: &str) -> Result<Action, String> {
     Ok(Action::Inject { segment, is_placed })
 }
 
-/// `P. 1:1001(1000) ack 1 win 65535 <mss 1460> {fast-retransmit}`
+/// Parse `P. 1:1001(1000) ack 1 win 65535 <mss 1460> {fast-retransmit}`.
 fn expected(text: &str) -> Result<Expected, String> {
     let (text, reason) = bracketed(text, '{', '}')?;
     let (text, options) = bracketed(text, '<', '>')?;
@@ -262,7 +262,7 @@ fn expected(text: &str) -> Result<Expected, String> {
     Ok(read)
 }
 
-/// The text before a bracket that ends it, and what is in the bracket.
+/// Split a text with a final bracket into the text before it and the bracket's content.
 fn bracketed(text: &str, open: char, close: char) -> Result<(&str, Option<&str>), String> {
     let Some((before, rest)) = text.split_once(open) else {
         return Ok((text, None));
@@ -287,7 +287,7 @@ fn flag_bits(text: &str) -> Result<u16, String> {
         .try_fold(0, |bits, letter| Ok(bits | bit(letter)?))
 }
 
-/// `1:1001(1000)`
+/// Parse `1:1001(1000)`.
 fn range(text: &str) -> Result<(u64, u32), String> {
     let parts = text.strip_suffix(')').and_then(|text| text.split_once('('));
     let (numbers, length) = parts.ok_or_else(|| format!("unknown: {text:?}"))?;

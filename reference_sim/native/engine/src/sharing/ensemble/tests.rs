@@ -5,7 +5,7 @@ use crate::truth::Side;
 const MS: Nanoseconds = 1_000_000;
 const MSS: u32 = 512;
 const MSS64: u64 = 512;
-/// Streams of these tests begin near where sequence numbers wrap.
+/// Start offset of the streams in these tests, near the wrap of sequence numbers.
 const BASE: u64 = u32::MAX as u64 - 1000;
 
 fn member(connection: u32) -> End {
@@ -27,7 +27,7 @@ fn path(segments: u64) -> Path {
     }
 }
 
-/// Two members with a window, nothing paced.
+/// Return two members with a window, without pacing.
 fn ensemble(segments: u64) -> Ensemble {
     let mut ensemble = Ensemble::open(Scheduler::Fair, None, None);
     ensemble.join(member(0), false);
@@ -98,7 +98,7 @@ fn what_is_sent_again_is_the_newest_packet_and_takes_no_turn() {
     assert_eq!(ack(&mut ensemble, 0, 1), [member(1)]);
 }
 
-/// As Reno leaves the window after its third duplicate ACK, knowing only its own flight.
+/// Return the window after Reno's third duplicate ACK, based on the member's own flight.
 fn after_loss(own_flight: u64) -> Path {
     let ssthresh = half(own_flight * MSS64, MSS);
     Path {
