@@ -1,14 +1,14 @@
-//! The congestion window: how it grows, and what a loss does to it.
+//! The congestion window: its growth, and its reaction to losses.
 
 use crate::stack::{Congestion, Nanoseconds, Stack};
 use crate::tcp::cubic::{Acked, Cubic};
 
 /// No threshold: slow start until the first loss (RFC 5681, section 3.1).
 const UNLIMITED: u64 = u64::MAX / 4;
-/// Segments that have left the network when the third duplicate ACK comes (RFC 5681, 3.2).
+/// Segments that have left the network at the third duplicate ACK (RFC 5681, section 3.2).
 const DUPLICATES: u64 = 3;
 
-/// The window of one sender, in bytes.
+/// The congestion window of one sender, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Window {
     pub cwnd: u64,
@@ -19,7 +19,7 @@ pub struct Window {
     cubic: Cubic,
     /// Bytes acknowledged since congestion avoidance last added a segment (RFC 3465).
     counted: u64,
-    /// How often duplicate ACKs, and the timer, have closed the window.
+    /// Number of window reductions by duplicate ACKs. The next field counts reductions by the timer.
     pub losses: u32,
     pub timeouts: u32,
 }
@@ -51,18 +51,19 @@ impl Window {
         self.cwnd < self.ssthresh
     }
 
-    /// Slow start that no loss has ended: the threshold is unlimited (RFC 5681, section 3.1).
+    /// Return true in the slow start before the first loss: the threshold is unlimited (RFC 5681, section
+    /// 3.1).
     #[must_use]
     pub fn is_in_first_slow_start(&self) -> bool {
         self.ssthresh >= UNLIMITED
     }
 
-    /// Slow start is over: the window is the threshold.
+    /// End slow start: the threshold becomes the window.
     pub fn end_slow_start(&mut self) {
         self.ssthresh = self.cwnd;
     }
 
-    /// New data was acknowledged, outside of recovery.
+    /// Grow on an ACK of new data outside of recovery.
     pub fn acknowledged(&mut self) {
         if self.kind == Congestion::FixedWindow {
             return;
@@ -70,14 +71,14 @@ impl Window {
         let growth = if self.is_in_slow_start() {
             self.mss
         } else {
-            // About one segment a round trip (RFC 5681, equation 3).
+            // Growth of about one segment per round trip (RFC 5681, equation 3).
             (self.mss * self.mss / self.cwnd).max(1)
         };
         self.cwnd = (self.cwnd + growth).min(UNLIMITED);
     }
 
-    /// New data was acknowledged, outside of recovery, and bytes are counted (RFC 3465): in slow
-    /// start without a limit, as Linux does.
+    /// Grow on an ACK of new data outside of recovery, with byte counting (RFC 3465). In slow start the
+    /// growth has no limit, as in Linux.
     pub fn acknowledged_bytes(&mut self, acked: Acked) {
         let mut rest = acked.bytes;
         if self.is_in_slow_start() {
@@ -103,7 +104,7 @@ impl Window {
         }
     }
 
-    /// Down to here after it was not filled for a while (RFC 2861, section 3.1).
+    /// Shrink the window to `cwnd` after a period of low use (RFC 2861, section 3.1).
     pub fn shrink(&mut self, cwnd: u64) {
         self.ssthresh = self.ssthresh.max(self.cwnd / 4 * 3);
         self.cwnd = cwnd;
@@ -114,12 +115,12 @@ impl Window {
         self.initial
     }
 
-    /// Sending goes on after nothing was in flight for so long.
+    /// Resume sending after an idle time without data in flight.
     pub fn resumed(&mut self, idle: Nanoseconds) {
         self.cubic.resumed(idle);
     }
 
-    /// The third duplicate ACK: half of what was in flight, at least two segments.
+    /// React to the third duplicate ACK: half of the flight, at least two segments.
     pub fn lost(&mut self, flight: u64) {
         self.losses += 1;
         self.reduce(flight);
@@ -130,14 +131,14 @@ impl Window {
         }
     }
 
-    /// One more duplicate ACK in fast recovery: a segment has left the network.
+    /// Inflate the window on a further duplicate ACK in fast recovery: a segment has left the network.
     pub fn inflate(&mut self) {
         if self.kind != Congestion::FixedWindow {
             self.cwnd += self.mss;
         }
     }
 
-    /// A partial ACK in NewReno's recovery (RFC 6582, section 3.2, step 3).
+    /// Deflate the window on a partial ACK in NewReno's recovery (RFC 6582, section 3.2, step 3).
     pub fn deflate(&mut self, acked: u64) {
         if self.kind == Congestion::FixedWindow {
             return;
@@ -146,21 +147,21 @@ impl Window {
         self.cwnd = (self.cwnd.saturating_sub(acked) + added).max(self.mss);
     }
 
-    /// The end of fast recovery.
+    /// End fast recovery.
     pub fn recovered(&mut self) {
         if self.kind != Congestion::FixedWindow {
             self.cwnd = self.ssthresh;
         }
     }
 
-    /// The end of BayFullTcp's fast recovery: no more than two segments go out for this ACK.
+    /// End BayFullTcp's fast recovery: this ACK releases at most two segments.
     pub fn recovered_to(&mut self, flight: u64) {
         if self.cwnd > self.ssthresh {
             self.cwnd = (flight.div_ceil(self.mss) + 2) * self.mss;
         }
     }
 
-    /// A retransmission timeout: one segment (RFC 5681, section 3.1, equation 4).
+    /// React to a retransmission timeout: one segment (RFC 5681, section 3.1, equation 4).
     pub fn timed_out(&mut self, flight: u64, is_first: bool) {
         self.timeouts += 1;
         if is_first || self.kind == Congestion::BayReno {
@@ -172,7 +173,7 @@ impl Window {
         }
     }
 
-    /// Back to the restart window, which is never more than the initial one (RFC 5681, 4.1).
+    /// Reset to the restart window, which is at most the initial window (RFC 5681, section 4.1).
     pub fn restart(&mut self) {
         if self.kind == Congestion::FixedWindow {
             return;
@@ -180,7 +181,7 @@ impl Window {
         self.cwnd = self.cwnd.min(self.initial);
     }
 
-    /// Half for each timeout of idle time (RFC 2861, section 3).
+    /// Halve the window per RTO of idle time (RFC 2861, section 3).
     pub fn decay(&mut self, idle: Nanoseconds, timeout: Nanoseconds) {
         if self.kind == Congestion::FixedWindow {
             return;
@@ -188,13 +189,13 @@ impl Window {
         self.ssthresh = self.ssthresh.max(self.cwnd / 4 * 3);
         let mut passed = idle;
         while passed > timeout && self.cwnd > self.initial {
-            // Whole segments, as Linux counts them.
+            // Whole segments, as in Linux.
             self.cwnd = (self.cwnd / 2 / self.mss * self.mss).max(self.initial);
             passed -= timeout;
         }
     }
 
-    /// A loss takes the threshold down (RFC 5681, equation 4; RFC 9438, section 4.6).
+    /// Lower the threshold after a loss (RFC 5681, equation 4; RFC 9438, section 4.6).
     pub fn reduce(&mut self, flight: u64) {
         self.counted = 0;
         match self.kind {

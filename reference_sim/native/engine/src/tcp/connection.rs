@@ -1,4 +1,4 @@
-//! The state of one end: handshake, the two halves, close (RFC 9293, section 3.10).
+//! The state of one end: handshake, both halves, close (RFC 9293, section 3.10).
 
 mod handshake;
 mod receiving;
@@ -14,7 +14,7 @@ use crate::tcp::sender::Sender;
 use crate::tcp::Event;
 use crate::truth::{Limit, SendReason};
 
-/// Timestamps count milliseconds (RFC 7323, section 5.4 allows 1 ms to 1 s).
+/// Unit of timestamps: one millisecond (RFC 7323, section 5.4, permits 1 ms to 1 s).
 const TIMESTAMP_CLOCK_NS: Nanoseconds = 1_000_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,18 +23,18 @@ enum State {
     SynSent,
     SynReceived,
     Established,
-    /// Reset, or given up.
+    /// The connection was reset or abandoned.
     Failed,
 }
 
-/// What the SYNs of both ends agreed on.
+/// The options that the SYNs of both ends negotiated.
 #[derive(Clone, Copy, Debug, Default)]
 struct Agreed {
     timestamps: bool,
     sack: bool,
-    /// T/TCP's connection counts: in every segment (RFC 1644, section 3.1).
+    /// True if every segment carries T/TCP's connection count (RFC 1644, section 3.1).
     counts: bool,
-    /// Shift of the windows that the peer offers.
+    /// Shift of the peer's advertised windows.
     peer_scale: u8,
 }
 
@@ -48,34 +48,35 @@ pub struct Connection {
     receiver: Receiver,
     agreed: Agreed,
     mss: u32,
-    /// The SYN (or SYN-ACK) has to go out (again), and why.
+    /// Set if the SYN (or SYN-ACK) is to be sent or repeated, with the reason.
     syn: Option<SendReason>,
     syn_timer: Option<Nanoseconds>,
     syn_sent: Nanoseconds,
     syn_retries: u32,
     reset: bool,
-    /// The peer's last timestamp, to be echoed.
+    /// The peer's latest timestamp, which the next segment echoes.
     recent_timestamp: u32,
     events: Vec<Event>,
     told_readable: u64,
     told_closed: bool,
     limit: Limit,
-    /// T/TCP: the connection's count, and whether the handshake is skipped.
+    /// T/TCP: the connection's count, and a flag for a skipped handshake.
     opening: Option<Opening>,
     told_connected: bool,
-    /// The SYN waits for the data that is written now, not later than this.
+    /// Latest time to which the SYN waits for data that the application writes now.
     syn_waits_until: Option<Nanoseconds>,
-    /// The SYN of a server that skips the handshake rides on what it sends next.
+    /// True if the SYN of a server without handshake travels on the next segment.
     syn_rides: bool,
-    /// Where a FIN of the peer came before data that is still to come.
+    /// Offset of a peer's FIN that arrived before earlier data.
     early_fin: Option<u64>,
-    /// The peer closed before it had all (BayFullTcp's CLOSING), and data was sent behind that.
+    /// True if the peer closed before it had all data (BayFullTcp's CLOSING), and data was sent after its
+    /// FIN.
     is_crossed: bool,
     is_stuck: bool,
 }
 
 impl Connection {
-    /// The active end; [`Connection::transmit`] gives the SYN.
+    /// Create the active end. [`Connection::transmit`] returns its SYN.
     #[must_use]
     pub fn connect(stack: &Arc<Stack>) -> Self {
         Connection {
@@ -84,7 +85,7 @@ impl Connection {
         }
     }
 
-    /// The passive end, waiting for the SYN.
+    /// Create the passive end, which waits for the SYN.
     #[must_use]
     pub fn accept(stack: &Arc<Stack>) -> Self {
         Connection::new(stack, State::Listen, false)
@@ -119,8 +120,8 @@ impl Connection {
         }
     }
 
-    /// Whether the application is to be told what has come before anything is sent: its answer
-    /// then carries the ACK.
+    /// Return true if events are delivered before segments are sent. The application's response then carries
+    /// the ACK.
     #[must_use]
     pub fn tells_before_sending(&self) -> bool {
         if self.is_active && self.sender.max == 1 {
@@ -131,12 +132,12 @@ impl Connection {
         }
     }
 
-    /// The latest deadline that is due; harmless if none is.
+    /// Handle the due timers. The call has no effect if no timer is due.
     pub fn timeout(&mut self, now: Nanoseconds) {
         self.sender.begin_run();
         self.receiver.timeout(now);
         self.syn_waits_until = None;
-        // What the peer has not acknowledged goes out again as it was, with the SYN.
+        // Data that the peer has not acknowledged is retransmitted unchanged, together with the SYN.
         self.syn_rides |= self.sender.una == 0 && self.state == State::Established;
         if self.syn_timer.is_some_and(|time| time <= now) {
             self.syn_timed_out();
@@ -174,9 +175,9 @@ impl Connection {
         .min()
     }
 
-    /// One write call; how many of the bytes were taken. Call again with the rest: at once if
-    /// some were taken (a stack may take a write in steps, and may send after each), else when
-    /// told [`Event::Writable`].
+    /// Make one write call, and return the number of bytes taken. If some bytes were taken, call again at
+    /// once with the rest, because a stack can take a write in steps and send after each. Otherwise call
+    /// again after [`Event::Writable`].
     pub fn write(&mut self, bytes: u64, _now: Nanoseconds) -> u64 {
         self.sender.begin_run();
         let step = self
@@ -186,18 +187,18 @@ impl Connection {
         self.sender.write(step, self.stack.send_buffer)
     }
 
-    /// Nothing more will be written; a FIN follows the data.
+    /// Close for writing. A FIN follows the data.
     pub fn close(&mut self, _now: Nanoseconds) {
         self.sender.begin_run();
         self.sender.close();
     }
 
-    /// The application takes data as it comes (which it does at first), or leaves it in the socket.
+    /// Set whether the application reads data on arrival (the default), or leaves it in the socket.
     pub fn set_reading(&mut self, is_reading: bool, _now: Nanoseconds) {
         self.receiver.set_reading(is_reading);
     }
 
-    /// What holds the sender back now that nothing (more) goes.
+    /// Record the sender's limit once no further segment is sent.
     pub fn note_limit(&mut self) {
         if self.state == State::Established {
             self.limit = self.sender.limit(&self.stack);
@@ -213,13 +214,13 @@ impl Connection {
         }
     }
 
-    /// Its SYN has not been answered.
+    /// Return true while the SYN is unanswered.
     #[must_use]
     pub fn is_opening(&self) -> bool {
         self.state == State::SynSent
     }
 
-    /// Both directions are closed, or the connection failed.
+    /// Return true if both directions are closed, or the connection failed.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.state == State::Failed || self.told_closed
@@ -240,25 +241,26 @@ impl Connection {
         }
     }
 
-    /// Too many retransmissions: a peer that was ever heard is told by a reset (4.4BSD's tcp_drop).
+    /// Abandon the connection after too many retransmissions. A peer that ever responded receives a reset
+    /// (4.4BSD's tcp_drop).
     fn give_up(&mut self) {
         self.reset = matches!(self.state, State::SynReceived | State::Established);
         self.fail();
     }
 
-    /// Gives the connection up: the peer is told by a reset.
+    /// Abort the connection with a reset to the peer.
     pub fn abort(&mut self) {
         self.reset = self.state != State::Failed && self.state != State::Listen;
         self.state = State::Failed;
     }
 
-    /// What held the sender back when it last had nothing (more) to send.
+    /// Return the sender's limit at the time it last stopped sending.
     #[must_use]
     pub fn limit(&self) -> Limit {
         self.limit
     }
 
-    /// The sender's windows, round trip and flight, for the truth.
+    /// Return the sender, whose windows, round trip and flight go to the truth.
     #[must_use]
     pub fn sender(&self) -> &Sender {
         &self.sender
@@ -274,7 +276,7 @@ impl Connection {
         self.mss
     }
 
-    /// Offset of the next byte to be written.
+    /// Return the offset of the next written byte.
     #[must_use]
     pub fn write_offset(&self) -> u64 {
         self.sender.written
@@ -282,6 +284,6 @@ impl Connection {
 }
 
 fn timestamp(now: Nanoseconds) -> u32 {
-    // Of the running clock only the last 32 bits are sent.
+    // Only the low 32 bits of the clock are sent.
     (now / TIMESTAMP_CLOCK_NS) as u32
 }

@@ -1,7 +1,7 @@
-//! CUBIC (RFC 9438), with fast convergence; HyStart++ is a knob of its own.
+//! CUBIC (RFC 9438), with fast convergence. HyStart++ is a separate parameter.
 //!
-//! Windows are counted in segments, as the constants of the RFC are. Only the four basic
-//! operations and `libm` are used: the same result on every machine.
+//! Windows are counted in segments, like the constants of the RFC. The code uses only the four basic
+//! operations and `libm`, so the result is equal on every machine.
 
 use crate::stack::Nanoseconds;
 
@@ -9,11 +9,11 @@ use crate::stack::Nanoseconds;
 const C: f64 = 0.4;
 /// RFC 9438, section 4.6.
 const BETA: f64 = 0.7;
-/// RFC 9438, section 4.3: what makes the estimate grow on average as Reno's window does.
+/// RFC 9438, section 4.3: with this factor, the estimate grows on average like Reno's window.
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
-/// RFC 9438, section 4.2: the window grows by at most half in a round trip.
+/// RFC 9438, section 4.2: the window grows by at most half per round trip.
 const MAX_GROWTH: f64 = 1.5;
-/// RFC 9438, section 4.6: the least threshold, in segments.
+/// RFC 9438, section 4.6: the minimum threshold, in segments.
 const MIN_THRESHOLD: f64 = 2.0;
 const NANOSECONDS: f64 = 1e9;
 
@@ -28,28 +28,29 @@ pub struct Acked {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cubic {
-    /// Window before the last reduction; 0: none since the start or the last timeout.
+    /// Window before the last reduction. 0: no reduction since the start or the last timeout.
     max: f64,
-    /// Window just before the last reduction, without fast convergence.
+    /// Window directly before the last reduction, without fast convergence.
     prior: f64,
     epoch: Option<Epoch>,
-    /// Growth that did not fill a byte yet.
+    /// Growth below one byte, carried over.
     fraction: f64,
 }
 
-/// A stretch of congestion avoidance between two reductions.
+/// A period of congestion avoidance between two reductions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Epoch {
     start: Nanoseconds,
-    /// Where the curve is flat, and when it gets there, in seconds from the start.
+    /// Window at the plateau of the curve. The next field is the time of the plateau, in seconds from the
+    /// start.
     plateau: f64,
     k: f64,
-    /// What Reno's window would be.
+    /// Estimate of Reno's window.
     estimate: f64,
 }
 
 impl Cubic {
-    /// The window after it (section 4.2 to 4.5).
+    /// Return the window after an ACK (sections 4.2 to 4.5).
     pub fn grown(&mut self, window: u64, acked: Acked) -> u64 {
         let mss = acked.mss as f64;
         let segments = window as f64 / mss;
@@ -73,8 +74,8 @@ impl Cubic {
         window + bytes as u64
     }
 
-    /// Multiplicative decrease and fast convergence (sections 4.6 and 4.7). The window stands for
-    /// the flight, as in Linux: growth is held back elsewhere while the window is not used.
+    /// Return the threshold after a loss, by multiplicative decrease and fast convergence (sections 4.6 and
+    /// 4.7). The window stands for the flight, as in Linux, because an unused window does not grow.
     pub fn threshold_after_loss(&mut self, window: u64, mss: u64) -> u64 {
         let segments = window as f64 / mss as f64;
         self.max = if segments < self.max {
@@ -88,14 +89,14 @@ impl Cubic {
         ((segments * BETA).max(MIN_THRESHOLD) * mss as f64) as u64
     }
 
-    /// Section 4.8: the next stage of congestion avoidance starts at the plateau, from the window
-    /// it begins with.
+    /// Reset after a timeout. The next stage of congestion avoidance starts at the plateau, from its initial
+    /// window (section 4.8).
     pub fn timed_out(&mut self) {
         self.max = 0.0;
         self.epoch = None;
     }
 
-    /// Section 5.8: time without data in flight does not count.
+    /// Shift the epoch by the idle time. Time without data in flight does not count (section 5.8).
     pub fn resumed(&mut self, idle: Nanoseconds) {
         if let Some(epoch) = &mut self.epoch {
             epoch.start += idle;
@@ -104,8 +105,8 @@ impl Cubic {
 }
 
 impl Epoch {
-    /// Section 4.2, figure 2: K = cubic root of (W_max - cwnd_epoch) / C; K = 0 and the plateau
-    /// at the window where that is above W_max (sections 4.8 and 4.10).
+    /// Start an epoch with K = cubic root of (W_max - cwnd_epoch) / C (section 4.2, figure 2). If the window
+    /// is above W_max, K is 0 and the plateau is the window (sections 4.8 and 4.10).
     fn new(start: Nanoseconds, window: f64, max: f64) -> Self {
         let plateau = max.max(window);
         Epoch {
@@ -116,14 +117,15 @@ impl Epoch {
         }
     }
 
-    /// Figure 1: W_cubic(t) = C (t - K)^3 + W_max.
+    /// Return W_cubic(t) = C (t - K)^3 + W_max (figure 1).
     fn at(&self, elapsed: Nanoseconds) -> f64 {
         let t = elapsed as f64 / NANOSECONDS - self.k;
         C * t * t * t + self.plateau
     }
 }
 
-/// Section 4.3: once the estimate has made up for the reduction, it grows as fast as Reno.
+/// Return the slope of the estimate. Once the estimate has reached the window before the reduction, it grows
+/// as fast as Reno (section 4.3).
 fn reno_slope(estimate: f64, prior: f64) -> f64 {
     if estimate < prior {
         ALPHA
@@ -139,7 +141,8 @@ mod tests {
     const MSS: u64 = 1000;
     const SECOND: Nanoseconds = 1_000_000_000;
 
-    /// Windows in whole segments after each round trip, a whole window acknowledged in each.
+    /// Return the windows in whole segments after each round trip. Each round trip acknowledges a whole
+    /// window.
     fn rounds(cubic: &mut Cubic, mut window: u64, rtt: Nanoseconds, count: u64) -> Vec<u64> {
         (0..count)
             .map(|round| {
@@ -195,7 +198,7 @@ mod tests {
     fn on_a_short_round_trip_the_window_grows_as_renos_would() {
         let mut cubic = Cubic::default();
         let window = cubic.threshold_after_loss(20 * MSS, MSS);
-        // 10 ms: the curve needs K = 2.47 s for six segments, the estimate 11 rounds.
+        // At 10 ms, the curve needs K = 2.47 s for six segments. The estimate needs 11 rounds.
         let windows = rounds(&mut cubic, window, SECOND / 100, 12);
         assert_eq!(windows.last(), Some(&20));
         let later = rounds(&mut { cubic }, 20 * MSS, SECOND / 100, 11);

@@ -1,11 +1,10 @@
-//! The round-trip estimate in integers, as Jacobson 1988 (appendix A), BSD and ns-2 keep it: what is
-//! less than an eighth of a tick is cut off, so that a steady round trip leaves a deviation of half
-//! a tick, never none.
+//! The integer round-trip estimate of Jacobson 1988 (appendix A), BSD and ns-2. Fractions below an eighth of
+//! a tick are cut off, so a constant round trip leaves a deviation of half a tick, never zero.
 
 use crate::sharing::Estimate;
 use crate::stack::Nanoseconds;
 
-/// Ticks: the smoothed round trip in eighths, its mean deviation in quarters.
+/// The estimate in ticks: the smoothed round trip in eighths, its mean deviation in quarters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FixedPoint {
     smoothed: i64,
@@ -13,7 +12,7 @@ pub struct FixedPoint {
 }
 
 impl FixedPoint {
-    /// A segment took from `sent` to `now`, by a clock of ticks: at least one.
+    /// Add a round-trip sample from `sent` to `now`, counted in ticks: at least one.
     pub fn sample(&mut self, sent: Nanoseconds, now: Nanoseconds, tick: Nanoseconds) {
         let ticks = (now / tick).saturating_sub(sent / tick).max(1);
         let ticks = i64::try_from(ticks).unwrap_or(i64::MAX / 16);
@@ -27,7 +26,7 @@ impl FixedPoint {
         self.deviation = (self.deviation + error.abs() - (self.deviation >> 2)).max(1);
     }
 
-    /// What another connection of the same path has learnt by the same clock.
+    /// Create the estimate from another connection of the same path with the same clock.
     #[must_use]
     pub fn learnt(known: Estimate, tick: Nanoseconds) -> Self {
         let parts = |time: Nanoseconds, of_tick: Nanoseconds| {
@@ -39,7 +38,7 @@ impl FixedPoint {
         }
     }
 
-    /// The next sample begins anew.
+    /// Discard the estimate. The next sample starts a new one.
     pub fn forget(&mut self) {
         self.deviation += self.smoothed >> 3;
         self.smoothed = 0;
@@ -55,7 +54,7 @@ impl FixedPoint {
         self.deviation.unsigned_abs() * tick / 4
     }
 
-    /// Smoothed round trip and four deviations, in whole ticks.
+    /// Return the smoothed round trip plus four deviations, in whole ticks.
     #[must_use]
     pub fn timeout(self, tick: Nanoseconds) -> Nanoseconds {
         (((self.deviation << 3) + self.smoothed) >> 3).unsigned_abs() * tick

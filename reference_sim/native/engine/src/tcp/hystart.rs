@@ -1,8 +1,8 @@
-//! HyStart++ (RFC 9406): slow start ends where the round trip grows, before anything is lost.
+//! HyStart++ (RFC 9406): slow start ends when the round trip grows, before any loss.
 //!
-//! Where the least round trip of a round exceeds that of the round before, growth goes on at a quarter (Conservative
-//! Slow Start). If the round trip shrinks again, that was jitter, and slow start goes on; after five rounds the
-//! window is the slow-start threshold.
+//! If a round's minimum round trip exceeds the previous round's, growth continues at a quarter of the rate
+//! (Conservative Slow Start). If the round trip then shrinks, the increase was jitter, and slow start
+//! resumes. After five rounds the window becomes the slow-start threshold.
 
 use crate::stack::Nanoseconds;
 
@@ -13,13 +13,13 @@ const MIN_RTT_DIVISOR: Nanoseconds = 8;
 const ROUND_SAMPLES: u32 = 8;
 const CSS_GROWTH_DIVISOR: u64 = 4;
 const CSS_ROUNDS: u32 = 5;
-/// Section 4.3: L, the most segments that one ACK adds where segments are not paced.
+/// Section 4.3: L, the maximum number of segments that one ACK adds without pacing.
 const SEGMENTS_MAX: u64 = 8;
 
-/// What a sender with HyStart++ knows in its first slow start.
+/// State of HyStart++ in the first slow start.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HystartPlusPlus {
-    /// The round ends when all up to here (exclusive) is acknowledged.
+    /// Exclusive offset whose acknowledgment ends the round.
     round_end: u64,
     last_round_min: Option<Nanoseconds>,
     round_min: Option<Nanoseconds>,
@@ -29,20 +29,20 @@ pub struct HystartPlusPlus {
 
 #[derive(Clone, Copy, Debug)]
 struct Conservative {
-    /// The least round trip at its begin.
+    /// Minimum round trip at the start of Conservative Slow Start.
     baseline: Nanoseconds,
-    /// Rounds that ended since, the first of them in part.
+    /// Number of rounds since that start, including the partial first one.
     rounds: u32,
 }
 
 impl HystartPlusPlus {
-    /// A round trip was measured.
+    /// Add a round-trip sample.
     pub fn sample(&mut self, rtt: Nanoseconds) {
         self.samples += 1;
         self.round_min = Some(self.round_min.map_or(rtt, |least| least.min(rtt)));
     }
 
-    /// By how many bytes the window grows for so many that were acknowledged.
+    /// Return the window growth for `acked` acknowledged bytes.
     #[must_use]
     pub fn growth(&self, acked: u64, mss: u64) -> u64 {
         let counted = acked.min(SEGMENTS_MAX * mss);
@@ -52,7 +52,7 @@ impl HystartPlusPlus {
         }
     }
 
-    /// An ACK of everything up to `una` came, and everything up to `next` was sent: whether slow start is over.
+    /// Handle an ACK up to `una`, with data sent up to `next`. Return true if slow start is over.
     pub fn acknowledged(&mut self, una: u64, next: u64) -> bool {
         self.judge();
         if una < self.round_end {

@@ -1,12 +1,12 @@
-//! What an idle time does to the window (claim H4: Heidemann 1996, section 2.4).
+//! The effect of idle time on the window (claim H4: Heidemann 1996, section 2.4).
 
 use super::pair_tests::{stack, Pair};
 use crate::stack::*;
 
 const MS: Nanoseconds = 1_000_000;
 
-/// When the server sends ten segments after so much idle time, having grown its window to twelve:
-/// from the first one, in milliseconds.
+/// Return the sending times of ten segments after an idle time, with a window grown to twelve. The times are
+/// milliseconds after the first segment.
 fn flight_after(idle: Nanoseconds, policy: IdleRestart) -> Vec<Nanoseconds> {
     flight_of(idle, policy, Congestion::Reno)
 }
@@ -22,7 +22,7 @@ fn flight_of(idle: Nanoseconds, policy: IdleRestart, congestion: Congestion) -> 
     let mut pair = Pair::connected(client, server);
     pair.write(1, 10 * 1460);
     pair.run_until(1000 * MS);
-    // The last ACK came 400 ms after the first write, at 500 ms.
+    // The last ACK arrived at 500 ms, 400 ms after the first write.
     let sent = pair.data().count();
     pair.run_until(pair.data().last().unwrap().time + idle);
     pair.write(1, 10 * 1460);

@@ -1,17 +1,17 @@
-//! What Linux adds to the smoothed round trip for its retransmission timeout
-//! (`tcp_rtt_estimator` of Linux 6, which RFC 6298 allows by its rule 2.4).
+//! The term that Linux adds to the smoothed round trip for its RTO (`tcp_rtt_estimator` of Linux 6, which
+//! rule 2.4 of RFC 6298 permits).
 
 use crate::stack::Nanoseconds;
 
-/// Four times the mean deviation, never below a floor; it grows at once and comes down by a
-/// quarter of the difference in each round trip.
+/// Four times the mean deviation, with a minimum. The value rises at once and falls by a quarter of the
+/// difference per round trip.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinuxSpread {
-    /// Four times the mean deviation (`mdev_us`), and its largest value of this round trip.
+    /// Four times the mean deviation (`mdev_us`). The next field is its maximum in this round trip.
     deviation: Nanoseconds,
     largest: Nanoseconds,
     spread: Nanoseconds,
-    /// The round trip ends when all up to here is acknowledged (`rtt_seq`).
+    /// Offset whose acknowledgment ends the round trip (`rtt_seq`).
     until: u64,
 }
 
@@ -27,7 +27,7 @@ impl LinuxSpread {
         }
     }
 
-    /// From a variation that another connection learnt.
+    /// Create the term from another connection's variation.
     #[must_use]
     pub fn learnt(variation: Nanoseconds) -> Self {
         LinuxSpread {
@@ -43,13 +43,13 @@ impl LinuxSpread {
         self.spread
     }
 
-    /// A sample differs so much from the smoothed round trip.
+    /// Add a sample's difference from the smoothed round trip.
     pub fn sample(&mut self, error: Nanoseconds, is_shorter: bool) {
         let mean = self.deviation / 4;
         self.deviation = if error <= mean {
             self.deviation - (mean - error)
         } else if is_shorter {
-            // A round trip that falls raises it by an eighth of the rest only.
+            // A decreasing round trip raises the deviation by only an eighth of the rest.
             self.deviation + (error - mean) / 8
         } else {
             self.deviation + (error - mean)
@@ -58,7 +58,7 @@ impl LinuxSpread {
         self.spread = self.spread.max(self.largest);
     }
 
-    /// `una` is acknowledged, `next` the first offset not sent.
+    /// Handle an ACK up to `una`. `next` is the first unsent offset.
     pub fn progressed(&mut self, una: u64, next: u64, floor: Nanoseconds) {
         if una <= self.until {
             return;

@@ -1,12 +1,12 @@
-//! Linux on both ends, against what Linux 6.18 did in captures of the same scenarios: one
-//! persistent connection over a path without queues, two documents and more.
+//! Linux on both ends, compared with captures of Linux 6.18 in the same scenarios: one persistent connection
+//! without queues, and two or more documents.
 
 use super::pair_tests::{stack, Pair, Sent, MS};
 use crate::segment::flags;
 use crate::stack::*;
 use crate::truth::SendReason;
 
-/// The `linux-6` of the table of stacks, as far as it matters here.
+/// Return the relevant part of `linux-6` from the table of stacks.
 fn linux() -> Stack {
     let base = stack();
     Stack {
@@ -53,7 +53,7 @@ const REQUEST: u64 = 78;
 const HEAD: u64 = 226;
 const DOCUMENTS: [u64; 3] = [6651, 3883, 1866];
 
-/// A connected pair with Linux as client.
+/// Return a connected pair with Linux as client.
 fn pair(server: Stack, one_way: Nanoseconds) -> Pair {
     let mut pair = Pair::new(linux(), server);
     pair.delay = one_way;
@@ -62,8 +62,8 @@ fn pair(server: Stack, one_way: Nanoseconds) -> Pair {
     pair
 }
 
-/// A request and, when it has come, these writes; until `pause` after the whole response came.
-/// How long it took, and the segments of each burst of the response.
+/// Send a request and then these writes, and wait until `pause` after the whole response. Return the duration
+/// and the segments of each burst of the response.
 fn get(pair: &mut Pair, writes: &[u64], pause: Nanoseconds) -> (Nanoseconds, Vec<usize>) {
     let (start, from) = (pair.now, pair.log.len());
     pair.write(0, REQUEST);
@@ -81,7 +81,7 @@ fn get(pair: &mut Pair, writes: &[u64], pause: Nanoseconds) -> (Nanoseconds, Vec
     (took / MS, bursts(&pair.log[from..]))
 }
 
-/// Sizes of the bursts of data of the server: a new one after a millisecond's pause.
+/// Return the sizes of the server's data bursts. A pause of a millisecond separates bursts.
 fn bursts(log: &[Sent]) -> Vec<usize> {
     let mut bursts: Vec<usize> = Vec::new();
     let mut last = None;
@@ -105,7 +105,7 @@ fn page(pair: &mut Pair, writes: impl Fn(u64) -> Vec<u64>) -> Vec<(Nanoseconds, 
         .collect()
 }
 
-/// The response in writes of 4096 bytes, its head in the first.
+/// Return the response in writes of 4096 bytes, the head in the first.
 fn in_4k(document: u64) -> Vec<u64> {
     let total = HEAD + document;
     let mut writes = vec![4096; (total / 4096) as usize];
@@ -141,8 +141,8 @@ fn a_head_alone_makes_the_tail_wait_one_round_trip_with_nagle_and_not_without() 
 #[test]
 fn writes_of_4_kilobytes_stall_for_the_delayed_ack_where_an_even_number_of_segments_precedes() {
     let mut pair = pair(linux(), 50 * MS);
-    // 4096 = 2 x 1448 + 1200, and 13 more of the second document: the client sits on its ACK,
-    // once its quick ACKs of the connection's start are not what counts (ping-pong).
+    // 4096 = 2 x 1448 + 1200, and 13 more for the second document. After the quick ACKs of the connection's
+    // start (ping-pong), the client delays its ACK.
     for _ in 0..3 {
         let page = page(&mut pair, in_4k);
         assert_eq!(page, [(200, vec![4, 1]), (240, vec![3, 1]), (100, vec![2])]);
@@ -199,7 +199,7 @@ fn an_idle_period_halves_the_window_once_for_each_timeout() {
         vec![10, 20, 40],
         vec![20, 40, 10],
         vec![22, 44, 4],
-        // Of 23 segments sixteen are acknowledged at once and six by twos: the last one waits.
+        // Of 23 segments, sixteen are acknowledged at once and six in pairs. The last one waits.
         vec![23, 44, 2, 1],
     ];
     assert_eq!(bursts, expected);
@@ -241,7 +241,7 @@ fn a_lost_tail_comes_again_by_a_probe_at_the_retransmission_timeout_and_costs_th
     let mut pair = pair(linux(), 25 * MS);
     pair.lost = vec![4];
     let (took, _) = get(&mut pair, &[6891], 100 * MS);
-    // The capture's 283 ms from ACK to probe are 252 ms and the grain of Linux's timers.
+    // The capture has 283 ms from ACK to probe: 252 ms plus the granularity of Linux's timers.
     assert_eq!(took, 350);
     assert_eq!(
         retransmissions(&pair),

@@ -1,19 +1,18 @@
-//! One end of a TCP connection, without I/O and without a clock: segments and times go in,
-//! segments come out.
+//! One end of a TCP connection, without I/O and without a clock: segments and times in, segments out.
 //!
-//! Theory of operation. Whoever drives a [`Connection`] calls, whenever something happened
-//! ([`Connection::receive`], [`Connection::timeout`], [`Connection::write`],
-//! [`Connection::close`], [`Connection::read`]):
+//! Theory of operation. After each event ([`Connection::receive`], [`Connection::timeout`],
+//! [`Connection::write`], [`Connection::close`], [`Connection::read`]), the driver of a [`Connection`] takes
+//! these steps:
 //!
-//! 1. [`Connection::transmit`] until it gives no more segments, and puts each on the network;
-//! 2. [`Connection::event`] until it gives no more, tells the application, and transmits again;
-//! 3. [`Connection::deadline`], to call [`Connection::timeout`] no later than then.
+//! 1. It calls [`Connection::transmit`] until no segment is left, and sends each segment.
+//! 2. It calls [`Connection::event`] until no event is left, notifies the application, and transmits again.
+//! 3. It reads [`Connection::deadline`], and calls [`Connection::timeout`] at that time at the latest.
 //!
-//! If [`Connection::tells_before_sending`], events come first. After each [`Connection::write`]
-//! that took something it transmits before it writes on.
+//! With [`Connection::tells_before_sending`], events come first. After each [`Connection::write`] that took
+//! bytes, the driver transmits before the next write.
 //!
-//! Bytes have no content here: streams are offsets. What the applications said at which offset
-//! stands beside ([`crate::app::Content`]).
+//! Bytes have no content here: streams are offsets. The content is kept beside the stream, by offset
+//! ([`crate::app::Content`]).
 
 mod congestion;
 mod connection;
@@ -39,20 +38,20 @@ mod window_usage;
 pub use connection::Connection;
 pub use sender::Sender;
 
-/// What an application is told.
+/// An event for an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The handshake is done.
     Connected,
-    /// Data up to this offset (exclusive) is in order and can be read.
+    /// Data up to this offset (exclusive) is in order and readable.
     Readable(u64),
-    /// The send buffer has room again after a write was not taken whole.
+    /// The send buffer has room again after a partly taken write.
     Writable,
-    /// The peer's FIN was reached: it will send no more.
+    /// The peer's FIN was reached: the peer sends no more data.
     PeerClosed,
-    /// Both directions are closed; nothing will be sent any more (a TIME-WAIT may follow).
+    /// Both directions are closed and no further data is sent. A TIME-WAIT can follow.
     Closed,
-    /// The peer reset the connection, or it was given up after too many retransmissions.
+    /// The peer reset the connection, or the sender abandoned it after too many retransmissions.
     Failed,
 }
 

@@ -1,31 +1,31 @@
-//! When a segment below the MSS may go: Nagle's algorithm, and the sender's silly-window rule.
+//! Release of a segment below the MSS: Nagle's algorithm, and the sender's silly-window rule.
 
 use crate::stack::Nagle;
 
-/// What the decision depends on, in stream offsets.
+/// The inputs of the decision, in stream offsets.
 #[derive(Clone, Copy, Debug)]
 pub struct ShortSegment {
     pub payload: u64,
-    /// It holds the last byte that was written.
+    /// True if the segment holds the last written byte.
     pub is_last: bool,
-    /// The FIN rides on it or follows: nothing can be added to it, so nothing is waited for.
+    /// True if the FIN is on the segment or follows it. No data can be added, so the segment does not wait.
     pub has_fin: bool,
-    /// Everything sent was acknowledged when this run of sending began.
+    /// True if all sent data was acknowledged at the start of this run of sending.
     pub was_idle: bool,
-    /// And is so still: nothing of this run went out either.
+    /// True if all sent data is still acknowledged: this run has sent nothing either.
     pub is_idle: bool,
-    /// The last segment below the MSS ended here; acknowledged up to `una`.
+    /// End of the last segment below the MSS. The next field is the acknowledged offset.
     pub last_short_end: u64,
     pub una: u64,
-    /// The largest window that the peer has ever offered.
+    /// The largest window that the peer has advertised.
     pub largest_window: u64,
 }
 
 impl ShortSegment {
-    /// Whether it may be sent (RFC 896; RFC 1122, section 4.2.3.4; draft-minshall-nagle-01).
+    /// Return true if the segment can be sent (RFC 896; RFC 1122, section 4.2.3.4; draft-minshall-nagle-01).
     #[must_use]
     pub fn may_go(&self, nagle: Nagle) -> bool {
-        // A peer whose whole buffer is small never has room for a full segment.
+        // A peer with a small buffer never has room for a full segment.
         if self.has_fin || self.payload >= (self.largest_window / 2).max(1) {
             return true;
         }

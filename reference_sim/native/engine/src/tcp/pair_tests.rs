@@ -1,4 +1,4 @@
-//! Two ends joined by a pipe with a delay: what they do together.
+//! Two ends joined by a pipe with a delay: their combined behaviour.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::tcp::{Connection, Event};
 use crate::truth::{Limit, SendReason};
 
 pub(super) const MS: Nanoseconds = 1_000_000;
-/// Unless a test sets another one.
+/// Default one-way delay.
 const DELAY: Nanoseconds = 50 * MS;
 
 pub fn stack() -> Stack {
@@ -70,7 +70,7 @@ pub fn stack() -> Stack {
     }
 }
 
-/// What was sent: by whom (0 the client), when, and why.
+/// A sent segment: its sender (0: the client), its time and its reason.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
     pub by: usize,
@@ -82,12 +82,12 @@ pub struct Sent {
 pub struct Pair {
     pub ends: [Connection; 2],
     pub now: Nanoseconds,
-    /// Of each direction.
+    /// One-way delay of each direction.
     pub delay: Nanoseconds,
     wire: VecDeque<Sent>,
     pub log: Vec<Sent>,
     pub events: Vec<(usize, Event)>,
-    /// Data segments of the server, counted from 0, that are lost.
+    /// Lost data segments of the server, counted from 0.
     pub lost: Vec<usize>,
     data_segments: usize,
     to_write: u64,

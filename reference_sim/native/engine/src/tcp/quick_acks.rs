@@ -1,29 +1,28 @@
-//! When Linux acknowledges: a stock of quick ACKs at the start, afterwards by delay; in
-//! "ping-pong" mode, where data of one's own carries ACKs, quick ACKs are held too.
+//! Linux's acknowledgments: quick ACKs at the start, delayed ACKs afterwards. In ping-pong mode, where own
+//! data carries ACKs, quick ACKs are also delayed.
 //!
-//! As `tcp_input.c` and `tcp_output.c` of Linux 6 have it, but for the adaptive delay, which stays
-//! at its least value.
+//! The code follows `tcp_input.c` and `tcp_output.c` of Linux 6, without the adaptive delay, which stays at
+//! its minimum.
 
 use crate::stack::{Nanoseconds, QuickAcks};
 
-/// What Linux takes for the peer's segment size before it has seen larger ones
-/// (`TCP_MSS_DEFAULT`).
+/// Linux's initial estimate of the peer's segment size (`TCP_MSS_DEFAULT`).
 const FIRST_SEGMENT_SIZE: u64 = 536;
-/// Quick ACKs are for half a window, and at least this many segments (`tcp_incr_quickack`).
+/// Minimum number of quick ACKs. The stock covers half a window (`tcp_incr_quickack`).
 const MIN_QUICK: u64 = 2;
 
 /// The state of one receiver.
 #[derive(Clone, Copy, Debug)]
 pub struct LinuxAcks {
     rules: QuickAcks,
-    /// Segments that may still be acknowledged at once.
+    /// Remaining segments that are acknowledged at once.
     quick: u32,
     is_pingpong: bool,
     last_received: Option<Nanoseconds>,
-    /// The largest payload seen, or the size of small ones that repeat.
+    /// Largest payload seen, or the length of repeated small payloads.
     segment_size: u64,
     last_short: u64,
-    /// Segments below the segment size, or pushed ones, since the last ACK.
+    /// Number of segments below the segment size, or with PSH, since the last ACK.
     pushed: u32,
 }
 
@@ -41,8 +40,8 @@ impl LinuxAcks {
         }
     }
 
-    /// Data came in order. `rto` is this end's own retransmission timeout: after a longer pause
-    /// the peer is in slow start and wants ACKs.
+    /// Handle data in order. `rto` is this end's own RTO. After a longer pause, the peer is in slow start and
+    /// needs ACKs.
     pub fn received(
         &mut self,
         payload: u64,
@@ -61,29 +60,29 @@ impl LinuxAcks {
         self.last_received = Some(now);
     }
 
-    /// Old or out-of-window data: the peer seems to have lost ACKs (`tcp_enter_quickack_mode`).
+    /// Handle old or out-of-window data: the peer seems to have lost ACKs (`tcp_enter_quickack_mode`).
     pub fn received_copy(&mut self, window: u64) {
         self.replenish(window);
         self.is_pingpong = false;
     }
 
-    /// Whether `unacknowledged` bytes in order are acknowledged at once: more than a segment, or
-    /// quick ACKs are left and data of one's own is not expected to carry them.
+    /// Return true if `unacknowledged` bytes in order are acknowledged at once. The conditions are more than
+    /// one segment, or remaining quick ACKs outside ping-pong mode.
     #[must_use]
     pub fn is_at_once(&self, unacknowledged: u64) -> bool {
         unacknowledged > self.segment_size || self.quick > 0 && !self.is_pingpong
     }
 
-    /// Whether the application's reading of all data makes an ACK due: two short segments came,
-    /// or one and this end is not answering (`tcp_cleanup_rbuf`).
+    /// Return true if an ACK is due after the application read all data. The conditions are two short
+    /// segments, or one outside ping-pong mode (`tcp_cleanup_rbuf`).
     #[must_use]
     pub fn is_due_when_read(&self, unacknowledged: u64) -> bool {
         let has_pushed = self.pushed >= 2 || self.pushed == 1 && !self.is_pingpong;
         unacknowledged > self.segment_size || unacknowledged > 0 && has_pushed
     }
 
-    /// A segment with an ACK leaves; `has_data`: with data of one's own, which soon after data
-    /// of the peer is an answer.
+    /// Record a sent segment with an ACK. With `has_data`, the segment carries own data. Own data soon after
+    /// the peer's data is a response.
     pub fn sent(&mut self, acknowledges: bool, has_data: bool, now: Nanoseconds) {
         if acknowledges {
             self.quick = self.quick.saturating_sub(1);
@@ -99,17 +98,17 @@ impl LinuxAcks {
         }
     }
 
-    /// The timer of a delayed ACK went off: no answer came in time (`tcp_delack_timer_handler`).
+    /// Handle the delayed-ACK timer: no response was sent in time (`tcp_delack_timer_handler`).
     pub fn timed_out(&mut self) {
         self.is_pingpong = false;
     }
 
-    /// The peer's FIN came: this end is expected to close too.
+    /// Handle the peer's FIN: this end probably closes too.
     pub fn peer_closed(&mut self) {
         self.is_pingpong = true;
     }
 
-    /// `tcp_incr_quickack`.
+    /// Refill the quick ACKs (`tcp_incr_quickack`).
     fn replenish(&mut self, window: u64) {
         let half = (window / (2 * self.segment_size)).max(MIN_QUICK);
         let stock = u32::try_from(half)
@@ -118,7 +117,7 @@ impl LinuxAcks {
         self.quick = self.quick.max(stock);
     }
 
-    /// `tcp_measure_rcv_mss`.
+    /// Update the segment size (`tcp_measure_rcv_mss`).
     fn learn_size(&mut self, payload: u64, has_push: bool) {
         if payload >= self.segment_size {
             self.segment_size = payload;

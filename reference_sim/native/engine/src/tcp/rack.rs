@@ -1,17 +1,17 @@
-//! RACK (RFC 8985, section 6): a segment is lost when one sent later was delivered and it should
-//! have arrived too.
+//! RACK (RFC 8985, section 6): a segment is lost if a later-sent segment was delivered and its own delivery
+//! is overdue.
 //!
-//! As in Linux, the reordering window is none once `threshold` segments are sacked or in
-//! recovery, unless reordering was seen. It does not grow with D-SACKs (section 6.2, step 4).
+//! As in Linux, the reordering window is zero in recovery, or once `threshold` segments are sacked, unless
+//! reordering was seen. The window does not grow with D-SACKs (section 6.2, step 4).
 
 use super::scoreboard::{Scoreboard, Sent};
 use crate::stack::Nanoseconds;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rack {
-    /// Of the most recently sent segment that was delivered (`RACK.xmit_ts`, `.end_seq`, `.rtt`).
+    /// The most recently sent delivered segment (`RACK.xmit_ts`, `.end_seq`, `.rtt`).
     newest: Option<Newest>,
-    /// Highest end of what was delivered (`RACK.fack`).
+    /// Highest delivered offset (`RACK.fack`).
     highest: u64,
     has_reordering: bool,
     min_rtt: Option<Nanoseconds>,
@@ -23,7 +23,7 @@ struct Newest {
     rtt: Nanoseconds,
 }
 
-/// What the reordering window depends on.
+/// The inputs of the reordering window.
 #[derive(Clone, Copy, Debug)]
 pub struct Circumstances {
     pub is_recovering: bool,
@@ -31,18 +31,18 @@ pub struct Circumstances {
     pub smoothed_rtt: Nanoseconds,
 }
 
-/// Timestamps are that coarse.
+/// Granularity of timestamps.
 const ECHO_NS: Nanoseconds = 1_000_000;
 
 impl Rack {
-    /// Of the most recently sent segment that was delivered.
+    /// Return the round trip of the most recently sent delivered segment.
     #[must_use]
     pub fn rtt(&self) -> Nanoseconds {
         self.newest.map_or(0, |newest| newest.rtt)
     }
 
-    /// Steps 1 to 3 of section 6.2 for what an ACK delivered. `echo` is when the segment that
-    /// the ACK answers was sent, as far as its timestamp tells.
+    /// Apply steps 1 to 3 of section 6.2 to the segments that an ACK delivered. `echo` is the sending time of
+    /// the answered segment, at the timestamp's granularity.
     pub fn delivered(&mut self, segments: &[Sent], now: Nanoseconds, echo: Option<Nanoseconds>) {
         for segment in segments {
             let rtt = now.saturating_sub(segment.sent);
@@ -66,7 +66,8 @@ impl Rack {
         }
     }
 
-    /// Step 2: an ACK that answers an earlier transmission says nothing about the last one.
+    /// Return true if the ACK answers an earlier transmission, which is no evidence about the last one (step
+    /// 2).
     fn is_ack_of_original(
         &self,
         segment: &Sent,
@@ -77,7 +78,7 @@ impl Rack {
         is_older || self.min_rtt.is_some_and(|least| rtt < least)
     }
 
-    /// Step 5: marks what is lost. The result is how many bytes, and when to look again.
+    /// Mark lost segments (step 5). Return the lost bytes, and the time of the next check.
     pub fn detect(
         &self,
         board: &mut Scoreboard,
@@ -103,7 +104,7 @@ impl Rack {
         (lost, again)
     }
 
-    /// Step 4: a quarter of the least round trip, at most the smoothed one.
+    /// Return the reordering window: a quarter of the minimum round trip, at most the smoothed one (step 4).
     fn window(&self, sacked: u32, circumstances: Circumstances) -> Nanoseconds {
         let is_certain =
             circumstances.is_recovering || sacked >= circumstances.duplicate_ack_threshold;
@@ -127,7 +128,7 @@ mod tests {
         smoothed_rtt: 100 * MS,
     };
 
-    /// Five segments a millisecond apart, of which the given ones are sacked after 100 ms.
+    /// Return five segments sent a millisecond apart. The given ones are sacked after 100 ms.
     fn sacked(indices: &[u64]) -> (Scoreboard, Rack) {
         let mut board = Scoreboard::default();
         for index in 0..5 {

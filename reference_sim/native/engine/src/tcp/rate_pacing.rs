@@ -1,5 +1,6 @@
-//! Pacing of all new data at a multiple of the window per round trip, as Linux does with the fq queueing discipline
-//! or its own timer (net/ipv4/tcp_input.c, `tcp_update_pacing_rate`; tcp_output.c, `tcp_update_skb_after_send`).
+//! Pacing of all new data at a multiple of the window per round trip. Linux does this with the fq queueing
+//! discipline or its own timer (net/ipv4/tcp_input.c, `tcp_update_pacing_rate`; tcp_output.c,
+//! `tcp_update_skb_after_send`).
 //!
 //! Retransmissions are not paced here.
 
@@ -10,13 +11,13 @@ const SLOW_START_PERCENT: u128 = 200;
 const AVOIDANCE_PERCENT: u128 = 120;
 /// "Original sch_fq does not pace first 10 MSS" (`tcp_update_skb_after_send`).
 const UNPACED_SEGMENTS: u64 = 10;
-/// net.ipv4.tcp_min_tso_segs: the least burst.
+/// Minimum burst (net.ipv4.tcp_min_tso_segs).
 const BURST_SEGMENTS: u64 = 2;
-/// `sk_pacing_shift`: a burst is 2^-10 s at the rate.
+/// A burst takes 2^-10 s at the pacing rate (`sk_pacing_shift`).
 const BURST_SHIFT: u32 = 10;
 const SECOND: u128 = 1_000_000_000;
 
-/// What the rate is made of.
+/// The inputs of the pacing rate.
 #[derive(Clone, Copy, Debug)]
 pub struct Flow {
     pub cwnd: u64,
@@ -27,19 +28,19 @@ pub struct Flow {
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RatePacer {
-    /// When the next burst may go.
+    /// Earliest time of the next burst.
     next: Nanoseconds,
-    /// A burst goes at one instant.
+    /// Time of the current burst, whose segments leave together.
     burst_at: Option<Nanoseconds>,
     burst_left: u64,
-    /// How much later than it might have gone the burst went, as far as nothing made up for it.
+    /// Delay of the burst after its earliest time, as far as not compensated.
     late: Nanoseconds,
-    /// Segments with data that were sent.
+    /// Number of sent segments with data.
     sent: u64,
 }
 
 impl Flow {
-    /// Bytes per second; none: no round trip is known.
+    /// Return bytes per second, or None without a known round trip.
     #[must_use]
     pub fn rate(&self) -> Option<u64> {
         if self.smoothed_rtt == 0 {
@@ -57,14 +58,14 @@ impl Flow {
 }
 
 impl RatePacer {
-    /// When the next segment may go, if that is not now.
+    /// Return the time of the next segment's release, if it is in the future.
     #[must_use]
     pub fn until(&self, now: Nanoseconds) -> Option<Nanoseconds> {
         let goes_on = self.burst_at == Some(now) && self.burst_left > 0;
         (self.next > now && !goes_on).then_some(self.next)
     }
 
-    /// A segment with so much data goes out now.
+    /// Record a sent segment with `payload` bytes.
     pub fn sent(&mut self, payload: u64, flow: Flow, now: Nanoseconds) {
         self.sent += 1;
         let Some(rate) = flow.rate() else {
@@ -86,7 +87,7 @@ impl RatePacer {
         }
         let taken = u128::from(payload) * SECOND / u128::from(rate);
         let taken = u64::try_from(taken).unwrap_or(u64::MAX);
-        // A burst that goes late makes up for it, by half of its time at most.
+        // A late burst is compensated by at most half of its own time.
         let credit = self.late.min(taken / 2);
         self.late -= credit;
         self.next = self.next.max(now).saturating_add(taken - credit);
@@ -122,7 +123,7 @@ mod tests {
             assert_eq!(pacer.until(MS), None);
             pacer.sent(1000, FLOW, MS);
         }
-        // The fifth burst of two is charged: 2000 bytes at 200 kB/s.
+        // The fifth burst of two segments is charged: 2000 bytes at 200 kB/s.
         assert_eq!(pacer.until(MS), Some(11 * MS));
         pacer.sent(1000, FLOW, 11 * MS);
         assert_eq!(pacer.until(11 * MS), None);

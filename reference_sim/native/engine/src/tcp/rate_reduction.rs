@@ -1,11 +1,11 @@
-//! Proportional rate reduction (RFC 6937): in recovery the window comes down to the threshold
-//! evenly over a round trip, by the data that is delivered.
+//! Proportional rate reduction (RFC 6937): during recovery, delivered data lowers the window evenly to the
+//! threshold within a round trip.
 
 /// One recovery, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateReduction {
     threshold: u64,
-    /// The flight when it began (`RecoverFS`).
+    /// Flight at the start of the recovery (`RecoverFS`).
     flight: u64,
     delivered: u64,
     out: u64,
@@ -22,8 +22,8 @@ impl RateReduction {
         }
     }
 
-    /// The window after an ACK (RFC 6937, section 3; where the flight is below the threshold,
-    /// its slow-start bound only while ACKs advance without new losses, as in Linux).
+    /// Return the window after an ACK (RFC 6937, section 3). If the flight is below the threshold, the
+    /// slow-start bound applies only while ACKs advance without new losses, as in Linux.
     pub fn window(&mut self, delivered: u64, pipe: u64, mss: u64, is_good_ack: bool) -> u64 {
         self.delivered += delivered;
         let wanted = if pipe > self.threshold {
@@ -37,12 +37,12 @@ impl RateReduction {
             let growth = if is_good_ack { mss } else { 0 };
             (conserved + growth).min(self.threshold - pipe)
         };
-        // The first retransmission goes out in any case (section 3: "force a fast retransmit").
+        // The first retransmission is always released (section 3: "force a fast retransmit").
         let forced = if self.out == 0 { mss } else { 0 };
         pipe + wanted.max(forced)
     }
 
-    /// New or old data was sent in recovery (`prr_out`).
+    /// Record new or retransmitted data sent in recovery (`prr_out`).
     pub fn sent(&mut self, bytes: u64) {
         self.out += bytes;
     }
@@ -54,7 +54,7 @@ mod tests {
 
     const MSS: u64 = 1000;
 
-    /// Sends in a recovery of twenty segments of which one was lost, at each ACK of one segment.
+    /// Return the sends per ACK of one segment, in a recovery of twenty segments with one loss.
     fn sends(threshold: u64) -> Vec<u64> {
         let mut reduction = RateReduction::begin(threshold * MSS, 20 * MSS);
         let mut pipe = 20 * MSS - 4 * MSS;
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn half_of_what_is_delivered_is_sent_when_the_window_is_halved() {
-        // 18 of 20 segments: the three of the first ACK, and fifteen more.
+        // 18 of 20 segments: three on the first ACK, and fifteen more.
         assert_eq!(sends(10).iter().sum::<u64>(), 9);
     }
 

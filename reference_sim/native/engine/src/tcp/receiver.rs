@@ -1,4 +1,4 @@
-//! The receiving half: reassembly, the offered window, and when to acknowledge.
+//! The receiving half: reassembly, the advertised window, and acknowledgment.
 
 use crate::segment::SACK_BLOCKS;
 use crate::stack::{AckDelay, AckPolicy, Nanoseconds, Stack};
@@ -6,43 +6,43 @@ use crate::tcp::quick_acks::LinuxAcks;
 use crate::tcp::sack_blocks::SackBlocks;
 use crate::truth::SendReason;
 
-/// An ACK that waits to be sent, alone or with data.
+/// A due ACK, to be sent alone or with data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Due {
     Nothing,
-    /// When its timer goes off.
+    /// Expiry time of the ACK's timer.
     At(Nanoseconds),
     Now(SendReason),
 }
 
-/// What has come, what was told of it, and what may come.
+/// Received data, reported data, and acceptable data.
 #[derive(Clone, Debug)]
 pub struct Receiver {
     policy: AckPolicy,
     buffer: u64,
     mss: u64,
-    /// The next offset in order.
+    /// Next offset in order.
     pub next: u64,
-    /// What the application has read up to, and whether it takes what comes at once.
+    /// Offset up to which the application has read. The next field is true if it reads on arrival.
     read: u64,
     is_reading: bool,
     /// Offset of the peer's FIN.
     pub fin: Option<u64>,
-    /// Ranges beyond a hole, and what came twice.
+    /// Ranges beyond a hole, and duplicates.
     beyond: SackBlocks,
     reports_duplicates: bool,
-    /// The right edge that was offered; it never goes back (RFC 9293, section 3.8.6).
+    /// Advertised right edge, which never moves back (RFC 9293, section 3.8.6).
     edge: u64,
     /// Unit of the window field.
     pub scale: u8,
-    /// What the last ACK said.
+    /// Offset of the last sent ACK.
     pub acknowledged: u64,
     segments: u32,
-    /// What is acknowledged at once ends here.
+    /// Offset up to which data is acknowledged at once.
     at_once_end: u64,
     pub due: Due,
     linux: Option<LinuxAcks>,
-    /// A peer that paused for longer than this is in slow start (Linux).
+    /// Pause after which the peer is in slow start (Linux).
     pub pause_ns: Nanoseconds,
 }
 
@@ -74,10 +74,11 @@ impl Receiver {
         self.mss = u64::from(mss);
     }
 
-    /// Takes a stretch of the stream; whether it (or something behind it) came in order.
+    /// Take a range of the stream. Return true if it, or data after it, is now in order.
     pub fn take(&mut self, start: u64, end: u64, has_push: bool, now: Nanoseconds) -> bool {
         if end > self.edge.max(self.next) || end <= self.next {
-            // Beyond the window, or a copy: say at once what is expected (RFC 9293, 3.10.7.4).
+            // Data beyond the window, or a copy: acknowledge at once with the expected number (RFC 9293,
+            // section 3.10.7.4).
             self.due = Due::Now(SendReason::Ack);
             self.repeated(start, end);
             return false;
@@ -109,13 +110,13 @@ impl Receiver {
         }
     }
 
-    /// All has come that the peer sends.
+    /// Return true if all data of the peer has arrived.
     #[must_use]
     pub fn has_ended(&self) -> bool {
         self.fin.is_some_and(|fin| self.next > fin)
     }
 
-    /// The FIN at this offset was reached, if all before it has come.
+    /// Take the FIN at this offset, if all data before it has arrived. Return true if the FIN was reached.
     pub fn take_fin(&mut self, now: Nanoseconds) -> bool {
         if self.fin != Some(self.next) {
             return false;
@@ -124,7 +125,7 @@ impl Receiver {
         match &mut self.linux {
             None => self.due = Due::Now(SendReason::Ack),
             Some(linux) => {
-                // Linux counts on its own FIN to carry the ACK (`tcp_fin`).
+                // Linux expects its own FIN to carry the ACK (`tcp_fin`).
                 linux.peer_closed();
                 self.schedule_linux(now);
             }
@@ -132,7 +133,7 @@ impl Receiver {
         true
     }
 
-    /// A copy of something, or what is beyond the window.
+    /// Record a duplicate, or data beyond the window.
     fn repeated(&mut self, start: u64, end: u64) {
         let window = self.edge.saturating_sub(self.next);
         if let Some(linux) = &mut self.linux {
@@ -143,7 +144,7 @@ impl Receiver {
         }
     }
 
-    /// Linux's choice for what came in order.
+    /// Schedule the ACK of data in order by Linux's rules.
     fn schedule_linux(&mut self, now: Nanoseconds) {
         let unacknowledged = self.next - self.acknowledged;
         let is_at_once = self.linux.is_some_and(|linux| {
@@ -157,7 +158,7 @@ impl Receiver {
         }
     }
 
-    /// Data came in order: acknowledge now or later (RFC 5681, section 4.2).
+    /// Schedule the ACK of data in order: now or later (RFC 5681, section 4.2).
     fn schedule(&mut self, has_push: bool, now: Nanoseconds) {
         if self.linux.is_some() {
             self.schedule_linux(now);
@@ -179,7 +180,7 @@ impl Receiver {
         }
     }
 
-    /// The timer of a delayed ACK has gone off, if it was due.
+    /// Handle the delayed-ACK timer, if it is due.
     pub fn timeout(&mut self, now: Nanoseconds) {
         if let Due::At(time) = self.due {
             if time <= now {
@@ -191,8 +192,8 @@ impl Receiver {
         }
     }
 
-    /// The application stops reading, or goes on with all that has come: the sender is told if
-    /// that opens the window much (RFC 9293, section 3.8.6.2.2).
+    /// Stop reading, or resume with all available data. The peer is notified if this opens the window far
+    /// enough (RFC 9293, section 3.8.6.2.2).
     pub fn set_reading(&mut self, is_reading: bool) {
         if self.is_reading || is_reading {
             self.read = self.next;
@@ -209,7 +210,7 @@ impl Receiver {
         }
     }
 
-    /// A segment leaves that acknowledges everything so far: the window it offers.
+    /// Acknowledge all data so far on a leaving segment. Return its advertised window.
     pub fn acknowledge(&mut self, has_data: bool, now: Nanoseconds) -> u32 {
         if let Some(linux) = &mut self.linux {
             linux.sent(self.due != Due::Nothing, has_data, now);
@@ -220,19 +221,20 @@ impl Receiver {
         let free = self.free_edge();
         let growth = free.saturating_sub(self.edge);
         let offered = self.edge.saturating_sub(self.next);
-        // Silly windows are not offered: a small growth waits (RFC 9293, section 3.8.6.2.2).
+        // Silly windows are not advertised: a small growth waits (RFC 9293, section 3.8.6.2.2).
         if growth >= self.mss.min(self.buffer / 2) || offered + growth >= self.buffer {
             self.edge = free;
         }
         let most = u64::from(u16::MAX) << self.scale;
         let window = self.edge.saturating_sub(self.next).min(most);
         self.edge = self.next + window;
-        // What the field has no place for, less than its unit, was offered before and may come.
+        // The field has no place for less than its unit. This remainder was advertised before and stays
+        // acceptable.
         let unit = 1_u64 << self.scale;
         u32::try_from(window / unit * unit).unwrap_or(u32::MAX)
     }
 
-    /// A SYN's window is not scaled (RFC 7323, section 2.2).
+    /// Acknowledge on a SYN, whose window is not scaled (RFC 7323, section 2.2).
     pub fn acknowledge_unscaled(&mut self) -> u32 {
         self.due = Due::Nothing;
         self.segments = 0;
@@ -242,7 +244,7 @@ impl Receiver {
         u32::try_from(window).unwrap_or(u32::MAX)
     }
 
-    /// The blocks of the ACK that leaves now.
+    /// Return the SACK blocks of the ACK that leaves now.
     pub fn sack_blocks(&mut self) -> [(u64, u64); SACK_BLOCKS] {
         self.beyond.report()
     }
@@ -257,7 +259,7 @@ impl Receiver {
     }
 }
 
-/// When an ACK that waits from now on goes out.
+/// Return the sending time of an ACK that waits from now on.
 fn delayed(delay: AckDelay, now: Nanoseconds) -> Nanoseconds {
     match delay {
         AckDelay::Timer { delay_ns } => now + delay_ns,

@@ -5,26 +5,26 @@ use crate::stack::{Nanoseconds, Retransmission};
 use crate::tcp::fixed_point::FixedPoint;
 use crate::tcp::linux_spread::LinuxSpread;
 
-/// Back-off doubles the timeout at most so many times: 2^12 times the least one is hours.
+/// Maximum number of doublings by back-off: 2^12 times the minimum is hours.
 const MAX_DOUBLINGS: u32 = 12;
-/// A timeout doubled more often than this makes an integer estimate begin anew (ns-2's
-/// rtt_backoff: above 8 times; BSD: more than a quarter of TCP_MAXRXTSHIFT).
+/// Number of doublings after which an integer estimate restarts (ns-2's rtt_backoff: above 8 times; BSD: more
+/// than a quarter of TCP_MAXRXTSHIFT).
 const FORGETTING_DOUBLINGS: u32 = 3;
 
-/// What a sender knows of its path's round trip.
+/// A sender's estimate of its round trip.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RoundTrip {
     smoothed: Option<Nanoseconds>,
     variation: Nanoseconds,
-    /// Timeouts in a row (RFC 6298, rule 5.5).
+    /// Number of consecutive timeouts (RFC 6298, rule 5.5).
     backoff: u32,
     spread: LinuxSpread,
     fixed_point: FixedPoint,
 }
 
 impl RoundTrip {
-    /// What other connections of the same path have learnt (RFC 2140); back-off is the
-    /// connection's own.
+    /// Adopt the estimate of other connections on the same path (RFC 2140). Back-off stays the connection's
+    /// own.
     pub fn learn(&mut self, known: Estimate, rules: &Retransmission) {
         self.smoothed = Some(known.smoothed);
         self.variation = known.variation;
@@ -49,18 +49,18 @@ impl RoundTrip {
         self.backoff
     }
 
-    /// A segment that was sent once was acknowledged (Karn's rule keeps the others away).
+    /// Add a sample from a segment that was sent once. Karn's rule excludes the others.
     pub fn sample(&mut self, sent: Nanoseconds, now: Nanoseconds, rules: &Retransmission) {
         self.backoff = 0;
         self.measure(sent, now, rules);
     }
 
-    /// A segment that was sent for the first time was acknowledged: the timeout is as estimated.
+    /// End the back-off: a segment sent for the first time was acknowledged.
     pub fn end_backoff(&mut self) {
         self.backoff = 0;
     }
 
-    /// A round trip was measured, whatever it says about back-off.
+    /// Add a sample, without an effect on the back-off.
     pub fn measure(&mut self, sent: Nanoseconds, now: Nanoseconds, rules: &Retransmission) {
         if rules.fixed_point && rules.tick_ns > 0 {
             self.fixed_point.sample(sent, now, rules.tick_ns);
@@ -82,7 +82,7 @@ impl RoundTrip {
         self.smoothed = Some(smoothed - smoothed / 8 + elapsed / 8);
     }
 
-    /// All up to `una` is acknowledged, and all up to `next` sent: whether a round trip passed.
+    /// Handle an ACK up to `una` with data sent up to `next`, which can complete a round trip.
     pub fn progressed(&mut self, una: u64, next: u64, rules: &Retransmission) {
         self.spread.progressed(una, next, rules.min_ns);
     }
@@ -94,7 +94,7 @@ impl RoundTrip {
         }
     }
 
-    /// The timeout in force, back-off included.
+    /// Return the current RTO, back-off included.
     #[must_use]
     pub fn timeout(&self, rules: &Retransmission) -> Nanoseconds {
         let base = match self.smoothed {
@@ -111,24 +111,24 @@ impl RoundTrip {
         (base << self.backoff).min(rules.max_ns.max(rules.min_ns))
     }
 
-    /// The timeout of a SYN, before any round trip is known.
+    /// Return the RTO of a SYN, before any sample.
     #[must_use]
     pub fn syn_timeout(&self, rules: &Retransmission) -> Nanoseconds {
         (rules.syn_initial_ns << self.backoff).min(rules.max_ns.max(rules.syn_initial_ns))
     }
 }
 
-/// When a timer that is set now for so long goes off.
+/// Return the expiry time of a timer that is set now.
 #[must_use]
 pub fn deadline(now: Nanoseconds, timeout: Nanoseconds, rules: &Retransmission) -> Nanoseconds {
     if !rules.on_ticks || rules.tick_ns == 0 {
         return now + timeout;
     }
-    // BSD counts n ticks from now on, of which the first comes sooner than a whole tick.
+    // BSD counts n ticks from now on, and the first tick comes after less than a whole tick.
     now - now % rules.tick_ns + timeout.div_ceil(rules.tick_ns) * rules.tick_ns
 }
 
-/// A round trip as the stack's clock sees it.
+/// Return a round trip as the stack's clock measures it.
 fn measured(sent: Nanoseconds, now: Nanoseconds, rules: &Retransmission) -> Nanoseconds {
     let elapsed = now.saturating_sub(sent);
     let tick = rules.tick_ns;
@@ -136,7 +136,7 @@ fn measured(sent: Nanoseconds, now: Nanoseconds, rules: &Retransmission) -> Nano
         return elapsed;
     }
     let ticks = if rules.on_ticks {
-        // Ticks seen between, and one (BSD's t_rtt starts at 1).
+        // The number of ticks in between, plus one (BSD's t_rtt starts at 1).
         (now / tick).saturating_sub(sent / tick) + 1
     } else {
         ((elapsed + tick / 2) / tick).max(1)

@@ -1,18 +1,18 @@
-//! The receiver's side of selective acknowledgment: what came beyond a hole, and in which order
-//! it is reported (RFC 2018, section 4; RFC 2883 for what came twice).
+//! The receiver's side of selective acknowledgment: data beyond a hole, and its reporting order (RFC 2018,
+//! section 4; RFC 2883 for duplicates).
 
 use crate::segment::SACK_BLOCKS;
 
-/// Ranges beyond the next expected offset, the one that grew last first.
+/// Ranges beyond the next expected offset, the latest grown one first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SackBlocks {
     blocks: Vec<(u64, u64)>,
-    /// What the last segment brought that had come before; reported once.
+    /// Duplicate data of the last segment, reported once.
     duplicate: Option<(u64, u64)>,
 }
 
 impl SackBlocks {
-    /// A segment came beyond a hole: the block it is in becomes the first.
+    /// Insert a segment beyond a hole. Its block becomes the first.
     pub fn insert(&mut self, start: u64, end: u64) {
         let is_known = self
             .blocks
@@ -32,12 +32,12 @@ impl SackBlocks {
         self.blocks.insert(0, grown);
     }
 
-    /// A segment came whose bytes had all been acknowledged.
+    /// Record a segment whose bytes were all acknowledged before.
     pub fn repeated(&mut self, start: u64, end: u64) {
         self.duplicate = Some((start, end));
     }
 
-    /// All up to `next` is in order: how far it goes now, with what was waiting behind it.
+    /// Fill the data up to `next`. Return the new end in order, including waiting data.
     pub fn fill(&mut self, next: u64) -> u64 {
         let mut reached = next;
         while let Some(at) = self.blocks.iter().position(|&(from, _)| from <= reached) {
@@ -52,7 +52,7 @@ impl SackBlocks {
         !self.blocks.is_empty()
     }
 
-    /// The blocks of the next ACK: a duplicate (once), then the most recent ones.
+    /// Return the blocks of the next ACK: a duplicate (once), then the most recent ones.
     pub fn report(&mut self) -> [(u64, u64); SACK_BLOCKS] {
         let mut report = [(0, 0); SACK_BLOCKS];
         let blocks = self
@@ -67,7 +67,7 @@ impl SackBlocks {
     }
 }
 
-/// Whether the first block of an ACK reports something that came twice (RFC 2883, section 4).
+/// Return true if the first block of an ACK reports a duplicate (RFC 2883, section 4).
 #[must_use]
 pub fn is_duplicate_report(ack: u64, blocks: &[(u64, u64); SACK_BLOCKS]) -> bool {
     let [first, second, _] = *blocks;

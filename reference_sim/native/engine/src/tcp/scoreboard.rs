@@ -1,18 +1,18 @@
-//! The sender's record of what it sent and what became of it: acknowledged selectively, lost, or
-//! on its way (RFC 6675; the "segments" of RFC 8985, section 5.2).
+//! The sender's record of sent segments and their state: sacked, lost or in flight (RFC 6675; the "segments"
+//! of RFC 8985, section 5.2).
 
 use std::collections::VecDeque;
 
 use crate::stack::Nanoseconds;
 
-/// A stretch of the stream that was sent as one segment. A FIN counts one.
+/// A range of the stream sent as one segment. A FIN counts as one byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sent {
     pub start: u64,
     pub end: u64,
-    /// Last time it was sent.
+    /// Time of the last transmission.
     pub sent: Nanoseconds,
-    /// Which transmission of the connection that was: a clock may show two at one moment.
+    /// Number of that transmission on the connection. Two transmissions can share one clock time.
     pub order: u64,
     pub transmissions: u32,
     pub fate: Fate,
@@ -22,7 +22,7 @@ pub struct Sent {
 pub enum Fate {
     InFlight,
     Sacked,
-    /// Held for lost, and not sent again yet.
+    /// Marked lost, and not retransmitted yet.
     Lost,
 }
 
@@ -38,28 +38,29 @@ impl Sent {
     }
 }
 
-/// What an ACK said that was not known before.
+/// The new information of an ACK.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Delivered {
-    /// By the cumulative acknowledgment, whether or not they were sacked before.
+    /// Bytes that the cumulative acknowledgment covered, sacked before or not.
     pub acked: u64,
-    /// What is known to be with the peer from now on, either way (`DeliveredData` of RFC 6937).
+    /// Weight of the data newly known to be delivered, by either kind of acknowledgment (`DeliveredData` of
+    /// RFC 6937).
     pub weight: u64,
-    /// The segments among them, in the stream's order.
+    /// The newly delivered segments, in stream order.
     pub segments: Vec<Sent>,
 }
 
-/// From the first byte not acknowledged to the last one sent. Sums are weights: bytes, or the
+/// The segments from the first unacknowledged byte to the last sent one. Sums are weights: bytes, or the
 /// segment size for each segment of any size (Linux counts its window in segments).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scoreboard {
-    /// What each segment counts; none: its bytes.
+    /// Weight per segment. None: its bytes.
     unit: Option<u64>,
     sent: VecDeque<Sent>,
     in_flight: u64,
     sacked_segments: u32,
     lost: u64,
-    /// Segments outstanding that were sent more than once.
+    /// Number of outstanding segments that were sent more than once.
     retransmitted: u32,
     transmissions: u64,
 }
@@ -73,7 +74,7 @@ impl Scoreboard {
         }
     }
 
-    /// New data goes out.
+    /// Record new data.
     pub fn send(&mut self, start: u64, end: u64, now: Nanoseconds) {
         self.in_flight += self.weight(start, end);
         self.transmissions += 1;
@@ -87,7 +88,7 @@ impl Scoreboard {
         });
     }
 
-    /// The segment that begins at `start` goes out again.
+    /// Record a retransmission of the segment that begins at `start`.
     pub fn resend(&mut self, start: u64, now: Nanoseconds) {
         let Ok(at) = self
             .sent
@@ -106,7 +107,7 @@ impl Scoreboard {
         }
     }
 
-    /// An acknowledgment with its SACK blocks.
+    /// Apply an acknowledgment with its SACK blocks.
     pub fn receive(&mut self, ack: u64, blocks: impl Iterator<Item = (u64, u64)>) -> Delivered {
         let mut delivered = Delivered::default();
         self.acknowledge(ack, &mut delivered);
@@ -132,7 +133,7 @@ impl Scoreboard {
                 delivered.weight += weight;
             }
             if first.end > ack {
-                // The peer took a part of the segment: the rest is as it was.
+                // The peer took a part of the segment. The rest keeps its state.
                 if let Some(segment) = self.sent.front_mut() {
                     segment.start = ack;
                 }
@@ -165,8 +166,9 @@ impl Scoreboard {
         }
     }
 
-    /// `IsLost` of RFC 6675, section 4: `threshold` segments above it were sacked, or more than
-    /// one less than that in bytes. What was sent again is not looked at. How much.
+    /// Mark losses by `IsLost` of RFC 6675, section 4, and return their weight. The condition is `threshold`
+    /// sacked segments above, or more than `threshold` minus one segments in sacked bytes. Retransmitted
+    /// segments are skipped.
     pub fn lose_by_count(&mut self, threshold: u32, mss: u64) -> u64 {
         let bytes_needed = u64::from(threshold.saturating_sub(1)) * mss;
         let (mut above, mut bytes_above, mut lost) = (0, 0, 0);
@@ -194,7 +196,7 @@ impl Scoreboard {
         lost
     }
 
-    /// Marks lost what is in flight and for which `is_lost` says so. How much.
+    /// Mark in-flight segments lost if `is_lost` returns true, and return their weight.
     pub fn lose(&mut self, mut is_lost: impl FnMut(&Sent) -> bool) -> u64 {
         let mut lost = 0;
         for at in 0..self.sent.len() {
@@ -209,7 +211,7 @@ impl Scoreboard {
         lost
     }
 
-    /// The first segment held for lost (`NextSeg`, rule 1 of RFC 6675, section 4).
+    /// Return the first segment marked lost (`NextSeg`, rule 1 of RFC 6675, section 4).
     #[must_use]
     pub fn next_lost(&self) -> Option<Sent> {
         if self.lost == 0 {
@@ -231,7 +233,7 @@ impl Scoreboard {
         self.sent.back().copied()
     }
 
-    /// What is on its way as far as is known (`pipe` of RFC 6675, section 4).
+    /// Return the estimated data in flight (`pipe` of RFC 6675, section 4).
     #[must_use]
     pub fn pipe(&self) -> u64 {
         self.in_flight
@@ -247,13 +249,13 @@ impl Scoreboard {
         self.sacked_segments
     }
 
-    /// Segments sent and not acknowledged (`packets_out` of Linux).
+    /// Return the number of sent and unacknowledged segments (`packets_out` of Linux).
     #[must_use]
     pub fn segments(&self) -> usize {
         self.sent.len()
     }
 
-    /// Whether something outstanding may have been sent before something delivered.
+    /// Return true if an outstanding segment can have been sent before a delivered one.
     #[must_use]
     pub fn is_disordered(&self) -> bool {
         self.sacked_segments > 0 || self.lost > 0 || self.retransmitted > 0
@@ -286,7 +288,7 @@ impl Scoreboard {
         self.unit.unwrap_or(end - start)
     }
 
-    /// What still counts of a segment once all up to `ack` is acknowledged.
+    /// Return the remaining weight of a segment once data up to `ack` is acknowledged.
     fn rest_weight(&self, segment: Sent, ack: u64) -> u64 {
         if ack >= segment.end {
             0
@@ -302,7 +304,7 @@ mod tests {
 
     const MSS: u64 = 1000;
 
-    /// So many segments, sent a nanosecond apart.
+    /// Return this number of segments, sent a nanosecond apart.
     fn sent(count: u64) -> Scoreboard {
         let mut board = Scoreboard::default();
         for index in 0..count {

@@ -1,5 +1,5 @@
-//! Loss recovery of a sender whose peer sends SACK blocks: what is lost, what goes out again and
-//! when, and how the window comes down meanwhile (RFC 6675, RFC 6937, RFC 8985).
+//! Loss recovery with SACK blocks: loss detection, retransmission, and window reduction (RFC 6675, RFC 6937,
+//! RFC 8985).
 //!
 //! A spurious timeout is not undone: neither F-RTO (RFC 5682) nor Eifel (RFC 4015) is modelled.
 
@@ -14,13 +14,13 @@ use crate::truth::{Limit, SendReason};
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Phase {
     Open,
-    /// Until all that had been sent when it began is acknowledged.
+    /// Fast recovery, until all data sent before its start is acknowledged.
     Recovery {
         until: u64,
         reduction: RateReduction,
         has_sent: bool,
     },
-    /// After a timeout, likewise.
+    /// Recovery after a timeout, with the same end.
     Loss {
         until: u64,
     },
@@ -31,7 +31,7 @@ enum Phase {
 pub struct Selective {
     board: Scoreboard,
     phase: Phase,
-    /// With RACK; otherwise losses are counted (RFC 6675), and the tail is not probed.
+    /// Set with RACK. Otherwise losses are counted (RFC 6675), and no tail-loss probe is sent.
     rack: Option<Rack>,
     threshold: u32,
     mss: u64,
@@ -41,23 +41,23 @@ pub struct Selective {
     reordering_timer: Option<Nanoseconds>,
 }
 
-/// An ACK, as far as recovery is concerned.
+/// The fields of an ACK that matter to recovery.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack {
     pub ack: u64,
     pub blocks: [(u64, u64); crate::segment::SACK_BLOCKS],
     pub has_dsack: bool,
-    /// Of nothing new, without data and with the window as before.
+    /// True for an ACK without new data acknowledged, without payload, and with an unchanged window.
     pub is_duplicate: bool,
-    /// When what it answers was sent, by its timestamp.
+    /// Sending time of the answered segment, by its timestamp.
     pub echo: Option<Nanoseconds>,
 }
 
-/// What an ACK means for the rest of the sender.
+/// The effect of an ACK on the rest of the sender.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
     pub delivered: Delivered,
-    /// The window may grow by what was delivered.
+    /// True if the window can grow by the delivered data.
     pub may_grow: bool,
 }
 
@@ -77,7 +77,7 @@ impl Selective {
         }
     }
 
-    /// What is in flight, for the congestion window.
+    /// Return the data in flight that counts against the congestion window.
     #[must_use]
     pub fn pipe(&self) -> u64 {
         self.board.pipe()
@@ -87,7 +87,7 @@ impl Selective {
         matches!(self.phase, Phase::Recovery { .. })
     }
 
-    /// What holds the sender back, if it is recovery.
+    /// Return the sender's limit, if recovery limits it.
     #[must_use]
     pub fn limit(&self) -> Option<Limit> {
         match self.phase {
@@ -97,7 +97,7 @@ impl Selective {
         }
     }
 
-    /// Takes an ACK: marks losses, begins and ends recovery, and sets the window in it.
+    /// Process an ACK: mark losses, start and end recovery, and set the window during recovery.
     pub fn receive(
         &mut self,
         ack: Ack,
@@ -129,7 +129,7 @@ impl Selective {
         }
     }
 
-    /// Marks what is lost; how much.
+    /// Mark losses and return their weight.
     fn detect(&mut self, smoothed_rtt: Nanoseconds, now: Nanoseconds) -> u64 {
         let circumstances = Circumstances {
             is_recovering: self.phase != Phase::Open,
@@ -161,7 +161,7 @@ impl Selective {
         self.probe_timer = None;
     }
 
-    /// Recovery ends when all is acknowledged that had been sent when it began.
+    /// End recovery once all data sent before its start is acknowledged.
     fn leave(&mut self, ack: u64, window: &mut Window) {
         match self.phase {
             Phase::Recovery { until, .. } if ack >= until => {
@@ -173,7 +173,8 @@ impl Selective {
         }
     }
 
-    /// RFC 8985, section 7.4.2: a loss that the probe repaired costs as much as any other.
+    /// Judge the outstanding probe. A loss that the probe repaired costs as much as any other loss (RFC 8985,
+    /// section 7.4.2).
     fn judge_probe(&mut self, ack: Ack, flight: u64, window: &mut Window) {
         let Some(probe) = self.probe else { return };
         match probe.judge(ack.ack, ack.has_dsack, ack.is_duplicate) {
@@ -189,8 +190,9 @@ impl Selective {
         }
     }
 
-    /// The retransmission timer went off: the first segment is lost, and with it what has been
-    /// out for a round trip (RFC 8985, section 6.3; all, without RACK: RFC 6675, section 5.1).
+    /// Handle the retransmission timer. The first segment is lost, and with RACK also each segment sent at
+    /// least one round trip ago (RFC 8985, section 6.3). Without RACK all segments are lost (RFC 6675,
+    /// section 5.1).
     pub fn timed_out(&mut self, next: u64, window: &mut Window, now: Nanoseconds) {
         let first = self.board.first().map_or(0, |segment| segment.start);
         let rack_rtt = self.rack.as_ref().map_or(0, Rack::rtt);
@@ -203,7 +205,7 @@ impl Selective {
         self.reordering_timer = None;
     }
 
-    /// The next lost segment, if the window lets it go, and why it goes.
+    /// Return the next lost segment and its reason, if the window has room.
     #[must_use]
     pub fn lost_to_send(&self, cwnd: u64) -> Option<(Sent, SendReason)> {
         let segment = self.board.next_lost()?;
@@ -217,7 +219,7 @@ impl Selective {
         (self.board.pipe() < cwnd).then_some((segment, reason))
     }
 
-    /// A stretch goes out, the first time or again.
+    /// Record a sent range, new or retransmitted.
     pub fn sent(&mut self, start: u64, end: u64, is_new: bool, now: Nanoseconds) {
         let before = self.board.pipe();
         if is_new {
@@ -237,9 +239,9 @@ impl Selective {
         }
     }
 
-    /// Sets the probe's timer anew, after an ACK of something new or after new data: only while
-    /// nothing is missing, and without a probe out (RFC 8985, section 7.2). `rto_at` is when the
-    /// retransmission timer goes off.
+    /// Rearm the probe timer after an ACK of new data, or after new data was sent. The timer runs only
+    /// without missing data and without an outstanding probe (RFC 8985, section 7.2). `rto_at` is the expiry
+    /// time of the retransmission timer.
     pub fn arm_probe(
         &mut self,
         smoothed_rtt: Option<Nanoseconds>,
@@ -258,7 +260,7 @@ impl Selective {
         }
     }
 
-    /// Whether the probe's timer has gone off: a probe is then to be sent.
+    /// Return true if the probe timer has expired and a probe is due.
     pub fn take_probe(&mut self, now: Nanoseconds) -> bool {
         let is_due = self.probe_timer.is_some_and(|time| time <= now);
         if is_due {
@@ -268,12 +270,12 @@ impl Selective {
         is_due
     }
 
-    /// Whether a probe is to be sent, once.
+    /// Return true once if a probe is due.
     pub fn take_probe_order(&mut self) -> bool {
         std::mem::take(&mut self.is_probe_due)
     }
 
-    /// A probe goes out; `next` is the first offset not sent, after it.
+    /// Record a sent probe. `next` is the first unsent offset after it.
     pub fn probed(&mut self, next: u64, is_retransmission: bool) {
         self.probe = Some(Episode {
             end: next,
@@ -281,7 +283,7 @@ impl Selective {
         });
     }
 
-    /// The segment that a probe repeats when there is nothing new to send.
+    /// Return the segment that a probe retransmits if there is no new data.
     #[must_use]
     pub fn tail(&self) -> Option<Sent> {
         self.board
@@ -289,7 +291,7 @@ impl Selective {
             .filter(|segment| segment.fate == Fate::InFlight)
     }
 
-    /// The reordering timer: what did not come meanwhile is lost (RFC 8985, section 6.2, step 5).
+    /// Handle the reordering timer: segments that are still missing are lost (RFC 8985, section 6.2, step 5).
     pub fn reordering_timeout(
         &mut self,
         next: u64,

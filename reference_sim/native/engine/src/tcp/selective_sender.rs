@@ -1,5 +1,4 @@
-//! The sending half where both ends agreed to SACK: the same windows and timers, but losses are
-//! found, and repaired, by [`Selective`].
+//! The sending half with SACK: the same windows and timers. [`Selective`] detects and repairs losses.
 
 use crate::stack::{Nanoseconds, Stack};
 use crate::tcp::selective::{Ack, Selective};
@@ -7,7 +6,7 @@ use crate::tcp::sender::{Sender, Stretch};
 use crate::truth::SendReason;
 
 impl Sender {
-    /// An ACK, of something new or not.
+    /// Process an ACK, of new data or not.
     pub(super) fn receive_selective(&mut self, ack: Ack, now: Nanoseconds, stack: &Stack) {
         let smoothed = self.round_trip.smoothed().unwrap_or(0);
         let Some(selective) = &mut self.selective else {
@@ -19,7 +18,7 @@ impl Sender {
         self.una = ack.ack;
         self.next = self.next.max(ack.ack);
         self.max = self.max.max(ack.ack);
-        // The oldest segment of those sent once: an ACK that was delayed counts whole (RFC 7323,
+        // The sample comes from the oldest segment sent once, so the delay of the ACK is included (RFC 7323,
         // section 4.1).
         let sent_once = outcome.delivered.segments.iter();
         let sample = sent_once
@@ -41,7 +40,7 @@ impl Sender {
         }
     }
 
-    /// The timers besides the retransmission timer; whether that is put off by a probe.
+    /// Handle the timers besides the retransmission timer. Return true if a probe postpones that timer.
     pub(super) fn selective_timers(&mut self, now: Nanoseconds, stack: &Stack) -> bool {
         let smoothed = self.round_trip.smoothed().unwrap_or(0);
         let Some(selective) = &mut self.selective else {
@@ -56,7 +55,7 @@ impl Sender {
         is_probing
     }
 
-    /// What goes out because something was lost, or to find out whether it was.
+    /// Return the next retransmission or probe.
     pub(super) fn poll_lost(&mut self, now: Nanoseconds, stack: &Stack) -> Option<Stretch> {
         let selective = self.selective.as_mut()?;
         if selective.take_probe_order() {
@@ -66,8 +65,8 @@ impl Sender {
         Some(self.repeat(segment.start, segment.end, reason, now, stack))
     }
 
-    /// New data if there is any and the peer has room, else the last segment again (RFC 8985,
-    /// section 7.3). Neither the congestion window nor Nagle's algorithm holds it.
+    /// Return a tail-loss probe: new data if there is any and the peer has room, else the last segment (RFC
+    /// 8985, section 7.3). Neither the congestion window nor Nagle's algorithm delays it.
     fn tail_probe(&mut self, now: Nanoseconds, stack: &Stack) -> Option<Stretch> {
         let room = self.edge.saturating_sub(self.next);
         let unsent = self.written.saturating_sub(self.next);
@@ -89,7 +88,7 @@ impl Sender {
         Some(self.repeat(tail.start, tail.end, SendReason::TailLossProbe, now, stack))
     }
 
-    /// A segment goes out as it was sent before.
+    /// Retransmit a segment unchanged.
     fn repeat(
         &mut self,
         start: u64,

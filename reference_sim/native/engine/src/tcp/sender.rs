@@ -1,4 +1,4 @@
-//! The sending half: what was written, what may go, what is sent again.
+//! The sending half: written data, releasable data, and retransmissions.
 
 mod persist;
 mod recovery;
@@ -18,7 +18,7 @@ use crate::tcp::selective::Selective;
 use crate::tcp::window_usage::WindowUsage;
 use crate::truth::SendReason;
 
-/// A stretch of the stream that goes out as one segment.
+/// A range of the stream that is sent as one segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stretch {
     pub start: u64,
@@ -40,75 +40,77 @@ struct Flying {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Recovery {
     None,
-    /// Until all that had been sent when it began is acknowledged.
+    /// Fast recovery, until all data sent before its start is acknowledged.
     Fast {
         until: u64,
     },
-    /// After a timeout: what was sent before it is sent again (go-back-N).
+    /// Recovery after a timeout: the data sent before is retransmitted (go-back-N).
     Timeout {
         until: u64,
     },
 }
 
-/// Offsets: the SYN is 0, data begins at 1.
+/// A sender. Offsets: the SYN is 0, data begins at 1.
 #[derive(Clone, Debug)]
 pub struct Sender {
     pub window: Window,
     pub round_trip: RoundTrip,
     pub mss: u64,
-    /// First offset not acknowledged, next one to send, first one never sent.
+    /// First unacknowledged offset. The next fields are the next offset to send and the first offset never
+    /// sent.
     pub una: u64,
     pub(super) next: u64,
     pub max: u64,
-    /// The same as BayFullTcp counts it: a fast retransmit moves it on as if it were new data.
+    /// The same as `max` in BayFullTcp's count: a fast retransmit advances it like new data.
     counted: u64,
-    /// End of what was written, and whether the application has closed behind it.
+    /// End of the written data. The next field is true if the application has closed after it.
     pub written: u64,
     is_closing: bool,
     pub fin_sent: bool,
-    /// A FIN went out, even if it has to go out again.
+    /// True once a FIN was sent, even if it must be retransmitted.
     fin_was_sent: bool,
-    /// A write was not taken whole.
+    /// True if a write was only partly taken.
     pub is_refusing: bool,
-    /// The right edge that the peer offers, and the largest window that it ever did.
+    /// Right edge that the peer advertises. The next fields are its latest and its largest window.
     pub(super) edge: u64,
     offered: u64,
     largest_window: u64,
     recovery: Recovery,
-    /// The ACK that began recovery lets nothing else go: BayFullTcp, as BSD, drops it then.
+    /// True after the ACK that began recovery, which releases no further data: BayFullTcp drops this ACK,
+    /// like BSD.
     is_held: bool,
     duplicates: u32,
-    /// What the first duplicates let go beyond the congestion window (RFC 3042, section 2).
+    /// Data beyond the congestion window that the first duplicate ACKs release (RFC 3042, section 2).
     limited: u64,
-    /// Something to send out of turn, once.
+    /// One pending retransmission out of order.
     again: Option<(u64, SendReason)>,
     flying: VecDeque<Flying>,
     last_short_end: u64,
     was_idle: bool,
-    /// When anything with sequence length was last sent.
+    /// Time of the last segment with sequence length.
     pub(super) last_sent: Nanoseconds,
     pub(super) retries: u32,
     pub retransmission_timer: Option<Nanoseconds>,
     persist_timer: Option<Nanoseconds>,
     persist_backoff: u32,
-    /// What an ensemble lets go, in place of the own window.
+    /// Grant of an ensemble, in place of the own window.
     pub grant: Option<Grant>,
     pacing: Pacing,
-    /// Data waits for the pacer, until then.
+    /// Time until which data waits for the pacer.
     paced_until: Option<Nanoseconds>,
-    /// A window probe reached up to here: the peer may acknowledge it.
+    /// Offset that a window probe reached. The peer can acknowledge it.
     probed: u64,
-    /// The segment whose round trip is being timed, where there are no timestamps (BSD's t_rtt), by
-    /// the offset whose ACK ends it.
+    /// The timed segment without timestamps (BSD's t_rtt): the offset whose ACK ends the measurement, and the
+    /// sending time.
     timed: Option<(u64, Nanoseconds)>,
-    /// Recovery by SACK blocks, where both ends agreed to it.
+    /// Recovery by SACK blocks, if both ends negotiated SACK.
     pub(super) selective: Option<Selective>,
     usage: WindowUsage,
-    /// What ends the first slow start, where the stack has it.
+    /// The rule that ends the first slow start early, if the stack has it.
     hystart: Option<HystartPlusPlus>,
-    /// What paces all new data, where the stack does.
+    /// The pacer of all new data, if the stack has it.
     pub(super) rate_pacer: Option<RatePacer>,
-    /// Something was sent since the window's usage was last looked at.
+    /// True if data was sent since the last check of the window's usage.
     has_sent_more: bool,
 }
 
@@ -158,13 +160,13 @@ impl Sender {
         }
     }
 
-    /// Whether anything up to here was ever sent.
+    /// Return true if the sender ever sent data up to this offset.
     #[must_use]
     pub fn has_sent(&self, ack: u64) -> bool {
         ack <= self.max.max(self.probed)
     }
 
-    /// The handshake is done: the segment size is known.
+    /// Handle the completed handshake: the segment size is known.
     pub fn established(&mut self, stack: &Stack, mss: u32, is_passive: bool, has_sack: bool) {
         self.mss = u64::from(mss);
         self.window = Window::new(stack, mss);
@@ -174,7 +176,7 @@ impl Sender {
         }
     }
 
-    /// What the peer's window still allows beyond what it has acknowledged.
+    /// Return the rest of the peer's receive window beyond the acknowledged data.
     #[must_use]
     pub fn receive_window(&self) -> u64 {
         self.edge.saturating_sub(self.una)
@@ -190,20 +192,20 @@ impl Sender {
         self.next < self.written || self.is_closing && !self.fin_sent
     }
 
-    /// What is on its way as far as the sender knows: what counts against its congestion window.
+    /// Return the estimated data in flight, which counts against the congestion window.
     #[must_use]
     pub fn pipe(&self) -> u64 {
         let selective = self.selective.as_ref().map(Selective::pipe);
         selective.unwrap_or_else(|| self.flight())
     }
 
-    /// Where BayFullTcp puts the FIN of an ACK without data while data has to go out again.
+    /// Return BayFullTcp's offset of the FIN on an ACK without data, while data must be retransmitted.
     #[must_use]
     pub fn early_fin(&self) -> Option<u64> {
         (self.fin_was_sent && self.next < self.written).then_some(self.next)
     }
 
-    /// All that was written, and the FIN behind it, is acknowledged.
+    /// Return true if all written data and the FIN are acknowledged.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.fin_sent && self.una > self.written
@@ -217,7 +219,7 @@ impl Sender {
         taken
     }
 
-    /// Whether a writer that was refused may go on.
+    /// Return true if a blocked writer can continue.
     #[must_use]
     pub fn has_room(&self, stack: &Stack) -> bool {
         let held = self.written - self.una.max(1);
@@ -229,12 +231,12 @@ impl Sender {
         self.is_closing = true;
     }
 
-    /// A run of sending begins: Nagle's algorithm looks at what was in flight before it.
+    /// Begin a run of sending. Nagle's algorithm uses the flight before the run.
     pub fn begin_run(&mut self) {
         self.was_idle = self.una.max(1) == self.max;
     }
 
-    /// The peer's window as a segment offers it.
+    /// Record the peer's window from a segment.
     pub fn offer(&mut self, ack: u64, window: u32) -> bool {
         let is_update = u64::from(window) != self.offered || ack > self.una;
         self.offered = u64::from(window);
@@ -247,7 +249,7 @@ impl Sender {
         is_update
     }
 
-    /// The next stretch to send now, if anything may go.
+    /// Return the next range to send now, if any.
     pub fn poll(&mut self, now: Nanoseconds, stack: &Stack) -> Option<Stretch> {
         let stretch = self
             .poll_lost(now, stack)
@@ -301,7 +303,8 @@ impl Sender {
         .min()
     }
 
-    /// After a timeout, what had been sent before goes out again as the window grows.
+    /// Return the reason of the next segment. After a timeout, earlier data is retransmitted as the window
+    /// grows.
     fn reason_of_next(&self) -> SendReason {
         if self.next < self.max {
             SendReason::RetransmissionTimeout
@@ -362,10 +365,10 @@ impl Sender {
             self.note_paced(end - start, now);
         }
         if let Some(selective) = &mut self.selective {
-            // The data on a SYN goes out again with it.
+            // The data on a SYN is retransmitted with the SYN.
             selective.sent(start, end, start >= self.max, now);
         } else if start < self.max {
-            // Karn's rule: what was sent twice is no measure.
+            // Karn's rule: a retransmitted segment gives no sample.
             self.timed = None;
             for flying in &mut self.flying {
                 flying.is_retransmission |= flying.end > start && flying.end <= end;
@@ -393,7 +396,7 @@ impl Sender {
 
     fn stretch(&self, start: u64, payload: u64, reason: SendReason, stack: &Stack) -> Stretch {
         let is_last = start + payload == self.written;
-        // The data that a lone FIN would wait for.
+        // True if a lone FIN would wait for earlier data.
         let is_behind = self.una.max(1) < start;
         let may_ride = stack.fin_with_data || payload == 0 || !is_behind;
         let has_fin = self.is_closing && is_last && may_ride;
@@ -406,7 +409,7 @@ impl Sender {
         }
     }
 
-    /// A FIN behind data that is all sent.
+    /// Return a FIN alone, after all data is sent.
     fn lone_fin(&mut self, now: Nanoseconds, stack: &Stack) -> Option<Stretch> {
         let is_ready = self.is_closing && !self.fin_sent && self.next >= self.written;
         if !is_ready || !stack.fin_with_data && self.una < self.written {
@@ -432,7 +435,7 @@ fn is_bay(stack: &Stack) -> bool {
     stack.congestion == Congestion::BayReno
 }
 
-/// Whether the window grows by bytes acknowledged, and only while it is used.
+/// Return true if the window grows by acknowledged bytes, and only while it is used.
 fn counts_bytes(stack: &Stack) -> bool {
     stack.congestion == Congestion::Cubic
         || stack.window_in_segments

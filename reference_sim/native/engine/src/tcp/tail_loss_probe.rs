@@ -1,15 +1,15 @@
-//! The tail-loss probe (RFC 8985, section 7): when nothing comes back for two round trips, one
-//! segment goes out so that something will.
+//! The tail-loss probe (RFC 8985, section 7): after two round trips without an ACK, the sender sends one
+//! segment to trigger an ACK.
 
 use crate::stack::Nanoseconds;
 
-/// A receiver may hold the ACK of a single segment for so long: Linux adds its least
-/// retransmission timeout (RFC 8985, section 7.2, `TLP.max_ack_delay`).
+/// Maximum delay of a single segment's ACK: Linux adds its minimum RTO (RFC 8985, section 7.2,
+/// `TLP.max_ack_delay`).
 const MAX_ACK_DELAY: Nanoseconds = 200_000_000;
-/// Linux adds the shortest timer of its clock otherwise: two ticks of 4 ms.
+/// Margin otherwise: Linux adds the shortest timer of its clock, two ticks of 4 ms.
 const MIN_TIMER: Nanoseconds = 8_000_000;
 
-/// After how long a probe goes out (section 7.2). `rto` is how far the retransmission timeout is.
+/// Return the delay of a probe (section 7.2). `rto` is the time left until the retransmission timeout.
 #[must_use]
 pub fn timeout(
     smoothed_rtt: Option<Nanoseconds>,
@@ -24,28 +24,28 @@ pub fn timeout(
     smoothed_rtt.map_or(rto, |smoothed| (2 * smoothed + margin).min(rto))
 }
 
-/// A probe that is out (section 7.4: at most one).
+/// An outstanding probe (section 7.4: at most one).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Episode {
-    /// The first offset that had not been sent when it went out (`TLP.end_seq`).
+    /// First unsent offset when the probe was sent (`TLP.end_seq`).
     pub end: u64,
-    /// It was old data: its ACK shows a loss unless the peer says it had it already.
+    /// True if the probe was old data. Its ACK then shows a loss, unless the peer reports a duplicate.
     pub is_retransmission: bool,
 }
 
-/// What an ACK says about an outstanding probe.
+/// The verdict of an ACK on an outstanding probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     Open,
-    /// Nothing was lost.
+    /// No data was lost.
     Unneeded,
-    /// The probe repaired a loss, for which the window pays (section 7.4.2).
+    /// The probe repaired a loss, and the window is reduced (section 7.4.2).
     Repaired,
 }
 
 impl Episode {
-    /// `is_duplicate`: an ACK of nothing new without SACK blocks. `has_dsack`: the peer says that
-    /// it received something twice.
+    /// Judge the probe by an ACK. `is_duplicate`: the ACK acknowledges no new data and has no SACK blocks.
+    /// `has_dsack`: the peer reports a duplicate.
     #[must_use]
     pub fn judge(self, ack: u64, has_dsack: bool, is_duplicate: bool) -> Verdict {
         if ack < self.end {

@@ -1,32 +1,32 @@
-//! Whether a sender uses its congestion window: one that is not used does not grow, and comes
-//! down after a while (RFC 7661's problem, solved as in RFC 2861 and Linux).
+//! The usage of the congestion window. An unused window does not grow, and is reduced after a while (RFC
+//! 7661's problem, solved as in RFC 2861 and Linux).
 
 use crate::stack::Nanoseconds;
 
-/// `tcp_cwnd_validate` and `tcp_is_cwnd_limited` of Linux, in bytes.
+/// Usage of the window in bytes (`tcp_cwnd_validate` and `tcp_is_cwnd_limited` of Linux).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WindowUsage {
     is_limited: bool,
-    /// The most that was in flight in the present window of data, which ends at this offset.
+    /// Maximum flight in the current window of data. The next field is the end of that window.
     most: u64,
     window_end: u64,
-    /// The most in flight since the window was last full, or judged.
+    /// Maximum flight since the window was last full or checked.
     used: u64,
     since: Nanoseconds,
 }
 
-/// What was in flight after a run of sending.
+/// The flight after a run of sending.
 #[derive(Clone, Copy, Debug)]
 pub struct Sending {
     pub una: u64,
     pub next: u64,
     pub flight: u64,
-    /// The congestion window kept more from being sent.
+    /// True if the congestion window blocked further data.
     pub is_limited: bool,
 }
 
 impl WindowUsage {
-    /// A run of sending is over, or an ACK came that let nothing go.
+    /// Record the end of a run of sending, or an ACK that released no data.
     pub fn record(&mut self, sending: Sending, window: u64, is_slow_start: bool, now: Nanoseconds) {
         let is_new_window = sending.una >= self.window_end;
         let is_more = !self.is_limited && sending.flight > self.most;
@@ -43,14 +43,14 @@ impl WindowUsage {
         }
     }
 
-    /// Growth is for windows that were full; in slow start up to twice what was in flight.
+    /// Return true if the window can grow: it was full, or in slow start it is below twice the flight.
     #[must_use]
     pub fn may_grow(&self, window: u64, is_slow_start: bool) -> bool {
         self.is_limited || is_slow_start && window < 2 * self.most
     }
 
-    /// The window after one timeout in which the application did not fill it: half-way down to
-    /// what it used, and not below the initial window (RFC 2861, section 3.1).
+    /// Return the reduced window after one RTO in which the application did not fill it. The new window is
+    /// halfway to the used one, and at least the initial window (RFC 2861, section 3.1).
     pub fn shrunk(
         &mut self,
         window: u64,
@@ -67,7 +67,7 @@ impl WindowUsage {
         (used < window).then_some((window + used) / 2)
     }
 
-    /// The window was set anew after idleness.
+    /// Reset the usage after an idle restart.
     pub fn restarted(&mut self, now: Nanoseconds) {
         self.used = 0;
         self.since = now;

@@ -1,5 +1,5 @@
-//! SYN and SYN-ACK: what both ends offer and agree on (RFC 9293, section 3.5), and T/TCP's way
-//! around the third segment (RFC 1644).
+//! SYN and SYN-ACK: the negotiation of both ends (RFC 9293, section 3.5), and T/TCP's bypass of the third
+//! segment (RFC 1644).
 
 use crate::segment::{flags, Options, Segment};
 use crate::sharing::accelerated_open::Opening;
@@ -12,13 +12,13 @@ use crate::tcp::round_trip::deadline;
 use crate::tcp::Event;
 use crate::truth::SendReason;
 
-/// The largest shift of a window scale option (RFC 7323, section 2.3).
+/// Maximum shift of a window scale option (RFC 7323, section 2.3).
 const MAX_SCALE: u8 = 14;
 
 impl Connection {
-    /// T/TCP, before anything else: the connection has a count, and if the peers know each other
-    /// data may go, or be taken, before the handshake is done. A client's application is told at
-    /// once that it may write (a socket's `sendto` without `connect`).
+    /// Open with T/TCP, before any other call. The connection has a count. If the peers know each other, data
+    /// can be sent or accepted before the handshake ends. A client's application is notified at once that it
+    /// can write (a socket's `sendto` without `connect`).
     pub fn open_with(&mut self, opening: Opening, now: Nanoseconds) {
         self.opening = Some(opening);
         if opening.is_accelerated && self.is_active {
@@ -27,7 +27,7 @@ impl Connection {
         }
     }
 
-    /// Whether the peer has told a count of its own.
+    /// Return true if the peer has sent its own count.
     #[must_use]
     pub fn has_counts(&self) -> bool {
         self.agreed.counts
@@ -54,16 +54,16 @@ impl Connection {
         self.syn = Some(SendReason::New);
     }
 
-    /// T/TCP's test has passed: data on the SYN is taken, and the answer to both may wait for the
-    /// application's (RFC 1644, section 3.4; 4.4BSD's TF_DELACK | TF_SENDSYN).
+    /// Accept a SYN that passed T/TCP's test: its data is taken. The SYN-ACK can wait for the application's
+    /// response (RFC 1644, section 3.4; 4.4BSD's TF_DELACK | TF_SENDSYN).
     pub(super) fn receive_valid_syn(&mut self, segment: &Segment, now: Nanoseconds) {
         self.begin_exchange();
-        // Until the SYN is acknowledged its options are on what is sent first.
+        // Until the SYN is acknowledged, the first sent segment carries its options.
         let options = self.syn_options(true, now).bytes();
         self.sender.mss = u64::from(self.stack.mss.min(self.mss + options) - options);
         self.tell_connected();
         self.syn_rides = true;
-        // The client did not wait for an offer: there is room as in the first one.
+        // The client did not wait for an advertised window, so the initial window applies.
         self.receiver.acknowledge_unscaled();
         if segment.payload == 0 {
             self.receiver.due = Due::Now(SendReason::New);
@@ -123,7 +123,7 @@ impl Connection {
         self.receiver.set_mss(self.mss);
     }
 
-    /// What both SYNs offer holds (RFC 7323, sections 2.2 and 3.2; RFC 2018, section 2).
+    /// Agree on the options that both SYNs offer (RFC 7323, sections 2.2 and 3.2; RFC 2018, section 2).
     pub(super) fn agree(&mut self, options: &Options) {
         let stack = &self.stack;
         let peer_mss = options.mss.map_or(stack.mss, u32::from);
@@ -134,7 +134,7 @@ impl Connection {
             self.agreed.peer_scale = peer.min(MAX_SCALE);
         }
         self.agreed.counts = self.opening.is_some() && options.connection_count.is_some();
-        // Options that every segment has take their bytes of it (RFC 6691, section 2).
+        // Options on every segment reduce its payload (RFC 6691, section 2).
         let every = Options {
             timestamps: self.agreed.timestamps.then_some((0, 0)),
             connection_count: self.agreed.counts.then_some(0),
@@ -184,7 +184,7 @@ impl Connection {
         Some((self.with_first_data(bare, now), reason))
     }
 
-    /// A client's SYN with its first data, if it is accelerated.
+    /// Return a client's SYN, with its first data if the open is accelerated.
     pub(super) fn with_first_data(&mut self, syn: Segment, now: Nanoseconds) -> Segment {
         if !self.is_accelerated() || !self.is_active {
             return syn;

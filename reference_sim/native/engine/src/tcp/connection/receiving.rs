@@ -1,4 +1,4 @@
-//! What a segment that comes does to its connection (RFC 9293, section 3.10.7).
+//! The processing of an incoming segment (RFC 9293, section 3.10.7).
 
 use super::{Connection, State, TIMESTAMP_CLOCK_NS};
 use crate::segment::{flags, Segment, SACK_BLOCKS};
@@ -16,7 +16,8 @@ impl Connection {
             return;
         }
         if let Some((value, _)) = segment.options.timestamps {
-            // The first one that the next ACK will cover (RFC 7323, section 4.3).
+            // The echoed timestamp is that of the first segment which the next ACK covers (RFC 7323, section
+            // 4.3).
             if segment.seq <= self.receiver.acknowledged {
                 self.recent_timestamp = value;
             }
@@ -28,7 +29,7 @@ impl Connection {
             }
             State::SynReceived => self.receive_handshake_ack(segment, now),
             State::Established => self.receive_established(segment, now),
-            // There is no such connection any more (RFC 9293, section 3.10.7.1).
+            // The connection no longer exists (RFC 9293, section 3.10.7.1).
             State::Failed => self.reset = true,
             State::Listen | State::SynSent => {}
         }
@@ -37,7 +38,7 @@ impl Connection {
 
     pub(super) fn receive_established(&mut self, segment: &Segment, now: Nanoseconds) {
         if segment.has(flags::SYN) {
-            // Our ACK of the SYN-ACK was lost, or the answer to an accelerated SYN.
+            // The ACK of the SYN-ACK was lost, or the answer to an accelerated SYN.
             self.receiver.due = Due::Now(SendReason::Ack);
             self.syn_rides = self.sender.una == 0;
             if self.is_accelerated() && self.is_active {
@@ -110,7 +111,7 @@ impl Connection {
         } else if segment.has(flags::FIN) && end != self.receiver.next {
             self.receiver.due = Due::Now(SendReason::Ack);
         } else if segment.seq < self.receiver.next && !segment.has(flags::FIN) {
-            // A keep-alive, or a probe of the past (RFC 9293, section 3.10.7.4).
+            // A keep-alive, or a probe with old data (RFC 9293, section 3.10.7.4).
             self.receiver.due = Due::Now(SendReason::Ack);
         }
         let data_end = self.receiver.next;
@@ -130,7 +131,7 @@ impl Connection {
     }
 }
 
-/// An ACK as recovery by SACK sees it.
+/// Return the fields of an ACK that recovery by SACK uses.
 fn selective_ack(segment: &Segment, is_stale: bool) -> Ack {
     let blocks = segment.options.sack;
     let echo = segment.options.timestamps.map(|(_, echo)| u64::from(echo));
@@ -143,7 +144,7 @@ fn selective_ack(segment: &Segment, is_stale: bool) -> Ack {
     }
 }
 
-/// A segment, without its SYN if it has one: what that carries is a segment of its own.
+/// Return a segment without its SYN, as a segment of its own.
 pub(super) fn behind_syn(segment: &Segment) -> Segment {
     Segment {
         seq: segment.seq + u64::from(segment.has(flags::SYN)),

@@ -1,4 +1,4 @@
-//! The segments that a connection sends.
+//! The sent segments of a connection.
 
 use super::{timestamp, Connection, State};
 use crate::segment::{flags, Options, Segment};
@@ -8,7 +8,7 @@ use crate::tcp::sender::Stretch;
 use crate::truth::SendReason;
 
 impl Connection {
-    /// The next segment to send, and why it goes out now.
+    /// Return the next segment to send, with the reason for its time.
     pub fn transmit(&mut self, now: Nanoseconds) -> Option<(Segment, SendReason)> {
         if self.reset {
             self.reset = false;
@@ -50,7 +50,7 @@ impl Connection {
 
     pub(super) fn data_segment(&mut self, stretch: Stretch, now: Nanoseconds) -> Segment {
         self.is_stuck |= self.stack.fin_on_bare_acks && self.is_crossed && stretch.has_fin;
-        // A loss that other connections tell of may be that of the SYN, too.
+        // A loss signalled by other connections can also concern the SYN.
         self.syn_rides |= self.sender.una == 0 && stretch.reason != SendReason::New;
         let payload = u32::try_from(stretch.payload).unwrap_or(u32::MAX);
         self.segment(stretch.start, payload, flags::ACK | flags_of(stretch), now)

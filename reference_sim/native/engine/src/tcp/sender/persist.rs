@@ -1,17 +1,17 @@
-//! Probes of a window that has no room (RFC 9293, section 3.8.6.1).
+//! Probes of a window without room (RFC 9293, section 3.8.6.1).
 
 use crate::stack::{Nanoseconds, Stack};
 use crate::tcp::sender::{Sender, Stretch};
 use crate::truth::SendReason;
 
-/// A probe of a closed window carries one byte.
+/// Payload of a probe of a closed window.
 const PROBE_BYTES: u64 = 1;
-/// The longest time between two probes (4.4BSD: TCPTV_PERSMAX).
+/// Maximum interval between two probes (4.4BSD: TCPTV_PERSMAX).
 const PERSIST_MAX_NS: Nanoseconds = 60_000_000_000;
 
 impl Sender {
-    /// A probe if the peer's window has no room for a whole segment, nothing is in flight, and
-    /// the persist timer has gone off. What room there is is used then (4.4BSD: t_force).
+    /// Return a probe, if the peer's window lacks room for a full segment, no data is in flight, and the
+    /// persist timer has expired. The probe uses the available room (4.4BSD: t_force).
     pub fn probe(&mut self, now: Nanoseconds, stack: &Stack) -> Option<Stretch> {
         let is_stuck = self.una == self.max
             && self.next < self.written

@@ -1,18 +1,18 @@
-//! What an ACK, a duplicate ACK and the retransmission timer do: windows grow or are halved, and
-//! what was lost goes out again.
+//! The reaction to an ACK, a duplicate ACK and the retransmission timer: window growth, window reduction, and
+//! retransmission.
 
 use crate::stack::{Congestion, Nanoseconds, Stack};
 use crate::tcp::cubic::Acked;
 use crate::tcp::sender::{counts_bytes, is_bay, Recovery, Sender};
 use crate::truth::SendReason;
 
-/// Limited transmit lets so many segments go beyond the window (RFC 3042, section 2).
+/// Number of segments beyond the window that limited transmit permits (RFC 3042, section 2).
 const LIMITED_SEGMENTS: u32 = 2;
 
 impl Sender {
-    /// An ACK of something new.
+    /// Process an ACK of new data.
     pub fn acknowledged(&mut self, ack: u64, sent: Nanoseconds, now: Nanoseconds, stack: &Stack) {
-        // A SYN is no data: its ACK opens no window (RFC 5681, section 3.1).
+        // A SYN is no data, so its ACK does not open the window (RFC 5681, section 3.1).
         let acked = ack - self.una.max(1);
         self.end_pacing(ack);
         if stack.retransmission.times_acks {
@@ -54,7 +54,7 @@ impl Sender {
         self.arm(now, stack);
     }
 
-    /// The window grows by what was acknowledged; CUBIC's and Linux's only if it is used.
+    /// Grow the window by the acknowledged data. The windows of CUBIC and Linux grow only if they are used.
     pub(in crate::tcp) fn grow(&mut self, acked: u64, now: Nanoseconds, stack: &Stack) {
         if !counts_bytes(stack) {
             self.window.acknowledged();
@@ -72,7 +72,7 @@ impl Sender {
         self.end_slow_start_early();
     }
 
-    /// The bytes that count of those acknowledged: all, but for HyStart++ in the first slow start.
+    /// Return the acknowledged bytes that count: all, except with HyStart++ in the first slow start.
     fn growth(&self, acked: u64) -> u64 {
         let hystart = self
             .hystart
@@ -80,7 +80,7 @@ impl Sender {
         hystart.map_or(acked, |it| it.growth(acked, self.mss))
     }
 
-    /// HyStart++ ends slow start where the round trip grows.
+    /// End slow start early by HyStart++, if the round trip grows.
     fn end_slow_start_early(&mut self) {
         let Some(hystart) = &mut self.hystart else {
             return;
@@ -90,7 +90,7 @@ impl Sender {
         }
     }
 
-    /// A segment that was sent once was acknowledged.
+    /// Add a round-trip sample from a segment that was sent once.
     pub(in crate::tcp) fn measure_round_trip(
         &mut self,
         sent: Nanoseconds,
@@ -103,7 +103,7 @@ impl Sender {
         }
     }
 
-    /// An ACK that repeats the last one, while data is in flight (RFC 5681, section 2).
+    /// Process a duplicate ACK while data is in flight (RFC 5681, section 2).
     pub fn duplicate(&mut self, now: Nanoseconds, stack: &Stack) {
         if let Recovery::Fast { .. } = self.recovery {
             self.window.inflate();
@@ -113,7 +113,7 @@ impl Sender {
         self.count_duplicate(now, stack);
     }
 
-    /// A sign of a loss that is no segment's leaving the network: it inflates no window.
+    /// Count a sign of a loss without a segment that left the network. The window is not inflated.
     pub fn count_duplicate(&mut self, now: Nanoseconds, stack: &Stack) {
         if let Recovery::Fast { .. } = self.recovery {
             return;
@@ -131,7 +131,7 @@ impl Sender {
             }
             return;
         }
-        // What a timeout sends again brings duplicates of its own (RFC 6582, section 4.1).
+        // The retransmissions after a timeout cause duplicate ACKs of their own (RFC 6582, section 4.1).
         if !is_bay(stack)
             && matches!(self.recovery, Recovery::Timeout { until } if self.una < until)
         {
@@ -157,9 +157,9 @@ impl Sender {
         self.arm(now, stack);
     }
 
-    /// The retransmission timer went off: whether there were too many.
+    /// Handle the retransmission timer. Return true after too many retransmissions.
     pub fn timed_out(&mut self, now: Nanoseconds, stack: &Stack) -> bool {
-        // BayFullTcp's timer may run while nothing is in flight.
+        // BayFullTcp's timer can run without data in flight.
         self.retries += u32::from(self.una < self.max);
         self.window
             .timed_out(self.used_window(stack), self.retries == 1);
@@ -183,12 +183,12 @@ impl Sender {
         self.retries > stack.retransmission.max_retries
     }
 
-    /// Up to where ACKs are waited for.
+    /// Return the offset up to which ACKs are expected.
     pub(super) fn highest(&self) -> u64 {
         self.max.max(self.counted)
     }
 
-    /// What a loss halves: what is in flight, or (ns-2's slowdown) what the windows let be.
+    /// Return the window that a loss halves: the flight, or the permitted window (ns-2's slowdown).
     pub(super) fn used_window(&self, stack: &Stack) -> u64 {
         match stack.max_window_segments {
             Some(count) if is_bay(stack) => u64::from(count) * self.mss,
@@ -197,7 +197,7 @@ impl Sender {
         }
     }
 
-    /// All that is in flight is taken for lost.
+    /// Go back to the first unacknowledged byte: all data in flight counts as lost.
     pub(super) fn go_back(&mut self) {
         self.next = self.una.max(1);
         if self.fin_sent && self.una <= self.written {
@@ -209,8 +209,8 @@ impl Sender {
         }
     }
 
-    /// With timestamps the round trip of the newest segment that this ACK covers and that was sent
-    /// once; without, that of the one segment that is timed.
+    /// Take a round-trip sample. With timestamps, the sample is the newest segment that this ACK covers and
+    /// that was sent once. Otherwise the sample is the timed segment.
     pub(super) fn sample(&mut self, ack: u64, now: Nanoseconds, stack: &Stack) {
         let mut newest = None;
         while let Some(flying) = self.flying.front().copied() {
@@ -233,8 +233,8 @@ impl Sender {
         }
     }
 
-    /// The way of this ACK is the round trip; back-off ends with an ACK that reaches the segment
-    /// that is timed, even if only its beginning (BayFullTcp's `ackno >= rtt_seq_`).
+    /// Take this ACK's path time as the round trip. Back-off ends with an ACK that reaches the timed
+    /// segment's start (BayFullTcp's `ackno >= rtt_seq_`).
     pub(super) fn time_ack(
         &mut self,
         ack: u64,
@@ -251,7 +251,7 @@ impl Sender {
     }
 }
 
-/// Fast recovery ends with the first ACK of something new, even if not of all.
+/// Return true if any ACK of new data ends fast recovery, even a partial one.
 fn is_left_by_any_ack(stack: &Stack) -> bool {
     matches!(stack.congestion, Congestion::Reno | Congestion::BayReno)
 }

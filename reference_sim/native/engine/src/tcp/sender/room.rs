@@ -1,4 +1,4 @@
-//! How much may go now, and what holds the rest back.
+//! The room for new data, and the limit of the rest.
 
 use crate::sharing::Grant;
 use crate::stack::{IdleRestart, Nanoseconds, Stack};
@@ -9,8 +9,8 @@ use crate::tcp::window_usage::Sending;
 use crate::truth::Limit;
 
 impl Limit {
-    /// What holds back a member of an ensemble whose own window has room: what the others have of the ensemble's
-    /// window, or of the largest one that the stack has for all of them.
+    /// Return the limit of an ensemble member whose own window has room. The others use the ensemble's
+    /// window, or the stack's maximum for all members.
     fn of_others(grant: Grant) -> Limit {
         if grant.is_of_stack {
             Limit::MaxWindow
@@ -21,7 +21,7 @@ impl Limit {
 }
 
 impl Sender {
-    /// What holds the sender back, once [`Sender::poll`] gives nothing.
+    /// Return the sender's limit, once [`Sender::poll`] returns nothing.
     #[must_use]
     pub fn limit(&self, stack: &Stack) -> Limit {
         if self.next >= self.written {
@@ -50,12 +50,12 @@ impl Sender {
             };
         }
         let room = self.edge.saturating_sub(self.next);
-        // All that is left goes, be it less than a segment.
+        // The whole rest is sent, even if it is less than a segment.
         let unsent = self.written.saturating_sub(self.next);
         let fits_receiver = room >= self.mss.min(unsent);
         let by_stack = self.stack_edge(stack).saturating_sub(self.next);
-        // Only whole segments go (sender's SWS avoidance), so windows are equal that have room for as many;
-        // and then it is the receiver's that shows on the wire.
+        // Only full segments are sent (sender's SWS avoidance). Windows with room for equally many segments
+        // are therefore equal, and the receive window is the one visible on the wire.
         let mss = self.mss.max(1);
         let [room, by_congestion, by_stack] = [room, by_congestion, by_stack].map(|it| it / mss);
         if self.offered == 0 {
@@ -71,15 +71,15 @@ impl Sender {
         }
     }
 
-    /// Whether the congestion window has room for the next segment: in fast recovery, too, it is another window then
-    /// that holds it, or Nagle's algorithm.
+    /// Return true if the congestion window has room for the next segment. Even in fast recovery, another
+    /// window or Nagle's algorithm is then the limit.
     fn is_let_by_congestion(&self) -> bool {
         let unsent = self.written.saturating_sub(self.next);
         self.own_room() >= self.mss.min(unsent)
     }
 
-    /// Bytes that the windows let go as the next segment; a part of the window below a segment
-    /// is left alone unless the data ends there (sender's SWS avoidance, RFC 1122, 4.2.3.4).
+    /// Return the bytes that the windows release as the next segment. Window room below a full segment is
+    /// used only if the data ends there (sender's SWS avoidance, RFC 1122, section 4.2.3.4).
     pub(super) fn sendable(&self, granted: u64, stack: &Stack) -> u64 {
         let congestion_edge = self.next.saturating_add(granted);
         let edge = self.edge.min(congestion_edge).min(self.stack_edge(stack));
@@ -93,16 +93,16 @@ impl Sender {
         }
     }
 
-    /// How far the congestion window lets the sender go.
+    /// Return the right edge that the congestion window permits.
     pub(super) fn congestion_edge(&self) -> u64 {
         match &self.selective {
-            // A SYN that T/TCP has not seen acknowledged is no data.
+            // An unacknowledged SYN of T/TCP is no data.
             None => self.una.max(1) + self.window.cwnd + self.limited,
             Some(selective) => self.next + self.window.cwnd.saturating_sub(selective.pipe()),
         }
     }
 
-    /// What is left of the congestion window; members of an ensemble fill theirs together.
+    /// Return the rest of the congestion window. The members of an ensemble fill their window together.
     fn room_left(&self) -> u64 {
         let own = self.own_room();
         let of_all = self
@@ -111,7 +111,7 @@ impl Sender {
         of_all.map_or(own, |grant| own.min(grant.bytes))
     }
 
-    /// Whether the window is full, or not even half used: after each run of sending.
+    /// Record after each run of sending whether the window is full or less than half used.
     pub(super) fn look_at_usage(&mut self, now: Nanoseconds, stack: &Stack) {
         let room = self.room_left();
         let sending = Sending {
@@ -135,7 +135,7 @@ impl Sender {
         }
     }
 
-    /// What the own congestion window leaves.
+    /// Return the rest of the own congestion window.
     pub(super) fn own_room(&self) -> u64 {
         self.congestion_edge().saturating_sub(self.next)
     }
@@ -160,7 +160,7 @@ impl Sender {
         }
     }
 
-    /// What the stack makes of a window that was not used for a timeout (RFC 5681, section 4.1).
+    /// Apply the stack's restart rule to a window that was idle for one RTO (RFC 5681, section 4.1).
     pub(super) fn restart_after_idle(&mut self, now: Nanoseconds, stack: &Stack) {
         let timeout = self.round_trip.timeout(&stack.retransmission);
         let idle = now.saturating_sub(self.last_sent);
@@ -168,7 +168,7 @@ impl Sender {
         if is_idle {
             self.window.resumed(idle);
         }
-        // An ensemble's window may be in use while this member is idle.
+        // An ensemble's window can be in use while this member is idle.
         if !is_idle || idle <= timeout || self.grant.is_some() {
             return;
         }

@@ -1,5 +1,4 @@
-//! What connections share, as their sender sees it: the path's state, an ensemble's grant, pacing,
-//! and data on a SYN.
+//! Shared state in a sender: the path, an ensemble's grant, pacing, and data on a SYN.
 
 use crate::sharing::pacing::Pacing;
 use crate::sharing::{Estimate, Grant, Path};
@@ -22,7 +21,7 @@ impl Sender {
         }
     }
 
-    /// New data goes out: the pacer knows when the next may go.
+    /// Record new data for the pacer, which then knows the time of the next release.
     pub(super) fn note_paced(&mut self, payload: u64, now: Nanoseconds) {
         let flow = Flow {
             cwnd: self.window.cwnd,
@@ -56,7 +55,7 @@ impl Sender {
         }
     }
 
-    /// Goes on with what is known of the path.
+    /// Adopt path state.
     pub fn adopt(&mut self, path: &Path, stack: &Stack) {
         self.window.cwnd = path.cwnd;
         self.window.ssthresh = path.ssthresh;
@@ -65,14 +64,14 @@ impl Sender {
         }
     }
 
-    /// The next flight is spread, if the stack does that with a window that is not in use.
+    /// Arm pacing for the next flight, if the stack paces unused windows.
     pub fn pace(&mut self, stack: &Stack) {
         if stack.restarts() == IdleRestart::Pace {
             self.pacing = Pacing::Armed;
         }
     }
 
-    /// Whether lost data waits to be sent again.
+    /// Return true if lost data waits for retransmission.
     #[must_use]
     pub fn is_sending_again(&self) -> bool {
         self.again.is_some() || self.next < self.max && self.next < self.written
@@ -83,8 +82,8 @@ impl Sender {
         self.next < self.written
     }
 
-    /// The first data, and a FIN behind it, as far as it fits on a SYN (RFC 1644, section 3.3). Its
-    /// timer, and its round trip, are those of the SYN.
+    /// Send the first data, and a FIN after it, as far as both fit on a SYN (RFC 1644, section 3.3). The
+    /// SYN's timer and round trip apply to them.
     pub fn on_syn(&mut self, mss: u32, now: Nanoseconds, stack: &Stack) -> Option<Stretch> {
         let payload = (self.written - 1).min(u64::from(mss));
         if payload == 0 && !self.is_closing {
@@ -97,7 +96,7 @@ impl Sender {
         Some(stretch)
     }
 
-    /// The peer took the SYN, but not the data on it.
+    /// Retransmit the first data: the peer accepted the SYN without its data.
     pub fn send_first_again(&mut self) {
         self.again = (self.max > 1).then_some((1, SendReason::New));
     }
