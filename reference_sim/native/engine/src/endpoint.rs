@@ -35,8 +35,9 @@ pub struct Endpoint {
     /// True if the application closes after all writes.
     pub is_closing: bool,
     pub is_reading: bool,
-    /// Offset up to which data is readable. The next field is the offset already read.
+    /// Offset up to which data is readable.
     pub readable: u64,
+    /// Offset up to which the application has read.
     pub read: u64,
     /// True if the peer closed after data that is not read yet.
     pub peer_closed: bool,
@@ -44,8 +45,9 @@ pub struct Endpoint {
     pub timer: Nanoseconds,
     /// True if the application called this end, so the end needs a drive.
     pub is_due: bool,
-    /// Last limit recorded in the truth. The next field is the last window row.
+    /// Last limit recorded in the truth.
     pub limit: Option<Limit>,
+    /// Last window row recorded in the truth.
     pub window: Option<WindowRow>,
 }
 

@@ -24,9 +24,11 @@ const TIME_TO_LIVE: u8 = 64;
 #[derive(Debug)]
 pub struct Flow {
     pub connection: u32,
-    /// By [`Side`]: the nodes. The next fields are their ports and the sequence numbers of the SYNs.
+    /// Nodes, by [`Side`].
     pub nodes: [u32; 2],
+    /// Ports, by [`Side`].
     pub ports: [u16; 2],
+    /// Sequence numbers of the SYNs, by [`Side`].
     pub initial: [u32; 2],
     /// Window scale shifts that the SYNs offer.
     pub scales: [Option<u8>; 2],
@@ -42,7 +44,7 @@ pub struct Flow {
 
 impl Flow {
     /// Record that data from `side` is acknowledged up to `ack`. A copy of acknowledged data can still be in
-    /// flight, but only from the last acknowledged flight, because packets do not overtake each other.
+    /// flight. Packets do not overtake each other, so the copy belongs to the last acknowledged flight.
     pub fn acknowledged(&mut self, side: Side, ack: u64) {
         let stream = of_mut(&mut self.streams, side);
         if !stream.is_empty() {

@@ -11,8 +11,9 @@ pub struct Packet {
     pub place: u32,
     /// The sending side.
     pub side: Side,
-    /// Destination node. The next field is the node at the end of the current link.
+    /// Destination node.
     pub destination: u32,
+    /// Node at the end of the current link.
     pub next_node: u32,
     /// The current link.
     pub link: u32,

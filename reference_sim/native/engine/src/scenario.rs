@@ -236,8 +236,9 @@ pub struct Object {
     /// Length of the body, or of the whole response (`sizes_include_heads`).
     pub size: Law,
     pub status: u16,
-    /// Additional request lines, without line ends. The next field has the response lines.
+    /// Additional request lines, without line ends.
     pub request_fields: Vec<String>,
+    /// Additional response lines, without line ends.
     pub response_fields: Vec<String>,
     /// Server time beyond `processing`, such as the computation of a delta.
     pub processing_ns: Nanoseconds,
@@ -304,8 +305,9 @@ pub enum After {
 pub struct Transfer {
     pub node: u32,
     pub stack: u32,
-    /// The node of the server. The next field is the server's stack.
+    /// Node of the server.
     pub server_node: u32,
+    /// Stack of the server.
     pub server_stack: u32,
     pub start_ns: Nanoseconds,
     pub files: Vec<u64>,

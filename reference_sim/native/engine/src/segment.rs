@@ -58,8 +58,7 @@ impl Segment {
         self.options.sack_blocks()
     }
 
-    /// Return the length of the IP packet: 20 bytes of IPv4, 20 of TCP, options in words of four, the
-    /// payload.
+    /// Return the length of the IP packet: 20 bytes of IPv4, 20 of TCP, padded options, and payload.
     #[must_use]
     pub fn packet_bytes(&self) -> u32 {
         40 + self.options.bytes() + self.payload

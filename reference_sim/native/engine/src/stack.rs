@@ -64,9 +64,9 @@ pub struct Stack {
     pub write_step_bytes: Option<u32>,
     /// Room that wakes a writer after a full send buffer.
     pub writer_wakes: WriterWakes,
-    /// True if a FIN travels on the last data when both are ready, and on the ACK of the peer's FIN.
-    /// Otherwise the FIN follows that ACK alone. After data, the FIN waits until all data is acknowledged.
-    /// Data sent with nothing in flight still carries the FIN (ns-2's FullTcp).
+    /// True if a FIN travels on the last data or on the ACK of the peer's FIN. Otherwise the FIN follows that
+    /// ACK alone. After data, the FIN waits until all data is acknowledged. Data sent with nothing in flight
+    /// still carries the FIN (ns-2's FullTcp).
     pub fin_with_data: bool,
     /// True if every later ACK without data repeats a FIN that was sent once, even before retransmitted data.
     /// The peer answers with its own FIN. If the peer sends data after that, this end never closes. This is
@@ -162,7 +162,7 @@ impl InitialWindow {
 #[serde(deny_unknown_fields)]
 pub struct AckPolicy {
     /// Number of full segments that trigger an immediate ACK: 1 for every segment, 2 for every second segment
-    /// (RFC 5681, section 4.2). netbsd-1.2.1 with timestamps has 3 (Kruse 2001, section 2.1).
+    /// (RFC 5681, section 4.2). The stack netbsd-1.2.1 with timestamps has 3 (Kruse 2001, section 2.1).
     pub every: u32,
     /// True if `every` counts segments of any size, false if `every` counts bytes in units of the segment
     /// size.
@@ -235,8 +235,8 @@ pub struct Retransmission {
     /// segment's sending time (BayFullTcp, newack).
     #[serde(default)]
     pub times_acks: bool,
-    /// True if the estimate is kept in integer eighths of ticks and the deviation in quarters, and restarts
-    /// after four consecutive timeouts (Jacobson 1988, appendix A; ns-2, rtt_update).
+    /// True if the estimate is kept in integer eighths of ticks, and the deviation in quarters. The estimate
+    /// restarts after four consecutive timeouts (Jacobson 1988, appendix A; ns-2, rtt_update).
     #[serde(default)]
     pub fixed_point: bool,
     /// True if a fast retransmit doubles the RTO like a timeout (BayFullTcp, fast_retransmit).

@@ -1,8 +1,8 @@
 //! Taps: places where frames are recorded as in a capture.
 //!
-//! A node's tap sees a packet when the node passes it to a link, even if the link's queue is full, and when
-//! it arrives. A router's tap sees a forwarded packet once, at its arrival. A link's tap sees a packet when
-//! it enters the link's queue, or service directly. A packet lost on the wire was seen before.
+//! A node's tap sees a packet when it arrives, and when the node passes it to a link. The link's queue can be
+//! full. A router's tap sees a forwarded packet once, at its arrival. A link's tap sees a packet when it
+//! enters the link's queue, or service directly. A packet lost on the wire was seen before.
 
 use trace_model::blocks::Blocks;
 use trace_model::column::Columns;

@@ -136,8 +136,9 @@ pub struct TransactionRow {
     /// Number of the transaction on its connection, counted from 0.
     pub index: u32,
     pub browser: u32,
-    /// Visit of the browser, counted from 0. The next field is the fetch of its plan.
+    /// Visit of the browser, counted from 0.
     pub visit: u32,
+    /// Fetch of the visit's plan, counted from 0.
     pub fetch: u32,
     pub method: String,
     pub target: String,
@@ -145,8 +146,9 @@ pub struct TransactionRow {
     pub request_bytes: u64,
     pub response_head_bytes: u64,
     pub response_body_bytes: u64,
-    /// Stream offset of the request's first byte. The next field is that of the response.
+    /// Stream offset of the request's first byte.
     pub request_offset: u64,
+    /// Stream offset of the response's first byte.
     pub response_offset: Option<u64>,
     /// Time at which the application wanted the request. The request can wait for a connection.
     pub wanted: Nanoseconds,
@@ -176,8 +178,9 @@ pub struct FrameRow {
     pub connection: u32,
     /// Number of its transaction.
     pub index: u32,
-    /// Start in the server's stream. The next field is the end.
+    /// Start in the server's stream.
     pub offset: u64,
+    /// End in the server's stream.
     pub end: u64,
     /// Time at which the application had its response ready.
     pub ready: Nanoseconds,
@@ -202,12 +205,15 @@ pub struct RetrievalRow {
 /// Totals of the retrieved objects, always kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Number of complete visits. The next fields are their bytes and times.
+    /// Number of complete visits.
     pub retrievals: u64,
+    /// Bytes of the complete visits.
     pub retrieved_bytes: u64,
+    /// Total duration of the complete visits.
     pub retrieval_time: Nanoseconds,
-    /// Number of received files of transfers. The next field is their bytes.
+    /// Number of received files of transfers.
     pub files: u64,
+    /// Bytes of the received files.
     pub file_bytes: u64,
 }
 

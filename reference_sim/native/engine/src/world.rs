@@ -2,9 +2,9 @@
 //!
 //! Theory of operation. After each event at an end of a connection (a segment, its timer, an application's
 //! call), the end is driven. A drive sends its segments, queues the events for its application, and plans its
-//! timer. The calls of applications at one moment are followed by one drive after all events are delivered,
-//! so that an immediate response can carry the ACK. Earlier data goes out before each `write` call. Earlier
-//! data also goes out before a `close`, unless the stack lets the application act before it sends, as in
+//! timer. At one moment, all events are delivered first, and one drive follows the applications' calls. An
+//! immediate response can therefore carry the ACK. Earlier data goes out before each `write` call. Earlier
+//! data also goes out before a `close`. The exception is a stack whose application acts before sending, as in
 //! ns-2.
 //!
 //! Timers are lazy: an end has at most one valid event in the queue. A deadline only moves forwards. If the

@@ -74,7 +74,7 @@ impl Decoder {
     /// Read the next chunk. Every cut of the file into chunks gives the same packets.
     ///
     /// # Errors
-    /// Errors occur if the file is no capture, is damaged before its first packet, or has an unsupported link type. Bytes fed after an error are ignored.
+    /// The file is no capture, is damaged before its first packet, or has an unsupported link type. Bytes fed after an error are ignored.
     pub fn feed<S: PacketSink>(&mut self, bytes: &[u8], sink: &mut S) -> Result<(), CaptureError> {
         let fed = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
         let read = &mut self.emitter.provenance.bytes_read;
@@ -261,7 +261,7 @@ impl Decoder {
     /// file, and frame numbers continue. Return true if the file was read to its end.
     ///
     /// # Errors
-    /// Errors are those of [`Decoder::finish`]. The next file can still be fed.
+    /// The errors are those of [`Decoder::finish`]. The next file can still be fed.
     pub fn next_file<S: PacketSink>(&mut self, sink: &mut S) -> Result<bool, CaptureError> {
         let is_damaged = matches!(self.container, Container::Stopped);
         let is_cut = self.is_inside_record();
@@ -285,7 +285,7 @@ impl Decoder {
     /// End the input. Report incomplete records at the end of the file, and the total of each anomaly kind.
     ///
     /// # Errors
-    /// Errors occur if the file is empty, ends inside its header, or has no readable packet.
+    /// The file is empty, ends inside its header, or has no readable packet.
     pub fn finish<S: PacketSink>(&mut self, sink: &mut S) -> Result<(), CaptureError> {
         let is_cut = self.is_inside_record();
         match &self.container {

@@ -2,8 +2,8 @@
 
 use trace_model::{Anomaly, AnomalyKind, PacketSink};
 
-/// Maximum number of rows per kind. Further anomalies are only counted. 100 rows show a pattern, and a
-/// hostile file of a billion odd packets still gives a short table.
+/// Maximum number of rows per kind. Further anomalies are only counted. The limit of 100 rows shows a
+/// pattern. A hostile file of a billion odd packets still gives a short table.
 const ROWS_PER_KIND: u64 = 100;
 
 #[derive(Debug, Default)]

@@ -12,8 +12,9 @@ pub struct Provenance {
     /// Number of packets with their own TCP header, even a cut one. A fragmented segment counts once. A
     /// header quoted in an ICMP error does not count.
     pub tcp_packets: u64,
-    /// The earliest packet time, at any position in the file. The next field is the latest.
+    /// Earliest packet time, at any position in the file.
     pub first_time_ns: Option<i64>,
+    /// Latest packet time, at any position in the file.
     pub last_time_ns: Option<i64>,
     /// True if the file ends inside a record or block.
     pub truncated: bool,

@@ -114,8 +114,8 @@ fn is_time(bytes: &[u8]) -> bool {
         && *seconds <= 60
 }
 
-/// Return true if the bytes begin an Event Trace Log. A buffer header of 72 bytes is followed by the log's
-/// own event, with version 2 and a 32-bit or 64-bit system header (Windows SDK, `SYSTEM_TRACE_HEADER`).
+/// Return true if the bytes begin an Event Trace Log. A buffer header of 72 bytes comes first. The log's own
+/// event follows, with version 2 and a 32-bit or 64-bit system header (Windows SDK, `SYSTEM_TRACE_HEADER`).
 fn is_event_trace_log(start: &[u8]) -> bool {
     matches!(start.get(0x48..FORMAT_BYTES), Some([2, 0, 1 | 2, 0xc0]))
 }

@@ -1,5 +1,4 @@
-//! The kept data of a response body: a digest, the whole text if it is short, and the start of an HTML
-//! document.
+//! The kept data of a response body: a digest, a short text, and the start of an HTML document.
 //!
 //! The digest is XXH3. Its cost is a fraction of a packet's cost, and the result is equal on every machine.
 //! `xxhsum -H3` prints the same digest. It distinguishes bodies, except those made to collide.
@@ -19,8 +18,8 @@ use super::Mark;
 const TEXT_BYTES_MAX: usize = 1 << 20;
 /// Initial capacity if the length is announced. A head alone must not allocate a megabyte.
 const ROOM_BYTES_MAX: usize = 16 * 1024;
-/// Text media types besides `text/*` and those ending in `+json` or `+xml` (RFC 6839). nginx and Apache
-/// compress these when configured to compress text.
+/// Text media types besides `text/*` and those ending in `+json` or `+xml` (RFC 6839). When configured to
+/// compress text, nginx and Apache also compress these.
 const TEXT_TYPES: [&str; 5] = [
     "application/javascript",
     "application/x-javascript",
@@ -203,8 +202,7 @@ impl Keeper {
         }
     }
 
-    /// Return the body's data at its end, if the body is complete, and the links of a document as far as it
-    /// was delivered.
+    /// Return the data of a complete body, and the links in the delivered part of a document.
     pub(super) fn finish(
         self,
         is_whole: bool,

@@ -114,8 +114,8 @@ impl Pairing {
             return self.response_after_loss(facts, interim, client_next, out);
         };
         let request = exchange.request?;
-        // In step, the response can answer a head of which the server had only a part, because all earlier
-        // requests have responses.
+        // In step, all earlier requests have responses. The response can then answer a head of which the
+        // server had only a part.
         let had_part = facts.acked.is_some_and(|acked| acked > request.start);
         if had_part || could_answer(&request, &facts) {
             exchange.response = Some(facts);

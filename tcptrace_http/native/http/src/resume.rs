@@ -49,8 +49,8 @@ impl Pairing {
         None
     }
 
-    /// Return true if the response certainly answers the request in slot `at`, which was sent after
-    /// everything before the response had arrived.
+    /// Return true if the response certainly answers the request in slot `at`. The client sent that request
+    /// after everything before the response had arrived.
     fn may_resume(&self, at: usize, request: &RequestFacts, response: &ResponseFacts) -> bool {
         if self.pipelining_seen {
             return false;

@@ -73,8 +73,9 @@ pub(super) struct Reader {
     start_line_is_whole: bool,
     /// The message whose body is being read.
     pub(super) message: Option<Box<Message>>,
-    /// True if response bodies are inspected. The next field is the keeper of the current body.
+    /// True if response bodies are inspected.
     pub(super) looks_at_bodies: bool,
+    /// Keeper of the current response body.
     kept: Option<Box<Keeper>>,
     /// Memory of the message.
     message_bytes: u64,

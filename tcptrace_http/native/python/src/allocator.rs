@@ -1,6 +1,6 @@
 //! The allocator of the native core.
 
-/// mimalloc replaces the C library's allocator. A flow allocates and frees dozens of small strings, and the C
+/// mimalloc replaces the C library's allocator. A flow allocates and frees dozens of small strings. The C
 /// library's allocator takes 10 % of the total time for them.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -10,9 +10,8 @@ const PURGE_DELAY: libmimalloc_sys::mi_option_t = 15;
 
 /// Set a short purge delay, so that freed memory returns to the system soon.
 ///
-/// With the default delay of 1 s, whole tables are allocated and freed within one delay, and the peak memory
-/// is that of several tables. A delay of zero is too short, because one body's buffer is reused for the next
-/// body.
+/// Whole tables are allocated and freed within the default delay of 1 s. The peak memory is then that of
+/// several tables. A delay of zero is too short, because one body's buffer is reused for the next body.
 pub fn give_back_soon() {
     // SAFETY: the call sets a number that mimalloc reads atomically. The option exists in the version that
     // Cargo.lock names.

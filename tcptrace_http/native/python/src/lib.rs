@@ -154,7 +154,7 @@ impl Analyzer {
         }
         // SAFETY: the buffer is contiguous and not empty. Its export keeps the memory alive and of this size
         // until `buffer` is dropped. Every bit pattern is a valid u8. The caller must not write to the buffer
-        // before `feed` returns; the reader in capture.py owns the buffer and obeys this.
+        // before `feed` returns. The reader in capture.py owns the buffer and obeys this rule.
         #[allow(unsafe_code)]
         let bytes = unsafe {
             std::slice::from_raw_parts(buffer.buf_ptr().cast::<u8>(), buffer.len_bytes())

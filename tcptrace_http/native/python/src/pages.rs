@@ -52,8 +52,8 @@ impl Pages {
         Ok(PageRows { tables })
     }
 
-    /// Return true if a page has at least `transactions_min` transactions, and more than `of_flow_min` of
-    /// them on one flow with a round-trip time of at least `rtt_min_ns`.
+    /// Return true if a page has at least `transactions_min` transactions, and one flow has more than
+    /// `of_flow_min` of them. The round-trip time of this flow is at least `rtt_min_ns`.
     fn has_chain(
         &self,
         py: Python<'_>,

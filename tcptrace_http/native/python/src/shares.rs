@@ -266,8 +266,8 @@ impl Shares {
         workers.filter_map(|worker| worker.sink.analyzer.as_ref())
     }
 
-    /// Take the final rows. After the end of the capture, the result includes the rows that span all flows,
-    /// and each table with a row per packet in one piece.
+    /// Take the final rows. After the end of the capture, the result includes the rows that span all flows.
+    /// Each table with a row per packet is then one piece.
     pub fn take(&mut self, is_finished: bool) -> (BTreeMap<&'static str, Columns>, Vec<Document>) {
         let mut whole = self.first.take();
         if self.threads.is_some() {

@@ -45,8 +45,8 @@ impl Label {
         })
     }
 
-    /// Return true if the length fits the label: 48 bytes for a master secret (RFC 5246, section 8.1), a hash
-    /// length for a traffic secret.
+    /// Return true if the length fits the label. A master secret has 48 bytes (RFC 5246, section 8.1). A
+    /// traffic secret has a hash length.
     fn has_length(self, length: usize) -> bool {
         length == 48 || (length == 32 && self != Label::Master)
     }

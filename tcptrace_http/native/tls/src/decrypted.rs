@@ -94,9 +94,9 @@ pub(crate) struct Decrypted {
     /// True if a record stayed closed before the first application data.
     begins_late: bool,
     early: Vec<Early>,
-    /// True if the key log has secrets of the connection. The next field is the size of the log at the last
-    /// failed search.
+    /// True if the key log has secrets of the connection.
     has_secrets: bool,
+    /// Size of the key log at the last failed search.
     secrets_before: usize,
 }
 

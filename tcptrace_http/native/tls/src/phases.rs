@@ -34,8 +34,9 @@ pub(crate) enum Role {
 #[derive(Debug, Default)]
 pub(crate) struct Phases {
     pub(crate) handshake: Handshake,
-    /// True after the ChangeCipherSpec of the client. The next field is for the server.
+    /// True after the client's ChangeCipherSpec.
     client_is_encrypted: bool,
+    /// True after the server's ChangeCipherSpec.
     server_is_encrypted: bool,
     has_hello_done: bool,
     server_flight_is_over: bool,

@@ -103,7 +103,7 @@ fn play(events: &[Event<'_>], mut cut: impl FnMut(&[u8]) -> usize) -> Outcome {
 }
 
 /// Return the length of a segment's next piece. Only the first piece can begin like a start line. During a
-/// search, the reader looks for a start line only at the start of a segment, or after empty lines there.
+/// search, the reader accepts a start line only at a segment's start, or after empty lines there.
 fn piece(numbers: &mut Numbers, rest: &[u8], is_first: bool) -> usize {
     let first_line = || {
         let start = empty_lines(rest);

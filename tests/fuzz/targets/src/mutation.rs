@@ -1,4 +1,4 @@
-//! Mutations of a pcap file that keep most of it valid, to reach the code after the file format and the
+//! Mutations of a pcap file that keep most of it valid. They reach the code after the file format and the
 //! headers. Records are repeated, dropped, moved, cut and continued. TCP fields and payloads change, and the
 //! enclosing lengths are corrected.
 

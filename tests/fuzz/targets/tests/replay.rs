@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fuzz_targets::TARGETS;
 
-/// Maximum memory for an input of a corpus file's size: a hundred times the need of the target, with its
-/// copies and model.
+/// Maximum memory for an input of a corpus file's size. The limit is a hundred times the target's need,
+/// copies and model included.
 const PEAK_BYTES_MAX: usize = 64 << 20;
 
 /// Maximum size of all corpora together, because every checkout contains them.

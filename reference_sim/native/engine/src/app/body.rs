@@ -51,9 +51,9 @@ const JPEG_START: [u8; 20] =
     *b"\xff\xd8\xff\xe0\x00\x10JFIF\x00\x01\x01\x00\x00\x01\x00\x01\x00\x00";
 const JPEG_END: [u8; 2] = [0xff, 0xd9];
 const JPEG_COMMENT: [u8; 2] = [0xff, 0xfe];
-/// Length of a comment's marker and length field. The next constant is a comment's maximum length. Comment data is
-/// text.
+/// Length of a comment's marker and length field.
 const COMMENT_HEADER: u64 = 4;
+/// Maximum length of a comment with its header. Comment data is text.
 const COMMENT: u64 = 2 + 65_535;
 const JPEG_OVERHEAD: u64 = JPEG_START.len() as u64 + JPEG_END.len() as u64;
 pub const MIN_JPEG_BYTES: u64 = JPEG_OVERHEAD + COMMENT_HEADER;

@@ -44,8 +44,9 @@ pub struct Transfer {
     /// Number of started files.
     files: u32,
     row: Option<usize>,
-    /// True once the file is complete. The next field covers the reply.
+    /// True once the file is complete.
     is_delivered: bool,
+    /// True once the reply to the file's end arrived.
     is_replied: bool,
     is_over: bool,
 }

@@ -39,8 +39,9 @@ struct Outstanding {
     /// Number in sending order.
     number: u64,
     member: End,
-    /// Start offset in the member's stream. The next field is the end.
+    /// Start offset in the member's stream.
     start: u64,
+    /// End offset in the member's stream.
     end: u64,
 }
 
@@ -166,7 +167,7 @@ impl Ensemble {
         }
     }
 
-    /// Record data that a member sent. A retransmission moves to the end of the list and is not charged as a
+    /// Record data that a member sent. A retransmission moves to the end of the list. It is not charged as a
     /// turn, because the loss can have cost the member its share.
     pub fn sent(
         &mut self,

@@ -353,8 +353,8 @@ fn end(number: usize, side: usize) -> End {
 const UNLIMITED: u64 = u64::MAX;
 const FAIR: Sharing = Sharing::Etcp(Scheduler::Fair);
 
-/// Return a stack whose round trips count in ticks of 100 ms of the host's clock, as in ns-2 at the time of
-/// the paper (`tcpTick_`).
+/// Return a stack whose round trips count in ticks of 100 ms, as in ns-2 at the time of the paper
+/// (`tcpTick_`).
 fn with_coarse_clock(sharing: Sharing) -> Stack {
     let mut stack = server_stack(sharing);
     stack.retransmission.tick_ns = 100 * MS;
@@ -370,8 +370,8 @@ fn saved(server: &Stack, packets: u64) -> (Nanoseconds, Net) {
 }
 
 /// Claim E6 (Figure 3). The figure gives neither sizes nor clock. On ns-2's clock, a round trip of 105 ms
-/// counts as two ticks, so a few packets of a transfer are paced before the first ACK. A transfer of eight
-/// packets saves 0.19 s. Eight packets are the minimum for four round trips.
+/// counts as two ticks. A few packets of a transfer are therefore paced before the first ACK. A transfer of
+/// eight packets saves 0.19 s. Eight packets are the minimum for four round trips.
 #[test]
 fn the_second_transfer_is_paced_from_the_cached_window_and_ends_about_180_ms_sooner() {
     let (saved, net) = saved(&with_coarse_clock(FAIR), 8);
@@ -444,8 +444,8 @@ fn an_ensemble_of_one_sends_as_a_connection_that_shares_nothing() {
     }
 }
 
-/// Return a transfer of the text page: 29 kB of HTML and three concurrent images of 7 to 13 kB. ns-2's
-/// maximum window is 20 segments.
+/// Return a transfer of the text page: 29 kB of HTML and three concurrent images of 7 to 13 kB. The maximum
+/// window of ns-2 is 20 segments.
 fn text_page(sharing: Sharing, queue_limit: u64) -> Net {
     let page: Vec<_> = [58, 14, 20, 26].map(|packets| (0, packets)).into();
     let mut server = server_stack(sharing);

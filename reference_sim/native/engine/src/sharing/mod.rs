@@ -10,8 +10,8 @@
 //! - [`pacing`]: a window known from earlier is not sent as one burst.
 //! - [`accelerated_open`]: T/TCP, where a known peer receives data on the SYN.
 //!
-//! All of this is state without I/O. [`hosts`] keeps it by pair of hosts, lends a path to a connection before
-//! it acts, and takes the path back afterwards.
+//! All of this is state without I/O. [`hosts`] keeps the state by pair of hosts. It lends a path to a
+//! connection before the connection acts, and takes the path back afterwards.
 
 pub mod accelerated_open;
 pub mod control_block;

@@ -19,8 +19,9 @@ pub struct Window {
     cubic: Cubic,
     /// Bytes acknowledged since congestion avoidance last added a segment (RFC 3465).
     counted: u64,
-    /// Number of window reductions by duplicate ACKs. The next field counts reductions by the timer.
+    /// Number of window reductions by duplicate ACKs.
     pub losses: u32,
+    /// Number of window reductions by the retransmission timer.
     pub timeouts: u32,
 }
 

@@ -176,8 +176,8 @@ impl Connection {
     }
 
     /// Make one write call, and return the number of bytes taken. If some bytes were taken, call again at
-    /// once with the rest, because a stack can take a write in steps and send after each. Otherwise call
-    /// again after [`Event::Writable`].
+    /// once with the rest. A stack can take a write in steps and send after each step. If none were taken,
+    /// call again after [`Event::Writable`].
     pub fn write(&mut self, bytes: u64, _now: Nanoseconds) -> u64 {
         self.sender.begin_run();
         let step = self

@@ -41,9 +41,9 @@ pub struct Cubic {
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Epoch {
     start: Nanoseconds,
-    /// Window at the plateau of the curve. The next field is the time of the plateau, in seconds from the
-    /// start.
+    /// Window at the plateau of the curve.
     plateau: f64,
+    /// Time of the plateau, in seconds from the start.
     k: f64,
     /// Estimate of Reno's window.
     estimate: f64,

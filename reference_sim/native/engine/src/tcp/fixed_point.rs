@@ -1,5 +1,5 @@
 //! The integer round-trip estimate of Jacobson 1988 (appendix A), BSD and ns-2. Fractions below an eighth of
-//! a tick are cut off, so a constant round trip leaves a deviation of half a tick, never zero.
+//! a tick are cut off. A constant round trip therefore leaves a deviation of half a tick, never zero.
 
 use crate::sharing::Estimate;
 use crate::stack::Nanoseconds;

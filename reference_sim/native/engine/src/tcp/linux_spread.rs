@@ -7,8 +7,9 @@ use crate::stack::Nanoseconds;
 /// difference per round trip.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinuxSpread {
-    /// Four times the mean deviation (`mdev_us`). The next field is its maximum in this round trip.
+    /// Four times the mean deviation (`mdev_us`).
     deviation: Nanoseconds,
+    /// Maximum of `deviation` in this round trip.
     largest: Nanoseconds,
     spread: Nanoseconds,
     /// Offset whose acknowledgment ends the round trip (`rtt_seq`).

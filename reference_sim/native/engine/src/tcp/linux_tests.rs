@@ -1,5 +1,5 @@
-//! Linux on both ends, compared with captures of Linux 6.18 in the same scenarios: one persistent connection
-//! without queues, and two or more documents.
+//! Linux on both ends, compared with captures of Linux 6.18. The scenarios have one persistent connection
+//! without queues, and at least two documents.
 
 use super::pair_tests::{stack, Pair, Sent, MS};
 use crate::segment::flags;

@@ -14,8 +14,9 @@ pub struct ShortSegment {
     pub was_idle: bool,
     /// True if all sent data is still acknowledged: this run has sent nothing either.
     pub is_idle: bool,
-    /// End of the last segment below the MSS. The next field is the acknowledged offset.
+    /// End of the last segment below the MSS.
     pub last_short_end: u64,
+    /// First unacknowledged offset.
     pub una: u64,
     /// The largest window that the peer has advertised.
     pub largest_window: u64,

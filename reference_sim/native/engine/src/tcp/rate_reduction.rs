@@ -22,8 +22,8 @@ impl RateReduction {
         }
     }
 
-    /// Return the window after an ACK (RFC 6937, section 3). If the flight is below the threshold, the
-    /// slow-start bound applies only while ACKs advance without new losses, as in Linux.
+    /// Return the window after an ACK (RFC 6937, section 3). Below the threshold, the slow-start bound
+    /// applies only while ACKs advance without new losses, as in Linux.
     pub fn window(&mut self, delivered: u64, pipe: u64, mss: u64, is_good_ack: bool) -> u64 {
         self.delivered += delivered;
         let wanted = if pipe > self.threshold {

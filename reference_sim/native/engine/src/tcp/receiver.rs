@@ -23,8 +23,9 @@ pub struct Receiver {
     mss: u64,
     /// Next offset in order.
     pub next: u64,
-    /// Offset up to which the application has read. The next field is true if it reads on arrival.
+    /// Offset up to which the application has read.
     read: u64,
+    /// True if the application reads on arrival.
     is_reading: bool,
     /// Offset of the peer's FIN.
     pub fin: Option<u64>,

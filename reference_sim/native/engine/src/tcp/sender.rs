@@ -56,24 +56,28 @@ pub struct Sender {
     pub window: Window,
     pub round_trip: RoundTrip,
     pub mss: u64,
-    /// First unacknowledged offset. The next fields are the next offset to send and the first offset never
-    /// sent.
+    /// First unacknowledged offset.
     pub una: u64,
+    /// Next offset to send.
     pub(super) next: u64,
+    /// First offset never sent.
     pub max: u64,
     /// The same as `max` in BayFullTcp's count: a fast retransmit advances it like new data.
     counted: u64,
-    /// End of the written data. The next field is true if the application has closed after it.
+    /// End of the written data.
     pub written: u64,
+    /// True if the application has closed after the written data.
     is_closing: bool,
     pub fin_sent: bool,
     /// True once a FIN was sent, even if it must be retransmitted.
     fin_was_sent: bool,
     /// True if a write was only partly taken.
     pub is_refusing: bool,
-    /// Right edge that the peer advertises. The next fields are its latest and its largest window.
+    /// Right edge that the peer advertises.
     pub(super) edge: u64,
+    /// The peer's latest advertised window.
     offered: u64,
+    /// The peer's largest advertised window.
     largest_window: u64,
     recovery: Recovery,
     /// True after the ACK that began recovery, which releases no further data: BayFullTcp drops this ACK,

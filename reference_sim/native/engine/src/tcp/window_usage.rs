@@ -7,8 +7,9 @@ use crate::stack::Nanoseconds;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WindowUsage {
     is_limited: bool,
-    /// Maximum flight in the current window of data. The next field is the end of that window.
+    /// Maximum flight in the current window of data.
     most: u64,
+    /// End of the current window of data.
     window_end: u64,
     /// Maximum flight since the window was last full or checked.
     used: u64,

@@ -230,8 +230,7 @@ impl Player<'_> {
 
 fn differs(sent: &Sent, expected: &Expected) -> bool {
     let segment = &sent.segment;
-    // PSH has no meaning for a receiver that reads at once, so PSH is compared only where the script writes
-    // it.
+    // PSH has no meaning for a receiver that reads at once. PSH is compared only if the script writes it.
     let mut compared = segment.flags;
     if expected.flags & flags::PSH == 0 {
         compared &= !flags::PSH;

@@ -2,8 +2,8 @@
 //! patch has its own magic number (Wireshark, wiretap/libpcap.c).
 //!
 //! The first record decides: an Ethernet header follows a record header of the correct length. The default is
-//! the length that the magic number implies. Another length replaces it under three conditions: the default
-//! position holds no known EtherType, the other position does, and the added fields are plausible.
+//! the length that the magic number implies. Another length replaces it if only that length leads to a known
+//! EtherType and the added fields are plausible.
 
 use super::{MAGIC_MICROSECONDS, MAGIC_MODIFIED};
 use crate::bytes::ByteOrder;

@@ -46,8 +46,8 @@ const TRAILER_BYTES: usize = 4;
 const MIN_BLOCK_BYTES: u32 = 12;
 /// Padding unit of blocks.
 const ALIGNMENT: u32 = 4;
-/// Maximum size of a block that is read whole, as in libpcap (sf-pcapng.c, INITIAL_MAX_BLOCKSIZE). 60 times
-/// the longest packet leaves room for options.
+/// Maximum size of a block that is read whole, as in libpcap (sf-pcapng.c, INITIAL_MAX_BLOCKSIZE). This size
+/// is 60 times the longest packet and leaves room for options.
 const MAX_BLOCK_BYTES: u32 = 16 * 1024 * 1024;
 /// Maximum size of a skipped block, larger than any name table. A longer length is probably corrupt and would
 /// skip the rest of the file.

@@ -130,8 +130,9 @@ pub struct Script {
     pub piece: usize,
     pub client_next: u64,
     pub server_next: u64,
-    /// Start of the client's latest segment. The next field is for the server.
+    /// Start of the client's latest segment.
     pub client_start: u64,
+    /// Start of the server's latest segment.
     pub server_start: u64,
 }
 

@@ -65,7 +65,7 @@ fn test_a_prefetching_proxy_has_the_objects_when_they_are_asked_for() {
             .end
             .unwrap()
     };
-    // Without prefetch: 2 and 2 round trips to the hub, one handshake after it, and one round trip per object
+    // Without prefetch: 2 and 2 round trips to the hub, then one handshake. One round trip per object follows
     // on the only connection.
     assert_eq!(end(false), 2 * RTT + RTT + RTT + 2 * RTT + 3 * RTT);
     assert_eq!(end(true), 2 * RTT + RTT + RTT + 2 * RTT + RTT);

@@ -10,8 +10,8 @@ const PROBE_BYTES: u64 = 1;
 const PERSIST_MAX_NS: Nanoseconds = 60_000_000_000;
 
 impl Sender {
-    /// Return a probe, if the peer's window lacks room for a full segment, no data is in flight, and the
-    /// persist timer has expired. The probe uses the available room (4.4BSD: t_force).
+    /// Return a probe of a peer window without room for a full segment. No data is in flight, and the persist
+    /// timer has expired. The probe uses the available room (4.4BSD: t_force).
     pub fn probe(&mut self, now: Nanoseconds, stack: &Stack) -> Option<Stretch> {
         let is_stuck = self.una == self.max
             && self.next < self.written

@@ -55,7 +55,7 @@ impl Sender {
         let fits_receiver = room >= self.mss.min(unsent);
         let by_stack = self.stack_edge(stack).saturating_sub(self.next);
         // Only full segments are sent (sender's SWS avoidance). Windows with room for equally many segments
-        // are therefore equal, and the receive window is the one visible on the wire.
+        // are therefore equal. Of equal windows, the receive window is visible on the wire.
         let mss = self.mss.max(1);
         let [room, by_congestion, by_stack] = [room, by_congestion, by_stack].map(|it| it / mss);
         if self.offered == 0 {

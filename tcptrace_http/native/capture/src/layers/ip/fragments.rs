@@ -1,9 +1,9 @@
 //! Reassembly of datagrams from fragments (RFC 791, section 3.2; RFC 8200, section 4.5).
 //!
 //! Theory of operation. A partial datagram is a list of disjoint pieces by offset. Of bytes that arrive
-//! twice, the first copy is kept. The datagram is complete when the last fragment has set its length and the
-//! pieces cover that length without a hole. The table is bounded in datagrams and in bytes. When the table is
-//! full, the oldest datagram is dropped. An incomplete datagram is reported as an anomaly.
+//! twice, the first copy is kept. The last fragment sets the datagram's length. The datagram is complete when
+//! the pieces cover that length without a hole. The table is bounded in datagrams and in bytes. When the
+//! table is full, the oldest datagram is dropped. An incomplete datagram is reported as an anomaly.
 
 use crate::layers::view::View;
 use crate::layers::{report, Frame, Stop};

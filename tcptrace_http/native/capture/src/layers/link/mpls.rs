@@ -9,7 +9,7 @@ const BOTTOM_OF_STACK: u8 = 0x01;
 const CONTROL_WORD: u8 = 0;
 
 /// Remove one label. No field gives the payload type below the last label, so its first nibble decides (RFC
-/// 4928, section 2). 4 and 6 are IP, 0 is a control word.
+/// 4928, section 2). The values 4 and 6 mean IP, and 0 means a control word.
 pub(super) fn payload(view: View<'_>) -> Next<'_> {
     let [_, _, bottom, _] = *view.header::<4>("MPLS label")?;
     let below = view.after(4, "MPLS label")?;
