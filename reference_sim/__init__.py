@@ -1,4 +1,4 @@
-"""A simulator of HTTP over TCP: captures of what never happened, with the truth beside them.
+"""Simulator of HTTP over TCP: captures, and the truth behind them.
 
 ::
 
@@ -6,20 +6,20 @@
 
     scenario = reference_sim.retrieval(strategy="http11-pipelined", page="heidemann", network="lan")
     simulation = reference_sim.simulate(scenario, seed=7)
-    simulation.truth.transactions  # what really happened (polars frames)
-    simulation.capture(at="client").packets  # the trace that reading the capture gives
+    simulation.truth.transactions  # the truth (polars frames)
+    simulation.capture(at="client").packets  # the same trace as from a capture file
     simulation.write_pcap("page.pcap", at="client")
 
-Every packet is simulated, by an engine in Rust; the same scenario with the same seed gives the same
-bytes on any machine. Strategies, pages, networks and stacks have names (:data:`STRATEGIES`,
-:data:`PAGES`, :data:`NETWORKS`, :data:`STACKS`), and are small objects that :func:`dataclasses.replace`
-changes; :func:`register` adds a strategy to the table, as the decorator of :mod:`reference_sim.strategy` does.
+A Rust engine simulates every packet. The same scenario with the same seed gives the same bytes on any
+machine. Strategies, pages, networks and stacks have names (:data:`STRATEGIES`, :data:`PAGES`,
+:data:`NETWORKS`, :data:`STACKS`). Each is a frozen dataclass: change its fields with
+:func:`dataclasses.replace`. :func:`register` and the decorator of :mod:`reference_sim.strategy` add a
+strategy to the table.
 
-Only the trace model is shared with ``tcptrace_http`` (its ``trace``, ``schema`` and ``errors``) and the frame
-of HTML pages, never an estimator or a classifier: otherwise one bug would hide in both.
+``reference_sim`` shares only the trace model (``trace``, ``schema``, ``errors``) and the frame of HTML pages
+with ``tcptrace_http``. A shared estimator or classifier would hide the same bug in both.
 
-The names in ``__all__`` are the public ones. They are imported when they are first used: importing
-the package costs nothing.
+The names in ``__all__`` are public. Each is imported on first use, so importing the package is cheap.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# The compiled engine (reference_sim/native/python): a scenario in, tables and frames out.
+# Compiled engine (reference_sim/native/python): takes a scenario, returns tables and frames.
 
 from typing import Self, final
 
@@ -6,7 +6,7 @@ __all__ = ["ArrowTable", "Outcome", "ScenarioFault", "Simulation", "__version__"
 
 __version__: str
 
-# Raised with (path of the field, what is wrong).
+# Raised with (path of the field, description of the error).
 class ScenarioFault(Exception):
     args: tuple[str, str]
 

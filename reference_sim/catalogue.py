@@ -1,4 +1,4 @@
-"""What a simulation can be made of, by name: strategies, pages, networks, stacks and TLS, listed and explained."""
+"""Catalogue of strategies, pages, networks, stacks and TLS presets, listed and explained by name."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 __all__ = ["KINDS", "Entry", "entries", "explain"]
 
 
-#: Integers of a setting that are nanoseconds.
+#: Integer settings in nanoseconds.
 _TIMES_OF_SETTINGS: Final = frozenset({"think", "processing", "parse", "connection_cost"})
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Something that has a name."""
+    """Named entry of the catalogue."""
 
     kind: str
     name: str
@@ -44,7 +44,7 @@ class Entry:
     source: str
 
 
-#: Kinds of entries, and what their list is called.
+#: Kinds of entries, and the title of each kind's list.
 KINDS: Final[Mapping[str, str]] = {
     "strategy": "Strategies",
     "page": "Pages",
@@ -55,7 +55,7 @@ KINDS: Final[Mapping[str, str]] = {
 
 
 def entries() -> Iterator[Entry]:
-    """Every name that a simulation can be made of, kind by kind."""
+    """List every name, grouped by kind."""
     for kind, table in (("strategy", STRATEGIES), ("page", PAGES), ("network", NETWORKS)):
         for name, known in table.items():
             yield Entry(kind, name, known.about, known.source)
@@ -66,7 +66,7 @@ def entries() -> Iterator[Entry]:
 
 
 def explain(name: str) -> str | None:
-    """What the name means; None if nothing has it."""
+    """Return the meaning of a name, None if the name is unknown."""
     found = [_strategy(STRATEGIES[name])] if name in STRATEGIES else []
     found += [_page(PAGES[name])] if name in PAGES else []
     found += [_network(NETWORKS[name])] if name in NETWORKS else []
@@ -76,7 +76,7 @@ def explain(name: str) -> str | None:
 
 
 def _strategy(strategy: Strategy) -> str:
-    """The row of the table: the choices that differ from the defaults."""
+    """List the choices of a strategy that differ from the defaults."""
     choices = [
         (field.name, _shown(getattr(strategy, field.name)))
         for field in fields(strategy)
@@ -88,7 +88,7 @@ def _strategy(strategy: Strategy) -> str:
 
 
 def _setting(setting: Setting) -> str:
-    """What the strategy is simulated with where nothing else is named."""
+    """Describe the paper's setting of a strategy."""
     plain = Setting(source="", page="", network="", client_stack="")
     rows = [
         (field.name, _of_setting(field.name, getattr(setting, field.name)))
@@ -163,7 +163,7 @@ def _tls(name: str) -> str:
 
 
 def _knob(owner: Any, name: str, value: Any) -> str:
-    """A value in the units of its field."""
+    """Format a value in the units of its field."""
     quantity = quantity_of(annotations_of(type(owner))[name])
     if isinstance(value, (int, timedelta)) and not isinstance(value, bool) and quantity is not None:
         return time_text(nanoseconds(value)) if quantity.value == "_ns" else size_text(int(value))  # type: ignore[arg-type]
@@ -171,7 +171,7 @@ def _knob(owner: Any, name: str, value: Any) -> str:
 
 
 def _shown(value: Any) -> str:
-    """A value as a reader of the table understands it."""
+    """Format a value for display."""
     if value is None:
         return "none"
     if isinstance(value, Enum):

@@ -1,4 +1,4 @@
-"""Choices under which a strategy cannot show what its paper says of it: a sentence each, with its source.
+"""Choices under which a strategy cannot show its paper's effect: one sentence per choice, with its source.
 
 >>> from reference_sim.workloads import as_published
 >>> list(contradictions(named_strategy("p-http-restart-reset"), as_published("p-http-restart-reset", think=0)))
@@ -26,7 +26,7 @@ _ENSEMBLE: Final = "etcp-"
 
 
 def contradictions(strategy: Strategy, scenario: Scenario) -> Iterator[str]:
-    """What in this scenario keeps the strategy from showing what its paper says."""
+    """Yield the reasons why this scenario hides the effect that the strategy's paper describes."""
     if strategy.protocol is Protocol.FTP or not scenario.servers:
         return
     browser, server = scenario.browsers[0], scenario.servers[0]
@@ -37,7 +37,7 @@ def contradictions(strategy: Strategy, scenario: Scenario) -> Iterator[str]:
 
 
 def _delayed_acks_of_ensembles(strategy: Strategy, browser: Browser, server: Server) -> str | None:
-    """E-TCP's window grows by the ACKs that come, and only with immediate ones."""
+    """Check for delayed ACKs under E-TCP: its window grows per ACK and needs immediate ACKs."""
     del server
     acks = browser.stack.acks
     if not str(strategy.server_stack.get("sharing", "")).startswith(_ENSEMBLE) or acks.every <= 1:
@@ -49,7 +49,7 @@ def _delayed_acks_of_ensembles(strategy: Strategy, browser: Browser, server: Ser
 
 
 def _pause_of_restarts(strategy: Strategy, browser: Browser, server: Server) -> str | None:
-    """A window is idle once nothing was sent for a retransmission timeout (RFC 5681, section 4.1)."""
+    """Check that the pause exceeds the RTO: only then is the window idle (RFC 5681, section 4.1)."""
     if "idle_restart" not in strategy.server_stack or strategy.plan is None:
         return None
     least = nanoseconds(server.stack.retransmission.min)
@@ -63,7 +63,7 @@ def _pause_of_restarts(strategy: Strategy, browser: Browser, server: Server) -> 
 
 
 def _stalls_of_apache(strategy: Strategy, browser: Browser, server: Server) -> str | None:
-    """Heidemann's stalls take Nagle's algorithm at the server and a delayed ACK at the client."""
+    """Check for Nagle at the server and delayed ACKs at the client: Heidemann's stalls need both."""
     is_apache = strategy.writes.chunk_bytes is not None
     if not is_apache or "nagle" in strategy.server_stack:
         return None
@@ -84,7 +84,7 @@ def _stalls_of_apache(strategy: Strategy, browser: Browser, server: Server) -> s
 
 
 def _first_windows(strategy: Strategy, browser: Browser, server: Server) -> str | None:
-    """A first window says nothing of a sender that has no slow start."""
+    """Check for slow start: without it, the initial window has no effect."""
     del browser
     if "initial_window" not in strategy.server_stack or server.stack.congestion is not Congestion.FIXED_WINDOW:
         return None
@@ -95,7 +95,7 @@ def _first_windows(strategy: Strategy, browser: Browser, server: Server) -> str 
 
 
 def _one_object(strategy: Strategy, browser: Browser, server: Server) -> str | None:
-    """How many connections or requests are open makes no difference to a page of one object."""
+    """Check for a page of one object: the numbers of connections and open requests have no effect there."""
     del server
     page = browser.visits[0].page
     differs = strategy.connections != 1 or strategy.pipelining > 1 or strategy.bundling is not Bundling.NONE
@@ -105,7 +105,7 @@ def _one_object(strategy: Strategy, browser: Browser, server: Server) -> str | N
 
 
 def _compressed_text(strategy: Strategy, browser: Browser, server: Server) -> str | None:
-    """Images are compressed already."""
+    """Check for a page of images: images are compressed already."""
     del server
     if strategy.encoding is None or any(part.is_text for part in browser.visits[0].page.objects):
         return None
@@ -113,7 +113,7 @@ def _compressed_text(strategy: Strategy, browser: Browser, server: Server) -> st
 
 
 def _split_requests(strategy: Strategy, browser: Browser, server: Server) -> str | None:
-    """The rest of a split request waits for the ACK of its first part by Nagle's algorithm."""
+    """Check for Nagle at the client: the rest of a split request waits for the ACK of its first part."""
     del server
     if strategy.split_request is None or browser.stack.nagle is not Nagle.OFF:
         return None
@@ -124,7 +124,7 @@ def _split_requests(strategy: Strategy, browser: Browser, server: Server) -> str
 
 
 def _named(stack: Stack) -> str:
-    """The name of the preset, without the strategy that changed it."""
+    """Return the name of the preset, before the strategy changed its fields."""
     return stack.name.partition(" for ")[0]
 
 

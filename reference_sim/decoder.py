@@ -1,6 +1,7 @@
-"""Values of a file to frozen dataclasses, by their annotations; the way back is :mod:`reference_sim.document`.
+"""Decoder from file values to frozen dataclasses, by their annotations.
 
-An error names its field: it gains a part of that wherever it passes on its way up.
+:mod:`reference_sim.document` encodes in the other direction. An error names its field: each caller on the way
+up adds its part of the path.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ from tcptrace_http.errors import ScenarioError
 
 __all__ = ["LAWS_OF_TIME", "Decoder", "check_keys", "listed", "within"]
 
-#: Fields in which a law counts nanoseconds: there, text is a duration.
+#: Fields in which a distribution gives nanoseconds: text there is a duration.
 LAWS_OF_TIME: Final = frozenset({"processing", "think"})
-#: A count has no more digits: Python does not convert thousands of them.
+#: Upper bound on the digits of a count: Python refuses to convert thousands of digits.
 _COUNT: Final = re.compile(r"[0-9]{1,18}")
 _NAMES_OF_TYPES: Final[Mapping[Any, str]] = {
     str: "text",
@@ -38,12 +39,12 @@ _NAMES_OF_TYPES: Final[Mapping[Any, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Decoder:
-    """Decodes values; ``readers`` says how what has a name or a short form is read."""
+    """Decoder of file values; ``readers`` read the types that have names or short forms."""
 
     readers: Mapping[Any, Callable[[Any], Any]]
 
     def dataclass(self, kind: type[Any], table: Any) -> Any:
-        """A dataclass of a table: each field by its annotation.
+        """Decode a dataclass from a table: each field by its annotation.
 
         :raises ScenarioError: a field is unknown, missing, or of another type.
         """
@@ -56,9 +57,9 @@ class Decoder:
         return kind(**values)
 
     def value(self, annotation: Any, value: Any, field: str = "") -> Any:  # noqa: PLR0911 -- one a kind of type
-        """What a value of the file means where this type is wanted.
+        """Decode a value of the file as this type.
 
-        :raises ScenarioError: it means nothing there.
+        :raises ScenarioError: the value does not fit the type.
         """
         if annotation in self.readers:
             return self.readers[annotation](value)
@@ -80,7 +81,7 @@ class Decoder:
         return _plain(annotation, value)
 
     def law(self, value: Any, *, is_time: bool) -> Any:
-        """A constant, the two ends of a range, or a table with a kind; text has units.
+        """Decode a distribution: a constant, the two ends of a range, or a table with a kind. Text has units.
 
         :raises ScenarioError: it is none of these.
         """
@@ -97,7 +98,7 @@ class Decoder:
         raise ScenarioError(f"{value!r} is not a number, a range of two, or a table with a kind")
 
     def _choice(self, annotation: Any, value: Any, field: str) -> Any:
-        """One of several types; what is not there is left out of a file, so None is never meant."""
+        """Decode one of several types. A file leaves absent values out, so no value means None."""
         choices = [choice for choice in get_args(annotation) if choice is not NoneType]
         if len(choices) == 1:
             return self.value(choices[0], value, field)
@@ -109,7 +110,7 @@ class Decoder:
 
 
 def within(field: str, make: Callable[..., Any], *arguments: Any) -> Any:
-    """What is made of the arguments; an error of it gets the field it is of."""
+    """Call the constructor; an error gains the path of its field."""
     try:
         return make(*arguments)
     except ScenarioError as error:
@@ -126,9 +127,9 @@ def check_keys(table: Any, known: Any) -> None:
 
 
 def listed(value: Any) -> list[Any]:
-    """The value, which is to be a list.
+    """Return the value if it is a list.
 
-    :raises ScenarioError: it is none.
+    :raises ScenarioError: the value is not a list.
     """
     if not isinstance(value, list):
         raise ScenarioError(f"{value!r} is not a list")
@@ -136,7 +137,7 @@ def listed(value: Any) -> list[Any]:
 
 
 def _queue(value: Any) -> Any:
-    """``25 packets``, ``64 kB`` or ``unlimited``."""
+    """Decode a queue limit: ``25 packets``, ``64 kB`` or ``unlimited``."""
     if value == "unlimited":
         return Unlimited()
     number, _, unit = str(value).partition(" ")
@@ -149,7 +150,7 @@ def _queue(value: Any) -> Any:
 
 
 def _initial_window(value: Any) -> Any:
-    """``3 segments``, ``rfc3390`` or ``rfc6928``."""
+    """Decode an initial window: ``3 segments``, ``rfc3390`` or ``rfc6928``."""
     formulas = {"rfc3390": Rfc3390(), "rfc6928": Rfc6928()}
     if isinstance(value, str) and value in formulas:
         return formulas[value]
@@ -181,11 +182,11 @@ _SHORT_FORMS: Final[Mapping[Any, Callable[[Any], Any]]] = {
 
 
 def _plain(kind: Any, value: Any) -> Any:
-    """A choice by its name, or a number, a text or a truth value, as TOML has them."""
+    """Decode an enumeration member by name, or a TOML number, string or boolean."""
     if isinstance(kind, type) and issubclass(kind, Enum):
         choices = {str(choice.value): choice for choice in kind}
         return named(choices, str(value), what="choice")
-    # In Python, a truth value is a number too.
+    # In Python, bool is a subclass of int.
     is_it = isinstance(value, kind) and isinstance(value, bool) == (kind is bool)
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)

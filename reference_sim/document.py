@@ -1,9 +1,9 @@
-"""Frozen dataclasses to the JSON document that the engine reads, by their annotations.
+"""Encoder from frozen dataclasses to the engine's JSON document, by their annotations.
 
-Theory of operation. A field's annotation says what its value means: :data:`Duration` is written as
-integer nanoseconds under the name with ``_ns``, :data:`Rate` as bits a second with ``_bps``,
-:data:`Size` as bytes. A class with a ``kind`` is one of several choices and is written with it.
-Whatever knows better has a method ``document``.
+Theory of operation. A field's annotation gives the unit of its value. A :data:`Duration` is written as
+integer nanoseconds under the name with ``_ns``, a :data:`Rate` as bits per second with ``_bps``, a
+:data:`Size` as bytes. A class with a ``kind`` is one of several choices and is written with its kind. A class
+with its own encoding has a method ``document``.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ _T = TypeVar("_T")
 
 
 class Quantity(Enum):
-    """What a number measures: how text is read, and what the engine's field is called."""
+    """Unit of a number: how its text is read, and the name of the engine's field."""
 
     DURATION = "_ns"
     RATE = "_bps"
     SIZE = ""
 
     def read(self, value: Any) -> int:
-        """The number, of a number, a timedelta or text.
+        """Convert a number, a timedelta or text to an integer in this unit.
 
-        :raises ScenarioError: the value is none of these, or negative.
+        :raises ScenarioError: the value is of another type, or negative.
         """
         read: Callable[[Any], int] = _READERS[self]
         return read(value)
@@ -48,7 +48,7 @@ _READERS: Final[dict[Quantity, Any]] = {
 
 #: Nanoseconds or a timedelta; text (``30 ms``) in files.
 Duration = Annotated[int | timedelta, Quantity.DURATION]
-#: Bits a second; text (``1.5 Mb/s``) in files.
+#: Bits per second; text (``1.5 Mb/s``) in files.
 Rate = Annotated[int, Quantity.RATE]
 #: Bytes; text (``16 kB``) in files.
 Size = Annotated[int, Quantity.SIZE]
@@ -58,7 +58,7 @@ _KNOWN: Final[dict[type[Any], dict[str, Any]]] = {}
 
 
 def annotations_of(kind: type[Any]) -> dict[str, Any]:
-    """The annotations of a dataclass's fields, resolved."""
+    """Return the resolved annotations of a dataclass's fields."""
     if kind not in _KNOWN:
         hints = get_type_hints(kind, include_extras=True)
         _KNOWN[kind] = {field.name: hints[field.name] for field in fields(kind)}
@@ -66,33 +66,33 @@ def annotations_of(kind: type[Any]) -> dict[str, Any]:
 
 
 def quantity_of(annotation: Any) -> Quantity | None:
-    """What the annotation says the number measures; also of an optional one."""
+    """Return the unit that an annotation, optional or not, gives a number."""
     if get_origin(annotation) is Annotated:
         return next((part for part in get_args(annotation) if isinstance(part, Quantity)), None)
     found = {quantity_of(part) for part in get_args(annotation)} - {None}
     return found.pop() if len(found) == 1 else None
 
 
-# Worked out once a class, for scenarios are many.
+# Cached per class: a run may encode many scenarios.
 _MEASURED: Final[dict[type[Any], list[tuple[str, str, Quantity | None]]]] = {}
 
 
 def _quantities_of(kind: type[Any]) -> list[tuple[str, str, Quantity | None]]:
-    """The fields of a dataclass: the name, the engine's name, and what it measures."""
+    """List the fields of a dataclass: name, engine's name, unit."""
     if kind not in _MEASURED:
         measured = ((name, quantity_of(annotation)) for name, annotation in annotations_of(kind).items())
         _MEASURED[kind] = [(name, f"{name}{what.value if what else ''}", what) for name, what in measured]
     return _MEASURED[kind]
 
 
-# Most values of a scenario are these: there is nothing to look for.
+# Fast path: most values of a scenario are plain.
 _PLAIN: Final = frozenset({int, str, bool, float, type(None)})
 
 
 def document_of(value: Any) -> Any:
-    """The value as the engine reads it: dictionaries, lists, numbers, texts.
+    """Encode a value as dictionaries, lists, numbers and strings.
 
-    :raises ScenarioError: a duration, rate or size is none.
+    :raises ScenarioError: a duration, rate or size is invalid.
     """
     if type(value) in _PLAIN:
         return value
@@ -108,7 +108,7 @@ def document_of(value: Any) -> Any:
 
 
 def fields_of(value: Any) -> dict[str, Any]:
-    """The fields of a dataclass as the engine reads them, its ``kind`` before them if it has one."""
+    """Encode the fields of a dataclass, preceded by its ``kind`` if it has one."""
     kind = getattr(type(value), "kind", None)
     made: dict[str, Any] = {} if kind is None else {"kind": kind}
     for name, key, quantity in _quantities_of(type(value)):
@@ -118,22 +118,22 @@ def fields_of(value: Any) -> dict[str, Any]:
         elif isinstance(held, tuple):
             made[name] = [quantity.read(part) for part in held]
         else:
-            # A positive integer is any quantity as it is.
+            # Fast path: a positive integer is valid in every unit.
             is_read = held is None or (type(held) is int and held > 0)
             made[key] = held if is_read else quantity.read(held)
     return made
 
 
 class Numbers(Generic[_T]):
-    """Numbers of values, equal ones having the same."""
+    """Indices of values; equal values share an index."""
 
     def __init__(self) -> None:
         self.values: list[_T] = []
         self._numbers: dict[_T, int] = {}
 
     def of(self, value: _T) -> int:
-        """The value's number, a new one if it is new."""
-        # A large page takes as long to hash as to write: the only one of its kind need not be.
+        """Return the value's index, a new index for a new value."""
+        # Hashing a large page costs as much as writing it: skip the hash if the page is the only one.
         if not self.values:
             self.values.append(value)
         if value is self.values[0]:

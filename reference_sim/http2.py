@@ -1,6 +1,6 @@
-"""HTTP/2 on a server's connections: the windows of its clients, and the order in which the server writes.
+"""Settings of HTTP/2 on a server's connections: the clients' windows, and the server's write order.
 
-Frames are those of RFC 9113 and header blocks those of RFC 7541 without Huffman's code: true bytes.
+The engine writes real frames (RFC 9113) and real header blocks (RFC 7541, without Huffman coding).
 
 >>> from reference_sim.http2 import Http2, WriteOrder
 >>> narrow = Http2(stream_window=65_535, order=WriteOrder.SEQUENTIAL)
@@ -18,42 +18,42 @@ from tcptrace_http.errors import ScenarioError
 
 __all__ = ["FIRST_WINDOW", "WINDOW_MAX", "Http2", "WriteOrder"]
 
-#: Of streams and connections before anything is said (RFC 9113, section 6.9.2).
+#: Initial window of streams and connections (RFC 9113, section 6.9.2).
 FIRST_WINDOW: Final = 65_535
-#: RFC 9113, section 6.9.1.
+#: Largest flow-control window (RFC 9113, section 6.9.1).
 WINDOW_MAX: Final = (1 << 31) - 1
-#: SETTINGS_MAX_FRAME_SIZE of an end that does not say (RFC 9113, section 6.5.2).
+#: Default SETTINGS_MAX_FRAME_SIZE (RFC 9113, section 6.5.2).
 _FRAME_MAX: Final = 1 << 14
 
 
 class WriteOrder(StrEnum):
-    """Which stream's frame the server writes next."""
+    """Order in which the server picks the stream of its next frame."""
 
-    #: All of the response that was ready first.
+    #: The whole response that was ready first.
     SEQUENTIAL = "sequential"
-    #: A frame of each in turn.
+    #: Round robin: one frame per stream.
     ROUND_ROBIN = "round-robin"
-    #: The most urgent one's, as its request's ``priority`` field says (RFC 9218, section 4.1).
+    #: The most urgent stream, by the ``priority`` field of its request (RFC 9218, section 4.1).
     PRIORITY = "priority"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Http2:
-    """The choices of a server and its clients.
+    """HTTP/2 choices of a server and its clients.
 
-    :raises ScenarioError: a window or a frame that RFC 9113 does not have.
+    :raises ScenarioError: a window or frame size is outside the range of RFC 9113.
     """
 
     #: SETTINGS_INITIAL_WINDOW_SIZE of the client.
     stream_window: Size = FIRST_WINDOW
-    #: The client raises the connection's window to this with its preface.
+    #: The client raises the connection window to this size in its preface.
     connection_window: Size = FIRST_WINDOW
-    #: The most payload of a DATA frame.
+    #: Largest payload of a DATA frame.
     frame_bytes: Size = 8192
     order: WriteOrder = WriteOrder.SEQUENTIAL
-    #: The client's requests wait for the server's SETTINGS; otherwise they go out with the preface.
+    #: The client's requests wait for the server's SETTINGS; otherwise they follow the preface at once.
     waits_for_settings: bool = False
-    #: The client gives more of a window when so much of it is used; None: half of it.
+    #: The client sends WINDOW_UPDATE after this many bytes; None: after half the window.
     update_bytes: Size | None = None
 
     def __post_init__(self) -> None:

@@ -1,6 +1,6 @@
-"""Stacks that are younger than the papers: what a host of today adds to Linux 6, one row per mechanism.
+"""Stacks newer than the papers: Linux 6 plus one modern mechanism per row.
 
-Each is Linux 6 of :mod:`reference_sim.stacks` with one mechanism more, so that its effect is seen alone.
+Each row adds a single mechanism to Linux 6 of :mod:`reference_sim.stacks`, so that its effect is isolated.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["modern"]
 
 
 def modern(linux: Preset) -> Iterator[Preset]:
-    """The rows, made of that of Linux 6."""
+    """Derive the rows from Linux 6."""
     yield linux.but(
         "linux-6-hystart-plus-plus",
         "Linux 6 with HyStart++: slow start ends where the round trip grows, before anything is lost",

@@ -1,4 +1,4 @@
-"""Looking up what people name: a miss says what is near."""
+"""Lookup by name; a miss suggests the nearest name."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Value = TypeVar("Value")
 
 
 def named(table: Mapping[str, Value], name: str, *, what: str) -> Value:
-    """The entry of the table with this name.
+    """Return the table's entry of this name.
 
-    :raises ScenarioError: there is none; the message names the one that is near, else all.
+    :raises ScenarioError: the name is unknown; the message gives the nearest name, or else all names.
     """
     if name not in table:
         raise ScenarioError(f"no {what} {name!r}{near(name, table)}")
@@ -26,7 +26,7 @@ def named(table: Mapping[str, Value], name: str, *, what: str) -> Value:
 
 
 def near(name: str, known: Iterable[str]) -> str:
-    """``; did you mean …?`` for a miss, or all names where none is near."""
+    """Format the hint for a miss: ``; did you mean …?``, or all names if none is near."""
     names = list(known)
     matches = get_close_matches(name, names, n=1)
     if matches:

@@ -1,4 +1,4 @@
-"""The networks of the papers, and builders for others.
+"""Networks of the papers, and builders for new networks.
 
 >>> from reference_sim.networks import network, path
 >>> network("thesis").clients
@@ -52,9 +52,10 @@ def path(  # noqa: PLR0913 -- the properties of a path
     about: str = "",
     source: str = "",
 ) -> Network:
-    """Two hosts, ``client`` and ``server``, and one link between them; losses are towards the client.
+    """Return a network of two hosts, ``client`` and ``server``, joined by one link. Losses affect packets to the
+    client.
 
-    ``rate`` is in bits a second (None: sending takes no time), ``delay`` the propagation of one way.
+    ``rate`` is in bits per second (None: no serialization time). ``delay`` is the one-way propagation delay.
     """
     there, back = duplex("client", "server", rate=rate, delay=delay, queue=queue)
     return Network(
@@ -81,10 +82,10 @@ def dumbbell(  # noqa: PLR0913 -- the properties of a dumbbell
     about: str = "",
     source: str = "",
 ) -> Network:
-    """Clients ``c1`` … and servers ``s1`` …, each with a link to its gateway, and a bottleneck between.
+    """Return a dumbbell: clients ``c1`` … and servers ``s1`` …, each linked to its gateway, and a bottleneck.
 
-    ``rate`` and ``delay`` are the bottleneck's, ``access_rate`` that of all other links; ``queue`` is
-    that of the gateways.
+    ``rate`` and ``delay`` belong to the bottleneck, ``access_rate`` to all other links. ``queue`` is the
+    gateways' queue limit.
     """
     clients = [f"c{number}" for number in range(1, len(client_delays) + 1)]
     servers = [f"s{number}" for number in range(1, len(server_delays) + 1)]
@@ -113,7 +114,7 @@ def dumbbell(  # noqa: PLR0913 -- the properties of a dumbbell
 
 
 def lossy(network: Network, loss: Loss, *, link: str) -> Network:
-    """The same network with one more loss on this link.
+    """Return the same network with a loss model added to this link.
 
     :raises ScenarioError: the network has no such link.
     """
@@ -121,7 +122,7 @@ def lossy(network: Network, loss: Loss, *, link: str) -> Network:
 
 
 def with_users(network: Network, count: int = 1) -> Network:
-    """The same network with users ``user1`` … on a LAN behind its client, which gets room for a cache.
+    """Return the same network with users ``user1`` … on a LAN behind its client, which can host a cache.
 
     The LAN is 100 Mb/s Ethernet (Bhalekar 2003, section 5.5) with 0.1 ms between two hosts (assumed).
     """
@@ -156,10 +157,10 @@ def _thesis() -> Network:
 
 
 def _satellite() -> Network:
-    # "Roughly twice the size of TCP's advertised window", which was 96 KB (Kruse 2001, 4.1 and 4.2).
+    # "Roughly twice the size of TCP's advertised window", which was 96 KB (Kruse 2001, sections 4.1 and 4.2).
     queue = ByteQueue(limit=2 * 96 * 1024)
     lan = {"rate": 10_000_000, "delay": 100 * _US}
-    # The round trip over ACTS was about 0.56 s, the windows of 96 KB "roughly" its bandwidth-delay product.
+    # The RTT over ACTS was about 0.56 s. The 96 KB windows were "roughly" its bandwidth-delay product.
     space = {"rate": 1_536_000, "delay": 280 * _MS, "queue": queue}
     return Network(
         name="satellite",
@@ -183,7 +184,7 @@ def _satellite() -> Network:
 
 def _satellite_hub() -> Network:
     bit_errors = (BitErrors(rate=1e-8),)
-    # Each way crosses two segments of 0.125 s (the paper prints ms; chapter 1 has 1/8 s).
+    # Each direction crosses two segments of 0.125 s each (the paper prints ms; chapter 1 has 1/8 s).
     up = Link(start="client", end="satellite", rate=16_000_000, delay=125 * _MS, loss=bit_errors)
     down = Link(start="satellite", end="client", rate=50_000_000, delay=125 * _MS, loss=bit_errors)
     return Network(
@@ -247,7 +248,7 @@ _MODEM: Final = path(
 )
 _SATELLITE: Final = _satellite()
 
-#: Every network of a name.
+#: Every network by name.
 NETWORKS: Final[Mapping[str, Network]] = {
     known.name: known
     for known in (
@@ -282,8 +283,8 @@ NETWORKS: Final[Mapping[str, Network]] = {
 
 
 def network(name: str) -> Network:
-    """The network of this name.
+    """Return the network of this name.
 
-    :raises ScenarioError: there is none; the message names what is near.
+    :raises ScenarioError: the name is unknown; the message gives the nearest name.
     """
     return named(NETWORKS, name, what="network")

@@ -1,4 +1,4 @@
-"""What is fetched: pages of objects, their sizes and where the links to them stand."""
+"""Pages of objects: their sizes and the positions of the links to them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Constant:
-    """Always this."""
+    """Constant distribution."""
 
     kind: ClassVar = "constant"
     value: int
@@ -33,7 +33,7 @@ class Constant:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Uniform:
-    """Each whole number from ``low`` to ``high`` alike."""
+    """Uniform distribution over the integers from ``low`` to ``high``."""
 
     kind: ClassVar = "uniform"
     low: int
@@ -42,7 +42,7 @@ class Uniform:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Exponential:
-    """Exponential with this mean."""
+    """Exponential distribution with this mean."""
 
     kind: ClassVar = "exponential"
     mean: float
@@ -50,7 +50,7 @@ class Exponential:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Pareto:
-    """Pareto: at least ``scale``; what exceeds ``max`` becomes ``max``."""
+    """Pareto distribution: at least ``scale``; values above ``max`` become ``max``."""
 
     kind: ClassVar = "pareto"
     scale: float
@@ -58,17 +58,17 @@ class Pareto:
     max: int
 
 
-#: A number drawn anew each time, rounded to an integer.
+#: Distribution of an integer that is drawn anew at each visit.
 Law = Constant | Uniform | Exponential | Pareto
 
 
 def constant(value: int) -> Constant:
-    """The law that always gives this."""
+    """Return the constant distribution of this value."""
     return Constant(value=value)
 
 
 def expected(law: Law) -> float:
-    """The mean of what a law gives."""
+    """Return the mean of a distribution."""
     match law:
         case Constant():
             return law.value
@@ -83,7 +83,7 @@ def expected(law: Law) -> float:
 def _expected_of_capped_pareto(law: Pareto) -> float:
     if law.max <= law.scale:
         return law.max
-    # The integral of the survival function (scale/x)^shape from 0 to the cap.
+    # Integral of the survival function (scale/x)^shape from 0 to the cap.
     ratio = law.max / law.scale
     if law.shape == 1:
         raise ScenarioError("a Pareto law of shape 1 has no closed mean here; take 0.999")
@@ -92,30 +92,30 @@ def _expected_of_capped_pareto(law: Pareto) -> float:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Object:
-    """Something with an address of its own: a document, an image."""
+    """Object with its own URL: a document or an image."""
 
     target: str
     content_type: str
-    #: Bytes of the body (or of the whole response, if the server's sizes include heads).
+    #: Bytes of the body, or of the whole response if the server's sizes include heads.
     size: Law
     status: int = 200
-    #: More lines of the request, or of the response, without line ends.
+    #: Extra header lines of the request or the response, without line ends.
     request_fields: tuple[str, ...] = ()
     response_fields: tuple[str, ...] = ()
-    #: Nanoseconds that the server takes beyond its own processing.
+    #: Nanoseconds of server time in addition to the server's own processing.
     processing_ns: int = 0
-    #: Which object of the page has the link to it, and after how many bytes of that (None: spread
-    #: evenly over it).
+    #: The object that links to this one, and the link's byte offset there. None: links are spread evenly over
+    #: the document.
     found_in: int = 0
     found_at: int | None = None
 
     @property
     def is_text(self) -> bool:
-        """Whether compression and differences are of use: what is no text is compressed already."""
+        """Whether compression and delta encoding help. Non-text objects are compressed already."""
         return self.content_type.startswith("text/") or self.content_type in _TEXT_TYPES
 
     def document(self) -> object:
-        """As the engine reads it: how it is found is a matter of the plan."""
+        """Return the engine's form. The plan, not the object, says how the object is discovered."""
         return {
             "target": self.target,
             "content_type": self.content_type,
@@ -132,7 +132,7 @@ _TEXT_TYPES: Final = frozenset({"application/javascript", "application/json", "a
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Page:
-    """A page: object 0 is the base document; sizes are drawn anew at each visit."""
+    """Page of objects. Object 0 is the base document. Each visit draws the sizes anew."""
 
     name: str
     host: str = "www.example.com"
@@ -152,25 +152,25 @@ class Page:
 
     @property
     def bytes(self) -> float:
-        """The expected size of all objects together."""
+        """Expected total size of all objects."""
         return sum(expected(part.size) for part in self.objects)
 
     def document(self) -> object:
-        """As the engine reads it."""
+        """Return the engine's form."""
         return {"name": self.name, "host": self.host, "objects": [part.document() for part in self.objects]}
 
     def with_objects(self, objects: tuple[Object, ...], *, name: str = "") -> Page:
-        """The same page with other objects."""
+        """Return the same page with other objects."""
         return replace(self, objects=objects, name=name or self.name)
 
 
 def image(target: str, size: int) -> Object:
-    """A GIF image of so many bytes."""
+    """Return a GIF image of this many bytes."""
     return Object(target=target, content_type="image/gif", size=constant(size))
 
 
 def objects_of(base: int, *inlines: int) -> tuple[Object, ...]:
-    """A base document of so many bytes, and images of so many."""
+    """Return a page from the sizes of the base document and of the images."""
     document = Object(target="/", content_type="text/html", size=constant(base))
     images = (image(f"/images/{index}.gif", size) for index, size in enumerate(inlines, start=1))
     return (document, *images)

@@ -1,6 +1,6 @@
-"""Pages from elsewhere: a HAR file that a browser saved, a retrieval that was captured.
+"""Pages read from a browser's HAR file or a captured retrieval.
 
-A page of the simulator has one host: what came from others is asked of it too.
+A page of the simulator has one host: this host also serves the objects of all other hosts.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _UNKNOWN_TYPE: Final = "application/octet-stream"
 
 
 def page_from_har(path: str | PathLike[str], *, page: str | None = None) -> Page:
-    """The page of a HAR file (HTTP Archive 1.2): its answered GET requests, in the order of the file.
+    """Return the page of a HAR file (HTTP Archive 1.2): its answered GET requests, in the order of the file.
 
-    ``page`` is the id of one of the file's pages; without it the first one is taken, or all entries
-    where the file names no pages. Sizes are those on the wire (``bodySize``), else the decoded ones;
-    an object is found in the one that its Referer names, else in the first.
+    ``page`` is the id of a page of the file. By default the first page is taken, or all entries if the file
+    names no pages. Sizes are wire sizes (``bodySize``), else decoded sizes. An object is discovered in the
+    object that its Referer names, else in the first object.
 
-    :raises ScenarioError: the file cannot be read, is no HAR, or has no such page.
+    :raises ScenarioError: the file cannot be read, is not a HAR, or has no such page.
     """
     name = str(path)
     try:
@@ -59,7 +59,7 @@ def _is_answered_get(entry: dict[str, Any]) -> bool:
 
 
 def _of_entries(entries: list[dict[str, Any]]) -> tuple[tuple[Object, ...], str]:
-    """The objects and the host of the first one."""
+    """Return the objects, and the host of the first object."""
     numbers: dict[str, int] = {}
     objects = []
     for index, entry in enumerate(entries):
@@ -95,13 +95,13 @@ def _object(*, target: str, content_type: str | None, size: int, status: int, fo
 def page_from_retrieval(
     transactions: pl.DataFrame, members: pl.DataFrame | None = None, *, retrieval: int = 0, name: str = "captured"
 ) -> Page:
-    """The page that a capture shows: its complete transactions, in the order of their requests.
+    """Return the page of a capture: its complete transactions, in the order of their requests.
 
-    ``transactions`` has the columns of that table of the analysis; ``members`` those of
-    ``retrieval_transactions``, which say what belongs to a ``retrieval`` and what it was found by.
-    Without ``members`` all transactions are one page.
+    ``transactions`` has the columns of the analysis's table of this name. ``members`` has the columns of
+    ``retrieval_transactions``: the transactions of a ``retrieval``, and the initiator of each. Without
+    ``members``, all transactions form one page.
 
-    :raises ScenarioError: no transaction of it is complete.
+    :raises ScenarioError: no transaction is complete.
     """
     finders = None if members is None else _finders(members, retrieval)
     rows = [
@@ -114,7 +114,7 @@ def page_from_retrieval(
     numbers = {_key(row): index for index, row in enumerate(rows)}
     objects = []
     for index, row in enumerate(rows):
-        # Who caused it may not be complete; and what came later cannot have.
+        # The initiator may be incomplete, and a later transaction is no initiator.
         found_in = numbers.get((finders or {}).get(_key(row), _key(row)), 0)
         objects.append(
             _object(
@@ -135,7 +135,7 @@ def _key(row: dict[str, Any]) -> tuple[int, int]:
 
 
 def _finders(members: pl.DataFrame, retrieval: int) -> dict[tuple[int, int], tuple[int, int]]:
-    """Each transaction of the retrieval, and the one that caused it."""
+    """Return each transaction of the retrieval with its initiator."""
     return {
         (row["flow"], row["transaction"]): (row["initiator_flow"], row["initiator_transaction"])
         for row in members.iter_rows(named=True)

@@ -1,6 +1,6 @@
-"""What a page becomes when it is fetched again, or fetched otherwise: caches, compression, differences.
+"""Variants of a page: repeated visits, caches, compression, delta encoding.
 
-Each function makes of a page the pages of successive visits (a *revisit*), or another page.
+Each function maps a page to the pages of successive visits (a *revisit*), or to another page.
 """
 
 from __future__ import annotations
@@ -28,36 +28,36 @@ __all__ = [
 
 # "42 kB of HTML became 11 kB": Nielsen et al. 1997 (SIGCOMM), section 5.
 _COMPRESSION: Final = 11 / 42
-# "Up to 83 % savings" of a delta, compressed (Bhalekar 2003, section 3.5.1; Mogul et al. 1997).
+# "Up to 83 % savings" of a compressed delta (Bhalekar 2003, section 3.5.1; Mogul et al. 1997).
 _DELTA_OF_TEXT: Final = 0.17
-# Of what is compressed already a delta is little use: the bound under which it is of any
-# ("less than half the original size", Bhalekar 2003, section 3.5.2).
+# A delta of compressed content saves little. This is the paper's bound for a useful delta ("less than half
+# the original size", Bhalekar 2003, section 3.5.2).
 _DELTA_OF_OTHERS: Final = 0.5
 # 25 % of the traffic is delta-eligible (Bhalekar 2003, section 3.5.2): every fourth object changes.
 _CHANGES_EVERY: Final = 4
-# Assumed: a delta is made at 1 MB/s of the text it is made of.
+# Assumed: the server computes a delta at 1 MB/s of its source text.
 _DELTA_NS_PER_BYTE: Final = 1000
 _CHANGED: Final = "If-Modified-Since: Mon, 01 Apr 1996 12:00:00 GMT"
 _OK: Final = 200
 _NOT_MODIFIED: Final = 304
-#: RFC 9110, section 15.3.7.
+#: 206 Partial Content (RFC 9110, section 15.3.7).
 _PARTIAL_CONTENT: Final = 206
-#: "226 IM Used" (RFC 3229, section 10.4.1).
+#: 226 IM Used (RFC 3229, section 10.4.1).
 _IM_USED: Final = 226
 
 
 def once(page: Page) -> tuple[Page, ...]:
-    """One visit."""
+    """Return a single visit."""
     return (page,)
 
 
 def twice(page: Page) -> tuple[Page, ...]:
-    """A visit and the same again, nothing cached: what a second access costs with a warm transport."""
+    """Return two identical visits without a cache: the second measures a warm transport."""
     return page, page
 
 
 def partial_get(page: Page) -> tuple[Page, ...]:
-    """A visit that is broken off with half of each body there, and another one for the other halves: 206."""
+    """Return a visit that breaks off at half of each body, and a second visit for the other halves (206)."""
     halves = [_half(part) for part in page.objects]
     return (
         page.with_objects(tuple(first for first, _ in halves), name=f"{page.name}-broken-off"),
@@ -66,7 +66,7 @@ def partial_get(page: Page) -> tuple[Page, ...]:
 
 
 def _half(part: Object) -> tuple[Object, Object]:
-    """What comes of an object before its connection is lost, and the range that is asked for later."""
+    """Return the received part of an object before its connection is lost, and the range of the later request."""
     size = round(expected(part.size))
     came = size // 2
     rest = replace(
@@ -80,31 +80,33 @@ def _half(part: Object) -> tuple[Object, Object]:
 
 
 def conditional_get(page: Page) -> tuple[Page, ...]:
-    """A visit, and again with everything cached and nothing changed: 304 for every object."""
+    """Return a visit, and a second visit with every object cached and unchanged (304)."""
     cached = tuple(_unchanged(part) for part in page.objects)
     return page, page.with_objects(cached, name=f"{page.name}-not-modified")
 
 
 def delta_encoding(page: Page) -> tuple[Page, ...]:
-    """A visit, and again after a change: differences of what changed, 304 for the rest (RFC 3229)."""
+    """Return a visit, and a second visit after a change: deltas for changed objects, 304 for the rest (RFC
+    3229).
+    """
     return page, _changed(page, _delta, "delta")
 
 
 def fast_delta(page: Page) -> tuple[Page, ...]:
-    """As :func:`delta_encoding`, with differences of text only; what else changed comes whole."""
+    """Return the visits of :func:`delta_encoding` with deltas of text only; other changed objects come whole."""
     return page, _changed(page, lambda part: _delta(part) if part.is_text else _whole(part), "fast-delta")
 
 
 def precreated_delta(page: Page) -> tuple[Page, ...]:
-    """As :func:`delta_encoding`, with differences made beforehand: the server takes no time for them."""
+    """Return the visits of :func:`delta_encoding` with precomputed deltas: they cost no server time."""
     return page, _changed(page, lambda part: replace(_delta(part), processing_ns=0), "precreated-delta")
 
 
 def optimistic_delta(page: Page) -> tuple[Page, ...]:
-    """The old base document at once, and the difference to the new one as soon as it is made.
+    """Return the old base document at once, and its delta as soon as the server has computed it.
 
-    (Banga et al. 1997, by Bhalekar 2003, section 7.2.1.) The last object is the difference; it is
-    asked for together with the old version.
+    Source: Banga et al. 1997, by Bhalekar 2003, section 7.2.1. The last object is the delta. The client
+    requests it together with the old version.
     """
     base = page.objects[0]
     difference = replace(_delta(base), target=f"{base.target}?delta", found_at=0)
@@ -112,12 +114,12 @@ def optimistic_delta(page: Page) -> tuple[Page, ...]:
 
 
 def compressed(page: Page) -> Page:
-    """The same page with its text compressed; images are compressed already (Bhalekar 2003, section 3.3)."""
+    """Return the same page with compressed text. Images are compressed already (Bhalekar 2003, section 3.3)."""
     return page.with_objects(tuple(map(_compressed, page.objects)), name=f"{page.name}-compressed")
 
 
 def is_changed(index: int) -> bool:
-    """Whether the object of this number changes between two visits: the base document and every fourth."""
+    """Return whether the object changes between two visits: the base document and every fourth object do."""
     return index % _CHANGES_EVERY == 0
 
 
@@ -166,7 +168,7 @@ def _compressed(part: Object) -> Object:
 
 
 def _scaled(law: Law, ratio: float) -> Law:
-    """What the law gives, times this."""
+    """Return the distribution scaled by this factor."""
     match law:
         case Constant():
             return Constant(value=round(law.value * ratio))

@@ -1,7 +1,7 @@
-"""All pages of the papers, as data, and pages from elsewhere: a HAR file, a captured retrieval.
+"""Pages of the papers as data, and pages from a HAR file or a captured retrieval.
 
-Where a paper publishes counts and totals only, the sizes of single objects are a documented choice
-(:data:`KRUSE_SPLITS`, :func:`spread`), to be varied by whoever wants to know what it matters.
+If a paper publishes only counts and totals, the sizes of single objects are a documented choice
+(:data:`KRUSE_SPLITS`, :func:`spread`). Vary the choice to see its effect.
 
 >>> from reference_sim.pages import page
 >>> [int(expected(part.size)) for part in page("heidemann").objects]
@@ -25,17 +25,17 @@ _KB: Final = 1000
 
 
 def spread(count: int, low: int, high: int) -> tuple[int, ...]:
-    """So many sizes, evenly over a range: the middles of its ``count`` equal parts."""
+    """Return ``count`` sizes spread evenly over a range: the middles of its ``count`` equal parts."""
     return tuple(low + (high - low) * (2 * number + 1) // (2 * count) for number in range(count))
 
 
 def sized(name: str, base: int, *inlines: int, about: str = "", source: str = "") -> Page:
-    """A page of a base document of so many bytes, and images of so many."""
+    """Return a page from the sizes of the base document and of the images."""
     return Page(name=name, objects=objects_of(base, *inlines), about=about, source=source)
 
 
-# Pareto: the middles of the ranges that Mah 1997 found, minimum 1 kB (Gürkan 1998, section 3.1). The
-# caps are not in its text: 15000 is a size in its Table 4.5, 25000 is inferred from its totals.
+# Pareto: the middles of the ranges that Mah 1997 found, minimum 1 kB (Gürkan 1998, section 3.1). The text
+# gives no caps: 15000 is a size in its Table 4.5, 25000 is inferred from its totals.
 _THESIS_LEAST: Final = 1000.0
 _THESIS_PRIMARY_SHAPE: Final = 0.91
 _THESIS_INLINE_SHAPE: Final = 1.24
@@ -43,7 +43,7 @@ _THESIS_INLINES: Final = 3
 
 
 def thesis(*, primary_cap: int = 15_000, inline_cap: int = 25_000) -> Page:
-    """The thesis's document: a primary file and three inline files, with Pareto sizes."""
+    """Return the thesis's document: a primary file and three inline files, with Pareto sizes."""
     primary = Pareto(scale=_THESIS_LEAST, shape=_THESIS_PRIMARY_SHAPE, max=primary_cap)
     inline = Pareto(scale=_THESIS_LEAST, shape=_THESIS_INLINE_SHAPE, max=inline_cap)
     inlines = (
@@ -59,16 +59,16 @@ def thesis(*, primary_cap: int = 15_000, inline_cap: int = 25_000) -> Page:
     )
 
 
-#: Sizes in KB (1024 bytes) of the base document and the images, for each page of Kruse 2001. Only
-#: counts and totals are published: "documented" is ours, after what the text says of each page;
-#: "equal" and "one-large" bound it.
+#: Sizes in KB (1024 bytes) of the base document and the images, for each page of Kruse 2001. Only counts and
+#: totals are published. "documented" is our choice from the paper's description of each page. "equal" and
+#: "one-large" bound the choice.
 KRUSE_SPLITS: Final[Mapping[str, Mapping[str, tuple[int, ...]]]] = {
     "documented": {
         # "Dominated by one large image".
         "lerc": (4, 36, 5, 3),
         # "Dominated by a small number of large images".
         "acts": (6, 30, 25, 15, 8, 6, 4, 3, 2),
-        # "Has a large amount of data"; as many objects as acts.
+        # "Has a large amount of data"; the number of objects is that of acts.
         "oufr": (10, 120, 90, 75, 60, 50, 40, 25, 15, 6),
         # 28 elements, 28 KB.
         "test": (1,) * 28,
@@ -95,9 +95,9 @@ _KRUSE_TITLES: Final = {
 
 
 def kruse(name: str, *, split: str = "documented") -> Page:
-    """One of the four pages of Kruse 2001: lerc, acts, oufr, test.
+    """Return one of the four pages of Kruse 2001: lerc, acts, oufr, test.
 
-    :raises ScenarioError: there is no such page, or no such split of :data:`KRUSE_SPLITS`.
+    :raises ScenarioError: the page is unknown, or the split is not in :data:`KRUSE_SPLITS`.
     """
     sizes = named(named(KRUSE_SPLITS, split, what="split"), name, what="page")
     return sized(
@@ -131,7 +131,7 @@ def _kib(count: int, low: int, high: int) -> tuple[int, ...]:
 
 
 def _frames() -> tuple[Object, ...]:
-    """The frame set is the first small part; the images are found in the large one."""
+    """The frame set is the first, small part; the large part links to the images."""
     first, *small = _kib(4, 1, 2)
     frames = [_html(f"/frame{number}.html", size) for number, size in enumerate(small, start=1)]
     frames += [_html("/frame4.html", 7 * _KIB), _html("/frame5.html", 83 * _KIB)]
@@ -139,12 +139,12 @@ def _frames() -> tuple[Object, ...]:
 
 
 def eggert(name: str) -> Page:
-    """One of the five pages of Eggert 1999: text, map, graphics, frames, java.
+    """Return one of the five pages of Eggert 1999: text, map, graphics, frames, java.
 
-    Sizes are spread evenly over the published ranges; 1K is 1024 bytes; images in published order, but
-    for the map's large one, which is first: a limit of four connections does not delay it (section 4.2).
+    Sizes are spread evenly over the published ranges; 1K is 1024 bytes. Images are in published order, except
+    the map's large image, which is first: a limit of four connections does not delay it (section 4.2).
 
-    :raises ScenarioError: there is no such page.
+    :raises ScenarioError: the page is unknown.
     """
     objects = {
         "text": (_html("/", 29 * _KIB), *_images(_kib(3, 7, 13))),
@@ -166,7 +166,7 @@ def eggert(name: str) -> Page:
     )
 
 
-# OPNET's sizes of objects (Bhalekar 2003, section 4.2.2).
+# Object sizes of OPNET (Bhalekar 2003, section 4.2.2).
 _SMALL: Final = 500
 _MEDIUM: Final = 5 * _KB
 _LARGE: Final = 50 * _KB
@@ -202,7 +202,7 @@ def _bhalekar() -> list[Page]:
     return made
 
 
-#: Every page of a name.
+#: Every page by name.
 PAGES: Final[Mapping[str, Page]] = {
     known.name: known
     for known in (
@@ -238,8 +238,8 @@ PAGES: Final[Mapping[str, Page]] = {
 
 
 def page(name: str) -> Page:
-    """The page of this name.
+    """Return the page of this name.
 
-    :raises ScenarioError: there is none; the message names what is near.
+    :raises ScenarioError: the name is unknown; the message gives the nearest name.
     """
     return named(PAGES, name, what="page")

@@ -1,4 +1,4 @@
-"""How a page is fetched: the requests, what each waits for, and what it may travel on."""
+"""Plan of a page's retrieval: its requests, their preconditions and their connections."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["After", "Bytes", "Complete", "Fetch", "HttpVersion", "Plan", "Reques
 
 
 class HttpVersion(StrEnum):
-    """What stands in the request line."""
+    """Method of a request."""
 
     HTTP10 = "HTTP/1.0"
     HTTP11 = "HTTP/1.1"
@@ -22,14 +22,14 @@ class HttpVersion(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Start:
-    """Nothing: it is the first of the visit."""
+    """No precondition: the first request of the visit."""
 
     kind: ClassVar = "start"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Complete:
-    """All of this fetch's response has come."""
+    """The whole response of this fetch has arrived."""
 
     kind: ClassVar = "complete"
     fetch: int
@@ -37,7 +37,7 @@ class Complete:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Bytes:
-    """So many bytes of this fetch's response body have come: the object is linked to there."""
+    """The given number of body bytes of this fetch have arrived: the link to the object is there."""
 
     kind: ClassVar = "bytes"
     fetch: int
@@ -46,46 +46,46 @@ class Bytes:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Requested:
-    """The request of this fetch was written."""
+    """The request of this fetch is written."""
 
     kind: ClassVar = "requested"
     fetch: int
 
 
-#: What a fetch waits for; fetches are named by index.
+#: Precondition of a fetch; fetches are named by index.
 After = Start | Complete | Bytes | Requested
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Fetch:
-    """One request; with several objects their bodies come as one response."""
+    """One request. Several objects come as one response."""
 
     objects: tuple[int, ...]
     after: After = Start()
     method: str = "GET"
-    #: The connection it must use, by number from 0; None: the first that is free.
+    #: Required connection, by number from 0; None: the first free connection.
     lane: int | None = None
-    #: The response is rounded to whole segments, the nearest number of at least one.
+    #: The response is rounded to the nearest number of whole segments, at least one.
     whole_segments: bool = False
-    #: The request goes out in two writes: so many bytes, the rest ``split_gap`` later.
+    #: The request is sent in two writes: this many bytes, the rest ``split_gap`` later.
     split_after: int | None = None
     split_gap: Duration = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Plan:
-    """The fetches of a page, and the connections they travel on."""
+    """Fetches of a page, and their connections."""
 
-    #: At most so many connections at once; None: as many as there are requests.
+    #: Maximum number of simultaneous connections; None: one per request.
     connections: int | None = 1
-    #: A connection carries more than one request.
+    #: A connection carries several requests.
     persistent: bool = False
-    #: Requests that may be outstanding on a connection.
+    #: Maximum number of outstanding requests per connection.
     pipelining: int = 1
     #: Connections stay open for the next visit.
     keeps_connections: bool = False
-    #: The last request that a connection will carry asks the server to close it, where the plan
-    #: tells which one that is; else the client closes when the visit is over.
+    #: The last request on a connection asks the server to close it, if the plan tells which request is the
+    #: last. Otherwise the client closes the connection after the visit.
     closes_with_last: bool = False
     fetches: tuple[Fetch, ...]
 
@@ -118,11 +118,11 @@ class Plan:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Visit:
-    """A page, fetched by a plan."""
+    """Page with its plan."""
 
     page: Page
     plan: Plan
-    #: Pause between the visit before it and this one; None: as the browser thinks.
+    #: Pause after the previous visit; None: the browser's think time.
     think: Duration | None = None
 
     def __post_init__(self) -> None:

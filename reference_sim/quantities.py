@@ -1,8 +1,8 @@
-"""Durations, rates and sizes as people write them: ``30 ms``, ``1.5 Mb/s``, ``25 packets``, ``16 kB``.
+"""Durations, rates and sizes as text: ``30 ms``, ``1.5 Mb/s``, ``25 packets``, ``16 kB``.
 
-Python takes integers (nanoseconds, bits a second, bytes), durations also as
-:class:`datetime.timedelta`; text takes a number and a unit. Decimal prefixes are powers of 1000,
-``KiB`` and ``MiB`` powers of 1024 (IEC 80000-13).
+Python callers pass integers (nanoseconds, bits per second, bytes). A duration may also be a
+:class:`datetime.timedelta`. Text is a number with a unit. Decimal prefixes are powers of 1000, ``KiB`` and
+``MiB`` powers of 1024 (IEC 80000-13).
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ __all__ = ["bits_per_second", "bytes_of", "nanoseconds", "rate_text", "size_text
 _NANOSECONDS: Final = {"ns": 1, "us": 1000, "µs": 1000, "ms": 10**6, "s": 10**9, "min": 60 * 10**9}
 _BITS_PER_SECOND: Final = {"b/s": 1, "kb/s": 1000, "Mb/s": 10**6, "Gb/s": 10**9}
 _BYTES: Final = {"B": 1, "kB": 1000, "MB": 10**6, "GB": 10**9, "KiB": 1 << 10, "MiB": 1 << 20}
-# No quantity that makes sense has more digits, and Python does not convert thousands of them.
+# Upper bound on digits: no sensible quantity has more, and Python refuses to convert thousands of digits.
 _NUMBER_AND_UNIT: Final = re.compile(r"(\d{1,30}(?:\.\d{1,30})?)\s*([^\d\s.]\S*)")
 
 
 def nanoseconds(duration: int | timedelta | str) -> int:
-    """A duration in nanoseconds: these already, a timedelta, or text such as ``30 ms``.
+    """Convert a duration to nanoseconds: an integer, a timedelta, or text (``30 ms``).
 
-    :raises ScenarioError: the text is no duration, or the duration is negative.
+    :raises ScenarioError: the text is not a duration, or the duration is negative.
     """
     if isinstance(duration, str):
         return _quantity(duration, _NANOSECONDS, "a duration such as '30 ms'")
@@ -36,9 +36,9 @@ def nanoseconds(duration: int | timedelta | str) -> int:
 
 
 def bits_per_second(rate: int | str) -> int:
-    """A rate in bits a second: it already, or text such as ``1.5 Mb/s``.
+    """Convert a rate to bits per second: an integer, or text (``1.5 Mb/s``).
 
-    :raises ScenarioError: the text is no rate, or the rate is not above 0.
+    :raises ScenarioError: the text is not a rate, or the rate is not above 0.
     """
     if isinstance(rate, str):
         rate = _quantity(rate, _BITS_PER_SECOND, "a rate such as '1.5 Mb/s'")
@@ -48,9 +48,9 @@ def bits_per_second(rate: int | str) -> int:
 
 
 def bytes_of(size: int | str) -> int:
-    """A size in bytes: these already, or text such as ``16 kB``.
+    """Convert a size to bytes: an integer, or text (``16 kB``).
 
-    :raises ScenarioError: the text is no size, or the size is negative.
+    :raises ScenarioError: the text is not a size, or the size is negative.
     """
     if isinstance(size, str):
         return _quantity(size, _BYTES, "a size such as '16 kB'")
@@ -58,25 +58,25 @@ def bytes_of(size: int | str) -> int:
 
 
 def time_text(duration_ns: int) -> str:
-    """The duration in the largest unit that leaves no more than three decimals: ``1.5 s``."""
+    """Format a duration in the largest unit with at most three decimals: ``1.5 s``."""
     return _text(duration_ns, {unit: _NANOSECONDS[unit] for unit in ("s", "ms", "us", "ns")})
 
 
 def rate_text(rate_bps: int | None) -> str:
-    """The rate in the largest unit that leaves no more than three decimals: ``1.536 Mb/s``."""
+    """Format a rate in the largest unit with at most three decimals: ``1.536 Mb/s``."""
     if rate_bps is None:
         return "unlimited"
     return _text(rate_bps, dict(reversed(_BITS_PER_SECOND.items())))
 
 
 def size_text(size: int) -> str:
-    """The size in the largest decimal unit that leaves no more than three decimals."""
+    """Format a size in the largest decimal unit with at most three decimals."""
     return _text(size, {unit: _BYTES[unit] for unit in ("MB", "kB", "B")})
 
 
 def _text(value: int, units: dict[str, int]) -> str:
     for unit, factor in units.items():
-        # No unit has a smaller step than a thousandth that is not a whole number of the next unit.
+        # In every unit, a thousandth is a whole number of the next smaller unit.
         if value >= factor and value * 1000 % factor == 0:
             whole, rest = divmod(value * 1000 // factor, 1000)
             return f"{whole}.{rest:03}".rstrip("0").rstrip(".") + f" {unit}"

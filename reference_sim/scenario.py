@@ -1,11 +1,11 @@
-"""What is simulated: everything that a run needs, by name, and the document that the engine reads.
+"""Scenario: all inputs of a run by name, and its document for the engine.
 
 >>> from reference_sim.workloads import retrieval
 >>> scenario = retrieval(strategy="http11-pipelined", page="heidemann", network="lan")
 >>> dataclasses.replace(scenario, seed=7)
 
-Everything is frozen; changes are made by :func:`dataclasses.replace`. Durations are integer
-nanoseconds or :class:`datetime.timedelta`.
+All classes are frozen: change fields with :func:`dataclasses.replace`. Durations are integer nanoseconds or
+:class:`datetime.timedelta`.
 """
 
 from __future__ import annotations
@@ -46,25 +46,25 @@ __all__ = [
 
 _NOW: Final = Constant(value=0)
 _HTTP_PORT: Final = 80
-# Captures get this date: noon of the day on which RFC 1945 (HTTP/1.0) came out.
+# Date of the captures: noon of the publication day of RFC 1945 (HTTP/1.0).
 _EPOCH: Final = datetime(1996, 5, 1, 12, 0, 0, tzinfo=UTC)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Writes:
-    """How a response goes into the socket: write by write."""
+    """Sequence of writes that puts a response into the socket."""
 
     #: The head is a write of its own.
     head_alone: bool = False
-    #: Writes of so many bytes, the head among them unless it is alone; None: one write.
+    #: Bytes per write, including the head unless it is a separate write; None: a single write.
     chunk_bytes: Size | None = None
-    #: Between one write that was taken and the next one.
+    #: Pause between an accepted write and the next write.
     gap: Duration = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class KeepAlive:
-    """A server that keeps connections open, within limits."""
+    """Limits of a server's persistent connections."""
 
     max_requests: int | None = None
     timeout: Duration | None = None
@@ -82,21 +82,21 @@ class Server:
     #: Nanoseconds from the end of a request to the first write of its response.
     processing: Law = _NOW
     writes: Writes = Writes()
-    #: None: it closes after each response.
+    #: None: the server closes after each response.
     keep_alive: KeepAlive | None = None
-    #: Whether the sizes of objects are those of whole responses, heads included.
+    #: Object sizes are sizes of whole responses, including heads.
     sizes_include_heads: bool = False
     #: The head is padded to at least this many bytes.
     min_head_bytes: int = 0
-    #: None: its connections are in clear.
+    #: None: cleartext connections.
     tls: Tls | None = None
-    #: None: its connections speak HTTP/1.
+    #: None: HTTP/1 connections.
     http2: Http2 | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SlowReading:
-    """The client leaves data in its socket: after so many bytes of a response it pauses once."""
+    """Pause of the client's reads: after this many bytes of a response, once."""
 
     after_bytes: Size
     pause: Duration
@@ -104,25 +104,25 @@ class SlowReading:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Browser:
-    """Something that fetches pages, one visit after the other."""
+    """Client that fetches pages, one visit after the other."""
 
     node: str
     stack: Stack
-    #: The name of a server, or of a proxy.
+    #: Name of a server or a proxy.
     origin: str = "server"
     start: Duration = 0
     visits: tuple[Visit, ...]
-    #: After the last visit comes the first one again, until the simulation's end.
+    #: The visits repeat until the simulation ends.
     forever: bool = False
     #: Nanoseconds of pause before the next visit.
     think: Law = _NOW
     thinks_before_fetches: bool = False
-    #: From what an object is known by to the request for it.
+    #: Time from the discovery of an object to its request.
     parse: Duration = 0
-    #: The next visit waits until all connections of the last one are closed, looked for at whole
-    #: multiples of this; None: it does not.
+    #: The next visit waits until all connections of the last visit are closed. The browser checks at
+    #: multiples of this interval; None: no wait.
     waits_for_close: Duration | None = None
-    #: Requests are padded to at least so many bytes.
+    #: Requests are padded to at least this many bytes.
     min_request_bytes: int = 0
     http_version: HttpVersion = HttpVersion.HTTP11
     reading: SlowReading | None = None
@@ -130,7 +130,7 @@ class Browser:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Transfer:
-    """Files one after the other, from a server to this client (FTP)."""
+    """Sequence of files from a server to this client (FTP)."""
 
     node: str
     stack: Stack
@@ -138,59 +138,60 @@ class Transfer:
     server_stack: Stack
     start: Duration = 0
     files: tuple[Size, ...]
-    #: After the last file comes the first one again.
+    #: The files repeat from the first after the last.
     forever: bool = False
-    #: With a control connection and its commands (RFC 959); else the data connections alone.
+    #: A control connection carries the commands (RFC 959); otherwise only data connections exist.
     control: bool = False
-    #: Each command waits for the reply to the one before (RFC 959, section 5.4); else they go out
+    #: Each command waits for the previous reply (RFC 959, section 5.4). Otherwise all commands go out
     #: together, as Bhalekar 2003 counts round trips (Figure 1.2).
     waits_for_replies: bool = True
-    #: All files over one data connection, each after the other is delivered.
+    #: All files use one data connection, each after the previous delivery.
     one_connection: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Proxy:
-    """Splits connections: requests come in by one stack and go out to a server by another."""
+    """Connection-splitting proxy: one stack towards the browsers, another towards a server."""
 
     name: str = "proxy"
     node: str
     port: int = _HTTP_PORT
-    #: Towards the browsers.
+    #: Stack towards the browsers.
     stack: Stack
-    #: The name of a server.
+    #: Name of a server.
     server: str = "server"
     upstream_stack: Stack
     upstream_connections: int | None = None
     upstream_persistent: bool = True
-    #: The page is fetched by this plan as soon as its base document is asked for, and kept for the browser.
+    #: Plan by which the proxy fetches the page when its base document is requested. The proxy keeps the page
+    #: for the browser.
     prefetch_plan: Plan | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NodeTap:
-    """Packets are seen at a node's interfaces."""
+    """Capture at a node's interfaces."""
 
     name: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LinkTap:
-    """Packets are seen at a link's start."""
+    """Capture at a link's start."""
 
     name: str
 
 
-#: Where packets are seen.
+#: Capture point.
 Tap = NodeTap | LinkTap
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Record:
-    """What is kept beside the results; nothing of it is needed to simulate."""
+    """Tables to record. The simulation itself needs none of them."""
 
-    #: Every connection, transaction and retrieval. Without them the memory of a simulation does not
-    #: grow with its time; the totals (:class:`reference_sim.simulation.Totals`) are kept always.
+    #: Every connection, transaction and retrieval. Without these tables, memory does not grow with simulated
+    #: time. The totals (:class:`reference_sim.simulation.Totals`) are always kept.
     transactions: bool = True
     #: Every packet: sent, queued, received or dropped.
     packets: bool = False
@@ -198,20 +199,20 @@ class Record:
     windows: bool = False
     #: Every change of a queue's length.
     queues: bool = False
-    #: What every sender waited for.
+    #: The constraint that each sender waited for.
     limits: bool = False
 
     @classmethod
     def everything(cls) -> Self:
-        """All of it."""
+        """Return a record of all tables."""
         return cls(packets=True, windows=True, queues=True, limits=True)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Scenario:
-    """A simulation before it runs: the same scenario with the same seed gives the same bytes.
+    """Simulation input: the same scenario with the same seed gives the same bytes.
 
-    :raises ScenarioError: a name is of nothing, or twice; the message names the field.
+    :raises ScenarioError: a name is unknown or duplicate; the message names the field.
     """
 
     network: Network
@@ -219,13 +220,13 @@ class Scenario:
     browsers: tuple[Browser, ...] = ()
     transfers: tuple[Transfer, ...] = ()
     proxies: tuple[Proxy, ...] = ()
-    #: Where frames are recorded.
+    #: Capture points.
     taps: tuple[Tap, ...] = ()
     record: Record = Record()
     seed: int = 1
-    #: The simulation stops here; None: when nothing is left to happen.
+    #: End of the simulation; None: no event is left.
     duration: Duration | None = None
-    #: Simulated time 0: the clock of captures.
+    #: Simulated time 0 on the clock of captures.
     epoch: datetime = _EPOCH
 
     def __post_init__(self) -> None:
@@ -238,9 +239,9 @@ class Scenario:
         self.document()
 
     def document(self) -> dict[str, Any]:
-        """What the engine reads: everything by index, stacks, pages and plans each once.
+        """Return the engine's form: references by index, each stack, page and plan once.
 
-        :raises ScenarioError: a duration or a size is none.
+        :raises ScenarioError: a duration or a size is invalid.
         """
         return _Writer(self).document()
 
@@ -292,7 +293,7 @@ class Scenario:
 
 
 class _placed:  # noqa: N801 -- used as a function
-    """Errors that arise inside get the field they are of."""
+    """Prefix errors raised inside with the path of the field."""
 
     def __init__(self, field: str) -> None:
         self._field = field
@@ -306,7 +307,7 @@ class _placed:  # noqa: N801 -- used as a function
 
 
 class _Writer:
-    """Writes one scenario: names become indices, and what is used twice stands there once."""
+    """Encoder of one scenario: names become indices, and shared values appear once."""
 
     def __init__(self, scenario: Scenario) -> None:
         self._scenario = scenario
@@ -320,7 +321,7 @@ class _Writer:
 
     def document(self) -> dict[str, Any]:
         scenario = self._scenario
-        # First all parts: they say which stacks, pages and plans there are.
+        # Encode the parts first: they list the stacks, pages and plans in use.
         parts = {
             "links": list(self._each("network.links", scenario.network.links, self._link)),
             "servers": list(self._each("servers", scenario.servers, self._server)),

@@ -1,4 +1,4 @@
-"""Scenarios in TOML: what people write, checked field by field.
+"""Reader of TOML scenario files, which checks each field.
 
 A short file names a strategy, a page and a network, as the command line does::
 
@@ -6,10 +6,9 @@ A short file names a strategy, a page and a network, as the command line does::
     page = "kruse-lerc"
     network = "satellite"
     stack = "netbsd-1.2.1"
-    tls = { based_on = "tls-1.3", chain_bytes = "4 kB" }    # or a name; without it: in clear
+    tls = { based_on = "tls-1.3", chain_bytes = "4 kB" }    # or a name; default: cleartext
 
-A long one has tables. Whatever has a name can be written out in its place; ``based_on`` changes a
-known one::
+A long file has tables. A table may replace any name; ``based_on`` starts from a known entry::
 
     seed = 7
     duration = "60 s"
@@ -38,7 +37,7 @@ known one::
     plan = "http11-pipelined"               # a strategy, or a table of [plans]
 
 Durations, rates and sizes are text with a unit (``30 ms``, ``1.5 Mb/s``, ``16 kB``), queues
-``25 packets``, ``64 kB`` or ``unlimited``, first windows ``3 segments``.
+``25 packets``, ``64 kB`` or ``unlimited``, initial windows ``3 segments``.
 """
 
 from __future__ import annotations
@@ -91,9 +90,9 @@ _OF_A_SIZED_PAGE: Final = ("name", "base", "images", "host")
 
 
 def read(path: str | PathLike[str]) -> Scenario:
-    """The scenario of a TOML file.
+    """Read a scenario from a TOML file.
 
-    :raises ScenarioError: the file cannot be read, or is no scenario: file, field and what to do.
+    :raises ScenarioError: the file is unreadable or not a scenario; the message gives file, field and remedy.
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
@@ -105,13 +104,13 @@ def read(path: str | PathLike[str]) -> Scenario:
 
 
 def parse(text: str, *, path: str = "") -> Scenario:
-    """The scenario of TOML text; ``path`` is what messages call it.
+    """Parse a scenario from TOML text; messages name the text ``path``.
 
-    :raises ScenarioError: the text is no scenario: field and what to do.
+    :raises ScenarioError: the text is not a scenario; the message gives field and remedy.
     """
     try:
         document = tomllib.loads(text)
-    # Numbers of thousands of digits and thousands of brackets are TOML, but not to tomllib.
+    # TOML allows thousands of digits and thousands of brackets; tomllib does not.
     except (ValueError, RecursionError) as error:
         raise ScenarioError(f"not TOML: {error}", path=path) from None
     try:
@@ -122,7 +121,7 @@ def parse(text: str, *, path: str = "") -> Scenario:
 
 
 def _check_integers(value: Any) -> None:
-    """Raise a :class:`ScenarioError` if an integer has more than the 64 bits of TOML's (TOML 1.0, Integer)."""
+    """Raise a :class:`ScenarioError` if an integer exceeds TOML's 64 bits (TOML 1.0, Integer)."""
     parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, part in parts:
         if isinstance(part, int) and part.bit_length() > _BITS:
@@ -131,7 +130,7 @@ def _check_integers(value: Any) -> None:
 
 
 class _Reader:
-    """Reads one file; the names that it defines come before those that are known everywhere."""
+    """Reader of one file; its own names take precedence over the built-in names."""
 
     def __init__(self, document: dict[str, Any]) -> None:
         self._document = document
@@ -164,7 +163,7 @@ class _Reader:
         return replace(made, taps=tuple(placed))
 
     def _short(self, table: dict[str, Any]) -> Scenario:
-        """Strategy, page, network: what the command line takes too."""
+        """Build a scenario from strategy, page and network, as the command line does."""
         check_keys(table, _SHORT)
         for key in ("page", "network"):
             if key not in table:
@@ -203,15 +202,15 @@ class _Reader:
         return list(table.items())
 
     def _named(self, known: Mapping[str, Any], value: Any, make: Any, what: str) -> Any:
-        """What has this name, or what is written out in place of one."""
+        """Return the entry of this name, or decode the table written in its place."""
         return named(known, value, what=what) if isinstance(value, str) else make(value)
 
     def _stack(self, table: Any) -> Any:
-        """A stack, whole or ``based_on`` another."""
+        """Decode a stack, whole or ``based_on`` another."""
         return self._based(Stack, self._stacks, table, "stack")
 
     def _tls(self, table: Any) -> Any:
-        """How connections are secured, whole or ``based_on`` a name."""
+        """Decode TLS settings, whole or ``based_on`` a preset."""
         return self._based(Tls, _SECURED, table, "TLS")
 
     def _based(self, kind: type[Any], known: Mapping[str, Any], table: Any, what: str) -> Any:
@@ -221,7 +220,7 @@ class _Reader:
         return self._changed(old, {key: value for key, value in table.items() if key != "based_on"})
 
     def _changed(self, known: Any, table: dict[str, Any]) -> Any:
-        """The same with other fields; of a field that is a table itself, only what is given changes."""
+        """Return the entry with other fields; in a nested table, only the given fields change."""
         hints = annotations_of(type(known))
         check_keys(table, hints)
         changes = {}
@@ -235,7 +234,7 @@ class _Reader:
         return replace(known, **changes)
 
     def _page(self, table: Any) -> Any:
-        """A page by its objects, or by the sizes of its document and its images."""
+        """Decode a page from its objects, or from the sizes of its document and images."""
         if not isinstance(table, dict) or "base" not in table:
             return self._decoder.dataclass(Page, table)
         check_keys(table, _OF_A_SIZED_PAGE)
@@ -250,7 +249,7 @@ class _Reader:
         return self._decoder.dataclass(Plan, table)
 
     def _network(self, table: Any) -> Any:
-        """Nodes and links; ``duplex`` has links of both directions alike, ``between`` two nodes."""
+        """Decode nodes and links; a ``duplex`` entry is a pair of equal links ``between`` two nodes."""
         if not isinstance(table, dict) or "duplex" not in table:
             return self._decoder.dataclass(Network, table)
         pairs = within("duplex", listed, table["duplex"])
@@ -272,7 +271,7 @@ class _Reader:
         return there, back
 
     def _browser(self, table: Any) -> Any:
-        """A browser with ``visits``, or with ``page`` and ``plan``."""
+        """Decode a browser with ``visits``, or with ``page`` and ``plan``."""
         hints = annotations_of(Browser)
         check_keys(table, (*hints, "page", "plan"))
         if "visits" in table:
@@ -291,7 +290,7 @@ class _Reader:
         return Browser(visits=tuple(visits), **values)
 
     def _listed(self, table: Any) -> tuple[Visit, ...]:
-        """Visits with the pause before each, if it is not the browser's."""
+        """Decode visits, each with its pause if that differs from the browser's."""
         visits = self._visits(table)
         check_keys(table, annotations_of(Visit))
         if "think" not in table:
@@ -300,7 +299,7 @@ class _Reader:
         return tuple(replace(visit, think=think) for visit in visits)
 
     def _visits(self, table: Any) -> tuple[Visit, ...]:
-        """A page by a plan: a strategy, a name of [plans], or written out."""
+        """Decode a visit's page and plan; the plan is a strategy, a name of [plans], or a table."""
         for key in ("page", "plan"):
             if not isinstance(table, dict) or key not in table:
                 raise ScenarioError("is missing; a visit is of a page, by a plan", field=key)

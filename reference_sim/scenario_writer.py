@@ -1,11 +1,10 @@
-"""Scenarios to TOML: the way back from :mod:`reference_sim.scenario_file`, with comments where they are wanted.
+"""Writer of TOML scenarios, the inverse of :mod:`reference_sim.scenario_file`, with optional comments.
 
 >>> text = toml_of(scenario, comments={"network.links": "inferred from frames 3, 5"})
 >>> parse(text)  # the same scenario
 
-Every value is written out, so that the file says what runs without any table of presets. The one thing
-that TOML cannot say is "none" where that is not the default: a plan without a bound on its connections
-is written with as many as it has requests, which is what it means.
+Every value is written out: the file needs no table of presets. TOML has no null. A plan without a limit on
+connections is therefore written with one connection per request, which is equivalent.
 """
 
 from __future__ import annotations
@@ -38,16 +37,16 @@ _TABLES: Final = ("network", "servers", "browsers", "transfers", "proxies", "tap
 
 
 def toml_of(scenario: Scenario, *, comments: Mapping[str, str] = _NO_COMMENTS) -> str:
-    """The scenario as text that :func:`reference_sim.scenario_file.parse` reads.
+    """Write the scenario as text that :func:`reference_sim.scenario_file.parse` reads.
 
-    ``comments`` are by the place of what they are about: ``network``, ``servers.stack``,
-    ``stacks.NAME.nagle``, ``pages.NAME.objects[2]``; the empty name is the whole file.
+    ``comments`` are keyed by the place that they describe: ``network``, ``servers.stack``,
+    ``stacks.NAME.nagle``, ``pages.NAME.objects[2]``. The empty name is the whole file.
     """
     return "\n".join(_Writer(scenario, comments).lines()) + "\n"
 
 
 class _Writer:
-    """Writes one scenario; stacks, pages and plans stand once, by name."""
+    """Writer of one scenario; each stack, page and plan appears once, by name."""
 
     def __init__(self, scenario: Scenario, comments: Mapping[str, str]) -> None:
         self._scenario = scenario
@@ -57,7 +56,7 @@ class _Writer:
         self._plans: dict[str, Plan] = {}
 
     def lines(self) -> Iterator[str]:
-        # First what has names is found: it is written before what uses it.
+        # Find the named parts first: they are written before their users.
         rest = [*self._section("network", self._scenario.network)]
         for name in ("servers", "browsers", "transfers", "proxies"):
             for part in getattr(self._scenario, name):
@@ -106,7 +105,7 @@ class _Writer:
             yield from (f"# {line}".rstrip() for line in text.splitlines())
 
     def _of(self, value: Any, annotation: Any, name: str) -> str:  # noqa: PLR0911 -- one a kind of value
-        """The value in TOML; what has a table of its own, by its name there."""
+        """Format the value in TOML; a value with its own table appears by name."""
         short = _short_form(value)
         if short is not None:
             return _value(short)
@@ -137,7 +136,7 @@ class _Writer:
         return "{ " + ", ".join(parts) + " }" if parts else "{}"
 
     def _named(self, kind: str, value: Any) -> str:
-        """The name under which a stack, page or plan stands in this file."""
+        """Return the name of a stack, page or plan in this file."""
         tables: dict[str, dict[str, Any]] = {"Stack": self._stacks, "Page": self._pages, "Plan": self._plans}
         known = tables[kind]
         if kind == "Plan" and value.connections is None:
@@ -154,7 +153,7 @@ class _Writer:
 
 
 def _short_form(value: Any) -> str | None:
-    """Queues and first windows as people write them."""
+    """Format queue limits and initial windows as text."""
     match value:
         case Unlimited():
             return "unlimited"
@@ -175,7 +174,7 @@ def _key(name: str) -> str:
 
 
 def _value(value: Any) -> str:  # noqa: PLR0911 -- one a type
-    """A plain value in TOML."""
+    """Format a scalar in TOML."""
     match value:
         case bool():
             return "true" if value else "false"
@@ -195,7 +194,7 @@ def _value(value: Any) -> str:  # noqa: PLR0911 -- one a type
 
 
 def _text(value: str) -> str:
-    """A basic string (TOML 1.0, String): quotes, backslashes and control characters are escaped."""
+    """Format a basic string (TOML 1.0, String): escape quotes, backslashes and control characters."""
     escaped = value.replace("\\", "\\\\").replace('"', '\\"')
     return '"' + "".join(char if char.isprintable() else _escaped(char) for char in escaped) + '"'
 

@@ -1,8 +1,8 @@
-"""The tables of a simulation's truth: their columns with type, unit and meaning.
+"""Tables of a simulation's truth: their columns with type, unit and meaning.
 
-Nothing of it is estimated: every row is what the engine did. Times are simulated ones on the clock of the
-captures, so that they can be compared with a trace's. Offsets count in the sender's stream: its SYN is 0, the
-first byte of data 1.
+No value is estimated: every row records an action of the engine. Times are simulated times on the clock of
+the captures, so they compare directly with a trace's times. Offsets count in the sender's stream: the SYN is
+0, the first data byte 1.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SIDES: Final = {
     "client": "Who opened the connection",
     "server": "Who accepted it",
 }
-#: Why a sender does not send (more) at a moment.
+#: Reasons why a sender does not send (more).
 LIMITS: Final = {
     "application": "Everything written was sent, and the application has not written more",
     "send_buffer": "Everything written was sent, and the application waits for room in the send buffer",
@@ -37,7 +37,7 @@ LIMITS: Final = {
     "pacing": "The timer of a rate-based pacer",
     "scheduler": "Another connection of the ensemble has the turn",
 }
-#: Why a segment was sent when it was sent.
+#: Reasons for the transmission of a segment.
 SEND_REASONS: Final = {
     "new": "Handshake, first data, FIN: nothing held it",
     "ack": "An ACK that was due at once",
@@ -62,7 +62,7 @@ ENUMERATIONS: Final = {"sides": SIDES, "limits": LIMITS, "send_reasons": SEND_RE
 
 
 def _table(name: str, doc: str, *declarations: tuple[str, str, str]) -> Table:
-    """A table from (name, type, meaning) of its columns; a type that ends in ``?`` is nullable."""
+    """Build a table from (name, type, meaning) of its columns; a type ending in ``?`` is nullable."""
     columns = (
         Column(column, dtype.removesuffix("?"), meaning, nullable=dtype.endswith("?"))
         for column, dtype, meaning in declarations
@@ -214,7 +214,7 @@ TABLES: Final = {
 
 
 def polars_schema(table: Table) -> dict[str, pl.DataType]:
-    """The polars type of each column, in order."""
+    """Return the polars type of each column, in order."""
     import polars as pl
 
     plain = tuple(column for column in table.columns if not column.dtype.startswith("enum:"))

@@ -1,7 +1,7 @@
-"""What a paper showed its strategies with: page, network, stacks, hosts and pauses.
+"""Experimental settings of the papers: page, network, stacks, hosts and pauses.
 
-A strategy has one of these, so that ``simulate --strategy NAME`` alone shows what its paper says.
-Names are those of the tables of pages, networks and stacks; durations are integer nanoseconds.
+Each strategy has one setting. ``simulate --strategy NAME`` alone therefore shows the effect that its paper
+describes. Names refer to the tables of pages, networks and stacks. Durations are integer nanoseconds.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ _S: Final = 10**9
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Hosts:
-    """What the paper's browser and server add to the network's time, and what they write."""
+    """Processing times of the paper's browser and server, and their message sizes."""
 
     product: str = "reference_sim"
     #: Heads of responses are padded to at least this many bytes.
     min_head_bytes: int = 0
     #: Requests are padded to at least this many bytes.
     min_request_bytes: int = 0
-    #: Published sizes of objects include the heads of their responses.
+    #: Published object sizes include the response heads.
     sizes_include_heads: bool = False
-    #: The server's time for a response.
+    #: Server processing time per response.
     processing: int = 0
-    #: The same of the page's own objects beyond ``processing``, by their numbers.
+    #: Extra processing time of single objects of the page, by number.
     processing_more: tuple[int, ...] = ()
-    #: The browser's time from a link to its request.
+    #: Browser time from a link to its request.
     parse: int = 0
-    #: The hosts' time for a connection, spent before its SYN.
+    #: Host time per connection, spent before its SYN.
     connection_cost: int = 0
-    #: A browser with one connection asks for an object once it has the one before.
+    #: A browser with one connection requests an object after it has the previous one.
     in_order: bool = False
 
 
@@ -52,31 +52,31 @@ _NO_COST: Final = Hosts()
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Setting:
-    """A paper's choices; what a user names replaces them one by one."""
+    """A paper's setting. User arguments replace its fields one by one."""
 
     #: Paper and section.
     source: str
     page: str
     network: str
     client_stack: str
-    #: None: as the client's.
+    #: None: equal to the client's.
     server_stack: str | None = None
-    #: The reader's pause between two visits.
+    #: Reader's pause between two visits.
     think: int = 0
     hosts: Hosts = _NO_COST
 
 
 # Heidemann 1996, Figure 2: "client_think_time: 0.650ms", "server_think_time: 2.175ms", a head of 226 bytes.
 _SERVER_THINK: Final = 2_175_000
-#: Section 2.1, and what its figures print of the hosts.
+#: Section 2.1, and host times derived from its figures.
 #:
-#: Figure 4: from the request for the second document to the first segment of its response 9.271 ms pass.
-#: The network takes 1.5 ms of them (that segment's 1514 bytes, the request, and both ways), the server 7.8:
-#: that much more than for the first document. The third one's time is not printed, and taken as the first's.
-#:
-#: What a connection costs both hosts (processes, sockets, the name looked up by Perl) beyond its handshake:
-#: by Table 1 HTTP opens three for what takes P-HTTP with both fixes one, and takes 43 - 26 ms longer: 8.5 ms
-#: each, of which the wire's share here is 0.3 ms. Figure 2 has no room for it behind the SYN, so it is before.
+#: Figure 4: 9.271 ms pass from the request for the second document to the first segment of its response. The
+#: network accounts for 1.5 ms (the segment's 1514 bytes, the request, both directions), the server for 7.8
+#: ms. The second document thus takes longer than the first by that much. The time of the third document is
+#: not printed; the first document's time is assumed. The host cost of a connection (processes, sockets,
+#: Perl's name lookup) exceeds its handshake. In Table 1, HTTP opens three connections, P-HTTP with both fixes
+#: one; the difference is 43 - 26 ms, or 8.5 ms per connection. The wire's share is 0.3 ms. Figure 2 has no
+#: room for this cost after the SYN, so it is spent before the SYN.
 HEIDEMANN: Final = Setting(
     source="Heidemann 1996, sections 2.1 to 2.3, Table 1",
     page="heidemann",
@@ -92,7 +92,7 @@ HEIDEMANN: Final = Setting(
         in_order=True,
     ),
 )
-#: Section 2.4 has no experiment: the path of section 2.5, and a pause of more than a retransmission timeout.
+#: Section 2.4 has no experiment: the path of section 2.5, and a pause longer than an RTO.
 HEIDEMANN_RESTART: Final = Setting(
     source="Heidemann 1996, section 2.4 on the path of section 2.5; page and pause are ours",
     page="one-large",
@@ -108,14 +108,14 @@ THESIS: Final = Setting(
     client_stack="tahoe-ns",
     hosts=Hosts(min_request_bytes=210, sizes_include_heads=True),
 )
-#: Section 4; the page is that with a few large images.
+#: Section 4; the page has a few large images.
 KRUSE: Final = Setting(
     source="Kruse 2001, sections 4.1 and 4.2, the ACTS page",
     page="kruse-acts",
     network="satellite",
     client_stack="netbsd-1.2.1",
 )
-#: Section 4.3, a queue of 10 packets; the page with images only beside its HTML.
+#: Section 4.3, a queue of 10 packets; the page has only images besides its HTML.
 EGGERT: Final = Setting(
     source="Eggert 1999, sections 4 and 4.3, the graphics page",
     page="eggert-graphics",
@@ -124,7 +124,7 @@ EGGERT: Final = Setting(
     think=5 * _S,
     hosts=Hosts(sizes_include_heads=True),
 )
-#: Sections 4.2 and 4.4; how long a reader looks at a page is ours.
+#: Sections 4.2 and 4.4; the reader's think time is our choice.
 BHALEKAR: Final = Setting(
     source="Bhalekar 2003, sections 4.2.1 and 4.4, the ESPN page; the reader's pause is ours",
     page="espn",

@@ -1,4 +1,4 @@
-"""Runs a scenario: its captures are the very traces that an analysis reads, with the truth beside them.
+"""Runner of a scenario: its captures are traces for the analyser, its truth explains them.
 
 >>> simulation = simulate(scenario, seed=7)
 >>> simulation.capture(at="client").packets
@@ -26,31 +26,32 @@ if TYPE_CHECKING:
 
 __all__ = ["Simulation", "Totals", "simulate"]
 
-# Some hundredths of a second of work: between two steps Python can show progress, or be interrupted.
+# Simulated time per step takes a few hundredths of a second: Python can show progress or be interrupted
+# between two steps.
 _STEP_EVENTS: Final = 100_000
 
 
 class _Describes(Protocol):
-    """A scenario that can write the document that the engine reads."""
+    """Scenario that provides the engine's document."""
 
     def document(self) -> Mapping[str, Any]: ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Totals:
-    """What was retrieved in all, whatever was recorded."""
+    """Totals of all retrievals, independent of ``record``."""
 
-    #: Visits of browsers of which all came, their bytes, and the nanoseconds that they took together.
+    #: Complete browser visits, their bytes, and the sum of their durations in nanoseconds.
     retrievals: int
     retrieved_bytes: int
     retrieval_ns: int
-    #: Files of transfers that came, and their bytes.
+    #: Complete files of transfers, and their bytes.
     files: int
     file_bytes: int
 
 
 class Simulation:
-    """A simulation that has run."""
+    """Finished simulation."""
 
     def __init__(self, document: Mapping[str, Any], outcome: native.Outcome) -> None:
         self._document = document
@@ -58,33 +59,33 @@ class Simulation:
 
     @cached_property
     def truth(self) -> Truth:
-        """What really happened."""
+        """Truth of the simulation."""
         return truth_of(self._outcome)
 
     @property
     def totals(self) -> Totals:
-        """What was retrieved in all, also where the scenario's ``record`` leaves transactions out."""
+        """Totals of all retrievals, even if the scenario's ``record`` omits transactions."""
         return Totals(**self._outcome.totals())
 
     @property
     def events(self) -> int:
-        """Events that the engine handled."""
+        """Number of events that the engine handled."""
         return self._outcome.events
 
     @property
     def end_ns(self) -> int:
-        """Simulated nanoseconds from the start to where it stopped."""
+        """Simulated nanoseconds from start to end."""
         return self._outcome.end_ns
 
     @cached_property
     def taps(self) -> tuple[str, ...]:
-        """The names of the nodes and links where frames were recorded."""
+        """Names of the nodes and links with captures."""
         return tuple(_tap_name(self._document, tap) for tap in self._document["taps"])
 
     def capture(self, at: str = "client") -> Trace:
-        """The trace that a capture at a node or link gives; nothing of it went through a file.
+        """Return the trace of a capture at a node or link, without a file.
 
-        ``client`` and ``server`` are the first ones' nodes where no node or link is called so.
+        ``client`` and ``server`` mean the node of the first client or server, unless a node or link has this name.
 
         :raises ScenarioError: the scenario has no tap there.
         """
@@ -107,14 +108,14 @@ class Simulation:
         return Trace(packets=packets, anomalies=empty_frame(TABLES["anomalies"]), provenance=provenance)
 
     def pcap(self, at: str = "client") -> bytes:
-        """The capture at a node or link, as the bytes of a pcap file with nanoseconds.
+        """Return the capture at a node or link as bytes of a pcap file with nanoseconds.
 
         :raises ScenarioError: the scenario has no tap there.
         """
         return self._outcome.pcap(self._tap(at))
 
     def pcapng(self, at: str = "client") -> bytes:
-        """The capture at a node or link, as the bytes of a pcapng file.
+        """Return the capture at a node or link as bytes of a pcapng file.
 
         :raises ScenarioError: the scenario has no tap there.
         """
@@ -150,12 +151,12 @@ def simulate(
     seed: int | None = None,
     progress: Callable[[int, int | None], None] | None = None,
 ) -> Simulation:
-    """Run a scenario, or the document of one, to its end.
+    """Run a scenario, or its document, to the end.
 
-    ``seed`` stands for the scenario's own. ``progress`` is called now and then with the simulated nanoseconds
-    that have passed, and how many there will be (None where the scenario has no duration).
+    ``seed`` replaces the scenario's seed. ``progress`` is called repeatedly with the elapsed simulated
+    nanoseconds and the total (None if the scenario has no duration).
 
-    :raises ScenarioError: the scenario cannot be; the message names the field.
+    :raises ScenarioError: the scenario is invalid; the message names the field.
     """
     document = dict(scenario if isinstance(scenario, Mapping) else scenario.document())
     if seed is not None:
@@ -181,7 +182,7 @@ def _tap_name(document: Mapping[str, Any], tap: Mapping[str, Any]) -> str:
 
 
 def _role(document: Mapping[str, Any], at: str) -> str | None:
-    """The node of the first ``client`` or ``server``, whatever it is called."""
+    """Return the node of the first client or server, for a tap named ``client`` or ``server``."""
     if at == "client":
         nodes = [client["node"] for client in (*document["browsers"], *document["transfers"])]
     elif at == "server":

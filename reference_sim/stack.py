@@ -1,4 +1,4 @@
-"""What distinguishes one TCP implementation from another: the knobs of a stack, as the engine has them.
+"""Knobs of a TCP implementation, as the engine has them.
 
 The named presets, each knob with its source, are in :mod:`reference_sim.stacks`.
 """
@@ -33,49 +33,48 @@ __all__ = [
 
 
 class Congestion(StrEnum):
-    """How a sender's window grows and shrinks."""
+    """Congestion control algorithm."""
 
     #: Fast retransmit, then slow start from one segment (Jacobson 1988).
     TAHOE = "tahoe"
-    #: Fast recovery, left by any new ACK (RFC 2001).
+    #: Fast recovery, ended by any new ACK (RFC 2001).
     RENO = "reno"
-    #: Reno as ns-2's BayFullTcp has it: duplicate ACKs count during a timeout's repetitions, too;
-    #: recovery ends with two segments more than are in flight; each timeout in a row halves anew.
+    #: Reno of ns-2's BayFullTcp. Duplicate ACKs also count after a timeout. Recovery ends with two segments
+    #: above the flight size. Each consecutive timeout halves ssthresh again.
     BAY_RENO = "bay-reno"
-    #: Fast recovery that partial ACKs go on with (RFC 6582).
+    #: Fast recovery that continues after partial ACKs (RFC 6582).
     NEWRENO = "newreno"
-    #: RFC 9438; how its slow start ends is ``slow_start``.
+    #: CUBIC (RFC 9438); ``slow_start`` selects the end of slow start.
     CUBIC = "cubic"
-    #: None: always the whole window (the RWBP of a satellite hub).
+    #: No congestion control: the whole receive window (the RWBP of a satellite hub).
     FIXED_WINDOW = "fixed-window"
 
 
 class SlowStart(StrEnum):
-    """How the first slow start ends."""
+    """End of the initial slow start."""
 
-    #: With the first loss (RFC 5681, section 3.1).
+    #: First loss (RFC 5681, section 3.1).
     STANDARD = "standard"
-    #: Where the round trip grows (RFC 9406).
+    #: RTT increase: HyStart++ (RFC 9406).
     HYSTART_PLUS_PLUS = "hystart-plus-plus"
 
 
 class Nagle(StrEnum):
-    """When a segment below the MSS waits for an ACK."""
+    """Nagle variant: when a segment below the MSS waits for an ACK."""
 
     OFF = "off"
-    #: While anything is unacknowledged (RFC 896).
+    #: While any data is unacknowledged (RFC 896).
     BSD = "bsd"
-    #: The same, asked of each segment anew: what the same write has sent holds its end back (lwIP's
-    #: tcp_do_output_nagle).
+    #: Nagle per segment: earlier segments of a write hold back its tail (lwIP's tcp_do_output_nagle).
     STRICT = "strict"
     #: While a segment below the MSS is unacknowledged (draft-minshall-nagle-01; Linux).
     MINSHALL = "minshall"
 
 
 class WriterWakes(StrEnum):
-    """How much room in a send buffer that was full lets a blocked writer go on."""
+    """Free space of a full send buffer that wakes a blocked writer."""
 
-    #: Any.
+    #: Any free space.
     ANY = "any"
     #: 2048 bytes, or half of a smaller buffer (4.4BSD: sb_lowat).
     LOW_WATER = "low-water"
@@ -84,19 +83,19 @@ class WriterWakes(StrEnum):
 
 
 class IdleRestart(StrEnum):
-    """What an idle period of more than one timeout does to the congestion window."""
+    """Effect of an idle period longer than one RTO on cwnd."""
 
     KEEP = "keep"
-    #: Back to the restart window (RFC 5681, section 4.1).
+    #: Reset to the restart window (RFC 5681, section 4.1).
     RESET = "reset"
-    #: Half for each timeout that passed (RFC 2861).
+    #: Halved per elapsed RTO (RFC 2861).
     DECAY = "decay"
-    #: Kept, and its first flight spread over one round trip (rate-based pacing).
+    #: Kept; the first flight is paced over one RTT (rate-based pacing).
     PACE = "pace"
 
 
 class Sharing(StrEnum):
-    """What connections of one pair of hosts share (RFC 2140; Eggert 1999)."""
+    """State shared by connections between the same two hosts (RFC 2140; Eggert 1999)."""
 
     NONE = "none"
     TEMPORAL = "temporal"
@@ -107,14 +106,14 @@ class Sharing(StrEnum):
     ETCP_HTML_PRE = "etcp-html-pre"
 
     def document(self) -> object:
-        """As the engine reads it: E-TCP is a choice with a scheduler of its own."""
+        """Return the engine's form: E-TCP is a choice with its own scheduler."""
         scheduler = self.value.removeprefix("etcp-")
         return self.value if scheduler == self.value else {"etcp": scheduler}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Segments:
-    """So many segments."""
+    """Initial window in segments."""
 
     kind: ClassVar = "segments"
     segments: int
@@ -139,7 +138,7 @@ InitialWindow = Segments | Rfc3390 | Rfc6928
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Heartbeat:
-    """Until a heartbeat of the whole host, at ``phase`` and every ``period`` (BSD: 200 ms)."""
+    """Delay until the next tick of a host-wide heartbeat, at ``phase`` and every ``period`` (BSD: 200 ms)."""
 
     kind: ClassVar = "heartbeat"
     period: Duration
@@ -148,7 +147,7 @@ class Heartbeat:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DelayTimer:
-    """So long after the data came."""
+    """Delay after the data's arrival."""
 
     kind: ClassVar = "timer"
     delay: Duration
@@ -159,25 +158,25 @@ AckDelay = Heartbeat | DelayTimer
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class QuickAcks:
-    """Linux: so many segments at once at a start, afterwards delayed only in "ping-pong" mode."""
+    """Linux: immediate ACKs for a number of initial segments (quickack), then delay only in ping-pong mode."""
 
     segments: int
-    #: A pause in sending longer than this leaves ping-pong mode.
+    #: A longer pause in sending ends ping-pong mode.
     pingpong_timeout: Duration
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AckPolicy:
-    """When a receiver acknowledges data in order; out of order and filling data always at once."""
+    """ACK policy for in-order data. Out-of-order and hole-filling data is acknowledged at once."""
 
-    #: Data in this many segments' bytes is acknowledged at once (RFC 5681, section 4.2: 2).
+    #: Unacknowledged data of this many segments triggers an ACK (RFC 5681, section 4.2: 2).
     every: int
-    #: Whether ``every`` counts segments of any size, or bytes against the segment size.
+    #: ``every`` counts segments of any size; otherwise bytes against the segment size.
     counts_segments: bool
     delay: AckDelay
-    #: The first bytes of a connection are acknowledged at once.
+    #: Initial bytes of a connection that are acknowledged at once.
     at_once_bytes: Size = 0
-    #: As many bytes are again after each segment that came out of order (ns-2's BayFullTcp).
+    #: The same number of bytes is acknowledged at once after each out-of-order segment (ns-2's BayFullTcp).
     at_once_after_loss: bool = False
     quick_acks: QuickAcks | None = None
     #: A segment with PSH is acknowledged at once.
@@ -186,90 +185,91 @@ class AckPolicy:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Retransmission:
-    """The retransmission timer and the other signs of loss."""
+    """Retransmission timer and other loss detection."""
 
-    #: Before a round trip is known (RFC 6298, rule 2.1).
+    #: RTO before the first RTT sample (RFC 6298, rule 2.1).
     initial: Duration
     min: Duration
     max: Duration
-    #: ``min`` is the least of what is added to the smoothed round trip (Linux's
-    #: tcp_rtt_estimator), not the least timeout.
+    #: ``min`` is the minimum of the variance term added to the smoothed RTT (Linux's tcp_rtt_estimator), not the
+    #: minimum RTO.
     min_is_spread: bool = False
-    #: Granularity of the stack's clock, in which round trips are counted; 0: none.
+    #: Clock granularity of RTT measurements; 0: exact.
     tick: Duration
-    #: Timeouts come at whole ticks of the host's clock, as BSD's slow timer does.
+    #: Timeouts fire at whole ticks of the host's clock (BSD's slow timer).
     on_ticks: bool = False
     duplicate_ack_threshold: int = 3
-    #: The way of each ACK is taken for the round trip, not that of the segment (ns-2's BayFullTcp).
+    #: The one-way delay of each ACK is taken as the RTT (ns-2's BayFullTcp).
     times_acks: bool = False
-    #: The estimate is kept in integers of ticks: eighths, and quarters for the deviation
-    #: (Jacobson 1988, appendix A; ns-2).
+    #: The estimate is kept in integer ticks: eighths, and quarters for the deviation (Jacobson 1988, appendix
+    #: A; ns-2).
     fixed_point: bool = False
-    #: A fast retransmit doubles the timeout (ns-2's BayFullTcp).
+    #: A fast retransmit doubles the RTO (ns-2's BayFullTcp).
     fast_retransmit_backs_off: bool = False
-    #: A timeout of a SYN.
+    #: RTO of a SYN.
     syn_initial: Duration
     max_retries: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Stack:
-    """A TCP implementation as the choices that show on the wire. Bytes are payload bytes."""
+    """TCP implementation as the choices visible on the wire. Bytes are payload bytes."""
 
     name: str
-    #: Largest payload it takes in a segment, options aside (RFC 9293, section 3.7.1).
+    #: Largest payload accepted per segment, without options (RFC 9293, section 3.7.1).
     mss: int
-    #: Whether SYNs carry the MSS option; otherwise the peer takes this stack's ``mss`` unasked.
+    #: SYNs carry the MSS option; otherwise the peer assumes this stack's ``mss``.
     mss_option: bool = True
-    #: Shift of the window scale option, None if it is not offered (RFC 7323, section 2).
+    #: Shift of the window scale option, None if not offered (RFC 7323, section 2).
     window_scale: int | None = None
-    #: Timestamps option (RFC 7323, section 3): 12 bytes of every segment.
+    #: Timestamps option (RFC 7323, section 3): 12 bytes per segment.
     timestamps: bool = False
     #: Selective acknowledgments (RFC 2018, RFC 6675).
     sack: bool = False
     receive_buffer: Size
-    #: Data written and not yet acknowledged is at most this much; a writer waits for room.
+    #: Send buffer: limit on data written but not acknowledged. A writer waits for free space.
     send_buffer: Size
-    #: Bound on data in flight whatever the windows say (the ``window_`` of ns-2).
+    #: Upper bound on bytes in flight, independent of the windows (the ``window_`` of ns-2).
     max_window_segments: int | None = None
     congestion: Congestion
     slow_start: SlowStart = SlowStart.STANDARD
     initial_window: InitialWindow
     #: Initial slow-start threshold; None: unlimited (RFC 5681, section 3.1).
     initial_ssthresh_segments: int | None = None
-    #: The ACK of a SYN-ACK opens the window of the passive end by one segment.
+    #: The ACK of the SYN-ACK adds one segment to the passive end's cwnd.
     handshake_ack_opens_window: bool = False
     acks: AckPolicy
     nagle: Nagle
     retransmission: Retransmission
     #: RACK-like and tail-loss-probe timers (RFC 8985), and D-SACK (RFC 2883).
     tail_loss_probe: bool = False
-    #: With SACK: the congestion window counts segments of any size (Linux), not bytes.
+    #: With SACK: cwnd counts segments of any size (Linux), not bytes.
     window_in_segments: bool = False
     #: New data on the first two duplicate ACKs (RFC 3042).
     limited_transmit: bool = False
     idle_restart: IdleRestart
-    #: All new data is paced at a multiple of the window per round trip (Linux with fq).
+    #: New data is paced at a multiple of cwnd per RTT (Linux with fq).
     rate_pacing: bool = False
-    #: The client's first data rides on the ACK that ends the handshake.
+    #: The client's first data travels with the last ACK of the handshake.
     data_on_handshake_ack: bool = False
-    #: The application sees data before an ACK of it leaves, so that an answer made in no time
-    #: carries the ACK (ns-2's upcalls).
+    #: The application reads data before its ACK is sent. An immediate response then carries the ACK (ns-2's
+    #: upcalls).
     upcall_before_ack: bool = False
-    #: Connections that it opens then send their SYNs before that ACK, too (ns-2's FullTcp and BayFullTcp).
+    #: The SYNs of connections that the application then opens also precede that ACK (ns-2's FullTcp and
+    #: BayFullTcp).
     upcall_opens_before_ack: bool = False
-    #: A write reaches TCP in pieces of so many bytes, and TCP may send after each (4.4BSD's
-    #: sosend); None: the whole write at once.
+    #: A write reaches TCP in chunks of this many bytes, and TCP may send after each chunk (4.4BSD's sosend).
+    #: None: the whole write at once.
     write_step_bytes: int | None = None
     writer_wakes: WriterWakes = WriterWakes.ANY
-    #: A FIN rides on the last data if both are ready; else it goes alone, once all is acknowledged.
+    #: The FIN travels with the last data if both are ready; otherwise it follows the last ACK.
     fin_with_data: bool = True
-    #: A FIN that was sent once rides on every ACK without data, also when data before it has to go out
-    #: again; the peer answers it with its own, and if data is sent behind that, this end never closes
-    #: (ns-2's BayFullTcp, whose server then takes no other connection of this client).
+    #: After its first transmission, a FIN is set on every ACK without data, even while earlier data is
+    #: retransmitted. The peer answers with its own FIN. If data follows that FIN, this end never closes
+    #: (ns-2's BayFullTcp, whose server then accepts no other connection of this client).
     fin_on_bare_acks: bool = False
-    #: T/TCP: data and FIN may ride on the SYN once the server is known (RFC 1644).
+    #: T/TCP: the SYN may carry data and FIN once the server is known (RFC 1644).
     accelerated_open: bool = False
     sharing: Sharing = Sharing.NONE
-    #: How long the side that closed first remembers the connection.
+    #: TIME-WAIT duration of the end that closed first.
     time_wait: Duration

@@ -1,10 +1,10 @@
-"""Named TCP implementations: a table of presets, each knob with its source.
+"""Presets of TCP implementations, each knob with its source.
 
 >>> from reference_sim.stacks import stack
 >>> stack("sunos-4.1.3").nagle
 <Nagle.BSD: 'bsd'>
 
-A stack of one's own is :func:`dataclasses.replace` of one of these.
+Derive a custom stack with :func:`dataclasses.replace`.
 """
 
 from __future__ import annotations
@@ -39,48 +39,48 @@ _MS: Final = 10**6
 _S: Final = 10**9
 _KIB: Final = 1 << 10
 _MIB: Final = 1 << 20
-# More than any transfer of the papers: a sender that never waits for room, as in ns-2.
+# Larger than any transfer of the papers: the sender never waits for buffer space, as in ns-2.
 _UNBOUNDED_BUFFER: Final = 1 << 30
-# The largest window that can be offered without scaling (RFC 9293, section 3.1).
+# Largest window without scaling (RFC 9293, section 3.1).
 _LARGEST_UNSCALED_WINDOW: Final = 65_535
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Preset:
-    """A stack, what it models, and where each knob's value is from."""
+    """Stack, the implementation that it models, and the source of each knob."""
 
     stack: Stack
     about: str
-    #: Field of :class:`~reference_sim.stack.Stack` to where its value is from; ``*``: the others.
+    #: Field of :class:`~reference_sim.stack.Stack` to the source of its value; ``*``: all other fields.
     source: Mapping[str, str]
 
     def source_of(self, knob: str) -> str:
-        """Where this knob's value is from."""
+        """Return the source of this knob's value."""
         return self.source.get(knob, self.source["*"])
 
     def but(self, name: str, about: str, source: Mapping[str, str], **knobs: Any) -> Preset:
-        """Another preset: as this one, with other knobs, each with its own source."""
+        """Return a derived preset with other knobs, each with its own source."""
         missing = knobs.keys() - source.keys()
         if missing:
             raise ValueError(f"{name}: no source for {', '.join(sorted(missing))}")
         return Preset(stack=replace(self.stack, name=name, **knobs), about=about, source={**self.source, **source})
 
 
-# BSD's retransmission timer: 500 ms slow timer (PR_SLOWHZ 2), 6 s before a round trip is known
+# BSD's retransmission timer: 500 ms slow timer (PR_SLOWHZ 2), 6 s before the first RTT sample
 # (TCPTV_SRTTDFLT: srtt 0, rttvar 3 s, twice that), at least two ticks (TCPTV_MIN) and at most 64 s
-# (TCPTV_REXMTMAX), 12 retransmissions (TCP_MAXRXTSHIFT). Stevens 1995, volume 2, chapter 25.
+# (TCPTV_REXMTMAX), 12 retransmissions (TCP_MAXRXTSHIFT). Source: Stevens 1995, volume 2, chapter 25.
 _BSD_RETRANSMISSION: Final = Retransmission(
     initial=6 * _S, min=1 * _S, max=64 * _S, tick=500 * _MS, on_ticks=True, syn_initial=6 * _S, max_retries=12
 )
 _BSD_RETRANSMISSION_SOURCE: Final = (
     "Stevens, TCP/IP Illustrated 2, 25.3: PR_SLOWHZ 2, first timeout 6 s, TCPTV_MIN, TCPTV_REXMTMAX"
 )
-# The 200 ms heartbeat (PR_FASTHZ 5) of the whole host; its phase against a run is a parameter.
+# 200 ms heartbeat (PR_FASTHZ 5) of the whole host; its phase relative to a run is a parameter.
 _BSD_HEARTBEAT: Final = Heartbeat(period=200 * _MS)
 # "30 seconds for MSL": 2 MSL in BSD (TCPTV_MSL).
 _BSD_TIME_WAIT: Final = 60 * _S
 
-# RFC 2988: 3 s before a round trip is known, at least 1 s, at most 60 s or more.
+# RFC 2988: 3 s before the first RTT sample, at least 1 s, at most 60 s or more.
 _RFC2988_RETRANSMISSION: Final = Retransmission(
     initial=3 * _S, min=1 * _S, max=64 * _S, tick=0, syn_initial=3 * _S, max_retries=12
 )
@@ -418,7 +418,7 @@ _ENSEMBLE: Final = _RENO.but(
     sharing=Sharing.ENSEMBLE,
 )
 
-# The baseline of Eggert's comparison: one-way agents of ns-2.1 that acknowledge every segment.
+# Baseline of Eggert's comparison: one-way agents of ns-2.1 that acknowledge every segment.
 _RENO_NS: Final = _RENO.but(
     "reno-ns",
     "The Reno that Eggert compares E-TCP with: segments of 512 bytes, every one acknowledged at once",
@@ -467,7 +467,7 @@ def _etcp(sharing: Sharing, policy: str) -> Preset:
     )
 
 
-#: Every preset by its name.
+#: Every preset by name.
 PRESETS: Final[Mapping[str, Preset]] = {
     preset.stack.name: preset
     for preset in (
@@ -499,15 +499,15 @@ PRESETS: Final[Mapping[str, Preset]] = {
 
 
 def stack(name: str) -> Stack:
-    """The preset stack of this name.
+    """Return the preset stack of this name.
 
-    :raises ScenarioError: there is none; the message names what is near.
+    :raises ScenarioError: the name is unknown; the message gives the nearest name.
     """
     return named(PRESETS, name, what="stack").stack
 
 
 def knobs_of(preset: Preset) -> list[tuple[str, object, str]]:
-    """Name, value and source of every knob of the preset."""
+    """Return name, value and source of each knob of the preset."""
     return [
         (field.name, getattr(preset.stack, field.name), preset.source_of(field.name))
         for field in fields(Stack)

@@ -1,6 +1,6 @@
-"""The table of strategies: one row each, and only the choices that differ from HTTP/1.0 serial.
+"""Table of strategies: one row per strategy, with the choices that differ from HTTP/1.0 serial.
 
-What each choice means is said in :class:`~reference_sim.strategy.Strategy`, with how to add a row.
+:class:`~reference_sim.strategy.Strategy` explains each choice and how to add a row.
 
 >>> from reference_sim.strategies import STRATEGIES
 >>> STRATEGIES["http11-pipelined"].pipelining
@@ -42,13 +42,13 @@ _GURKAN: Final = "Gürkan 1998, section"
 _HEIDEMANN: Final = "Heidemann 1996, section"
 _KRUSE: Final = "Kruse 2001, section"
 
-# More than any page of the papers has objects: all requests at once.
+# More objects than any page of the papers has: all requests at once.
 _ALL_AT_ONCE: Final = 100
-# Apache 1.1 wrote its buffer of 4 kB as it filled (Heidemann 1996, section 2.3).
+# Apache 1.1 wrote its 4 kB buffer each time it filled (Heidemann 1996, section 2.3).
 _APACHE_BUFFER: Final = 4096
-# A browser that "widely used" opened so many (Eggert 1999, section 4; Kruse 2001, section 4.2).
+# Connections of a browser in "widely used" configuration (Eggert 1999, section 4; Kruse 2001, section 4.2).
 _NETSCAPE_CONNECTIONS: Final = 4
-# Where the GET of Netscape 3 was cut is not printed; any cut inside it shows the same.
+# The paper does not print where Netscape 3 cut the GET; any cut inside the GET has the same effect.
 _SPLIT_AFTER: Final = 48
 
 _HTTP11: Final[Mapping[str, Any]] = {"version": HttpVersion.HTTP11, "persistent": True}
@@ -57,7 +57,7 @@ _PIPELINED: Final[Mapping[str, Any]] = {**_HTTP11, **_STREAMING, "pipelining": _
 
 
 def _connections() -> Iterator[Strategy]:
-    """A connection for each object: HTTP/1.0 as RFC 1945 has it, and FTP before it."""
+    """List the strategies with one connection per object: HTTP/1.0 (RFC 1945), and FTP."""
     yield Strategy(
         name="http10-serial",
         about="HTTP/1.0: a connection an object, one after the other",
@@ -123,7 +123,7 @@ def _connections() -> Iterator[Strategy]:
 
 
 def _persistent() -> Iterator[Strategy]:
-    """One connection for a page: HTTP/1.1, and what the papers made of it."""
+    """List the strategies with one connection per page: HTTP/1.1 and the papers' variants."""
     yield Strategy(
         name="http11",
         about="HTTP/1.1 without pipelining: one persistent connection, a round trip an object",
@@ -207,8 +207,9 @@ def _persistent() -> Iterator[Strategy]:
 
 
 def _streams() -> Iterator[Strategy]:
-    """One connection for a page, of which the objects are streams: HTTP/2."""
-    # Assumed: wider than what a page has under way. Both ends write short frames, and turn Nagle's algorithm off.
+    """List the HTTP/2 strategies: one connection per page, one stream per object."""
+    # Assumed: larger than a page's data in flight. Both ends write short frames and disable Nagle's
+    # algorithm.
     choices: dict[str, Any] = {
         **_PIPELINED,
         "http2": Http2(stream_window=1 << 20, connection_window=1 << 30),
@@ -228,7 +229,7 @@ def _streams() -> Iterator[Strategy]:
 
 
 def _apache() -> Iterator[Strategy]:
-    """P-HTTP as Apache 1.1b4 did it, and each of Heidemann's fixes."""
+    """List P-HTTP of Apache 1.1b4, and each of Heidemann's fixes."""
     apache = Strategy(
         name="p-http-apache-1.1b4",
         about="P-HTTP of Apache 1.1b4: the head flushed alone, the body in 4 kB writes, Nagle on",
@@ -273,14 +274,14 @@ def _apache() -> Iterator[Strategy]:
 
 
 def _kept_open(page: Page) -> Plan:
-    """One persistent connection that the next visit uses again."""
+    """Return one persistent connection that the next visit reuses."""
     base = Fetch(objects=(0,))
     inlines = (Fetch(objects=(index,), after=Complete(fetch=0)) for index in range(1, len(page.objects)))
     return Plan(persistent=True, keeps_connections=True, fetches=(base, *inlines))
 
 
 def _transports() -> Iterator[Strategy]:
-    """HTTP/1.0 over another TCP: what connections learn from each other."""
+    """List HTTP/1.0 over TCP variants whose connections share state."""
     for sharing, about in (
         (Sharing.ETCP_FAIR, "fair scheduler"),
         (Sharing.ETCP_CONTENT_DEPENDENT, "scheduler by content"),
@@ -333,7 +334,7 @@ def _transports() -> Iterator[Strategy]:
 
 
 def _caches() -> Iterator[Strategy]:
-    """Fewer bytes, or bytes from nearer: on one persistent connection, pipelined."""
+    """List strategies with fewer or nearer bytes, on one persistent, pipelined connection."""
     for name, revisit, about, section in (
         ("conditional-get", conditional_get, "again, with all cached and nothing changed: 304", "2.4"),
         ("delta-encoding", delta_encoding, "again, with differences of what changed", "3.5"),
@@ -401,9 +402,9 @@ def _caches() -> Iterator[Strategy]:
 
 
 def _with_next(page: Page) -> tuple[Page, ...]:
-    """The page and the one that comes next, alike, as one; then the reader asks for that one.
+    """Return the page and its equal successor as one retrieval, then the visit to the successor.
 
-    All of it is cached: the browser only asks whether its document is still good.
+    All of the successor is cached: the browser only revalidates its document.
     """
     count = len(page.objects)
     following = tuple(
@@ -419,9 +420,9 @@ def _moved(part: Object, target: str, count: int, *, is_base: bool) -> Object:
 
 
 def _prefetching(page: Page) -> Plan:
-    """The first half of the objects pipelined, then, when all of it is there, the second half.
+    """Return two visits: the first half of the objects pipelined, and, once complete, the second half.
 
-    Of one object: the document that is asked for again, on the connection that is still open.
+    For a page of one object: the document again, on the open connection.
     """
     if len(page.objects) == 1:
         return Plan(persistent=True, fetches=(Fetch(objects=(0,)),))
@@ -453,13 +454,13 @@ def _table() -> Iterator[Strategy]:
 for _row in _table():
     register(_row)
 
-#: Every strategy by its name; what is registered later is here too.
+#: Every strategy by name, including strategies registered later.
 STRATEGIES: Final[Mapping[str, Strategy]] = REGISTERED
 
 
 def named_strategy(name: str) -> Strategy:
-    """The strategy of this name: one of these, or one that was registered.
+    """Return the strategy of this name, built in or registered.
 
-    :raises ScenarioError: there is none; the message names what is near.
+    :raises ScenarioError: the name is unknown; the message gives the nearest name.
     """
     return named(REGISTERED, name, what="strategy")

@@ -1,6 +1,6 @@
-"""A retrieval strategy: a row of orthogonal choices, compiled to the requests for a page.
+"""Retrieval strategies: a row of orthogonal choices, compiled to a page's requests.
 
-A strategy of one's own is a :class:`Strategy`, or a function from a page to a plan::
+A custom strategy is a :class:`Strategy`, or a function from a page to a plan::
 
     from reference_sim.page import Page
     from reference_sim.plan import Complete, Fetch, Plan
@@ -52,44 +52,44 @@ __all__ = [
 
 
 class Protocol(StrEnum):
-    """By what the objects are fetched."""
+    """Protocol that fetches the objects."""
 
     HTTP = "http"
-    #: Each object is a file, over a control connection and data connections (RFC 959).
+    #: One file per object, over a control connection and data connections (RFC 959).
     FTP = "ftp"
 
 
 class Bundling(StrEnum):
-    """Which objects come as one response."""
+    """Objects that share a response."""
 
     NONE = "none"
     #: All with the first request (GETALL of Padmanabhan and Mogul 1994).
     ALL = "all"
-    #: The base document in whole segments, then all it links to (the thesis's segment-filled).
+    #: The base document in whole segments, then all linked objects (the thesis's segment-filled).
     INLINES = "inlines"
-    #: First the list of the page's objects, then those that are wanted (GETLIST).
+    #: First the list of the page's objects, then the wanted objects (GETLIST).
     LIST = "list"
 
 
 class Discovery(StrEnum):
-    """When the browser knows of what a document links to."""
+    """Time at which the browser discovers a document's links."""
 
-    #: When all of the document has come.
+    #: After the whole document.
     COMPLETE = "complete"
-    #: As the links come.
+    #: As each link arrives.
     STREAMING = "streaming"
-    #: Beforehand: connections for all objects are opened together with the base document's, so that their
-    #: handshakes overlap (Bhalekar 2003, sections 4.1 and 4.2.2).
+    #: In advance: all connections open together with the base document's connection, so that their handshakes
+    #: overlap (Bhalekar 2003, sections 4.1 and 4.2.2).
     KNOWN = "known"
 
 
 class Place(StrEnum):
-    """Who answers."""
+    """Responder to the requests."""
 
     ORIGIN = "origin"
-    #: A proxy at the hub of a satellite, which pushes the page (Bhalekar 2003, section 4.7).
+    #: Proxy at the hub of a satellite, which pushes the page (Bhalekar 2003, section 4.7).
     HUB = "hub"
-    #: A cache on the client's LAN that has the page already (Bhalekar 2003, chapter 5).
+    #: Cache on the client's LAN that already has the page (Bhalekar 2003, chapter 5).
     CACHE = "cache"
 
 
@@ -98,45 +98,45 @@ _ONE_WRITE: Final = Writes()
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Strategy:
-    """How pages are fetched. Each field is a choice by itself.
+    """Strategy of page retrieval. Each field is an independent choice.
 
-    :raises ScenarioError: choices that contradict each other.
+    :raises ScenarioError: choices contradict each other.
     """
 
     name: str
     about: str
-    #: Paper and section that it is from.
+    #: Paper and section.
     source: str = ""
     protocol: Protocol = Protocol.HTTP
     version: HttpVersion = HttpVersion.HTTP10
-    #: At most so many at once; None: one an object.
+    #: Maximum number of simultaneous connections; None: one per object.
     connections: int | None = 1
     persistent: bool = False
-    #: Requests that may be outstanding on a connection.
+    #: Maximum number of outstanding requests per connection.
     pipelining: int = 1
-    #: The last request asks the server to close: its FIN rides on the last data.
+    #: The last request asks the server to close: its FIN travels with the last data.
     closes_with_last: bool = False
     bundling: Bundling = Bundling.NONE
     discovery: Discovery = Discovery.COMPLETE
-    #: Objects that visits fetch one after the other: caches and second accesses.
+    #: Objects of successive visits: caches and second accesses.
     revisit: Callable[[Page], tuple[Page, ...]] = once
-    #: What is sent in place of the page.
+    #: Replacement of the page.
     encoding: Callable[[Page], Page] | None = None
     place: Place = Place.ORIGIN
-    #: How the server writes.
+    #: Write pattern of the server.
     writes: Writes = _ONE_WRITE
-    #: How connections are secured; None: as the scenario has them.
+    #: TLS of the connections; None: as in the scenario.
     tls: Tls | None = None
-    #: None: connections speak HTTP/1.
+    #: None: HTTP/1 connections.
     http2: Http2 | None = None
-    #: Knobs of the stacks that it needs otherwise than the scenario has them.
+    #: Stack knobs that override the scenario's.
     client_stack: Mapping[str, Any] = field(default_factory=dict)
     server_stack: Mapping[str, Any] = field(default_factory=dict)
-    #: The first request goes out in two writes, the first of so many bytes (Kruse 2001, section 5.3.2).
+    #: The first request is sent in two writes, the first of this many bytes (Kruse 2001, section 5.3.2).
     split_request: int | None = None
-    #: In place of all the choices about requests: a plan made otherwise.
+    #: Function that makes the plan, in place of all choices about requests.
     plan: Callable[[Page], Plan] | None = None
-    #: What its paper shows it with: what :func:`~reference_sim.published.published` takes for what is not named.
+    #: Setting of the paper: :func:`~reference_sim.published.published` takes unnamed arguments from it.
     setting: Setting | None = None
 
     def __post_init__(self) -> None:
@@ -146,22 +146,22 @@ class Strategy:
             raise ScenarioError("at least one connection is needed", field=self.name)
 
     def visits(self, page: Page) -> tuple[Visit, ...]:
-        """The visits of this page, each with its plan."""
+        """Return the visits of this page, each with its plan."""
         encode = self.encoding or _as_it_is
         pages = [encode(version) for version in self.revisit(page)]
         visits = (self._visit(version) for version in pages)
         return tuple(visits)
 
     def client(self, stack: Stack) -> Stack:
-        """The client's stack as this strategy needs it."""
+        """Return the client's stack with this strategy's knobs."""
         return _with_knobs(stack, self.client_stack, self.name)
 
     def server(self, stack: Stack) -> Stack:
-        """The server's stack as this strategy needs it."""
+        """Return the server's stack with this strategy's knobs."""
         return _with_knobs(stack, self.server_stack, self.name)
 
     def but(self, name: str, about: str, **choices: Any) -> Strategy:
-        """Another strategy: this one with other choices."""
+        """Return this strategy with other choices."""
         return replace(self, name=name, about=about, **choices)
 
     def _visit(self, page: Page) -> Visit:
@@ -171,7 +171,7 @@ class Strategy:
 
 
 def plan_of(choices: Strategy, page: Page) -> Plan:
-    """The requests for a page under these choices."""
+    """Return the requests for a page under these choices."""
     if choices.bundling is Bundling.NONE:
         places = _places_of_links(page)
         fetches = tuple(_fetch(choices, page, index, places[index]) for index in range(len(page.objects)))
@@ -189,15 +189,17 @@ def plan_of(choices: Strategy, page: Page) -> Plan:
 
 
 def _places_of_links(page: Page) -> list[tuple[int, int]]:
-    """Of the link to each object: its number among those of its document, from 1, and how many these are."""
+    """Return, for each object, the number of its link within its document (from 1) and the number of links
+    there.
+    """
     count = Counter(part.found_in for part in page.objects[1:])
     numbers = {finder: itertools.count(1) for finder in count}
-    # Nothing links to the base document.
+    # No document links to the base document.
     return [(0, 0), *((next(numbers[part.found_in]), count[part.found_in]) for part in page.objects[1:])]
 
 
 def _fetch(choices: Strategy, page: Page, index: int, place: tuple[int, int]) -> Fetch:
-    """The request for one object: the fetches of a page have the numbers of its objects."""
+    """Return the request for one object. A page's fetches are numbered by its objects."""
     return Fetch(objects=(index,), after=_after(choices, page, index, place))
 
 
@@ -218,7 +220,7 @@ def _after(choices: Strategy, page: Page, index: int, place: tuple[int, int]) ->
 
 
 def _link_at(part: Object, place: tuple[int, int], size: int) -> int:
-    """After how many bytes of its document the link stands: where it says, else spread evenly."""
+    """Return the link's byte offset in its document: the given offset, else an even spread."""
     if part.found_at is not None:
         return min(part.found_at, size)
     number, count = place
@@ -240,14 +242,14 @@ def _bundles(bundling: Bundling, count: int) -> tuple[Fetch, ...]:
             return (Fetch(objects=every),)
 
 
-# Assumed: a line of the list is an address, a size and a date.
+# Assumed: each list line is an address, a size and a date.
 _LIST_BYTES_AN_OBJECT: Final = 64
 # "The ALL option is added using a pragma" (Bhalekar 2003, section 2.4.1).
 _PRAGMAS: Final = {Bundling.ALL: "Pragma: getall", Bundling.LIST: "Pragma: getlist"}
 
 
 def _bundled(page: Page, bundling: Bundling) -> Page:
-    """The page with what bundling adds to it: the pragma of its request, the list of its objects."""
+    """Return the page with the additions of bundling: the request's pragma, the object list."""
     pragma = _PRAGMAS.get(bundling)
     if pragma is None:
         return page
@@ -272,14 +274,14 @@ def _with_knobs(stack: Stack, knobs: Mapping[str, Any], name: str) -> Stack:
     return replace(stack, name=f"{stack.name} for {name}", **knobs) if knobs else stack
 
 
-#: Every strategy by its name: those of :mod:`reference_sim.strategies`, and what was registered.
+#: Every strategy by name: :mod:`reference_sim.strategies`, and registered strategies.
 REGISTERED: Final[dict[str, Strategy]] = {}
 
 
 def register(added: Strategy) -> Strategy:
-    """Make a strategy known by its name, to workloads, files and the command line; the strategy.
+    """Register a strategy by name for workloads, files and the command line; return it.
 
-    :raises ScenarioError: another one has the name.
+    :raises ScenarioError: the name is taken.
     """
     if REGISTERED.get(added.name, added) != added:
         raise ScenarioError(f"there is another strategy {added.name!r}; choose another name")
@@ -288,7 +290,7 @@ def register(added: Strategy) -> Strategy:
 
 
 def strategy(name: str, *, about: str, **choices: Any) -> Callable[[Callable[[Page], Plan]], Strategy]:
-    """Decorate a function from a page to its plan: it becomes a registered :class:`Strategy`."""
+    """Register a function from a page to its plan as a :class:`Strategy` (decorator)."""
 
     def registered(plan: Callable[[Page], Plan]) -> Strategy:
         return register(Strategy(name=name, about=about, plan=plan, **choices))

@@ -1,8 +1,8 @@
-"""TLS of a server's connections: the choices that decide sizes and round trips.
+"""TLS settings of a server's connections: the choices that determine sizes and round trips.
 
-Records and the clear part of handshakes are those of RFC 8446 and RFC 5246; encrypted parts are opaque bytes of
-the right length. The suites are those of AES-256-GCM with SHA-384. Requests and tickets are writes of their own
-behind Finished: a stack with Nagle's algorithm on holds them (openssl/openssl#4237).
+Records and the cleartext part of handshakes follow RFC 8446 and RFC 5246. Encrypted parts are opaque bytes of
+the right length. The cipher suites use AES-256-GCM with SHA-384. Requests and tickets are separate writes
+after Finished: a stack with Nagle's algorithm delays them (openssl/openssl#4237).
 
 >>> from dataclasses import replace
 >>> from reference_sim.tls import PRESETS
@@ -35,18 +35,18 @@ __all__ = [
     "tls",
 ]
 
-#: Of https (RFC 9110, section 4.2.2).
+#: Port of https (RFC 9110, section 4.2.2).
 PORT: Final = 443
-#: A list of one certificate without a signature: the engine makes none that is shorter.
+#: List of one certificate without a signature: the engine's minimum.
 CHAIN_BYTES_MIN: Final = 129
-#: Header of a record, and what AES-GCM adds to its data (RFC 8446, section 5.2; RFC 5288, section 3).
+#: Record header, and the AES-GCM overhead (RFC 8446, section 5.2; RFC 5288, section 3).
 _RECORD_BYTES: Final = {"1.2": 5 + 8 + 16, "1.3": 5 + 1 + 16}
-#: Most data of a record (RFC 8446, section 5.1).
+#: Largest plaintext of a record (RFC 8446, section 5.1).
 RECORD_DATA_MAX: Final = 16_384
 
 
 class TlsVersion(StrEnum):
-    """Version that the server chooses; its clients know both."""
+    """TLS version that the server chooses; its clients support both."""
 
     TLS12 = "1.2"
     TLS13 = "1.3"
@@ -54,32 +54,32 @@ class TlsVersion(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tls:
-    """The choices of a server and its clients."""
+    """TLS choices of a server and its clients."""
 
     version: TlsVersion = TlsVersion.TLS13
-    #: Every connection resumes an earlier session: no certificate is sent.
+    #: Every connection resumes an earlier session: the server sends no certificate.
     resumed: bool = False
-    #: Requests go out behind the ClientHello (0-RTT: RFC 8446, section 2.3); needs 1.3, resumed.
+    #: Requests follow the ClientHello (0-RTT: RFC 8446, section 2.3); needs TLS 1.3 and resumption.
     early_data: bool = False
-    #: The ClientHello is padded to at least so many bytes on the wire, as OpenSSL pads it (RFC 7685).
+    #: The ClientHello is padded to at least this many bytes on the wire, as OpenSSL pads it (RFC 7685).
     hello_bytes: Size = 517
-    #: The certificate list of a full handshake. The default is assumed: a server's and an issuer's certificate.
+    #: Certificate list of a full handshake. The default is assumed: a server's and an issuer's certificate.
     chain_bytes: Size = 3000
-    #: OpenSSL sends two after a full handshake of TLS 1.3, and one after a resumed one
-    #: (SSL_CTX_set_num_tickets(3)); TLS 1.2 has one, in the server's last flight.
+    #: OpenSSL sends two tickets after a full TLS 1.3 handshake, and one after a resumed handshake
+    #: (SSL_CTX_set_num_tickets(3)). TLS 1.2 has one, in the server's last flight.
     tickets: int = 2
     ticket_bytes: Size = 192
-    #: Tickets of TLS 1.3 go out in the first write of a response; otherwise each is a write of its own.
+    #: TLS 1.3 tickets travel in the first write of a response; otherwise each ticket is a separate write.
     tickets_with_response: bool = False
-    #: The most data of a record.
+    #: Largest plaintext per record.
     record_bytes: Size = RECORD_DATA_MAX
-    #: From the end of the ClientHello to the server's flight.
+    #: Time from the end of the ClientHello to the server's flight.
     processing: Duration = 0
 
 
 @dataclass(frozen=True, slots=True)
 class TlsPreset:
-    """Choices with a name."""
+    """Named choices."""
 
     about: str
     source: str
@@ -107,12 +107,12 @@ def _presets() -> dict[str, TlsPreset]:
     return {name: TlsPreset(f"TLS {row.version}, {about}", source, row) for name, about, source, row in rows}
 
 
-#: Every choice that has a name.
+#: Every preset by name.
 PRESETS: Final[Mapping[str, TlsPreset]] = _presets()
 
 
 def tls(name: str) -> Tls:
-    """The choices of this name.
+    """Return the choices of this name.
 
     :raises ScenarioError: no preset has this name; the message names the nearest ones.
     """
@@ -120,7 +120,7 @@ def tls(name: str) -> Tls:
 
 
 def stream_bytes(secured: Mapping[str, Any] | None, data: int) -> int:
-    """Stream bytes of one write of ``data`` bytes; ``secured`` is ``tls`` in a server's document."""
+    """Return the stream bytes of one write of ``data`` bytes; ``secured`` is ``tls`` in a server's document."""
     if secured is None:
         return data
     records = -(-data // secured["record_bytes"])
@@ -128,13 +128,13 @@ def stream_bytes(secured: Mapping[str, Any] | None, data: int) -> int:
 
 
 def flight_bytes(secured: Tls) -> int:
-    """Bytes on the wire of the server's first flight."""
+    """Return the bytes on the wire of the server's first flight."""
     parts = _flight12 if secured.version is TlsVersion.TLS12 else _flight13
     return sum(parts(secured))
 
 
 def _flight13(secured: Tls) -> Iterator[int]:
-    """Records of ServerHello, ChangeCipherSpec, EncryptedExtensions, Certificate, CertificateVerify, Finished."""
+    """List the records from ServerHello to Finished of TLS 1.3."""
     yield from (127 + 6 * secured.resumed, 6, 43 + 4 * secured.early_data)
     if not secured.resumed:
         message = 4 + 1 + 3 + bytes_of(secured.chain_bytes) + 2
@@ -143,7 +143,7 @@ def _flight13(secured: Tls) -> Iterator[int]:
 
 
 def _flight12(secured: Tls) -> Iterator[int]:
-    """Records of ServerHello, Certificate, ServerKeyExchange, ServerHelloDone; or of a ticket up to Finished."""
+    """List the records from ServerHello to ServerHelloDone, or up to Finished with a ticket (TLS 1.2)."""
     ticket = secured.tickets > 0
     if secured.resumed:
         yield from (105 + 4 * ticket, (15 + bytes_of(secured.ticket_bytes)) * ticket, 6, 45)

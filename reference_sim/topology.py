@@ -1,4 +1,4 @@
-"""Hosts, routers and the links between them: queues, delays, losses."""
+"""Hosts, routers and links, with queues, delays and losses."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Unlimited:
-    """Everything may wait."""
+    """Unlimited queue."""
 
     kind: ClassVar = "unlimited"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PacketQueue:
-    """So many packets may wait besides the one in service; more is dropped at the tail."""
+    """Drop-tail queue limit in packets, in addition to the packet in service."""
 
     kind: ClassVar = "packets"
     limit: int
@@ -48,7 +48,7 @@ class PacketQueue:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ByteQueue:
-    """So many bytes may wait besides the packet in service; more is dropped at the tail."""
+    """Drop-tail queue limit in bytes, in addition to the packet in service."""
 
     kind: ClassVar = "bytes"
     limit: Size
@@ -59,7 +59,7 @@ Queue = Unlimited | PacketQueue | ByteQueue
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BitErrors:
-    """Each bit is wrong with this probability; a packet with a wrong bit is lost."""
+    """Bit errors with this probability per bit. A packet with a wrong bit is lost."""
 
     kind: ClassVar = "bit-errors"
     rate: float
@@ -67,7 +67,7 @@ class BitErrors:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PacketLoss:
-    """Each packet is lost with this probability."""
+    """Packet losses with this probability per packet."""
 
     kind: ClassVar = "packets"
     rate: float
@@ -75,7 +75,7 @@ class PacketLoss:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GilbertElliott:
-    """Losses in bursts: two states with a loss rate each (Gilbert 1960; Elliott 1963)."""
+    """Burst losses: two states with a loss rate each (Gilbert 1960; Elliott 1963)."""
 
     kind: ClassVar = "bursts"
     good_to_bad: float
@@ -86,7 +86,7 @@ class GilbertElliott:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DroppedPackets:
-    """These packets of the link, counted from 0, are lost."""
+    """Losses of these packets of the link, counted from 0."""
 
     kind: ClassVar = "numbered"
     packets: tuple[int, ...]
@@ -94,7 +94,7 @@ class DroppedPackets:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DataSegments:
-    """These data segments of each connection, counted from 0 in this direction, are lost once."""
+    """Losses, once each, of these data segments of each connection, counted from 0 in this direction."""
 
     kind: ClassVar = "data-segments"
     segments: tuple[int, ...]
@@ -102,9 +102,9 @@ class DataSegments:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LostSegment:
-    """What carries this place of a connection's stream is lost the first ``times`` that it passes."""
+    """Loss of this place in a connection's stream on its first ``times`` passes."""
 
-    #: By the order in which connections are opened, from 0.
+    #: Index of the connection in the order of opening, from 0.
     connection: int
     #: The SYN is 0, the first byte 1.
     offset: int
@@ -113,7 +113,7 @@ class LostSegment:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SegmentsLost:
-    """These segments, each of one connection, are lost: what a capture showed to be lost, again."""
+    """Losses of these segments, each of one connection: replays the losses of a capture."""
 
     kind: ClassVar = "segments"
     segments: tuple[LostSegment, ...]
@@ -124,41 +124,41 @@ Loss = BitErrors | PacketLoss | GilbertElliott | DroppedPackets | DataSegments |
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Node:
-    """A host or a router."""
+    """Host or router."""
 
     name: str
     address: IPv4Address
 
     def document(self) -> object:
-        """As the engine reads it: the address as its four bytes."""
+        """Return the engine's form: the address as four bytes."""
         return {"name": self.name, "address": list(self.address.packed)}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Link:
-    """One direction of a link, named ``from-to`` unless it has a name."""
+    """One direction of a link, named ``from-to`` unless named explicitly."""
 
     start: str
     end: str
     name: str = ""
-    #: None: packets take no time to be sent.
+    #: None: no serialization time.
     rate: Rate | None = None
     delay: Duration
     queue: Queue = Unlimited()
     loss: tuple[Loss, ...] = ()
-    #: A client's SYN, and the request on it, is at the other end at once and takes no place: what
-    #: ns-2's one-way agents do not send (Eggert 1999, section 4).
+    #: The client's SYN and the request on it arrive at once and take no queue space: ns-2's one-way agents do
+    #: not send them (Eggert 1999, section 4).
     opens_at_once: bool = False
 
     @property
     def title(self) -> str:
-        """Its name, or what it joins."""
+        """Name of the link, or of its two nodes."""
         return self.name or f"{self.start}-{self.end}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Network:
-    """Nodes and links, and which nodes are made for what.
+    """Nodes and links, and the roles of nodes.
 
     Packets take the path with the fewest links.
     """
@@ -168,14 +168,14 @@ class Network:
     source: str = ""
     nodes: tuple[Node, ...]
     links: tuple[Link, ...]
-    #: Bytes that each link adds to an IP packet (14: Ethernet; 0: ns-2).
+    #: Link-layer bytes per IP packet (14: Ethernet; 0: ns-2).
     framing_bytes: int = 0
-    #: Where clients and servers stand, in turn.
+    #: Nodes of clients and servers, assigned in turn.
     clients: tuple[str, ...]
     servers: tuple[str, ...]
-    #: Where a proxy at the far end of the slow link stands, if there is a place for one.
+    #: Node of a proxy at the far end of the slow link, if any.
     hub: str | None = None
-    #: Where a cache on the clients' LAN stands, if there is a place for one.
+    #: Node of a cache on the clients' LAN, if any.
     cache: str | None = None
 
     def __post_init__(self) -> None:
@@ -197,9 +197,9 @@ class Network:
             raise ScenarioError(f"no node {name!r}{near(name, names)}", field=field)
 
     def link(self, title: str) -> Link:
-        """The link of this name.
+        """Return the link of this name.
 
-        :raises ScenarioError: there is none.
+        :raises ScenarioError: no link has this name.
         """
         found = next((link for link in self.links if link.title == title), None)
         if found is None:
@@ -207,18 +207,18 @@ class Network:
         return found
 
     def with_link(self, title: str, **changes: object) -> Network:
-        """The same with another link of this name: ``with_link("hub-satellite", loss=(…,))``.
+        """Return the network with a changed link: ``with_link("hub-satellite", loss=(…,))``.
 
-        :raises ScenarioError: there is no such link.
+        :raises ScenarioError: no link has this name.
         """
         changed = replace(self.link(title), **changes)  # type: ignore[arg-type]
         return replace(self, links=tuple(changed if link.title == title else link for link in self.links))
 
 
 def node(name: str, address: str) -> Node:
-    """A node with this name and IPv4 address.
+    """Return a node with this name and IPv4 address.
 
-    :raises ScenarioError: the address is none.
+    :raises ScenarioError: the address is invalid.
     """
     try:
         return Node(name=name, address=IPv4Address(address))
@@ -227,6 +227,6 @@ def node(name: str, address: str) -> Node:
 
 
 def duplex(one: str, other: str, **both: object) -> tuple[Link, Link]:
-    """Both directions of a link between two nodes, alike."""
+    """Return both directions of a symmetric link between two nodes."""
     there = Link(start=one, end=other, **both)  # type: ignore[arg-type]
     return there, replace(there, start=other, end=one)

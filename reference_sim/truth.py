@@ -1,4 +1,4 @@
-"""The truth: what really happened in a simulation, as tables (:mod:`reference_sim.schema` declares them)."""
+"""Truth of a simulation as tables, declared in :mod:`reference_sim.schema`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Truth", "native", "truth_of"]
 
-#: The compiled engine, checked to be of this version.
+#: Compiled engine, checked to be of this version.
 native = _native
 
 if _native.__version__ != __version__:
@@ -30,7 +30,7 @@ if _native.__version__ != __version__:
 
 @dataclass(frozen=True)
 class Truth:
-    """What really happened. Tables that the scenario's ``record`` leaves out have no rows."""
+    """Truth of a simulation. Tables that the scenario's ``record`` omits have no rows."""
 
     connections: pl.DataFrame
     transactions: pl.DataFrame
@@ -45,12 +45,12 @@ class Truth:
 
 
 def truth_of(outcome: native.Outcome) -> Truth:
-    """The tables of a finished simulation."""
+    """Return the tables of a finished simulation."""
     return Truth(**{field.name: _frame(outcome, field.name) for field in fields(Truth)})
 
 
 def _frame(outcome: native.Outcome, name: str) -> pl.DataFrame:
-    """The core gives enumerations as codes and times as integers; all else as it is."""
+    """Convert the core's enumeration codes and integer times; other columns stay."""
     import polars as pl
 
     frame = pl.DataFrame(outcome.table(name))

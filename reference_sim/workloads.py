@@ -1,4 +1,4 @@
-"""Whole scenarios from a few choices: one retrieval, and the workloads of the papers.
+"""Complete scenarios from a few choices: one retrieval, and the papers' workloads.
 
 >>> from reference_sim.workloads import retrieval, thesis
 >>> retrieval(strategy="http11-pipelined", page="kruse-lerc", network="satellite")
@@ -46,7 +46,7 @@ __all__ = ["as_published", "heidemann", "retrieval", "tap_at", "thesis"]
 _MS: Final = 10**6
 _S: Final = 10**9
 _NOW: Final = Constant(value=0)
-#: The stack of a simulation that names none.
+#: Stack of a simulation that names none.
 DEFAULT_STACK: Final = "reno"
 _HUB_STACK: Final = "rwbp"
 
@@ -66,15 +66,15 @@ def retrieval(  # noqa: PLR0913 -- one parameter a choice
     record: Record | None = None,
     seed: int = 1,
 ) -> Scenario:
-    """One client that retrieves one page by a strategy, with the visits that the strategy asks for.
+    """Return a scenario of one client that retrieves one page, with the strategy's visits.
 
-    Strategy, page, network and stacks are names or objects; the server's stack is the client's if it
-    is not given. ``think`` is the pause between visits and ``processing`` the server's time for a
-    response, in nanoseconds; ``parse`` the browser's from a link to its request. ``tls`` is how connections
-    are secured, by default as the strategy has it: in clear, unless it says otherwise. Frames are recorded
-    ``at`` the ``client``, the ``server``, or a node or link of that name.
+    Strategy, page, network and stacks are names or objects. The server's stack defaults to the client's.
+    ``think`` is the pause between visits and ``processing`` the server's time per response, in nanoseconds.
+    ``parse`` is the browser's time from a link to its request. ``tls`` defaults to the strategy's setting,
+    which is cleartext unless stated. Frames are recorded ``at`` the ``client``, the ``server``, or a node or
+    link of that name.
 
-    :raises ScenarioError: a name is unknown, or the network has no place for what the strategy needs.
+    :raises ScenarioError: a name is unknown, or the network lacks a node that the strategy needs.
     """
     chosen = named_strategy(strategy) if isinstance(strategy, str) else strategy
     what = page_named(page) if isinstance(page, str) else page
@@ -128,9 +128,9 @@ def as_published(  # noqa: PLR0913 -- one parameter a choice
     at: str = "client",
     seed: int = 1,
 ) -> Scenario:
-    """A strategy as its paper shows it; what is named replaces the paper's choice, and nothing else.
+    """Return a strategy in its paper's setting; named arguments replace only their own choice.
 
-    A ``client_stack`` stands for both ends, as in :func:`retrieval`, unless there is a ``server_stack``.
+    A ``client_stack`` sets both ends, as in :func:`retrieval`, unless ``server_stack`` is given.
 
     :raises ScenarioError: a name is unknown, or the strategy has no paper and page or network are not named.
     """
@@ -149,7 +149,8 @@ def as_published(  # noqa: PLR0913 -- one parameter a choice
     is_its_page = page is None or page == setting.page
     what = page_named(setting.page) if is_its_page else page
     pause = setting.think if think is None else nanoseconds(think)
-    # A browser with persistent connections pays for one before its visit, else before each request.
+    # A browser with persistent connections pays for a connection before its visit, otherwise before each
+    # request.
     cost_before_requests = 0 if chosen.persistent else hosts.connection_cost
     made = retrieval(
         strategy=chosen,
@@ -168,7 +169,7 @@ def as_published(  # noqa: PLR0913 -- one parameter a choice
 
 
 def _processed(page: Page, hosts: Hosts) -> Page:
-    """The page with what single objects of it took the paper's server beyond the others."""
+    """Return the page with the extra server time that the paper shows for single objects."""
     more = dict(enumerate(hosts.processing_more))
     parts = (
         replace(part, processing_ns=part.processing_ns + more[index]) if more.get(index) else part
@@ -178,7 +179,7 @@ def _processed(page: Page, hosts: Hosts) -> Page:
 
 
 def _hosted(made: Scenario, hosts: Hosts) -> Scenario:
-    """The scenario with the paper's server and browser: the first of each, whatever stands between."""
+    """Return the scenario with the paper's server and browser: the first of each."""
     servers = tuple(
         replace(
             server,
@@ -200,7 +201,7 @@ def _hosted(made: Scenario, hosts: Hosts) -> Scenario:
 
 
 def _one_after_the_other(visit: Visit) -> Visit:
-    """The visit with each fetch after the one before it, if it has one connection and does not pipeline."""
+    """Return the visit with serial fetches if it has one connection without pipelining."""
     plan = visit.plan
     if plan.connections != 1 or plan.pipelining > 1:
         return visit
@@ -210,11 +211,11 @@ def _one_after_the_other(visit: Visit) -> Visit:
 
 
 def tap_at(network: Network, at: str) -> Tap:
-    """A tap at the ``client``, the ``server``, or a node or link of that name.
+    """Return a tap at the ``client``, the ``server``, or a node or link of that name.
 
-    :raises ScenarioError: nothing has this name.
+    :raises ScenarioError: the name is unknown.
     """
-    # The client is who asks, also where a node of that name stands between it and the network.
+    # The name "client" means the requester, even if a node between requester and network has this name.
     if at in {"client", "server"}:
         return NodeTap(name=(network.clients if at == "client" else network.servers)[0])
     if at in {node.name for node in network.nodes}:
@@ -223,7 +224,7 @@ def tap_at(network: Network, at: str) -> Tap:
 
 
 def _files(page: Page, network: Network, client: Stack, server: Stack) -> Transfer:
-    """Each object of the page as a file."""
+    """Return each object of the page as a file."""
     return Transfer(
         node=network.clients[0],
         stack=client,
@@ -244,7 +245,7 @@ def _server(
     processing: Law = _NOW,
     name: str = "server",
 ) -> Server:
-    """A server that keeps connections open where a plan uses them again."""
+    """Return a server with persistent connections if a plan reuses connections."""
     return Server(
         name=name,
         node=node,
@@ -259,10 +260,10 @@ def _server(
 def _through_hub(
     chosen: Strategy, origin: Server, browser: Browser, ground: Stack, page: Page, common: dict[str, Any]
 ) -> Scenario:
-    """A proxy at the hub: without slow start over the space segment, by TCP on the ground.
+    """Return a proxy at the hub: no slow start over the space segment, TCP on the ground.
 
-    It finds the objects as it receives the page ("the NOC has already received the web-page from the
-    web server": Bhalekar 2003, section 4.7), whenever the browser asks for them.
+    The proxy discovers the objects while it receives the page ("the NOC has already received the web-page
+    from the web server": Bhalekar 2003, section 4.7), independently of the browser's requests.
     """
     where: Network = common["network"]
     if where.hub is None:
@@ -286,7 +287,7 @@ def _through_hub(
 def _from_cache(
     chosen: Strategy, origin: Server, browser: Browser, page: Page, common: dict[str, Any]
 ) -> Scenario:
-    """A cache that has the page, and asks the origin at the same time whether the document is still good."""
+    """Return a cache that has the page and revalidates the document with the origin in parallel."""
     where: Network = common["network"]
     if where.cache is None:
         raise ScenarioError(f"{chosen.name!r} needs a network with a cache", field="network")
@@ -298,7 +299,7 @@ def _from_cache(
     return Scenario(servers=(origin, cache), browsers=(fetching, validator), **common)
 
 
-# BSD's PR_FASTHZ: five times a second.
+# BSD's PR_FASTHZ: five times per second.
 _HEARTBEAT: Final = 200 * _MS
 
 
@@ -311,16 +312,15 @@ def heidemann(
     connection_cost: int | timedelta = HEIDEMANN.hosts.connection_cost,
     seed: int = 1,
 ) -> Scenario:
-    """Heidemann's page over 10 Mb/s Ethernet between two SunOS 4.1.3 hosts with Apache 1.1b4.
+    """Return Heidemann's page over 10 Mb/s Ethernet between two SunOS 4.1.3 hosts with Apache 1.1b4.
 
-    It is retrieved again and again: "100 web-page transactions". ``phase`` and ``server_phase`` are those of the
-    hosts' 200 ms heartbeats against the first one. Where a document stalls, the next retrievals are synchronized
-    with the client's, because each begins where the last stall of the one before ended. The client, "a custom
-    program written in Perl", asks for one document after the other where it has one connection.
-    ``connection_cost`` is the hosts' time for a connection, spent before its SYN: the difference that Table 1
-    shows, once for all strategies.
+    The page is retrieved repeatedly: "100 web-page transactions". ``phase`` and ``server_phase`` are the
+    offsets of the hosts' 200 ms heartbeats from the first retrieval. After a stall, each retrieval begins at
+    a heartbeat of the client, so the next retrievals are synchronized with it. The client, "a custom program
+    written in Perl", requests documents serially if it has one connection. ``connection_cost`` is the host
+    time per connection, spent before its SYN: the difference in Table 1, the same for all strategies.
 
-    :raises ScenarioError: there is no such strategy.
+    :raises ScenarioError: the strategy is unknown.
     """
     chosen = named_strategy(strategy) if isinstance(strategy, str) else strategy
     hosts = replace(HEIDEMANN.hosts, connection_cost=nanoseconds(connection_cost))
@@ -341,12 +341,12 @@ _THESIS_REQUEST: Final = 210
 _THESIS_THINK: Final = Uniform(low=1 * _S, high=2 * _S)
 _THESIS_FILE: Final = 1_000_000
 _THESIS_DURATION: Final = 300 * _S
-#: The thesis's four ways of retrieval, by the names of our strategies.
+#: The thesis's four retrieval methods, by the names of our strategies.
 THESIS_STRATEGIES: Final = ("http10-serial", "http10-parallel", "thesis-pipelined", "segment-filled")
 
 
 def _file_by_file(page: Page) -> tuple[Visit, ...]:
-    """A visit an object."""
+    """Return one visit per object."""
     alone = Plan(fetches=(Fetch(objects=(0,)),))
     return tuple(Visit(page=page.with_objects((part,)), plan=alone) for part in page.objects)
 
@@ -372,17 +372,17 @@ def thesis(  # noqa: PLR0913 -- one parameter an item that is fitted or assumed
     reuses_agents: bool = True,
     record: Record | None = None,
 ) -> Scenario:
-    """The thesis's grid: web and FTP clients on its dumbbell (Gürkan 1998, section 4.1).
+    """Return the thesis's grid: web and FTP clients on its dumbbell (Gürkan 1998, section 4.1).
 
-    What the thesis does not say is a parameter. Fitted on its tables by an independent ns-2 run:
-    ``max_window_segments`` and ``waits_for_close`` (how often the browser looks whether the previous
-    connections are closed; None: it does not). Inferred: ``inline_cap``; ``think`` in seconds, though
-    the text prints milliseconds; ``serial_thinks_per_file``. Assumed: client i at node i mod 4 with
-    the server of the same index, FTP clients alike; not ``ftp_one_connection``: a connection for each
-    file, as ns's agents make it; the starts of the clients, spread evenly over ``starts_over``.
-    ``reuses_agents``: a client has its agents of ns once and for all, each joined to one of the server, as
-    "client agents" in section 4.1 says; one whose server end never closes, as ns's BayFullTcp does after
-    some losses (``Stack.fin_on_bare_acks``), asks for nothing more.
+    Choices that the thesis does not state are parameters. Fitted on its tables by an independent ns-2 run:
+    ``max_window_segments`` and ``waits_for_close`` (interval at which the browser checks that the previous
+    connections are closed; None: no check). Inferred: ``inline_cap``; ``think`` in seconds, though the text
+    prints milliseconds; ``serial_thinks_per_file``. Assumed: client i at node i mod 4 with the server of the
+    same index, FTP clients alike. Also assumed: not ``ftp_one_connection`` (one connection per file, as ns's
+    agents make it), and client starts spread evenly over ``starts_over``. ``reuses_agents``: a client keeps
+    its ns agents forever, each joined to one agent of the server, as "client agents" in section 4.1 says. An
+    agent whose server end never closes makes no further requests. ns's BayFullTcp never closes after certain
+    losses (``Stack.fin_on_bare_acks``).
 
     :raises ScenarioError: no client, or an unknown name.
     """
@@ -400,7 +400,7 @@ def thesis(  # noqa: PLR0913 -- one parameter an item that is fitted or assumed
     visits = chosen.visits(thesis_page(primary_cap=primary_cap, inline_cap=inline_cap))
     if chosen.connections == 1 and not chosen.persistent and serial_thinks_per_file:
         visits = tuple(file for visit in visits for file in _file_by_file(visit.page))
-    # The server closes with the last answer of a document, as the agents of ns do.
+    # The server closes with the last response of a document, as the agents of ns do.
     kept = KeepAlive(max_requests=len(visits[0].plan.fetches)) if chosen.persistent else None
     step = nanoseconds(starts_over) // max(web_clients + ftp_clients, 1)
     servers = tuple(

@@ -1,9 +1,9 @@
-"""Analytic models of retrievals and transfers, one file each: the baselines beside the simulator.
+"""Analytic models of retrievals and transfers, one file per model: baselines for the simulator.
 
 :mod:`kruse` (windows and pages over satellites), :mod:`heidemann` (HTTP over transports), :mod:`kurose_ross`
-(slow start in a textbook), :mod:`cardwell` (short flows), :mod:`pftk` and :mod:`mathis` (long flows with
-loss), :mod:`bounds`, :mod:`bhalekar` (round trips before data). Each says its source, its units and where it is
-valid.
+(textbook slow start), :mod:`cardwell` (short flows), :mod:`pftk` and :mod:`mathis` (long flows with loss),
+:mod:`bounds`, :mod:`bhalekar` (round trips before data). Each file states its source, its units and its range
+of validity.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Round trips before the first data: Figure 1.2 of Bhalekar 2003.
+"""Round trips before the first data (Figure 1.2 of Bhalekar 2003).
 
-("Internet Content Delivery Acceleration Methods for Hybrid Network Topologies".) Counts, valid where the hosts
-take no time and nothing is lost.
+("Internet Content Delivery Acceleration Methods for Hybrid Network Topologies".) Counts are valid for hosts
+without processing time and paths without loss.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ __all__ = ["Service", "round_trips_before_data"]
 
 
 class Service(StrEnum):
-    """What brings data from a server, in Figure 1.2 of Bhalekar 2003."""
+    """Protocol that delivers data from a server, in Figure 1.2 of Bhalekar 2003."""
 
     FTP_FIRST = "ftp-first"
     FTP_NEXT = "ftp-next"
@@ -21,13 +21,13 @@ class Service(StrEnum):
     IDEAL = "ideal"
 
 
-# Half round trips: a message that goes one way is one.
+# Half round trips: each one-way message counts as one.
 _HANDSHAKE: Final = 2
 _MESSAGE: Final = 1
 
 
 def round_trips_before_data(service: Service) -> int:
-    """Round trips from the client's first packet to the first data (Bhalekar 2003, Figure 1.2)."""
+    """Return round trips from the client's first packet to the first data (Bhalekar 2003, Figure 1.2)."""
     request_and_data = _MESSAGE + _MESSAGE
     halves = {
         # Control connection; the command; the server opens the data connection; data.

@@ -1,7 +1,7 @@
-"""What no transport can be faster than.
+"""Lower bounds on the time of any transport.
 
-Nanoseconds. Valid for every retrieval over a new connection: its handshake and request travel, and all its
-bytes pass the bottleneck.
+Nanoseconds. Valid for every retrieval over a new connection: its handshake and request cross the path, and
+all its bytes cross the bottleneck.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ _HANDSHAKE_AND_REQUEST: Final = 2
 
 
 def propagation_bound(path: Path) -> int:
-    """A handshake, and a request with its response: two round trips."""
+    """Return the time of a handshake and an exchange: two round trips."""
     return _HANDSHAKE_AND_REQUEST * path.rtt_ns
 
 
 def bottleneck_bound(size: int, *, path: Path) -> int:
-    """The time to send so many bytes, headers not counted."""
+    """Return the serialization time of this many bytes, headers excluded."""
     return path.sending_ns(size)

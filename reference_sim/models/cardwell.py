@@ -1,7 +1,8 @@
-"""Cardwell, Savage, Anderson: "Modeling TCP Latency" (IEEE INFOCOM 2000): how long a short transfer takes.
+"""Cardwell, Savage, Anderson: "Modeling TCP Latency" (IEEE INFOCOM 2000): time of a short transfer.
 
-A handshake, slow start until the first loss, its recovery, the rest at the rate of :mod:`pftk`. Nanoseconds;
-windows in segments. Valid where sending takes little of a round trip: it knows no bottleneck.
+The model adds a handshake, slow start until the first loss, its recovery, and the rest at the rate of
+:mod:`pftk`. Nanoseconds; windows in segments. Valid if the serialization time is small against the RTT: the
+model has no bottleneck.
 """
 
 from __future__ import annotations
@@ -17,25 +18,25 @@ if TYPE_CHECKING:
 __all__ = ["handshake_time", "slow_start_segments", "slow_start_time", "transfer_latency"]
 
 _NANOSECONDS: Final = 10**9
-#: Of the first SYN, as most systems had it (RFC 1122, section 4.2.3.1).
+#: RTO of the first SYN in most systems (RFC 1122, section 4.2.3.1).
 SYN_TIMEOUT_NS: Final = 3 * _NANOSECONDS
 
 
 def handshake_time(forward_loss: float, backward_loss: float, *, rtt_ns: int) -> int:
-    """Equation 4: a round trip, and the timeouts of SYNs and their answers that are lost."""
+    """Return equation 4: an RTT, and the timeouts of lost SYNs and SYN-ACKs."""
     waits = (1 - backward_loss) / (1 - 2 * backward_loss) + (1 - forward_loss) / (1 - 2 * forward_loss) - 2
     return rtt_ns + round(SYN_TIMEOUT_NS * waits)
 
 
 def slow_start_segments(segments: int, loss: float) -> float:
-    """Equation 5: how many of the segments are sent before slow start finds a loss (E[d_ss])."""
+    """Return equation 5: the segments sent before slow start meets a loss (E[d_ss])."""
     if loss == 0:
         return segments
     return (1 - (1 - loss) ** segments) * (1 - loss) / loss + 1
 
 
 def slow_start_time(segments: float, connection: Connection, *, initial: int) -> tuple[int, float]:
-    """Equations 11 and 15: the time that so many segments take in slow start, and the window at its end."""
+    """Return equations 11 and 15: the slow-start time of this many segments, and the final window."""
     growth = 1 + 1 / connection.acked
     window = segments * (growth - 1) / growth + initial / growth
     if window <= connection.max_window:
@@ -50,10 +51,10 @@ def slow_start_time(segments: float, connection: Connection, *, initial: int) ->
 def transfer_latency(
     segments: int, loss: float, connection: Connection, *, initial: int = 1, delayed_ack_ns: int = 0
 ) -> int:
-    """Equations 5 to 24: from the first segment that is sent to the last one that is acknowledged.
+    """Return equations 5 to 24: from the first sent segment to the last acknowledged segment.
 
-    ``delayed_ack_ns`` is what the ACK of an initial window of one segment is expected to wait: 100 ms where
-    a heartbeat of 200 ms sends it.
+    ``delayed_ack_ns`` is the expected ACK delay of an initial window of one segment: 100 ms with a 200 ms
+    heartbeat.
     """
     sent = min(float(segments), slow_start_segments(segments, loss))
     slow_start, window = slow_start_time(sent, connection, initial=initial)

@@ -1,11 +1,11 @@
 """Heidemann, Obraczka, Touch: "Modeling the Performance of HTTP Over Several Transport Protocols".
 
-(IEEE/ACM Transactions on Networking 5(5), 1997.) A transaction is its round trips, the time to send request
-and response, and the stalls of slow start: a flight that is sent sooner than its first ACK is back leaves the
-link idle, until the window fills a round trip. Nanoseconds. Valid without loss; within 5 % over wide areas, and
-too short where the bandwidth is high and the delay low, for hosts take time (their abstract).
+(IEEE/ACM Transactions on Networking 5(5), 1997.) A transaction is the sum of its round trips, the
+serialization times of request and response, and the stalls of slow start. A flight shorter than an RTT leaves
+the link idle until its first ACK returns. Nanoseconds. Valid without loss, within 5 % over wide areas. The
+result is too short at high bandwidth and low delay, because hosts take time (the paper's abstract).
 
-How the window grows is that of the ACKs (:func:`reference_sim.models.kruse.windows`).
+The ACK policy determines the window's growth (:func:`reference_sim.models.kruse.windows`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["http_time", "persistent_http_time", "slow_start_stalls_time"]
 
 
 def slow_start_stalls_time(size: int, *, path: Path, initial: int, delayed_acks: bool) -> int:
-    """How long the link is idle in slow start: after each flight but the last, until its first ACK is back."""
+    """Return the link's idle time in slow start: after each flight but the last, until its first ACK."""
     segment = path.sending_ns(path.mss)
     sent = flights(path.segments(size), initial, delayed_acks=delayed_acks)
     return sum(max(0, path.rtt_ns + segment - flight * segment) for flight in sent[:-1])
@@ -39,7 +39,7 @@ def http_time(
     request: int = 0,
     processing_ns: int = 0,
 ) -> int:
-    """HTTP over TCP: a connection an object, one after the other, each with a handshake and slow start."""
+    """Return the time of HTTP over TCP: serial connections, one per object, each with handshake and slow start."""
     fixed = 2 * path.rtt_ns + path.sending_ns(request) + processing_ns
     return sum(
         fixed
@@ -58,7 +58,7 @@ def persistent_http_time(
     request: int = 0,
     processing_ns: int = 0,
 ) -> int:
-    """P-HTTP: one handshake, a round trip an object, and one slow start that goes on from object to object."""
+    """Return the time of P-HTTP: one handshake, an RTT per object, slow start that continues across objects."""
     total = path.rtt_ns
     window = initial
     for size in sizes:

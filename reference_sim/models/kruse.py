@@ -1,7 +1,7 @@
-"""The window model of Kruse, Allman, Griner, Tran: "Experimentation and Modeling of HTTP Over Satellite Channels".
+"""Window model of Kruse, Allman, Griner, Tran: "Experimentation and Modeling of HTTP Over Satellite Channels".
 
 (2001; extends Heidemann, Obraczka, Touch 1997.) Sections and equations are those of the paper. Times are
-nanoseconds. Valid for round trips that are long against the time to send a segment, and without loss.
+nanoseconds. Valid without loss, if the RTT is long against the serialization time of a segment.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ __all__ = [
     "windows",
 ]
 
-#: Equation 5, for equation 3: every segment is acknowledged.
+#: Growth base of equation 5 for equation 3: every segment is acknowledged.
 GROWTH: Final = 2.0
-#: Equation 5, for equation 4: delayed ACKs.
+#: Growth base of equation 5 for equation 4: delayed ACKs.
 GROWTH_WITH_DELAYED_ACKS: Final = 1.57
 
 
 def initial_window(mss: int) -> int:
-    """Equation 1: the larger initial window in bytes, min(4 MSS, max(2 MSS, 4380)) (RFC 2414)."""
+    """Return equation 1: the larger initial window in bytes, min(4 MSS, max(2 MSS, 4380)) (RFC 2414)."""
     return min(4 * mss, max(2 * mss, 4380))
 
 
 def acknowledgments(segments: int, *, delayed_acks: bool) -> int:
-    """Equations 3 and 4: the ACKs that a flight of so many segments causes."""
+    """Return equations 3 and 4: the number of ACKs for a flight of this many segments."""
     return -(-segments // 2) if delayed_acks else segments
 
 
 def windows(initial: int, *, delayed_acks: bool) -> Iterator[int]:
-    """Equation 2: the congestion window of each flight in segments, without end."""
+    """Yield equation 2: cwnd of each flight in segments, without end."""
     window = initial
     while True:
         yield window
@@ -58,12 +58,12 @@ def windows(initial: int, *, delayed_acks: bool) -> Iterator[int]:
 
 
 def approximate_window(initial: int, flight: int, *, delayed_acks: bool) -> float:
-    """Equation 5: the window of the i-th flight, as a power of the growth base."""
+    """Return equation 5: the window of the i-th flight, as a power of the growth base."""
     return initial * float(_growth(delayed_acks=delayed_acks) ** flight)
 
 
 def round_trips_to_window(window: int, initial: int, *, delayed_acks: bool, connections: int = 1) -> float:
-    """Equations 6 and 7: round trips until ``connections`` together have this window; no integer."""
+    """Return equations 6 and 7: RTTs (a real number) until ``connections`` together reach this window."""
     if window < 1 or initial < 1 or connections < 1:
         raise ScenarioError("a window has at least one segment, and somebody opens it")
     ratio = window / effective_initial_window(connections, initial)
@@ -71,15 +71,15 @@ def round_trips_to_window(window: int, initial: int, *, delayed_acks: bool, conn
 
 
 def effective_initial_window(connections: int, initial: int) -> int:
-    """Equation 8: what M connections start with together, S_a = M cwnd(0)."""
+    """Return equation 8: the joint initial window of M connections, S_a = M cwnd(0)."""
     return connections * initial
 
 
 def element_size(size: int, *, path: Path, initial: int, delayed_acks: bool) -> int:
-    """Equations 10 and 11: what an element of so many bytes counts when connections are filled.
+    """Return equations 10 and 11: an element's weight when connections are filled.
 
-    (I + 1) round trips of slow start and the time to send it. An estimate that depends on nothing but
-    the element: it is for :func:`distribution` only.
+    (I + 1) RTTs of slow start and the serialization time. The estimate depends on the element alone and
+    serves :func:`distribution` only.
     """
     growth = _growth(delayed_acks=delayed_acks)
     wanted = size / (initial * path.mss)
@@ -91,11 +91,11 @@ def element_size(size: int, *, path: Path, initial: int, delayed_acks: bool) -> 
 
 
 def distribution(sizes: Sequence[int], connections: int) -> list[list[int]]:
-    """Section 5.3.3: which element goes on which connection; the elements' numbers, longest connection first.
+    """Return section 5.3.3: the element numbers of each connection, longest connection first.
 
-    The printed order of the elements (ascending) contradicts the text, which takes the largest first
-    and calls the order descending afterwards; this is the descending one. Unused connections are left
-    out: the algorithm uses as few as give the same time.
+    The printed order of the elements (ascending) contradicts the text, which takes the largest first and
+    calls the order descending afterwards. This function uses the descending order. Unused connections are
+    omitted: the algorithm uses the fewest connections with the same time.
 
     :raises ScenarioError: there is no connection.
     """
@@ -110,13 +110,13 @@ def distribution(sizes: Sequence[int], connections: int) -> list[list[int]]:
     number, tried = 1, 1
     while number < len(order):
         element = order[number]
-        # Step 2: on the first connection whose time that of the one before it still covers.
+        # Step 2: on the first connection whose total stays within that of the previous connection.
         while tried < connections and loads[tried].length + sizes[element] > loads[tried - 1].length:
             tried += 1
         if tried < connections:
             loads[tried].add(element, sizes)
         else:
-            # Steps 3 and 4: the time must grow; it grows least on the shortest.
+            # Steps 3 and 4: the time must grow; it grows least on the shortest connection.
             loads.sort(key=lambda load: -load.length)
             loads[-1].add(element, sizes)
             loads.sort(key=lambda load: -load.length)
@@ -126,7 +126,7 @@ def distribution(sizes: Sequence[int], connections: int) -> list[list[int]]:
 
 
 class _Load:
-    """What a connection carries: equation 9."""
+    """Return equation 9: a connection's load."""
 
     def __init__(self) -> None:
         self.elements: list[int] = []
@@ -138,7 +138,7 @@ class _Load:
 
 
 def flights(segments: int, initial: int, *, delayed_acks: bool) -> list[int]:
-    """The flights of slow start that carry so many segments: the last one is what is left."""
+    """Return the flights of slow start for this many segments; the last flight carries the remainder."""
     made: list[int] = []
     for window in windows(initial, delayed_acks=delayed_acks):
         if segments <= 0:
@@ -149,9 +149,9 @@ def flights(segments: int, initial: int, *, delayed_acks: bool) -> list[int]:
 
 
 def transfer_time(size: int, *, path: Path, initial: int, delayed_acks: bool) -> int:
-    """From a request to the last byte of a response of so many bytes on a new window, in slow start.
+    """Return the time from a request to the last byte of its response, on a new window, in slow start.
 
-    A flight takes a round trip, or the time to send it once that is longer.
+    A flight takes an RTT, or its serialization time if that is longer.
     """
     sent = flights(path.segments(size), initial, delayed_acks=delayed_acks)
     waits = sum(max(path.rtt_ns, path.sending_ns(flight * path.mss)) for flight in sent[:-1])
@@ -160,7 +160,7 @@ def transfer_time(size: int, *, path: Path, initial: int, delayed_acks: bool) ->
 
 
 def pipelined_page_time(sizes: Sequence[int], *, path: Path, initial: int, delayed_acks: bool) -> int:
-    """Section 5.3.1: handshake and one bulk transfer of all elements together, the request's round trip in it."""
+    """Return section 5.3.1: handshake and one bulk transfer of all elements, with the request's RTT."""
     handshake = path.rtt_ns
     return handshake + transfer_time(sum(sizes), path=path, initial=initial, delayed_acks=delayed_acks)
 
@@ -174,11 +174,11 @@ def page_time(
     connections: int,
     split_request: bool = False,
 ) -> int:
-    """Section 5.3.2: HTTP/1.0 on so many connections; the longest one after the base document.
+    """Return section 5.3.2: HTTP/1.0 on several connections, as base document plus the longest connection.
 
-    Elements are distributed by :func:`distribution`; a round trip lies between two on a connection;
-    slow start goes on across them. The first connection carries the base document, and goes on with
-    its window; the others open one. ``split_request`` is the anomaly of Figure 7: one round trip more.
+    :func:`distribution` assigns the elements. An RTT separates two elements on a connection, and slow start
+    continues across them. The first connection carries the base document and keeps its window; the others
+    open a connection. ``split_request`` is the anomaly of Figure 7: an extra RTT.
     """
     base, *rest = sizes
     start = path.rtt_ns * (2 if split_request else 1)
@@ -197,7 +197,7 @@ def page_time(
 
 
 def _serial_time(sizes: Sequence[int], path: Path, initial: int, flown: int, *, delayed_acks: bool) -> int:
-    """Elements one after the other on a connection whose window has grown for so many flights."""
+    """Return the time of serial elements on a connection whose window has grown for this many flights."""
     time = 0
     for size in sizes:
         growing = windows(initial, delayed_acks=delayed_acks)

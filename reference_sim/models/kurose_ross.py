@@ -1,6 +1,6 @@
 """Kurose and Ross, "Computer Networking" (first edition 2000, section 3.7): latency of an object in slow start.
 
-Nanoseconds. Valid without loss, for an ACK a segment, and with hosts and headers that take no time.
+Nanoseconds. Valid without loss, with one ACK per segment, and without time for hosts and headers.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SETUP: Final = 2
 
 
 def static_window_latency(size: int, *, path: Path, window: int) -> int:
-    """A window of so many segments from the start."""
+    """Return an initial window of this many segments."""
     segment = path.sending_ns(path.mss)
     latency = _SETUP * path.rtt_ns + path.sending_ns(size)
     stall = segment + path.rtt_ns - window * segment
@@ -32,7 +32,7 @@ def static_window_latency(size: int, *, path: Path, window: int) -> int:
 
 
 def slow_start_stalls(size: int, *, path: Path) -> int:
-    """P = min(Q, K - 1): how often the server waits for an ACK."""
+    """Return P = min(Q, K - 1): the number of times that the server waits for an ACK."""
     segment = path.sending_ns(path.mss)
     until_never = floor(log2(1 + path.rtt_ns / segment)) + 1
     windows = ceil(log2(size / path.mss + 1))
@@ -40,23 +40,23 @@ def slow_start_stalls(size: int, *, path: Path) -> int:
 
 
 def object_latency(size: int, *, path: Path) -> int:
-    """2 RTT + O/R + P (RTT + S/R) - (2^P - 1) S/R: from the SYN to the last byte."""
+    """Return 2 RTT + O/R + P (RTT + S/R) - (2^P - 1) S/R: from the SYN to the last byte."""
     return _SETUP * path.rtt_ns + path.sending_ns(size) + _stalled(size, path)
 
 
 def non_persistent_page_time(size: int, inlines: int, *, path: Path) -> int:
-    """A base document and so many inline objects, all of one size, a connection each, one after the other."""
+    """Return the time of a base document and equal inline objects over serial connections."""
     return (inlines + 1) * object_latency(size, path=path)
 
 
 def parallel_page_time(size: int, inlines: int, *, path: Path, connections: int) -> int:
-    """The inline objects by so many connections at a time; the link is shared."""
+    """Return the time of inline objects over parallel connections that share the link."""
     rounds = ceil(inlines / connections) + 1
     return (inlines + 1) * path.sending_ns(size) + rounds * (_SETUP * path.rtt_ns + _stalled(size, path))
 
 
 def persistent_page_time(size: int, inlines: int, *, path: Path) -> int:
-    """One connection and requests for all inlines together: 3 RTT, all bytes, the stalls of one transfer."""
+    """Return the time of one connection with joint inline requests: 3 RTT, all bytes, one transfer's stalls."""
     total = (inlines + 1) * size
     return (_SETUP + 1) * path.rtt_ns + path.sending_ns(total) + _stalled(total, path)
 

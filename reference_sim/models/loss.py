@@ -1,4 +1,4 @@
-"""Loss rates, as the models take them."""
+"""Loss rates of the models."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ __all__ = ["checked_loss"]
 
 
 def checked_loss(loss: float) -> float:
-    """The loss rate.
+    """Return the loss rate after a check.
 
-    :raises ScenarioError: it is not between 0 and 1: the model has no rate then.
+    :raises ScenarioError: the rate is not between 0 and 1; the model is undefined there.
     """
     if not 0 < loss < 1:
         raise ScenarioError(f"a loss rate is between 0 and 1, not {loss}", field="loss")

@@ -1,8 +1,8 @@
 """Mathis, Semke, Mahdavi, Ott: "The Macroscopic Behavior of the TCP Congestion Avoidance Algorithm".
 
-(ACM Computer Communication Review 27(3), 1997.) The rate is MSS/RTT times C over the square root of the
-loss rate. Bytes a second. Valid for long transfers in congestion avoidance, at loss rates of some percent at most,
-without timeouts and without another limit.
+(ACM Computer Communication Review 27(3), 1997.) The rate is MSS/RTT times C over the square root of the loss
+rate. Bytes per second. Valid for long transfers in congestion avoidance, at loss rates of a few percent at
+most, without timeouts and other limits.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _NANOSECONDS: Final = 10**9
 
 
 def mathis_rate(loss: float, *, rtt_ns: int, mss: int, delayed_acks: bool) -> float:
-    """Bytes a second at this loss rate.
+    """Return bytes per second at this loss rate.
 
     :raises ScenarioError: the loss rate is not between 0 and 1.
     """

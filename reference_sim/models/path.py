@@ -1,4 +1,4 @@
-"""The path that a model assumes between client and server."""
+"""Path between client and server that a model assumes."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ _BITS: Final = 8
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Path:
-    """A path between client and server: round trip, rate in bits a second, segment size."""
+    """Path between client and server: RTT, rate in bits per second, segment size."""
 
     rtt_ns: int
     rate_bps: int
     mss: int = 1460
 
     def sending_ns(self, size: int) -> int:
-        """The time to send so many bytes."""
+        """Return the serialization time of this many bytes."""
         return size * _BITS * _NANOSECONDS // self.rate_bps
 
     def segments(self, size: int) -> int:
-        """The segments that so many bytes take."""
+        """Return the number of segments for this many bytes."""
         return -(-size // self.mss)

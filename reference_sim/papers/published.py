@@ -9,7 +9,7 @@ __all__ = ["published"]
 
 
 def published(name: str) -> list[dict[str, str]]:
-    """The rows of ``NAME.csv``, as they are printed.
+    """Return the rows of ``NAME.csv``, as they are printed.
 
     :raises FileNotFoundError: there is no such file.
     """

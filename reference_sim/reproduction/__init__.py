@@ -1,7 +1,7 @@
-"""The papers' claims, simulated again and judged: what ``tcptrace-http reproduce`` runs.
+"""The papers' claims, simulated and judged: the code of ``tcptrace-http reproduce``.
 
-A claim (:mod:`~reference_sim.reproduction.claim`) is shown by one experiment
-(:mod:`~reference_sim.reproduction.experiment`): the runs that it needs, and how their results are
-judged (:mod:`~reference_sim.reproduction.verdict`) beside what the paper prints. The experiments are
-in :mod:`reference_sim.papers`, a package a paper, a module a claim or table.
+One experiment (:mod:`~reference_sim.reproduction.experiment`) shows a claim
+(:mod:`~reference_sim.reproduction.claim`). The experiment lists its runs and compares their results
+(:mod:`~reference_sim.reproduction.verdict`) with the paper's figures. The experiments are in
+:mod:`reference_sim.papers`: one package per paper, one module per claim or table.
 """

@@ -1,9 +1,9 @@
-"""Analytic models beside the simulator: one response over a new connection, by size, round trip, loss and ACKs.
+"""Analytic models against the simulator: one response over a new connection, by size, RTT, loss and ACKs.
 
-The path has 10 Mb/s and a queue without end, windows are never the limit, losses are random and of data only:
-what the models assume. What they do not have stays in: headers, and the 200 ms that a delayed ACK of a lone
-segment waits. A model is asked only where it says it is valid. The residual is what it says above the
-simulator's mean, as a share of that.
+The path has 10 Mb/s and an unlimited queue. The receive window is never the limit. Losses are random and
+affect only data. The models assume the same. Two effects stay that the models lack: headers, and the 200 ms
+delay of the ACK of a lone segment. Each model is evaluated only in its stated range of validity. The residual
+is the model's excess over the simulator's mean, relative to that mean.
 """
 
 from __future__ import annotations
@@ -45,15 +45,15 @@ _SEGMENTS: Final = (10, 100, 1000)
 _RTTS_MS: Final = (20, 100, 500)
 _LOSSES: Final = (0.0, 0.01, 0.04)
 _ACKED: Final = (1, 2)
-#: More than the largest response.
+#: Larger than the largest response.
 _WINDOW_BYTES: Final = 1 << 22
 _WINDOW_SCALE: Final = 7
-#: Of the stack's ACK of a lone segment.
+#: ACK delay of a lone segment in the stack.
 _DELAYED_ACK_NS: Final = 200 * _MS
 _LEAST_TIMEOUT_NS: Final = _NANOSECONDS
-#: A retransmission timer in slow start holds a round trip and as much again of its variation.
+#: In slow start, the RTO is an RTT plus the same amount of variation.
 _TIMEOUT_ROUND_TRIPS: Final = 2
-#: Lossy retrievals spread much more than what the claims repeat.
+#: Lossy retrievals vary much more than the claims' runs.
 _REPETITIONS_PER_SEED: Final = 4
 
 
@@ -64,27 +64,27 @@ class Cell:
     segments: int
     rtt_ms: int
     loss: float
-    #: Segments that an ACK stands for: 2 with delayed ACKs.
+    #: Segments per ACK: 2 with delayed ACKs.
     acked: int
 
     @property
     def label(self) -> str:
-        """For :class:`Results`."""
+        """Label for :class:`Results`."""
         return f"{self.segments} segments, {self.rtt_ms} ms, {self.loss:g} lost, ACK of {self.acked}"
 
     @property
     def size(self) -> int:
-        """Bytes of the response, its head among them."""
+        """Response bytes, including the head."""
         return self.segments * _MSS
 
     @property
     def path(self) -> Path:
-        """As the models take it."""
+        """Path of the models."""
         return Path(rtt_ns=self.rtt_ms * _MS, rate_bps=_RATE_BPS, mss=_MSS)
 
     @property
     def connection(self) -> Connection:
-        """As the models of losses take it."""
+        """Parameters of the loss models."""
         rtt = self.rtt_ms * _MS
         timeout = max(_LEAST_TIMEOUT_NS, _TIMEOUT_ROUND_TRIPS * rtt)
         return Connection(rtt_ns=rtt, timeout_ns=timeout, acked=self.acked)
@@ -95,7 +95,7 @@ CELLS: Final = tuple(Cell(*values) for values in product(_SEGMENTS, _RTTS_MS, _L
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model, and what it says of a scenario: nanoseconds, or nothing where it is not valid."""
+    """Model, and its prediction for a scenario: nanoseconds, or None outside its range of validity."""
 
     name: str
     source: str
@@ -107,7 +107,10 @@ def _lossless(time: Callable[[Cell], int]) -> Callable[[Cell], float | None]:
 
 
 def _steady(rate: Callable[[Cell], float]) -> Callable[[Cell], float | None]:
-    """Of a rate in bytes a second: the two round trips before, and the longest transfers with loss alone."""
+    """Convert a rate in bytes per second to a time: two RTTs, then the transfer.
+
+    The conversion holds for the longest transfers with loss alone.
+    """
     return lambda cell: (
         2 * cell.rtt_ms * _MS + cell.size / rate(cell) * _NANOSECONDS
         if cell.loss and cell.segments == max(_SEGMENTS)
@@ -162,34 +165,34 @@ MODELS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What the simulator and the models say of a scenario."""
+    """Results of the simulator and the models for a scenario."""
 
     cell: Cell
     #: Seconds.
     simulated: Mean
-    #: Seconds, by the name of the model; without those that are not valid here.
+    #: Seconds by model name; models outside their validity are absent.
     modelled: Mapping[str, float]
 
     def residual(self, model: str) -> float:
-        """What the model says above the simulator's mean, as a share of it."""
+        """Return the model's excess over the simulator's mean, relative to that mean."""
         return self.modelled[model] / self.simulated.value - 1
 
 
 def retrieval_time(simulation: Simulation) -> Mapping[str, float]:
-    """The seconds that the one retrieval took."""
+    """Return the seconds of the retrieval."""
     (seconds,) = durations(simulation.truth)
     return {"seconds": seconds}
 
 
 def runs(effort: Effort) -> Iterator[Run]:
-    """Every scenario: once without loss, else as often as losses need."""
+    """Yield every scenario: once without loss, repeatedly with loss."""
     for cell in CELLS:
         for seed in range(1, 2 if cell.loss == 0 else 1 + _REPETITIONS_PER_SEED * effort.seeds):
             yield Run(label=cell.label, scenario=_scenario(cell, seed), measure=retrieval_time)
 
 
 def rows(results: Results) -> list[Row]:
-    """Every scenario with what the models say."""
+    """Return every scenario with the models' predictions."""
     return [
         Row(
             cell,

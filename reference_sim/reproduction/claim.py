@@ -1,4 +1,4 @@
-"""The checkable claims of the five papers."""
+"""Verifiable claims of the five papers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["PAPERS", "TITLES", "Claim", "claims", "explain", "names_listed"]
 
 _WIDTH: Final = 100
 
-#: The papers, by the letter that their claims' names begin with.
+#: Papers, by the first letter of their claims' names.
 PAPERS: Final = {
     "G": "gurkan-1998",
     "H": "heidemann-1996",
@@ -51,32 +51,32 @@ TITLES: Final = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Claim:
-    """One claim of ``reference_sim/papers/claims.toml``."""
+    """Claim of ``reference_sim/papers/claims.toml``."""
 
     #: Letter of the paper and number: ``"G1"``.
     id: str
     paper: str
     #: Section, table or figure.
     where: str
-    #: What it is about: a strategy, a TCP variant, a cache, a model.
+    #: Subject: a strategy, a TCP variant, a cache, a model.
     system: str
     says: str
-    #: How ours and the published figures are compared: exact, relative, range, order or shape.
+    #: Comparison of ours with the published figures: exact, relative, range, order or shape.
     compare: str
-    #: The published figures; ranges are ``[low, high]``.
+    #: Published figures; ranges are ``[low, high]``.
     expect: Mapping[str, Any]
     note: str = ""
 
 
 @cache
 def claims() -> Mapping[str, Claim]:
-    """All claims by their names, paper by paper as :data:`PAPERS` has them."""
+    """Return all claims by name, paper by paper in the order of :data:`PAPERS`."""
     text = files("reference_sim.papers").joinpath("claims.toml").read_text(encoding="utf-8")
     return {entry["id"]: Claim(**{"expect": {}, **entry}) for entry in tomllib.loads(text)["claim"]}
 
 
 def explain(name: str) -> str | None:
-    """What the paper says, where, and how to see it; None if no claim is called so."""
+    """Explain a claim: its statement, its source and the command that shows it; None if unknown."""
     claim = claims().get(name.upper())
     if claim is None:
         return None
@@ -103,7 +103,7 @@ def explain(name: str) -> str | None:
 
 
 def names_listed() -> str:
-    """The names alone, by paper, as ``explain`` lists them."""
+    """Return the names alone, by paper, as ``explain`` lists them."""
     of_papers = (
         f"  {paper}: {' '.join(one.id for one in claims().values() if one.paper == paper)}"
         for paper in PAPERS.values()

@@ -1,4 +1,4 @@
-"""The scenarios behind a claim, each once, with a tap where its client is: to look at, not to judge."""
+"""Scenarios of a claim, each once, with a tap at its client, for inspection rather than judgement."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ _NOT_OF_NAMES: Final = re.compile(r"[^a-z0-9.]+")
 
 @dataclass(frozen=True, slots=True)
 class ClaimScenario:
-    """One of the things that a claim compares."""
+    """One of the compared scenarios of a claim."""
 
     claim: str
-    #: Among those of the claim, from 1.
+    #: Number within the claim, from 1.
     number: int
     label: str
     scenario: Scenario
 
     @property
     def file_name(self) -> str:
-        """Number and label as letters and digits, without a suffix."""
+        """File name without suffix: number and label as letters and digits."""
         return f"{self.number:03}-{_NOT_OF_NAMES.sub('-', self.label.lower()).strip('-')}"
 
 
 def claim_scenarios(claim: str, effort: Effort | None = None) -> Sequence[ClaimScenario]:
-    """The scenarios of a claim, the first repetition of each; none of a claim that is only reckoned.
+    """Return the scenarios of a claim, the first repetition of each; none if the claim is only calculated.
 
-    :raises UnknownName: no experiment is of such a claim.
+    :raises UnknownName: no experiment has this claim.
     """
     known = experiments()
     experiment = known.get(claim.upper())
@@ -57,9 +57,9 @@ def claim_scenarios(claim: str, effort: Effort | None = None) -> Sequence[ClaimS
 
 
 def named_scenario(claim: str, run: str | None) -> ClaimScenario:
-    """The scenario of a claim by its number or label; without one the first.
+    """Return the scenario of a claim by number or label, by default the first.
 
-    :raises UnknownName: there is no such claim or run, or the claim is only reckoned.
+    :raises UnknownName: the claim or run is unknown, or the claim is only calculated.
     """
     known = claim_scenarios(claim)
     if not known:

@@ -1,8 +1,8 @@
-"""Whether what a paper concludes holds, whatever the figures: the signs of effects, and the order of figures.
+"""Test of a paper's conclusion by the signs of effects and the order of figures, not by their values.
 
-With another stack or network no time is the printed one. A conclusion holds where four fifths of what can be asked
-come out as the paper has them: an effect (a gain, a ratio of two strategies) is on the printed side of no effect;
-of two figures of one unit that the paper prints as different, the larger is the larger one.
+With another stack or network, no time equals the printed time. A conclusion holds if four fifths of the tests
+agree with the paper. An effect (a gain, a ratio of two strategies) must be on the printed side of no effect.
+Of two figures of one unit that the paper prints as different, the larger must stay larger.
 """
 
 from __future__ import annotations
@@ -20,33 +20,33 @@ if TYPE_CHECKING:
 
 __all__ = ["Conclusion", "Holding", "conclusion"]
 
-#: Of what is asked.
+#: Share of the tests.
 HOLDS: Final = 0.8
 HOLDS_IN_PART: Final = 0.5
-#: Relative: nearer figures have no order, for a single run differs by as much.
+#: Relative: closer figures have no order, because single runs differ by the same amount.
 DIFFERENT: Final = 0.25
 
 
 class Holding(StrEnum):
-    """What became of a conclusion."""
+    """Outcome of a conclusion."""
 
     HOLDS = "holds"
     IN_PART = "holds in part"
     NOT = "does not hold"
-    #: The claim has figures of one kind, and none of them is an effect.
+    #: The claim has figures of one kind, and no effect.
     NOT_ASKED = "no effect or order"
 
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
-    """How much of a claim's signs and orders come out as printed."""
+    """Share of a claim's signs and orders that agree with the paper."""
 
     kept: int
     asked: int
 
     @property
     def holding(self) -> Holding:
-        """By the share that is kept."""
+        """Return the outcome by the share of agreement."""
         if not self.asked:
             return Holding.NOT_ASKED
         share = self.kept / self.asked
@@ -54,7 +54,7 @@ class Conclusion:
 
 
 def conclusion(comparisons: Sequence[Comparison]) -> Conclusion:
-    """What the comparisons of a claim say of its conclusion."""
+    """Test the conclusion of a claim by its comparisons."""
     effects = [one for one in comparisons if _is_effect(one)]
     kept = [not one.has_other_sign and one.ours.value != one.no_effect for one in effects]
     figures = [
@@ -69,6 +69,6 @@ def conclusion(comparisons: Sequence[Comparison]) -> Conclusion:
 
 
 def _is_effect(one: Comparison) -> bool:
-    """A published figure or range on one side of no effect, where that is said or the range has no end."""
+    """Return a published figure or range on one side of no effect, if so stated or if the range is open."""
     is_order = isinstance(one.published, tuple) and inf in map(abs, one.published)
     return (one.neutral is not None or is_order) and one.has_sign

@@ -1,4 +1,4 @@
-"""Charts that several papers' experiments draw."""
+"""Charts shared by the experiments of several papers."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ __all__ = ["bars"]
 
 
 def bars(rows: Sequence[Mapping[str, Any]], *, category: str, value: str, group: str | None = None) -> alt.Chart:
-    """A bar to the right for each row, in the order of the rows; those of a category stand together.
+    """Return a horizontal bar chart, one bar per row in order, grouped by category.
 
-    The value's name is the title of its axis. Names are at the left, where long ones have room.
+    The axis title is the value's name. Labels are at the left, where long labels fit.
     """
     import altair as alt
 

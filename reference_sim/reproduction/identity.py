@@ -1,9 +1,9 @@
-"""What a run is known by: the same identity, the same figures.
+"""Identity of a run: the same identity implies the same figures.
 
-Into it goes all that the figures depend on: the scenario's document with its seed, the measure by its
-name and source, and the engine. Of the engine it is the version and the SHA-256 of the compiled module,
-so that a build of other sources measures anew; of the measure, its module and what that imports of the
-papers and of the readings. How a scenario came about is not in it: the document says it all.
+The identity covers all inputs of the figures: the scenario's document with its seed, the measure's name and
+source, and the engine. The engine is identified by its version and the SHA-256 of the compiled module, so a
+build of other sources measures anew. The measure includes its module and that module's imports from the
+papers and the readings. The scenario's origin is irrelevant: the document is complete.
 """
 
 from __future__ import annotations
@@ -26,29 +26,29 @@ if TYPE_CHECKING:
 
 __all__ = ["canonical", "engine", "identity", "measure_name"]
 
-#: Modules whose functions measures use; others are of the engine or have no figures in them.
+#: Packages whose functions the measures use; other modules belong to the engine or compute no figures.
 _OF_MEASURES: Final = ("reference_sim.papers", "reference_sim.reproduction.readings")
 
 
 def canonical(document: Mapping[str, Any]) -> str:
-    """The text of a scenario's document: the same document, the same text."""
+    """Return the text of a scenario's document: equal documents give equal text."""
     return json.dumps(document, sort_keys=True, separators=(",", ":"))
 
 
 def identity(text: str, measure: Measure) -> str:
-    """The name under which the figures of the scenario of this text are kept, in hexadecimal."""
+    """Return the hexadecimal key under which the figures of this scenario text are stored."""
     parts = (engine(), measure_name(measure), _digest_of(measure.__module__), text)
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
 def measure_name(measure: Measure) -> str:
-    """Where the measure is found: ``module:name``."""
+    """Return the location of the measure: ``module:name``."""
     return f"{measure.__module__}:{measure.__qualname__}"
 
 
 @cache
 def engine() -> str:
-    """Version and digest of what simulates, and of the Python that hands its tables over."""
+    """Return version and digest of the engine, and of the Python code that passes its tables on."""
     digest = hashlib.sha256()
     for path in (truth.native.__file__, simulation.__file__, truth.__file__, schema.__file__):
         digest.update(Path(path).read_bytes())
@@ -64,7 +64,7 @@ def _digest_of(module: str) -> str:
 
 
 def _sources_of(module: str, known: set[str]) -> set[str]:
-    """The module, and what it imports of the modules that are of measures."""
+    """Return the module, and its imports that belong to measures."""
     if module not in known:
         known.add(module)
         for name in _imported(ast.parse(_source(module))):

@@ -1,4 +1,4 @@
-"""What measures read from the truth of a simulation: durations, gaps, flights."""
+"""Readings of a simulation's truth for the measures: durations, gaps, flights."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ __all__ = ["durations", "gaps", "of_server", "seconds"]
 
 
 def seconds(times: pl.Series) -> list[float]:
-    """Times after the first of them."""
+    """Return times relative to the first time."""
     return [(time - times[0]).total_seconds() for time in times]
 
 
 def gaps(values: Iterable[float]) -> list[float]:
-    """The differences between each value and the one before."""
+    """Return the differences between consecutive values."""
     return [later - earlier for earlier, later in pairwise(values)]
 
 
 def durations(truth: Truth) -> list[float]:
-    """Seconds that each retrieval took."""
+    """Return the duration of each retrieval in seconds."""
     return [(end - start).total_seconds() for start, end in truth.retrievals.select("start", "end").iter_rows()]
 
 
 def of_server(truth: Truth, *, connection: int | None = None) -> pl.DataFrame:
-    """The data packets from where connections were accepted, in the order in which they were sent."""
+    """Return the data packets of the accepting end, in sending order."""
     import polars as pl
 
     packets = truth.packets.filter((pl.col("side") == "server") & (pl.col("payload_bytes") > 0))

@@ -1,6 +1,6 @@
-"""All experiments, and which of them a name asks for.
+"""Registry of experiments, and selection by name.
 
-A package of :mod:`reference_sim.papers` is a paper and has ``EXPERIMENTS``; nothing else lists them.
+Each package of :mod:`reference_sim.papers` is a paper and has ``EXPERIMENTS``; no other list exists.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 
 __all__ = ["ALL", "BASELINES", "asks_for_baselines", "claims_named", "experiments", "names"]
 
-#: Asks for every claim.
+#: Name that selects every claim.
 ALL: Final = "all"
-#: Asks for the analytic models beside the simulator; they are in all, too.
+#: Name that selects the baselines; "all" includes them.
 BASELINES: Final = "baselines"
 
 
 @cache
 def experiments() -> Mapping[str, Experiment]:
-    """The experiments by their claims, in the order of the claims.
+    """Return the experiments by claim, in the order of the claims.
 
-    :raises ValueError: a claim has two experiments, or an experiment is of no claim.
+    :raises ValueError: a claim has two experiments, or an experiment has no claim.
     """
     found: dict[str, Experiment] = {}
     for package in pkgutil.iter_modules(papers.__path__):
@@ -48,14 +48,14 @@ def experiments() -> Mapping[str, Experiment]:
 
 
 def names() -> list[str]:
-    """What can be asked for: all, the papers (also by their first author alone), the claims, the baselines."""
+    """Return the selectable names: all, papers (also by first author), claims, baselines."""
     return [ALL, BASELINES, *PAPERS.values(), *map(_author, PAPERS.values()), *claims()]
 
 
 def claims_named(asked: Iterable[str]) -> list[str]:
-    """The claims that the names ask for, each once, in their order.
+    """Return the selected claims, each once, in order.
 
-    :raises UnknownName: a name is of none; the message says what is near.
+    :raises UnknownName: a name is unknown; the message gives the nearest name.
     """
     wanted: set[str] = set()
     for name in asked:
@@ -67,7 +67,7 @@ def claims_named(asked: Iterable[str]) -> list[str]:
 
 
 def asks_for_baselines(asked: Iterable[str]) -> bool:
-    """Whether the names ask for the baselines."""
+    """Return whether the names select the baselines."""
     return not {ALL, BASELINES}.isdisjoint(asked)
 
 

@@ -1,7 +1,7 @@
-"""Simulates what experiments need, and has them judge it.
+"""Runner of experiments: simulates their runs and has them judge the results.
 
-What is in the store is not simulated, and what several claims need is simulated once. A run that fails
-is named, and the rest goes on: its claim then is not reproduced, for it could not be shown.
+Stored runs are not simulated again, and runs shared by several claims are simulated once. A failed run is
+named, and the others go on. Its claim is then not reproduced, because it could not be shown.
 """
 
 from __future__ import annotations
@@ -32,42 +32,42 @@ __all__ = ["Outcome", "Progress", "judgement_here", "measurements", "outcome_of"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Outcome:
-    """What became of a claim."""
+    """Outcome of a claim."""
 
     claim: Claim
     experiment: Experiment
     results: Results
     judgement: Judgement
-    #: What single seeds make of the claim; nothing where nothing in it is random.
+    #: Verdicts of single seeds; empty if the claim is deterministic.
     of_seeds: Mapping[Verdict, int] = field(default_factory=dict)
-    #: Runs that could not be simulated, and what else kept it from being judged.
+    #: Failed runs, and other obstacles to the judgement.
     failures: Sequence[Failure] = ()
 
     @property
     def is_uncertain(self) -> bool:
-        """Whether single seeds, or one figure more or less, turn the verdict over."""
+        """Return whether single seeds, or one figure more or less, change the verdict."""
         return self.judgement.is_on_edge or bool(self.of_seeds.keys() - {self.judgement.verdict})
 
     @property
     def seeds(self) -> int:
-        """How many seeds were judged alone."""
+        """Number of seeds that were judged alone."""
         return sum(self.of_seeds.values())
 
     @property
     def agreeing(self) -> int:
-        """How many of them give the verdict of all together."""
+        """Number of seeds that agree with the joint verdict."""
         return self.of_seeds.get(self.judgement.verdict, 0)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Progress:
-    """How far the simulating is."""
+    """Progress of the simulation."""
 
     done: int
-    #: Runs to simulate: without those whose figures were kept.
+    #: Runs to simulate, without stored runs.
     total: int
     elapsed_seconds: float
-    #: None where nothing is known yet.
+    #: None while unknown.
     seconds_left: float | None
 
 
@@ -80,9 +80,9 @@ def reproduce(
     progress: Callable[[Progress], None] | None = None,
     substitution: Substitution | None = None,
 ) -> list[Outcome]:
-    """Simulate what the store does not have, and judge every experiment.
+    """Simulate the runs missing from the store, and judge every experiment.
 
-    With a ``substitution`` another stack or network stands in place of the papers'.
+    A ``substitution`` replaces the papers' stacks or network.
     """
     effort = Effort() if effort is None else effort
     wanted = {experiment.claim: experiment for experiment in experiments}
@@ -102,7 +102,7 @@ def measurements(
     jobs: int = 1,
     progress: Callable[[Progress], None] | None = None,
 ) -> Mapping[str, tuple[Results, list[Failure]]]:
-    """Simulate what the store does not have; by name what was measured, and what could not be."""
+    """Simulate the runs missing from the store; return the measurements and failures by name."""
     plans = {name: _planned(name, of, Effort() if effort is None else effort) for name, of in runs.items()}
     tasks = [task for plan in plans.values() for task in plan.tasks]
     missing = {task.identity: task for task in tasks if task.identity not in store}
@@ -131,7 +131,7 @@ def _planned(name: str, runs: Callable[[Effort], Iterable[Run]], effort: Effort)
 def _simulated(
     queue: Queue, store: Store, jobs: int, progress: Callable[[Progress], None] | None
 ) -> Mapping[str, Failure]:
-    """Fill the store; what failed, by the run's identity."""
+    """Fill the store; return the failures by the run's identity."""
     failed: dict[str, Failure] = {}
     start, total = time.monotonic(), len(queue)
     for done, (task, found) in enumerate(work(queue, jobs=min(jobs, total)), start=1):
@@ -166,7 +166,7 @@ def _measured(plan: _Plan, store: Store, failed: Mapping[str, Failure]) -> tuple
 def outcome_of(
     experiment: Experiment, results: Results, failures: Sequence[Failure] = (), *, seeds: int
 ) -> Outcome:
-    """Judge the results of all seeds together, and of each alone."""
+    """Judge the results of all seeds together, and of each seed alone."""
     failures = list(failures)
     judgement = None
     if not failures:
@@ -185,7 +185,7 @@ def outcome_of(
 
 
 def _verdicts_of_seeds(experiment: Experiment, results: Results, seeds: int) -> Mapping[Verdict, int]:
-    """Judge each seed alone. Repetitions that came out alike tell nothing: nothing of them is random."""
+    """Judge each seed alone. Equal repetitions carry no information: they are not random."""
     is_random = any(one != values[0] for values in results.measured.values() for one in values)
     if seeds == 1 or not is_random or not experiment.judges_single_seeds:
         return {}
@@ -204,9 +204,9 @@ def _could_not_run(failures: Sequence[Failure]) -> Judgement:
 
 
 def results_here(experiment: Experiment, effort: Effort | None = None) -> Results:
-    """All runs of an experiment, one after the other in this process, with nothing kept.
+    """Return all runs of an experiment, made serially in this process, without the store.
 
-    :raises Exception: whatever a run raises.
+    :raises Exception: a run's own error.
     """
     found: dict[str, list[Mapping[str, float]]] = {}
     for run in experiment.runs(Effort() if effort is None else effort):
@@ -215,5 +215,5 @@ def results_here(experiment: Experiment, effort: Effort | None = None) -> Result
 
 
 def judgement_here(experiment: Experiment, effort: Effort | None = None) -> Judgement:
-    """The verdict of an experiment whose runs are simulated in this process."""
+    """Return the verdict of an experiment whose runs are simulated in this process."""
     return experiment.judge(results_here(experiment, effort))

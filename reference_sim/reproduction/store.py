@@ -1,7 +1,7 @@
-"""What was measured, in a file: a second call simulates nothing that is there.
+"""Store of measurements in a file: stored runs are not simulated again.
 
-One line of JSON a run, written at its end by one call: whatever stops the program, all lines but the
-last are whole. What cannot be read is dropped and measured again.
+Each run is one line of JSON, appended by one call. If the program stops, all lines but the last are complete.
+Unreadable lines are dropped, and their runs are measured again.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ _FILE: Final = "results.jsonl"
 
 
 class StoreInUse(TcptraceError):
-    """Another process is writing to the same results."""
+    """Another process writes to the same results."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The figures of a run, and the processor seconds that they took."""
+    """Figures of a run, and their processor seconds."""
 
     figures: Mapping[str, float]
     seconds: float
 
 
 class Store:
-    """The results in a folder, read whole when it is opened; for one process at a time.
+    """Results in a folder, read completely on opening; for one process at a time.
 
-    :raises StoreInUse: another process has it open.
-    :raises OSError: the folder cannot be made, or its file not be written.
+    :raises StoreInUse: another process has the folder open.
+    :raises OSError: the folder cannot be created, or its file cannot be written.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -56,7 +56,7 @@ class Store:
                 f"{self._path} is being written by another process; wait for it, or use another -o"
             ) from None
         self._known: dict[str, Measured] = {}
-        #: Lines that could not be read: torn, or no results.
+        #: Unreadable lines: torn, or not results.
         self.dropped = 0
         self._read()
 
@@ -70,13 +70,13 @@ class Store:
         return len(self._known)
 
     def add(self, identity: str, measured: Measured) -> None:
-        """Keep the figures of a run."""
+        """Store the figures of a run."""
         self._known[identity] = measured
         row = {"run": identity, "seconds": round(measured.seconds, 6), "figures": dict(measured.figures)}
         os.write(self._file, json.dumps(row, separators=(",", ":")).encode() + b"\n")
 
     def close(self) -> None:
-        """Let others have it."""
+        """Release the folder for other processes."""
         os.close(self._file)
 
     def __enter__(self) -> Self:
@@ -91,7 +91,7 @@ class Store:
         content = self._path.read_bytes()
         whole, end, torn = content.rpartition(b"\n")
         if torn:
-            # The next line must begin a line.
+            # The next entry must start on a new line.
             os.ftruncate(self._file, len(whole) + len(end))
             self.dropped += 1
         for line in whole.splitlines():

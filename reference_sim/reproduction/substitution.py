@@ -1,8 +1,8 @@
-"""A claim's scenarios with another TCP stack or network in place of the paper's: what is asked of today's.
+"""Substitution of another TCP stack or network in a claim's scenarios.
 
-What a claim is about stays: the knobs that its experiment says it studies, those that a strategy sets on its
-stacks, what connections share, and a satellite hub's transport without congestion control. All else of a stack
-is the user's.
+The claim's subject stays: the knobs that its experiment studies, the knobs that a strategy sets on its
+stacks, the state that connections share, and a satellite hub's transport without congestion control. All
+other knobs are the user's.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ if TYPE_CHECKING:
 
 __all__ = ["Substitution"]
 
-#: Between a stack's name and the strategy that set knobs on it.
+#: Separator of a stack's name and the strategy that changed its knobs.
 _FOR: Final = " for "
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Substitution:
-    """What stands in place of a paper's."""
+    """Replacement of the paper's stack or network."""
 
     stack: Stack | None = None
     network: Network | None = None
 
     @property
     def title(self) -> str:
-        """What is named."""
+        """Text of the names."""
         names = [part.name for part in (self.stack, self.network) if part is not None]
         return " and ".join(names)
 
     def runs(self, experiment: Experiment) -> Callable[[Effort], Iterable[Run]]:
-        """The experiment's runs with it."""
+        """Return the experiment's runs with the substitution."""
 
         def substituted(effort: Effort) -> Iterator[Run]:
             for run in experiment.runs(effort):
@@ -92,9 +92,9 @@ def _other(old: Stack, stack: Stack, studies: frozenset[str]) -> Stack:
 
 
 def _on_network(scenario: Scenario, network: Network) -> Scenario:
-    """Clients and servers in turn on those of the network, a hub and a cache on its own.
+    """Place clients and servers in turn on the network's nodes, a hub and a cache on their own nodes.
 
-    :raises ScenarioError: the network has no place for one of them.
+    :raises ScenarioError: the network lacks a node for one of them.
     """
     old = scenario.network
     places: dict[str, str | None] = {}

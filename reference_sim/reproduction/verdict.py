@@ -1,9 +1,9 @@
-"""How far ours and the published are apart, and what that makes of a claim.
+"""Distance between ours and the published figures, and the verdict on a claim.
 
-A verdict is computed from stated tolerances, never written down by hand: a claim is *reproduced* when
-enough of its comparisons are within their tolerance, *reproduced in shape* when enough are within the
-wider one (the rough size of an effect), else *not reproduced*, and then the experiment must say why. An effect
-of the other sign, or an order that is turned over, is never in shape.
+Verdicts are computed from stated tolerances, never written by hand. A claim is *reproduced* if enough of its
+comparisons are within their tolerance. A claim is *reproduced in shape* if enough are within the wider
+tolerance (the rough size of an effect). Otherwise it is *not reproduced*, and the experiment must state the
+reason. An effect of opposite sign, or a reversed order, is never in shape.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["Comparison", "Judgement", "Mean", "Verdict", "judged"]
 
 
 class Verdict(StrEnum):
-    """What became of a claim."""
+    """Outcome of a claim."""
 
     REPRODUCED = "reproduced"
     REPRODUCED_IN_SHAPE = "reproduced in shape"
@@ -29,7 +29,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """A figure, with the 95 % interval of its mean where seeds were repeated."""
+    """Figure, with the 95 % interval of its mean if seeds were repeated."""
 
     value: float
     low: float | None = None
@@ -38,32 +38,32 @@ class Mean:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Comparison:
-    """One published figure (or range) beside ours."""
+    """Published figure (or range) beside ours."""
 
-    #: What is compared, in words a reader of the paper knows: "retrieval rate, 8 web, 1 FTP clients".
+    #: Compared quantity, in the paper's words: "retrieval rate, 8 web, 1 FTP clients".
     what: str
     unit: str
-    #: A figure, or the ends of a range; for an order or a shape that the paper states in words, what
-    #: must hold as a range of ours (a ratio over 1 is ``(1.0, inf)``).
+    #: Figure, or the ends of a range. If the paper states an order or a shape in words, the range that ours
+    #: must meet (a ratio over 1 is ``(1.0, inf)``).
     published: float | tuple[float, float]
     ours: Mean
-    #: How far from the published figure, or from the nearer end of the range, is still the same:
-    #: relative to the published, or in its unit where ``absolute``.
+    #: Tolerance from the published figure, or from the nearer end of the range: relative to the published
+    #: figure, or in its unit if ``absolute``.
     tolerance: float
-    #: How far is still its shape; not less than ``tolerance``.
+    #: Tolerance of the shape; not less than ``tolerance``.
     shape_tolerance: float
     absolute: bool = False
-    #: The figure that means no effect: 0 of a gain, 1 of a ratio of two strategies. None: 0, and of a range
-    #: without an end the end that it has.
+    #: Figure that means no effect: 0 for a gain, 1 for a ratio of two strategies. None: 0, or, for an open
+    #: range, its finite end.
     neutral: float | None = None
-    #: Half of the last digit that is printed, in the unit: no difference from the published.
+    #: Half of the last printed digit, in the unit: a smaller difference does not count.
     rounding: float = 0.0
 
     @property
     def distance(self) -> float:
-        """How far ours is from the published figure or range, as ``tolerance`` counts it.
+        """Return the distance of ours from the published figure or range, in the measure of ``tolerance``.
 
-        Relative to a published zero all else is infinitely far.
+        Relative to a published zero, every other figure is infinitely far.
         """
         low, high = self._ends
         outside = max(low - self.ours.value - self.rounding, self.ours.value - high - self.rounding, 0.0)
@@ -74,7 +74,7 @@ class Comparison:
 
     @property
     def no_effect(self) -> float:
-        """What ours is where there is no effect."""
+        """Figure of ours that means no effect."""
         low, high = self._ends
         if self.neutral is not None:
             return self.neutral
@@ -82,12 +82,12 @@ class Comparison:
 
     @property
     def has_sign(self) -> bool:
-        """Whether all of the published is on one side of no effect."""
+        """Return whether all of the published range is on one side of no effect."""
         return self._is_above or self._is_below
 
     @property
     def has_other_sign(self) -> bool:
-        """Whether the published effect is on one side of no effect, and ours on the other."""
+        """Return whether the published effect and ours are on opposite sides of no effect."""
         ours = self.ours.value
         return (self._is_above and ours < self.no_effect) or (self._is_below and ours > self.no_effect)
 
@@ -107,14 +107,14 @@ class Comparison:
 
     @property
     def ratio(self) -> float | None:
-        """Ours over the published; of ranges and of nothing there is none."""
+        """Ratio of ours to the published figure; None for ranges and zero."""
         if isinstance(self.published, tuple) or self.published == 0:
             return None
         return self.ours.value / self.published
 
     @property
     def verdict(self) -> Verdict:
-        """What becomes of this figure alone."""
+        """Verdict on this figure alone."""
         if self.distance <= self.tolerance:
             return Verdict.REPRODUCED
         if self.distance <= self.shape_tolerance and not self.has_other_sign:
@@ -124,24 +124,24 @@ class Comparison:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Judgement:
-    """What became of a claim."""
+    """Verdict on a claim, with its comparisons."""
 
     verdict: Verdict
     comparisons: Sequence[Comparison]
-    #: The rule that made the verdict, in words: how many figures had to be within their tolerance, how many are.
+    #: Rule of the verdict in words: the required and the actual number of figures within tolerance.
     rule: str
-    #: What was chosen where the paper is silent, and, for what is not reproduced, the reason found.
+    #: Choices where the paper is silent, and the reason for a failed reproduction.
     remarks: str = ""
-    #: Not all figures have to hold, and one more or one less would turn the verdict over.
+    #: Not all figures have to hold, and one figure more or less changes the verdict.
     is_on_edge: bool = False
 
 
 def judged(
     comparisons: Sequence[Comparison], *, share: float = 1.0, share_reason: str = "", remarks: str = ""
 ) -> Judgement:
-    """The verdict of a claim: at least ``share`` of its comparisons must be within their tolerance.
+    """Return the verdict on a claim: at least ``share`` of its comparisons must be within tolerance.
 
-    ``share_reason`` is why less than all is enough; the rule has it, so that readers see it.
+    ``share_reason`` states why less than all is enough; readers see it in the rule.
 
     :raises ValueError: nothing was compared, less than all is asked for no reason, or what was not
         reproduced has no reason in ``remarks``.
@@ -173,7 +173,7 @@ def judged(
 
 
 def _of_counts(same: int, alike: int, count: int, share: float) -> Verdict:
-    """The verdict of a claim by how many of its figures are the same, and how many at least alike."""
+    """Return the verdict from the numbers of equal and of similar figures."""
     if same / count >= share:
         return Verdict.REPRODUCED
     return Verdict.REPRODUCED_IN_SHAPE if alike / count >= share else Verdict.NOT_REPRODUCED

@@ -1,11 +1,11 @@
-"""Simulates runs on several processes, the costly ones first, in batches that are worth sending.
+"""Pool of processes that simulates runs in batches, costly runs first.
 
-Theory of operation. A run takes from a millisecond to a minute, and nobody knows before which. Runs are
-grouped (by claim and measure); of each group one is simulated first, and then its cost is known: batches are
-made to take about as long as :data:`_BATCH_SECONDS`, from the costliest group down, so that the last ones are
-short. Whatever stops the program, at most the batches in the processes are lost; a process that dies takes its
-own batch with it, and another one takes its place. (The pools of the standard library give up all that was sent
-when a process dies, and leave semaphores behind when they are interrupted.)
+Theory of operation. A run takes from a millisecond to a minute, which is unknown in advance. Runs are grouped
+by claim and measure. One run of each group is simulated first, to measure its cost. Batches take about
+:data:`_BATCH_SECONDS` each, from the costliest group down, so that the last batches are short. If the program
+stops, at most the batches in the processes are lost. A process that dies loses its own batch, and a new
+process takes its place. (The pools of the standard library abandon all sent work if a process dies, and leave
+semaphores behind after an interrupt.)
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Failure", "Queue", "Task", "work"]
 
-#: Sending a batch takes a millisecond or so; what an interruption loses is to be little.
+#: Sending a batch takes about a millisecond; an interrupt must lose little work.
 _BATCH_SECONDS: Final = 0.5
 
 
@@ -44,30 +44,30 @@ class Task:
     """One run to simulate."""
 
     identity: str
-    #: Runs that cost about the same.
+    #: Group of runs with about the same cost.
     group: str
     label: str
-    #: The scenario's document as text: thousands of them wait at a time.
+    #: Scenario document as text: thousands wait at a time.
     text: str
     measure: Measure
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A run that could not be: what it is of, and the error."""
+    """Failed run: its label, and the error."""
 
     label: str
     error: str
 
 
 class Queue:
-    """Tasks that are still to be sent, and what those of their groups took."""
+    """Tasks to send, and the measured costs of their groups."""
 
     def __init__(self, tasks: Iterable[Task]) -> None:
         self._waiting: dict[str, deque[Task]] = {}
         for task in tasks:
             self._waiting.setdefault(task.group, deque()).append(task)
-        #: Also those that are on their way.
+        #: Includes tasks in progress.
         self._unfinished = Counter({group: len(tasks) for group, tasks in self._waiting.items()})
         self._sampled: set[str] = set()
         self._spent: dict[str, tuple[float, int]] = {}
@@ -76,7 +76,7 @@ class Queue:
         return sum(map(len, self._waiting.values()))
 
     def take(self) -> list[Task]:
-        """The next batch: one of a group whose cost nobody knows, or some of the costliest."""
+        """Return the next batch: one task of an unmeasured group, or several of the costliest group."""
         group = next((group for group in self._waiting if group not in self._sampled), None)
         if group is None:
             group = max(self._waiting, key=lambda group: self._cost(group) or 0.0)
@@ -90,7 +90,7 @@ class Queue:
         return batch
 
     def finish(self, task: Task, found: Measured | Failure) -> None:
-        """Take note that a task is done, and of what it took."""
+        """Record a finished task and its cost."""
         self._unfinished[task.group] -= 1
         if isinstance(found, Measured):
             spent, count = self._spent.get(task.group, (0.0, 0))
@@ -98,7 +98,7 @@ class Queue:
 
     @property
     def seconds_left(self) -> float | None:
-        """Processor seconds of the tasks that are not done; None where nothing is known."""
+        """Return the processor seconds of the unfinished tasks; None while unknown."""
         total = sum(count for _, count in self._spent.values())
         if not total:
             return None
@@ -114,9 +114,9 @@ class Queue:
 
 
 def work(queue: Queue, *, jobs: int) -> Iterator[tuple[Task, Measured | Failure]]:
-    """Simulate all tasks of the queue, in this process or in so many others; in no certain order.
+    """Simulate all tasks of the queue, in this process or in several others, in any order.
 
-    A task that fails gives a :class:`Failure`, and the others go on; so do those whose process dies.
+    A failed task gives a :class:`Failure`, and the others go on, even if a process dies.
     """
     for task, found in _in_processes(queue, jobs) if jobs > 1 else _here(queue):
         queue.finish(task, found)
@@ -130,15 +130,15 @@ def _here(queue: Queue) -> Iterator[tuple[Task, Measured | Failure]]:
 
 
 def _in_processes(queue: Queue, jobs: int) -> Iterator[tuple[Task, Measured | Failure]]:
-    # Spawned: a fork copies locks that the threads of polars hold.
+    # Spawn, not fork: a fork copies locks that threads of polars hold.
     context = multiprocessing.get_context("spawn")
-    # The first process would start it, and that lets interrupts through again.
+    # The first process would start the tracker, which unblocks interrupts.
     resource_tracker.ensure_running()
     workers: list[_Worker] = []
     try:
         while queue or workers:
             while queue and len(workers) < jobs:
-                # An interrupt between the two would leave a process behind.
+                # An interrupt between both would leave a process behind.
                 with _interrupts_held():
                     workers.append(_Worker(context))
                 yield from workers[-1].send(queue.take())
@@ -156,7 +156,7 @@ def _in_processes(queue: Queue, jobs: int) -> Iterator[tuple[Task, Measured | Fa
 
 
 class _Worker:
-    """A process that simulates the batch that it was sent."""
+    """Process that simulates the batches sent to it."""
 
     def __init__(self, context: SpawnContext) -> None:
         self.connection, theirs = context.Pipe()
@@ -167,7 +167,7 @@ class _Worker:
         self.is_alive = True
 
     def send(self, batch: list[Task]) -> Iterator[tuple[Task, Measured | Failure]]:
-        """Have the batch simulated; what cannot be sent fails at once."""
+        """Send the batch to the process; a batch that cannot be sent fails at once."""
         self._batch = batch
         if not self._process.is_alive():
             return  # to be received; a program that dies of broken pipes must not write to it
@@ -181,7 +181,7 @@ class _Worker:
             yield from ((task, _failure(task, error)) for task in batch)
 
     def receive(self) -> Iterator[tuple[Task, Measured | Failure]]:
-        """What became of the batch."""
+        """Return the results of the batch."""
         try:
             found = self.connection.recv()
         except (EOFError, OSError):
@@ -190,14 +190,14 @@ class _Worker:
         yield from zip(self._batch, found, strict=True)
 
     def end(self) -> None:
-        """Whatever it does is no longer wanted."""
+        """Kill the process: its results are no longer needed."""
         self._process.kill()
         self._process.join()
         self.connection.close()
 
 
 def _serve(connection: Connection) -> None:
-    """What a process does: batches, one after the other."""
+    """Simulate batches in a worker process, one after the other."""
     # One thread for frames: the other cores have processes of their own.
     os.environ["POLARS_MAX_THREADS"] = "1"
     threading.Thread(target=_end_with_parent, daemon=True).start()
@@ -207,7 +207,7 @@ def _serve(connection: Connection) -> None:
 
 
 def _end_with_parent() -> None:
-    """A run may have minutes to go that nobody waits for."""
+    """Exit at once: a run may take further minutes that nobody waits for."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         wait_for([parent.sentinel])
@@ -229,7 +229,7 @@ def _failure(task: Task, error: Exception) -> Failure:
 
 @contextlib.contextmanager
 def _interrupts_held() -> Iterator[None]:
-    """Ctrl-C is for this process: one that is started here never sees it, and here it comes afterwards."""
+    """Block Ctrl-C while a process starts; the interrupt reaches this process afterwards."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

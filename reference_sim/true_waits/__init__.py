@@ -1,28 +1,28 @@
-"""The true cause of every wait: what the analysis should say of a simulated capture.
+"""True cause of every wait: the correct analysis of a simulated capture.
 
 Theory of operation
 -------------------
-The engine records why each sender was silent (``limits``), why each segment left (``packets.reason``),
-what became of it (``packets``, ``hops``) and when the applications wrote (``transactions``). From these the
-time of each transaction follows, as an observer at the client or at the server has it:
+The engine records why each sender was silent (``limits``) and why each segment left (``packets.reason``). It also records the path of each segment (``packets``, ``hops``) and the applications' writes (``transactions``). From these tables follows the time of each transaction, for an observer at the client or at the server:
 
-- Response data is there when the packet that completes it arrives; at the server, when an ACK that nothing
-  delays would tell so. The time between two deliveries is first the *pace*: what the slowest link takes for
-  the packet. Of the rest, what held the packet at its sender has the cause of that limit, up to the length of
-  it; what then is left the packet stood in a queue, which inside a response is the pace of the path, too.
-- Data that was lost holds up the stream from when the first packet behind it came (or it would have come
-  itself, if none did) until it is there; the cause is how its sender learnt of the loss.
-- Between request and response the chain of what happened is exact: the request's way, the server's work, what
-  held the first segment, its way. The path's least round trip is ``network.propagation``, what the packets
-  took longer because of their size ``send_limited.bottleneck``, longer because of others ``network.queueing``.
-- A response of HTTP/2 waits for other streams' bytes, and for the window that kept its next frame back
+- At the client, response data is delivered when the packet that completes it arrives. At the server, it is
+  delivered when an undelayed ACK would arrive. The time between two deliveries is first the *pace*: the
+  packet's serialization time at the bottleneck. The rest, up to the length of the hold, has the cause of the
+  limit that held the packet at its sender. The remainder is queueing, which inside a response also counts as
+  pace of the path.
+- Lost data delays the stream from the arrival of the first packet after the hole until the hole is filled. If
+  no such packet arrives, the delay begins when the lost packet would have arrived. The cause is the sender's
+  loss detection.
+- Between request and response the chain of events is exact: the request's transit, the server's processing,
+  the hold of the first segment, its transit. The path's minimum RTT is ``network.propagation``. Extra time
+  due to packet size is ``send_limited.bottleneck``, due to other packets ``network.queueing``.
+- An HTTP/2 response waits for other streams' bytes, and for flow-control windows that block its next frame
   (:mod:`reference_sim.true_waits._streams`).
-- The time ends at the last byte: the ACK of it, delayed or not, is no wait.
-- A hold by Nagle's algorithm is named after the ACK that ended it: ``stall.nagle_delayed_ack`` if a timer sent
-  that. A hold by the congestion window is ``stall.slow_start_restart`` if the window that was thrown away after
-  an idle period would have let the segment go.
+- The time ends at the last byte: its ACK, delayed or not, is no wait.
+- A Nagle hold is named after the ACK that ended it: ``stall.nagle_delayed_ack`` if the delayed-ACK timer sent
+  it. A hold by cwnd is ``stall.slow_start_restart`` if cwnd before the idle period would have allowed the
+  segment.
 
-Nothing here looks at a capture or estimates anything: the paths' rates and delays are the scenario's.
+The module reads no capture and estimates nothing: the paths' rates and delays come from the scenario.
 """
 
 from __future__ import annotations
@@ -50,28 +50,27 @@ __all__ = ["Stall", "Times", "TrueTransaction", "Wait", "true_transactions", "tr
 
 @dataclass(frozen=True, slots=True)
 class TrueTransaction:
-    """One complete transaction as an observer should have it. Times are nanoseconds of the simulation."""
+    """Complete transaction as seen by an observer. Times are nanoseconds of the simulation."""
 
     connection: int
     index: int
     times: Times
     waits: list[Wait]
     stalls: list[Stall]
-    #: The least round trip of its path.
+    #: Minimum RTT of its path.
     round_trip: int
-    #: The server's connections to this client share one congestion window.
+    #: The server's connections to this client share one cwnd.
     shares_window: bool
 
 
 def true_transactions(
     tables: Mapping[str, pl.DataFrame], scenario: Mapping[str, Any], *, at: str = CLIENT
 ) -> Iterator[TrueTransaction]:
-    """The complete transactions of a simulation, as they are ``at`` the client or the server.
+    """Yield the complete transactions of a simulation, as observed ``at`` the client or the server.
 
-    ``tables`` are those of the truth (connections, transactions, packets, hops, limits, windows),
-    ``scenario`` is the document that was simulated; packets, windows and limits must have been recorded.
-
-    Raises ValueError if ``at`` is neither, KeyError if something was not recorded.
+    ``tables`` are the truth tables (connections, transactions, packets, hops, limits, windows). ``scenario``
+    is the simulated document, which must record packets, windows and limits. Raises ValueError if ``at`` is
+    neither end, KeyError if a table was not recorded.
     """
     if at not in (CLIENT, SERVER):
         raise ValueError(f"at must be {CLIENT!r} or {SERVER!r}, not {at!r}")
@@ -82,7 +81,7 @@ def true_transactions(
 def true_waits(
     tables: Mapping[str, pl.DataFrame], scenario: Mapping[str, Any], *, at: str = CLIENT
 ) -> pl.DataFrame:
-    """The waits of all complete transactions, one row each, as :func:`true_transactions` has them."""
+    """Return the waits of all complete transactions, one row per wait, as :func:`true_transactions` has them."""
     import polars as pl
 
     rows = [
@@ -126,5 +125,5 @@ def _of_connection(connection: Connection, at: str) -> Iterator[TrueTransaction]
             round_trip=round_trip,
             shares_window=connection.shares_window,
         )
-        # Streams do not wait for those before them as such.
+        # HTTP/2 streams do not wait for earlier streams as such.
         previous_end = None if transaction.frames else times.response_last

@@ -1,4 +1,4 @@
-"""From the end of a request to the beginning of its response: what happened in between, in the order of it."""
+"""Chain of events from the end of a request to the beginning of its response."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ if TYPE_CHECKING:
 
 __all__ = ["PACE", "Chain"]
 
-#: What the slowest link takes for packets is no queue of others.
+#: The serialization time at the bottleneck is not queueing behind other packets.
 PACE: Final = "send_limited.bottleneck"
 
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """What happened between a request's last byte and its response's first one, in the order of it."""
+    """Events between a request's last byte and its response's first byte, in order."""
 
-    #: First and successful copy of what completed the request, and of what began the response.
+    #: First copy and delivered copy of the packet that completes the request, and of the packet that begins
+    #: the response.
     asked: tuple[int, Packet]
     answered: tuple[Packet, Packet]
     repair_up: str
@@ -36,8 +37,8 @@ class Chain:
     came: int
     path_up: int
     path_down: int
-    #: What the packets took longer because they are larger than the least, and the request because its own
-    #: segments were before its last one on the slowest link.
+    #: Extra time of packets above the minimum size. For the request, this includes its own earlier segments
+    #: on the bottleneck.
     size_excess: int
 
     @staticmethod
@@ -78,10 +79,10 @@ class Chain:
             yield Piece(seen, self.repair_up)
 
     def ending(self, came: int, *, with_request: bool, with_path: bool) -> list[Piece]:
-        """The pieces from the server's work on, laid so that the last one ends when the response ``came``.
+        """Return the pieces from the server's processing on; the last piece ends when the response ``came``.
 
-        ``with_request``: what its request took longer than the path is among them, as at the client;
-        ``with_path``: the path's round trip.
+        ``with_request`` includes the request's time beyond the path's, as at the client. ``with_path``
+        includes the path's RTT.
         """
         first, brought = self.answered
         _, request = self.asked
@@ -99,7 +100,7 @@ class Chain:
 
 
 def _own_ahead(transaction: Transaction, last: Packet, connection: Connection) -> int:
-    """How long a request's last packet stands behind its others on the slowest link: no queue of others."""
+    """Return how long a request's last packet queues behind its own earlier packets on the bottleneck."""
     others = [
         packet
         for packet in connection.packets[CLIENT]
@@ -113,8 +114,10 @@ def _own_ahead(transaction: Transaction, last: Packet, connection: Connection) -
 
 
 def _taken(transaction: Transaction, connection: Connection) -> Packet | None:
-    """The copy that the server had the end of a request from, which need not be the first that came: a SYN that it
-    had answered before it drops, with all that it carries (RFC 9293, 3.10.7.4).
+    """Return the copy with which the server received the end of a request.
+
+    The copy need not be the first to arrive. The server drops a repeated SYN that it already answered, with
+    all its data (RFC 9293, section 3.10.7.4).
     """
     return next(
         (
@@ -129,7 +132,7 @@ def _taken(transaction: Transaction, connection: Connection) -> Packet | None:
 
 
 def _completing(packets: list[Packet], end: int) -> Packet | None:
-    """The packet with which the receiver had all up to ``end``."""
+    """Return the packet with which the receiver had all data up to ``end``."""
     edge, beyond = 1, []
     came = sorted(
         (it for it in packets if it.payload and it.received is not None), key=lambda it: it.received or 0
@@ -144,7 +147,7 @@ def _completing(packets: list[Packet], end: int) -> Packet | None:
 
 
 def _laid_back(parts: list[tuple[int, str, bool]], end: int) -> list[Piece]:
-    """Parts by length as pieces, of which the last one ends at ``end``."""
+    """Yield parts as pieces of these lengths; the last piece ends at ``end``."""
     pieces: list[Piece] = []
     for length, cause, ended_elsewhere in reversed(parts):
         if length > 0:

@@ -1,4 +1,4 @@
-"""When a stream's bytes came, in order, as one end of the connection has it."""
+"""In-order deliveries of a stream's bytes at one end of the connection."""
 
 from __future__ import annotations
 
@@ -24,44 +24,44 @@ _ASKS: Final = "window_probe"
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """A moment at which the observer has more of a stream in order, and the packet that brought it."""
+    """Moment at which the observer has more in-order data of a stream, and the delivering packet."""
 
     time: int
     packet: Packet
-    #: The offsets up to which all was there before, and is there now.
+    #: In-order offsets before and after this delivery.
     before: int
     after: int
-    #: The first copy of the byte at ``before``, if that was lost.
+    #: The first copy of the byte at ``before``, if that copy was lost.
     lost: Packet | None
-    #: The first packet that came behind the hole, and when.
+    #: The first packet that arrived after the hole, and its arrival time.
     behind: tuple[int, Packet] | None
 
 
 @dataclass(slots=True)
 class Stream:
-    """One direction of a connection: its packets with payload and its deliveries."""
+    """One direction of a connection: packets with payload, and deliveries."""
 
     sender: str
-    #: Packets with payload in the order in which they were sent.
+    #: Packets with payload in sending order.
     packets: list[Packet]
-    #: Those of them that carried something for the first time; they follow each other without a hole.
+    #: Packets with new data; they are contiguous.
     firsts: list[Packet]
-    #: Its FINs without payload, which are acknowledged as data is.
+    #: FINs without payload, which are acknowledged like data.
     ends: list[Packet]
     deliveries: list[Delivery]
-    #: Where a packet stands among ``packets``, by its number.
+    #: Index in ``packets`` by packet number.
     places: dict[int, int]
-    #: The packet that began the recovery in which a packet was sent again, by that one's number.
+    #: The packet that began the recovery, by the number of each packet retransmitted in it.
     openers: dict[int, Packet]
-    #: When packets with payload came, whatever was known of it.
+    #: Arrival times of packets with payload, new data or not.
     arrivals: list[int]
 
     def first_copy(self, offset: int) -> Packet | None:
-        """The packet that carried the byte at ``offset`` first."""
+        """Return the packet that first carried the byte at ``offset``."""
         return _carrier(self.firsts, offset)
 
     def probed(self, delivery: Delivery) -> tuple[int, Packet] | None:
-        """The probe that came first behind what was lost, and when, if what it carries had been lost as well."""
+        """Return the first probe after the loss, and its arrival time, if its data was lost as well."""
         if delivery.behind is None or delivery.behind[1].reason != _PROBES:
             return None
         probe = delivery.behind[1]
@@ -69,22 +69,22 @@ class Stream:
         return None if first is None or first.packet == probe.packet else delivery.behind
 
     def sent_before(self, packet: Packet) -> Packet | None:
-        """The packet with payload that left before this one."""
+        """Return the packet with payload sent before this packet."""
         place = self.places[packet.packet]
         return self.packets[place - 1] if place else None
 
     def delivered(self, offset: int) -> Delivery | None:
-        """The delivery with which the byte at ``offset`` was there."""
+        """Return the delivery of the byte at ``offset``."""
         at = bisect.bisect_right(self.deliveries, offset, key=lambda it: it.after)
         return self.deliveries[at] if at < len(self.deliveries) else None
 
     def arrived_before(self, time: int) -> int:
-        """When the packet came that came last before this time; what it carried may have been there before."""
+        """Return the arrival time of the last packet before this time, new data or not."""
         at = bisect.bisect_left(self.arrivals, time)
         return self.arrivals[at - 1] if at else 0
 
     def repair_cause(self, packet: Packet) -> str:
-        """How the sender learnt that what ``packet`` carries was lost."""
+        """Return how the sender detected the loss of ``packet``'s data."""
         opener = self.openers.get(packet.packet)
         if opener is None or opener.reason in ("fast_retransmit", "recovery"):
             return "stall.fast_recovery"
@@ -93,7 +93,7 @@ class Stream:
         return "stall.retransmission_timeout" if self._was_told(opener) else "stall.tail_loss"
 
     def _was_told(self, opener: Packet) -> bool:
-        """Whether data or a FIN behind the loss had come when its timer ran out, so that ACKs told of it."""
+        """Return whether later data or a FIN arrived before the timer expired: ACKs then reported the loss."""
         first = self.first_copy(opener.start)
         return first is not None and any(
             each.start > opener.start
@@ -105,10 +105,10 @@ class Stream:
 
 
 def stream_of(connection: Connection, sender: str, at: str) -> Stream:
-    """The stream of ``sender`` as the observer ``at`` the client or the server has it.
+    """Return the stream of ``sender`` as observed ``at`` the client or the server.
 
-    Its own data an end has when it leaves, first copies only. The server has a response when an ACK
-    that nothing delays would tell that it came.
+    A sender's own data is delivered when the first copy is sent. A response is delivered at the server when
+    an undelayed ACK would arrive.
     """
     peer = SERVER if sender == CLIENT else CLIENT
     taken = list(_taken(connection.packets[sender], connection.packets[peer]))
@@ -127,16 +127,16 @@ def stream_of(connection: Connection, sender: str, at: str) -> Stream:
 
 
 def _taken(packets: list[Packet], peers: list[Packet]) -> Iterator[Packet]:
-    """The packets of a sender, those as lost that its peer dropped.
+    """Yield the packets of a sender; packets that its peer dropped count as lost.
 
-    In SYN-SENT everything but a SYN or RST is dropped (RFC 9293, section 3.10.7.3), and so is what comes to a
-    listener; of data that ends beyond the window that the peer offers nothing is taken. What probes such a window
-    only asks for it: it is no copy of what comes later.
+    In SYN-SENT, everything but a SYN or RST is dropped (RFC 9293, section 3.10.7.3). A listener also drops
+    data. The receiver refuses data beyond its receive window. A zero-window probe is no copy of later data.
     """
     syns = [packet.received for packet in packets if packet.is_syn and packet.received is not None]
     first = min(syns, default=0)
     offers = sorted((packet.sent, packet.ack + packet.window) for packet in peers)
-    # What was offered once is taken (RFC 9293, section 3.8.6), though later windows are told in coarser units.
+    # A window offered once stays valid (RFC 9293, section 3.8.6), though later windows are rounded more
+    # coarsely.
     edges = list(itertools.accumulate((edge for _, edge in offers), max))
     for packet in packets:
         if packet.received is None:
@@ -151,10 +151,10 @@ def _taken(packets: list[Packet], peers: list[Packet]) -> Iterator[Packet]:
 
 
 def _openers(packets: list[Packet], heard: set[int | None]) -> dict[int, Packet]:
-    """Which packet began the recovery that each one belongs to; ``heard`` is when ACKs came.
+    """Return the packet that began each packet's recovery; ``heard`` has the arrival times of ACKs.
 
-    After a timeout, or Tahoe's fast retransmit, all that had been sent goes out again as ACKs come, for the
-    same reason: a timer alone ends a silence.
+    After an RTO, or Tahoe's fast retransmit, the sender retransmits all outstanding data as ACKs arrive. All
+    these retransmissions have the same cause: only a timer ends a silence.
     """
     openers: dict[int, Packet] = {}
     opener: Packet | None = None
@@ -177,7 +177,7 @@ def _firsts(packets: list[Packet]) -> Iterator[Packet]:
 
 
 def _carrier(firsts: list[Packet], offset: int) -> Packet | None:
-    """The packet of ``firsts`` with the byte at ``offset``."""
+    """Return the packet of ``firsts`` with the byte at ``offset``."""
     at = bisect.bisect_right(firsts, offset, key=lambda it: it.end)
     return firsts[at] if at < len(firsts) else None
 

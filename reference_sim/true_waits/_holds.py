@@ -1,4 +1,4 @@
-"""Why a segment left no sooner: the sender's limits between it and the segment before, in words of causes."""
+"""Causes of a segment's delay: the sender's limits between this segment and the previous segment."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _OF_LIMIT: Final = {
     "congestion_avoidance": "send_limited.cwnd",
     "receive_window": "send_limited.receive_window",
     "zero_window": "send_limited.zero_window",
-    # What the repair itself takes is told by what was sent again; new data waits for the window meanwhile.
+    # The retransmitted data accounts for the time of recovery; new data meanwhile waits for the window.
     "fast_recovery": "send_limited.cwnd",
     "timeout": "send_limited.cwnd",
     "pacing": "send_limited.bottleneck",
@@ -29,55 +29,56 @@ _OF_LIMIT: Final = {
 }
 _APPLICATION: Final = {CLIENT: "client.think", SERVER: "server.data_unavailable"}
 _CONGESTION: Final = ("slow_start", "congestion_avoidance")
-#: Limits that a loss brings: what the window was until then it is no more.
+#: Limits of loss recovery: the window before the loss no longer applies.
 _LOSSES: Final = ("fast_recovery", "timeout")
 _NAGLE: Final = ("stall.nagle_hold", "stall.nagle_delayed_ack")
-#: What probes a closed window, and what goes on behind that when it opens, though the probe was refused.
+#: Reasons of zero-window probes, and of the transmission that follows when the window opens, though the probe
+#: was refused.
 _PROBE: Final = "window_probe"
 _OF_OPENING: Final = (_PROBE, "new")
-#: Segments' bytes that a receiver acknowledges at once (RFC 1122, 4.2.3.2).
+#: Unacknowledged bytes, in full segments, that trigger an ACK at once (RFC 1122, section 4.2.3.2).
 _ACKED_AT_ONCE: Final = 2
-#: An ACK that rode on data was delayed if it had waited so long for it; less a browser takes to read what came.
+#: Minimum wait of a delayed ACK that was sent with data. A browser reads arrived data in less time.
 _RODE_LATE_NS: Final = 5_000_000
-#: A timer that sent an ACK sooner delayed it by no more than hosts' scheduling does: what that cost is the round
-#: trip. (The heartbeat of the BSDs ends a wait after 0 to 200 ms.)
+#: A timer-driven ACK below this delay is within the hosts' scheduling noise: its cost is the RTT. (BSD's
+#: heartbeat ends a wait after 0 to 200 ms.)
 _DELAY_MIN_NS: Final = 8_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """A stretch of a sender's time in which it held data back."""
+    """Interval in which a sender held data back."""
 
     start: int
     end: int
     cause: str
-    #: An ACK of another connection ended it, with which this one shares its window.
+    #: An ACK on another connection with the same cwnd ended the hold.
     ended_elsewhere: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class _Restart:
-    """The window was reset after an idle period: what ``edge`` it would have let go at once."""
+    """Reset of cwnd after an idle period; the old window would have allowed data up to ``edge`` at once."""
 
     time: int
     edge: int
-    #: The offset of what is sent first since.
+    #: Offset of the first data sent after the reset.
     start: int
-    #: More had been in flight before, since a loss last cut the window, than it lets go now.
+    #: Since the last loss reduced cwnd, more data was in flight than cwnd allows now.
     is_shown: bool
-    #: When a timeout cut the window again: what it lets go from then on is not what idleness left of it.
+    #: Time at which an RTO reduced cwnd again: later holds are not due to the idle period.
     until: int | None
 
 
 @dataclass(slots=True)
 class Holds:
-    """What held the data of one side of a connection."""
+    """Holds of the data of one side of a connection."""
 
     connection: Connection
     side: str
     _acks: list[Packet] = field(init=False)
     _ack_times: list[int] = field(init=False)
-    #: Up to where all was acknowledged when each of them had come.
+    #: Acknowledged offset after each ACK's arrival.
     _acked: list[int] = field(init=False)
     _restarts: list[_Restart] = field(init=False)
     _window_times: list[int] = field(init=False)
@@ -92,7 +93,7 @@ class Holds:
         self._restarts = list(self._idle_restarts())
 
     def before(self, packet: Packet, start: int) -> list[Hold]:
-        """The holds from ``start`` until ``packet`` left; they follow each other without a gap."""
+        """Return the holds from ``start`` until ``packet`` was sent, without gaps."""
         holds: list[Hold] = []
         limits = list(self._limits(start, packet.sent))
         paced_from: int | None = None
@@ -100,14 +101,15 @@ class Holds:
             begun = begins if paced_from is None else paced_from
             limit = recorded
             if limit == "pacing" and later is not None and later[2] not in _LOSSES:
-                # What a pacer did not let go would have waited without it, too: for what came then, all that time.
+                # Data that a pacer held would have waited without it, too: for the ACK or write that came
+                # then.
                 paced_from = begun
                 continue
             paced_from = None
             if limit == "pacing" and ended in self.connection.heard and not self._ends_restart(packet):
-                # Who paces has let go what it has when the first ACK comes; that is the window then.
+                # A pacer has released its data when the first ACK arrives; that is the window then.
                 limit = self._phase(begun)
-            # A window that is closed while it is used up was not what its reader opened.
+            # The application's reader did not open a receive window that is used up while closed.
             is_closed = limit == "receive_window" and later is not None and later[2] == "zero_window"
             cause = _OF_LIMIT[limit] if is_closed else self._cause(limit, packet, ended)
             is_window = limit in _CONGESTION
@@ -115,7 +117,7 @@ class Holds:
             if may_be_elsewhere and not self._was_released_here(packet):
                 holds.append(Hold(begun, ended, cause, ended_elsewhere=True))
                 continue
-            # An ACK that ends a pacer's restart may have been delayed as one that a window waits for.
+            # An ACK that ends a pacer's restart may be delayed like an ACK that a window waits for.
             is_paced_restart = limit == "pacing" and self.side == SERVER and self._ends_restart(packet)
             if (is_window or is_paced_restart) and ended == packet.sent:
                 holds += self._of_window(Hold(begun, ended, cause), packet)
@@ -143,10 +145,10 @@ class Holds:
         return _OF_LIMIT[limit]
 
     def _what_filled(self, packet: Packet, ended: int) -> str:
-        """What a segment waited for that Nagle's algorithm does not hold: what filled it, or its FIN, came later.
+        """Yield the wait of a segment without a Nagle hold: its remaining data, or its FIN, came later.
 
-        An ACK makes room for it, at the very moment; where none came it was the application that had not written
-        it. But the rest of a response that the next one filled lay there until then.
+        An ACK frees buffer space for the data at that moment. Without an ACK, the application had not written
+        the data. Exception: the rest of a response waited until the next response filled its segment.
         """
         responses = self.connection.transactions
         next_ones = (it for it in responses if packet.start < it.response_offset < packet.end)
@@ -157,17 +159,17 @@ class Holds:
         return "send_buffer" if made_room else "application"
 
     def _of_pacing(self, packet: Packet) -> str:
-        """What a pacer held; an ACK that ended its restart let ``packet`` go into the window that was left."""
+        """Yield a pacer's hold; an ACK that ended its restart released ``packet`` into the reduced window."""
         if self.side == CLIENT:
             return "request.send"
         return "stall.slow_start_restart" if self._ends_restart(packet) else _OF_LIMIT["pacing"]
 
     def _ends_restart(self, packet: Packet) -> bool:
-        """Whether the window was thrown away when ``packet`` left, which it would have let go before."""
+        """Return whether cwnd was reset when ``packet`` was sent, and the old cwnd would have allowed it."""
         return any(it.time == packet.sent and packet.end <= it.edge for it in self._restarts)
 
     def _of_window(self, hold: Hold, packet: Packet) -> Iterator[Hold]:
-        """A hold by the congestion window; what a delayed ACK had to do with it is named after that."""
+        """Yield a hold by cwnd; the share of a delayed ACK is named after the delay."""
         ack = self.released_by(packet)
         outstanding = self.outstanding(packet)
         full = self.connection.mss
@@ -176,7 +178,7 @@ class Holds:
         if ack is None or not self._is_delayed(ack, packet) or sum(it.payload for it in outstanding) >= at_once:
             yield hold
         elif any(map(self.connection.is_short, outstanding)) and not is_alone:
-            # What is on its way makes the receiver acknowledge as a full segment before it would have.
+            # Data in flight triggers the ACK earlier, like a full segment.
             yield hold
         elif any(map(self.connection.is_short, outstanding)):
             yield Hold(hold.start, hold.end, _NAGLE[True])
@@ -189,17 +191,17 @@ class Holds:
             yield hold
 
     def released_by(self, packet: Packet) -> Packet | None:
-        """The ACK that came last when ``packet`` left."""
+        """Return the last ACK before ``packet`` was sent."""
         at = bisect.bisect_right(self._ack_times, packet.sent) - 1
         return self._acks[at] if at >= 0 else None
 
     def _was_released_here(self, packet: Packet) -> bool:
-        """Whether ``packet`` left when something of this very connection came."""
+        """Return whether ``packet`` was sent when a packet of the same connection arrived."""
         ack = self.released_by(packet)
         return ack is not None and ack.received == packet.sent
 
     def _is_delayed(self, ack: Packet | None, packet: Packet) -> bool:
-        """Whether the receiver kept back the ACK that released ``packet``, for its timer or for data."""
+        """Return whether the receiver delayed the ACK that released ``packet``, for its timer or for data."""
         if ack is None or (ack.reason != "delayed_ack" and not ack.payload):
             return False
         came = [each.received for each in self.outstanding(packet) if each.received and each.end <= ack.ack]
@@ -207,7 +209,7 @@ class Holds:
         return bool(came) and ack.sent - max(came) >= least
 
     def outstanding(self, packet: Packet) -> list[Packet]:
-        """What came or will of the segments that the last ACK newly acknowledged, or that are in flight still."""
+        """Return the segments that the last ACK newly acknowledged, or that are still in flight."""
         ack = self.released_by(packet)
         if ack is None:
             return []
@@ -220,7 +222,7 @@ class Holds:
         ]
 
     def _limits(self, start: int, end: int) -> Iterator[tuple[int, int, str]]:
-        """The sender's limits in a stretch of time; that of a scheduler is the window of all that share it."""
+        """Yield the sender's limits in an interval; a scheduler's limit is the shared window."""
         for begun, ended, limit in self.connection.limits[self.side].between(start, end):
             if limit == "scheduler":
                 yield from self._phases(begun, ended)
@@ -228,7 +230,10 @@ class Holds:
                 yield begun, ended, limit
 
     def _phases(self, start: int, end: int) -> Iterator[tuple[int, int, str]]:
-        """The phases of the window in a stretch of time: others' losses and ACKs move it while this one waits."""
+        """Yield the phases of cwnd in an interval.
+
+        Losses and ACKs of other connections change a shared window while this connection waits.
+        """
         phase, since = self._phase(start), start
         windows = self.connection.windows[self.side]
         after = bisect.bisect_right(self._window_times, start)
@@ -241,19 +246,19 @@ class Holds:
         yield since, end, phase
 
     def _phase(self, time: int) -> str:
-        """Whether the window grows as in slow start at this time."""
+        """Return whether the sender is in slow start at this time."""
         at = bisect.bisect_right(self._window_times, time) - 1
         return _phase_of(self.connection.windows[self.side][at]) if at >= 0 else "slow_start"
 
     def shows_restart(self, packet: Packet) -> bool:
-        """Whether packets show that the window before ``packet`` is smaller than one that had been used."""
+        """Return whether packets show that cwnd before ``packet`` is smaller than the largest used cwnd."""
         last = [restart for restart in self._restarts if restart.time <= packet.sent]
         return bool(last) and last[-1].is_shown
 
     def _is_restarted(self, packet: Packet) -> bool:
-        """Whether the window that was thrown away after the last idle period would have let it go.
+        """Return whether cwnd before its last reset after an idle period would have allowed the segment.
 
-        One that was thrown away when ``packet`` itself left had not held it until then.
+        A reset at the moment of ``packet``'s own transmission did not hold it.
         """
         last = [restart for restart in self._restarts if restart.time < packet.sent]
         if not last or packet.end > last[-1].edge:
@@ -261,7 +266,7 @@ class Holds:
         return last[-1].until is None or packet.sent <= last[-1].until
 
     def _nagle_holds(self, packet: Packet) -> bool:
-        """Whether Nagle's algorithm would have held it, had the window not: then the window cost nothing."""
+        """Return whether Nagle's algorithm would have held the segment without the cwnd limit."""
         full, nagle = self.connection.mss, self.connection.nagle
         if nagle == "off" or packet.payload >= full or packet.has_fin:
             return False
@@ -270,21 +275,21 @@ class Holds:
         return any(nagle in {"bsd", "strict"} or it.payload < full for it in self.outstanding(packet))
 
     def _is_of_first_write(self, packet: Packet) -> bool:
-        """Whether what it begins with was written with what was sent first after the last idle period.
+        """Return whether its first data was written with the first data after the last idle period.
 
-        BSD looks whether all was acknowledged before a run of sending begins: a write to an idle connection goes
-        out with its short end, if the window lets it.
+        BSD checks for unacknowledged data before a run of sending begins. A write to an idle connection thus
+        goes out with its short final segment, if the window allows.
         """
         last = [restart for restart in self._restarts if restart.time <= packet.sent]
         return bool(last) and self.connection.write_start(packet.start) <= last[-1].start
 
     def _idle_restarts(self) -> Iterator[_Restart]:
-        """Where the window shrank with nothing in flight, after a timeout's length in which nothing was sent.
+        """List the resets of cwnd with nothing in flight, after an RTO without transmissions.
 
-        It is thrown away when something is to be sent again, be it that the last ACK comes at that moment only;
-        what other connections of an ensemble take of its window is no restart. Who paces a restart keeps the
-        window up to the first ACK, which leaves of it what the pacer had let go: if that was before the pacer's
-        next time, the window was thrown away all the same.
+        The sender resets cwnd at the next transmission, even if the last ACK arrives only then. A reduction
+        by other connections of an ensemble is no restart. A pacer keeps cwnd until the first ACK, which
+        reduces cwnd to the released data. If this happens before the pacer's next release time, cwnd was
+        reset all the same.
         """
         if "scheduler" in self.connection.limits[self.side].names:
             return
@@ -300,7 +305,7 @@ class Holds:
             if not earlier:
                 continue
             acked = self._acked_by(after.time)
-            # Of a probe that a closed window did not take nothing is on its way.
+            # Data of a refused zero-window probe is not in flight.
             end = max((each.end for each in earlier if each.reason != _PROBE or each.end <= acked), default=1)
             was_idle = after.time - earlier[-1].sent >= before.timeout and acked >= end
             paced_from = self._paced_from(earlier, before.timeout, after.time)
@@ -311,7 +316,7 @@ class Holds:
                 yield _Restart(after.time, start + before.cwnd, end, is_shown=most > after.cwnd, until=until)
 
     def _paced_from(self, earlier: list[Packet], timeout: int, time: int) -> int | None:
-        """Where what a pacer held up to ``time`` begins, if that had begun after an idle period."""
+        """Return the start of a pacer's hold that lasts up to ``time``, if it began after an idle period."""
         limits = [limit for _, _, limit in self.connection.limits[self.side].between(earlier[-1].sent, time)]
         if limits[-1:] != ["pacing"] or self.connection.shares_window:
             return None
@@ -322,18 +327,18 @@ class Holds:
         return earlier[begun].start
 
     def _acked_by(self, time: int) -> int:
-        """Up to where all was acknowledged at a time, that of an ACK then included."""
+        """Return the acknowledged offset at a time, including an ACK at that time."""
         at = bisect.bisect_right(self._ack_times, time)
         return self._acked[at - 1] if at else 1
 
     def _most_in_flight(self, sent: list[Packet]) -> int:
-        """The most that was in flight at once since the last loss was repaired, which had cut the window."""
+        """Return the maximum flight size since recovery from the last loss that reduced cwnd."""
         again = max((it for it in sent if _is_repair(it)), key=lambda it: it.sent, default=None)
         repaired = again.end if again is not None else 0
         return max((self._in_flight(it) for it in sent if self._acked_by(it.sent) >= repaired), default=0)
 
     def _in_flight(self, packet: Packet) -> int:
-        """What was not acknowledged when ``packet`` had left."""
+        """Return the bytes in flight after ``packet`` was sent."""
         return packet.end - self._acked_by(packet.sent)
 
 
@@ -342,5 +347,5 @@ def _phase_of(window: Window) -> str:
 
 
 def _is_repair(packet: Packet) -> bool:
-    """Whether it carries again what was on its way before."""
+    """Return whether the packet retransmits data."""
     return packet.is_retransmission and packet.reason not in _OF_OPENING

@@ -1,4 +1,4 @@
-"""One end of a connection, as its packets go by there."""
+"""One end of a connection as the observation point of its packets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Observer"]
 
 @dataclass(frozen=True, slots=True)
 class Observer:
-    """One end of a connection, with the streams as it has them."""
+    """One end of a connection, with the streams as observed there."""
 
     connection: Connection
     #: "client" or "server".
@@ -29,9 +29,9 @@ class Observer:
 
     @property
     def later(self) -> int:
-        """How much later than the client this end has a response."""
+        """Delay of the response at this end relative to the client."""
         return self.connection.paths[CLIENT].least if self.at == SERVER else 0
 
     def seen(self, packet: Packet) -> int | None:
-        """When a packet goes by here."""
+        """Return the time at which a packet passes this end."""
         return packet.sent if packet.side == self.at else packet.received

@@ -1,4 +1,4 @@
-"""A transaction's time, given away from its start to its end."""
+"""Partition of a transaction's time into causes, from start to end."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ __all__ = ["Partition", "Piece", "Wait"]
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Time up to ``end`` that has one cause; it begins where the piece before ends."""
+    """Interval with one cause up to ``end``; it begins at the end of the previous piece."""
 
     end: int
     cause: str
-    #: What ended it came by another connection, whose window this one shares.
+    #: The ending ACK arrived on another connection with the same cwnd.
     ended_elsewhere: bool = False
 
 
@@ -31,7 +31,7 @@ class Wait:
 
 @dataclass(slots=True)
 class Partition:
-    """Each nanosecond from a start to an end has one cause, whatever is asked for."""
+    """Partition in which each nanosecond from start to end has exactly one cause."""
 
     start: int
     end: int
@@ -39,11 +39,11 @@ class Partition:
 
     @property
     def at(self) -> int:
-        """How far the time is given away."""
+        """End of the assigned time."""
         return self.waits[-1].end if self.waits else self.start
 
     def until(self, time: int, cause: str, *, ended_elsewhere: bool = False) -> None:
-        """Gives the time up to ``time`` to ``cause``; nothing if that has passed."""
+        """Assign the time up to ``time`` to ``cause``; nothing if ``time`` is already assigned."""
         start, time = self.at, min(time, self.end)
         if time <= start:
             return

@@ -1,4 +1,4 @@
-"""What the engine recorded of one connection, as objects."""
+"""The engine's records of one connection, as objects."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
 
 CLIENT: Final = "client"
 SERVER: Final = "server"
-#: Bytes of the headers of IPv4 and TCP without options.
+#: IPv4 and TCP header bytes without options.
 _HEADERS_BYTES: Final = 40
 _NANOSECONDS: Final = 10**9
 _BITS: Final = 8
@@ -40,7 +40,7 @@ _TABLES: Final = ("connections", "transactions", "packets", "hops", "windows", "
 
 @dataclass(frozen=True, slots=True)
 class Packet:
-    """A packet's life; ``received`` is None where it was lost. Times are nanoseconds of the simulation."""
+    """Life of a packet; ``received`` is None if it was lost. Times are nanoseconds of the simulation."""
 
     packet: int
     side: str
@@ -53,17 +53,17 @@ class Packet:
     is_retransmission: bool
     sent: int
     received: int | None
-    #: The window that it offers.
+    #: Receive window that the packet advertises.
     window: int
 
     @property
     def start(self) -> int:
-        """The offset of its first byte of payload; the SYN has offset 0."""
+        """Offset of the first payload byte; the SYN has offset 0."""
         return self.seq + (1 if self.flags & _SYN else 0)
 
     @property
     def end(self) -> int:
-        """The offset after its last byte of payload."""
+        """Offset after the last payload byte."""
         return self.start + self.payload
 
     @property
@@ -77,11 +77,11 @@ class Packet:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A frame of HTTP/2 in a response, and the window that had kept it back, if one had."""
+    """HTTP/2 frame of a response, and the flow-control window that blocked it, if any."""
 
     start: int
     end: int
-    #: When the server had its response, and when it wrote this.
+    #: Time at which the server had the response, and time at which it wrote this frame.
     ready: int
     written: int
     is_held_by_stream: bool
@@ -91,7 +91,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Transaction:
-    """A request and its response, of one connection, at least the beginning of it."""
+    """Request and response of one connection, at least their beginning."""
 
     connection: int
     index: int
@@ -102,7 +102,7 @@ class Transaction:
     response_body_bytes: int
     request_received: int | None
     response_written: int | None
-    #: In their order; none: it came by HTTP/1.
+    #: Frames in order; empty for HTTP/1.
     frames: tuple[Frame, ...] = ()
 
     @property
@@ -118,25 +118,25 @@ class Transaction:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A sender's windows after something changed them."""
+    """Sender's windows after a change."""
 
     time: int
     cwnd: int
     ssthresh: int
     flight: int
-    #: The retransmission timeout.
+    #: RTO.
     timeout: int
 
 
 @dataclass(slots=True)
 class Limits:
-    """What held one sender back, from when on."""
+    """Limit on one sender, and its start time."""
 
     times: list[int] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
 
     def between(self, start: int, end: int) -> Iterator[tuple[int, int, str]]:
-        """The pieces of the time from ``start`` to ``end`` and what held the sender in each."""
+        """Yield the sender's limits from ``start`` to ``end``, piece by piece."""
         at = bisect.bisect_right(self.times, start) - 1
         while start < end:
             until = self.times[at + 1] if at + 1 < len(self.times) else end
@@ -149,7 +149,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """One direction of a connection: its links' rates, and the least time that a packet takes on it."""
+    """One direction of a connection: its links' rates, and the minimum transit time of a packet."""
 
     rates_bps: tuple[int, ...]
     delay: int
@@ -157,15 +157,15 @@ class Path:
     least_bytes: int
 
     def service(self, packet_bytes: int) -> int:
-        """How long the slowest link takes to send a packet: the distance of two that follow at once."""
+        """Return the serialization time of a packet at the bottleneck: the spacing of back-to-back packets."""
         return max((self._on(rate, packet_bytes) for rate in self.rates_bps), default=0)
 
     def transmission(self, packet_bytes: int) -> int:
-        """How long all links together take to send a packet."""
+        """Return the sum of a packet's serialization times on all links."""
         return sum(self._on(rate, packet_bytes) for rate in self.rates_bps)
 
     def crossing(self, packet_bytes: int) -> int:
-        """How long a packet takes that meets no queue."""
+        """Return the transit time of a packet without queueing."""
         return self.delay + self.transmission(packet_bytes)
 
     @property
@@ -178,41 +178,42 @@ class Path:
 
 @dataclass(slots=True)
 class Connection:
-    """Everything that was recorded of a connection, each list in the order of its times."""
+    """All records of a connection, each list in time order."""
 
     number: int
     mss: int
-    #: What a segment carries that leaves room for the options of its SYN, until that is acknowledged (RFC 1644).
+    #: Payload of a segment that leaves room for the SYN's options, until the SYN is acknowledged (RFC 1644).
     behind_syn: int
-    #: Which of Nagle's algorithms the server runs: "off", "bsd", "strict" or "minshall".
+    #: The server's variant of Nagle's algorithm: "off", "bsd", "strict" or "minshall".
     nagle: str
-    #: The server makes its next write as soon as the one before was taken: only a full buffer stops it.
+    #: The server makes its next write once the previous write is accepted: only a full buffer blocks it.
     writes_at_once: bool
-    #: The head of a response is a write of its own; the others are of so many bytes, or one of all that is left.
+    #: The response head is a separate write. The body is written in chunks of this many bytes, or in one
+    #: write.
     head_alone: bool
     chunk_bytes: int | None
-    #: The server's connections to one host send within one window: an ACK of one lets data of another go.
+    #: The server's connections to one host share one cwnd: an ACK on one connection releases data of another.
     shares_window: bool
-    #: When something came to the server on this connection, or on one whose window it shares.
+    #: Arrival times at the server, on this connection or on connections with the same cwnd.
     heard: set[int]
     paths: dict[str, Path]
     packets: dict[str, list[Packet]]
     limits: dict[str, Limits]
     windows: dict[str, list[Window]]
     transactions: list[Transaction]
-    #: It begins with a handshake of TLS.
+    #: The connection begins with a TLS handshake.
     is_secured: bool = False
     #: The client's requests wait for the server's SETTINGS.
     waits_for_settings: bool = False
 
     def is_short(self, packet: Packet) -> bool:
-        """Whether more had room in a segment of the server."""
+        """Return whether the server's segment had room for more payload."""
         acks = (it.received for it in self.packets[CLIENT] if it.ack and it.received is not None)
         most = self.behind_syn if packet.sent < next(acks, packet.sent + 1) else self.mss
         return packet.payload < most
 
     def write_start(self, offset: int) -> int:
-        """Where the write of the server begins that has the byte at ``offset``."""
+        """Return the offset at which the server's write with the byte at ``offset`` begins."""
         response = next(it for it in self.transactions if it.response_offset <= offset < it.response_end)
         body = response.response_offset + response.response_head_bytes
         if self.head_alone and offset < body:
@@ -225,7 +226,7 @@ class Connection:
         return self.paths[CLIENT].least + self.paths[SERVER].least
 
     def round_trip_of(self, packet: Packet | None) -> int:
-        """How long a packet took, with the queues that it met, and the path back; if lost, the path alone."""
+        """Return a packet's transit time including queues, plus the return path; if lost, the path alone."""
         if packet is None or packet.received is None:
             return self.round_trip
         back = self.paths[SERVER if packet.side == CLIENT else CLIENT].least
@@ -233,7 +234,7 @@ class Connection:
 
 
 def connections_of(tables: Mapping[str, pl.DataFrame], scenario: Mapping[str, Any]) -> Iterator[Connection]:
-    """The connections of a simulation, from its truth tables and the scenario document.
+    """Yield the connections of a simulation, from its truth tables and the scenario document.
 
     Raises KeyError if the tables lack a column: the scenario must have recorded packets, windows and limits.
     """
@@ -278,13 +279,13 @@ def connections_of(tables: Mapping[str, pl.DataFrame], scenario: Mapping[str, An
 
 
 def _chunk_bytes(server: Mapping[str, Any]) -> int | None:
-    """What a write of the server takes of its stream."""
+    """Return the stream bytes of a server's write."""
     chunk = server["writes"]["chunk_bytes"]
     return None if chunk is None else stream_bytes(server.get("tls"), chunk)
 
 
 def _in_nanoseconds(table: pl.DataFrame, epoch_ns: int) -> pl.DataFrame:
-    """The table with times as integers from the start of the simulation, and words as strings."""
+    """Return the table with times as integers from the start of the simulation, and words as strings."""
     import polars as pl
 
     times, lengths, words = pl.selectors.datetime(), pl.selectors.duration(), pl.selectors.enum()
@@ -301,7 +302,7 @@ def _by_connection(table: pl.DataFrame, make: Any) -> dict[tuple[int, str], list
 def _heard_by_pair(
     connections: pl.DataFrame, packets: Mapping[tuple[int, str], list[Packet]]
 ) -> dict[tuple[int, int], set[int]]:
-    """When something came from a client to a server, on whichever connection."""
+    """Return the arrival times from a client to a server, on all connections."""
     heard: dict[tuple[int, int], set[int]] = defaultdict(set)
     for row in connections.iter_rows(named=True):
         heard[_pair(row)].update(_arrived(packets.get((row["connection"], CLIENT), [])))
@@ -338,7 +339,7 @@ def _window(row: Mapping[str, Any]) -> Window:
 
 
 def _frames(table: pl.DataFrame) -> dict[tuple[int, int], list[Frame]]:
-    """The frames of each transaction, in their order."""
+    """Return the frames of each transaction, in order."""
     found: dict[tuple[int, int], list[Frame]] = defaultdict(list)
     for connection, index, *frame in table.iter_rows():
         found[connection, index].append(Frame(*frame))
@@ -382,15 +383,16 @@ def _path(packets: list[Packet], links_of_packet: Mapping[int, list[int]], scena
 
 
 def _shares_window(stack: Mapping[str, Any]) -> bool:
-    """Ensemble sharing (RFC 2140, section 4) and E-TCP; temporal sharing only begins from what others learnt.
+    """Return whether the connections share cwnd: ensemble sharing (RFC 2140, section 4) or E-TCP.
 
-    A fixed window is no congestion window, and is not shared.
+    Temporal sharing only initializes cwnd from earlier connections. A fixed window is not cwnd and is not
+    shared.
     """
     return stack["congestion"] != "fixed-window" and stack["sharing"] not in ("none", "temporal")
 
 
 def _servers(row: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The server that a connection is to; none if that is a proxy."""
+    """Return the server of a connection; None if its peer is a proxy."""
     return [
         server
         for server in scenario["servers"]
@@ -405,10 +407,10 @@ def _mss(
     *,
     is_behind_syn: bool = False,
 ) -> int:
-    """The largest payload of the server's segments, as the stacks of both ends have agreed on it.
+    """Return the largest payload of the server's segments, as both stacks negotiated it.
 
-    What all of them carry of options (timestamps, connection counts) is not for data; nor, behind a SYN, what that
-    carries.
+    Options on every segment (timestamps, connection counts) reduce it, as do the SYN's options on data sent
+    before its ACK.
     """
     servers = [scenario["stacks"][server["stack"]] for server in _servers(row, scenario)]
     clients = [

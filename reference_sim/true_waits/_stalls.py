@@ -1,4 +1,4 @@
-"""The pathologies of a transaction that detectors should find, and what each cost."""
+"""Pathologies of a transaction that detectors should find, and their costs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _HELD: Final = "stall.nagle_hold"
 #: Full segments that a receiver acknowledges at once (RFC 1122, section 4.2.3.2).
 _ACKED_AT_ONCE: Final = 2
 _RESTART: Final = "stall.slow_start_restart"
-#: What a hold by Nagle's algorithm is called wherever it is neither the opening of a response nor its end.
+#: Cause of a Nagle hold that is neither at the beginning nor at the end of a response.
 _NAGLE: Final = {_DELAYED: "nagle-delayed-ack", _HELD: "nagle-hold"}
 #: Causes that are a pathology by themselves.
 _BY_CAUSE: Final = {
@@ -33,7 +33,7 @@ _BY_CAUSE: Final = {
     "stall.delayed_ack_first_segment": "delayed-ack-first-segment",
     "send_limited.receive_window": "receive-window-limit",
 }
-#: Causes that also a request may have, or what is sent for it alone: a timer's copy, or a probe of a window.
+#: Causes that also occur in a request or in its support: a timer's copy, or a window probe.
 _ANYWHERE: Final = {
     "send_limited.zero_window": "zero-window",
     "stall.retransmission_timeout": "retransmission-timeout",
@@ -43,17 +43,17 @@ _ANYWHERE: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Stall:
-    """A pathology of a transaction: its detector's name, its cause and the time it cost."""
+    """Pathology of a transaction: its detector's name, its cause and its cost."""
 
     name: str
     cause: str
-    #: When it cost something, in the time of the waits: starts and ends, in order.
+    #: Intervals of the waits in which the pathology cost time: starts and ends, in order.
     spans: tuple[tuple[int, int], ...]
-    #: Those of them of which packets show nothing: a window was thrown away that had never been used, or, at the
-    #: server, an ACK of two full segments was delayed all the same.
+    #: Intervals that packets do not show. Either cwnd was reset before its full use, or, at the server, an
+    #: ACK of two full segments was delayed.
     unseen: tuple[tuple[int, int], ...] = ()
-    #: How long a round trip took of what was held, by span, with the queue that it met; that of the path alone if
-    #: nothing was held, or what was did not come.
+    #: RTT of the held packet by span, including its queueing delay. If no packet was held or the held packet
+    #: was lost, the path's RTT.
     round_trips: tuple[int, ...] = ()
 
     @property
@@ -62,7 +62,10 @@ class Stall:
 
 
 def stalls_of(transaction: Transaction, times: Times, waits: list[Wait], observer: Observer) -> list[Stall]:
-    """The stalls of a transaction, each name and cause once; of its response, but for losses and Nagle's holds."""
+    """Return the stalls of a transaction, one per name and cause.
+
+    Except for losses and Nagle holds, only the response counts.
+    """
     spans: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
     unseen: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
     round_trips: dict[tuple[str, str], list[int]] = defaultdict(list)
@@ -94,10 +97,10 @@ def stalls_of(transaction: Transaction, times: Times, waits: list[Wait], observe
 
 
 def _holds(gaps: Iterator[Gap], observer: Observer) -> Iterator[tuple[Packet, Wait]]:
-    """What held the segments of a message.
+    """Return the holds of a message's segments.
 
-    At its receiver a segment that was lost shows nothing of what had held it, nor does one that came with data
-    that was sent again: the timer that sent this ended the hold.
+    At the receiver, a lost segment shows nothing of its hold. The same is true of a segment that arrives with
+    retransmitted data: the retransmission timer ended the hold.
     """
     for gap in gaps:
         packet = gap.held
@@ -111,7 +114,7 @@ def _holds(gaps: Iterator[Gap], observer: Observer) -> Iterator[tuple[Packet, Wa
 
 
 def _is_unseen(cause: str, packet: Packet, observer: Observer) -> bool:
-    """Whether packets show nothing of what held ``packet``: see :attr:`Stall.unseen`."""
+    """Return whether packets do not show the hold of ``packet``: see :attr:`Stall.unseen`."""
     if cause == _RESTART:
         return not observer.server.shows_restart(packet)
     outstanding = sum(it.payload for it in observer.server.outstanding(packet))
@@ -123,11 +126,11 @@ def _is_unseen(cause: str, packet: Packet, observer: Observer) -> bool:
 
 
 def _name(transaction: Transaction, held: Packet, cause: str, observer: Observer) -> str:
-    """The pathology that a hold belongs to: where in its response it happened, and behind what.
+    """Return the pathology of a hold, from its place in the response and the preceding segments.
 
-    The odd, short final segment is Heidemann's: the ACK is delayed, or a second short segment waits for the
-    first. A tail that the original algorithm held behind full segments for an ordinary round trip has no such
-    name: it is a hold by Nagle's algorithm; and so is what the next response filled up to a full segment.
+    Heidemann's pathology is the odd, short final segment: the ACK is delayed, or a second short segment waits
+    for the first. The original algorithm may also hold a tail after full segments for an ordinary RTT: that
+    is a plain Nagle hold. A segment that the next response filled is a plain Nagle hold, too.
     """
     is_short = observer.connection.is_short
     if not is_short(held) and cause == _HELD:

@@ -1,9 +1,9 @@
-"""What a response of HTTP/2 waited for among those of other streams on its connection.
+"""Waits of an HTTP/2 response for other streams on its connection.
 
-The segments of a server carry the frames of all its streams. A segment with bytes of the response has the causes
-that it has on any connection. Before it, what came were other streams' bytes, over which lies the time in which a
-flow-control window kept the response's next frame back: from when all that the window had allowed was there to
-when what it let go could be there.
+A server's segments carry the frames of all its streams. A segment with bytes of the response has the same
+causes as on any connection. Earlier segments carried other streams' bytes. A flow-control window may block
+the response's next frame in that time. The block lasts from the delivery of all allowed data to the earliest
+delivery of the released data.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _LOSSES: Final = ("stall.fast_recovery", "stall.retransmission_timeout", "stall.
 
 
 def comes_behind_others(transaction: Transaction, gaps: Iterable[Gap]) -> bool:
-    """Whether other streams' bytes came before the beginning of a response, in these gaps."""
+    """Return whether other streams' bytes arrived before the beginning of a response, in these gaps."""
     return any(gap.delivery.before < transaction.response_offset for gap in gaps)
 
 
 def pieces_among_streams(
     transaction: Transaction, since: int, gaps: Iterable[Gap], observer: Observer
 ) -> Iterator[Piece]:
-    """The time of gaps that follow each other from ``since`` on, as the response has it."""
+    """Yield the time of consecutive gaps from ``since`` on, as the response has it."""
     group: list[Gap] = []
     begun = since
     for gap in gaps:
@@ -49,13 +49,13 @@ def pieces_among_streams(
 
 
 def _is_own(transaction: Transaction, gap: Gap) -> bool:
-    """Whether a delivery brought bytes of the response."""
+    """Return whether a delivery brought bytes of the response."""
     before, after = gap.delivery.before, gap.delivery.after
     return any(frame.start < after and before < frame.end for frame in transaction.frames)
 
 
 def _told(transaction: Transaction, begun: int, group: list[Gap], observer: Observer) -> Iterator[Piece]:
-    """The gaps up to one that brought bytes of the response."""
+    """Yield the gaps up to one that brought bytes of the response."""
     last = group[-1].delivery
     plain = Partition(begun, last.time)
     for gap in group:
@@ -63,7 +63,7 @@ def _told(transaction: Transaction, begun: int, group: list[Gap], observer: Obse
         plain.pieces(it if own or it.cause in _LOSSES else Piece(it.end, _BEHIND) for it in gap.pieces)
         plain.until(gap.delivery.time, gap.pieces[-1].cause if own and gap.pieces else _BEHIND)
     first = group[0].delivery.before
-    # What the connection's window kept back of others kept back what came behind it.
+    # A connection window that blocks other streams also blocks the data queued after them.
     held = [
         window
         for each in observer.connection.transactions
@@ -76,7 +76,7 @@ def _told(transaction: Transaction, begun: int, group: list[Gap], observer: Obse
 
 
 def _window(transaction: Transaction, frame: Frame, begun: int, observer: Observer) -> Wait | None:
-    """The time in which a window had kept a frame back, as the observer has it."""
+    """Return the interval in which a window blocked a frame, as observed."""
     arrival = observer.responses.delivered(frame.start)
     left = observer.responses.first_copy(frame.start)
     if frame.held_since is None or frame.held_until is None or arrival is None or left is None:
@@ -86,7 +86,7 @@ def _window(transaction: Transaction, frame: Frame, begun: int, observer: Observ
     written = (it.end for each in of_window for it in each.frames if it.written <= frame.held_since)
     filled = observer.responses.delivered(max(written, default=1) - 1)
     start = max(begun, begun if filled is None else filled.time)
-    # Behind others' frames it left later than the window let it go.
+    # After others' frames, it was sent later than the window allowed.
     later = max(0, left.sent - frame.held_until)
     path = observer.connection.paths[SERVER]
     end = min(arrival.time - later, frame.held_until + path.crossing(left.bytes) + observer.later)
@@ -94,7 +94,7 @@ def _window(transaction: Transaction, frame: Frame, begun: int, observer: Observ
 
 
 def _overlaid(waits: list[Wait], windows: list[Wait]) -> Iterator[Piece]:
-    """The waits, and over them the times of the windows."""
+    """Yield the waits, overlaid with the intervals of blocking windows."""
     for wait in waits:
         at = wait.start
         for window in windows:

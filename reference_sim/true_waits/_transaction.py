@@ -1,4 +1,4 @@
-"""The waits of one transaction, from what really happened."""
+"""True waits of one transaction."""
 
 from __future__ import annotations
 
@@ -25,37 +25,37 @@ _ACK: Final = 0x10
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """The time from one delivery to the next, and its causes; a piece may end before it begins."""
+    """Interval from one delivery to the next, and its causes; a piece may end before it begins."""
 
     start: int
     delivery: Delivery
     pieces: list[Piece]
-    #: The packet that was held, if one was, and when it came or would have come, had it not been lost.
+    #: The held packet, if any, and its arrival time, had it not been lost.
     held: Packet
     came: int
 
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """The moments of a complete transaction, as the observer has them."""
+    """Moments of a complete transaction, as observed."""
 
     start: int
     request_first: int
     request_last: int
     response_first: int
     response_last: int
-    #: The last byte; what comes after, as its ACK, is not the transaction's time.
+    #: Last byte; later packets, such as its ACK, are outside the transaction's time.
     end: int
-    #: When the first ACK of all of the response goes by, if one does.
+    #: Time at which the first ACK of the whole response passes, if any.
     last_ack: int | None
     opens_connection: bool
-    #: When the response's own first byte came, and all of its bytes, whatever was missing before it.
+    #: Arrival of the response's first own byte, and of all its bytes, despite holes before them.
     first_byte: int
     all_bytes: int
 
 
 def times_of(transaction: Transaction, observer: Observer) -> Times | None:
-    """When a transaction's parts went by; None if some of it did not come."""
+    """Return the times at which a transaction's parts passed; None if a part did not arrive."""
     first = observer.requests.delivered(transaction.request_offset)
     last = observer.requests.delivered(transaction.request_end - 1)
     came = observer.responses.delivered(transaction.response_offset)
@@ -82,7 +82,7 @@ def times_of(transaction: Transaction, observer: Observer) -> Times | None:
 
 
 def _came(start: int, end: int, observer: Observer) -> tuple[int, int]:
-    """When the first byte of a stretch of responses went by, and when the last of all its bytes did."""
+    """Return when the first byte of a range of responses passed, and when all its bytes had passed."""
     opening = last = 0
     missing = [(start, end)]
     seen = [(observer.seen(packet), packet) for packet in observer.responses.packets]
@@ -98,7 +98,7 @@ def _came(start: int, end: int, observer: Observer) -> tuple[int, int]:
 
 
 def _without(hole: tuple[int, int], start: int, end: int) -> Iterator[tuple[int, int]]:
-    """What is left of a stretch without another."""
+    """Return a range without the overlap with another range."""
     for part in ((hole[0], min(hole[1], start)), (max(hole[0], end), hole[1])):
         if part[0] < part[1]:
             yield part
@@ -107,7 +107,7 @@ def _without(hole: tuple[int, int], start: int, end: int) -> Iterator[tuple[int,
 def partition_of(
     transaction: Transaction, times: Times, observer: Observer, previous_end: int | None
 ) -> list[Wait]:
-    """The causes of a transaction's time; ``previous_end`` is when the response before was there."""
+    """Return the causes of a transaction's time; ``previous_end`` is the previous response's delivery time."""
     partition = Partition(times.start, times.end)
     if times.opens_connection:
         _give_setup(partition, observer)
@@ -129,13 +129,13 @@ def partition_of(
 
 
 def gaps_of(times: Times, observer: Observer) -> Iterator[Gap]:
-    """The times between the deliveries of a response, after its first one."""
+    """Return the intervals between the deliveries of a response, after the first delivery."""
     first, last = times.response_first, times.response_last
     return _gaps(first, last, observer.responses, observer.server, observer)
 
 
 def request_gaps_of(times: Times, observer: Observer) -> Iterator[Gap]:
-    """The times between the deliveries of a request, after its first one."""
+    """Return the intervals between the deliveries of a request, after the first delivery."""
     first, last = times.request_first, times.request_last
     return _gaps(first, last, observer.requests, observer.client, observer)
 
@@ -155,7 +155,7 @@ def _syns(observer: Observer) -> list[Packet]:
 
 
 def _last_ack(end: int, observer: Observer) -> int | None:
-    """When the first ACK of all of a response goes by."""
+    """Return when the first ACK of a whole response passes."""
     seen = [observer.seen(packet) for packet in observer.connection.packets[CLIENT] if packet.ack >= end]
     return min((time for time in seen if time is not None), default=None)
 
@@ -186,18 +186,18 @@ def _give_setup(partition: Partition, observer: Observer) -> None:
 def _give_server(
     transaction: Transaction, times: Times, observer: Observer, previous_end: int | None, partition: Partition
 ) -> None:
-    """From the request's last byte until the response came: path, queue of responses, server, path."""
+    """Yield the pieces from the request's last byte to the response: path, response queue, server, path."""
     chain = Chain.of(transaction, observer)
     if chain is None:
         partition.until(times.response_first, "unobserved")
         return
     if previous_end is None or chain.asked[1].sent > previous_end:
-        # What came again while the response before was still on its way held nothing up.
+        # A retransmission during the previous response's transit delayed nothing.
         partition.pieces(chain.repairs_up(observer))
     stands_in_line = previous_end is not None and previous_end > partition.at
     path_is_first = observer.at == CLIENT or stands_in_line
     if path_is_first:
-        # With data in the SYN-ACK (RFC 1644, RFC 7413) the response is there when the handshake is done.
+        # With data in the SYN-ACK (RFC 1644, RFC 7413), the response arrives with the handshake's end.
         round_trip = partition.at + chain.path_up + chain.path_down
         partition.until(min(round_trip, times.response_first), "network.propagation")
     if previous_end is not None:
@@ -208,7 +208,7 @@ def _give_server(
 
 
 def _give_stream(transaction: Transaction, times: Times, observer: Observer, partition: Partition) -> None:
-    """From the request's last byte to the last one of a response of HTTP/2."""
+    """Yield the pieces from the request's last byte to an HTTP/2 response's last byte."""
     chain = Chain.of(transaction, observer)
     first = times.response_first
     if chain is not None:
@@ -223,7 +223,7 @@ def _give_stream(transaction: Transaction, times: Times, observer: Observer, par
                 partition.until(min(partition.at + think, first), "server.think")
                 partition.pieces(pieces_among_streams(transaction, partition.at, gaps, observer))
             else:
-                # The response passes there before its path, which comes last.
+                # The observer at the server sees the response before its path, which comes last.
                 partition.until(min(partition.at + think, first), "server.think")
                 earlier = pieces_among_streams(transaction, since, gaps, observer)
                 partition.pieces(replace(piece, end=piece.end - path) for piece in earlier)
@@ -234,7 +234,7 @@ def _give_stream(transaction: Transaction, times: Times, observer: Observer, par
 
 
 def _gap(since: int, delivery: Delivery, stream: Stream, holds: Holds, observer: Observer) -> Iterator[Piece]:
-    """The time from the delivery before to this one."""
+    """Yield the interval from the previous delivery to this delivery."""
     if delivery.lost is None:
         packets = (delivery.packet, delivery.packet)
         yield from _plain(since, delivery.time, packets, stream, holds, observer)
@@ -250,10 +250,10 @@ def _gap(since: int, delivery: Delivery, stream: Stream, holds: Holds, observer:
 
 
 def _held(since: int, delivery: Delivery, stream: Stream, observer: Observer) -> tuple[Packet, int]:
-    """The packet whose way begins a gap, and when it came or would have come.
+    """Return the packet whose transit begins a gap, and its actual or expected arrival time.
 
-    Of data that was lost that is the first packet behind it, where the observer sees what comes and that was not
-    lost as well; else what was lost.
+    For lost data, this is the first later packet, if the observer sees arrivals and that packet was not lost.
+    Otherwise it is the lost packet.
     """
     if delivery.lost is None:
         return delivery.packet, delivery.time
@@ -261,14 +261,14 @@ def _held(since: int, delivery: Delivery, stream: Stream, observer: Observer) ->
     if delivery.behind is not None and observer.at != stream.sender and not is_probed:
         time, packet = delivery.behind
     else:
-        # Its copy may have brought what had left behind it, which had its time on the link as well.
+        # Its copy may have delivered data sent after it, whose serialization also took time.
         packet = replace(delivery.lost, bytes=max(delivery.lost.bytes, delivery.packet.bytes))
         time = _undisturbed(since, packet, stream, observer)
     return packet, min(time, delivery.time)
 
 
 def _undisturbed(since: int, packet: Packet, stream: Stream, observer: Observer) -> int:
-    """When a packet that was lost would have been there."""
+    """Return the expected arrival time of a lost packet."""
     path = observer.connection.paths[stream.sender]
     if stream.sender == observer.at == CLIENT:
         return packet.sent
@@ -279,18 +279,18 @@ def _undisturbed(since: int, packet: Packet, stream: Stream, observer: Observer)
 def _plain(
     since: int, time: int, packets: tuple[Packet, Packet], stream: Stream, holds: Holds, observer: Observer
 ) -> Iterator[Piece]:
-    """The time before a packet that was not lost: first the pace of the path, then what held it.
+    """Yield the interval before a packet that was not lost: first the path's pace, then the hold.
 
-    ``packets`` are the first one that was sent since the delivery before, and this one.
+    ``packets`` are the first packet sent since the previous delivery, and this packet.
     """
     first, packet = packets
     is_departure = stream.sender == observer.at == CLIENT
     burst = "request.send" if stream.sender == CLIENT else PACE
     service = 0 if is_departure else observer.connection.paths[stream.sender].service(packet.bytes)
-    # A copy of what had come took its time on the slowest link, too.
+    # A copy of delivered data also occupied the bottleneck.
     busy = since if is_departure else max(since, stream.arrived_before(time))
     yield Piece(min(time, busy + service), burst)
-    # What was lost before it held nothing up: both waited for the same.
+    # Earlier lost data delayed nothing: both waited for the same event.
     previous = stream.sent_before(first)
     if previous is None:
         yield Piece(time, burst)

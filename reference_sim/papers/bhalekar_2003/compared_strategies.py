@@ -90,7 +90,7 @@ def _own_connections(connections: pl.DataFrame) -> pl.DataFrame:
 
 
 def _responses(transactions: pl.DataFrame) -> Mapping[str, float]:
-    """Mean response times of the objects, the base document aside; nothing for FTP."""
+    """Return mean response times of the objects, the base document aside; nothing for FTP."""
     rows = transactions.filter((transactions["browser"] == 0) & (transactions["fetch"] > 0))
     # A hub's own requests have the path alone; those of a browser to a proxy have the whole address.
     absolute = rows["target"].str.starts_with("http:")
@@ -136,7 +136,7 @@ def _runs(effort: Effort) -> Iterable[Run]:
 
 
 def _ordered(results: Results) -> Iterator[Comparison]:
-    """The order of the strategies, for every page that was fetched and both ways to get there."""
+    """Yield the order of the strategies, for every page that was fetched and both ways to get there."""
     for access in Access:
         for page in _PAGES:
             if _label("maxconn", page, access) not in results.measured:

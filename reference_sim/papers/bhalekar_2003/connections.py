@@ -75,7 +75,7 @@ def _runs(effort: Effort) -> Iterable[Run]:
 
 
 def _without_slow_start(scenario: Scenario) -> Scenario:
-    """The same page straight from the server, with RWBP at both ends."""
+    """Return the same page straight from the server, with RWBP at both ends."""
     space = stack("rwbp")
     servers = (replace(scenario.servers[0], stack=space),)
     return replace(

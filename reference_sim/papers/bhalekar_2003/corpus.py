@@ -71,7 +71,7 @@ def corpus(*, seed: int = 1) -> Iterator[Version]:
 
 
 def images(*, seed: int = 1) -> bytes:
-    """The images of one page: noise, as what is well compressed looks like."""
+    """Return the images of one page: noise, as what is well compressed looks like."""
     return Random(seed).randbytes(IMAGE_BYTES)  # noqa: S311 -- a model, no secret
 
 
@@ -97,7 +97,7 @@ def _shown(stories: Sequence[str]) -> int:
 
 
 def _document(number: int, version: int, stories: Sequence[str]) -> str:
-    """The page of this number: what changes at any visit, and stories in a frame that stays."""
+    """Return the page of this number: what changes at any visit, and stories in a frame that stays."""
     sections = [_section(number, place) for place in range(12)]
     lines = [
         '<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 4.01 Transitional//EN">',

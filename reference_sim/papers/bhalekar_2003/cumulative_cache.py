@@ -112,7 +112,7 @@ def _hub() -> Scenario:
 
 
 def _visits(simulation: Simulation) -> Mapping[str, float]:
-    """Seconds of the visit with a new connection, and of the one on an open connection."""
+    """Return seconds of the visit with a new connection, and of the one on an open connection."""
     rows = simulation.truth.retrievals
     own = rows.filter(rows["client"] == 0)
     new, again = seconds(own["end"] - own["start"])
@@ -205,7 +205,9 @@ def _fold(office: Office) -> list[float]:
 
 
 def _stale_free() -> float:
-    """The same of the office with the most users, whose documents stay as they are: nothing is fetched twice."""
+    """Return the same of the office with the most users, whose documents stay as they are: nothing is fetched
+    twice.
+    """
     return fmean(_fold(Office(users=max(_USERS), change_hours=_NEVER_HOURS)))
 
 

@@ -53,7 +53,7 @@ def ed_script(old: str, new: str) -> str:
 
 
 def apply_ed_script(old: str, script: str) -> str:
-    """The new version, of the old one and its :func:`ed_script`."""
+    """Return the new version, of the old one and its :func:`ed_script`."""
     lines = _lines(old)
     commands = iter(script.splitlines(keepends=True))
     for command in commands:
@@ -67,7 +67,7 @@ def apply_ed_script(old: str, script: str) -> str:
 
 
 def copies(old: bytes, new: bytes) -> bytes:
-    """Instructions one after the other: new bytes (length, bytes) and copies (length, address), in turns.
+    """Return instructions one after the other: new bytes (length, bytes) and copies (length, address), in turns.
 
     The longest match at each place of those that the index knows is taken; numbers have seven bits a byte.
     """
@@ -86,7 +86,7 @@ def copies(old: bytes, new: bytes) -> bytes:
 
 
 def apply_copies(old: bytes, delta: bytes) -> bytes:
-    """The new version, of the old one and its :func:`copies`."""
+    """Return the new version, of the old one and its :func:`copies`."""
     made = bytearray()
     at = 0
     while at < len(delta):

@@ -63,7 +63,7 @@ def _transferred(window: int, size: int) -> Scenario:
 
 
 def _first_flights(simulation: Simulation) -> Mapping[str, float]:
-    """Seconds that the first data waits for its ACK, and from the request to the last byte."""
+    """Return seconds that the first data waits for its ACK, and from the request to the last byte."""
     truth = simulation.truth
     packets = truth.packets
     data = packets.filter((packets["side"] == "server") & (packets["payload_bytes"] > 0)).sort("received")
@@ -85,7 +85,7 @@ def _runs(effort: Effort) -> Iterable[Run]:
 
 
 def _saved(results: Results) -> Mapping[int, float]:
-    """Seconds that four segments save against one, by size."""
+    """Return seconds that four segments save against one, by size."""
     return {
         size: results.value(_label(1, size), "transfer_s") - results.value(_label(4, size), "transfer_s")
         for size in _SIZES

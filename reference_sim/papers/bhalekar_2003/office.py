@@ -99,7 +99,7 @@ class Tally:
 
 
 def day(office: Office, *, seed: int) -> Iterator[Request]:
-    """The requests of a day, in their order."""
+    """Yield the requests of a day, in their order."""
     random = Random(seed)  # noqa: S311 -- a model, no secret
     common = max(1, round(office.documents * office.common_share))
     own = max(1, office.documents - common)
@@ -144,7 +144,7 @@ def tallied(requests: Sequence[Request], *, capacity: int | None = None, is_cumu
 
 @cache
 def zipf_exponent(count: int, popular_share: float, share_of_popular: float) -> float:
-    """The exponent at which so many documents give their most popular ones this share of the requests."""
+    """Return the exponent at which so many documents give their most popular ones this share of the requests."""
     popular = max(1, round(count * popular_share))
     low, high = 0.0, _STEEPEST
     for _ in range(_HALVINGS):
@@ -155,7 +155,7 @@ def zipf_exponent(count: int, popular_share: float, share_of_popular: float) -> 
 
 
 def _popularity(count: int, exponent: float) -> list[float]:
-    """Cumulative weights of the ranks 1 to ``count``."""
+    """Return cumulative weights of the ranks 1 to ``count``."""
     return list(accumulate(rank**-exponent for rank in range(1, count + 1)))
 
 

@@ -31,7 +31,7 @@ _WAYS: Final = {_WHOLE: twice, _RANGE: partial_get}
 
 
 def _second_visit(simulation: Simulation) -> Mapping[str, float]:
-    """Seconds and bytes of bodies of the second visit, and bytes of bodies of both."""
+    """Return seconds and bytes of bodies of the second visit, and bytes of bodies of both."""
     rows = simulation.truth.transactions
     again = rows.filter(rows["visit"] == 1)
     return {

@@ -42,7 +42,7 @@ class Prediction:
 
 
 def predicted(reader: Reader, *, page_s: float, prefetch_s: float, seed: int) -> Prediction:
-    """A reader with a predictor, where a page takes ``page_s``, and a prefetched one ``prefetch_s``."""
+    """Return a reader with a predictor, where a page takes ``page_s``, and a prefetched one ``prefetch_s``."""
     hits = spared = 0.0
     followed: defaultdict[int, Counter[int]] = defaultdict(Counter)
     for page, following, reading_s in _clicks(reader, seed=seed):

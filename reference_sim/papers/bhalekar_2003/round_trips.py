@@ -41,14 +41,14 @@ _PUBLISHED: Final = (
 
 
 def two_files(strategy: str, *, waits_for_replies: bool = False) -> Scenario:
-    """Two small files over a path without rate; FTP's commands go out together, as the figure draws them."""
+    """Return the half round trips from the first packet to the first data, in a simulation without loss."""
     scenario = retrieval(strategy=strategy, page=_TWO_FILES, network=_ENDLESS, record=Record(packets=True))
     files = (replace(transfer, waits_for_replies=waits_for_replies) for transfer in scenario.transfers)
     return replace(scenario, transfers=tuple(files))
 
 
 def round_trips_of(simulation: Simulation) -> Mapping[str, float]:
-    """Round trips from each file's first packet, or from when it was wanted, to its first data."""
+    """Return round trips from each file's first packet, or from when it was wanted, to its first data."""
     truth = simulation.truth
     if truth.transactions.height:
         rows = truth.transactions

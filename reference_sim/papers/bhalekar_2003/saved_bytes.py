@@ -54,7 +54,7 @@ def _partly_changed(what: Page) -> Page:
 
 
 def _list_and_changed(what: Page) -> Plan:
-    """The list of the page's objects, its last one, then those that changed as one response."""
+    """Return the list of the page's objects, its last one, then those that changed as one response."""
     count = len(what.objects) - 1
     changed = tuple(filter(is_changed, range(count)))
     return Plan(
@@ -63,7 +63,7 @@ def _list_and_changed(what: Page) -> Plan:
 
 
 def _listed(what: Page) -> tuple[Page, ...]:
-    """The page with its list, as the strategy ``getlist`` makes it."""
+    """Return the page with its list, as the strategy ``getlist`` makes it."""
     return (named_strategy("getlist").visits(what)[0].page,)
 
 
@@ -139,7 +139,7 @@ def _runs(effort: Effort) -> Iterable[Run]:
 
 @cache
 def corpus_bytes() -> Mapping[Change, Counter[str]]:
-    """Bytes of the corpus's new documents, by what became of them and by how they are sent."""
+    """Return bytes of the corpus's new documents, by what became of them and by how they are sent."""
     made: dict[Change, Counter[str]] = {change: Counter() for change in Change}
     for version in corpus():
         whole, script = version.new.encode(), ed_script(version.old, version.new).encode()

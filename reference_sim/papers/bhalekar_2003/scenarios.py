@@ -67,7 +67,7 @@ class Access(StrEnum):
 
 
 def hybrid(*, ground: int = NEGLIGIBLE_GROUND, segment: int = SEGMENT) -> Network:
-    """The paper's network: ``ground`` and ``segment`` are the delays of their links in nanoseconds."""
+    """Return the paper's network: ``ground`` and ``segment`` are the delays of their links in nanoseconds."""
     made = network("satellite-hub")
     for link in made.links:
         delay = ground if "server" in (link.start, link.end) else segment
@@ -105,7 +105,7 @@ def retrieved(
 
 
 def through_hub(scenario: Scenario, *, persistent: bool) -> Scenario:
-    """The same with a proxy at the hub that splits the connections and does nothing else."""
+    """Return the same with a proxy at the hub that splits the connections and does nothing else."""
     space = stack("rwbp")
     hub = Proxy(
         name="hub",
@@ -119,7 +119,7 @@ def through_hub(scenario: Scenario, *, persistent: bool) -> Scenario:
 
 
 def repeated(effort: Effort, label: str, scenario: Scenario, measure: Measure) -> Iterator[Run]:
-    """The run with as many seeds as the effort allows: bit errors are random."""
+    """Yield the run with as many seeds as the effort allows: bit errors are random."""
     for seed in range(1, (2 if effort.quick else effort.seeds) + 1):
         yield Run(label=label, scenario=replace(scenario, seed=seed), measure=measure)
 
@@ -130,7 +130,7 @@ def seconds(durations: pl.Series) -> list[float]:
 
 
 def page_time(simulation: Simulation) -> Mapping[str, float]:
-    """Seconds from the first SYN to the last byte, of all files of FTP together: ``page_s``."""
+    """Return seconds from the first SYN to the last byte, of all files of FTP together: ``page_s``."""
     import polars as pl
 
     rows = simulation.truth.retrievals

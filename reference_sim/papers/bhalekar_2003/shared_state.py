@@ -50,7 +50,7 @@ _SHAPE: Final = 0.5
 
 
 def two_connections(stack: Stack, kind: str) -> Scenario:
-    """Two transfers between two hosts: the second one after the first (serial), or amid it (concurrent)."""
+    """Return two transfers between two hosts: the second one after the first (serial), or amid it (concurrent)."""
     first, start = _STARTS[kind]
     transfers = (
         Transfer(node="client", stack=stack, server_node="server", server_stack=stack, start=at, files=(size,))

@@ -66,13 +66,13 @@ _SHARED: Final = Strategy(
 
 
 def _delayed(stack: Stack) -> Stack:
-    """The stack with ACKs of every second segment, others after 200 ms (RFC 1122, section 4.2.3.2)."""
+    """Return the stack with ACKs of every second segment, others after 200 ms (RFC 1122, section 4.2.3.2)."""
     acks = replace(stack.acks, every=2, counts_segments=True, delay=DelayTimer(delay=200 * _MS))
     return replace(stack, name=f"{stack.name}, delayed ACKs", acks=acks)
 
 
 def _again(simulation: Simulation) -> Mapping[str, float]:
-    """Times, losses, and the segments of the server that were sent again."""
+    """Return times, losses, and the segments of the server that were sent again."""
     import polars as pl
 
     packets = simulation.truth.packets.filter(pl.col("side") == "server", pl.col("payload_bytes") > 0)
@@ -169,7 +169,7 @@ def _judge_aggressive(results: Results) -> Judgement:
 
 
 def _other(simulation: Simulation) -> Mapping[str, float]:
-    """Seconds that the transfer beside the page took."""
+    """Return seconds that the transfer beside the page took."""
     rows = simulation.truth.retrievals.to_dicts()
     (of_transfer,) = (row for row in rows if row["client"] == _TRANSFER)
     return {"seconds": (of_transfer["end"] - of_transfer["start"]).total_seconds()}

@@ -157,7 +157,7 @@ class Cell:
         return Run(label=self.label, scenario=self.scenario(), measure=measure)
 
     def scenario(self) -> Scenario:
-        """The access, and with E-TCP another one behind it."""
+        """Return the access, and with E-TCP another one behind it."""
         is_shared = self.transport is not Transport.RENO
         strategy = Strategy(
             name=f"eggert-{self.transport}",
@@ -181,7 +181,7 @@ class Cell:
 
 
 def accesses(*, strategy: Strategy, page: Page, network: Network, stack: Stack) -> Scenario:
-    """The visits of a strategy with what is ns-2's here: sizes with heads; nothing but results is kept."""
+    """Return the visits of a strategy with what is ns-2's here: sizes with heads; nothing but results is kept."""
     made = retrieval(
         strategy=strategy,
         page=page,
@@ -235,7 +235,7 @@ def network_of(situation: Situation) -> Network:
 
 
 def page_of(name: str, *, links_stand_in: float = LINKS_STAND_IN) -> Page:
-    """The page in whole packets, its links in the first part of each document."""
+    """Return the page in whole packets, its links in the first part of each document."""
     made = page(f"eggert-{name}")
     sizes = [_whole_packets(part) for part in made.objects]
     finders = [part.found_in for part in made.objects[1:]]
@@ -253,7 +253,7 @@ def _whole_packets(part: Object) -> int:
 
 
 def measure(simulation: Simulation) -> Mapping[str, float]:
-    """Seconds to the end of the HTML and of all, of each access; the share of packets lost."""
+    """Return seconds to the end of the HTML and of all, of each access; the share of packets lost."""
     transactions = simulation.truth.transactions.to_dicts()
     measured = {}
     for row in simulation.truth.retrievals.to_dicts():
@@ -270,7 +270,7 @@ def measure(simulation: Simulation) -> Mapping[str, float]:
 
 
 def quantity(what: str, *, again: bool = False) -> str:
-    """The name of a time among the results: ``html`` or ``total``, of the first or repeated access."""
+    """Return the name of a time among the results: ``html`` or ``total``, of the first or repeated access."""
     return f"{what}, repeated" if again else what
 
 

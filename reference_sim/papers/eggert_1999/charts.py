@@ -68,7 +68,7 @@ def figure_5(situation: Situation) -> Callable[[Results], Mapping[str, alt.TopLe
 
 
 def figure_6(results: Results) -> Mapping[str, alt.TopLevelMixin]:
-    """The four graphs of Figure 6: Reno, the first and the repeated access."""
+    """Return the four graphs of Figure 6: Reno, the first and the repeated access."""
     published = claims()["E5"].expect["vs_reno_html"]
     return {
         f"Figure 6, {situation} scenario; at the right gains of the repeated access, shaded: as published": _graph(
@@ -81,7 +81,7 @@ def figure_6(results: Results) -> Mapping[str, alt.TopLevelMixin]:
 def _graph(
     bars: Bars, situation: Situation, accesses: Sequence[_Access], published: Sequence[float]
 ) -> alt.TopLevelMixin:
-    """The times of all accesses, and the gains of the last one's HTML."""
+    """Return the times of all accesses, and the gains of the last one's HTML."""
     import altair as alt
 
     return alt.HConcatChart(

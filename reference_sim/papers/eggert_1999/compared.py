@@ -36,7 +36,7 @@ SHARE_REASON: Final = (
 def compared(
     what: str, published: float | tuple[float, float], ours: float, *, is_ratio: bool = False
 ) -> Comparison:
-    """A gain beside the published one, or its range; or a ratio. Tolerances are shares of the published."""
+    """Return a gain beside the published one, or its range; or a ratio. Tolerances are shares of the published."""
     return Comparison(
         what=what,
         unit="",
@@ -50,13 +50,13 @@ def compared(
 
 
 def ends(what: str, published: tuple[float, float], ours: Sequence[float]) -> Iterator[Comparison]:
-    """The least and the most of several gains, which the paper prints."""
+    """Yield the least and the most of several gains, which the paper prints."""
     for end, figure, found in zip(("least", "most"), published, (min(ours), max(ours)), strict=True):
         yield compared(f"{what}, the {end}", figure, found)
 
 
 def same(what: str, ratio: float) -> Comparison:
-    """The ratio of two times that the paper says are the same."""
+    """Return the ratio of two times that the paper says are the same."""
     return Comparison(
         what=what,
         unit="",

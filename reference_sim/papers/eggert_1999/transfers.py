@@ -81,7 +81,7 @@ def transfers(stack: Stack, *started: tuple[int, int]) -> Scenario:
 
 
 def data_packets(simulation: Simulation) -> pl.DataFrame:
-    """The data's packets in the order of sending; ``sent`` and ``received`` in seconds after the first."""
+    """Return the data's packets in the order of sending; ``sent`` and ``received`` in seconds after the first."""
     import polars as pl
 
     packets = simulation.truth.packets
@@ -124,7 +124,7 @@ def _sent(packets: pl.DataFrame) -> Mapping[str, float]:
 
 
 def coarse(made: Stack) -> Stack:
-    """The stack with round trips counted in ticks of its host's clock, as BSD does: 0.105 s are two."""
+    """Return the stack with round trips counted in ticks of its host's clock, as BSD does: 0.105 s are two."""
     return replace(made, name=f"{made.name}, ticks", retransmission=replace(made.retransmission, on_ticks=True))
 
 
@@ -246,7 +246,7 @@ def _judge_shares(results: Results) -> Judgement:
 
 
 def _draw_pacing(results: Results) -> Mapping[str, alt.TopLevelMixin]:
-    """Both transfers from their starts."""
+    """Return both transfers from their starts."""
     (figures,) = results.measured[_label(coarse(stack(_ETCP)), PACING_COUNT)]
     names = ("first transfer", "second transfer")
     rows = [
@@ -257,7 +257,7 @@ def _draw_pacing(results: Results) -> Mapping[str, alt.TopLevelMixin]:
 
 
 def _draw_shares(results: Results) -> Mapping[str, alt.TopLevelMixin]:
-    """All three connections."""
+    """Return all three connections."""
     (figures,) = results.measured[_ETCP]
     names = tuple(f"connection {number}" for number in range(1, len(PACKET_COUNTS) + 1))
     rows = [{**row, "of": names[row["connection"]]} for row in _packets(figures)]

@@ -112,13 +112,13 @@ def published() -> Mapping[Cell, Figures]:
 
 @cache
 def published_rates() -> Mapping[Cell, float]:
-    """The retrieval rates of Tables 4.9 and 4.10: initial windows of one, two and three segments."""
+    """Return the retrieval rates of Tables 4.9 and 4.10: initial windows of one, two and three segments."""
     rows = printed("gurkan_1998_initial_window")
     return {_cell(row): float(row["retrieval_rate_bytes_per_s"]) for row in rows}
 
 
 def runs(cells: Iterable[Cell], effort: Effort) -> Iterator[Run]:
-    """The runs of these cells: with each seed, or one shorter run each of some of them."""
+    """Yield the runs of these cells: with each seed, or one shorter run each of some of them."""
     for cell in chosen(cells, effort):
         for seed in range(1, 1 + (1 if effort.quick else effort.seeds)):
             yield Run(
@@ -129,7 +129,7 @@ def runs(cells: Iterable[Cell], effort: Effort) -> Iterator[Run]:
 
 
 def figures_of(cells: Iterable[Cell], results: Results) -> dict[Cell, Figures]:
-    """The figures of those of the cells that were simulated: means over the seeds."""
+    """Return the figures of those of the cells that were simulated: means over the seeds."""
     return {
         cell: Figures(**{name: results.value(cell.label, name) for name in ("rate", "utilisation", "drops")})
         for cell in known(cells, results)
@@ -137,7 +137,7 @@ def figures_of(cells: Iterable[Cell], results: Results) -> dict[Cell, Figures]:
 
 
 def chosen(cells: Iterable[Cell], effort: Effort) -> list[Cell]:
-    """The cells that are simulated with this effort."""
+    """Return the cells that are simulated with this effort."""
     return [cell for cell in cells if not effort.quick or cell.ftps in _QUICK_FTPS]
 
 
@@ -147,7 +147,7 @@ def known(cells: Iterable[Cell], results: Results) -> list[Cell]:
 
 
 def measured(simulation: Simulation) -> Mapping[str, float]:
-    """The figures of a cell, as :class:`Figures` names them."""
+    """Return the figures of a cell, as :class:`Figures` names them."""
     import polars as pl
 
     totals = simulation.totals
@@ -160,7 +160,7 @@ def measured(simulation: Simulation) -> Mapping[str, float]:
 
 
 def scenario_of(cell: Cell, *, seed: int, duration: int = _DURATION) -> Scenario:
-    """A cell's traffic, for so many simulated nanoseconds."""
+    """Return a cell's traffic, for so many simulated nanoseconds."""
     return thesis(
         strategy=STRATEGIES[cell.strategy],
         web_clients=cell.webs,
@@ -173,7 +173,7 @@ def scenario_of(cell: Cell, *, seed: int, duration: int = _DURATION) -> Scenario
 
 @cache
 def _bottleneck() -> int:
-    """The number of the link from the servers to the clients."""
+    """Return the number of the link from the servers to the clients."""
     return [link.title for link in network("thesis").links].index(_BOTTLENECK)
 
 

@@ -99,7 +99,7 @@ def _every_rate(cell: Cell, results: Results) -> tuple[float, ...]:
 
 
 def _second_gain(strategy: str, results: Results) -> Comparison:
-    """The gain of the second segment over that of the third."""
+    """Return the gain of the second segment over that of the third."""
     second = geometric_mean(_ratios(strategy, results, of=2, over=1).values())
     third = geometric_mean(_ratios(strategy, results, of=3, over=2).values())
     return Comparison(
@@ -127,7 +127,7 @@ def _worst_third(strategy: str, results: Results) -> Comparison:
 
 
 def _ratios(strategy: str, results: Results, *, of: int, over: int) -> Mapping[Cell, float]:
-    """The rates with one initial window over those with another, by the cell with the first."""
+    """Return the rates with one initial window over those with another, by the cell with the first."""
     return {
         cell: results.value(cell.label, "rate") / results.value(_with(cell, over).label, "rate")
         for cell in known(published_rates(), results)

@@ -58,7 +58,7 @@ def _both_above(results: Results) -> Judgement:
 
 
 def _whole_grid(results: Results) -> str:
-    """All cells of Tables 4.2, 4.4, 4.6 and 4.8 together, and the pairs that are in another order."""
+    """Return all cells of Tables 4.2, 4.4, 4.6 and 4.8 together, and the pairs that are in another order."""
     printed = {cell: one.rate for cell, one in published().items()}
     near = rates_of(printed, results)
     others = "; ".join(

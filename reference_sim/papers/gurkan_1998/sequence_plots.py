@@ -65,7 +65,7 @@ class _File:
 
 @cache
 def _documents(strategy: str) -> tuple[tuple[_File, ...], ...]:
-    """The files of a strategy's table, document by document."""
+    """Return the files of a strategy's table, document by document."""
     documents: list[list[_File]] = []
     for row in published("gurkan_1998_sample_documents"):
         if row["strategy"] != strategy:
@@ -79,7 +79,7 @@ def _documents(strategy: str) -> tuple[tuple[_File, ...], ...]:
 
 
 def _visits(strategy: str) -> tuple[Visit, ...]:
-    """A visit a document; of a serial retrieval, which pauses after each file, a visit a file."""
+    """Return a visit a document; of a serial retrieval, which pauses after each file, a visit a file."""
     named = named_strategy(STRATEGIES[strategy])
     documents = _documents(strategy)
     if strategy == "http10-serial":
@@ -139,7 +139,7 @@ def segments_and_requests(simulation: Simulation) -> Mapping[str, float]:
 
 
 def _whole(requests: pl.DataFrame, sent: pl.DataFrame) -> float:
-    """The share of segments that are full, or end where a response does."""
+    """Return the share of segments that are full, or end where a response does."""
     import polars as pl
 
     end = pl.col("response_offset") + pl.col("response_head_bytes") + pl.col("response_body_bytes")
@@ -209,7 +209,7 @@ _A_CONNECTION_A_FILE: Final = ("http10-serial", "http10-parallel")
 
 
 def _gap(strategy: str, which: str, before: _File, after: _File, ours: float) -> Comparison:
-    """The time between two requests at the server."""
+    """Return the time between two requests at the server."""
     printed = after.time - before.time
     if after.is_primary or strategy == "http10-serial":
         return Comparison(

@@ -94,7 +94,7 @@ class Line:
 
 
 def printed(figure: int) -> list[Line]:
-    """The lines of Figure 2 or 4."""
+    """Return the lines of Figure 2 or 4."""
     rows = published(f"heidemann_1996_figure{figure}")
     start = next(int(row["seq_start"]) for row in rows if row["sender"] == "server" and int(row["payload_bytes"]))
     first_ms = 1000 * float(rows[0]["time_s"])
@@ -112,7 +112,9 @@ def printed(figure: int) -> list[Line]:
 
 
 def simulated(truth: Truth, transaction: int, *, from_start: bool) -> list[Line]:
-    """The lines of a transaction's connection at the client: from its request, or from the connection's start."""
+    """Return the lines of a transaction's connection at the client: from its request, or from the connection's
+    start.
+    """
     import polars as pl
 
     row = truth.transactions.row(transaction, named=True)
@@ -147,13 +149,13 @@ def _line(sender: str, ms: float, *, flags: int, payload: int, offset: int, acke
 
 
 def figure_2(seed: int) -> Scenario:
-    """Retrievals by Apache's P-HTTP: the first response of the last one is Figure 2."""
+    """Return retrievals by Apache's P-HTTP: the first response of the last one is Figure 2."""
     phase, server_phase = phases(seed)
     return heidemann(strategy=APACHE, retrievals=_RETRIEVALS, phase=phase, server_phase=server_phase)
 
 
 def figure_4(seed: int) -> Scenario:
-    """Retrievals with the first fix: the second response of the last one is Figure 4."""
+    """Return retrievals with the first fix: the second response of the last one is Figure 4."""
     phase, server_phase = phases(seed)
     return heidemann(strategy=FIRST_FIX, retrievals=_RETRIEVALS, phase=phase, server_phase=server_phase)
 
@@ -167,7 +169,7 @@ def figure_2_lines(simulation: Simulation) -> Mapping[str, float]:
 
 
 def figure_4_lines(simulation: Simulation) -> Mapping[str, float]:
-    """The same of Figure 4."""
+    """Return the same of Figure 4."""
     truth = simulation.truth
     return _compared(
         printed(4),
@@ -177,7 +179,7 @@ def figure_4_lines(simulation: Simulation) -> Mapping[str, float]:
 
 
 def last_retrieval(truth: Truth, *, document: int) -> int:
-    """The row of the last retrieval's transaction of this number."""
+    """Return the row of the last retrieval's transaction of this number."""
     rows = truth.transactions.with_row_index("row")
     (row,) = rows.filter((rows["visit"] == _RETRIEVALS - 1) & (rows["fetch"] == document))["row"]
     return int(row)
@@ -202,7 +204,9 @@ def _compared(expected: Sequence[Line], made: Sequence[Line], *, stall_after: tu
 
 
 def stall_ms(lines: Sequence[Line], after: tuple[int, ...]) -> float:
-    """The silence of the server that follows segments of these sizes, one after the other; without these none."""
+    """Return the silence of the server that follows segments of these sizes, one after the other; without these
+    none.
+    """
     data = [line for line in lines if line.sender == "server" and line.payload]
     sizes = [line.payload for line in data]
     starts = (n for n in range(len(data) - len(after)) if tuple(sizes[n : n + len(after)]) == after)
@@ -277,7 +281,7 @@ def _judge(
 
 
 def _times(results: Results, label: str, number: int) -> list[float]:
-    """Milliseconds of a line, in the repetitions that have it."""
+    """Return milliseconds of a line, in the repetitions that have it."""
     return [one[f"ms_{number}"] for one in results.measured[label] if f"ms_{number}" in one]
 
 

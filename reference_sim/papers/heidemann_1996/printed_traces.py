@@ -63,7 +63,7 @@ class Figure:
 
 
 def _response_head(content_type: str, content_length: int, date: str, requests_left: int) -> bytes:
-    """The head that Apache 1.1 sent on a persistent connection: 226 bytes, as printed."""
+    """Return the head that Apache 1.1 sent on a persistent connection: 226 bytes, as printed."""
     return (
         "HTTP/1.0 200 OK\r\n"
         f"Date: {date}\r\n"
@@ -126,7 +126,7 @@ FIGURES: Final = (
 
 
 def packets(figure: Figure) -> Iterator[tuple[int, bytes]]:
-    """Time in nanoseconds since the epoch and Ethernet frame of every line of the figure."""
+    """Yield time in nanoseconds since the epoch and Ethernet frame of every line of the figure."""
     start_ns = _nanoseconds(figure.start)
     for identification, line in enumerate(published(figure.name), start=1):
         seconds, microseconds = line["time_s"].split(".")
@@ -210,7 +210,7 @@ def _pseudo_header(from_client: bool, length: int) -> bytes:
 
 
 def _checksum(covered: bytes) -> int:
-    """The Internet checksum (RFC 1071)."""
+    """Return the Internet checksum (RFC 1071)."""
     padded = covered + b"\0" * (len(covered) % 2)
     total: int = sum(word for (word,) in struct.iter_unpack(">H", padded))
     while total >> 16:

@@ -36,7 +36,7 @@ def _runs(_: Effort) -> Iterator[Run]:
 
 
 def _ratio(results: Results, where: str) -> float:
-    """The time of P-HTTP over that of HTTP."""
+    """Return the time of P-HTTP over that of HTTP."""
     return results.value(_label(APACHE, where), "mean_ms") / results.value(_label(HTTP, where), "mean_ms")
 
 

@@ -45,7 +45,7 @@ _HALVINGS: Final = 60
 
 
 def bit_error_rate() -> float:
-    """The one rate that makes Table 2's four shares most likely, if each page was transferred as often.
+    """Return the one rate that makes Table 2's four shares most likely, if each page was transferred as often.
 
     The derivative of the likelihood, sum of bits * (share / (exp(rate * bits) - 1) - (1 - share)), falls
     as the rate grows; its zero is found by halving. Bits are those of the page in full segments.
@@ -70,7 +70,7 @@ def _noisy() -> Network:
 
 
 def runs(effort: Effort) -> Iterator[Run]:
-    """Each page many times, each time with other bit errors."""
+    """Yield each page many times, each time with other bit errors."""
     noisy = _noisy()
     for number in range(_QUICK_TRANSFERS if effort.quick else _TRANSFERS_A_SEED * effort.seeds):
         for name in PAGES:

@@ -32,7 +32,7 @@ _LESS_THAN_ONE: Final = 0.5
 
 
 def transfer(simulation: Simulation) -> Mapping[str, float]:
-    """The flights; the new segments that an ACK sent at once acknowledges; the seconds to the last data."""
+    """Return the flights; the new segments that an ACK sent at once acknowledges; the seconds to the last data."""
     packets = simulation.truth.packets.sort("sent")
     data = packets.filter((packets["side"] == "server") & (packets["payload_bytes"] > 0))["sent"]
     acks = packets.filter((packets["side"] == "client") & (packets["payload_bytes"] == 0))

@@ -72,7 +72,7 @@ def runs(effort: Effort) -> Iterator[Run]:
 
 
 def modelled(sizes: Sequence[int], way: Way) -> float:
-    """Seconds that the model has for a page of these elements.
+    """Return seconds that the model has for a page of these elements.
 
     With several connections it is a lower bound: the others open with the first segment of the
     document (section 5.3.2: "one RTT to get the document, and a second RTT to open the additional

@@ -44,7 +44,7 @@ def _label(name: str, split: str, order: str) -> str:
 
 
 def _ordered(name: str, split: str, order: str, number: int) -> Scenario:
-    """The retrieval with the document first and the elements in this order of their sizes."""
+    """Return the retrieval with the document first and the elements in this order of their sizes."""
     base, *rest = sizes_of(name, split, number)
     sizes = (base, *sorted(rest, reverse=order == _DESCENDING))
     made = retrieved(name, FOUR, split=split, number=number)
@@ -55,7 +55,7 @@ def _ordered(name: str, split: str, order: str, number: int) -> Scenario:
 
 
 def runs(effort: Effort) -> Iterator[Run]:
-    """Each page on four connections, small elements first and large ones first."""
+    """Yield each page on four connections, small elements first and large ones first."""
     for number in range(1 if effort.quick else effort.seeds):
         for name in PAGES:
             for split in _SPLITS:

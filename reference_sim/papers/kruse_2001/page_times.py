@@ -62,7 +62,7 @@ def label(name: str, way: Way, split: str) -> str:
 
 
 def runs(effort: Effort) -> Iterator[Run]:
-    """All pages by all ways, for every split."""
+    """Yield all pages by all ways, for every split."""
     drawn = _QUICK_SPLITS if effort.quick else _SPLITS_A_SEED * effort.seeds
     phases = _QUICK_PHASES if effort.quick else effort.seeds
     for number in range(drawn):
@@ -82,12 +82,12 @@ def runs(effort: Effort) -> Iterator[Run]:
 
 
 def times(results: Results, name: str, way: Way, split: str = LOGNORMAL) -> tuple[float, ...]:
-    """Seconds of each repetition."""
+    """Return seconds of each repetition."""
     return results.of(label(name, way, split), "seconds")
 
 
 def _over(results: Results, name: str, way: Way, other: Way, split: str = LOGNORMAL) -> Mean:
-    """The ratio of two ways, repetition by repetition: both had the same split and phase."""
+    """Return the ratio of two ways, repetition by repetition: both had the same split and phase."""
     pairs = zip(times(results, name, way, split), times(results, name, other, split), strict=True)
     return mean(one / two for one, two in pairs)
 
@@ -122,7 +122,9 @@ def _order(results: Results) -> Iterator[Comparison]:
 
 
 def _gains(results: Results) -> Iterator[Comparison]:
-    """The difference is "most dramatic" for Test; acts keeps one connection "closer" to four than oufr does."""
+    """Yield the difference is "most dramatic" for Test; acts keeps one connection "closer" to four than oufr
+    does.
+    """
     for less, more in (("acts", "oufr"), ("oufr", "test")):
         gained = [_over(results, name, ALONE_4K, FOUR).value for name in (more, less)]
         yield Comparison(
@@ -167,7 +169,7 @@ def _in_round_trips(results: Results) -> Iterator[Comparison]:
 
 
 def _range(values: Iterable[float], digits: int) -> str:
-    """The smallest and the largest."""
+    """Return the smallest and the largest."""
     known = list(values)
     return f"{min(known):.{digits}f} to {max(known):.{digits}f}"
 

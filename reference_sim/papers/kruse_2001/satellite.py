@@ -79,7 +79,7 @@ STRATEGIES: Final = (ALONE, ALONE_4K, FOUR, PIPELINED, PIPELINED_4K)
 
 
 def strategy_of(way: Way) -> Strategy:
-    """The strategy with Netscape's split request, where Netscape was used."""
+    """Return the strategy with Netscape's split request, where Netscape was used."""
     chosen = named_strategy(way.strategy)
     return replace(chosen, split_request=_SPLIT_AFTER) if way.splits_request else chosen
 
@@ -117,10 +117,10 @@ def retrieved(  # noqa: PLR0913 -- one parameter a choice
 
 
 def page_seconds(simulation: Simulation) -> Mapping[str, float]:
-    """Seconds from the first SYN to the last byte of the page."""
+    """Return seconds from the first SYN to the last byte of the page."""
     return {"seconds": simulation.totals.retrieval_ns / SECOND}
 
 
 def round_trips(seconds: float) -> float:
-    """Seconds, in round trips."""
+    """Return seconds, in round trips."""
     return seconds * SECOND / RTT_NS

@@ -34,7 +34,7 @@ def label(name: str, way: Way) -> str:
 
 
 def silences(simulation: Simulation) -> Mapping[str, float]:
-    """The times of the elements, and the silences between two, in round trips.
+    """Return the times of the elements, and the silences between two, in round trips.
 
     ``"late requests"`` came when the response before them had ended; ``"for a request"`` is the longest
     silence for which the server waited for one, but for the first inline object. A silence between two
@@ -82,7 +82,7 @@ def _comparison(what: str, published: float, ours: float) -> Comparison:
 
 
 def _of_figure_6(results: Results) -> Comparison:
-    """The last GET, for "all GET requests were issued while the first element was being received"."""
+    """Return the last GET, for "all GET requests were issued while the first element was being received"."""
     (times,) = results.measured[label("oufr", PIPELINED)]
     asked = max(value for quantity, value in times.items() if quantity.endswith(" requested"))
     return Comparison(

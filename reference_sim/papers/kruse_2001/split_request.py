@@ -37,7 +37,7 @@ def label(name: str, way: Way) -> str:
 
 
 def runs(effort: Effort) -> Iterator[Run]:
-    """Each page with its GET whole and split, for some phases of the server's heartbeat."""
+    """Yield each page with its GET whole and split, for some phases of the server's heartbeat."""
     for number in range(_QUICK_PHASES if effort.quick else effort.seeds):
         for name in PAGES:
             for way in (_WHOLE, FOUR):
@@ -46,7 +46,7 @@ def runs(effort: Effort) -> Iterator[Run]:
 
 
 def _behind(results: Results, name: str, way: Way) -> Mean:
-    """Round trips from the base request to the last of the first requests on other connections."""
+    """Return round trips from the base request to the last of the first requests on other connections."""
     measured = results.measured[label(name, way)]
     return mean(
         round_trips(max(one[f"{number} requested"] for number in _OTHERS) - one["0 requested"]) for one in measured

@@ -83,7 +83,7 @@ def _lognormal(name: str, number: int) -> tuple[int, ...]:
 
 
 def _geometric(name: str) -> tuple[int, ...]:
-    """Each element a fixed part of the one before, the document the largest."""
+    """Return each element a fixed part of the one before, the document the largest."""
     known = published_pages()[name]
     ratio = _GEOMETRIC_SPAN ** (-1 / (known.elements - 1))
     return _as_bytes([ratio**number for number in range(known.elements)], known.bytes)
@@ -103,7 +103,7 @@ NAMED_SPLITS: Final[Mapping[str, Callable[[str], tuple[int, ...]]]] = {
 
 
 def sizes_of(name: str, split: str, number: int) -> tuple[int, ...]:
-    """Bytes of a page's elements, the document first. ``number`` is of what is drawn at random only.
+    """Return bytes of a page's elements, the document first. ``number`` is of what is drawn at random only.
 
     :raises ScenarioError: there is no such split.
     """
@@ -113,7 +113,7 @@ def sizes_of(name: str, split: str, number: int) -> tuple[int, ...]:
 
 
 def page_of(name: str, sizes: Sequence[int]) -> Page:
-    """The page of these elements, its links spread over the first part of the document."""
+    """Return the page of these elements, its links spread over the first part of the document."""
     plain = sized(f"kruse-{name}", *sizes, source="Kruse 2001, Table 1; sizes of single elements are ours")
     base, *rest = plain.objects
     within = min(_LINKS_WITHIN, sizes[0])

@@ -1,8 +1,8 @@
-"""What ``tcptrace-http reproduce`` writes: pages, tables, charts.
+"""Output of ``tcptrace-http reproduce``: pages, tables, charts.
 
-``index.html`` and a page for each paper, each whole in itself (no script, no other file, no network);
-``tables/CLAIM.csv`` and ``.parquet``, ``charts/CLAIM-N.svg``, ``summary.csv``. The same results give
-the same bytes.
+``index.html`` and one page per paper are self-contained (no script, no other file, no network). The other
+files are ``tables/CLAIM.csv`` and ``.parquet``, ``charts/CLAIM-N.svg`` and ``summary.csv``. The same results
+give the same bytes.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ __all__ = ["write_report"]
 def write_report(
     outcomes: Sequence[Outcome], folder: Path, *, effort: Effort, baselines: Sequence[Row] = ()
 ) -> list[Failure]:
-    """Write all that is known of these outcomes into the folder; the charts that could not be drawn.
+    """Write the report of these outcomes into the folder; return the failed charts.
 
-    Where there are rows of the ``baselines``, they have a page of their own.
+    The ``baselines``, if any, have a page of their own.
 
     :raises ModuleNotFoundError: altair or vl-convert are not installed.
     :raises OSError: a file cannot be written.

@@ -1,4 +1,4 @@
-"""The page of the baselines: what the models say beside the simulator, and how far they are from it."""
+"""Page of the baselines: the models' predictions, and their distance from the simulator."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TITLE = "Analytic models beside the simulator"
 
 
 def baselines_frame(rows: Sequence[Row]) -> pl.DataFrame:
-    """A row for each scenario and model."""
+    """Return one row per scenario and model."""
     import polars as pl
 
     return pl.DataFrame(
@@ -50,7 +50,7 @@ def baselines_frame(rows: Sequence[Row]) -> pl.DataFrame:
 
 
 def typical_residuals(rows: Sequence[Row]) -> dict[str, tuple[int, float]]:
-    """For each model in how many scenarios it is valid, and its median residual, sign apart."""
+    """Return, per model, the number of valid scenarios and the median absolute residual."""
     found = {
         model.name: [abs(row.residual(model.name)) for row in rows if model.name in row.modelled]
         for model in MODELS
@@ -59,7 +59,7 @@ def typical_residuals(rows: Sequence[Row]) -> dict[str, tuple[int, float]]:
 
 
 def baselines_chart(rows: Sequence[Row]) -> alt.TopLevelMixin:
-    """The residuals of each model that is no bound."""
+    """Return the residuals of each model, except the bounds."""
     import altair as alt
 
     frame = baselines_frame(rows).filter(~baselines_frame(rows)["model"].str.ends_with("bound"))
@@ -80,7 +80,7 @@ def baselines_chart(rows: Sequence[Row]) -> alt.TopLevelMixin:
 
 
 def baselines_page(rows: Sequence[Row], drawing: Drawing, effort: Effort) -> str:
-    """The HTML of the page."""
+    """Return the HTML of the page."""
     about = " ".join((baselines.__doc__ or "").partition("\n\n")[2].split())
     sources = "".join(
         f"<tr><th scope='row'>{escape(model.name)}</th><td>{escape(model.source)}</td>"

@@ -1,4 +1,4 @@
-"""Charts as SVG: one that fits into a page in light and dark, and one that stands alone."""
+"""SVG charts: one variant for light and dark pages, one standalone variant."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ if TYPE_CHECKING:
 
 __all__ = ["Drawing", "Drawings", "drawing_of", "drawn"]
 
-#: Okabe and Ito, "Color Universal Design" (2008): told apart with every kind of colour vision, on white and on
-#: black; their yellow and black are not, and left out.
+#: Okabe and Ito, "Color Universal Design" (2008): distinguishable with every kind of colour vision, on white
+#: and on black. Their yellow and black are not, and are omitted.
 PALETTE: Final = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9")
-# Stands for the colour of the text around it; a colour that no chart has.
+# Placeholder for the surrounding text's colour; no chart uses this colour.
 _INK: Final = "#010203"
 _GRID: Final = "#8888884d"
 _STANDALONE_INK: Final = "#1f2328"
 _WIDTH: Final = 620
 _HEIGHT: Final = 300
-# Text is measured with Liberation Sans when a chart is drawn: Arial and Helvetica are as wide.
+# Charts measure text with Liberation Sans, which has the widths of Arial and Helvetica.
 _FONT: Final = "Arial, Liberation Sans, Helvetica, sans-serif"
 _STYLE: Final[Mapping[str, Any]] = {
     "background": None,
     "font": _FONT,
-    # The reader's font may be wider than the one that was measured with.
+    # The reader's font may be wider than the measured font.
     "padding": {"left": 24, "right": 16, "top": 8, "bottom": 12},
     "view": {"continuousWidth": _WIDTH, "continuousHeight": _HEIGHT, "stroke": _GRID},
     "axis": {
@@ -59,31 +59,31 @@ _STYLE: Final[Mapping[str, Any]] = {
     "rule": {"color": _INK},
     "range": {"category": list(PALETTE)},
 }
-# Where another element of the same drawing is meant; several drawings are on one page.
+# References to another element of the same drawing; a page has several drawings.
 _REFERENCE: Final = re.compile(r'(\bid="|url\(#|href="#)')
 
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """A chart that was drawn."""
+    """Drawn chart."""
 
     title: str
-    #: For a page: on the page's own background, with the colour of its text.
+    #: For a page: on the page's own background, in its text colour.
     inline: str
-    #: For a file of its own.
+    #: For a standalone file.
     file: str
 
 
 @dataclass(frozen=True, slots=True)
 class Drawings:
-    """The charts of a claim, or why there are none."""
+    """Charts of a claim, or the reason for their absence."""
 
     drawings: Sequence[Drawing] = ()
     failure: Failure | None = None
 
 
 def drawn(outcome: Outcome) -> Drawings:
-    """The charts of an outcome; none where nothing was judged."""
+    """Return the charts of an outcome; none without a judgement."""
     if outcome.failures or outcome.experiment.charts is None:
         return Drawings()
     try:
@@ -101,7 +101,7 @@ def drawn(outcome: Outcome) -> Drawings:
 
 
 def drawing_of(title: str, specification: dict[str, Any], name: str) -> Drawing:
-    """The chart of a Vega-Lite specification; its parts are named after ``name``."""
+    """Return the chart of a Vega-Lite specification; its element names begin with ``name``."""
     import vl_convert
 
     own = {key: value for key, value in specification.get("config", {}).items() if key != "view"}
@@ -117,7 +117,7 @@ def drawing_of(title: str, specification: dict[str, Any], name: str) -> Drawing:
 
 
 def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of ``base`` where ``over`` has none."""
+    """Return ``over``, completed with the settings of ``base``."""
     made = dict(base)
     for key, value in over.items():
         known = made.get(key)

@@ -1,4 +1,4 @@
-"""What every page of a reproduction ends with, and the parts that several of them have."""
+"""Common footer and shared parts of a reproduction's pages."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CLASSES: Final = {
 
 
 def document(title: str, body: str, effort: Effort) -> str:
-    """A whole page; ``body`` is HTML."""
+    """Return a complete page; ``body`` is HTML."""
     runs = "fewer and shorter runs (--quick)" if effort.quick else "full runs"
     footer = f"tcptrace-http {__version__}; {runs}; repetitions of what is random: {effort.seeds}"
     framed = f"{body}\n<footer><p>{escape(footer)}</p></footer>"
@@ -34,12 +34,12 @@ def document(title: str, body: str, effort: Effort) -> str:
 
 
 def badge(verdict: Verdict) -> str:
-    """The verdict in words, with a sign and a colour."""
+    """Return the verdict in words, with a symbol and a colour."""
     return f'<span class="badge {_CLASSES[verdict]}">{SIGNS[verdict]} {escape(verdict)}</span>'
 
 
 def score(verdicts: Sequence[Verdict]) -> str:
-    """How many there are of each verdict, as figures and as a bar."""
+    """Return the counts per verdict, as numbers and as a bar."""
     of = counts(verdicts)
     parts = "".join(
         f'<li class="{_CLASSES[verdict]}"><b>{count}</b> {SIGNS[verdict]} {escape(verdict)}</li>'

@@ -1,4 +1,4 @@
-"""The first page: the score of all, the papers, every claim in a line."""
+"""Index page: the total score, the papers, one line per claim."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _BASELINES: Final = (
 
 
 def index_page(by_paper: Mapping[str, Sequence[Outcome]], effort: Effort, *, has_baselines: bool = False) -> str:
-    """The HTML of the page."""
+    """Return the HTML of the page."""
     verdicts = [one.judgement.verdict for shown in by_paper.values() for one in shown]
     asked = f"{len(verdicts)} of the {len(claims())} claims of {len(TITLES)} papers"
     body = [

@@ -1,4 +1,4 @@
-"""The page of a paper: its score, then claim by claim what it says, the figures side by side, the charts."""
+"""Page of a paper: its score; per claim its statement, the figures side by side, the charts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["paper_page"]
 
 
 def paper_page(paper: str, outcomes: Sequence[Outcome], drawings: Mapping[str, Drawings], effort: Effort) -> str:
-    """The HTML of the page."""
+    """Return the HTML of the page."""
     title, source = TITLES[paper]
     links = "".join(
         f'<li><a href="#{one.claim.id}">{words.SIGNS[one.judgement.verdict]} {one.claim.id}</a></li>'

@@ -1,4 +1,4 @@
-"""Which of the papers' conclusions hold with another stack or network, as a page in Markdown."""
+"""Markdown page of the conclusions that hold with another stack or network."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _COULD_NOT: Final = "could not run"
 def still_holds(
     published: Sequence[Outcome], substituted: Sequence[Outcome], *, title: str, command: str, effort: Effort
 ) -> str:
-    """The page: the score, then every claim with its verdict as published and what became of its conclusion."""
+    """Return the page: the score, then each claim's published verdict and the outcome of its conclusion."""
     return "\n".join(_lines(published, substituted, title, command, effort))
 
 
@@ -82,7 +82,7 @@ def _holding(outcome: Outcome) -> str:
 
 
 def _furthest(comparisons: Sequence[Comparison]) -> str:
-    """The figure that is furthest from the printed one: of effects those of the other sign come first."""
+    """Return the figure furthest from the printed figure; effects of opposite sign come first."""
     turned = [one for one in comparisons if one.has_other_sign] or list(comparisons)
     known = [one for one in turned if isfinite(one.distance) and isfinite(one.ours.value)] or turned
     most = max(known, key=lambda one: one.distance)

@@ -1,4 +1,4 @@
-"""The comparisons as frames: what tables hold and what is written as CSV and Parquet."""
+"""Comparisons as frames, for tables, CSV and Parquet."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["comparisons_frame", "counts", "summary_frame"]
 
 
 def comparisons_frame(outcome: Outcome) -> pl.DataFrame:
-    """A row for each figure: the published range (twice the figure where it is one), ours, the verdict."""
+    """Return one row per figure: published range (a single figure twice), ours, verdict."""
     import polars as pl
 
     schema = {
@@ -62,12 +62,12 @@ def _row(claim: str, one: Comparison) -> dict[str, Any]:
 
 
 def counts(verdicts: Sequence[Verdict]) -> dict[Verdict, int]:
-    """How many there are of each, the best first."""
+    """Return the count per verdict, the best first."""
     return {verdict: verdicts.count(verdict) for verdict in Verdict}
 
 
 def summary_frame(outcomes: Sequence[Outcome]) -> pl.DataFrame:
-    """A row for each claim."""
+    """Return one row per claim."""
     import polars as pl
 
     rows = []

@@ -1,4 +1,4 @@
-"""Figures and verdicts as readers see them, on pages and in terminals."""
+"""Figures and verdicts as text, for pages and terminals."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ if TYPE_CHECKING:
 
 __all__ = ["SIGNS", "certainty", "figure", "interval", "ours", "percent", "published", "ratio", "tolerances"]
 
-#: Told apart without colour.
+#: Distinguishable without colour.
 SIGNS: Final = {Verdict.REPRODUCED: "●", Verdict.REPRODUCED_IN_SHAPE: "◐", Verdict.NOT_REPRODUCED: "○"}
 _NOTHING: Final = "\N{EN DASH}"
 _MINUS: Final = "\N{MINUS SIGN}"
 _THOUSAND: Final = 1000
-#: What differences of sums of seconds leave of a zero; nothing that is compared is so small.
+#: Rounding residue of a zero from sums of seconds; every compared figure is larger.
 _NOISE: Final = 1e-12
 
 
 def certainty(outcome: Outcome) -> str:
-    """What turns the verdict over: one figure, or single seeds, with the share of those that give it."""
+    """Describe the fragility of a verdict: one figure, or single seeds with their share of agreement."""
     figure_alone = ["one figure more or less turns it over"] if outcome.judgement.is_on_edge else []
     seeds = [f"{outcome.agreeing} of {outcome.seeds} seeds alone give it"] if outcome.seeds else []
     return f"uncertain: {', '.join(figure_alone + seeds)}"
 
 
 def figure(value: float) -> str:
-    """Four significant digits; whole numbers from a thousand on."""
+    """Format with four significant digits; whole numbers from a thousand on."""
     if not isfinite(value):
         return ("∞" if value > 0 else f"{_MINUS}∞") if isinf(value) else "no number"
     if abs(value) < _NOISE:
@@ -40,7 +40,7 @@ def figure(value: float) -> str:
 
 
 def published(one: Comparison) -> str:
-    """A figure, a range, or a bound."""
+    """Format a figure, a range, or a bound."""
     if not isinstance(one.published, tuple):
         return figure(one.published)
     low, high = one.published
@@ -54,28 +54,28 @@ def published(one: Comparison) -> str:
 
 
 def ours(mean: Mean) -> str:
-    """The mean alone."""
+    """Format the mean alone."""
     return figure(mean.value)
 
 
 def interval(mean: Mean) -> str:
-    """The 95 % interval of the mean, as half its width."""
+    """Format half the width of the mean's 95 % interval."""
     return _NOTHING if mean.low is None or mean.high is None else f"± {figure((mean.high - mean.low) / 2)}"
 
 
 def ratio(one: Comparison) -> str:
-    """Ours over the published."""
+    """Format the ratio of ours to the published figure."""
     return _NOTHING if one.ratio is None else f"{one.ratio:.3f}".replace("-", _MINUS)
 
 
 def percent(share: float, *, signed: bool = False) -> str:
-    """A share in whole percent."""
+    """Format a share in whole percent."""
     text = f"{100 * share:+.0f}" if signed else f"{100 * share:.0f}"
     return f"{text.replace('-', _MINUS)} %"
 
 
 def tolerances(one: Comparison) -> str:
-    """What is the same, and what has the same shape."""
+    """Format the counts of figures that agree, and that agree in shape."""
     if one.tolerance == one.shape_tolerance == 0:
         return "exact"
     return f"{_tolerance(one, one.tolerance)}, {_tolerance(one, one.shape_tolerance)}"
