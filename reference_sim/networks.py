@@ -52,7 +52,7 @@ def path(  # noqa: PLR0913 -- the properties of a path
     about: str = "",
     source: str = "",
 ) -> Network:
-    """Return a network of two hosts, ``client`` and ``server``, joined by one link. Losses affect packets to the
+    """Return a network of two hosts, ``client`` and ``server``, joined by one link. Losses are towards the
     client.
 
     ``rate`` is in bits per second (None: no serialization time). ``delay`` is the one-way propagation delay.

@@ -86,9 +86,7 @@ def conditional_get(page: Page) -> tuple[Page, ...]:
 
 
 def delta_encoding(page: Page) -> tuple[Page, ...]:
-    """Return a visit, and a second visit after a change: deltas for changed objects, 304 for the rest (RFC
-    3229).
-    """
+    """Return a visit, and a visit after a change: deltas of changed objects, 304 for the rest (RFC 3229)."""
     return page, _changed(page, _delta, "delta")
 
 

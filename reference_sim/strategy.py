@@ -189,9 +189,7 @@ def plan_of(choices: Strategy, page: Page) -> Plan:
 
 
 def _places_of_links(page: Page) -> list[tuple[int, int]]:
-    """Return, for each object, the number of its link within its document (from 1) and the number of links
-    there.
-    """
+    """Return, per object, its link's number within the document (from 1) and the document's link count."""
     count = Counter(part.found_in for part in page.objects[1:])
     numbers = {finder: itertools.count(1) for finder in count}
     # No document links to the base document.

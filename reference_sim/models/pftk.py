@@ -1,9 +1,9 @@
-"""Padhye, Firoiu, Towsley, Kurose: "Modeling TCP Throughput: A Simple Model and its Empirical Validation"
-(1998).
+"""Model of Padhye, Firoiu, Towsley, Kurose: "Modeling TCP Throughput".
 
-The complete formula (ACM SIGCOMM, equations 32 and 33), with timeouts and the receiver's window. Segments per
-second. Valid for long transfers of Reno in congestion avoidance. Losses are correlated: after a loss, the
-rest of its round is lost, too. ``acked`` is the number of segments per ACK (b): 2 with delayed ACKs.
+"A Simple Model and its Empirical Validation" (ACM SIGCOMM 1998): the complete formula (equations 32 and 33),
+with timeouts and the receive window. Segments per second. Valid for long transfers of Reno in congestion
+avoidance. Losses are correlated: after a loss, the rest of its round is lost, too. ``acked`` is the number of
+segments per ACK (b): 2 with delayed ACKs.
 """
 
 from __future__ import annotations

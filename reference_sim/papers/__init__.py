@@ -1,5 +1,5 @@
-"""The five papers: what they print, as data, and the experiments that show their claims.
+"""The five papers: published figures as data, and the experiments for their claims.
 
-One package or module a paper; each has ``EXPERIMENTS``, one for every claim of the paper in
-``claims.toml``. Published figures are the CSV files here.
+Each paper is a package or module with ``EXPERIMENTS``: one experiment per claim in ``claims.toml``. The CSV
+files here hold the published figures.
 """

@@ -181,7 +181,7 @@ class _Worker:
             yield from ((task, _failure(task, error)) for task in batch)
 
     def receive(self) -> Iterator[tuple[Task, Measured | Failure]]:
-        """Return the results of the batch."""
+        """Yield the results of the batch."""
         try:
             found = self.connection.recv()
         except (EOFError, OSError):

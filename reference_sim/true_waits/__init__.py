@@ -2,7 +2,9 @@
 
 Theory of operation
 -------------------
-The engine records why each sender was silent (``limits``) and why each segment left (``packets.reason``). It also records the path of each segment (``packets``, ``hops``) and the applications' writes (``transactions``). From these tables follows the time of each transaction, for an observer at the client or at the server:
+The engine records why each sender was silent (``limits``) and why each segment left (``packets.reason``). It
+also records the path of each segment (``packets``, ``hops``) and the applications' writes (``transactions``).
+These tables determine each transaction's time, as observed at the client or the server:
 
 - At the client, response data is delivered when the packet that completes it arrives. At the server, it is
   delivered when an undelayed ACK would arrive. The time between two deliveries is first the *pace*: the

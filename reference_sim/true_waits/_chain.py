@@ -147,7 +147,7 @@ def _completing(packets: list[Packet], end: int) -> Packet | None:
 
 
 def _laid_back(parts: list[tuple[int, str, bool]], end: int) -> list[Piece]:
-    """Yield parts as pieces of these lengths; the last piece ends at ``end``."""
+    """Return parts as pieces of these lengths; the last piece ends at ``end``."""
     pieces: list[Piece] = []
     for length, cause, ended_elsewhere in reversed(parts):
         if length > 0:

@@ -145,7 +145,7 @@ class Holds:
         return _OF_LIMIT[limit]
 
     def _what_filled(self, packet: Packet, ended: int) -> str:
-        """Yield the wait of a segment without a Nagle hold: its remaining data, or its FIN, came later.
+        """Return the wait of a segment without a Nagle hold: its remaining data, or its FIN, came later.
 
         An ACK frees buffer space for the data at that moment. Without an ACK, the application had not written
         the data. Exception: the rest of a response waited until the next response filled its segment.
@@ -159,7 +159,7 @@ class Holds:
         return "send_buffer" if made_room else "application"
 
     def _of_pacing(self, packet: Packet) -> str:
-        """Yield a pacer's hold; an ACK that ended its restart released ``packet`` into the reduced window."""
+        """Return a pacer's hold; an ACK that ended its restart released ``packet`` into the reduced window."""
         if self.side == CLIENT:
             return "request.send"
         return "stall.slow_start_restart" if self._ends_restart(packet) else _OF_LIMIT["pacing"]

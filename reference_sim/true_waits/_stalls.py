@@ -97,7 +97,7 @@ def stalls_of(transaction: Transaction, times: Times, waits: list[Wait], observe
 
 
 def _holds(gaps: Iterator[Gap], observer: Observer) -> Iterator[tuple[Packet, Wait]]:
-    """Return the holds of a message's segments.
+    """Yield the holds of a message's segments.
 
     At the receiver, a lost segment shows nothing of its hold. The same is true of a segment that arrives with
     retransmitted data: the retransmission timer ended the hold.

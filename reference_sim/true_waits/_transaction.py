@@ -98,7 +98,7 @@ def _came(start: int, end: int, observer: Observer) -> tuple[int, int]:
 
 
 def _without(hole: tuple[int, int], start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Return a range without the overlap with another range."""
+    """Yield a range without the overlap with another range."""
     for part in ((hole[0], min(hole[1], start)), (max(hole[0], end), hole[1])):
         if part[0] < part[1]:
             yield part
@@ -186,7 +186,7 @@ def _give_setup(partition: Partition, observer: Observer) -> None:
 def _give_server(
     transaction: Transaction, times: Times, observer: Observer, previous_end: int | None, partition: Partition
 ) -> None:
-    """Yield the pieces from the request's last byte to the response: path, response queue, server, path."""
+    """Return the pieces from the request's last byte to the response: path, response queue, server, path."""
     chain = Chain.of(transaction, observer)
     if chain is None:
         partition.until(times.response_first, "unobserved")
@@ -208,7 +208,7 @@ def _give_server(
 
 
 def _give_stream(transaction: Transaction, times: Times, observer: Observer, partition: Partition) -> None:
-    """Yield the pieces from the request's last byte to an HTTP/2 response's last byte."""
+    """Return the pieces from the request's last byte to an HTTP/2 response's last byte."""
     chain = Chain.of(transaction, observer)
     first = times.response_first
     if chain is not None:

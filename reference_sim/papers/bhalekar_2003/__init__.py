@@ -1,4 +1,4 @@
-"""Bhalekar, "Content Delivery Acceleration" (2003): one experiment a claim, B1 to B9 of ``claims.toml``."""
+"""Bhalekar, "Content Delivery Acceleration" (2003): one experiment per claim, B1 to B9 of ``claims.toml``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPERIMENTS"]
 
-#: Claim by claim.
+#: Experiments in the order of the claims.
 EXPERIMENTS: Final[tuple[Experiment, ...]] = (
     ROUND_TRIPS,
     COMPARED_STRATEGIES,

@@ -1,4 +1,4 @@
-"""B2: Figures 4.1 to 4.5, five ways to fetch the page of espn.com and others over the satellite."""
+"""B2: Figures 4.1 to 4.5, five strategies for the page of espn.com and others over the satellite."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["COMPARED_STRATEGIES", "figures"]
 
-#: By the page's time, shortest first: "lowest when using the MaxConn scenario followed by the HTTP/1.1
-#: protocol. It is considerably high for FTP, HTTP/1.0 and ExactConn" (4.4); ExactConn is "much lower" than
-#: HTTP/1.0, and HTTP/1.0 needs a round trip less than FTP (2.1.1).
+#: By page time, shortest first: "lowest when using the MaxConn scenario followed by the HTTP/1.1 protocol. It
+#: is considerably high for FTP, HTTP/1.0 and ExactConn" (4.4). ExactConn is "much lower" than HTTP/1.0, and
+#: HTTP/1.0 needs a round trip less than FTP (2.1.1).
 _ORDER: Final = {
     "maxconn": "MaxConn",
     "http11-pipelined": "HTTP/1.1",
@@ -34,32 +34,32 @@ _ORDER: Final = {
     "http10-serial": "HTTP/1.0",
     "ftp": "FTP",
 }
-#: The page of the figures; "structurally very similar" small and moderate ones; large objects.
+#: The figures' page; "structurally very similar" small and moderate pages; large objects.
 _PAGES: Final = ("espn", "fifty-small", "bhalekar-25-small", "bhalekar-25-medium", "bhalekar-10-large")
 _QUICK_PAGES: Final = ("espn", "fifty-small")
-# An order holds or does not; a twentieth of the time is no order that a figure shows.
+# An order either holds or not; a difference of a twentieth is not visible in a figure.
 _ORDER_SHAPE: Final = 0.05
-# "Very similar", "identical": no numbers are printed; two curves that look alike differ by less than a tenth.
+# "Very similar", "identical": no numbers are printed. Two curves that look alike differ by less than a tenth.
 _ALIKE: Final = 0.1
 _ALIKE_SHAPE: Final = 0.5
 # "Much lower": less than half.
 _MUCH: Final = 0.5
-# "Highest for MaxConn and considerably lower for HTTP/1.1": by a fifth at least.
+# "Highest for MaxConn and considerably lower for HTTP/1.1": by at least a fifth.
 _CONSIDERABLY: Final = (1.2, inf)
 _AS_LOW: Final = (0.0, 1.0)
 _MORE: Final = (1.0, inf)
-#: Of so many statements in words.
+#: Required share of the statements in words.
 _SHARE: Final = 0.9
 _SHARE_REASON: Final = "the figures print no numbers: one statement in ten may be read otherwise"
-#: Seconds of the figures' time axis that are kept.
+#: Length of the figures' time axis in seconds.
 _AXIS_S: Final = 120
 
 
 def figures(simulation: Simulation) -> Mapping[str, float]:
-    """What Figures 4.1 to 4.5 show of a page, second by second and in the mean.
+    """Measure a page as in Figures 4.1 to 4.5: per second, and mean values.
 
-    Response times of objects are counted from the request (``object_s``), as OPNET does, and from when the
-    browser wanted the object, so that waiting for a connection counts (``wanted_s``).
+    Object response times start at the request (``object_s``), as in OPNET. ``wanted_s`` starts when the
+    browser wanted the object and thus includes waiting for a connection.
     """
     truth = simulation.truth
     own = _own_connections(truth.connections)
@@ -85,14 +85,14 @@ def _after(start: Any, time: Any) -> float:
 
 
 def _own_connections(connections: pl.DataFrame) -> pl.DataFrame:
-    """Those of the client, node 0: the hub's are not in the figures."""
+    """Return the client's connections (node 0): the figures omit the hub's."""
     return connections.filter((connections["client_node"] == 0) | (connections["server_node"] == 0))
 
 
 def _responses(transactions: pl.DataFrame) -> Mapping[str, float]:
-    """Return mean response times of the objects, the base document aside; nothing for FTP."""
+    """Return mean response times of the objects without the base document; empty for FTP."""
     rows = transactions.filter((transactions["browser"] == 0) & (transactions["fetch"] > 0))
-    # A hub's own requests have the path alone; those of a browser to a proxy have the whole address.
+    # The hub's own requests have only the path; a browser's requests to a proxy have the full URL.
     absolute = rows["target"].str.starts_with("http:")
     rows = rows.filter(absolute) if absolute.any() else rows
     if rows.is_empty():
@@ -105,7 +105,7 @@ def _responses(transactions: pl.DataFrame) -> Mapping[str, float]:
 
 
 def _payload(packets: pl.DataFrame, own: pl.DataFrame, start: Any) -> tuple[Counter[int], Counter[int]]:
-    """By second: packets with payload that the client sent, and bytes of payload that it received."""
+    """Return, per second, the client's packets with payload and its received payload bytes."""
     opened_by_client = dict(own.select("connection", own["client_node"] == 0).iter_rows())
     sent: Counter[int] = Counter()
     received: Counter[int] = Counter()
@@ -136,7 +136,7 @@ def _runs(effort: Effort) -> Iterable[Run]:
 
 
 def _ordered(results: Results) -> Iterator[Comparison]:
-    """Yield the order of the strategies, for every page that was fetched and both ways to get there."""
+    """Yield the order of the strategies, for every fetched page and both access paths."""
     for access in Access:
         for page in _PAGES:
             if _label("maxconn", page, access) not in results.measured:
@@ -155,7 +155,7 @@ def _ordered(results: Results) -> Iterator[Comparison]:
 
 
 def _of_figures(results: Results) -> Iterator[Comparison]:
-    """What the text says of each figure, for the page of espn.com."""
+    """Yield the text's statements on each figure, for the page of espn.com."""
 
     def ratio(quantity: str, one: str, other: str, page: str = "espn") -> Mean:
         label, against = (_label(name, page, Access.SPLIT) for name in (one, other))
@@ -173,7 +173,7 @@ def _of_figures(results: Results) -> Iterator[Comparison]:
         )
 
     for strategy, count in (("maxconn", 51), ("http11-pipelined", 1), ("exactconn", 1), ("http10-serial", 1)):
-        # At its threshold of 51, "50 embedded objects" in the text: one connection more or less.
+        # At its threshold of 51 ("50 embedded objects" in the text): one connection more or less.
         yield Comparison(
             what=f"Figure 4.1: connections at once, {_ORDER[strategy]}",
             unit="connections",

@@ -1,4 +1,4 @@
-"""B3: how many connections, and a page with nothing but one large object (section 4.4)."""
+"""B3: the number of connections, and pages of one large object (section 4.4)."""
 
 from __future__ import annotations
 
@@ -23,30 +23,31 @@ if TYPE_CHECKING:
 
 __all__ = ["CONNECTIONS", "with_connections"]
 
-#: Objects of the swept page, its base document among them; and the numbers of connections, to past that.
+#: Objects of the swept page, including its base document; and the numbers of connections, up to and beyond
+#: that.
 _OBJECTS: Final = 51
 _SWEEP: Final = (1, 2, 4, 8, 13, 17, 26, 34, 42, 51, 60, 80)
 _QUICK_SWEEP: Final = (1, 4, 17, 51, 60)
 _PAGES: Final = ("espn", "fifty-small")
-#: "One extremely large object": OPNET's large one has 50 kB; ten times, and forty times that.
+#: "One extremely large object": OPNET's large object has 50 kB; also ten times and forty times that size.
 _LARGE: Final = (50_000, 500_000, 2_000_000)
 _FOUR: Final = ("http10-serial", "http11-pipelined", "maxconn", "exactconn")
-#: No slow start from end to end: with RWBP on all of the way, as OPNET has one transport for a host.
+#: No slow start end to end: RWBP on the whole path, because OPNET has one transport per host.
 _NO_SLOW_START: Final = "RWBP from end to end"
-# More connections may be this much slower and still not be seen in a figure: a bit error, one packet's time.
+# A figure does not show that more connections are slower by this much: a bit error, one packet's time.
 _STEP: Final = 0.02
 _STEP_SHAPE: Final = 0.10
-# "Identical results": as two lines of a figure that cannot be told apart.
+# "Identical results": two indistinguishable lines of a figure.
 _SAME: Final = 0.02
 _SAME_SHAPE: Final = 0.25
-# By so much at least: with the pages' 51 objects one connection takes 50 round trips and more.
+# Minimum ratio: with the pages' 51 objects, one connection takes at least 50 round trips.
 _FALL: Final = (10.0, inf)
 _SHARE: Final = 0.9
 _SHARE_REASON: Final = "the size of the one large object and the transport of the hosts are not printed"
 
 
 def with_connections(count: int) -> Strategy:
-    """HTTP/1.0 on at most so many connections at once, all objects known beforehand, as MaxConn has it."""
+    """Return HTTP/1.0 on this many connections with all objects known in advance, as in MaxConn."""
     return Strategy(name=f"http10-of-{count}", about="", connections=count, discovery=Discovery.KNOWN)
 
 
@@ -75,7 +76,7 @@ def _runs(effort: Effort) -> Iterable[Run]:
 
 
 def _without_slow_start(scenario: Scenario) -> Scenario:
-    """Return the same page straight from the server, with RWBP at both ends."""
+    """Return the same page directly from the server, with RWBP at both ends."""
     space = stack("rwbp")
     servers = (replace(scenario.servers[0], stack=space),)
     return replace(
@@ -84,13 +85,13 @@ def _without_slow_start(scenario: Scenario) -> Scenario:
 
 
 def _sweep(results: Results, page: str, access: Access) -> dict[int, float]:
-    """Page time by the number of connections."""
+    """Return page time by the number of connections."""
     labels = {count: _swept(count, page, access) for count in _SWEEP}
     return {count: results.value(label, "page_s") for count, label in labels.items() if label in results.measured}
 
 
 def _worst(ratios: Iterable[float]) -> float:
-    """That of the ratios which is furthest from one."""
+    """Return the ratio that is furthest from one."""
     return max(ratios, key=lambda ratio: abs(ratio - 1))
 
 

@@ -1,8 +1,8 @@
-"""A small corpus of page versions, made for sections 3.3, 3.5 and 7.2: real text in the HTML of its time.
+"""Small corpus of page versions for sections 3.3, 3.5 and 7.2: real text in period HTML.
 
-The stories are paragraphs of Python's own language reference (``pydoc_data``), English prose that every
-installation has; the frame around them is a news page of 2003, a table with navigation, styles and adverts.
-Each page has 50 kB of document and 100 kB of images, which are compressed already (section 5.5's page).
+The stories are paragraphs of Python's language reference (``pydoc_data``): English prose in every
+installation. The frame around them is a news page of 2003: a table with navigation, styles and adverts. Each
+page has a 50 kB document and 100 kB of images, which are compressed already (section 5.5's page).
 """
 
 from __future__ import annotations
@@ -25,29 +25,29 @@ __all__ = ["IMAGE_BYTES", "Change", "Version", "corpus", "images"]
 _DOCUMENT_BYTES: Final = 50_000
 IMAGE_BYTES: Final = 100_000
 _PAGES: Final = 8
-#: The text of a line of a document.
+#: Text of a document line.
 _WIDTH: Final = 100
-#: A paragraph is a story from so many characters on.
+#: A paragraph of at least this many characters is a story.
 _PROSE: Final = 300
-#: Of the stories of a news page, those that are new at the next visit: a quarter, assumed. The others move
-#: down, as many fall off the end.
+#: Share of a news page's stories that are new at the next visit: a quarter, assumed. The other stories move
+#: down, and the last stories drop out.
 _NEW_STORIES: Final = 0.25
 
 
 class Change(StrEnum):
-    """What became of a page between two visits."""
+    """Change of a page between two visits."""
 
     #: "Made to the web-pages in order to give them a fresh or current look" (3.5): date, counter, adverts.
     COSMETIC = "cosmetic"
     #: "The structure of the page is retained and only the content i.e. text changes" (7.2.1).
     NEWS = "news"
-    #: All stories are others; only the frame is as it was.
+    #: All stories change; only the frame stays.
     REWRITTEN = "rewritten"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Version:
-    """A page's document as it was cached, and as it is now."""
+    """Cached and current version of a page's document."""
 
     change: Change
     old: str
@@ -55,7 +55,7 @@ class Version:
 
 
 def corpus(*, seed: int = 1) -> Iterator[Version]:
-    """So many pages, each with its three changes."""
+    """Yield this many pages, each with its three changes."""
     random = Random(seed)  # noqa: S311 -- a model, no secret
     for number in range(_PAGES):
         stories = random.sample(_stories(), len(_stories()))
@@ -71,13 +71,13 @@ def corpus(*, seed: int = 1) -> Iterator[Version]:
 
 
 def images(*, seed: int = 1) -> bytes:
-    """Return the images of one page: noise, as what is well compressed looks like."""
+    """Return the images of one page: noise, because well-compressed data looks random."""
     return Random(seed).randbytes(IMAGE_BYTES)  # noqa: S311 -- a model, no secret
 
 
 @cache
 def _stories() -> Sequence[str]:
-    """Paragraphs of prose, each once."""
+    """Return paragraphs of prose, each once."""
     from pydoc_data.topics import topics
 
     paragraphs = (
@@ -90,14 +90,14 @@ def _stories() -> Sequence[str]:
 
 
 def _shown(stories: Sequence[str]) -> int:
-    """How many stories fill a document, or half of all, so that as many others are left."""
+    """Return the number of stories that fill a document, at most half of all stories."""
     frame = len(_document(0, 1, ()))
     filled = accumulate((sum(map(len, _story(story))) for story in stories), initial=frame)
     return min(sum(size < _DOCUMENT_BYTES for size in filled), len(stories) // 2)
 
 
 def _document(number: int, version: int, stories: Sequence[str]) -> str:
-    """Return the page of this number: what changes at any visit, and stories in a frame that stays."""
+    """Return the page of this number: per-visit changes, and stories in a constant frame."""
     sections = [_section(number, place) for place in range(12)]
     lines = [
         '<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 4.01 Transitional//EN">',

@@ -1,4 +1,4 @@
-"""B5: the cumulative cache, its times by packets and its hits by an office of users (section 5.5)."""
+"""B5: the cumulative cache: its times by packet simulation, its hits by a model office (section 5.5)."""
 
 from __future__ import annotations
 
@@ -37,26 +37,26 @@ _PAGE_BYTES: Final = 150_000
 #: "About 50 ns access time and file transfer at the rate 200 Mbps".
 _RAM_ACCESS_S: Final = 50e-9
 _RAM_RATE: Final = 200e6
-#: "Request transfer time (0.5 sec) + response transfer time (0.5 sec)": half a second a way, twice the way of
-#: chapter 1 ("from the remote earth station to the satellite to the hub and [...] back [...] larger than half
-#: a second"). The times of this section are those of its own, longer way.
+#: "Request transfer time (0.5 sec) + response transfer time (0.5 sec)": half a second per direction. That is
+#: twice the delay of chapter 1 ("from the remote earth station to the satellite to the hub and [...] back
+#: [...] larger than half a second"). This section's times use its own, longer delay.
 _WAY_OF_SECTION_5: Final = 2 * SEGMENT
-#: A day is drawn so many times.
+#: Number of draws of a day.
 _DAYS: Final = 20
 _USERS: Final = (1, 2, 3, 5, 7, 10, 15, 20)
 _CHANGE_HOURS: Final = (2.0, 4.0, 9.5, 24.0, 72.0, 168.0)
 #: Longer than any day: no document changes.
 _NEVER_HOURS: Final = 1e9
 _CAPACITIES: Final = (5, 10, 20, 40, 80, 160, 320)
-# Round figures of an arithmetic that leaves out heads, handshakes and the way through a host.
+# The paper's arithmetic rounds and omits heads, handshakes and host delays.
 _TOLERANCE: Final = 0.15
-# A handshake's third crossing more or less.
+# One crossing of the handshake more or less.
 _SHAPE_TOLERANCE: Final = 0.35
 _EXACT: Final = 0.005
 #: "The effective bandwidth utilization is up to 20 times lower than otherwise".
 _BANDWIDTH: Final = 20.0
 _SERVER_S: Final = (3.0, 4.5)
-#: By the user's own repetition, and with ten users.
+#: Hits by the user's own repetition, and hits with ten users.
 _CUT: Final = (0.40, 0.79)
 
 _KEPT: Final = Strategy(
@@ -73,7 +73,8 @@ def _kept_open(page: Page) -> Plan:
     return replace(plan_of(_KEPT, page), keeps_connections=True)
 
 
-#: "HTTP/1.1 compatible and p-HTTP compatible": a visit on a new connection, and one on the same again.
+#: "HTTP/1.1 compatible and p-HTTP compatible": a visit on a new connection, and a visit on the same
+#: connection.
 _TWICE: Final = Strategy(
     name="twice-on-a-connection",
     about="",
@@ -82,25 +83,25 @@ _TWICE: Final = Strategy(
     revisit=twice,
     plan=_kept_open,
 )
-#: As the arithmetic has it, one request for all; and the page as it is.
+#: One request for all objects, as in the arithmetic; and the real page.
 _ALL_IN_ONE: Final = sized("150-kb", _PAGE_BYTES)
 _PAGES: Final[Mapping[str, Page]] = {"all in one": _ALL_IN_ONE, "50 objects": page_named("espn")}
 
 
 def _lan() -> Scenario:
-    """From the cumulative cache on the users' Ethernet."""
+    """Return the page from the cumulative cache on the users' Ethernet."""
     cached = replace(_TWICE, place=Place.CACHE)
     return retrieval(strategy=cached, page=_ALL_IN_ONE, network=hybrid(), client_stack=RENO, record=Record())
 
 
 def _server(page: Page) -> Scenario:
-    """From the server, by TCP from end to end."""
+    """Return the page from the server, by TCP end to end."""
     network = hybrid(segment=_WAY_OF_SECTION_5)
     return retrieval(strategy=_TWICE, page=page, network=network, client_stack=RENO, record=Record())
 
 
 def _hub() -> Scenario:
-    """From a copy at the hub, by RWBP."""
+    """Return the page from a copy at the hub, by RWBP."""
     scenario = _server(_ALL_IN_ONE)
     space = stack("rwbp")
     (origin,), (browser,) = scenario.servers, scenario.browsers
@@ -112,7 +113,7 @@ def _hub() -> Scenario:
 
 
 def _visits(simulation: Simulation) -> Mapping[str, float]:
-    """Return seconds of the visit with a new connection, and of the one on an open connection."""
+    """Return seconds of the visit with a new connection, and of the visit on an open connection."""
     rows = simulation.truth.retrievals
     own = rows.filter(rows["client"] == 0)
     new, again = seconds(own["end"] - own["start"])
@@ -128,18 +129,21 @@ def _runs(effort: Effort) -> Iterable[Run]:
 
 @cache
 def days(office: Office, count: int = _DAYS) -> Sequence[Tally]:
-    """So many days of an office, with other seeds."""
+    """Return this many days of an office, with different seeds."""
     return [tallied(list(day(office, seed=seed)), capacity=office.capacity) for seed in range(1, count + 1)]
 
 
 def cut_by_arithmetic(users: int) -> float:
-    """Section 5.5: 40 % by one's own repetition; of the rest 70 % are asked for by others, too, first by 1/N."""
+    """Return the hit rate by section 5.5's formula.
+
+    40 % of the requests are repetitions. Of the rest, 70 % are common, and 1/N of these are first requests.
+    """
     own, common = 0.40, 0.70
     return own + (1 - own) * common * (1 - common / users)
 
 
 def _cuts(office: Office, share: Callable[[Tally], tuple[float, float]], results: Results) -> Mean:
-    """Which part of the server's latency is spared in the mean, over the days: ``share`` of each cache."""
+    """Return the mean share of the server's latency that each cache saves, over the days (``share``)."""
     server = results.value("server, all in one", "open_s")
     lan = results.value("LAN", "open_s")
     spared = (
@@ -200,14 +204,12 @@ def _judge(results: Results) -> Judgement:
 
 
 def _fold(office: Office) -> list[float]:
-    """How many times fewer pages cross the satellite, day by day."""
+    """Return the reduction factor of pages over the satellite, per day."""
     return [1 / tally.crossing_share for tally in days(office)]
 
 
 def _stale_free() -> float:
-    """Return the same of the office with the most users, whose documents stay as they are: nothing is fetched
-    twice.
-    """
+    """Return the same for the largest office with constant documents: no document crosses twice."""
     return fmean(_fold(Office(users=max(_USERS), change_hours=_NEVER_HOURS)))
 
 
@@ -232,7 +234,7 @@ _FRESHNESS: Final[Mapping[str, Callable[[Tally], float]]] = {
 
 
 def _times(results: Results) -> Iterable[Mapping[str, str | float]]:
-    """Ours, and the ends of what is published, by where the page comes from."""
+    """Yield ours and the published range, by the source of the page."""
     yield _row("browser", _browser_s(), 0.006)
     yield _row("cumulative cache", results.value("LAN", "open_s"), 0.012)
     yield _row("hub", results.value("hub", "open_s"), 1.0)

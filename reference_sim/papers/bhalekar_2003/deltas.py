@@ -1,7 +1,7 @@
-"""Differences between two versions of a text, in the formats that section 3.5.1 names.
+"""Deltas between two versions of a text, in the formats of section 3.5.1.
 
-``diff -e`` is the script of the UNIX editor ed, line by line; ``vdelta`` stands for a difference of copies
-from the old version and new bytes (Hunt, Vo and Tichy 1996), as VCDIFF has them. Each has its inverse.
+``diff -e`` is the line-based script of the UNIX editor ed. ``vdelta`` stands for copies from the old version
+plus new bytes (Hunt, Vo and Tichy 1996), as in VCDIFF. Each format has an inverse.
 """
 
 from __future__ import annotations
@@ -18,25 +18,26 @@ if TYPE_CHECKING:
 
 __all__ = ["apply_copies", "apply_ed_script", "compressed", "copies", "ed_script"]
 
-#: As gzip's own: smallest rather than fastest.
+#: As in gzip: smallest size, not highest speed.
 _LEVEL: Final = 9
-#: Bytes that must be equal for a copy to be worth its address; also what is indexed of the old version.
+#: Minimum length of a match that is worth its address; also the unit of the old version's index.
 _SEED: Final = 8
 _COMMAND: Final = re.compile(r"(\d+)(?:,(\d+))?([acd])")
 _MORE: Final = 0x80
 
 
 def compressed(data: bytes) -> bytes:
-    """As gzip compresses, less its header of 18 bytes."""
+    """Compress as gzip does, without gzip's 18 bytes of header."""
     return zlib.compress(data, _LEVEL)
 
 
 def ed_script(old: str, new: str) -> str:
-    """What ``diff -e`` prints: commands from the last change to the first, so that line numbers stay.
+    """Return the output of ``diff -e``: commands from the last change to the first.
 
-    Lines end with a newline, and none is a single full stop (which would end ed's input).
+    This order keeps line numbers valid. Lines end with a newline. No line may be a single full stop, which
+    ends ed's input.
 
-    :raises ScenarioError: a line is a full stop, or the last one has no end.
+    :raises ScenarioError: a line is a full stop, or the last line has no newline.
     """
     before, after = _lines(old), _lines(new)
     script: list[str] = []
@@ -53,7 +54,7 @@ def ed_script(old: str, new: str) -> str:
 
 
 def apply_ed_script(old: str, script: str) -> str:
-    """Return the new version, of the old one and its :func:`ed_script`."""
+    """Return the new version from the old version and its :func:`ed_script`."""
     lines = _lines(old)
     commands = iter(script.splitlines(keepends=True))
     for command in commands:
@@ -67,9 +68,9 @@ def apply_ed_script(old: str, script: str) -> str:
 
 
 def copies(old: bytes, new: bytes) -> bytes:
-    """Return instructions one after the other: new bytes (length, bytes) and copies (length, address), in turns.
+    """Return alternating instructions: new bytes (length, bytes) and copies (length, address).
 
-    The longest match at each place of those that the index knows is taken; numbers have seven bits a byte.
+    Each place takes the longest match in the index. Numbers have seven bits per byte.
     """
     index = {old[at : at + _SEED]: at for at in range(len(old) - _SEED, -1, -1)}
     made = bytearray()
@@ -86,7 +87,7 @@ def copies(old: bytes, new: bytes) -> bytes:
 
 
 def apply_copies(old: bytes, delta: bytes) -> bytes:
-    """Return the new version, of the old one and its :func:`copies`."""
+    """Return the new version from the old version and its :func:`copies`."""
     made = bytearray()
     at = 0
     while at < len(delta):

@@ -1,4 +1,4 @@
-"""B8: the first segment alone waits for the delayed ACK, and what a larger first window saves (3.4.1)."""
+"""B8: a lone first segment waits for the delayed ACK; savings by a larger initial window (3.4.1)."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ __all__ = ["INITIAL_WINDOW"]
 _S: Final = 10**9
 _WAY: Final = 2 * SEGMENT
 _RTT_S: Final = 2 * _WAY / _S
-#: Nothing takes time but the way.
+#: Only propagation takes time.
 _NETWORK: Final = path("satellite-alone", rate=None, delay=_WAY)
-#: "A regular cwnd is 1 segment i.e. 1 KB and a larger initial cwnd implies 4 segments" (3.4). The windows are
-#: scaled, so that what is offered bounds nothing.
+#: "A regular cwnd is 1 segment i.e. 1 KB and a larger initial cwnd implies 4 segments" (3.4). Window scaling
+#: is on, so that the receive window is never the limit.
 _STACK: Final = replace(
     RENO, name="reno-1kb", mss=1024, receive_buffer=1 << 20, send_buffer=1 << 20, window_scale=7
 )
 _WINDOWS: Final = (1, 2, 3, 4)
-#: Bytes; the first is "less than 4KB" with its head of some 200 bytes.
+#: Bytes; the first size is "less than 4KB" with its head of about 200 bytes.
 _SHORT: Final = 3_500
 _SIZES: Final = (_SHORT, 8_000, 16_000, 32_000, 48_000, 64_000, 96_000, 128_000, 192_000)
 _QUICK_SIZES: Final = (_SHORT, 8_000, 32_000, 64_000, 128_000)
 _DELAYED_ACK_S: Final = 0.2
 #: "Up to three RTTs and a delayed ACK timeout" (3.4.1).
 _SAVED_S: Final = 3 * _RTT_S + _DELAYED_ACK_S
-# Milliseconds, of timers that the simulation has to the nanosecond.
+# Milliseconds of timers that the simulation has to the nanosecond.
 _TIMER: Final = 0.001
-# A flight of an odd number of segments ends with a delayed ACK, too: 0.2 of 1.7 s more or less.
+# A flight with an odd number of segments also ends with a delayed ACK: 0.2 of 1.7 s more or less.
 _ROUND_TRIPS: Final = 0.15
 _ROUND_TRIPS_SHAPE: Final = 0.35
 
@@ -63,7 +63,7 @@ def _transferred(window: int, size: int) -> Scenario:
 
 
 def _first_flights(simulation: Simulation) -> Mapping[str, float]:
-    """Return seconds that the first data waits for its ACK, and from the request to the last byte."""
+    """Return seconds from the first data to its ACK, and from the request to the last byte."""
     truth = simulation.truth
     packets = truth.packets
     data = packets.filter((packets["side"] == "server") & (packets["payload_bytes"] > 0)).sort("received")
@@ -85,7 +85,7 @@ def _runs(effort: Effort) -> Iterable[Run]:
 
 
 def _saved(results: Results) -> Mapping[int, float]:
-    """Return seconds that four segments save against one, by size."""
+    """Return seconds that four initial segments save against one segment, by size."""
     return {
         size: results.value(_label(1, size), "transfer_s") - results.value(_label(4, size), "transfer_s")
         for size in _SIZES

@@ -1,9 +1,9 @@
-"""Users of one satellite terminal and what they ask for: a seeded model of section 5.5's office.
+"""Users of one satellite terminal and their requests: a seeded model of section 5.5's office.
 
-A user asks now for a document of the office's common ones, now for one of its own, each with a Zipf-like
-popularity (section 5.4.2). It is answered by the user's browser cache, by the cumulative cache between the
-users and the terminal, or by the server; a cached copy is shown at once and validated behind the scenes
-(section 5.3), so that freshness costs bytes of the satellite and no time.
+A user requests either one of the office's common documents or one of the user's own documents, with Zipf-like
+popularity (section 5.4.2). The user's browser cache, the cumulative cache in front of the terminal, or the
+server responds. A cached copy is shown at once and validated in the background (section 5.3). Freshness thus
+costs satellite bytes but no time.
 """
 
 from __future__ import annotations
@@ -18,41 +18,42 @@ from typing import Final
 
 __all__ = ["Office", "Request", "Tally", "day", "tallied", "zipf_exponent"]
 
-#: "Users [...] begin to refill the moment people start browsing in the morning" (5.3): hours of a day's work.
+#: "Users [...] begin to refill the moment people start browsing in the morning" (5.3): hours of a working
+#: day.
 _HOURS: Final = 8.0
-# Steeper than any distribution of requests; halved until the last bits of what is sought.
+# Steeper than any distribution of requests; the search halves the interval to full precision.
 _STEEPEST: Final = 4.0
 _HALVINGS: Final = 40
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Office:
-    """An office for a day, after which its cache is flushed ("every 24 hours", 5.3)."""
+    """Office for a day; its cache is then flushed ("every 24 hours", 5.3)."""
 
     #: "10, which is a very realistic figure" (5.5).
     users: int = 10
-    #: Of a user in a day: assumed. Only its ratio to the documents matters.
+    #: Requests per user and day: assumed. Only the ratio to the documents matters.
     requests: int = 100
     #: "The probability of requesting a cumulative resource is 0.7" (5.5).
     common_share: float = 0.7
-    #: The documents of a user, common ones and own ones in the shares in which they are asked for. So many that
-    #: a browser's own cache spares what the paper presumes, 40 % (5.5): the premise that its 79 % is built on.
+    #: Documents per user, common and own documents in the shares of their requests. This number makes a
+    #: browser's own cache save 40 %, as the paper presumes (5.5): the premise of its 79 %.
     documents: int = 200
-    #: "Realistic figures for a Zipf-like distribution for web requests are 70/30" (5.4.2): of the documents 30 %
-    #: draw 70 % of the requests.
+    #: "Realistic figures for a Zipf-like distribution for web requests are 70/30" (5.4.2): 30 % of the
+    #: documents attract 70 % of the requests.
     popular_share: float = 0.3
     share_of_popular: float = 0.7
-    #: Mean hours between two changes of a document: such that 13 % of the requests for what was had before
-    #: find it modified, as the paper's reference [32] measured (Douglis et al. 1997, abstract).
+    #: Mean hours between two changes of a document. With this value, 13 % of repeated requests find a
+    #: modified document, as the paper's reference [32] measured (Douglis et al. 1997, abstract).
     change_hours: float = 9.5
-    #: What the cumulative cache holds, least recently used out first; None: all ("benefits [...] are directly
+    #: Capacity of the cumulative cache with LRU replacement; None: unlimited ("benefits [...] are directly
     #: proportional to the cache size", 5.6).
     capacity: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request, with the version that its document has at that time."""
+    """Request, with the current version of its document."""
 
     user: int
     document: Hashable
@@ -61,45 +62,45 @@ class Request:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tally:
-    """Where a day's requests were answered."""
+    """Sources of a day's responses."""
 
     requests: int
     #: From the user's own browser cache.
     own: int
-    #: From the cumulative cache, after another user.
+    #: From the cumulative cache, after another user's request.
     cumulative: int
-    #: Among these two: answered with a copy that had changed since.
+    #: Subset of both: responses with an outdated copy.
     stale: int
 
     @property
     def own_share(self) -> float:
-        """Of all requests, what a browser's cache answers."""
+        """Share of requests that the browser's cache answers."""
         return self.own / self.requests
 
     @property
     def hit_share(self) -> float:
-        """Of all requests, what either cache answers."""
+        """Share of requests that either cache answers."""
         return (self.own + self.cumulative) / self.requests
 
     @property
     def stale_share(self) -> float:
-        """Of what either cache answers, what had changed since."""
+        """Share of cache responses that are outdated."""
         return self.stale / (self.own + self.cumulative)
 
     @property
     def crossing_share(self) -> float:
-        """Of the pages asked for, those that cross the satellite: misses, and what validation finds modified."""
+        """Share of pages that cross the satellite: misses, and copies that validation finds modified."""
         return (self.requests - self.own - self.cumulative + self.stale) / self.requests
 
     @property
     def delta_eligible_share(self) -> float:
-        """Of the responses with a body (200), those of a resource that was had before in another version."""
+        """Share of 200 responses whose resource was previously received in another version."""
         whole = self.requests - self.own - self.cumulative
         return self.stale / (whole + self.stale)
 
 
 def day(office: Office, *, seed: int) -> Iterator[Request]:
-    """Yield the requests of a day, in their order."""
+    """Yield the requests of a day in order."""
     random = Random(seed)  # noqa: S311 -- a model, no secret
     common = max(1, round(office.documents * office.common_share))
     own = max(1, office.documents - common)
@@ -120,7 +121,7 @@ def day(office: Office, *, seed: int) -> Iterator[Request]:
 
 
 def tallied(requests: Sequence[Request], *, capacity: int | None = None, is_cumulative: bool = True) -> Tally:
-    """Where these requests are answered; without the cumulative cache all that a browser misses is a miss."""
+    """Return the sources of the responses; without the cumulative cache, each browser miss is a miss."""
     browsers: dict[tuple[int, Hashable], int] = {}
     cache: OrderedDict[Hashable, int] = OrderedDict()
     own = cumulative = stale = 0
@@ -144,7 +145,7 @@ def tallied(requests: Sequence[Request], *, capacity: int | None = None, is_cumu
 
 @cache
 def zipf_exponent(count: int, popular_share: float, share_of_popular: float) -> float:
-    """Return the exponent at which so many documents give their most popular ones this share of the requests."""
+    """Return the Zipf exponent at which the most popular documents attract this share of requests."""
     popular = max(1, round(count * popular_share))
     low, high = 0.0, _STEEPEST
     for _ in range(_HALVINGS):

@@ -1,4 +1,4 @@
-"""B4: the optimized browser, against what there was (sections 4.6 to 4.8)."""
+"""B4: the optimized browser against existing browsers (sections 4.6 to 4.8)."""
 
 from __future__ import annotations
 
@@ -29,18 +29,19 @@ if TYPE_CHECKING:
 __all__ = ["OPTIMIZED_BROWSER"]
 
 _OURS: Final = "optimized-browser"
-#: The same with connections that the browser opens as the links come to it, for what their early opening matters.
+#: The same, with connections opened as the links arrive: isolates the effect of early opening.
 _LATE: Final = "optimized browser, connections as the links come"
 #: "HTTP/1.1" and "prototypes such as a HTTP Performance Enhancing Proxy" (4.7): pipelined, on one connection
 #: that the hub splits, without slow start over the satellite.
 _HTTP11: Final = "http11-pipelined"
-#: "Existing access methods" (4.7): "most versions of Internet browsers do not implement HTTP/1.1 pipelining";
-#: they keep up to four connections, one request outstanding on each (Netscape; Wang and Cao 1998), through
-#: the same hub, since "in the scenario we are dealing with [...] we do not use TCP's SS and CA".
+#: "Existing access methods" (4.7): "most versions of Internet browsers do not implement HTTP/1.1 pipelining".
+#: Browsers keep up to four connections with one outstanding request each (Netscape; Wang and Cao 1998). The
+#: connections use the same hub, since "in the scenario we are dealing with [...] we do not use TCP's SS and
+#: CA".
 _EXISTING: Final = "http10-keep-alive-x4"
-#: Of what there was: up to four at once.
+#: Existing browsers: up to four connections at once.
 _CONNECTIONS: Final = 4
-#: Every page of section 4.2.2 with embedded objects. With the document alone there is nothing to parallel.
+#: Every page of section 4.2.2 with embedded objects. A lone document has nothing to parallelize.
 _PAGES: Final = (
     *(f"bhalekar-{count}-{size}" for size in ("small", "medium", "large") for count in (1, 5, 10, 25)),
     "fifty-small",
@@ -50,11 +51,11 @@ _QUICK_PAGES: Final = ("bhalekar-5-small", "bhalekar-5-medium", "bhalekar-10-med
 _GROUNDS: Final = {NEGLIGIBLE_GROUND: "1 ms of ground", ASSUMED_GROUND: "25 ms of ground"}
 _OVER_HTTP11: Final = 0.30
 _OVER_EXISTING: Final = (0.35, 0.45)
-# Of one and the same cut the paper prints 40 to 45 % (4.7) and 35 to 40 % (4.8): a quarter of it.
+# For the same reduction the paper prints 40 to 45 % (4.7) and 35 to 40 % (4.8): a quarter of it.
 _TOLERANCE: Final = 0.25
-# Half as much again, or half of it: still a cut that a user sees.
+# Half more or half less: still a reduction that a user notices.
 _SHAPE_TOLERANCE: Final = 0.5
-#: So many of the figures, of which every page has two.
+#: Required share of the figures; every page has two figures.
 _SHARE: Final = 0.8
 _SHARE_REASON: Final = "the cut is printed as about the same for pages of any number of objects"
 
@@ -65,7 +66,7 @@ def _label(strategy: str, name: str, ground: int) -> str:
 
 def _runs(effort: Effort) -> Iterable[Run]:
     for ground in _GROUNDS:
-        # Every page is judged; what more of ground makes of it is a remark.
+        # Every page is judged; the effect of a longer ground path is a remark.
         for name in _QUICK_PAGES if effort.quick and ground == ASSUMED_GROUND else _PAGES:
             for strategy in (_OURS, _LATE, _HTTP11, _EXISTING):
                 scenario = retrieved(_strategy(strategy), name, access=Access.SPLIT, ground=ground)
@@ -79,7 +80,7 @@ def _strategy(name: str) -> Strategy:
 
 
 def _cuts(results: Results, against: str, ground: int, *, of: str = _OURS) -> dict[str, float]:
-    """Which part of the page's time is spared, by page."""
+    """Return the share of page time saved, by page."""
     return {
         name: 1
         - results.value(_label(of, name, ground), "page_s")
@@ -130,17 +131,17 @@ def _judge(results: Results) -> Judgement:
 
 
 def _few_or_many(pages: Iterable[str], *, many: bool) -> list[str]:
-    """Those of at most five embedded objects, or of more."""
+    """Return the pages of at most five embedded objects, or of more."""
     few = [name for name in pages if len(page(name).objects) - 1 <= _CONNECTIONS + 1]
     return [name for name in pages if name not in few] if many else few
 
 
-#: What the remarks print: the range of pages of few objects, then of many.
+#: Ranges in the remarks: pages of few objects, then of many objects.
 _ENDS: Final = ((min, False), (max, False), (min, True), (max, True))
 
 
 def _median(cuts: Mapping[str, float]) -> Mean:
-    """Of the pages; the interval is from the least to the most."""
+    """Return the mean over the pages; the interval is from minimum to maximum."""
     return Mean(median(cuts.values()), low=min(cuts.values()), high=max(cuts.values()))
 
 

@@ -1,4 +1,4 @@
-"""B9: a partial GET completes what was broken off, and transfers nothing that is held already (section 2.4)."""
+"""B9: a partial GET completes an aborted transfer without repeating received data (section 2.4)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _WAYS: Final = {_WHOLE: twice, _RANGE: partial_get}
 
 
 def _second_visit(simulation: Simulation) -> Mapping[str, float]:
-    """Return seconds and bytes of bodies of the second visit, and bytes of bodies of both."""
+    """Return seconds and body bytes of the second visit, and body bytes of both visits."""
     rows = simulation.truth.transactions
     again = rows.filter(rows["visit"] == 1)
     return {

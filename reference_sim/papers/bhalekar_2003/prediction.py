@@ -1,8 +1,8 @@
-"""Which page comes next: readers who follow links, and a predictor that learns from them (section 7.2.2).
+"""Prediction of the next page: readers that follow links, and a predictor that learns from them (section 7.2.2).
 
-A reader goes from page to page of a site by one of its links, each with a Zipf-like popularity, and reads for
-a while. The predictor is Padmanabhan and Mogul's (1996) at its simplest: after each page the one that most
-often followed it so far is fetched while the reader reads.
+A reader moves from page to page of a site by links with Zipf-like popularity, and reads each page for a
+while. The predictor is the simplest form of Padmanabhan and Mogul's (1996). During each page it prefetches
+the page that most often followed so far.
 """
 
 from __future__ import annotations
@@ -20,29 +20,30 @@ __all__ = ["Prediction", "Reader", "predicted"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reader:
-    """Somebody who reads on a site. All figures are assumed; the claim is a ratio that depends on none."""
+    """Reader of a site. All figures are assumed; the claim is a ratio that depends on none of them."""
 
     pages: int = 50
     links: int = 5
-    #: Of a page's links: the first one gets 44 % of the readers of the page at 1.
+    #: Zipf exponent of a page's links: at 1, the first link attracts 44 % of the readers.
     exponent: float = 1.0
     clicks: int = 2000
-    #: Mean of the time that a page is read, exponential.
+    #: Mean reading time of a page; exponential distribution.
     reading_s: float = 30.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Prediction:
-    """How well it went."""
+    """Success of the prediction."""
 
-    #: Of all clicks, those on the page that was predicted.
+    #: Share of clicks on the predicted page.
     hit_ratio: float
-    #: Of all waiting for pages, what was spared: all of it for a hit that had come, a part for one on its way.
+    #: Share of the waiting time saved: all of it for a complete prefetch, part of it for a prefetch in
+    #: progress.
     spared: float
 
 
 def predicted(reader: Reader, *, page_s: float, prefetch_s: float, seed: int) -> Prediction:
-    """Return a reader with a predictor, where a page takes ``page_s``, and a prefetched one ``prefetch_s``."""
+    """Return the result of a reader with a predictor; a page takes ``page_s``, a prefetch ``prefetch_s``."""
     hits = spared = 0.0
     followed: defaultdict[int, Counter[int]] = defaultdict(Counter)
     for page, following, reading_s in _clicks(reader, seed=seed):
@@ -53,7 +54,7 @@ def predicted(reader: Reader, *, page_s: float, prefetch_s: float, seed: int) ->
     return Prediction(hit_ratio=hits / reader.clicks, spared=spared / reader.clicks)
 
 
-#: A page, the one that comes after it, and the seconds between.
+#: A page, its successor, and the seconds between.
 _Click = tuple[int, int, float]
 
 

@@ -22,15 +22,15 @@ __all__ = ["ROUND_TRIPS", "round_trips_of", "two_files"]
 
 _MS: Final = 10**6
 _RTT_S: Final = 0.1
-#: Nothing takes time but the way: what is counted are round trips.
+#: Only propagation takes time: the result counts round trips.
 _ENDLESS: Final = path("endless", rate=None, delay=50 * _MS)
 _TWO_FILES: Final = sized("two-files", 1000, 1000)
-# Whole round trips: a nanosecond's rounding apart.
+# Whole round trips, apart from rounding of a nanosecond.
 _TOLERANCE: Final = 1e-6
-# The nearest whole number is still the figure's: some processing time on the way.
+# The nearest whole number still matches the figure: processing time on the path.
 _SHAPE_TOLERANCE: Final = 0.5
 
-#: What Figure 1.2 shows: transaction, strategy, quantity, round trips.
+#: Rows of Figure 1.2: transaction, strategy, quantity, round trips.
 _PUBLISHED: Final = (
     ("first FTP transaction", "ftp", "first", 3),
     ("subsequent FTP transaction", "ftp", "next", 2),
@@ -41,14 +41,14 @@ _PUBLISHED: Final = (
 
 
 def two_files(strategy: str, *, waits_for_replies: bool = False) -> Scenario:
-    """Return the half round trips from the first packet to the first data, in a simulation without loss."""
+    """Return two small files over a path without rate; FTP's commands go out together, as in the figure."""
     scenario = retrieval(strategy=strategy, page=_TWO_FILES, network=_ENDLESS, record=Record(packets=True))
     files = (replace(transfer, waits_for_replies=waits_for_replies) for transfer in scenario.transfers)
     return replace(scenario, transfers=tuple(files))
 
 
 def round_trips_of(simulation: Simulation) -> Mapping[str, float]:
-    """Return round trips from each file's first packet, or from when it was wanted, to its first data."""
+    """Return round trips from each file's first packet, or from its discovery, to its first data."""
     truth = simulation.truth
     if truth.transactions.height:
         rows = truth.transactions

@@ -1,4 +1,4 @@
-"""B6: what conditional requests, compression, differences and prefetching save (2.4, 3.3, 3.5, 7.2)."""
+"""B6: savings by conditional requests, compression, deltas and prefetching (2.4, 3.3, 3.5, 7.2)."""
 
 from __future__ import annotations
 
@@ -39,22 +39,22 @@ _COMPRESSION: Final = 0.27
 _DELTA_AND_COMPRESSION: Final = 0.83
 _DELTA_ELIGIBLE: Final = 0.25
 _MORE: Final = (1.0, inf)
-#: Documents of text alone, for what deltas save of the latency at most: the more of it is transfer, the more.
+#: Text-only documents, for the maximum latency reduction by deltas: it grows with the share of transfer time.
 _ONE_TEXT: Final = (50_000, 500_000)
-# Each figure is one study's, of its own traces; the text has 20 to 30 % beside its 25 % (5.4.1).
+# Each figure is from a study of its own traces; the text has 20 to 30 % beside its 25 % (5.4.1).
 _TOLERANCE: Final = 0.20
 _SHAPE_TOLERANCE: Final = 0.50
 
 
 def _partly_changed(what: Page) -> Page:
-    """At the next visit: whole what changed, 304 for the rest."""
+    """Return the next visit: changed objects whole, 304 for the rest."""
     unchanged = conditional_get(what)[-1].objects
     parts = (whole if is_changed(at) else unchanged[at] for at, whole in enumerate(what.objects))
     return what.with_objects(tuple(parts), name=f"{what.name}-partly-changed")
 
 
 def _list_and_changed(what: Page) -> Plan:
-    """Return the list of the page's objects, its last one, then those that changed as one response."""
+    """Return the list of the page's objects, then the changed objects as one response."""
     count = len(what.objects) - 1
     changed = tuple(filter(is_changed, range(count)))
     return Plan(
@@ -63,7 +63,7 @@ def _list_and_changed(what: Page) -> Plan:
 
 
 def _listed(what: Page) -> tuple[Page, ...]:
-    """Return the page with its list, as the strategy ``getlist`` makes it."""
+    """Return the page with its object list, as in strategy ``getlist``."""
     return (named_strategy("getlist").visits(what)[0].page,)
 
 
@@ -105,9 +105,9 @@ _STRATEGIES: Final[Mapping[str, Strategy]] = {
 
 
 def _bytes_and_times(simulation: Simulation) -> Mapping[str, float]:
-    """Of the first and the last visit: bytes of requests and responses, heads included, and seconds.
+    """Return bytes of requests and responses (heads included) and seconds, for the first and the last visit.
 
-    Of a page with the next one prefetched: when each was there.
+    If the next page is prefetched: the completion time of each page.
     """
     truth = simulation.truth
     rows = truth.transactions
@@ -139,7 +139,7 @@ def _runs(effort: Effort) -> Iterable[Run]:
 
 @cache
 def corpus_bytes() -> Mapping[Change, Counter[str]]:
-    """Return bytes of the corpus's new documents, by what became of them and by how they are sent."""
+    """Return bytes of the corpus's new documents, by change and by encoding."""
     made: dict[Change, Counter[str]] = {change: Counter() for change in Change}
     for version in corpus():
         whole, script = version.new.encode(), ed_script(version.old, version.new).encode()
@@ -158,12 +158,12 @@ def corpus_bytes() -> Mapping[Change, Counter[str]]:
 
 
 def _saved(sizes: Mapping[Change, Counter[str]], way: str) -> float:
-    """Which part of the documents' bytes this way of sending them saves, over all changes."""
+    """Return the share of document bytes that this encoding saves, over all changes."""
     return 1 - sum(size[way] for size in sizes.values()) / sum(size["whole"] for size in sizes.values())
 
 
 def _latency_saved(results: Results) -> float:
-    """Of a page that changed: against fetching it whole again, the most of several pages."""
+    """Return the largest saving of several changed pages, against a full transfer."""
     whole, deltas = "http11-pipelined", "compressed-delta"
     pages = {label.removesuffix(f", {deltas}") for label in results.measured if label.endswith(f", {deltas}")}
     pairs = [(f"{name}, {whole}", f"{name}, {deltas}") for name in sorted(pages)] + [(whole, deltas)]
@@ -179,7 +179,7 @@ def _predictions(results: Results) -> list[Prediction]:
 
 
 def _published(results: Results) -> Iterable[tuple[str, float, Mean]]:
-    """What is compared with a figure: the figure, and ours."""
+    """Return each published figure with ours."""
     sizes = corpus_bytes()
     first, again = (results.value("conditional-get", f"{visit}_bytes") for visit in ("first", "last"))
     documents = sum(size["whole"] for size in sizes.values())
@@ -210,7 +210,7 @@ def _published(results: Results) -> Iterable[tuple[str, float, Mean]]:
 
 
 def _ordered(results: Results) -> Iterable[tuple[str, float]]:
-    """What is said in words, as ratios that are above one."""
+    """Return the statements in words, as ratios above one."""
 
     def ratio(quantity: str, more: str, less: str) -> float:
         return results.value(more, quantity) / results.value(less, quantity)
@@ -236,7 +236,7 @@ def _ordered(results: Results) -> Iterable[tuple[str, float]]:
                 f"corpus: bytes of compression over those of compressed vdelta, {change}",
                 sizes[change]["gzip"] / sizes[change]["compressed vdelta"],
             )
-            # A delta is of use where it is less than half of the whole (3.5.2): not of a page that is another.
+            # A delta is useful below half of the full size (3.5.2): not for an entirely different page.
             for change in (Change.COSMETIC, Change.NEWS)
         ),
     )

@@ -1,8 +1,8 @@
-"""Bhalekar's setup as scenarios, and what is read from them when they have run.
+"""Bhalekar's setup as scenarios, and the readings of their results.
 
-Section 4.2.1: client, satellite gateway, hybrid gateway (the hub, NOC) and server; four segments of an
-eighth of a second and a bit error rate of 1e-8 on the space segment; TCP Reno on the ground, RWBP (no slow
-start, no congestion avoidance) over the space segment, "a split-connection TCP-RWBP connection".
+Section 4.2.1: client, satellite gateway, hybrid gateway (the hub, NOC) and server. The space segment has four
+crossings of 0.125 s and a bit error rate of 1e-8. TCP Reno runs on the ground, RWBP (no slow start, no
+congestion avoidance) over the space segment: "a split-connection TCP-RWBP connection".
 """
 
 from __future__ import annotations
@@ -44,30 +44,30 @@ __all__ = [
 ]
 
 _MS: Final = 10**6
-#: Each of the four crossings of the space segment (sections 1.1 and 4.2.1): a round trip of half a second.
+#: Each of the four crossings of the space segment (sections 1.1 and 4.2.1): an RTT of half a second.
 SEGMENT: Final = 125 * _MS
 #: Between hub and server: "the latency in this public portion of the network [...] is negligible" (4.7).
 NEGLIGIBLE_GROUND: Final = 1 * _MS
-#: What the network ``satellite-hub`` has there: half of a round trip across a continent.
+#: Value of the network ``satellite-hub``: half an RTT across a continent.
 ASSUMED_GROUND: Final = 25 * _MS
 
-#: OPNET's TCP as the paper has it: Reno, one segment at first (4.2.2), delayed ACKs. Nagle's algorithm is off
-#: in it unless it is asked for; with it the last segment of a persistent connection's response waits a round
-#: trip for an ACK that the FIN of HTTP/1.0 spares, and "identical performances" (4.4) cannot be.
+#: OPNET's TCP in the paper: Reno, one initial segment (4.2.2), delayed ACKs. Nagle's algorithm is off by
+#: default in OPNET. With Nagle, the last segment of a persistent connection's response would wait an RTT for
+#: an ACK. The FIN of HTTP/1.0 avoids this wait, so "identical performances" (4.4) would be impossible.
 RENO: Final = replace(stack("reno"), name="reno-opnet", nagle=Nagle.OFF)
 
 
 class Access(StrEnum):
-    """What stands between client and server."""
+    """Access between client and server."""
 
-    #: One TCP connection from end to end.
+    #: One TCP connection end to end.
     END_TO_END = "end to end"
-    #: The hub splits it: RWBP over the space segment, Reno on the ground (section 4.2.1).
+    #: The hub splits the connection: RWBP over the space segment, Reno on the ground (section 4.2.1).
     SPLIT = "split at the hub"
 
 
 def hybrid(*, ground: int = NEGLIGIBLE_GROUND, segment: int = SEGMENT) -> Network:
-    """Return the paper's network: ``ground`` and ``segment`` are the delays of their links in nanoseconds."""
+    """Return the paper's network: ``ground`` and ``segment`` are link delays in nanoseconds."""
     made = network("satellite-hub")
     for link in made.links:
         delay = ground if "server" in (link.start, link.end) else segment
@@ -84,9 +84,9 @@ def retrieved(
     segment: int = SEGMENT,
     record: Record | None = None,
 ) -> Scenario:
-    """One page by one strategy over the paper's network.
+    """Return one page by one strategy over the paper's network.
 
-    FTP has no proxy that would split it: where the access is, both its ends have RWBP.
+    No proxy splits FTP: under split access, both FTP ends use RWBP.
     """
     chosen = named_strategy(strategy) if isinstance(strategy, str) else strategy
     scenario = retrieval(
@@ -105,7 +105,7 @@ def retrieved(
 
 
 def through_hub(scenario: Scenario, *, persistent: bool) -> Scenario:
-    """Return the same with a proxy at the hub that splits the connections and does nothing else."""
+    """Return the same with a proxy at the hub that only splits the connections."""
     space = stack("rwbp")
     hub = Proxy(
         name="hub",
@@ -119,18 +119,18 @@ def through_hub(scenario: Scenario, *, persistent: bool) -> Scenario:
 
 
 def repeated(effort: Effort, label: str, scenario: Scenario, measure: Measure) -> Iterator[Run]:
-    """Yield the run with as many seeds as the effort allows: bit errors are random."""
+    """Yield the run with one seed per repetition: bit errors are random."""
     for seed in range(1, (2 if effort.quick else effort.seeds) + 1):
         yield Run(label=label, scenario=replace(scenario, seed=seed), measure=measure)
 
 
 def seconds(durations: pl.Series) -> list[float]:
-    """Durations as seconds."""
+    """Convert durations to seconds."""
     return [duration.total_seconds() for duration in durations]
 
 
 def page_time(simulation: Simulation) -> Mapping[str, float]:
-    """Return seconds from the first SYN to the last byte, of all files of FTP together: ``page_s``."""
+    """Return seconds from the first SYN to the last byte, over all FTP files: ``page_s``."""
     import polars as pl
 
     rows = simulation.truth.retrievals

@@ -25,32 +25,32 @@ if TYPE_CHECKING:
 __all__ = ["SHARED_STATE", "two_connections"]
 
 _S: Final = 10**9
-#: One way of the satellite; rates are not printed here, 10 Mb/s let no queue grow.
+#: One-way delay of the satellite. The paper prints no rates here; 10 Mb/s avoids queueing.
 _WAY: Final = 2 * SEGMENT
 _RTT_S: Final = 2 * _WAY / _S
 _NETWORK: Final = path("satellite-alone", rate=10**7, delay=_WAY)
-#: OPNET's large object (4.2.2), as often as a connection shows its slow start.
+#: OPNET's large object (4.2.2), repeated until a connection shows its slow start.
 _SIZE: Final = 50_000
-#: A connection that is still busy when the second one opens: ten times that.
+#: Ten times that, for a connection that is still busy when the second connection opens.
 _BUSY: Final = 10 * _SIZE
-#: When the second connection opens: after the first one's end, or amid it.
+#: Opening of the second connection: after the end of the first, or during it.
 _STARTS: Final = {"serial": (_SIZE, 20 * _S), "concurrent": (_BUSY, 3 * _S)}
-#: T/TCP "caches the state information of the connection, such as the RTT and control block parameters" beside
-#: skipping the handshake (RFC 1644, RFC 2140, section 3). S-TCB is RFC 2140's section 4, which shares among
-#: connections that are open, too.
+#: T/TCP "caches the state information of the connection, such as the RTT and control block parameters" in
+#: addition to skipping the handshake (RFC 1644, RFC 2140, section 3). S-TCB is RFC 2140's section 4, which
+#: also shares among open connections.
 _TRANSPORTS: Final[Mapping[str, Stack]] = {
     "TCP": RENO,
     "T/TCP": replace(RENO, name="ttcp", accelerated_open=True, sharing=Sharing.TEMPORAL),
     "S-TCB": replace(RENO, name="s-tcb", sharing=Sharing.ENSEMBLE),
 }
-# One segment is slow start as ever, two are more than that.
+# One segment is ordinary slow start; at least two show sharing.
 _MORE_THAN_ONE: Final = (2.0, inf)
 _WHOLE: Final = 0.1
 _SHAPE: Final = 0.5
 
 
 def two_connections(stack: Stack, kind: str) -> Scenario:
-    """Return two transfers between two hosts: the second one after the first (serial), or amid it (concurrent)."""
+    """Return two transfers between two hosts: the second after the first (serial), or during it (concurrent)."""
     first, start = _STARTS[kind]
     transfers = (
         Transfer(node="client", stack=stack, server_node="server", server_stack=stack, start=at, files=(size,))
@@ -60,7 +60,7 @@ def two_connections(stack: Stack, kind: str) -> Scenario:
 
 
 def _second_connection(simulation: Simulation) -> Mapping[str, float]:
-    """Of the second connection: its time, round trips before its first data, segments of its first flight."""
+    """Return the second connection's time, round trips before its first data, and segments of its first flight."""
     truth = simulation.truth
     rows = truth.retrievals.filter(truth.retrievals["client"] == 1)
     packets = truth.packets.filter((truth.packets["connection"] == 1) & (truth.packets["payload_bytes"] > 0))

@@ -1,8 +1,8 @@
-"""What the paper argues and does not measure: delayed ACKs, several connections of HTTP/1.1, other traffic.
+"""Arguments that the paper does not measure: delayed ACKs, parallel HTTP/1.1 connections, cross traffic.
 
 Section 3.3: the scheme of skipped ACKs works only with immediate ACKs (E9). Section 6.1: several persistent
-connections are more aggressive than an ensemble (E10). Sections 1 and 3.3: a bundle is unfair to other traffic,
-and an ensemble is as aggressive as one connection (E11).
+connections are more aggressive than an ensemble (E10). Sections 1 and 3.3: a bundle is unfair to other
+traffic, and an ensemble is as aggressive as one connection (E11).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _S: Final = 10**9
 _ENSEMBLE: Final = "E-TCP"
 _BUNDLE: Final = "Reno, a connection for each part"
 _TWO: Final = "HTTP/1.1, two connections"
-#: Pages of many parts: a bundle of them is one.
+#: Pages of many objects: their connections form a bundle.
 _MANY: Final = ("graphics", "frames", "java")
 _MORE: Final = (1.0, inf)
 _TWO_CONNECTIONS: Final = Strategy(
@@ -66,13 +66,13 @@ _SHARED: Final = Strategy(
 
 
 def _delayed(stack: Stack) -> Stack:
-    """Return the stack with ACKs of every second segment, others after 200 ms (RFC 1122, section 4.2.3.2)."""
+    """Return the stack with an ACK per second segment, otherwise after 200 ms (RFC 1122, section 4.2.3.2)."""
     acks = replace(stack.acks, every=2, counts_segments=True, delay=DelayTimer(delay=200 * _MS))
     return replace(stack, name=f"{stack.name}, delayed ACKs", acks=acks)
 
 
 def _again(simulation: Simulation) -> Mapping[str, float]:
-    """Return times, losses, and the segments of the server that were sent again."""
+    """Return times, losses, and the server's retransmitted segments."""
     import polars as pl
 
     packets = simulation.truth.packets.filter(pl.col("side") == "server", pl.col("payload_bytes") > 0)
@@ -80,7 +80,7 @@ def _again(simulation: Simulation) -> Mapping[str, float]:
     return {**measure(simulation), "sent again": float(again)}
 
 
-#: How the receiver acknowledges, and with what.
+#: ACK policy and stack of the receiver.
 _ACKS: Final = {
     "immediate": (Sharing.ETCP_FAIR, False),
     "delayed": (Sharing.ETCP_FAIR, True),
@@ -95,7 +95,7 @@ def _ack_label(page: str, kind: str) -> str:
 def _acks(_: Effort) -> Iterator[Run]:
     for page in PAGES:
         for kind, (sharing, is_delayed) in _ACKS.items():
-            # Longer than any ACK is delayed: timeouts are no part of this.
+            # Longer than any ACK delay: this comparison excludes timeouts.
             stack = stack_of(sharing, least_timeout_ns=_S)
             made = accesses(
                 strategy=_SHARED,
@@ -169,7 +169,7 @@ def _judge_aggressive(results: Results) -> Judgement:
 
 
 def _other(simulation: Simulation) -> Mapping[str, float]:
-    """Return seconds that the transfer beside the page took."""
+    """Return seconds of the concurrent transfer."""
     rows = simulation.truth.retrievals.to_dicts()
     (of_transfer,) = (row for row in rows if row["client"] == _TRANSFER)
     return {"seconds": (of_transfer["end"] - of_transfer["start"]).total_seconds()}
@@ -179,7 +179,7 @@ def _beside(_: Effort) -> Iterator[Run]:
     kinds = {_BUNDLE: Sharing.NONE, _ENSEMBLE: Sharing.ETCP_FAIR}
     where = network("thesis")
     plain = stack_of(Sharing.NONE)
-    # Other hosts, on the same link.
+    # Other hosts on the same link.
     transfer = Transfer(
         node=where.clients[1], stack=plain, server_node=where.servers[1], server_stack=plain, files=(_FILE,)
     )
@@ -191,7 +191,7 @@ def _beside(_: Effort) -> Iterator[Run]:
             yield Run(label=_page_label(page, kind), scenario=scenario, measure=_other)
 
 
-#: As long as the pages take, and more.
+#: Longer than the pages take.
 _FILE: Final = 1_000_000
 _LATER: Final = 1 * _S
 #: Browsers have the first numbers.
@@ -217,7 +217,7 @@ def _judge_beside(results: Results) -> Judgement:
 
 
 def _must(what: str, within: tuple[float, float], ours: float) -> Comparison:
-    """What must hold; there is no shape of it."""
+    """Return the comparison of an inequality that has no shape."""
     return Comparison(
         what=what, unit="", published=within, ours=Mean(ours), tolerance=0.0, shape_tolerance=0.0, absolute=True
     )

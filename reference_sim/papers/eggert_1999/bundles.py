@@ -1,19 +1,18 @@
-"""The simulations behind Figures 5 and 6: five pages, four situations, Reno and four schedulers.
+"""Simulations of Figures 5 and 6: five pages, four situations, Reno and four schedulers.
 
-The paper's simulator (a beta of ns-2.1) had one-way TCP only: no SYN, no FIN, no request. Whatever the
-client wanted, the server's agent began to send at once, and two round trips were added to what was
-measured, one for a repeated access. In this engine's terms:
+The paper's simulator (a beta of ns-2.1) had one-way TCP only: no SYN, no FIN, no request. The server's agent
+began to send each wanted object at once. The authors then added two round trips to the measured time, one for
+a repeated access. In this engine's terms:
 
-- The client's SYN carries the request and is at the server at once (:attr:`Link.opens_at_once`), for
-  Reno's connections as for E-TCP's: T/TCP for both. Only the first connection has a handshake.
-- What the paper adds and the engine does not spend is added to each time: :data:`ADDED_S`.
-- The sizes of objects are those of whole responses in whole packets, and a segment holds 512 bytes of
-  them beside T/TCP's option: ns-2's agents send no shorter packet, and count their window in packets.
-- Control packets take none of the ten places of the queue: they are counted in bytes
-  (:data:`QUEUE_BYTES`).
+- The client's SYN carries the request and arrives at the server at once (:attr:`Link.opens_at_once`), for
+  Reno as for E-TCP: both use T/TCP. Only the first connection has a handshake.
+- :data:`ADDED_S` is added to each time: the paper's addition less the engine's own share.
+- Object sizes are sizes of whole responses in whole packets. A segment holds 512 bytes of payload in addition
+  to T/TCP's option: ns-2's agents send no shorter packet and count their window in packets.
+- Control packets occupy none of the ten queue places: the queue counts bytes (:data:`QUEUE_BYTES`).
 
-The same bundles of Reno connections in ns-2.35 (Debian), its SYNs off, end within 0.1 s of ours,
-with and without losses: ``tests/simulator/ns2/bundle.tcl``.
+In ns-2.35 (Debian) without SYNs, the same bundles of Reno connections end within 0.1 s of ours, with and
+without losses: ``tests/simulator/ns2/bundle.tcl``.
 """
 
 from __future__ import annotations
@@ -64,7 +63,7 @@ PAGES: Final = ("text", "map", "graphics", "frames", "java")
 
 
 class Situation(StrEnum):
-    """A network and a client of section 4."""
+    """Network and client of section 4."""
 
     MODEL = "model"
     CLIENT = "realistic client"
@@ -73,17 +72,17 @@ class Situation(StrEnum):
 
     @property
     def connections(self) -> int | None:
-        """How many the client opens at once."""
+        """Maximum number of connections."""
         return 4 if self in {Situation.CLIENT, Situation.REALISTIC} else None
 
     @property
     def network(self) -> str:
-        """Without and with the queue's limit."""
+        """Networks without and with the queue limit."""
         return "eggert-10" if self in {Situation.NETWORK, Situation.REALISTIC} else "eggert"
 
 
 class Transport(StrEnum):
-    """What a page's connections are."""
+    """Transport of a page's connections."""
 
     RENO = "Reno"
     CONTENT_DEPENDENT = "content-dependent"
@@ -93,7 +92,7 @@ class Transport(StrEnum):
 
     @property
     def sharing(self) -> Sharing:
-        """As the engine calls it."""
+        """Name in the engine."""
         return _SHARINGS[self]
 
 
@@ -106,36 +105,36 @@ _SHARINGS: Final = {
 }
 SCHEDULERS: Final = tuple(one for one in Transport if one is not Transport.RENO)
 
-#: Links stand in this part of their document, evenly; 0: all in its first packet. The paper prints
-#: neither positions nor sizes. That tens of connections are open while the 16 packets of the Java
-#: page's HTML are sent (section 4.2), and that the text page's HTML suffers multiple losses beside
-#: three images (section 4.4), needs links near the start: spread over the whole document, not one
-#: packet of the text page is lost. E1's remarks say what other positions give.
+#: Share of the document that holds its links, evenly; 0: all links in the first packet. The paper prints
+#: neither positions nor sizes. Tens of connections are open while the 16 packets of the Java page's HTML are
+#: sent (section 4.2). The text page's HTML has multiple losses beside three images (section 4.4). Both need
+#: links near the start: with links over the whole document, the text page loses no packet. E1's remarks give
+#: the results of other positions.
 LINKS_STAND_IN: Final = 0.0
-#: Two ticks of 0.1 s: ns-2's tcp.cc from 1997 to 1999 ("timeout < 2 * tcp_tick_"), which had no other
-#: floor. E4's remarks say what a second gives, as later versions had it.
+#: Two ticks of 0.1 s: ns-2's tcp.cc from 1997 to 1999 ("timeout < 2 * tcp_tick_") had no other minimum. E4's
+#: remarks give the results with the 1 s of later versions.
 LEAST_TIMEOUT_NS: Final = 200_000_000
-# Section 4: 512 bytes; T/TCP's count is an option of 6 bytes, padded to 8.
+# Section 4: 512 bytes; T/TCP's connection count is an option of 6 bytes, padded to 8.
 _SEGMENT_BYTES: Final = 512
 _COUNT_BYTES: Final = 8
 _HEADER_BYTES: Final = 40
-#: Ten places of ns-2's DropTail, which drops the packet that would be the tenth to wait: nine whole
-#: packets wait, and what is left lets a control packet pass.
+#: Ten places of ns-2's DropTail, which drops the tenth waiting packet: nine whole packets wait, and the
+#: remaining bytes admit a control packet.
 QUEUE_BYTES: Final = 10 * (_SEGMENT_BYTES + _COUNT_BYTES + _HEADER_BYTES) - 1
 # Above any window: 20 packets (ns-2's window_).
 _RECEIVE_BYTES: Final = 65_535
-#: "1.5 RTT are added to the measured times", "another 0.5 RTT" for the request (section 4), one round
-#: trip less for a repeated access (section 5). A first access spends one round trip of that here.
+#: "1.5 RTT are added to the measured times", "another 0.5 RTT" for the request (section 4), one RTT less for
+#: a repeated access (section 5). A first access here takes one of these RTTs itself.
 ADDED_S: Final = 0.1
-# Before the second access: its connections find those of the first closed.
+# Pause before the second access: the first access's connections are then closed.
 _PAUSE_NS: Final = 5 * 10**9
-#: Packets of which the bottleneck's queue dropped one, as a share.
+#: Share of packets dropped by the bottleneck's queue.
 LOSS: Final = "loss"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Cell:
-    """One bar of Figure 5, and of Figure 6 with its repetition."""
+    """Bar of Figure 5, and of Figure 6 with its repetition."""
 
     page: str
     situation: Situation
@@ -146,18 +145,18 @@ class Cell:
 
     @property
     def label(self) -> str:
-        """Its name among the results."""
+        """Label among the results."""
         choices = f"links {self.links_stand_in:g}, timeout {self.least_timeout_ns / 10**9:g} s"
         if not self.is_paced_by_ticks:
             choices += ", an exact pace"
         return f"{self.situation}, {self.page}, {self.transport}, {choices}"
 
     def run(self) -> Run:
-        """Its simulation."""
+        """Simulation of the bar."""
         return Run(label=self.label, scenario=self.scenario(), measure=measure)
 
     def scenario(self) -> Scenario:
-        """Return the access, and with E-TCP another one behind it."""
+        """Return the access, followed by a second access for E-TCP."""
         is_shared = self.transport is not Transport.RENO
         strategy = Strategy(
             name=f"eggert-{self.transport}",
@@ -181,7 +180,7 @@ class Cell:
 
 
 def accesses(*, strategy: Strategy, page: Page, network: Network, stack: Stack) -> Scenario:
-    """Return the visits of a strategy with what is ns-2's here: sizes with heads; nothing but results is kept."""
+    """Return the visits of a strategy in ns-2's terms: sizes with heads; only results are recorded."""
     made = retrieval(
         strategy=strategy,
         page=page,
@@ -197,10 +196,10 @@ def accesses(*, strategy: Strategy, page: Page, network: Network, stack: Stack) 
 def stack_of(
     sharing: Sharing, *, least_timeout_ns: int = LEAST_TIMEOUT_NS, is_paced_by_ticks: bool = True
 ) -> Stack:
-    """ns-2's one-way Reno, told as T/TCP, or E-TCP.
+    """Return ns-2's one-way Reno as T/TCP, or E-TCP.
 
-    Reno's round trips are integers of ns-2's ticks. Those by which E-TCP paces are counted as Figure 3
-    shows (:func:`~reference_sim.papers.eggert_1999.transfers.coarse`), unless ``is_paced_by_ticks`` is not.
+    Reno's RTTs are integers of ns-2's ticks. The RTTs for E-TCP's pacing are rounded as in Figure 3
+    (:func:`~reference_sim.papers.eggert_1999.transfers.coarse`), unless ``is_paced_by_ticks`` is false.
     """
     reno = stack("reno-ns")
     is_shared = sharing is not Sharing.NONE
@@ -221,7 +220,7 @@ def stack_of(
 
 
 def network_of(situation: Situation) -> Network:
-    """No request takes time or is lost, and only data takes places of the queue."""
+    """Return the network in which requests take no time and only data occupies the queue."""
     made = network(situation.network)
     there, back = made.links
     limited = isinstance(back.queue, PacketQueue)
@@ -248,12 +247,12 @@ def page_of(name: str, *, links_stand_in: float = LINKS_STAND_IN) -> Page:
 
 
 def _whole_packets(part: Object) -> int:
-    """Its bytes, rounded up to whole packets."""
+    """Return the bytes rounded up to whole packets."""
     return ceil(expected(part.size) / _SEGMENT_BYTES) * _SEGMENT_BYTES
 
 
 def measure(simulation: Simulation) -> Mapping[str, float]:
-    """Return seconds to the end of the HTML and of all, of each access; the share of packets lost."""
+    """Return seconds to the end of the HTML and of the page, per access; and the share of lost packets."""
     transactions = simulation.truth.transactions.to_dicts()
     measured = {}
     for row in simulation.truth.retrievals.to_dicts():
@@ -270,7 +269,7 @@ def measure(simulation: Simulation) -> Mapping[str, float]:
 
 
 def quantity(what: str, *, again: bool = False) -> str:
-    """Return the name of a time among the results: ``html`` or ``total``, of the first or repeated access."""
+    """Return the result name of a time: ``html`` or ``total``, of the first or repeated access."""
     return f"{what}, repeated" if again else what
 
 
@@ -286,7 +285,7 @@ class Bars:
     def time(
         self, what: str, situation: Situation, of: str, transport: Transport, *, again: bool = False
     ) -> float:
-        """One bar."""
+        """Return the time of one bar."""
         cell = Cell(
             page=of,
             situation=situation,
@@ -300,11 +299,11 @@ class Bars:
     def gain(
         self, what: str, situation: Situation, of: str, transport: Transport, *, again: bool = False
     ) -> float:
-        """How much faster than Reno: a share of Reno's time."""
+        """Return the gain over Reno as a share of Reno's time."""
         reno = self.time(what, situation, of, Transport.RENO)
         return gain(self.time(what, situation, of, transport, again=again), reno)
 
 
 def gain(time: float, reference: float) -> float:
-    """By what share of the reference a time is shorter."""
+    """Return the reduction of a time as a share of the reference."""
     return 1 - time / reference

@@ -1,4 +1,4 @@
-"""Figures 5 and 6 as the paper draws them, beside them the gains with the ranges that its text prints."""
+"""Figures 5 and 6 as in the paper, and the gains with the ranges in its text."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _CLAIMS: Final = {
     Situation.NETWORK: "E3",
     Situation.REALISTIC: "E4",
 }
-#: Totals first: HTML stands before them, as in the paper.
+#: Totals first: the HTML bars stand before them, as in the paper.
 _WHATS: Final = ("total", "html")
-#: The paper cuts bars off, too: only Reno's losses reach higher.
+#: The paper also cuts bars off: only Reno's losses exceed this.
 _TOP_S: Final = 8.0
 _WIDTH: Final = 420
 _HEIGHT: Final = 150
@@ -37,7 +37,7 @@ _POINT_SIZE: Final = 60
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Access:
-    """One of the bars of each page."""
+    """Bar of each page."""
 
     name: str
     transport: Transport
@@ -54,7 +54,7 @@ _ACCESSES: Final = (
 
 
 def figure_5(situation: Situation) -> Callable[[Results], Mapping[str, alt.TopLevelMixin]]:
-    """One graph of Figure 5: the times, and HTML-pre's gains in their published range."""
+    """Return one graph of Figure 5: the times, and HTML-pre's gains in their published range."""
 
     def charts(results: Results) -> Mapping[str, alt.TopLevelMixin]:
         published = claims()[_CLAIMS[situation]].expect["html_gain"]
@@ -81,7 +81,7 @@ def figure_6(results: Results) -> Mapping[str, alt.TopLevelMixin]:
 def _graph(
     bars: Bars, situation: Situation, accesses: Sequence[_Access], published: Sequence[float]
 ) -> alt.TopLevelMixin:
-    """Return the times of all accesses, and the gains of the last one's HTML."""
+    """Return the times of all accesses, and the HTML gains of the last access."""
     import altair as alt
 
     return alt.HConcatChart(
@@ -91,7 +91,7 @@ def _graph(
 
 
 def _times(bars: Bars, situation: Situation, accesses: Sequence[_Access]) -> alt.Chart:
-    """Bars of each page side by side, those of the HTML before the pale ones of all."""
+    """Return grouped bars per page; the HTML bars stand before the pale total bars."""
     import altair as alt
 
     rows = [
@@ -120,7 +120,7 @@ def _times(bars: Bars, situation: Situation, accesses: Sequence[_Access]) -> alt
 
 
 def _gains(bars: Bars, situation: Situation, one: _Access, published: Sequence[float]) -> alt.LayerChart:
-    """Gains over Reno as points; what the paper prints as a shaded range."""
+    """Return gains over Reno as points, the paper's ranges as shaded bands."""
     import altair as alt
 
     rows = [

@@ -1,4 +1,4 @@
-"""How far apart a time of ours and a range of the paper may be."""
+"""Tolerances between our times and the paper's ranges."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ if TYPE_CHECKING:
 
 __all__ = ["SHARE", "SHARE_REASON", "compared", "ends", "same"]
 
-#: Of the printed gain. Of the objects' sizes only ranges of whole kilobytes are printed, and one packet of an
-#: object more or less costs a round trip of 0.1 s in slow start, of 1 to 3 s that the pages take.
+#: Relative to the printed gain. The paper prints object sizes only as ranges of whole kilobytes. In slow
+#: start, one packet of an object costs an RTT of 0.1 s; the pages take 1 to 3 s.
 TOLERANCE: Final = 0.25
-#: Still the shape: the sign and the rough size of a gain.
+#: Tolerance of the shape: the sign and the rough size of a gain.
 SHAPE_TOLERANCE: Final = 0.50
-#: Gains are printed in whole per cent.
+#: Gains are printed in whole percent.
 ROUNDING: Final = 0.005
 #: Ratios and seconds.
 RATIO_TOLERANCE: Final = 0.10
 RATIO_SHAPE_TOLERANCE: Final = 0.30
-#: What the paper calls identical or unchanged.
+#: Tolerance for results that the paper calls identical or unchanged.
 SAME_TOLERANCE: Final = 0.02
 SAME_SHAPE_TOLERANCE: Final = 0.10
-#: So many of a claim's figures must hold.
+#: Required share of a claim's figures.
 SHARE: Final = 0.8
-#: Why not all.
+#: Reason for a share below one.
 SHARE_REASON: Final = (
     "where in the queue the packets of one object stand among those of the others depends on sizes and positions "
     "that are not printed: single bars differ"
@@ -36,7 +36,7 @@ SHARE_REASON: Final = (
 def compared(
     what: str, published: float | tuple[float, float], ours: float, *, is_ratio: bool = False
 ) -> Comparison:
-    """Return a gain beside the published one, or its range; or a ratio. Tolerances are shares of the published."""
+    """Return the comparison of a gain or ratio with the published value or range, with relative tolerances."""
     return Comparison(
         what=what,
         unit="",
@@ -50,13 +50,13 @@ def compared(
 
 
 def ends(what: str, published: tuple[float, float], ours: Sequence[float]) -> Iterator[Comparison]:
-    """Yield the least and the most of several gains, which the paper prints."""
+    """Yield the minimum and maximum of several gains, which the paper prints."""
     for end, figure, found in zip(("least", "most"), published, (min(ours), max(ours)), strict=True):
         yield compared(f"{what}, the {end}", figure, found)
 
 
 def same(what: str, ratio: float) -> Comparison:
-    """Return the ratio of two times that the paper says are the same."""
+    """Return the comparison of two times that the paper calls equal."""
     return Comparison(
         what=what,
         unit="",

@@ -1,8 +1,8 @@
 """Figure 5: HTML and total times of five pages over Reno and over E-TCP with four schedulers (E1 to E4).
 
-Of its bars the paper prints no values, but the text says ranges of gains for each graph. "Faster by
-x %" is a share of the slower time (a total "2.5-20 times slower" is also called 60-95 % faster),
-"slower by x %" one of the faster.
+The paper prints no bar values, but ranges of gains for each graph. "Faster by x %" is a share of the slower
+time (a total "2.5-20 times slower" is also called 60-95 % faster). "Slower by x %" is a share of the faster
+time.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 __all__ = ["FIGURE_5"]
 
-#: Pages of so many objects that four connections are a limit (section 4.2).
+#: Pages with enough objects to make four connections a limit (section 4.2).
 _LARGE: Final = ("graphics", "frames", "java")
 _OTHERS: Final = (Transport.CONTENT_DEPENDENT, Transport.TICKET_DECAY, Transport.FAIR)
 _HTML_PRE: Final = Transport.HTML_PRE
 _RENO: Final = Transport.RENO
 #: Gains of the text page's HTML in the realistic scenario (section 4.4).
 _TEXT_GAINS: Final = {Transport.HTML_PRE: 0.75, Transport.CONTENT_DEPENDENT: 0.65, Transport.FAIR: 0.61}
-#: RFC 2988's least timeout, as later versions of ns-2 have it.
+#: RFC 2988's minimum RTO, as in later versions of ns-2.
 _LONG_TIMEOUT_NS: Final = 1_000_000_000
 _CLIENT_REMARKS: Final = (
     "The HTML of the frames page is two fifths of its bytes. E-TCP's fair and decaying tickets give each of the"
@@ -49,7 +49,7 @@ _NETWORK_REMARKS: Final = (
     "The text page ends with a timeout of its HTML; how long that lasts is E4's remark. Other bars that differ"
     " are those of pages whose HTML Reno finishes between the bursts of other connections."
 )
-#: Where else links might stand: what E1's remarks compare.
+#: Alternative link positions, which E1's remarks compare.
 _ELSEWHERE: Final = (0.25, 0.5, 1.0)
 
 
@@ -76,7 +76,7 @@ def _other_schedulers(
     high: float,
     but: Mapping[tuple[str, Transport], float],
 ) -> Iterator[Comparison]:
-    """Gains of the other three schedulers: a range, but for single bars that the text names."""
+    """Yield the gains of the other three schedulers: a range, except for single bars named in the text."""
     for page in pages:
         for transport in _OTHERS:
             ours = bars.gain("html", situation, page, transport)
@@ -92,7 +92,7 @@ def _unchanged(
     transports: Sequence[Transport],
     whats: Sequence[str] = ("html", "total"),
 ) -> Comparison:
-    """One comparison, whatever the number of bars: that they are the same is one statement of the text."""
+    """Return one comparison for all bars: the text states their equality once."""
     ratios = [
         bars.time(what, now, page, one) / bars.time(what, before, page, one)
         for what in whats
@@ -106,7 +106,7 @@ def _unchanged(
 
 
 def _model(results: Results) -> Judgement:
-    """E1: section 4.1."""
+    """Judge E1: section 4.1."""
     bars, situation, expect = Bars(results), Situation.MODEL, claims()["E1"].expect
     comparisons = list(_html_gains(bars, situation, PAGES, "E1"))
     named = {("graphics", Transport.CONTENT_DEPENDENT): 0.03}
@@ -124,7 +124,7 @@ def _model(results: Results) -> Judgement:
 
 
 def _where_links_stand(results: Results) -> str:
-    """What other positions of the links give."""
+    """Describe the results of other link positions."""
     lines = []
     for links in (0.0, *_ELSEWHERE):
         bars = Bars(results, links)
@@ -162,7 +162,7 @@ def _model_runs(_: Effort) -> Iterator[Run]:
 
 
 def _client(results: Results) -> Judgement:
-    """E2: section 4.2."""
+    """Judge E2: section 4.2."""
     bars, situation, before = Bars(results), Situation.CLIENT, Situation.MODEL
     comparisons = [_unchanged(bars, situation, before, page, (_RENO, _HTML_PRE)) for page in ("text", "map")]
     comparisons += _html_gains(bars, situation, _LARGE, "E2")
@@ -189,7 +189,7 @@ def _longer(bars: Bars, what: str, now: Situation, before: Situation, page: str,
 
 
 def _network(results: Results) -> Judgement:
-    """E3: section 4.3."""
+    """Judge E3: section 4.3."""
     bars, situation, before = Bars(results), Situation.NETWORK, Situation.MODEL
     pages = [page for page in PAGES if page != "map"]
     comparisons = [_unchanged(bars, situation, before, "map", tuple(Transport))]
@@ -211,7 +211,7 @@ def _network(results: Results) -> Judgement:
 
 
 def _realistic(results: Results) -> Judgement:
-    """E4: section 4.4."""
+    """Judge E4: section 4.4."""
     bars, situation = Bars(results), Situation.REALISTIC
     comparisons = list(_html_gains(bars, situation, PAGES, "E4"))
     others = [page for page in PAGES if page != "text"]
@@ -237,7 +237,7 @@ def _realistic_runs(_: Effort) -> Iterator[Run]:
 
 
 def _least_timeout(results: Results) -> str:
-    """What a longer least timeout makes of the one page whose HTML has multiple losses."""
+    """Describe the effect of a longer minimum RTO on the only page whose HTML has multiple losses."""
     parts = []
     for least in (LEAST_TIMEOUT_NS, _LONG_TIMEOUT_NS):
         bars = Bars(results, least_timeout_ns=least)

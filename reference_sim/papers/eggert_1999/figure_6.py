@@ -29,7 +29,7 @@ def _runs(_: Effort) -> Iterator[Run]:
 
 
 def _gain_over_first(bars: Bars, what: str, situation: Situation, page: str) -> float:
-    """Of the repeated access over the first one."""
+    """Return the gain of the repeated access over the first access."""
     again = bars.time(what, situation, page, _HTML_PRE, again=True)
     return gain(again, bars.time(what, situation, page, _HTML_PRE))
 
@@ -52,7 +52,7 @@ def _judge(results: Results) -> Judgement:
 
 
 def _remarks(results: Results) -> str:
-    """What E-TCP's clock makes of the gains."""
+    """Describe the effect of E-TCP's clock granularity on the gains."""
     parts = []
     for by_ticks in (True, False):
         bars = Bars(results, is_paced_by_ticks=by_ticks)

@@ -1,4 +1,4 @@
-"""Section 6.1: whole pages over E-TCP and over one connection of HTTP/1.1 take as long (E8)."""
+"""Section 6.1: whole pages take the same time over E-TCP and over one HTTP/1.1 connection (E8)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SECTION_6_1"]
 
-# More than any page has objects: all requests at once.
+# More objects than any page has: all requests at once.
 _ALL: Final = 100
 _PIPELINED: Final = Strategy(
     name="eggert-http11",

@@ -1,7 +1,7 @@
-"""Figures 3 and 4: bare transfers, as ns-2's one-way connections are.
+"""Figures 3 and 4: bare transfers over ns-2's one-way connections.
 
-The figures print neither the sizes of what is transferred nor ns-2's clock, and connections there have
-no SYNs: times are those of the data's packets.
+The figures print neither transfer sizes nor ns-2's clock, and their connections have no SYNs. Times are times
+of data packets.
 """
 
 from __future__ import annotations
@@ -40,28 +40,28 @@ __all__ = [
 ]
 
 _S: Final = 10**9
-#: What a segment of 512 bytes carries beside T/TCP's option and its padding.
+#: Payload of a 512-byte segment in addition to T/TCP's padded option.
 SEGMENT_BYTES: Final = 500
-#: Packets that Figure 3 shows paced.
+#: Number of packets that Figure 3 shows paced.
 _PACED: Final = 4
-#: What is transferred twice, in packets, and what else might be.
+#: Packets of both transfers, and alternative numbers.
 PACING_COUNT: Final = 8
 _COUNTS: Final = (4, 6, PACING_COUNT, 10, 15)
 _STARTS_NS: Final = (0, 5 * _S // 10, 8 * _S // 10)
-#: Sizes, in packets, with which the connections of Figure 4 end in its order: third, second, first.
+#: Sizes in packets with which Figure 4's connections end in its order: third, second, first.
 PACKET_COUNTS: Final = (350, 140, 40)
 _RENO: Final = "reno-ns"
 _ETCP: Final = "etcp-fair"
-#: The figure's 0.18 s is read off in words ("about 0.18 seconds").
+#: The paper gives the figure's 0.18 s in words ("about 0.18 seconds").
 _SAVED_TOLERANCE: Final = 0.10
 _SAVED_SHAPE_TOLERANCE: Final = 0.30
-# Areas of points in square pixels: of eight packets, and of some hundred.
+# Point areas in square pixels, for eight packets and for about a hundred.
 _POINT: Final = 60
 _SMALL_POINT: Final = 12
 
 
 def transfers(stack: Stack, *started: tuple[int, int]) -> Scenario:
-    """Transfers between two hosts: when each starts, in nanoseconds, and how many bytes it has."""
+    """Return transfers between two hosts, by start in nanoseconds and size in bytes."""
     path = network("eggert")
     return Scenario(
         network=path,
@@ -81,7 +81,7 @@ def transfers(stack: Stack, *started: tuple[int, int]) -> Scenario:
 
 
 def data_packets(simulation: Simulation) -> pl.DataFrame:
-    """Return the data's packets in the order of sending; ``sent`` and ``received`` in seconds after the first."""
+    """Return the data packets in sending order; ``sent`` and ``received`` in seconds after the first."""
     import polars as pl
 
     packets = simulation.truth.packets
@@ -92,7 +92,7 @@ def data_packets(simulation: Simulation) -> pl.DataFrame:
 
 
 def _measure_pacing(simulation: Simulation) -> Mapping[str, float]:
-    """How long each of two transfers took; of the second what was sent before its first ACK came."""
+    """Return the duration of each of two transfers, and the second's packets before its first ACK."""
     import polars as pl
 
     packets = data_packets(simulation)
@@ -109,13 +109,13 @@ def _measure_pacing(simulation: Simulation) -> Mapping[str, float]:
         "second, s": second["received"][-1] - second["sent"][0],
         "paced": before_ack,
         **_sent(packets),
-        # Of a single packet there are none.
+        # A single packet has no gaps.
         **({"least gap": min(gaps), "largest gap": max(gaps)} if gaps else {}),
     }
 
 
 def _sent(packets: pl.DataFrame) -> Mapping[str, float]:
-    """When every packet of each connection left, for the figures: ``"sent 0, packet 1"`` …"""
+    """Return the sending times of each connection's packets, for the figures: ``"sent 0, packet 1"`` …"""
     return {
         f"sent {connection}, packet {number}": time
         for (connection,), own in packets.group_by("connection")
@@ -124,7 +124,7 @@ def _sent(packets: pl.DataFrame) -> Mapping[str, float]:
 
 
 def coarse(made: Stack) -> Stack:
-    """Return the stack with round trips counted in ticks of its host's clock, as BSD does: 0.105 s are two."""
+    """Return the stack with RTTs in ticks of its host's clock, as in BSD: 0.105 s is two ticks."""
     return replace(made, name=f"{made.name}, ticks", retransmission=replace(made.retransmission, on_ticks=True))
 
 
@@ -185,7 +185,7 @@ def _judge_pacing(results: Results) -> Judgement:
 
 
 def _pacing_remarks(results: Results) -> str:
-    """What other numbers of packets, and an exact clock, give."""
+    """Describe the results of other packet counts and of an exact clock."""
     by_clock = [
         ", ".join(
             f"{count}: {_saved(results, made, count):.2f} s ({results.value(_label(made, count), 'paced'):.0f})"
@@ -204,7 +204,7 @@ def _pacing_remarks(results: Results) -> str:
 
 
 def _measure_shares(simulation: Simulation) -> Mapping[str, float]:
-    """Shares of the packets sent while one, two and three connections are open."""
+    """Return packet shares while one, two and three connections are open."""
     import polars as pl
 
     packets = data_packets(simulation)
@@ -228,7 +228,7 @@ def _share_runs(_: Effort) -> Iterator[Run]:
 
 
 def _judge_shares(results: Results) -> Judgement:
-    # With one connection open there is nothing to share; of two, the other one's share is the rest.
+    # One open connection shares nothing; with two, the other connection has the rest.
     published = {"1:1": (1 / 2,), "1:1:1": (1 / 3,) * 3, "1:1 again": (1 / 2,)}
     comparisons = [
         compared(
@@ -246,7 +246,7 @@ def _judge_shares(results: Results) -> Judgement:
 
 
 def _draw_pacing(results: Results) -> Mapping[str, alt.TopLevelMixin]:
-    """Return both transfers from their starts."""
+    """Return both transfers, relative to their starts."""
     (figures,) = results.measured[_label(coarse(stack(_ETCP)), PACING_COUNT)]
     names = ("first transfer", "second transfer")
     rows = [

@@ -1,4 +1,4 @@
-"""Gürkan, "Simulation of the HTTP Protocol's Interaction with TCP" (thesis, 1998): its claims, simulated again."""
+"""Claims of Gürkan, "Simulation of the HTTP Protocol's Interaction with TCP" (thesis, 1998)."""
 
 from __future__ import annotations
 

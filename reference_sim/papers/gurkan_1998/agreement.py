@@ -1,4 +1,4 @@
-"""How near a set of cells is to the printed ones, in a few figures and in words."""
+"""Agreement of a set of cells with the printed cells, as figures and text."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ if TYPE_CHECKING:
 
 __all__ = ["Points", "Rates", "points", "rates", "rates_of"]
 
-#: Relative; :attr:`Rates.near` counts the cells within it.
+#: Relative tolerance of :attr:`Rates.near`.
 NEAR: Final = 0.15
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rates:
-    """Retrieval rates beside the printed ones."""
+    """Retrieval rates beside the printed rates."""
 
     cells: int
     #: Median relative difference.
     median_error: float
-    #: Cells that differ by no more than 15 %.
+    #: Cells that differ by at most 15 %.
     near: int
     #: Pairs of strategies under the same traffic and initial window.
     pairs: int
-    #: Those that are not in the published order, the one that is printed as faster first.
+    #: Pairs in the opposite of the published order, with the published faster strategy first.
     disordered: tuple[tuple[Cell, Cell], ...]
 
     @property
     def ordered(self) -> int:
-        """Pairs in the published order."""
+        """Number of pairs in the published order."""
         return self.pairs - len(self.disordered)
 
     def __str__(self) -> str:
@@ -52,7 +52,7 @@ class Rates:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Points:
-    """Mean differences from the printed, in points."""
+    """Mean differences from the printed figures, in percentage points."""
 
     utilisation: float
     drops: float
@@ -62,9 +62,9 @@ class Points:
 
 
 def rates(ours: Mapping[Cell, float], printed: Mapping[Cell, float]) -> Rates:
-    """Of the cells that were simulated."""
+    """Return the agreement of the simulated cells."""
     errors = [abs(rate / printed[cell] - 1) for cell, rate in ours.items()]
-    # The tables print no two rates that are the same.
+    # No two rates in the tables are equal.
     pairs = [
         (one, other) if printed[one] > printed[other] else (other, one)
         for one, other in combinations(ours, 2)
@@ -80,7 +80,7 @@ def rates(ours: Mapping[Cell, float], printed: Mapping[Cell, float]) -> Rates:
 
 
 def points(ours: Mapping[Cell, Figures]) -> Points:
-    """Of the cells of Tables 4.2, 4.4, 4.6 and 4.8 that were simulated."""
+    """Return the agreement of the simulated cells of Tables 4.2, 4.4, 4.6 and 4.8."""
     return Points(
         utilisation=fmean(abs(one.utilisation - published()[cell].utilisation) for cell, one in ours.items()),
         drops=fmean(abs(one.drops - published()[cell].drops) for cell, one in ours.items()),
@@ -88,6 +88,6 @@ def points(ours: Mapping[Cell, Figures]) -> Points:
 
 
 def rates_of(cells: Mapping[Cell, float], results: Results) -> Rates:
-    """Of those of the cells, which are given with their printed rates, that have results."""
+    """Return the agreement of the given cells, with printed rates, that have results."""
     ours = {cell: results.value(cell.label, "rate") for cell in cells if cell.label in results.measured}
     return rates(ours, cells)

@@ -1,7 +1,7 @@
-"""What the thesis says beside its tables: segments of a transaction, larger windows, requests without waiting.
+"""Statements outside the tables: segments of a transaction, larger windows, requests without waiting.
 
-Section 2.4 counts the segments of the smallest transaction (G12), and warns of larger windows (G13). Table 4.5
-shows that what the thesis calls pipelined waits for each response; here it does not (G14).
+Section 2.4 counts the segments of the smallest transaction (G12), and warns of larger windows (G13). Table
+4.5 shows that the thesis's pipelining waits for each response; G14 sends requests without waiting.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ _TRANSACTION: Final = "one transaction"
 _SMALL: Final = Page(name="one-segment", objects=objects_of(500))
 _DURATION: Final = 100 * _S
 _QUICK_SEEDS: Final = 2
-#: Strategies, and web and FTP clients: a link that is free, and one that is full.
+#: Strategies, and numbers of web and FTP clients: an idle link and a saturated link.
 _STRATEGIES: Final = ("http10-serial", "http10-parallel", "thesis-pipelined")
 _LOADS: Final = ((16, 0), (16, 2))
-#: The windows of Tables 4.9 and 4.10 end at three; the connection's largest is fourteen.
+#: Tables 4.9 and 4.10 end at an initial window of three segments; the largest window is fourteen.
 _WINDOWS: Final = (1, 2, 3, 4, 6, 10)
 _PIPELINING_LOADS: Final = ((8, 0), (8, 2), (32, 0), (32, 2))
 _WAITING: Final = "thesis-pipelined"
 _TRUE: Final = "http11-pipelined"
-#: What three short runs can be off by chance.
+#: Random error of three short runs.
 _CHANCE: Final = 0.03
 
 
 def _segments(simulation: Simulation) -> Mapping[str, float]:
-    """How many packets a transaction takes, from the SYN to the last ACK."""
+    """Return the number of packets of a transaction, from the SYN to the last ACK."""
     import polars as pl
 
     packets = simulation.truth.packets
@@ -67,9 +67,9 @@ def _judge_transaction(results: Results) -> Judgement:
                 published=float(sum(_SEGMENTS.values())),
                 ours=results.mean(_TRANSACTION, "all"),
                 tolerance=0.0,
-                # The FIN on the last data, or an ACK on the response, spares a segment each.
+                # A FIN with the last data, or an ACK with the response, saves a segment each.
                 shape_tolerance=0.3,
-                # A count that is at least so large, not the order of two: only none would be no effect.
+                # A lower bound on a count, not an order of two figures: only zero would be no effect.
                 neutral=0.0,
             )
         ],

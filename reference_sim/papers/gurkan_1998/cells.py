@@ -1,8 +1,8 @@
-"""The thesis's grid: its cells, what its tables print of them, and how ours are measured.
+"""Cells of the thesis's grid: their printed figures and our measurements.
 
-A cell is a strategy, so many web clients, so many FTP clients, and the initial window of TCP; it runs for
-300 simulated seconds (section 4.1). Its figures are the retrieval rate of the web clients, and what the
-bottleneck carried and dropped.
+A cell is a strategy, a number of web clients, a number of FTP clients, and an initial window. It runs for 300
+simulated seconds (section 4.1). Its figures are the web clients' retrieval rate, and the bottleneck's
+utilization and drop rate.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ __all__ = [
     "scenario_of",
 ]
 
-#: Our strategies by their names in the tables. Table 4.5 shows that what the thesis calls pipelined is one
-#: connection with one request outstanding.
+#: Our strategies by their names in the tables. Table 4.5 shows that the thesis's "pipelined" is one
+#: connection with one outstanding request.
 STRATEGIES: Final = {
     "http10-serial": "http10-serial",
     "http10-parallel": "http10-parallel",
     "http11-pipelined": "thesis-pipelined",
     "segment-filled": "segment-filled",
 }
-#: What was chosen where the thesis is silent or contradicts itself.
+#: Choices where the thesis is silent or contradicts itself.
 CHOICES: Final = (
     "Chosen where the thesis is silent: pauses of 1 to 2 s as Tables 4.1 to 4.7 show them (the text has "
     "milliseconds), after each file of a serial retrieval and after each document of the others; files of at "
@@ -58,9 +58,9 @@ CHOICES: Final = (
 _SECOND: Final = 10**9
 #: "We ran the simulations for a long duration, about 300.0 seconds" (section 4.1).
 _DURATION: Final = 300 * _SECOND
-# A third of it: what is random in a cell's rate grows from about 3 % to 5 %.
+# A third of it: the random variation of a cell's rate grows from about 3 % to 5 %.
 _QUICK_DURATION: Final = 100 * _SECOND
-#: The counts of FTP clients that quick runs keep: none, and a link that is full.
+#: Numbers of FTP clients in quick runs: none, and a saturated link.
 _QUICK_FTPS: Final = (0, 2, 3)
 _BOTTLENECK: Final = "gateway-s-gateway-c"
 _PERCENT: Final = 100
@@ -68,9 +68,9 @@ _PERCENT: Final = 100
 
 @dataclass(frozen=True, slots=True, order=True)
 class Cell:
-    """One cell of the tables."""
+    """Cell of the tables."""
 
-    #: As the tables name it.
+    #: Strategy name in the tables.
     strategy: str
     webs: int
     ftps: int
@@ -78,7 +78,7 @@ class Cell:
 
     @property
     def label(self) -> str:
-        """Its name among the results."""
+        """Label among the results."""
         return f"gurkan {self.strategy} {self.webs}/{self.ftps} IW {self.initial_window}"
 
     def __str__(self) -> str:
@@ -88,9 +88,9 @@ class Cell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """What the tables have of a cell."""
+    """Figures of a cell in the tables."""
 
-    #: Bytes a second.
+    #: Bytes per second.
     rate: float
     #: Percent of the time, and of the packets.
     utilisation: float
@@ -99,7 +99,7 @@ class Figures:
 
 @cache
 def published() -> Mapping[Cell, Figures]:
-    """Tables 4.2, 4.4, 4.6 and 4.8, in their order."""
+    """Return Tables 4.2, 4.4, 4.6 and 4.8, in order."""
     return {
         _cell(row): Figures(
             rate=float(row["retrieval_rate_bytes_per_s"]),
@@ -118,7 +118,7 @@ def published_rates() -> Mapping[Cell, float]:
 
 
 def runs(cells: Iterable[Cell], effort: Effort) -> Iterator[Run]:
-    """Yield the runs of these cells: with each seed, or one shorter run each of some of them."""
+    """Yield the runs of these cells: one per seed, or one shorter run of a selection."""
     for cell in chosen(cells, effort):
         for seed in range(1, 1 + (1 if effort.quick else effort.seeds)):
             yield Run(
@@ -129,7 +129,7 @@ def runs(cells: Iterable[Cell], effort: Effort) -> Iterator[Run]:
 
 
 def figures_of(cells: Iterable[Cell], results: Results) -> dict[Cell, Figures]:
-    """Return the figures of those of the cells that were simulated: means over the seeds."""
+    """Return the figures of the simulated cells: means over the seeds."""
     return {
         cell: Figures(**{name: results.value(cell.label, name) for name in ("rate", "utilisation", "drops")})
         for cell in known(cells, results)
@@ -137,17 +137,17 @@ def figures_of(cells: Iterable[Cell], results: Results) -> dict[Cell, Figures]:
 
 
 def chosen(cells: Iterable[Cell], effort: Effort) -> list[Cell]:
-    """Return the cells that are simulated with this effort."""
+    """Return the cells that this effort simulates."""
     return [cell for cell in cells if not effort.quick or cell.ftps in _QUICK_FTPS]
 
 
 def known(cells: Iterable[Cell], results: Results) -> list[Cell]:
-    """Those of the cells that were simulated."""
+    """Return the cells that were simulated."""
     return [cell for cell in cells if cell.label in results.measured]
 
 
 def measured(simulation: Simulation) -> Mapping[str, float]:
-    """Return the figures of a cell, as :class:`Figures` names them."""
+    """Return the figures of a cell under the names of :class:`Figures`."""
     import polars as pl
 
     totals = simulation.totals
@@ -160,7 +160,7 @@ def measured(simulation: Simulation) -> Mapping[str, float]:
 
 
 def scenario_of(cell: Cell, *, seed: int, duration: int = _DURATION) -> Scenario:
-    """Return a cell's traffic, for so many simulated nanoseconds."""
+    """Return a cell's traffic for this many simulated nanoseconds."""
     return thesis(
         strategy=STRATEGIES[cell.strategy],
         web_clients=cell.webs,

@@ -1,4 +1,4 @@
-"""The thesis's figures: ours as lines with their intervals, the published as points beside them."""
+"""Figures of the thesis: ours as lines with intervals, the published figures as points."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _HEIGHT: Final = 240
 def rates_by_ftp_clients(
     published: Mapping[Cell, float], results: Results, *, series: Callable[[Cell], str]
 ) -> alt.TopLevelMixin:
-    """Figures 4.8 to 4.13: retrieval rate over the number of FTP clients, a line for each series."""
+    """Draw Figures 4.8 to 4.13: retrieval rate over the number of FTP clients, one line per series."""
     import altair as alt
 
     rows = list(_rows(published, results, series))

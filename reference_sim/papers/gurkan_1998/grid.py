@@ -1,4 +1,4 @@
-"""G1 to G4: Tables 4.2, 4.4, 4.6 and 4.8, three figures a cell."""
+"""G1 to G4: Tables 4.2, 4.4, 4.6 and 4.8, three figures per cell."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ TABLES: Final = {
     "G3": "http11-pipelined",
     "G4": "segment-filled",
 }
-# An independent reproduction in ns-2.35 is within 15 % of 77 of the 80 printed rates: what the same TCP gives
-# where the thesis leaves choices open. Twice that, the order of a cell's neighbours is still the same.
+# An independent reproduction in ns-2.35 is within 15 % of 77 of the 80 printed rates: the spread of the same
+# TCP under the thesis's open choices. Within twice that, neighbouring cells keep their order.
 RATE_TOLERANCE: Final = (0.15, 0.30)
-# Points. Utilisation is printed in whole percent; ns-2 is 2.9 points from it on average.
+# Percentage points. Utilization is printed in whole percent; ns-2 is 2.9 points from it on average.
 UTILISATION_TOLERANCE: Final = (3.0, 6.0)
-# Points; ns-2 is 0.6 from it on average.
+# Percentage points; ns-2 is 0.6 from it on average.
 DROPS_TOLERANCE: Final = (0.7, 1.5)
 _TOLERANCES: Final = {
     "rate": RATE_TOLERANCE,
     "utilisation": UTILISATION_TOLERANCE,
     "drops": DROPS_TOLERANCE,
 }
-#: Of a table's figures.
+#: Required share of a table's figures.
 SHARE: Final = 0.9
-#: Why that is enough.
+#: Reason why that is enough.
 SHARE_REASON: Final = "the thesis has single runs of 300 s, and choices that it does not print"
 _PERSISTENT: Final = (
     " ns-2.35 gives what ours gives, 94 to 99.9 % for the persistent strategies, whose FTP clients are never "
@@ -51,7 +51,7 @@ _PERSISTENT: Final = (
     "85 % for the same and fewer pauses. Clients that get stuck with their agents explain some of it at 64, "
     "not at 16."
 )
-#: What an independent run of ns-2.35 with the same choices gives (tests/simulator/ns2), table by table.
+#: Results of an independent ns-2.35 run with the same choices (tests/simulator/ns2), table by table.
 _IN_NS2: Final = {
     "http10-serial": "",
     "http10-parallel": " ns-2.35's drop rates of parallel connections are 0.75 points above the printed, too.",
@@ -61,7 +61,7 @@ _IN_NS2: Final = {
 
 
 def comparisons(cells: Iterable[Cell], results: Results) -> Iterator[Comparison]:
-    """Rate, utilisation and drop rate of each cell that was simulated, beside the printed."""
+    """Yield rate, utilization and drop rate of each simulated cell, beside the printed figures."""
     for cell in known(cells, results):
         printed = published()[cell]
         tolerance, shape = RATE_TOLERANCE
@@ -108,7 +108,7 @@ def _judge(results: Results, *, strategy: str) -> Judgement:
 
 
 def _differences(strategy: str, results: Results) -> str:
-    """How near the table is, and where what is not comes from."""
+    """Describe the table's agreement, and the causes of its differences."""
     ours = figures_of(_cells(strategy), results)
     near = rates_of({cell: printed.rate for cell, printed in published().items() if cell in ours}, results)
     text = f"Of {near}; {points(ours)}. {_of_chance(list(ours), results)}".rstrip()
@@ -129,7 +129,7 @@ def _differences(strategy: str, results: Results) -> str:
 
 
 def _of_chance(cells: Sequence[Cell], results: Results) -> str:
-    """How many of our own figures a single run would miss; nothing where there is one seed."""
+    """Describe how many of our own figures a single run would miss; empty for one seed."""
     missed = [
         abs(one - fmean(others)) > tolerance * (fmean(others) if quantity == "rate" else 1)
         for cell in cells

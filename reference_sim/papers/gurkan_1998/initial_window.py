@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPERIMENTS"]
 
-#: Figures 4.10 to 4.13, a strategy each; in each the upper plot has 8 web clients and the lower 16.
+#: Figures 4.10 to 4.13, one strategy each; the upper plot has 8 web clients, the lower 16.
 _FIGURES: Final = {
     "Figure 4.10": "http10-serial",
     "Figure 4.11": "http10-parallel",
@@ -33,7 +33,7 @@ _FIGURES: Final = {
 _PLOTTED_WEBS: Final = (8, 16)
 # "For highly utilized links, e.g. for 3 or 4 FTP clients" (section 4.8.1); the tables end at 3.
 _HIGH_LOAD: Final = 3
-#: The gain of a strategy is the mean of a dozen cells: 3 % of each by chance is 1 % of it.
+#: A strategy's gain is the mean of a dozen cells: a random error of 3 % each gives 1 %.
 _GAIN_TOLERANCE: Final = (0.02, 0.05)
 
 
@@ -63,7 +63,7 @@ def _judge_rates(results: Results) -> Judgement:
 
 
 def _of_larger_windows(results: Results) -> str:
-    """How near the 96 cells are that no other table has."""
+    """Describe the agreement of the 96 cells that no other table has."""
     larger = {cell: rate for cell, rate in published_rates().items() if cell.initial_window > 1}
     return f"the larger windows, {rates_of(larger, results)}"
 
@@ -113,21 +113,21 @@ def _second_gain(strategy: str, results: Results) -> Comparison:
 
 
 def _worst_third(strategy: str, results: Results) -> Comparison:
-    """Where three segments are least good beside two, on the fullest link."""
+    """Return the worst ratio of three segments to two, on the busiest link."""
     ratios = _ratios(strategy, results, of=3, over=2)
     return Comparison(
         what=f"least rate with three segments over that with two, {_HIGH_LOAD} FTP clients, {strategy}",
         unit="",
         published=(0.0, 1.0),
         ours=Mean(min(ratio for cell, ratio in ratios.items() if cell.ftps == _HIGH_LOAD)),
-        # "Can be worse": once is enough, and less than worse is not.
+        # "Can be worse": a single case suffices, and equality does not.
         tolerance=0.0,
         shape_tolerance=_GAIN_TOLERANCE[1],
     )
 
 
 def _ratios(strategy: str, results: Results, *, of: int, over: int) -> Mapping[Cell, float]:
-    """Return the rates with one initial window over those with another, by the cell with the first."""
+    """Return the rates with one initial window over the rates with another, keyed by the first cell."""
     return {
         cell: results.value(cell.label, "rate") / results.value(_with(cell, over).label, "rate")
         for cell in known(published_rates(), results)

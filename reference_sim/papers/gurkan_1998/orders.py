@@ -1,4 +1,4 @@
-"""G6, G7, G8 and G10: what the thesis says of the strategies beside each other."""
+"""G6, G7, G8 and G10: the thesis's statements on the order of strategies."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ _SERIAL: Final = "http10-serial"
 _PARALLEL: Final = "http10-parallel"
 _PIPELINED: Final = "http11-pipelined"
 _FILLED: Final = "segment-filled"
-#: The web clients of Figures 4.8 and 4.9.
+#: Numbers of web clients in Figures 4.8 and 4.9.
 _PLOTTED_WEBS: Final = (16, 32)
 #: "With 3 or 4 FTP clients" (section 4.7).
 _HIGH_LOADS: Final = (3, 4)
-#: Which approach each other there.
+#: Strategies that approach each other there.
 _NEIGHBOURS: Final = ((_FILLED, _PIPELINED), (_PARALLEL, _SERIAL))
-#: Of the distance without FTP clients: less than half.
+#: Share of the distance without FTP clients: less than half.
 _APPROACHED: Final = 0.5
-#: Of two rates of single runs, each about 3 % by chance; and what still shows the sign.
+#: Tolerance for two rates of single runs, each about 3 % by chance; and the bound that still shows the sign.
 _RATIO_TOLERANCE: Final = (0.05, 0.10)
-#: Of "nearly" and "about" in the text.
+#: Tolerance of "nearly" and "about" in the text.
 _ABOUT: Final = (0.15, 0.30)
 
 
 def _both_above(results: Results) -> Judgement:
-    """G6: Figures 4.8 and 4.9."""
+    """Judge G6: Figures 4.8 and 4.9."""
     comparisons = [_above(cell, results) for cell in _cells(results) if cell.strategy in (_PIPELINED, _FILLED)]
     comparisons += [_shift(webs, results) for webs in _PLOTTED_WEBS]
     remarks = (
@@ -58,7 +58,7 @@ def _both_above(results: Results) -> Judgement:
 
 
 def _whole_grid(results: Results) -> str:
-    """Return all cells of Tables 4.2, 4.4, 4.6 and 4.8 together, and the pairs that are in another order."""
+    """Return all cells of Tables 4.2, 4.4, 4.6 and 4.8, and the pairs in another order."""
     printed = {cell: one.rate for cell, one in published().items()}
     near = rates_of(printed, results)
     others = "; ".join(
@@ -75,7 +75,7 @@ def _whole_grid(results: Results) -> str:
 
 
 def _own_orders(cells: Sequence[Cell], results: Results) -> list[int]:
-    """For each seed, how many pairs are in the order of the mean of the other seeds."""
+    """Return, per seed, the number of pairs in the order of the other seeds' mean."""
     simulated = known(cells, results)
     by_cell = {cell: results.of(cell.label, "rate") for cell in simulated}
     seeds = min(map(len, by_cell.values()))
@@ -128,7 +128,7 @@ def _shift(webs: int, results: Results) -> Comparison:
 
 
 def _parallel_beside_serial(results: Results) -> Judgement:
-    """G7: section 4.4.1."""
+    """Judge G7: section 4.4.1."""
     most = max(cell.ftps for cell in known(published(), results))
     comparisons = [
         _ratio("8 web clients, no FTP client", results, webs=8, ftps=0, published=1.5),
@@ -150,7 +150,7 @@ def _ratio(what: str, results: Results, *, webs: int, ftps: int, published: floa
 
 
 def _bounded(results: Results) -> Judgement:
-    """G8: section 4.3.1."""
+    """Judge G8: section 4.3.1."""
     alone = [cell for cell in known(published(), results) if (cell.strategy, cell.ftps) == (_SERIAL, 0)]
     comparisons = [
         Comparison(
@@ -180,7 +180,7 @@ def _bounded(results: Results) -> Judgement:
 
 
 def _approaching(results: Results) -> Judgement:
-    """G10: section 4.7."""
+    """Judge G10: section 4.7."""
     comparisons = [
         _approach(first, second, cell, results)
         for first, second in _NEIGHBOURS
@@ -206,7 +206,7 @@ def _printed_pairs() -> list[tuple[str, str, Cell]]:
 
 
 def _printed_approaches() -> int:
-    """In how many of them the tables' own rates approach each other."""
+    """Return the number of cells in which the tables' own rates approach each other."""
 
     def apart(first: str, second: str, webs: int, ftps: int) -> float:
         one, other = (published()[Cell(strategy, webs, ftps)].rate for strategy in (first, second))
@@ -259,7 +259,7 @@ def _only(wanted: Callable[[Cell], bool]) -> Callable[[Effort], Iterator[Run]]:
 EXPERIMENTS: Final = (
     Experiment(
         claim="G6",
-        # All, for the order of all pairs: other claims need the same runs.
+        # All pairs: other claims need the same runs.
         runs=_only(lambda cell: cell in published()),
         judge=_both_above,
         charts=_charts,

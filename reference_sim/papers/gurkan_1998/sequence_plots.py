@@ -1,7 +1,7 @@
-"""G11: Tables 4.1, 4.3, 4.5 and 4.7 with the sequence-number plots of Figures 4.2, 4.3, 4.5 and 4.7.
+"""G11: Tables 4.1, 4.3, 4.5 and 4.7, and the sequence plots of Figures 4.2, 4.3, 4.5 and 4.7.
 
-One web and one FTP client for 30 s. The files of the tables are retrieved again with their sizes; the
-pauses between them, which nothing but the tables tells, are what the printed gaps leave.
+One web and one FTP client run for 30 s. The files of the tables are retrieved with their sizes. The pauses
+between them follow from the printed gaps, the only source for them.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ _FIGURES: Final = {
     "http11-pipelined": "Figure 4.5",
     "segment-filled": "Figure 4.7",
 }
-#: Between the 1 and 2 s that the printed gaps show.
+#: Between the 1 and 2 s of the printed gaps.
 _PAUSE: Final = 3 * _SECOND // 2
 _PAUSES: Final = (1.0, 2.0)
-#: Seconds: closes are looked for every 0.1 s, and gaps are printed to 0.01.
+#: Seconds: the browser checks for closes every 0.1 s, and gaps are printed to 0.01 s.
 _PAUSE_TOLERANCE: Final = (0.12, 0.3)
 #: Enough for sixteen files, each with its pause.
 _DURATION: Final = 60 * _SECOND
-#: What the FTP client has in the queue at the moment is up to 25 packets of 8 ms: of gaps of 0.11 s and more.
+#: The FTP client has up to 25 packets of 8 ms in the queue; the gaps are at least 0.11 s.
 _GAP_TOLERANCE: Final = (0.20, 0.50)
 #: "Inline requests are sent with very little time differences, such as 1 msec or 2 msec": seconds.
 _TOGETHER: Final = (0.001, 0.002)
@@ -79,7 +79,7 @@ def _documents(strategy: str) -> tuple[tuple[_File, ...], ...]:
 
 
 def _visits(strategy: str) -> tuple[Visit, ...]:
-    """Return a visit a document; of a serial retrieval, which pauses after each file, a visit a file."""
+    """Return one visit per document; a serial retrieval, which pauses after each file, has one visit per file."""
     named = named_strategy(STRATEGIES[strategy])
     documents = _documents(strategy)
     if strategy == "http10-serial":
@@ -109,10 +109,10 @@ def _scenario(strategy: str) -> Scenario:
 
 
 def segments_and_requests(simulation: Simulation) -> Mapping[str, float]:
-    """When the server had each request, and each of its segments to the web client.
+    """Return arrival times of requests at the server, and of its segments to the web client.
 
-    ``request N``: seconds. ``segment N time``, ``seq`` and ``connection``: what the figures draw. ``whole``:
-    the share of segments that are full or the last of their file. ``connections``: how many there were.
+    ``request N``: seconds. ``segment N time``, ``seq`` and ``connection``: data of the figures. ``whole``:
+    the share of segments that are full or the last of their file. ``connections``: their number.
     """
     import polars as pl
 

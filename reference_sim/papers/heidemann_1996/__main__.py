@@ -1,4 +1,4 @@
-"""``python -m reference_sim.papers.heidemann_1996 OUTDIR``: Figures 2 and 4 as pcap files."""
+"""Command ``python -m reference_sim.papers.heidemann_1996 OUTDIR``: writes Figures 2 and 4 as pcap files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from reference_sim.papers.heidemann_1996.printed_traces import write_figures
 
 
 def main(arguments: list[str]) -> int:
-    """Write the figures; the exit code."""
+    """Write the figures; return the exit code."""
     if len(arguments) != 1:
         sys.stderr.write("usage: python -m reference_sim.papers.heidemann_1996 OUTDIR\n")
         return 2

@@ -1,8 +1,8 @@
 """Figures 1 to 4, packet by packet: the short initial segment and the odd, short final segment (H2, H3).
 
-Figures 1 and 3 draw what Figures 2 and 4 print. A printed line is known by its sender, payload, PSH and what
-it acknowledges; requests by being requests: the Perl client's have 52 and 58 bytes, the simulated browser names
-its host and itself.
+Figures 1 and 3 draw the packets that Figures 2 and 4 print. A printed line is identified by its sender,
+payload, PSH and acknowledged bytes. Requests match by kind: the Perl client's requests have 52 and 58 bytes,
+but the simulated browser also sends Host and User-Agent.
 """
 
 from __future__ import annotations
@@ -39,47 +39,47 @@ __all__ = [
     "simulated",
 ]
 
-#: The figures are of one of many retrievals, one after the other. The phase of a heartbeat is nobody's choice:
-#: it is drawn, and this retrieval is looked at, after some that stalled.
+#: Each figure shows one of many consecutive retrievals. The heartbeat phase is random. The compared retrieval
+#: comes after several stalled retrievals.
 _RETRIEVALS: Final = 6
 _SYN: Final = 0x02
 _PSH: Final = 0x08
 
-#: Relative, as the time of a line may be a quarter of a millisecond or two hundred.
+#: Relative, because a line's time may be a quarter of a millisecond or 200 ms.
 _SAME: Final = 0.15
 _ALIKE: Final = 0.5
-#: So many of the figures: hosts of 1996 took time for a segment that ours send at once, and one line more or
-#: less of them is the server's own heartbeat.
+#: Required share of the figures. The hosts of 1996 took time for a segment that ours send at once, and the
+#: server's own heartbeat adds or removes a line.
 _SHARE: Final = 0.8
 _SHARE_REASON: Final = "single lines hang on hosts' own times, of which one trace is printed"
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of a trace, seen at the client."""
+    """Line of a trace, captured at the client."""
 
     sender: str
     #: Milliseconds after the first line.
     ms: float
     is_syn: bool
     is_pushed: bool
-    #: None: a request, whatever its length.
+    #: None: a request of any length.
     payload: int | None
-    #: Where the data begins in the response; None for what is the client's.
+    #: Offset of the data in the response; None for the client's segments.
     offset: int | None
-    #: Bytes of this response that are acknowledged; None for what is the server's.
+    #: Acknowledged bytes of this response; None for the server's segments.
     acked: int | None
 
     @property
     def what(self) -> tuple[object, ...]:
-        """All but the time."""
+        """All fields but the time."""
         if self.is_syn:
             return self.sender, "SYN"
         return self.sender, self.is_pushed, self.payload, self.offset if self.payload else None, self.acked
 
     @property
     def described(self) -> str:
-        """In words, for a table."""
+        """Text for a table."""
         if self.is_syn:
             return f"SYN of the {self.sender}"
         if self.payload is None:
@@ -112,9 +112,7 @@ def printed(figure: int) -> list[Line]:
 
 
 def simulated(truth: Truth, transaction: int, *, from_start: bool) -> list[Line]:
-    """Return the lines of a transaction's connection at the client: from its request, or from the connection's
-    start.
-    """
+    """Return the client-side lines of a transaction, from its request or from the connection's start."""
     import polars as pl
 
     row = truth.transactions.row(transaction, named=True)
@@ -149,19 +147,19 @@ def _line(sender: str, ms: float, *, flags: int, payload: int, offset: int, acke
 
 
 def figure_2(seed: int) -> Scenario:
-    """Return retrievals by Apache's P-HTTP: the first response of the last one is Figure 2."""
+    """Return retrievals by Apache's P-HTTP: Figure 2 is the first response of the last retrieval."""
     phase, server_phase = phases(seed)
     return heidemann(strategy=APACHE, retrievals=_RETRIEVALS, phase=phase, server_phase=server_phase)
 
 
 def figure_4(seed: int) -> Scenario:
-    """Return retrievals with the first fix: the second response of the last one is Figure 4."""
+    """Return retrievals with the first fix: Figure 4 is the second response of the last retrieval."""
     phase, server_phase = phases(seed)
     return heidemann(strategy=FIRST_FIX, retrievals=_RETRIEVALS, phase=phase, server_phase=server_phase)
 
 
 def figure_2_lines(simulation: Simulation) -> Mapping[str, float]:
-    """For every line of Figure 2 whether ours is the same, and when; and the stall."""
+    """Return, for every line of Figure 2, whether ours is equal, and its time; and the stall."""
     truth = simulation.truth
     return _compared(
         printed(2), simulated(truth, last_retrieval(truth, document=0), from_start=True), stall_after=(226, 1460)
@@ -169,7 +167,7 @@ def figure_2_lines(simulation: Simulation) -> Mapping[str, float]:
 
 
 def figure_4_lines(simulation: Simulation) -> Mapping[str, float]:
-    """Return the same of Figure 4."""
+    """Return the same for Figure 4."""
     truth = simulation.truth
     return _compared(
         printed(4),
@@ -186,9 +184,9 @@ def last_retrieval(truth: Truth, *, document: int) -> int:
 
 
 def _compared(expected: Sequence[Line], made: Sequence[Line], *, stall_after: tuple[int, ...]) -> dict[str, float]:
-    """Line by line of each sender: their order across senders depends on a medium that ours do not share.
+    """Compare line by line per sender: the order across senders depends on a shared medium.
 
-    A line that ours do not have, such as an ACK of the server's own heartbeat, has no time.
+    A line that ours lack, such as an ACK of the server's own heartbeat, has no time.
     """
     found = {"stall_ms": stall_ms(made, stall_after)}
     for sender in ("client", "server"):
@@ -204,9 +202,7 @@ def _compared(expected: Sequence[Line], made: Sequence[Line], *, stall_after: tu
 
 
 def stall_ms(lines: Sequence[Line], after: tuple[int, ...]) -> float:
-    """Return the silence of the server that follows segments of these sizes, one after the other; without these
-    none.
-    """
+    """Return the server's silence after consecutive segments of these sizes; 0 without them."""
     data = [line for line in lines if line.sender == "server" and line.payload]
     sizes = [line.payload for line in data]
     starts = (n for n in range(len(data) - len(after)) if tuple(sizes[n : n + len(after)]) == after)
@@ -313,7 +309,7 @@ def _charts(figure: int, title: str) -> Callable[[Results], Mapping[str, alt.Top
                 y=alt.Y("byte:Q", title="byte of the response that it ends at or acknowledges"),
                 color=alt.Color("of:N", sort=["published", "ours"], title=None),
                 shape=alt.Shape("sender:N", title="sent by"),
-                # They lie on each other.
+                # The points coincide.
                 size=alt.Size("of:N", sort=["published", "ours"], legend=None, scale=alt.Scale(range=[160, 35])),
             )
         )

@@ -1,12 +1,12 @@
 """Figures 2 and 4 of Heidemann, "Performance Interactions Between P-HTTP and TCP Implementations".
 
-(ACM Computer Communication Review 27(2), 1997.) The figures print tcpdump lines; here they are
-packets again: ``python -m reference_sim.papers.heidemann_1996 OUTDIR`` writes both as pcap files.
+(ACM Computer Communication Review 27(2), 1997.) The figures print tcpdump lines. This module rebuilds the
+packets: ``python -m reference_sim.papers.heidemann_1996 OUTDIR`` writes both as pcap files.
 
-Printed, and kept to the microsecond and the byte: times, flags, sequence and acknowledgment
-numbers, payload lengths, windows, the MSS option, ports. Supplied, because the figures do not
-print it: addresses, dates, the initial sequence numbers of Figure 4 (chosen so that both
-directions wrap) and the HTTP text, which fills exactly the printed lengths. No packet is added.
+The module keeps all printed fields exactly: times, flags, sequence and acknowledgment numbers, payload
+lengths, windows, the MSS option, ports. It supplies the missing fields: addresses, dates, the initial
+sequence numbers of Figure 4 (both directions wrap), and HTTP text of exactly the printed lengths. It adds no
+packet.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["FIGURES", "Figure", "packets", "write_figures"]
 
 _CLIENT_ADDRESS: Final = bytes((10, 0, 0, 1))
 _SERVER_ADDRESS: Final = bytes((10, 0, 0, 2))
-# Locally administered addresses (IEEE 802, the second-least bit of the first byte).
+# Locally administered addresses (IEEE 802: second-least significant bit of the first byte).
 _CLIENT_STATION: Final = bytes.fromhex("020000000001")
 _SERVER_STATION: Final = bytes.fromhex("020000000002")
 _SERVER_PORT: Final = 8080
@@ -39,15 +39,15 @@ _FLAG_BITS: Final = {"S": 0x02, "P": 0x08}
 _ACK: Final = 0x10
 _MSS_OPTION_KIND: Final = 2
 
-# 8192 bytes before the wrap the response of Figure 4 (relative 6676 to 10785) crosses it.
+# 8192 bytes before the wrap, so that the response of Figure 4 (relative 6676 to 10785) crosses it.
 _SERVER_WRAPPING_START: Final = (1 << 32) - 8192
-# So does its request (relative 53 to 111).
+# Its request (relative 53 to 111) crosses the wrap, too.
 _CLIENT_WRAPPING_START: Final = (1 << 32) - 64
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A printed trace and what has to be supplied to make packets of it."""
+    """Printed trace, and the data supplied to make packets of it."""
 
     name: str
     client_port: int
@@ -55,7 +55,7 @@ class Figure:
     #: Absolute numbers of relative sequence number 0.
     client_start: int
     server_start: int
-    #: Where each stream is, relative, when the figure's HTTP text begins.
+    #: Relative position of each stream where the figure's HTTP text begins.
     client_offset: int
     server_offset: int
     request: bytes
@@ -90,8 +90,8 @@ def _gif(length: int) -> bytes:
     return (b"GIF89a" + bytes(range(256)) * (length // 256 + 1))[:length]
 
 
-# Figure 2 stops after three full segments of the body. The response is given as exactly these:
-# its Content-length is theirs, so that nothing beyond the figure has to be invented.
+# Figure 2 stops after three full segments of the body. The response consists of exactly these segments, and
+# its Content-Length equals their size: nothing beyond the figure is invented.
 _FIGURE_2_BODY_BYTES: Final = 3 * 1460
 # The document of Figure 4: 4109 bytes less the 226 of the head.
 _FIGURE_4_BODY_BYTES: Final = 3883
@@ -112,7 +112,7 @@ FIGURES: Final = (
     Figure(
         name="heidemann_1996_figure4",
         client_port=1029,
-        # "base time 9:44:07.871221", on a day that is not printed.
+        # "base time 9:44:07.871221"; the date is not printed.
         start=datetime(1996, 8, 1, 9, 44, 7, 871221, tzinfo=UTC),
         client_start=_CLIENT_WRAPPING_START,
         server_start=_SERVER_WRAPPING_START,
@@ -126,7 +126,7 @@ FIGURES: Final = (
 
 
 def packets(figure: Figure) -> Iterator[tuple[int, bytes]]:
-    """Yield time in nanoseconds since the epoch and Ethernet frame of every line of the figure."""
+    """Yield time (nanoseconds since the epoch) and Ethernet frame of every line of the figure."""
     start_ns = _nanoseconds(figure.start)
     for identification, line in enumerate(published(figure.name), start=1):
         seconds, microseconds = line["time_s"].split(".")
@@ -153,7 +153,7 @@ def _segment(figure: Figure, line: dict[str, str], from_client: bool) -> bytes:
         own, peer = peer, own
     seq, length = int(line["seq_start"]), int(line["payload_bytes"])
     is_syn = "S" in line["flags"]
-    # Tcpdump prints a SYN's numbers as they are and all others relative to it.
+    # Tcpdump prints a SYN's numbers as absolute, all others relative to them.
     raw_seq = seq if is_syn else own + seq
     raw_ack = _raw_ack(line["ack"], peer, is_syn)
     payload = _payload(figure, from_client, seq, length)
@@ -200,12 +200,12 @@ def _frame(from_client: bool, identification: int, segment: bytes) -> bytes:
 
 
 def _addresses(from_client: bool) -> bytes:
-    """Source and destination."""
+    """Return the source and destination addresses."""
     return _CLIENT_ADDRESS + _SERVER_ADDRESS if from_client else _SERVER_ADDRESS + _CLIENT_ADDRESS
 
 
 def _pseudo_header(from_client: bool, length: int) -> bytes:
-    """What the TCP checksum covers besides the segment (RFC 9293, section 3.1)."""
+    """Return the pseudo-header of the TCP checksum (RFC 9293, section 3.1)."""
     return _addresses(from_client) + struct.pack(">BBH", 0, _PROTOCOL_TCP, length)
 
 

@@ -1,8 +1,8 @@
-"""Section 2.4: what a congestion window is after a pause (H4).
+"""Section 2.4: cwnd after a pause (H4).
 
-A document of 50 kB comes twice over one connection, 1 Mb/s and 90 ms (the paper's path in section 2.5),
-with a pause between. The paper has no figures of this ("we have not yet experimentally verified"): it is
-held to what it says of each policy, by the packets that leave in the first round trip after the pause.
+A 50 kB document is retrieved twice over one connection at 1 Mb/s and 90 ms (the paper's path in section 2.5),
+with a pause between. The paper has no figures here ("we have not yet experimentally verified"). The
+experiment tests the paper's statement on each policy, by the packets sent in the first RTT after the pause.
 """
 
 from __future__ import annotations
@@ -30,29 +30,29 @@ __all__ = ["H4", "POLICIES", "SYSTEMS", "second_visit"]
 
 _RTT_S: Final = 0.09
 _PAUSE_S: Final = 3
-#: Of which the decayed window is taken.
+#: Pause for the decayed window.
 _PAUSES_S: Final = (1, 3, 10)
-#: The strategies of each policy.
+#: Strategies of each policy.
 POLICIES: Final = {
     "keep": "p-http-restart-keep",
     "reset": "p-http-restart-reset",
     "decay": "p-http-restart-decay",
     "pace": "p-http-restart-pace",
 }
-#: The systems that the paper names, by our stacks (FreeBSD 2.1 has 4.4BSD's TCP), and whether they reset.
+#: Systems named in the paper, by our stacks (FreeBSD 2.1 has 4.4BSD's TCP), and whether they reset cwnd.
 SYSTEMS: Final = {"sunos-4.1.3": False, "bsd-4.4": True, "linux-2.0": True}
-#: Packets of the second visit that charts show.
+#: Number of packets of the second visit in the charts.
 _DRAWN: Final = 40
 
 
 def second_visit(simulation: Simulation) -> Mapping[str, float]:
-    """Of the second visit: seconds, packets of the first round trip and their gaps, when packets left."""
+    """Return seconds, packets of the first RTT and their gaps, and sending times of the second visit."""
     import polars as pl
 
     truth = simulation.truth
     again = truth.retrievals["start"][1]
     sent = seconds(of_server(truth).filter(pl.col("sent") >= again)["sent"])
-    # Of these nothing can have been acknowledged.
+    # None of these packets can be acknowledged yet.
     flight = [time for time in sent if time < _RTT_S]
     between = gaps(flight) or [0.0]
     found = {
@@ -72,7 +72,7 @@ def _runs(effort: Effort) -> Iterator[Run]:
         for pause in _PAUSES_S if policy == "decay" else (_PAUSE_S,):
             yield _run(f"{policy} {pause} s", strategy=named_strategy(strategy), stack="reno", pause=pause)
     for system in SYSTEMS:
-        # The system's own policy, not one that the strategy asks of its server.
+        # The system's own policy, not a policy that the strategy sets.
         as_it_is = replace(named_strategy(POLICIES["keep"]), server_stack={})
         yield _run(system, strategy=as_it_is, stack=system, pause=_PAUSE_S)
 
@@ -96,7 +96,7 @@ def _judge(results: Results) -> Judgement:
     spans = {policy: results.value(f"{policy} {_PAUSE_S} s", "seconds") for policy in POLICIES}
     decayed = [flight(f"decay {pause} s") for pause in _PAUSES_S]
     paced = f"pace {_PAUSE_S} s"
-    # "One every n/t seconds", for n packets in a round trip t.
+    # "One every n/t seconds", for n packets in an RTT t.
     interval_ms = 1000 * _RTT_S / flight(paced)
     first = "packets in the first round trip after a pause of"
     comparisons = [
@@ -156,7 +156,7 @@ _REMARKS: Final = (
 
 
 def _must(what: str, unit: str, ours: float, within: tuple[float, float]) -> Comparison:
-    """What must hold; there is no shape of it."""
+    """Return the comparison of an inequality that has no shape."""
     return Comparison(what=what, unit=unit, published=within, ours=Mean(ours), tolerance=0.0, shape_tolerance=0.0)
 
 

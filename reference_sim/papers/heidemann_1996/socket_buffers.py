@@ -1,7 +1,8 @@
 """Section 2.5: a send buffer below the bandwidth-delay product limits the rate (H5).
 
-500 kB over 1 Mb/s and 90 ms with segments of 512 bytes ("wide-area connections typically see a 512B or
-536B MSS", section 2.3); of the second half, behind slow start, with ACKs of every segment.
+The transfer is 500 kB over 1 Mb/s and 90 ms with segments of 512 bytes ("wide-area connections typically see
+a 512B or 536B MSS", section 2.3). The rate is measured over the second half, after slow start, with an ACK
+per segment.
 """
 
 from __future__ import annotations
@@ -34,14 +35,14 @@ _KB: Final = 1024
 _SIZES_KB: Final = (2, 4, 6, 8, 10, 11, 12, 14, 16)
 _MSS: Final = 512
 _HEADERS: Final = 40
-#: The link is full when it carries so much of its rate.
+#: Share of its rate at which the link counts as full.
 _FULL: Final = 0.99
 _SAME: Final = 0.1
 _ALIKE: Final = 0.25
 
 
 def link_rate(simulation: Simulation) -> Mapping[str, float]:
-    """Megabits a second on the link, headers included, of the second half of what was sent."""
+    """Return the link rate in megabits per second, headers included, over the second half of the data."""
     data = of_server(simulation.truth)
     half = data.tail(data.height // 2)
     span = (half["received"][-1] - half["received"][0]).total_seconds()
@@ -102,7 +103,7 @@ def _judge(results: Results) -> Judgement:
 
 
 def _bound(kbytes: int) -> float:
-    """What a buffer a round trip is, up to the link's rate."""
+    """Return one buffer per RTT, up to the link's rate."""
     return min(_MBPS, kbytes * _KB * 8 / _RTT_S / 1e6)
 
 

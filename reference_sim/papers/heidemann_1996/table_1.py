@@ -1,8 +1,8 @@
 """Table 1: mean retrieval of three documents over Ethernet, and the ratios of the abstract (H1, H6).
 
-The scenario is :func:`reference_sim.workloads.heidemann`, where its two choices are told: a connection
-costs the hosts 8.2 ms before its SYN (the difference between two rows of the table), and the third
-document takes Apache as long as the first. The phases of both hosts' heartbeats are drawn, anew for each seed.
+:func:`reference_sim.workloads.heidemann` explains the scenario and its two choices. A connection costs the
+hosts 8.2 ms before its SYN (the difference between two rows of the table). The third document takes Apache as
+long as the first. The heartbeat phases of both hosts are random per seed.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ ROWS: Final = {
     BOTH_FIXES: "P-HTTP, both fixes",
 }
 
-#: BSD's PR_FASTHZ: five times a second.
+#: BSD's PR_FASTHZ: five times per second.
 HEARTBEAT_NS: Final = 200_000_000
 #: The table's own confidence interval is up to 19 % (HTTP).
 _SAME: Final = 0.15
 _ALIKE: Final = 0.5
-#: "About 14", "20" where the table itself has 23, "40 %" where it has 39.5.
+#: "About 14"; "20" where the table has 23; "40 %" where the table has 39.5.
 _SAME_RATIO: Final = 0.2
 
 _REMARKS: Final = (
@@ -55,13 +55,13 @@ _REMARKS: Final = (
 
 
 def retrieval_times(simulation: Simulation) -> Mapping[str, float]:
-    """How many retrievals there were, and the mean of their milliseconds."""
+    """Return the number of retrievals, and their mean in milliseconds."""
     spans = durations(simulation.truth)
     return {"retrievals": float(len(spans)), "mean_ms": 1000 * fmean(spans)}
 
 
 def _runs(effort: Effort) -> Iterator[Run]:
-    """100 retrievals of each kind, one after the other: a quick call has no reason for fewer."""
+    """Yield 100 consecutive retrievals per strategy, independent of the effort."""
     for seed in range(1, effort.seeds + 1):
         phase, server_phase = phases(seed)
         for strategy in ROWS:
@@ -70,7 +70,7 @@ def _runs(effort: Effort) -> Iterator[Run]:
 
 
 def phases(seed: int) -> tuple[int, int]:
-    """Of the client's and the server's heartbeat: anywhere in its period, in nanoseconds."""
+    """Return the heartbeat phases of client and server: uniform in the period, in nanoseconds."""
     random = Random(seed)  # noqa: S311 -- a model, no secret
     return random.randrange(HEARTBEAT_NS), random.randrange(HEARTBEAT_NS)
 

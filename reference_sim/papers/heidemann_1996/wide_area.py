@@ -1,4 +1,4 @@
-"""Section 2.2: over a wide area the stalls of Apache's P-HTTP cost "substantially less" than on Ethernet (H7)."""
+"""Section 2.2: over wide areas, the stalls of Apache's P-HTTP cost "substantially less" than on Ethernet (H7)."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 __all__ = ["H7"]
 
 _RETRIEVALS: Final = 20
-#: The paper's own wide area (section 2.5): 1 Mb/s and 90 ms; and a modem.
+#: The paper's wide area (section 2.5), 1 Mb/s and 90 ms; and a modem.
 _WIDE: Final = ("wan", "modem")
-#: "Substantially less": no more than half.
+#: "Substantially less": at most half.
 _HALF: Final = 0.5
 
 
@@ -36,7 +36,7 @@ def _runs(_: Effort) -> Iterator[Run]:
 
 
 def _ratio(results: Results, where: str) -> float:
-    """Return the time of P-HTTP over that of HTTP."""
+    """Return the ratio of P-HTTP's time to HTTP's time."""
     return results.value(_label(APACHE, where), "mean_ms") / results.value(_label(HTTP, where), "mean_ms")
 
 

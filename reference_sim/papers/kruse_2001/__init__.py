@@ -1,8 +1,8 @@
 """Kruse, Allman, Griner, Tran, "Experimentation and Modeling of HTTP Over Satellite Channels" (2001).
 
-The figures of the paper are lost but for what its text says of them: orders, and a few round trips.
-What they were measured with, and what is chosen where the paper is silent, is in
-:mod:`~reference_sim.papers.kruse_2001.satellite` and :mod:`~reference_sim.papers.kruse_2001.splits`.
+The paper's figures are lost, except for statements in the text: orders, and a few round trips.
+:mod:`~reference_sim.papers.kruse_2001.satellite` and :mod:`~reference_sim.papers.kruse_2001.splits` describe
+the measurement setup and our choices where the paper is silent.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPERIMENTS"]
 
-#: One for every claim of the paper, in order.
+#: Experiments, one per claim of the paper, in order.
 EXPERIMENTS: Final[tuple[Experiment, ...]] = (
     window_growth.GROWTH,
     window_growth.CONNECTIONS,

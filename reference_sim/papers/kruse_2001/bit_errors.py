@@ -1,4 +1,4 @@
-"""Table 2 and Figure 9: how many HTTP/1.1 transfers bit errors hit, and what it costs."""
+"""Table 2 and Figure 9: the share of HTTP/1.1 transfers with bit errors, and their cost."""
 
 from __future__ import annotations
 
@@ -30,25 +30,25 @@ _SPLIT: Final = "documented"
 _QUICK_TRANSFERS: Final = 200
 _TRANSFERS_A_SEED: Final = 100
 _BITS: Final = 8
-# A segment of 1448 bytes is an IP packet of 1500.
+# A segment of 1448 bytes is an IP packet of 1500 bytes.
 _WITH_HEADERS: Final = 1500 / 1448
-# "Approximately 48 minutes": so many retrievals of each of four pages, which take about 21 s together.
+# "Approximately 48 minutes": number of retrievals of each of four pages, which take about 21 s together.
 _PUBLISHED_TRANSFERS: Final = 130
 # Two-sided, 95 %.
 _NORMAL95: Final = 1.96
-# "Fairly minimal": a tenth of the time, which a bar of Figure 9 would just show.
+# "Fairly minimal": a tenth of the time, just visible in a bar of Figure 9.
 _MINIMAL: Final = 0.1
 _MINIMAL_SHAPE: Final = 0.2
-# The rate is between these, whatever the page.
+# Bounds of the search for the rate, for every page.
 _LEAST_RATE, _MOST_RATE = 1e-9, 1e-5
 _HALVINGS: Final = 60
 
 
 def bit_error_rate() -> float:
-    """Return the one rate that makes Table 2's four shares most likely, if each page was transferred as often.
+    """Return the maximum-likelihood bit error rate of Table 2's four shares, with equal transfers per page.
 
-    The derivative of the likelihood, sum of bits * (share / (exp(rate * bits) - 1) - (1 - share)), falls
-    as the rate grows; its zero is found by halving. Bits are those of the page in full segments.
+    The derivative of the likelihood, sum of bits * (share / (exp(rate * bits) - 1) - (1 - share)), falls as
+    the rate grows; bisection finds its zero. Bits are those of the page in full segments.
     """
     low, high = _LEAST_RATE, _MOST_RATE
     pages = [(page.bytes * _WITH_HEADERS * _BITS, page.corrupted) for page in published_pages().values()]
@@ -60,7 +60,7 @@ def bit_error_rate() -> float:
 
 
 def hit(simulation: Simulation) -> Mapping[str, float]:
-    """What the page took, and how many packets to the client were lost."""
+    """Return the page's duration, and the number of lost packets towards the client."""
     links = simulation.truth.links
     return {**page_seconds(simulation), "lost": float(links["drops"].sum())}
 
@@ -70,7 +70,7 @@ def _noisy() -> Network:
 
 
 def runs(effort: Effort) -> Iterator[Run]:
-    """Yield each page many times, each time with other bit errors."""
+    """Yield each page many times, each time with different bit errors."""
     noisy = _noisy()
     for number in range(_QUICK_TRANSFERS if effort.quick else _TRANSFERS_A_SEED * effort.seeds):
         for name in PAGES:
@@ -99,7 +99,7 @@ def _shares(results: Results) -> Iterator[Comparison]:
 
 
 def _share(hits: list[bool]) -> Mean:
-    """Per cent, with the interval of a proportion."""
+    """Return percent with the interval of a proportion."""
     share = sum(hits) / len(hits)
     half = _NORMAL95 * sqrt(share * (1 - share) / len(hits))
     return Mean(100 * share, low=100 * (share - half), high=100 * (share + half))
@@ -119,7 +119,7 @@ def _order(results: Results) -> Iterator[Comparison]:
 
 
 def _excess(results: Results, name: str) -> Mean:
-    """By how much the mean of all transfers exceeds that of those without errors."""
+    """Return the excess of the mean of all transfers over the mean without errors."""
     clean = _clean(results, name)
     taken = mean(results.of(name, "seconds"))
     ends = [None if end is None else end / clean - 1 for end in (taken.low, taken.high)]

@@ -1,4 +1,4 @@
-"""Section 2.1: two bugs of BSD, each on its own side of a bare transfer."""
+"""Section 2.1: two bugs of BSD, one per end of a bare transfer."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ _SIZE: Final = 400_000
 # With timestamps (RFC 7323: 12 bytes of each segment).
 _SEGMENT_BYTES: Final = 1448
 _EXACT: Final = 0.0
-# A segment more or less is the bug.
+# The bug is a segment more or less.
 _LESS_THAN_ONE: Final = 0.5
 
 
 def transfer(simulation: Simulation) -> Mapping[str, float]:
-    """Return the flights; the new segments that an ACK sent at once acknowledges; the seconds to the last data."""
+    """Return the flights, the new segments per immediate ACK, and the seconds to the last data."""
     packets = simulation.truth.packets.sort("sent")
     data = packets.filter((packets["side"] == "server") & (packets["payload_bytes"] > 0))["sent"]
     acks = packets.filter((packets["side"] == "client") & (packets["payload_bytes"] == 0))
     acks = acks.with_columns(new=acks["ack"].diff())
-    # What a timer sent aside.
+    # Timer-driven ACKs excluded.
     at_once = acks.filter((acks["reason"] == "ack") & (acks["new"] > 0))["new"].to_list()
     return {
         **flights(simulation),

@@ -1,4 +1,4 @@
-"""Figures 10 to 13: the model of section 5 beside what pages took."""
+"""Figures 10 to 13: section 5's model beside the pages' times."""
 
 from __future__ import annotations
 
@@ -35,13 +35,14 @@ if TYPE_CHECKING:
 
 __all__ = ["FIGURES", "MODEL_TIMES", "modelled"]
 
-#: Which figure shows which way.
+#: Strategy of each figure.
 FIGURES: Final = {"10": FOUR, "11": ALONE_4K, "12": PIPELINED, "13": PIPELINED_4K}
 _HTTP10: Final = (FOUR, ALONE_4K)
 _HTTP11: Final = (PIPELINED, PIPELINED_4K)
 _ALIKE: Final = ("lerc", "acts", "oufr")
 
-# The model counts segments of 1460 bytes and no heads, odd ACKs that come at once: 2 % are what these make.
+# The model counts segments of 1460 bytes without heads, and odd ACKs that arrive at once: a difference of 2
+# %.
 _BOUND: Final = 0.02
 _BOUND_SHAPE: Final = 0.1
 # "Agrees reasonably well" with HTTP/1.0, "excellent" with HTTP/1.1; the paper prints no figure.
@@ -51,7 +52,7 @@ _EXCELLENT: Final = 0.1
 _EXCELLENT_SHAPE: Final = 0.2
 
 
-# What the server is otherwise taken to do, and what it makes of the comparison.
+# Alternative server behaviours, and their effect on the comparison.
 _SPLIT: Final = "documented"
 _SERVERS: Final = {
     "with Nagle's algorithm": HOST,
@@ -61,7 +62,7 @@ _QUICK_PHASES: Final = 2
 
 
 def runs(effort: Effort) -> Iterator[Run]:
-    """What pages took, and what they take with other servers."""
+    """Yield the pages' times, and their times with other servers."""
     yield from page_times.runs(effort)
     for choice, server in _SERVERS.items():
         for number in range(_QUICK_PHASES if effort.quick else effort.seeds):
@@ -72,11 +73,11 @@ def runs(effort: Effort) -> Iterator[Run]:
 
 
 def modelled(sizes: Sequence[int], way: Way) -> float:
-    """Return seconds that the model has for a page of these elements.
+    """Return seconds of the model for a page of these elements.
 
-    With several connections it is a lower bound: the others open with the first segment of the
-    document (section 5.3.2: "one RTT to get the document, and a second RTT to open the additional
-    three TCP connections"), and what the rest of the document takes beside them is left out.
+    With several connections, the result is a lower bound. The others open with the first segment of the
+    document (section 5.3.2: "one RTT to get the document, and a second RTT to open the additional three TCP
+    connections"). The rest of the document's transfer beside them is left out.
     """
     if way.is_pipelined:
         return pipelined_page_time(sizes, path=T1, initial=way.initial, delayed_acks=True) / SECOND
@@ -151,7 +152,7 @@ def _range(ratios: Iterable[float]) -> str:
 
 
 def _sensitivity(results: Results) -> str:
-    """What other splits and other servers give, in figures."""
+    """Describe the results of other splits and servers."""
     of_splits = "; ".join(
         f"{way.title} "
         + _range(_over_model(results, name, way, split).value for name in PAGES for split in SPLITS)

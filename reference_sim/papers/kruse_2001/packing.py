@@ -1,4 +1,4 @@
-"""Section 5.3.3: elements over connections, and that their order matters little."""
+"""Section 5.3.3: elements distributed over connections, and the small effect of their order."""
 
 from __future__ import annotations
 
@@ -20,20 +20,21 @@ if TYPE_CHECKING:
 
 __all__ = ["EXAMPLES", "PACKING", "runs"]
 
-#: Section 5.3.3, worked by hand: sizes, connections, and what each connection gets.
+#: Section 5.3.3, worked by hand: sizes, number of connections, and each connection's elements.
 EXAMPLES: Final[tuple[tuple[Sequence[int], int, list[list[int]]], ...]] = (
-    # Step 1: 10. Step 2: 6 on the next, 5 not with it but on the third. With that one 4 would exceed 6: steps 3
-    # and 4 put it there, on the shortest, 5 + 4. Step 2: with 9 the 3 would exceed 10, with 6 it makes 9.
+    # Step 1: 10. Step 2: 6 on the next connection; 5 does not fit there and opens the third. With 5, 4 would
+    # exceed 6: steps 3 and 4 put 4 there, on the shortest, 5 + 4. Step 2: with 9 the 3 would exceed 10, with
+    # 6 it makes 9.
     ((10, 6, 5, 4, 3), 3, [[0], [2, 3], [1, 4]]),
-    # Steps 3 and 4: with two the time has to grow, and it grows on the shorter one each time.
+    # Steps 3 and 4: with two connections the time has to grow, each time on the shorter connection.
     ((10, 6, 5, 4, 3), 2, [[0, 3], [1, 2, 4]]),
-    # No more connections than make it faster.
+    # Only as many connections as reduce the time.
     ((10, 3, 3, 3), 4, [[0], [1, 2, 3]]),
 )
 _SPLITS: Final = ("documented", "geometric")
 _ASCENDING: Final = "ascending"
 _DESCENDING: Final = "descending"
-# "Did not show a significant difference in retrieval times": a tenth, which the figures' points would show.
+# "Did not show a significant difference in retrieval times": a tenth, visible in the figures' points.
 _SIGNIFICANT: Final = 0.1
 _SIGNIFICANT_SHAPE: Final = 0.25
 _EXACT: Final = 0.0
@@ -55,7 +56,7 @@ def _ordered(name: str, split: str, order: str, number: int) -> Scenario:
 
 
 def runs(effort: Effort) -> Iterator[Run]:
-    """Yield each page on four connections, small elements first and large ones first."""
+    """Yield each page on four connections, small elements first and large elements first."""
     for number in range(1 if effort.quick else effort.seeds):
         for name in PAGES:
             for split in _SPLITS:
@@ -81,7 +82,7 @@ def _worked_by_hand() -> Iterator[Comparison]:
 
 
 def _bounds() -> Iterator[Comparison]:
-    """Longest first: no connection exceeds the best possible by more than an element."""
+    """Yield whether the longest-first rule holds: no connection exceeds the optimum by more than an element."""
     for name in PAGES:
         for split in _SPLITS:
             _, *rest = sizes_of(name, split, 0)

@@ -1,4 +1,4 @@
-"""Figure 8: what four pages take by five ways of retrieval."""
+"""Figure 8: times of four pages by five retrieval methods."""
 
 from __future__ import annotations
 
@@ -30,39 +30,39 @@ if TYPE_CHECKING:
 
 __all__ = ["PAGE_TIMES", "SPLITS", "label", "runs", "times"]
 
-#: What is judged first, then what shows how much the choice matters.
+#: The judged split first, then the splits that show the effect of this choice.
 SPLITS: Final = (LOGNORMAL, *NAMED_SPLITS)
-# Splits drawn at random: so many for each seed of the effort.
+# Number of random splits per seed.
 _SPLITS_A_SEED: Final = 4
 _QUICK_SPLITS: Final = 10
-# What is not drawn is repeated with other phases of the heartbeats.
+# Non-random runs are repeated with other heartbeat phases.
 _QUICK_PHASES: Final = 2
 
-# "Equal or better": 2 % of 5 s are two segments' time on the T1, twelve times.
+# "Equal or better": 2 % of 5 s is twelve times the serialization time of two segments on the T1.
 _EQUAL: Final = 0.02
-# "Basically overlap", "roughly one RTT": half a round trip is the finest that the text tells apart.
+# "Basically overlap", "roughly one RTT": the text distinguishes at best half an RTT.
 _ROUGHLY_RTT: Final = 0.5
-# A quarter: the text has halves of round trips ("1-1.5 RTTs").
+# A quarter: the text has half RTTs ("1-1.5 RTTs").
 _SAVED_RTT: Final = 0.25
-# Beyond a round trip there is another effect.
+# More than an RTT is a different effect.
 _SHAPE_RTT: Final = 1.0
 _SHAPE_RATIO: Final = 0.1
-# What the paper supposes of Test, "the processing of a large number of simultaneous GET requests", as a time that
-# the server, a 486 of 33 MHz, has for each: ten a second (ours, to show that it suffices).
+# The paper's supposition on Test, "the processing of a large number of simultaneous GET requests". Modelled
+# as server time per request on a 33 MHz 486: ten requests per second (our choice; it suffices).
 _SLOW_NS: Final = 100 * 10**6
 _SLOW_SERVER: Final = "equal, a server of ten GETs a second"
-# What the browser does with one connection is not printed; this is the other choice.
+# Netscape's behaviour with one connection is not printed; this is the alternative.
 _UNSPLIT: Final = replace(ALONE_4K, title=f"{ALONE_4K.title}, GET in one packet", splits_request=False)
 _SUSTAINED: Final = ("lerc", "acts", "oufr")
 
 
 def label(name: str, way: Way, split: str) -> str:
-    """What the runs of a page, a way and a split are called."""
+    """Return the label of a page's runs by a method and a split."""
     return f"{name}, {way.title}, {split}"
 
 
 def runs(effort: Effort) -> Iterator[Run]:
-    """Yield all pages by all ways, for every split."""
+    """Yield all pages by all methods, for every split."""
     drawn = _QUICK_SPLITS if effort.quick else _SPLITS_A_SEED * effort.seeds
     phases = _QUICK_PHASES if effort.quick else effort.seeds
     for number in range(drawn):
@@ -87,13 +87,13 @@ def times(results: Results, name: str, way: Way, split: str = LOGNORMAL) -> tupl
 
 
 def _over(results: Results, name: str, way: Way, other: Way, split: str = LOGNORMAL) -> Mean:
-    """Return the ratio of two ways, repetition by repetition: both had the same split and phase."""
+    """Return the ratio of two methods per repetition: both had the same split and phase."""
     pairs = zip(times(results, name, way, split), times(results, name, other, split), strict=True)
     return mean(one / two for one, two in pairs)
 
 
 def _later(results: Results, name: str, way: Way, other: Way, split: str = LOGNORMAL) -> Mean:
-    """By how many round trips a way takes longer than the other."""
+    """Return the difference of two methods in RTTs."""
     pairs = zip(times(results, name, way, split), times(results, name, other, split), strict=True)
     return mean(round_trips(one - two) for one, two in pairs)
 
@@ -122,9 +122,7 @@ def _order(results: Results) -> Iterator[Comparison]:
 
 
 def _gains(results: Results) -> Iterator[Comparison]:
-    """Yield the difference is "most dramatic" for Test; acts keeps one connection "closer" to four than oufr
-    does.
-    """
+    """Yield the order of differences: "most dramatic" for Test; acts "closer" than oufr."""
     for less, more in (("acts", "oufr"), ("oufr", "test")):
         gained = [_over(results, name, ALONE_4K, FOUR).value for name in (more, less)]
         yield Comparison(
@@ -169,13 +167,13 @@ def _in_round_trips(results: Results) -> Iterator[Comparison]:
 
 
 def _range(values: Iterable[float], digits: int) -> str:
-    """Return the smallest and the largest."""
+    """Return the minimum and the maximum."""
     known = list(values)
     return f"{min(known):.{digits}f} to {max(known):.{digits}f}"
 
 
 def _sensitivity(results: Results) -> str:
-    """What the other splits give, and the other choice for the split request, in figures."""
+    """Describe the results of the other splits, and of the other choice for the split request."""
     overlaps = {split: _later(results, "lerc", FOUR, ALONE_4K, split).value for split in SPLITS}
     by_split = ", ".join(f"{split} {later:+.1f}" for split, later in overlaps.items())
     every = [(name, split) for name in _SUSTAINED for split in SPLITS]

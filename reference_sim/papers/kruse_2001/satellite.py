@@ -1,8 +1,8 @@
-"""What the measurements of the paper were made with (section 4), and what is chosen where it is silent.
+"""Measurement setup of the paper (section 4), and our choices where the paper is silent.
 
-Named choices: the round trip of 0.56 s and the routers' queues are those of the network
-``satellite``; server and HTTP/1.1 client do not use Nagle's algorithm; Netscape's first GET is split;
-each repetition has another phase of the hosts' 200 ms heartbeat.
+The choices: the network ``satellite`` sets the RTT of 0.56 s and the routers' queues. Server and HTTP/1.1
+client do not use Nagle's algorithm. Netscape's first GET is split. Each repetition has another phase of the
+hosts' 200 ms heartbeat.
 """
 
 from __future__ import annotations
@@ -33,37 +33,37 @@ __all__ = ["ALONE", "ALONE_4K", "FOUR", "HOST", "PIPELINED", "PIPELINED_4K", "RT
 __all__ += ["STRATEGIES", "T1", "Way", "page_seconds", "retrieved", "round_trips"]
 
 SECOND: Final = 10**9
-#: The round trip: "the data points overlap" and "1 RTT" are counted in it.
+#: RTT: the unit of "the data points overlap" and "1 RTT".
 RTT_NS: Final = 560 * 10**6
 _T1_BPS: Final = 1_536_000
-#: The path, as the models have it.
+#: Path of the models.
 T1: Final = Path(rtt_ns=RTT_NS, rate_bps=_T1_BPS)
 
 #: Both hosts ran NetBSD 1.2.1 with two bugs fixed.
 HOST: Final = stack("netbsd-1.2.1")
-#: The server's: Apache 1.2b11. Apache disables Nagle's algorithm from 1.2 on (Heidemann 1996, section 3: his fix
+#: Server: Apache 1.2b11. Apache disables Nagle's algorithm from 1.2 on (Heidemann 1996, section 3: his fix
 #: "will be in the next release"; Apache's list of changes, 1.2b7: not "if system doesn't have TCP_NODELAY").
 SERVER: Final = replace(HOST, nagle=Nagle.OFF)
-#: The HTTP/1.1 client's: WebBot, the robot of Nielsen et al. 1997 (SIGCOMM), who disable Nagle's algorithm for
-#: pipelined requests. With it all GETs but the first would wait for a round trip.
+#: HTTP/1.1 client: WebBot, the robot of Nielsen et al. 1997 (SIGCOMM), who disable Nagle's algorithm for
+#: pipelined requests. With Nagle, all GETs but the first would wait for an RTT.
 WEBBOT: Final = replace(HOST, nagle=Nagle.OFF)
 
-# Section 5.3.2: the first GET of Netscape goes out in two packets. That it does so with one connection as with
-# four is ours: the browser is the same.
+# Section 5.3.2: Netscape sends its first GET in two packets. We assume the same with one connection as with
+# four.
 _SPLIT_AFTER: Final = named_strategy("http10-keep-alive-x4-split").split_request
-# Heartbeats come every 200 ms; five phases of them.
+# Five phases of the 200 ms heartbeat.
 _PHASES: Final = 5
 _PHASE_STEP_NS: Final = 40 * 10**6
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A way to retrieve a page, as the figures have it."""
+    """Retrieval method of the figures."""
 
     title: str
     strategy: str
     connections: int
-    #: Segments of the first window: equation 1 gives 3.
+    #: Initial window in segments: equation 1 gives 3.
     initial: int
     is_pipelined: bool = False
     splits_request: bool = False
@@ -74,12 +74,12 @@ ALONE_4K: Final = Way("HTTP/1.0, 1 connection, 4K window", "http10-keep-alive-4k
 FOUR: Final = Way("HTTP/1.0, 4 connections", "http10-keep-alive-x4", 4, 1, splits_request=True)
 PIPELINED: Final = Way("HTTP/1.1, pipelined", "http11-pipelined", 1, 1, is_pipelined=True)
 PIPELINED_4K: Final = Way("HTTP/1.1, pipelined, 4K window", "http11-pipelined-4k", 1, 3, is_pipelined=True)
-#: All that were compared; the first is described in the text only.
+#: All compared methods; only the text describes the first.
 STRATEGIES: Final = (ALONE, ALONE_4K, FOUR, PIPELINED, PIPELINED_4K)
 
 
 def strategy_of(way: Way) -> Strategy:
-    """Return the strategy with Netscape's split request, where Netscape was used."""
+    """Return the strategy, with Netscape's split request if the method uses Netscape."""
     chosen = named_strategy(way.strategy)
     return replace(chosen, split_request=_SPLIT_AFTER) if way.splits_request else chosen
 
@@ -96,9 +96,9 @@ def retrieved(  # noqa: PLR0913 -- one parameter a choice
     seed: int = 1,
     record: Record | None = None,
 ) -> Scenario:
-    """One retrieval of a page; ``number`` chooses the heartbeats' phase, and the split where that is random.
+    """Return one retrieval of a page; ``number`` selects the heartbeat phase, and a random split.
 
-    ``processing_ns`` is the server's time for a request.
+    ``processing_ns`` is the server's time per request.
     """
     made = retrieval(
         strategy=strategy_of(way),
@@ -112,7 +112,7 @@ def retrieved(  # noqa: PLR0913 -- one parameter a choice
     )
     (browser,) = made.browsers
     started = replace(browser, start=number % _PHASES * _PHASE_STEP_NS)
-    # Nobody reads the frames.
+    # The experiment reads no frames.
     return replace(made, browsers=(started,), taps=())
 
 
@@ -122,5 +122,5 @@ def page_seconds(simulation: Simulation) -> Mapping[str, float]:
 
 
 def round_trips(seconds: float) -> float:
-    """Return seconds, in round trips."""
+    """Convert seconds to RTTs."""
     return seconds * SECOND / RTT_NS

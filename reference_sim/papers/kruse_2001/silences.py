@@ -1,4 +1,4 @@
-"""Figures 3, 4 and 6: between two objects a round trip of silence, and with pipelining none."""
+"""Figures 3, 4 and 6: one RTT of silence between two objects, and none with pipelining."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ __all__ = ["SILENCES", "label", "runs", "silences"]
 _ONE_BY_ONE: Final = Way("HTTP/1.1 without pipelining", "http11", 1, 1)
 _WAYS: Final = (_ONE_BY_ONE, PIPELINED)
 _SPLIT: Final = "documented"
-# The time to send a request and a first segment, of at most 1500 bytes, and the LANs: 20 ms of the round trip.
+# Serialization of a request and a first segment (at most 1500 bytes), and the LANs: 20 ms of the RTT.
 _SENDING_RTT: Final = 0.04
 _SHAPE_RTT: Final = 0.5
 
 
 def label(name: str, way: Way) -> str:
-    """What the run of a page is called."""
+    """Return the label of a page's run."""
     return f"{name}, {way.title}, silences"
 
 
 def silences(simulation: Simulation) -> Mapping[str, float]:
-    """Return the times of the elements, and the silences between two, in round trips.
+    """Return the times of the elements, and the silences between them, in RTTs.
 
-    ``"late requests"`` came when the response before them had ended; ``"for a request"`` is the longest
-    silence for which the server waited for one, but for the first inline object. A silence between two
-    flights of slow start may fall between objects too.
+    ``"late requests"`` counts requests after the end of the previous response. ``"for a request"`` is the
+    longest silence in which the server waited for a request, except the first inline object's. A silence
+    between two slow-start flights may also fall between objects.
     """
     times = elements(simulation)
     rows = simulation.truth.transactions.sort("fetch")
@@ -61,7 +61,7 @@ def silences(simulation: Simulation) -> Mapping[str, float]:
 
 
 def runs(effort: Effort) -> Iterator[Run]:
-    """Nothing of it is random."""
+    """Yield single runs: the scenarios are deterministic."""
     del effort
     for way in _WAYS:
         for name in PAGES:
@@ -82,7 +82,7 @@ def _comparison(what: str, published: float, ours: float) -> Comparison:
 
 
 def _of_figure_6(results: Results) -> Comparison:
-    """Return the last GET, for "all GET requests were issued while the first element was being received"."""
+    """Compare the last GET: "all GET requests were issued while the first element was being received"."""
     (times,) = results.measured[label("oufr", PIPELINED)]
     asked = max(value for quantity, value in times.items() if quantity.endswith(" requested"))
     return Comparison(

@@ -1,4 +1,4 @@
-"""Figure 7: a first GET in two packets, and when the other connections ask."""
+"""Figure 7: a first GET in two packets, and its effect on the other connections' requests."""
 
 from __future__ import annotations
 
@@ -23,21 +23,22 @@ __all__ = ["SPLIT_REQUEST", "label", "runs"]
 _WHOLE: Final = replace(FOUR, title="HTTP/1.0, 4 connections, GET in one packet", splits_request=False)
 _SPLIT: Final = "documented"
 _QUICK_PHASES: Final = 2
-# The server's delayed ACK of the first packet, at most 200 ms of the 560, delays the second; and sending.
+# The server delays its ACK of the first packet by at most 200 ms of the 560 ms RTT, which delays the second;
+# plus serialization.
 _DELAYED_ACK_RTT: Final = 0.4
 _SHAPE_RTT: Final = 0.5
-#: The GETs that Figure 7 shows on connections of their own, counted from 0.
+#: GETs that Figure 7 shows on separate connections, counted from 0.
 _OTHERS: Final = (1, 2, 3)
 _MINIMAL_RTT: Final = 0.05
 
 
 def label(name: str, way: Way) -> str:
-    """What the runs of a page are called."""
+    """Return the label of a page's runs."""
     return f"{name}, {way.title}, split request"
 
 
 def runs(effort: Effort) -> Iterator[Run]:
-    """Yield each page with its GET whole and split, for some phases of the server's heartbeat."""
+    """Yield each page with its GET whole and split, for several phases of the server's heartbeat."""
     for number in range(_QUICK_PHASES if effort.quick else effort.seeds):
         for name in PAGES:
             for way in (_WHOLE, FOUR):
@@ -46,7 +47,7 @@ def runs(effort: Effort) -> Iterator[Run]:
 
 
 def _behind(results: Results, name: str, way: Way) -> Mean:
-    """Return round trips from the base request to the last of the first requests on other connections."""
+    """Return RTTs from the base request to the last first request on another connection."""
     measured = results.measured[label(name, way)]
     return mean(
         round_trips(max(one[f"{number} requested"] for number in _OTHERS) - one["0 requested"]) for one in measured

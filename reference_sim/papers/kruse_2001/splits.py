@@ -1,6 +1,6 @@
-"""Sizes of a page's elements, of which the paper prints count and sum only (Table 1).
+"""Element sizes of a page, for which the paper prints only count and sum (Table 1).
 
-Several laws, so that what depends on them is seen. The order of a list is that of the links.
+Several distributions show the effect of this choice. A list is in the order of the links.
 """
 
 from __future__ import annotations
@@ -23,40 +23,40 @@ if TYPE_CHECKING:
 __all__ = ["LOGNORMAL", "NAMED_SPLITS", "PAGES", "PublishedPage", "page_of", "published_pages", "sizes_of"]
 
 _KIB: Final = 1024
-#: The pages, as the paper's tables and figures have them.
+#: Page names in the paper's tables and figures.
 PAGES: Final = ("lerc", "acts", "oufr", "test")
-#: The split that is drawn at random, anew for each number.
+#: Random split, drawn anew for each number.
 LOGNORMAL: Final = "lognormal"
-# Sizes of Web files below the tail: log-normal with this deviation (Barford and Crovella 1998, Table 1).
+# Web file sizes below the tail: log-normal with this deviation (Barford and Crovella 1998, Table 1).
 _LOGNORMAL_DEVIATION: Final = 1.318
-# The largest element over the smallest, in the geometric split; ours.
+# Ratio of the largest to the smallest element in the geometric split; our choice.
 _GEOMETRIC_SPAN: Final = 10.0
-# No element is smaller than the smallest GIF of use; ours.
+# Minimum element size: the smallest useful GIF; our choice.
 _LEAST_BYTES: Final = 64
-# Figure 7: the GETs of elements 2 to 4 leave together, as soon as the first segment of the document has come. All
-# links stand in this much of it therefore (Figure 6: "all GET requests were issued while the first element was
-# being received").
+# Figure 7: the GETs of elements 2 to 4 are sent together after the document's first segment. All links are
+# therefore in this part of it (Figure 6: "all GET requests were issued while the first element was being
+# received").
 _LINKS_WITHIN: Final = 1024
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PublishedPage:
-    """A row of Tables 1 and 2."""
+    """Row of Tables 1 and 2."""
 
     elements: int
     bytes: int
-    #: Of the HTTP/1.1 transfers, those that bit errors hit.
+    #: HTTP/1.1 transfers with bit errors.
     corrupted_percent: float
 
     @property
     def corrupted(self) -> float:
-        """Their share."""
+        """Share of transfers with bit errors."""
         return self.corrupted_percent / 100
 
 
 @cache
 def published_pages() -> Mapping[str, PublishedPage]:
-    """Tables 1 and 2, by the names of :data:`PAGES`; 1 KB is 1024 bytes there."""
+    """Return Tables 1 and 2, by the names of :data:`PAGES`; 1 KB is 1024 bytes there."""
     text = files("reference_sim.papers").joinpath("kruse_2001_pages.csv").read_text(encoding="utf-8")
     return {
         row["page"].lower(): PublishedPage(
@@ -69,7 +69,7 @@ def published_pages() -> Mapping[str, PublishedPage]:
 
 
 def _as_bytes(weights: Sequence[float], total: int) -> tuple[int, ...]:
-    """Whole bytes in these proportions; the largest takes what rounding leaves."""
+    """Return whole bytes in these proportions; the largest element absorbs the rounding."""
     spare = total - _LEAST_BYTES * len(weights)
     sizes = [_LEAST_BYTES + int(spare * weight / sum(weights)) for weight in weights]
     sizes[sizes.index(max(sizes))] += total - sum(sizes)
@@ -83,7 +83,7 @@ def _lognormal(name: str, number: int) -> tuple[int, ...]:
 
 
 def _geometric(name: str) -> tuple[int, ...]:
-    """Return each element a fixed part of the one before, the document the largest."""
+    """Return sizes in geometric progression, the document the largest."""
     known = published_pages()[name]
     ratio = _GEOMETRIC_SPAN ** (-1 / (known.elements - 1))
     return _as_bytes([ratio**number for number in range(known.elements)], known.bytes)
@@ -93,7 +93,7 @@ def _of_pages(split: str) -> Callable[[str], tuple[int, ...]]:
     return lambda name: tuple(size * _KIB for size in KRUSE_SPLITS[split][name])
 
 
-#: The splits that are no matter of chance; three of :data:`~reference_sim.pages.KRUSE_SPLITS` among them.
+#: Deterministic splits, including three of :data:`~reference_sim.pages.KRUSE_SPLITS`.
 NAMED_SPLITS: Final[Mapping[str, Callable[[str], tuple[int, ...]]]] = {
     "equal": _of_pages("equal"),
     "geometric": _geometric,
@@ -103,9 +103,9 @@ NAMED_SPLITS: Final[Mapping[str, Callable[[str], tuple[int, ...]]]] = {
 
 
 def sizes_of(name: str, split: str, number: int) -> tuple[int, ...]:
-    """Return bytes of a page's elements, the document first. ``number`` is of what is drawn at random only.
+    """Return the bytes of a page's elements, the document first; ``number`` selects a random split.
 
-    :raises ScenarioError: there is no such split.
+    :raises ScenarioError: the split is unknown.
     """
     if split == LOGNORMAL:
         return _lognormal(name, number)

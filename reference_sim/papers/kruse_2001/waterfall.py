@@ -1,4 +1,4 @@
-"""Figures 3, 4, 6 and 7: when each element was asked for, and when it had come."""
+"""Figures 3, 4, 6 and 7: request and completion time of each element."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ _QUANTITIES: Final = ("requested", "came", "received", "connection")
 
 
 def elements(simulation: Simulation) -> Mapping[str, float]:
-    """For each element by its number, in seconds from the page's first SYN: when its request was sent
-    (``"0 requested"``), when its first byte came and when it was complete, and on which connection.
+    """Return times of each element by number, in seconds from the page's first SYN, and its connection.
+
+    The times are: request sent (``"0 requested"``), first byte received, and complete.
     """
     truth = simulation.truth
     rows = truth.transactions.sort("fetch").select(
@@ -36,7 +37,7 @@ def elements(simulation: Simulation) -> Mapping[str, float]:
 
 
 def lines(results: Results, label: str) -> alt.TopLevelMixin:
-    """As Figures 6 and 7 have it: a vertical line an element, from its request to its last byte."""
+    """Return the chart of Figures 6 and 7: one vertical line per element, from request to last byte."""
     import altair as alt
     import polars as pl
 

@@ -1,7 +1,7 @@
-"""Equations 1 to 8: how a window grows, alone and with others, beside simulated flights.
+"""Equations 1 to 8: growth of one and of several windows, beside simulated flights.
 
-The model neglects how long an odd segment waits for its delayed ACK: the simulated receiver that is to
-follow it waits for 1 ms only. Nor has it time to send: the path has none.
+The model neglects the ACK delay of an odd segment: the simulated receiver delays ACKs by only 1 ms. The model
+also has no serialization time: the path has no rate limit.
 """
 
 from __future__ import annotations
@@ -36,26 +36,26 @@ __all__ = ["CONNECTIONS", "ENDLESS", "GROWTH", "flights", "transferred"]
 
 _MS: Final = 10**6
 _MSS: Final = 1460
-#: The satellite's round trip, and nothing that takes time to send.
+#: The satellite's RTT, without serialization time.
 ENDLESS: Final = path("endless", rate=None, delay=RTT_NS // 2)
 _NEGLIGIBLE_WAIT: Final = 1 * _MS
-# Larger than any window that opens.
+# Larger than any window in the experiment.
 _BUFFER: Final = 1 << 22
 _WINDOW_SCALE: Final = 7
-# Eight or more flights with delayed ACKs: "almost exactly exponential after the first 2-3 RTTs".
+# At least eight flights with delayed ACKs: "almost exactly exponential after the first 2-3 RTTs".
 _SIZE: Final = 600_000
 _SETTLED: Final = 2
-# Three figures of A are printed; ceil(x/2) of small windows is above x/2.
+# A is printed with three digits; ceil(x/2) of small windows exceeds x/2.
 _GROWTH: Final = 0.04
 _GROWTH_SHAPE: Final = 0.1
-# Equation 6 is of a power for what grows by whole segments: not a flight off.
+# Equation 6 is a power law for growth in whole segments: less than a flight off.
 _FLIGHT: Final = 0.7
 _EXACT: Final = 0.0
 _SEGMENT: Final = 1.0
 
 
 def sender(*, delayed_acks: bool, segments: int) -> Stack:
-    """Kruse's NetBSD with windows that are never the limit, in whole segments: no options, no writes in steps."""
+    """Return Kruse's NetBSD in whole segments, without window limits, options and chunked writes."""
     return replace(
         HOST,
         acks=replace(HOST.acks, every=2 if delayed_acks else 1, delay=DelayTimer(delay=_NEGLIGIBLE_WAIT)),
@@ -69,7 +69,7 @@ def sender(*, delayed_acks: bool, segments: int) -> Stack:
 
 
 def transferred(stack: Stack, *sizes: int) -> Scenario:
-    """Bare transfers of so many bytes at once, each over a connection of its own."""
+    """Return concurrent bare transfers of these sizes, each over its own connection."""
     made = (
         Transfer(
             node=ENDLESS.clients[0],
@@ -84,7 +84,7 @@ def transferred(stack: Stack, *sizes: int) -> Scenario:
 
 
 def flights(simulation: Simulation) -> Mapping[str, float]:
-    """Data segments of the servers, by the round trip in which they left: ``"flight 0"`` …"""
+    """Return the servers' data segments by the RTT of their transmission: ``"flight 0"`` …"""
     packets = simulation.truth.packets
     sent = packets.filter((packets["side"] == "server") & (packets["payload_bytes"] > 0)).sort("sent")["sent"]
     counts: dict[str, float] = {}
@@ -128,7 +128,7 @@ def _exactly(what: str, unit: str, published: float, ours: float) -> Comparison:
 def _of_equations_2_to_4(results: Results) -> Iterator[Comparison]:
     for initial, delayed in _GROWTHS:
         label = _label(initial, delayed_acks=delayed)
-        # The last one is what was left.
+        # The last flight carries the remainder.
         flown = _flown(results, label)[:-1]
         predicted = islice(windows(initial, delayed_acks=delayed), len(flown))
         for number, (window, ours) in enumerate(zip(predicted, flown, strict=True)):
@@ -240,7 +240,7 @@ def _windows_chart(results: Results, labels: list[str]) -> alt.TopLevelMixin:
         x=alt.X("flight:Q", title="Flight", axis=alt.Axis(tickMinStep=1)),
         y=alt.Y("segments:Q", title="Segments", scale=alt.Scale(type="log")),
         color=alt.Color("run:N", title=None),
-        # They may lie on each other.
+        # Points may coincide.
         strokeDash=alt.StrokeDash("run:N", title=None),
     )
 
