@@ -115,7 +115,7 @@ def _first_line(detector: Detector) -> str:
 
 
 def _detector(detector: Detector) -> str:
-    """The docstring as a page, with the settings that remedy the pathology and the needs of the detector."""
+    """Return the docstring as a page, with the settings that remedy the pathology and the needs of the detector."""
     name = detector.name
     remedied = [one for one in remedies() if name in one.detectors]
     settings = list(dict.fromkeys(f"- {_markdown(one.words)} ([source]({one.source}))" for one in remedied))
@@ -141,7 +141,7 @@ def _flaw(need: str) -> str:
 
 
 def _sections(doc: str) -> str:
-    """A docstring whose titles are underlined, as Markdown; names of detectors are links."""
+    """Return a docstring whose titles are underlined, as Markdown; names of detectors are links."""
     text = _markdown(re.sub(r"^(.+)\n-{3,}$", r"## \1\n", doc, flags=re.MULTILINE))
     return _OTHER_DETECTOR.sub(r"[\1](\1.md)", text)
 
@@ -200,7 +200,7 @@ def _commands() -> str:
 
 
 def _command(name: str) -> str:
-    """The help of a command: usage, prose, options, examples."""
+    """Return the help of a command: usage, prose, options, examples."""
     command = commands.commands[name]
     context = click.Context(command, info_name=f"tcptrace-http {name}", max_content_width=100)
     usage = command.get_usage(context).removeprefix("Usage: ")
@@ -212,7 +212,7 @@ def _command(name: str) -> str:
 
 
 def _paragraph(text: str) -> str:
-    """A paragraph of a help text; one that click leaves as it stands is a block of code."""
+    """Return a paragraph of a help text; one that click leaves as it stands is a block of code."""
     lines = text.strip("\n").splitlines()
     if not lines or lines[0].strip() != "\b":
         return _markdown(" ".join(text.split()))
@@ -317,7 +317,7 @@ def _claims() -> str:
 
 
 def _limits() -> str:
-    """The table of CONTRIBUTING.md: a test compares it with the constants in the sources."""
+    """Return the table of CONTRIBUTING.md: a test compares it with the constants in the sources."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").splitlines()
     rows = [line for line in text if _LIMIT.match(line)]
     return (
@@ -380,7 +380,7 @@ def _code(text: str) -> str:
 
 
 def _anchor(heading: str) -> str:
-    """The anchor that MyST gives a heading."""
+    """Return the anchor that MyST gives a heading."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 

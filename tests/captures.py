@@ -1,4 +1,4 @@
-"""Captures made in memory for tests: frames by struct, files by format, one HTTP exchange as a template."""
+"""In-memory captures for tests: frames by struct, files by format, one HTTP exchange as a template."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ FIN, SYN, RST, PSH, ACK = 1, 2, 4, 8, 16
 ETHERNET, LINUX_COOKED = 1, 113
 MILLISECOND = 1_000_000
 START = 1_700_000_000 * 1_000_000_000
-# Sequence numbers begin shortly before they wrap: comparisons as plain integers show.
+# Sequence numbers begin shortly before they wrap, to expose comparisons of plain integers.
 CLIENT_ISN, SERVER_ISN = 2**32 - 40, 2**32 - 300
 MSS = 1460
 REQUEST = b"GET /page HTTP/1.1\r\nHost: a.example\r\n\r\n"
@@ -33,7 +33,7 @@ def tcp(
     options: bytes | None = None,
     urgent: int = 0,
 ) -> bytes:
-    """An Ethernet frame with a TCP segment over IPv4; a SYN announces its MSS unless it is given options."""
+    """Return an Ethernet frame with a TCP segment over IPv4; a SYN has an MSS option by default."""
     if options is None:
         options = struct.pack(">BBH", 2, 4, MSS) if flags & SYN else b""
     offset = (20 + len(options)) // 4 << 4
@@ -45,7 +45,7 @@ def tcp(
 def ipv4(
     source: str, destination: str, content: bytes, *, identification: int = 1, fragment_field: int = 0x4000
 ) -> bytes:
-    """An IPv4 packet with TCP in it; ``fragment_field`` has the flags (DF by default) and the offset."""
+    """Return an IPv4 packet with TCP in it; ``fragment_field`` holds flags (default DF) and offset."""
     lengths = struct.pack(">BBHHH", 0x45, 0, 20 + len(content), identification, fragment_field)
     addresses = socket.inet_aton(source) + socket.inet_aton(destination)
     return lengths + struct.pack(">BBH", 64, 6, 0) + addresses + content
@@ -57,7 +57,7 @@ def ethernet(packet: bytes) -> bytes:
 
 @dataclass
 class Connection:
-    """A connection as seen at the client: both sides' next sequence numbers, and the records so far."""
+    """Connection captured at the client: both sides' next sequence numbers, and the records so far."""
 
     client: tuple[str, int] = ("10.0.0.1", 1029)
     server: tuple[str, int] = ("10.0.0.2", 8080)
@@ -84,7 +84,7 @@ class Connection:
         self.from_client(after=10_000)
 
     def exchange(self, request: bytes = REQUEST, body: bytes = b"x" * 4000, *, think: int = MILLISECOND) -> None:
-        """A request and, after ``think``, its response in full segments, each acknowledged at once."""
+        """Add a request and, after ``think``, its response in full segments, each acknowledged at once."""
         response = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body
         self.from_client(request, PSH | ACK, after=MILLISECOND)
         for start in range(0, len(response), MSS):
@@ -98,7 +98,7 @@ class Connection:
 
 
 def clean_exchange(exchanges: int = 1, **of_connection: object) -> list[Record]:
-    """A connection with nothing to blame: short round trips, nothing held, nothing lost, nothing fetched twice."""
+    """Return a connection without findings: short round trips, no holds, no losses, no repeated fetches."""
     connection = Connection(**of_connection)  # type: ignore[arg-type]
     connection.open()
     for number in range(exchanges):
@@ -108,7 +108,7 @@ def clean_exchange(exchanges: int = 1, **of_connection: object) -> list[Record]:
 
 
 def stalled_exchange(stall: int = 180 * MILLISECOND) -> list[Record]:
-    """Headers in a short first segment; the body is held until the client's delayed ACK for them."""
+    """Return a response whose headers form a short first segment; the body waits for their delayed ACK."""
     connection = Connection()
     connection.open()
     body = b"x" * 1000
@@ -122,7 +122,7 @@ def stalled_exchange(stall: int = 180 * MILLISECOND) -> list[Record]:
 
 
 def pcap(records: list[Record], *, link_type: int = ETHERNET, order: str = "<", magic: int = 0xA1B23C4D) -> bytes:
-    """A pcap file with nanosecond times."""
+    """Return a pcap file with nanosecond times."""
     parts = [struct.pack(order + "IHHiIII", magic, 2, 4, 0, 0, 262144, link_type)]
     for time, frame in records:
         seconds, nanoseconds = divmod(time, 1_000_000_000)
@@ -131,7 +131,7 @@ def pcap(records: list[Record], *, link_type: int = ETHERNET, order: str = "<", 
 
 
 def block(kind: int, body: bytes) -> bytes:
-    """A pcapng block (draft-ietf-opsawg-pcapng, section 3.1)."""
+    """Return a pcapng block (draft-ietf-opsawg-pcapng, section 3.1)."""
     body += bytes(-len(body) % 4)
     length = len(body) + 12
     return struct.pack("<II", kind, length) + body + struct.pack("<I", length)
@@ -147,13 +147,13 @@ def interface(link_type: int = ETHERNET) -> bytes:
 
 
 def enhanced_packet(time: int, frame: bytes, *, wire_bytes: int | None = None, interface: int = 0) -> bytes:
-    """A packet block; ``wire_bytes`` is the length before a snap length cut the frame."""
+    """Return a packet block; ``wire_bytes`` is the length before a snap length cut the frame."""
     original = len(frame) if wire_bytes is None else wire_bytes
     header = struct.pack("<IIIII", interface, time >> 32, time & 0xFFFFFFFF, len(frame), original)
     return block(6, header + frame)
 
 
 def pcapng(records: list[Record], *, link_type: int = ETHERNET) -> bytes:
-    """A pcapng file of one section and one interface, with nanosecond times."""
+    """Return a pcapng file of one section and one interface, with nanosecond times."""
     packets = [enhanced_packet(time, frame) for time, frame in records]
     return b"".join([section_header(), interface(link_type), *packets])

@@ -1,4 +1,4 @@
-"""What all tests share: where more captures are, and how many examples a property gets."""
+"""Shared settings of all tests: the folder of additional captures, and the examples per property."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 REPOSITORY = Path(__file__).resolve().parents[1]
 CAPTURES_VARIABLE = "TCPTRACE_HTTP_CAPTURES"
 
-# The machine may be busy: a slow example is no failure. Examples are the same in every run.
+# A slow example is no failure: the machine may be busy. Every run has the same examples.
 settings.register_profile(
     "default", derandomize=True, deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
 )
@@ -47,19 +47,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(scope="session")
 def captures(request: pytest.FixtureRequest) -> Path:
-    """The folder with more captures; a test that asks for it is collected only where there is one."""
+    """Return the folder with additional captures; tests that use it are collected only if it exists."""
     return Path(request.config.getoption("--captures"))
 
 
 @pytest.fixture(scope="session")
 def sample_traces() -> Path:
-    """The captures in the repository."""
+    """Return the captures in the repository."""
     return REPOSITORY / "sample_traces"
 
 
 @pytest.fixture
 def _interrupts() -> Iterator[None]:
-    """Ctrl-C interrupts, also where a shell started the tests in the background: it has them ignore SIGINT."""
+    """Make Ctrl-C interrupt. A shell that starts tests in the background has them ignore SIGINT."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)

@@ -1,4 +1,4 @@
-"""Exchanges of HTTP/2 in memory: frames by the library h2, packets by ``captures``."""
+"""In-memory HTTP/2 exchanges: frames by the library h2, packets by ``captures``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ AUTHORITY = "a.example"
 
 
 class Http2:
-    """A client and a server of HTTP/2 with prior knowledge, and the packets between them."""
+    """HTTP/2 client and server with prior knowledge, and the packets between them."""
 
     def __init__(self) -> None:
         self.packets = Connection()
@@ -25,7 +25,7 @@ class Http2:
         self.server.initiate_connection()
 
     def request(self, target: str, fields: Fields = (), *, method: str = "GET", body: bytes = b"") -> int:
-        """Queue a request on a stream of its own; the packets go with ``client_sends``."""
+        """Queue a request on a new stream; ``client_sends`` sends the packets."""
         stream = self.client.get_next_available_stream_id()
         head = [(":method", method), (":path", target), (":scheme", "http"), (":authority", AUTHORITY), *fields]
         self.client.send_headers(stream, head, end_stream=not body)
@@ -52,7 +52,7 @@ class Http2:
         self.packets.from_client(data, PSH | ACK, after=after)
 
     def server_sends(self, after: int = MILLISECOND) -> None:
-        """All that is queued in full segments, each acknowledged at once."""
+        """Send all queued data in full segments, each acknowledged at once."""
         data = self.server.data_to_send()
         self.client.receive_data(data)
         for start in range(0, len(data), MSS):
@@ -61,7 +61,7 @@ class Http2:
 
 
 def page(targets: Sequence[str], body_bytes: int = 4000) -> list[Record]:
-    """A document, and behind it the others at once."""
+    """Return a document, followed at once by the other objects."""
     made = Http2()
     document = [("content-type", "text/html")]
     referer: Fields = []
@@ -76,7 +76,7 @@ def page(targets: Sequence[str], body_bytes: int = 4000) -> list[Record]:
 
 
 def grpc_calls() -> list[Record]:
-    """A call that succeeds, one that its method does not exist for, and one that the client gives up."""
+    """Return gRPC calls: one succeeds, one has an unknown method, one is cancelled by the client."""
     made = Http2()
     fields = [("content-type", "application/grpc"), ("te", "trailers")]
     names = ("Echo", "Nothing", "Slow")

@@ -1,6 +1,6 @@
-"""Cases whose right answer the core does not tell yet: ``tests/shortfalls.toml``, one line each.
+"""Cases that the core still gets wrong: ``tests/shortfalls.toml``, one line per case.
 
-A case that is listed must fail as long as it is: a stale entry fails, as does one that names no case.
+A listed case must fail. A stale entry fails the tests, as does an entry that names no case.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ __all__ = ["marked", "shortfalls"]
 
 
 def shortfalls(kind: str) -> dict[str, str]:
-    """The cases of one kind, waits or detectors, that fail, each with what is told in place of what is right."""
+    """Return the failing cases of one kind (waits or detectors), each with the wrong output."""
     path = Path(__file__).parent / "shortfalls.toml"
     found: dict[str, str] = tomllib.loads(path.read_text())[kind]
     return found
 
 
 def marked(kind: str, cases: Iterable[tuple[str, tuple[str, str]]]) -> list[object]:
-    """The cases as parameters of a test; those that are listed are expected to fail."""
+    """Return the cases as test parameters; listed cases are expected to fail."""
     known = shortfalls(kind)
     named = list(cases)
     unknown = known.keys() - {name for name, _ in named}

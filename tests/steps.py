@@ -1,4 +1,4 @@
-"""How much work a call is, told without a clock: the same in every run, on any machine."""
+"""Work of a call, measured without a clock: the same in every run, on any machine."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 __all__ = ["TWICE", "steps"]
 
-#: So much more work at most is what twice the input takes; what is quadratic takes four times as much.
+#: Maximum growth of work for twice the input; quadratic work grows fourfold.
 TWICE = 2.4
 
 
 def steps(work: Callable[[], object], *, of: str) -> int:
-    """The instructions of Python that the modules of a package take, by the name of its folder."""
+    """Return the number of Python instructions executed in a package's modules, by folder name."""
     count = 0
     folder = f"{os.sep}{of}{os.sep}"
 

@@ -186,7 +186,7 @@ def _give_setup(partition: Partition, observer: Observer) -> None:
 def _give_server(
     transaction: Transaction, times: Times, observer: Observer, previous_end: int | None, partition: Partition
 ) -> None:
-    """Return the pieces from the request's last byte to the response: path, response queue, server, path."""
+    """Assign the time from the request's last byte to the response: path, response queue, server, path."""
     chain = Chain.of(transaction, observer)
     if chain is None:
         partition.until(times.response_first, "unobserved")
@@ -208,7 +208,7 @@ def _give_server(
 
 
 def _give_stream(transaction: Transaction, times: Times, observer: Observer, partition: Partition) -> None:
-    """Return the pieces from the request's last byte to an HTTP/2 response's last byte."""
+    """Assign the time from the request's last byte to an HTTP/2 response's last byte."""
     chain = Chain.of(transaction, observer)
     first = times.response_first
     if chain is not None:

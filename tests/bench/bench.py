@@ -125,7 +125,7 @@ def main() -> int:
 
 
 def _made_apart(folder: Path, names: list[str]) -> dict[str, Recording]:
-    """The captures of these names and their tenths, made by a process of its own.
+    """Return the captures of these names and their tenths, made by a process of its own.
 
     What this one held at its peak the kernel would account to each program that is started here.
     """
@@ -156,7 +156,7 @@ def _programs() -> dict[str, Program]:
 
 
 def _table(recording: Recording, medians: dict[str, Cost]) -> Iterator[str]:
-    """A capture's programs; the ratios are to our JSON by one thread."""
+    """Yield a capture's programs; the ratios are to our JSON by one thread."""
     yield ""
     yield f"**{recording.name}**: {recording.packets} packets, {recording.bytes / _MEGABYTE:.0f} MB"
     yield ""
@@ -172,7 +172,7 @@ def _table(recording: Recording, medians: dict[str, Cost]) -> Iterator[str]:
 
 
 def _native_part(recording: Recording, rounds: int, folder: Path) -> str:
-    """The native core alone beside the ceilings of ``analysis/examples/ceiling.rs``."""
+    """Return the native core alone beside the ceilings of ``analysis/examples/ceiling.rs``."""
     native = [*_PYTHON, _NATIVE, recording.path]
     costs: dict[str, list[float]] = {"core": [], "bare": [], "one-shot": []}
     for _ in range(rounds):
@@ -189,7 +189,7 @@ def _native_part(recording: Recording, rounds: int, folder: Path) -> str:
 
 @cache
 def _ceiling() -> str:
-    """The program that shows how fast a capture can be gone through, built now."""
+    """Return the program that shows how fast a capture can be gone through, built now."""
     build = ["cargo", "build", "--release", "--quiet", "--package", "tcptrace-analysis", "--example", "ceiling"]
     subprocess.run(build, cwd=_REPOSITORY, check=True)
     metadata = ["cargo", "metadata", "--format-version", "1", "--no-deps"]
@@ -208,7 +208,7 @@ def _scan_table(recording: Recording, rounds: int, folder: Path) -> Iterator[str
 
 
 def _peak_of_tenth(tenth: Recording | None, folder: Path) -> str:
-    """The peak on a tenth of the length, if that was recorded."""
+    """Return the peak on a tenth of the length, if that was recorded."""
     if tenth is None:
         return ""
     warm(tenth.path)

@@ -31,7 +31,7 @@ _RUN: Final = "from tcptrace_http.cli.main import main; main()"
 
 
 def capture() -> bytes:
-    """The page's retrieval, as its client captures it."""
+    """Return the page's retrieval, as its client captures it."""
     draw = random.Random(3)
     sizes = [draw.randint(300, 30_000) for _ in range(_OBJECTS - 1)]
     scenario = retrieval(

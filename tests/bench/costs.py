@@ -44,7 +44,7 @@ class Cost:
 
 
 def measure(capture: str, rounds: int, programs: Mapping[str, Program], folder: Path) -> dict[str, Cost]:
-    """The medians of the programs, each run once a round, so that a busy moment hits all alike.
+    """Return the medians of the programs, each run once a round, so that a busy moment hits all alike.
 
     They run in the folder, which takes what they write.
     """

@@ -64,7 +64,7 @@ def _log_uniform(least: int, most: int, count: int) -> list[int]:
 
 
 def _html(draw: random.Random, size: int) -> str:
-    """A page of exactly the size, for all but the shortest."""
+    """Return a page of exactly the size, for all but the shortest."""
     head = f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{_text(draw, 3)}</title>'
     parts = [head, _HEAD if size > _PLAIN_BYTES else "", "</head><body>\n"]
     left = size - len(_FOOT) - sum(map(len, parts))
@@ -144,7 +144,7 @@ def _repeat(line: str, size: int) -> str:
 
 
 def _png(draw: random.Random, size: int) -> bytes:
-    """A square of noise, which a browser decodes: it breaks off what it cannot."""
+    """Return a square of noise, which a browser decodes: it breaks off what it cannot."""
     side = isqrt(size)
     rows = b"".join(b"\0" + draw.randbytes(side) for _ in range(side))
     chunks = {

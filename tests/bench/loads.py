@@ -50,12 +50,12 @@ class Load:
 
 
 def keep_alive(name: str, responses: int) -> Load:
-    """Ten connections, bodies of 1 MB without a media type of their own."""
+    """Return ten connections, bodies of 1 MB without a media type of their own."""
     return Load(name, ("ab", "-q", "-k", "-n", str(responses), "-c", "10", f"http://{SERVER}/large"))
 
 
 def nginx_configuration(folder: Path) -> str:
-    """The configuration of the server of all loads, with its files in the folder."""
+    """Return the configuration of the server of all loads, with its files in the folder."""
     return _NGINX.format(folder=folder, server=SERVER)
 
 

@@ -92,7 +92,7 @@ def need_programs() -> None:
 
 
 def make_captures(folder: Path, names: Iterable[str] = LOADS) -> list[Recording]:
-    """The recordings of these names, made now or before."""
+    """Return the recordings of these names, made now or before."""
     folder.mkdir(parents=True, exist_ok=True)
     return [_kept(folder, name) or record(folder, LOADS[name]) for name in names]
 

@@ -22,7 +22,7 @@ _OFFLOADS: Final = ("tso", "off", "gso", "off", "gro", "off")
 
 @contextlib.contextmanager
 def network(load: Load) -> Iterator[tuple[str, str]]:
-    """The namespaces of server and client, joined as the load asks."""
+    """Yield the namespaces of server and client, joined as the load asks."""
     server, client, switch = (f"bench-{end}-{os.getpid()}" for end in ("server", "client", "switch"))
     with contextlib.ExitStack() as stack:
         for namespace in (server, client, switch):
@@ -67,7 +67,7 @@ def _join(*ends: tuple[str, str]) -> None:
 
 
 def call(*command: str, env: dict[str, str] | None = None) -> str:
-    """The standard output of a program, which ends the benchmark if it fails."""
+    """Return the standard output of a program, which ends the benchmark if it fails."""
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
     if done.returncode:
         raise SystemExit(f"{' '.join(command)}: {done.stderr or done.stdout}")

@@ -1,4 +1,4 @@
-"""Analyses that charts are drawn of."""
+"""Analyses for the chart tests."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def analysed(tmp_path_factory: pytest.TempPathFactory):
-    """The analysis of records."""
+    """Return the analysis of records."""
 
     def of(records, name: str):
         path: Path = tmp_path_factory.mktemp("charts") / name
@@ -28,7 +28,7 @@ def analysed(tmp_path_factory: pytest.TempPathFactory):
 
 @pytest.fixture(scope="session")
 def long(analysed):
-    """A flow of more segments than are drawn one by one."""
+    """Return a flow with more segments than a chart draws individually."""
     return analysed(long_flow(8000), "long.pcap")
 
 

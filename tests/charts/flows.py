@@ -1,4 +1,4 @@
-"""Flows that charts are drawn of: long ones, and one with a loss that SACK reports."""
+"""Flows for the chart tests: long flows, and a flow with a loss reported by SACK."""
 
 import struct
 
@@ -9,7 +9,7 @@ _LOST_EVERY = 1000
 
 
 def long_flow(segments: int) -> list[Record]:
-    """One response of so many small segments, an ACK each two of them; each thousandth is sent twice."""
+    """Return one response in this many small segments, with an ACK per two; each thousandth is retransmitted."""
     connection = Connection()
     connection.open()
     head = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % (segments * _SEGMENT)
@@ -28,7 +28,7 @@ def long_flow(segments: int) -> list[Record]:
 
 
 def flow_with_sack() -> list[Record]:
-    """The third of ten segments is lost; each later one is reported in a SACK block; then it is sent again."""
+    """Return a flow whose third of ten segments is lost, reported in SACK blocks, and retransmitted."""
     connection = Connection()
     connection.open()
     body = bytes(10 * MSS)

@@ -1,4 +1,4 @@
-"""Charts of more than can be drawn: few marks, and their counts are those of all that is in the table."""
+"""Charts of large tables: few marks, with the counts of the whole table."""
 
 import io
 import random
@@ -90,13 +90,13 @@ def test_sack_blocks_are_drawn_where_they_were_reported(with_sack):
 
 
 COUNT = 10_000
-#: Of transactions of HTTP/1.1.
+#: HTTP/1.1 transactions.
 NO_STREAM = {"protocol": pl.lit("http"), "stream": pl.lit(None, pl.UInt32)}
 
 
 @pytest.fixture(scope="module")
 def many() -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Ten thousand transactions, most of which took alike, and their waits."""
+    """Return ten thousand transactions of mostly similar duration, and their waits."""
     chance = random.Random(8)
     base = pl.datetime(2026, 1, 1, time_unit="ns", time_zone="UTC")
     lengths = [chance.choice([100, 100, 100, 250, 4000]) for _ in range(COUNT)]
@@ -187,7 +187,7 @@ def test_flow_of_a_hundred_thousand_segments_is_drawn(analysed, capsys):
 
 
 def few(count):
-    """So many transactions of one flow, each of two waits that follow each other."""
+    """Return this many transactions of one flow, each with two consecutive waits."""
     base = pl.datetime(2026, 1, 1, time_unit="ns", time_zone="UTC")
     number = pl.int_range(count, dtype=pl.UInt32)
     transactions = pl.select(
@@ -215,7 +215,7 @@ def few(count):
 
 
 def in_pieces(spent, count):
-    """The waits of which each is cut into pieces that follow each other."""
+    """Return the waits, each cut into consecutive pieces."""
     piece = (pl.col("end") - pl.col("start")) / count
     pieces = spent.with_columns(number=pl.lit(list(range(count)))).explode("number")
     return pieces.with_columns(

@@ -1,4 +1,4 @@
-"""Every chart: valid Vega-Lite, units on its axes, frames in its tooltips, colours told apart by everyone."""
+"""All charts: valid Vega-Lite, units on axes, frames in tooltips, colours for every kind of colour vision."""
 
 import re
 
@@ -12,7 +12,7 @@ from tcptrace_http.charts._theme import DIRECTION_COLOURS, GROUP_COLOURS
 from tcptrace_http.cli.plot import CHART_NAMES
 from tcptrace_http.errors import NothingToDraw
 
-#: What an axis of a quantity says: its unit, or that it is a share.
+#: Title of a quantity's axis: its unit, or a share.
 UNIT = re.compile(r"\((s|ms|bytes|Mb/s)\)|^bytes$|^share of transactions")
 #: Okabe and Ito (2008), and greys.
 COLOUR_BLIND_SAFE = {
@@ -20,7 +20,7 @@ COLOUR_BLIND_SAFE = {
     *("#555555", "#999999"),
 }
 SAMPLES = ["heidemann_1996_figure2.pcap", "objects_nginx_curl.pcap", "rtt20_hdrsep.pcap", "fmt_pcapng.pcapng"]
-#: The tooltips of these layers need no frame: sums over transactions, a path of several, and a shade's label.
+#: Tooltips of these layers need no frame: sums over transactions, a path of several, a shade's label.
 WITHOUT_FRAMES = {("comparison", 0), ("waterfall", 1), ("waterfall", 2)}
 
 
@@ -38,7 +38,7 @@ def drawn(analysis, chart):
 def test_chart_is_valid_with_units_and_frames(samples, sample, chart):
     made = layers(drawn(samples[sample], chart))
     quantities = [title for layer in made for title in axis_titles(layer)]
-    # A label or the other end of a rule shares the axis of a layer that names it.
+    # A label or the other end of a rule shares the axis of the layer that names it.
     named = [title for title in quantities if title not in {"time", "start", "low", "sequence", "greatest"}]
     assert named
     assert [title for title in named if not UNIT.search(title)] == []
@@ -99,7 +99,7 @@ def test_comparison_of_one_capture_is_none(samples):
     ],
 )
 def test_stalls_of_1996_are_shaded_and_labelled(sample_traces, sample, label):
-    """Heidemann's Figures 1 and 3: most of the time is one stall, over which its name stands."""
+    """Check Heidemann's Figures 1 and 3: one named stall takes most of the time."""
     analysis = tcptrace_http.analyze(sample_traces / sample, tables={"segments"})
     shades, _, marks, labels = rows(analysis.plot.time_sequence())
     stall = max(shades, key=lambda row: row["milliseconds"])

@@ -1,4 +1,4 @@
-"""Captures of known content, and the command ``check`` as tests run it."""
+"""Captures of known content, and the command ``check`` for tests."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def cli(capfd: pytest.CaptureFixture[str]) -> Callable[..., Result]:
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Captures: clean, stalled (180 ms), faster (45 ms), cut, empty and other (no HTTP)."""
+    """Return captures: clean, stalled (180 ms), faster (45 ms), cut, empty and other (no HTTP)."""
     made = tmp_path_factory.mktemp("captures")
     written = {
         "clean": pcap(clean_exchange(3)),
@@ -62,7 +62,7 @@ def _other() -> list[tuple[int, bytes]]:
 
 
 def of_many(count: int, *, targets: int = 1) -> bytes:
-    """A capture of stalled exchanges, on connections of their own; with so many different targets."""
+    """Return a capture of stalled exchanges on separate connections, with this many different targets."""
     records = []
     for number in range(count):
         connection = Connection(client=("10.0.0.1", 20_000 + number))

@@ -1,4 +1,4 @@
-"""The GitHub action and the files that the documentation shows: valid, and what their steps do."""
+"""GitHub action and the files in its documentation: their validity, and the effect of their steps."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STEPS = {step["name"]: step for step in ACTION["runs"]["steps"]}
 
 @pytest.fixture
 def action(tmp_path):
-    """Run the action's last step as the runner does, with the program of this checkout installed."""
+    """Run the action's last step as a runner does, with this checkout's program installed."""
     program = tmp_path / "tcptrace-http" / "bin" / "tcptrace-http"
     program.parent.mkdir(parents=True)
     program.write_text(f"#!{sys.executable}\nfrom tcptrace_http.cli.main import main\nmain()\n")
@@ -117,7 +117,7 @@ def test_action_names_no_sarif_file_that_was_not_written(action, tmp_path):
 
 
 def wheel(folder: Path) -> Path:
-    """A wheel of this version, whose program prints a line."""
+    """Return a wheel of this version, whose program prints a line."""
     path = folder / f"tcptrace_http-{__version__}-py3-none-any.whl"
     info = f"tcptrace_http-{__version__}.dist-info"
     files = {
@@ -135,7 +135,7 @@ def wheel(folder: Path) -> Path:
 
 @pytest.fixture
 def runner(tmp_path):
-    """Run one of the action's steps on a runner whose ``gh`` is a script."""
+    """Run one of the action's steps on a runner with a script in place of ``gh``."""
     (tmp_path / "bin").mkdir()
     output = tmp_path / "output"
 
@@ -189,7 +189,7 @@ def test_action_builds_where_there_is_no_release_or_no_tag(runner, reference, gh
 
 @pytest.fixture(scope="module")
 def shown() -> dict[str, str]:
-    """The files that the page about CI shows, by name."""
+    """Return the files shown on the CI page, by name."""
     text = (REPOSITORY / "docs" / "ci.md").read_text(encoding="utf-8")
     return dict(re.findall(r"^```\w+\n# file: (\S+)\n(.*?)^```", text, re.DOTALL | re.MULTILINE))
 
@@ -206,7 +206,7 @@ def test_github_workflow_of_the_documentation_gives_the_action_what_it_takes(sho
 
 
 def test_gitlab_job_of_the_documentation_runs_as_it_is_shown(shown, tmp_path):
-    """Its script, on a server that is not there: the program, the options and the files are right."""
+    """Check the script against an absent server: the program, the options and the files are right."""
     job = yaml.safe_load(shown[".gitlab-ci.yml"])["tcp"]
     (install,) = job["before_script"]
     assert f'"tcptrace-http=={__version__}"' in install

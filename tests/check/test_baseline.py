@@ -1,4 +1,4 @@
-"""Baselines: only what is new fails."""
+"""Baselines: only new findings fail."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_what_the_baseline_has_fails_no_more(folder, tmp_path):
 
 def test_same_behaviour_in_another_capture_is_known(folder, tmp_path):
     known = written(tmp_path / "known.json", report_of(folder / "stalled.pcap"))
-    # Another time, another duration, another file.
+    # Different time, duration and file.
     assert against(report_of(folder / "again.pcap"), known).verdict is Verdict.PASSED
 
 

@@ -1,4 +1,4 @@
-"""The commands ``check`` and ``init``: exit codes, options and files."""
+"""Commands ``check`` and ``init``: exit codes, options and files."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_other_verdicts_keep_their_exit_codes(cli, folder, choice):
 
 @pytest.fixture
 def merged(tmp_path):
-    """Writes a capture in which offload made one packet of a response; the body of others may be held."""
+    """Write a capture with responses merged by segmentation offload; other bodies may be held."""
 
     def written(*, stall: int = 0):
         connection = Connection()
@@ -171,7 +171,7 @@ def test_every_example_that_the_template_has_is_valid(cli, tmp_path):
     path = tmp_path / "all.toml"
     cli("init", path)
     lines = path.read_text().splitlines()
-    # Its comments that are settings, with a limit where it leaves one out.
+    # Commented-out settings, each with a limit in place of a missing value.
     bare = [line.removeprefix("# ") for line in lines]
     examples = [
         line for line in bare if line.startswith(('path = "/d', "rules = {", "thresholds = {", "[[match]]"))

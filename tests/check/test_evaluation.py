@@ -1,4 +1,4 @@
-"""Policies applied: which findings count, what thresholds come to, and what cannot be judged."""
+"""Policies on captures: counted findings, threshold values, and inconclusive rules."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STALL = "short-initial-segment"
 
 @pytest.fixture
 def judged(folder):
-    """Captures of the folder by name, judged by a policy."""
+    """Judge the folder's captures of these names by a policy."""
 
     def of(policy: str, *names: str, **options: object) -> CheckReport:
         analyses = (analyze(folder / f"{name}.pcap") for name in names)
@@ -43,7 +43,7 @@ def test_finding_that_a_rule_forbids_fails(judged):
         "/page",
     )
     assert (violation.host, violation.port, violation.status) == ("a.example", 8080, 200)
-    # Held from the short segment until its ACK came, 180 ms later, and 1 ms more.
+    # Held from the short segment until its ACK 180 ms later, plus 1 ms.
     assert 180e6 <= violation.lost_ns <= 182e6
     assert violation.settings
     assert judged(f'[rules]\n{STALL} = "error"', "clean").verdict is Verdict.PASSED
@@ -70,7 +70,7 @@ def test_level_and_fail_on_decide_what_fails(judged, level, fail_on, verdict):
         ("max = 1", Status.PASSED),
         ("max-ms = 170", Status.FAILED),
         ("max-ms = 190", Status.PASSED),
-        # The round trip of the handshake is 1.01 ms.
+        # The handshake's RTT is 1.01 ms.
         ('max-ms = "100*rtt"', Status.FAILED),
         ('max-ms = "200*rtt"', Status.PASSED),
         ("min-confidence = 0.5", Status.FAILED),
@@ -144,8 +144,8 @@ def test_threshold_of_a_match_measures_its_transactions_only(tmp_path):
     assert found.name == "ttfb count==2 (path /page1)"
 
 
-#: The capture `clean`: three transactions a connection, as tests/captures.py writes them. A response is 4,041
-#: bytes in three segments: the first 1 ms after the request, the others 32 us after the one before each.
+#: The capture `clean`: three transactions per connection, from tests/captures.py. A response has 4,041 bytes
+#: in three segments: the first 1 ms after the request, the others 32 us apart.
 CLEAN = {
     "ttfb": 1e6,
     "send": 0,
@@ -169,14 +169,14 @@ def test_metric_is_what_the_capture_was_made_of(folder, metric, expected):
 
 def test_elapsed_has_the_handshake_and_ends_at_the_last_byte(folder):
     found = values_of("elapsed", analyze(folder / "clean.pcap"))["value"].to_list()
-    # SYN to request 2.01 ms, request to response 1 ms, the response 64 us; not its last ACK, 20 us later.
+    # SYN to request 2.01 ms, request to response 1 ms, the response 64 us; without its last ACK, 20 us later.
     assert found == [2.01e6 + 1e6 + 64e3, 1e6 + 64e3, 1e6 + 64e3]
 
 
 def test_stall_metrics_are_what_the_capture_was_made_of(folder):
     analysis = analyze(folder / "stalled.pcap")
     (stalled,) = values_of("stall_time", analysis)["value"]
-    # From the head until what its ACK released: 180 ms, and 1 ms until it came.
+    # From the head to the data that its ACK released: 180 ms, plus 1 ms of transit.
     assert 180e6 <= stalled <= 181e6 + 1e6
     (share,) = values_of("stall_share", analysis)["value"]
     (elapsed,) = values_of("elapsed", analysis)["value"]
@@ -199,11 +199,11 @@ def values_of(name, analysis):
 def test_every_metric_has_flow_transaction_and_value(folder, metric):
     frame = values_of(metric, analyze(folder / "stalled.pcap"))
     assert frame.columns == ["flow", "transaction", "value"]
-    # What the capture is of: HTTP in clear.
+    # Content of the capture: cleartext HTTP.
     assert (frame.height >= 1) == (metric != "tls_handshake")
 
 
-#: Times to the first byte that are 1, 2, 3, 4 and 10 ms by construction.
+#: Times to the first byte: 1, 2, 3, 4 and 10 ms by construction.
 TTFB = (1, 2, 3, 4, 10)
 
 
@@ -234,7 +234,7 @@ def five(tmp_path):
         ("med==3ms", True, "med is 3.0 ms"),
         ("min>=1ms", True, "min is 1.0 ms"),
         ("max>10ms", False, "max is 10.0 ms"),
-        # Linear between the fourth value and the fifth: 4 + 0.8 * 6.
+        # Linear interpolation between the fourth and the fifth value: 4 + 0.8 * 6.
         ("p(95)<8.9ms", True, "p(95) is 8.8 ms"),
         ("p(95)<8.7ms", False, "p(95) is 8.8 ms"),
         ("p(0)==1ms", True, "p(0) is 1.0 ms"),
@@ -265,7 +265,7 @@ def test_capture_that_is_cut_short_is_what_the_policy_says(judged, cut_short, ve
 
 
 def test_flaw_that_spoils_a_rule_is_inconclusive_up_to_a_share(tmp_path):
-    # Without the handshake, and with one direction only: most detectors cannot judge it.
+    # Without the handshake, and with one direction only: most detectors are inconclusive.
     path = tmp_path / "half.pcap"
     path.write_bytes(pcap([record for number, record in enumerate(stalled_exchange()) if number % 2 == 0]))
     policy = '[rules]\nzero-window = "error"\ninitial-window = "error"'

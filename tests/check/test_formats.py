@@ -1,4 +1,4 @@
-"""Reports in every format: valid by its schema, read by parsers that are not ours, whatever the text."""
+"""Reports in every format: valid by schema, read by independent parsers, for any text."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from tcptrace_http.check.formats._groups import groups
 from tcptrace_http.check.report import Subject
 from tcptrace_http.documentation import detector_page
 
-#: A report is large; `make properties` has more.
+#: A report is large; `make properties` has more examples.
 FEW = settings(max_examples=15)
 SCHEMAS = Path(__file__).with_name("schemas")
-#: What captured bytes, names of files and hosts may bring.
+#: Possible content of captured bytes, file names and hosts.
 PIECES = (
     *("]]>", "%0A::error::x", "\n::stop-commands::x", "| a |", "ok 7 # SKIP", "<script>", "a\r\nb: c", "\n...\n"),
     *(
@@ -99,7 +99,7 @@ REPORTS = st.builds(
 
 @pytest.fixture(scope="module")
 def report(folder: Path) -> CheckReport:
-    """A report of real captures: violated rules, passed ones, and a capture cut short."""
+    """Return a report of real captures: violated rules, passed rules, and a truncated capture."""
     return check((analyze(folder / f"{name}.pcap") for name in ("stalled", "clean", "cut")), policy=preset("lan"))
 
 
@@ -108,7 +108,7 @@ JUNIT_SCHEMA = etree.XMLSchema(etree.parse(str(SCHEMAS / "junit-10.xsd")))
 
 
 def hostile() -> CheckReport:
-    """A report with everything that is hostile, everywhere."""
+    """Return a report with hostile text in every field."""
     text = dict.fromkeys(("message", "capture", "method", "host", "target", "remedy", "reference"), EVERYTHING)
     violation = Violation(
         name="x", level=Level.ERROR, fingerprint="f", settings=[EVERYTHING], lost_ns=1, first_frame=1, **text
@@ -145,7 +145,7 @@ def assert_sarif(written: str) -> dict:
     (run,) = log["runs"]
     rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
     assert len(rules) == len(set(rules))
-    # What GitHub asks for besides: docs.github.com, "SARIF support for code scanning".
+    # GitHub's additional requirements: docs.github.com, "SARIF support for code scanning".
     assert len(run["results"]) <= 25_000
     for result in run["results"]:
         assert result["ruleId"] in rules
@@ -153,7 +153,7 @@ def assert_sarif(written: str) -> dict:
         assert result["partialFingerprints"]
         (location,) = result["locations"]
         uri = location["physicalLocation"]["artifactLocation"]["uri"]
-        # A scheme other than that of the checkout is refused.
+        # GitHub rejects a scheme other than that of the checkout.
         assert re.match(r"file:///|(?![A-Za-z][A-Za-z0-9+.-]*:)", uri)
         assert location["physicalLocation"]["region"]["startLine"] >= 1
     for rule in run["tool"]["driver"]["rules"]:
@@ -286,7 +286,7 @@ def test_gitlab_report_has_what_gitlab_reads(report):
 
 
 def unescaped(text: str) -> str:
-    """As the runner reads a message (actions/runner, ActionCommand.cs)."""
+    """Parse a message as the runner does (actions/runner, ActionCommand.cs)."""
     return text.replace("%0D", "\r").replace("%0A", "\n").replace("%25", "%")
 
 
@@ -302,7 +302,7 @@ def test_github_commands_are_one_line_each_and_unescape_to_what_was_meant(report
     for line in lines:
         found = re.fullmatch(r"::(error|warning|notice) ((?:file=[^:,\r\n]*,)?title=[^:,\r\n]*)::([^\r\n]*)", line)
         assert found is not None
-    # The last line may say how many there are more.
+    # The last line may count the omitted findings.
     for line, message in zip(lines[:9], report.unreadable, strict=False):
         shown = unescaped(line.partition("::")[2].partition("::")[2])
         assert len(shown) == len(message)

@@ -1,4 +1,4 @@
-"""Policies written down: what they say, and how an error in one is told."""
+"""Policy files: their meaning, and their error messages."""
 
 from __future__ import annotations
 
@@ -280,7 +280,7 @@ DOCUMENTS = st.dictionaries(
 
 
 def as_toml(value: object) -> str:
-    """Any value as TOML writes it, inline."""
+    """Return any value in TOML's inline form."""
     match value:
         case bool():
             return str(value).lower()

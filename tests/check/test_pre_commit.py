@@ -1,4 +1,4 @@
-"""The hooks of .pre-commit-hooks.yaml, run by pre-commit itself."""
+"""Hooks of .pre-commit-hooks.yaml, run by pre-commit itself."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def git(*arguments: str, cwd: Path) -> None:
 
 @pytest.fixture
 def commits(tmp_path, folder):
-    """Run the hook that takes the program on PATH, in a repository with these captures."""
+    """Run the hook with the program on PATH, in a repository with these captures."""
     hooks = tmp_path / "hooks"
     hooks.mkdir()
     shutil.copy(REPOSITORY / ".pre-commit-hooks.yaml", hooks)

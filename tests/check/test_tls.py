@@ -1,4 +1,4 @@
-"""Captures of TLS, without keys, judged by the presets: real servers, and the detectors' cases."""
+"""TLS captures without keys, judged by the presets: real servers, and the detectors' cases."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 REQUESTS = 4
 CONNECTIONS = 3
-#: The median, for a busy machine makes a segment late, which is then sent again.
+#: Median: on a busy machine, a late segment is retransmitted.
 POLICY = """
 extends = "recommended"
 
@@ -46,7 +46,7 @@ def certificate(folder_of_server: Path) -> Certificate:
 
 
 def record(name: str, version: str, folder: Path, certificate: Certificate, path: Path) -> None:
-    """A capture of curl's requests, several on each connection."""
+    """Capture curl's requests, several per connection."""
     with SERVERS[name](folder, certificate, version) as url, captured(port_of(url), path):
         words = [word for _ in range(REQUESTS) for word in ("--output", "/dev/null", url + LARGE)]
         for _ in range(CONNECTIONS):
@@ -72,13 +72,13 @@ def test_rules_and_thresholds_judge_what_tls_hides(cli, tmp_path, folder_of_serv
     assert ran.code == (1 if name == STALLING else 0), report
     assert [one["status"] for one in stalls] == ["failed" if name == STALLING else "passed"]
     found = {one for one in failing(report) if one != "stall_share"}
-    # With TLS 1.3 the first response waits for the tickets' ACK besides.
+    # With TLS 1.3, the first response also waits for the tickets' ACK.
     assert found <= {*HELD, "tls-ticket-nagle"}
     assert bool(found & set(HELD)) == (name == STALLING)
 
 
 def fires(detector: str) -> bytes:
-    """The first case of a detector, in which it finds what it is for."""
+    """Return the first case of a detector, which has its finding."""
     page = (CASES / f"{detector.replace('-', '_')}.md").read_text()
     case = next(found for found in CASE.finditer(page) if found["title"].startswith("Fires"))
     return packet_script.pcap(case["trace"])
@@ -104,7 +104,7 @@ def test_presets_judge_tls_handshakes(detector, levels):
 
 
 def test_the_time_of_tls_handshakes_has_a_threshold():
-    # Of four connections of TLS 1.2 each takes two round trips of 50 ms for it, and 70 microseconds.
+    # Each of four TLS 1.2 connections takes two round trips of 50 ms for its handshake, plus 70 microseconds.
     analysis = analyze(fires("tls-no-resumption"))
     for limit, status in (("100ms", Status.FAILED), ("101ms", Status.PASSED)):
         report = check([analysis], policy=parse_policy(f'[thresholds]\ntls_handshake = ["max<{limit}"]'))

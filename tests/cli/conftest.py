@@ -1,4 +1,4 @@
-"""The command line, run in this process or in one of its own."""
+"""Fixtures that run the command line in this process or in a process of its own."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def process() -> Callable[..., Result]:
 
 @pytest.fixture
 def clean(tmp_path: Path) -> Path:
-    """A capture with nothing to blame: three transactions on one connection."""
+    """Return a capture without findings: three transactions on one connection."""
     path = tmp_path / "clean.pcap"
     path.write_bytes(pcap(clean_exchange(3)))
     return path
@@ -65,7 +65,7 @@ def clean(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def joined(tmp_path: Path) -> Path:
-    """A capture that began after the handshake: three transactions with nothing to blame."""
+    """Return a capture begun after the handshake: three transactions without findings."""
     path = tmp_path / "joined.pcap"
     path.write_bytes(pcap(clean_exchange(3)[3:]))
     return path
@@ -73,7 +73,7 @@ def joined(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def stalled(tmp_path: Path) -> Path:
-    """A capture whose one response is held until a delayed ACK."""
+    """Return a capture whose only response waits for a delayed ACK."""
     path = tmp_path / "stalled.pcap"
     path.write_bytes(pcap(stalled_exchange()))
     return path

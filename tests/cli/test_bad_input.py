@@ -1,4 +1,4 @@
-"""Whatever the bytes: a clear line or an anomaly, the right exit code, and never a traceback."""
+"""Bad input: always a clear message or an anomaly, the right exit code, and no traceback."""
 
 import gzip
 import json
@@ -122,7 +122,7 @@ def test_capture_cut_inside_its_last_packet_keeps_the_others_and_says_so(cli, fi
 def test_capture_cut_at_any_byte_is_analysed_or_refused_in_one_line(cli, file, make):
     whole = make(RECORDS[:5])
     counts = []
-    # Every byte of the headers and of the first packets, then here and there in what is only payload.
+    # Every byte of the headers and the first packets, then a sample of the payload bytes.
     lengths = [*range(420), *range(420, len(whole), 37), *range(len(whole) - 40, len(whole))]
     for length in lengths:
         result = cli("analyze", "--format", "json", "--quiet", file(whole[:length]))
@@ -137,7 +137,7 @@ def test_capture_cut_at_any_byte_is_analysed_or_refused_in_one_line(cli, file, m
 @pytest.mark.parametrize("suffix", ["gzip", "zstd"])
 def test_packed_capture_cut_short_is_analysed_as_far_as_it_goes(cli, file, suffix):
     pack = {"gzip": gzip.compress, "zstd": zstd.compress}[suffix]
-    # Longer than the blocks in which zstd unpacks: of a cut block nothing is left.
+    # Longer than zstd's blocks: a cut block yields no data.
     records = clean_exchange(60)
     path = file(pack(pcap(records))[:-3])
     shown = document(cli, path)

@@ -1,4 +1,4 @@
-"""Shell completion, by the shells themselves where they can be asked."""
+"""Shell completion, tested in the shells themselves where possible."""
 
 import shlex
 import subprocess
@@ -11,7 +11,7 @@ SHELLS = ("bash", "zsh", "fish")
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
-    """The program by its name, and the environment in which it is found."""
+    """Return the program's name, and an environment that finds it."""
     folder = tmp_path_factory.mktemp("bin")
     path = folder / "tcptrace-http"
     run = "from tcptrace_http.cli.main import main; main()"

@@ -1,4 +1,4 @@
-"""``tcptrace-http diff``: text in 80 columns, JSON whose sums are exact, plain errors."""
+"""Command ``diff``: text in 80 columns, JSON with exact sums, plain errors."""
 
 import json
 

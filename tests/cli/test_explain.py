@@ -1,4 +1,4 @@
-"""``explain`` knows every name that a report can show."""
+"""Command ``explain``: an explanation for every name in reports."""
 
 import ast
 from pathlib import Path
@@ -94,7 +94,7 @@ PACKAGE = Path(tcptrace_http.__file__).parent
 
 
 def titles_in_the_sources() -> set[str]:
-    """The texts of all headings of text reports; those of a loop are not among them."""
+    """Return the texts of all headings of text reports, except headings made in loops."""
     calls = (
         node
         for path in PACKAGE.rglob("*.py")

@@ -1,4 +1,4 @@
-"""``explain --frame``: when each constraint allowed a segment, which one bound it, and where that is decided."""
+"""Option ``explain --frame``: release time per constraint, the binding constraint, and the deciding file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NAGLE = (
 +0.190650 C > S . ack 901 win 64240
 """
 )
-#: Two segments, then four, then the rest: each flight waits for the ACKs of the one before.
+#: Two segments, then four, then the rest: each flight waits for the ACKs of the previous flight.
 SLOW_START = (
     OPENING
     + """
@@ -45,7 +45,7 @@ SLOW_START = (
 +0.200730 C > S . ack 10221 win 64240
 """
 )
-#: The server needs 200 ms for the answer.
+#: The server needs 200 ms for the response.
 THINKING = (
     OPENING
     + """
@@ -57,7 +57,7 @@ THINKING = (
 
 @pytest.fixture
 def explained(cli, tmp_path):
-    """The JSON document of a frame of a packet script."""
+    """Return the JSON document of a frame of a packet script."""
 
     def shown(script, frame):
         path = tmp_path / "case.pcap"
@@ -82,7 +82,7 @@ def test_short_segment_behind_a_delayed_ack_is_bound_by_nagle(explained):
     assert nagle["released_by"] == shown["binding"]["released_by"] == 6
     assert nagle["ack_delay_ns"] == pytest.approx(40.1 * MILLISECOND, abs=MILLISECOND)
     assert nagle["decided_in"] == "sender/src/nagle.rs"
-    # The windows had room for it all along.
+    # The windows had room all the time.
     assert release(shown, "receive_window")["time_ns"] < nagle["time_ns"]
     assert release(shown, "congestion_window")["state"] == "open"
 

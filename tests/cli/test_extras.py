@@ -1,4 +1,4 @@
-"""Features whose libraries are not installed: what is said, when, and the command that installs them."""
+"""Features without their libraries: message, time of the message, and install command."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 @pytest.fixture
 def base_install(monkeypatch):
-    """The installation without extras: what only they bring is not found."""
+    """Simulate an installation without extras: their packages are not found."""
     found = importlib.util.find_spec
     absent = {"altair", "vl_convert", "h2"}
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name in absent else found(name))
@@ -42,7 +42,7 @@ def test_a_missing_extra_is_named_before_anything_is_read_or_written(
     base_install, cli, tmp_path, monkeypatch, command, extra
 ):
     monkeypatch.chdir(tmp_path)
-    # A command that reads it first complains of that.
+    # A command that reads the file first reports its error.
     Path("unread.pcap").write_bytes(b"no capture")
     result = cli(*command.split())
     assert result.code == 2

@@ -1,4 +1,4 @@
-"""The README's first commands: what they are, and what the installation shows while it runs."""
+"""First commands of the README, and the output of the installation."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_links_of_the_readme_lead_to_files():
 
 @pytest.fixture
 def install(tmp_path):
-    """Run .ci/install with a pip that is a script; ``path`` is where programs are found."""
+    """Run .ci/install with a script in place of pip; ``path`` is the program search path."""
 
     def ran(pip: str, path: str = os.environ["PATH"]) -> subprocess.CompletedProcess[str]:
         program = tmp_path / "pip"

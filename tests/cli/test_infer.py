@@ -1,4 +1,4 @@
-"""``infer``: figures of a capture, and a scenario that runs."""
+"""Command ``infer``: figures of a capture, and a runnable scenario."""
 
 import json
 
@@ -43,7 +43,7 @@ def test_a_session_is_told_with_all_its_visits(cli, sample_traces):
 
 
 def test_a_capture_without_a_page_is_an_error_in_a_line(cli, page):
-    # A file with its header alone has no packet.
+    # A file with only its header has no packet.
     page.write_bytes(page.read_bytes()[:24])
     result = cli("infer", page)
     assert result.code == 2
@@ -89,7 +89,7 @@ def test_upload_that_the_simulator_has_no_request_for_is_refused_in_plain_words(
 
 
 def announcing(request: bytes, response: bytes) -> bytes:
-    """A capture of an exchange, and one of which the response announces more than comes of it."""
+    """Return a capture of an exchange, and a capture whose response is incomplete."""
     connection = Connection()
     connection.open()
     connection.exchange()

@@ -1,4 +1,4 @@
-"""Signals while standard input is read: they end the input, and what was read is told."""
+"""Signals during standard input: they end the input, and the report covers the data read so far."""
 
 import json
 import signal
@@ -12,7 +12,7 @@ COMMAND = [sys.executable, "-m", "tcptrace_http", "analyze", "-"]
 
 
 class Reader:
-    """The command, with its input left open; ``begun`` is set once it has read the capture."""
+    """Command with open input; ``begun`` is set after it has read the capture."""
 
     def __init__(self, *options, content):
         self.process = subprocess.Popen(
@@ -23,7 +23,7 @@ class Reader:
         self._wait_until_read()
 
     def _wait_until_read(self):
-        """The pipe is empty when all of it was read: the handlers are there before the first read."""
+        """Wait until the pipe is empty: the handlers are installed before the first read."""
         import array
         import fcntl
         import termios
@@ -35,7 +35,7 @@ class Reader:
             time.sleep(0.01)
 
     def finished(self):
-        """Its end, with the input open all the while: only a signal, or nothing, can end that."""
+        """Return the command's end with its input still open: only a signal can cause it."""
         with self.process as process:
             out, err = process.stdout.read(), process.stderr.read()
             return process.wait(60), out, err
@@ -73,7 +73,7 @@ def test_packet_that_was_not_read_whole_is_left_out():
 
 def test_signal_before_any_input_ends_too():
     reader = Reader(content=b"")
-    # Nothing tells when the handler is there; a signal that comes before it ends the command as well.
+    # The handler's installation is not observable; a signal before it also ends the command.
     reader.process.send_signal(signal.SIGTERM)
     code, out, err = reader.finished()
     assert (code, out) in {(2, b""), (128 + signal.SIGTERM, b""), (-signal.SIGTERM, b"")}

@@ -1,4 +1,4 @@
-"""The JSON contract: its fields, its numbers, and one shape however it was rendered."""
+"""JSON contract: its fields, its numbers, and one form in every renderer."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The command around the subcommands: help, exit codes, pipes, and no traceback ever."""
+"""Command line outside the subcommands: help, exit codes, pipes, and no traceback."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Output files: whole or absent, never one of the inputs; and streams that nobody reads or that are closed."""
+"""Output files: complete or absent, never one of the inputs; and closed or unread streams."""
 
 import os
 import resource
@@ -16,7 +16,7 @@ COMMAND = [sys.executable, "-m", "tcptrace_http"]
 
 
 def writing_commands(capture, output):
-    """Every command that writes a file of what it read."""
+    """Return every command that writes a file from its input."""
     return {
         "analyze": ["analyze", "--format", "csv", capture, "-o", output],
         "check": ["check", capture, "--output-file", f"json:{output}"],
@@ -118,7 +118,7 @@ def test_full_disk_is_one_line_and_leaves_no_file(stalled, tmp_path, form):
         capture_output=True,
         text=True,
         check=False,
-        # Python would leave a hundred bytes of bytecode, which other processes then read.
+        # Python would leave about a hundred bytes of bytecode, which other processes then read.
         env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"},
         preexec_fn=limit,
     )

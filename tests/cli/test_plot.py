@@ -1,4 +1,4 @@
-"""``plot``: every chart to every kind of file, and clear words about what there is not."""
+"""Command ``plot``: every chart in every file type, and clear messages on missing data."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The progress line: rate and time left where they are known, nothing where nobody looks."""
+"""Progress line: rate and remaining time if known; no line without a terminal."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What a report does not tell: values that may be secret, formulas of spreadsheets, invisible controls."""
+"""Redaction of reports: possible secrets, spreadsheet formulas, invisible control characters."""
 
 import csv
 import io

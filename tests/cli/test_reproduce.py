@@ -1,4 +1,4 @@
-"""``tcptrace-http reproduce``: from the names of claims to pages."""
+"""Command ``reproduce``: from claim names to pages."""
 
 import json
 import re
@@ -143,7 +143,7 @@ def test_the_list_has_every_claim_in_80_columns(cli):
 
 @pytest.mark.slow
 def test_all_in_a_hurry(cli, tmp_path):
-    """Every claim of every paper, and the baselines: nothing fails, and a second call simulates nothing."""
+    """Check every claim of every paper, and the baselines: no failure, and no simulation on a second call."""
     result = cli("reproduce", "all", "--quick", "--jobs", "2", "-o", tmp_path)
     assert result.code == 0, result.err
     assert [line.split()[0] for line in result.out.decode().splitlines()[1 : len(claims()) + 1]] == list(claims())

@@ -1,4 +1,4 @@
-"""``simulate``: captures that others read, and usage errors in a line."""
+"""Command ``simulate``: captures for other tools, and one-line usage errors."""
 
 import itertools
 import json
@@ -173,7 +173,7 @@ def test_progress_is_shown_on_a_terminal_only(cli, monkeypatch, tmp_path):
     command = ("simulate", "--scenario", path, "-o", tmp_path / "x.pcapng")
     monkeypatch.setattr("reference_sim.simulation._STEP_EVENTS", 1000)
     assert "times as fast" not in cli(*command).err
-    # A line is due each second: here a second passes whenever the clock is asked.
+    # A line is due per second: this clock advances one second per call.
     seconds = itertools.count(0, 10**9)
     monkeypatch.setattr("time.monotonic_ns", lambda: next(seconds))
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)

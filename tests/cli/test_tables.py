@@ -1,4 +1,4 @@
-"""One table in the formats that other programs read."""
+"""Tables in the formats that other programs read."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""The report a person reads: worst first, with the remedy, inside the width, honest about limits."""
+"""Text report: worst findings first, with remedies, within the width, with its limits stated."""
 
 import pytest
 from captures import ACK, MILLISECOND, PSH, REQUEST, START, Connection, clean_exchange, pcap, stalled_exchange
@@ -26,7 +26,7 @@ def test_finding_links_to_the_page_of_its_detector_on_a_line_of_its_own(cli, sta
 def test_every_line_fits_the_terminal(cli, stalled, width, monkeypatch):
     monkeypatch.setenv("COLUMNS", str(width))
     lines = cli("analyze", stalled).out.decode().splitlines()
-    # The name of the capture is not cut: it is copied by its readers.
+    # The capture's name is not truncated: readers copy it.
     assert max(len(line) for line in lines[1:]) <= width
 
 
@@ -91,7 +91,7 @@ def test_capture_without_http_is_not_called_clean(cli, tmp_path, opening):
 def test_capture_of_tls_says_what_it_hides(cli, tmp_path):
     connection = Connection()
     connection.open()
-    # The record of a ClientHello, and one of application data.
+    # Record of a ClientHello, and record of application data.
     connection.from_client(b"\x16\x03\x01\0\x2a\x01\0\0\x26\3\3" + bytes(36))
     connection.from_client(b"\x17\x03\x03\0\x40" + bytes(64))
     connection.from_server(b"\x17\x03\x03\0\x80" + bytes(128), after=1_000_000)
@@ -178,7 +178,7 @@ def test_the_longest_transactions_are_those_that_took_longest(cli, tmp_path):
         connection.time += number * 10_000 * MILLISECOND
         connection.open()
         if number == 0:
-            # The handshake is part of its time: the SYN was sent three seconds before it was answered.
+            # The handshake belongs to the transaction's time: the SYN-ACK came three seconds after the SYN.
             connection.records[0] = (connection.records[0][0] - 3000 * MILLISECOND, connection.records[0][1])
         connection.from_client(REQUEST.replace(b"/page", b"/%04d" % number), PSH | ACK, after=MILLISECOND)
         head = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"

@@ -1,4 +1,4 @@
-"""Corner cases of TCP and HTTP: one family a file. ``CASES`` has them all, by name."""
+"""Corner cases of TCP and HTTP, one family per file; ``CASES`` has them all by name."""
 
 from __future__ import annotations
 

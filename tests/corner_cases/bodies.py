@@ -1,4 +1,4 @@
-"""How the end of a body is found: RFC 9112, section 6.3, in its order."""
+"""End of a body: the rules of RFC 9112, section 6.3, in order."""
 
 from .script import Case, Row, Talk, case, get, response
 
@@ -6,7 +6,7 @@ UNTIL_CLOSE = "tshark shows a body that lasts until the close at the FIN, we at 
 
 
 def answered(answer: bytes | str, *rows: Row, request: bytes = get("/a"), **more: object) -> Case:
-    """A request in frame 4, an answer in frame 5, both ends close."""
+    """Return a request in frame 4 and a response in frame 5; both ends close."""
     talk = Talk()
     talk.open()
     talk.C(request, "P.")

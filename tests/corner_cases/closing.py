@@ -1,4 +1,4 @@
-"""FIN: half close, FIN sent again, FIN that comes too early (RFC 9293, section 3.6)."""
+"""FIN: half close, retransmitted FIN, premature FIN (RFC 9293, section 3.6)."""
 
 from .script import Case, Row, Talk, case, get, response
 

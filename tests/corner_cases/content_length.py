@@ -1,4 +1,4 @@
-"""Content-Length that is no length, or several (RFC 9112, section 6.3, item 5; RFC 9110, section 8.6)."""
+"""Invalid or multiple Content-Length (RFC 9112, section 6.3, item 5; RFC 9110, section 8.6)."""
 
 from .bodies import answered
 from .script import Case, Row, case
@@ -12,7 +12,7 @@ def lengths(*values: str) -> str:
 
 
 def invalid(*values: str, **more: object) -> Case:
-    """The recipient closes the connection and discards the response; we show what came until then."""
+    """Return a response that the recipient discards with its connection; rows show the data until then."""
     row = Row("GET /a", 200, (4, 5, 5), 5, "until_close")
     return answered(lengths(*values), row, anomalies=[("ambiguous_framing", 5)], **more)
 

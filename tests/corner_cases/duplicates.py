@@ -1,4 +1,4 @@
-"""The same packet captured more than once: with and without its VLAN tag, at two interfaces, behind a router."""
+"""Packets captured more than once: with and without VLAN tag, at two interfaces, behind a router."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 #: IEEE 802.1Q: VLAN 7.
 TAG = b"\x81\x00\x00\x07"
-#: A host shows a packet again when it passes from one of its interfaces to the next.
+#: A host captures a packet again when it passes from one interface to the next.
 LATER_NS = 20_000
-#: Offset of the time to live: an Ethernet header and 8 bytes of the IPv4 header are before it.
+#: Offset of the TTL: an Ethernet header and 8 bytes of the IPv4 header precede it.
 TTL_AT = 22
 
 ROWS = [Row("GET /a", 200, (7, 9, 9), 2, "content_length")]
-#: The packets are counted as they were captured.
+#: Packet counts include the copies.
 FACTS: dict[str, object] = {
     "packets": 12,
     "client_bytes": len(get("/a")),
@@ -31,7 +31,7 @@ COPY = "tshark takes a copy for a packet that was sent again"
 
 
 def twice(talk: Talk, copy: Callable[[Captured], Captured], *, later_ns: int = LATER_NS) -> Case:
-    """Every packet and a copy of it: the first sighting counts."""
+    """Return every packet followed by its copy: the first sighting counts."""
     records = [
         each for record in talk.records for each in (record, replace(copy(record), time=record.time + later_ns))
     ]

@@ -14,7 +14,7 @@ _identifications = itertools.count(1000)
 
 
 def cut(record: Captured, *pieces: tuple[int, int | None]) -> list[Captured]:
-    """The fragments of a packet with these bytes of its payload; each begins at a multiple of 8."""
+    """Return the fragments of a packet with these payload bytes; each begins at a multiple of 8."""
     content = record.data[HEADER:]
     number = next(_identifications)
     made = []
@@ -27,7 +27,7 @@ def cut(record: Captured, *pieces: tuple[int, int | None]) -> list[Captured]:
 
 
 def fragmented(*pieces: tuple[int, int | None], **expected: object) -> Case:
-    """A request in frame 4, and the fragments of its response from frame 5 on."""
+    """Return a request in frame 4, and the fragments of its response from frame 5 on."""
     talk = Talk()
     talk.open()
     talk.C(get("/a"), "P.")
@@ -37,7 +37,7 @@ def fragmented(*pieces: tuple[int, int | None], **expected: object) -> Case:
 
 
 def whole(last: int) -> list[Row]:
-    """A datagram counts when it is whole, at its last fragment."""
+    """Return a datagram in fragments: it counts when complete, at its last fragment."""
     return [Row("GET /a", 200, (4, last, last), len(BODY), "content_length")]
 
 

@@ -1,4 +1,4 @@
-"""How connections begin, and what is known where their beginning was not captured."""
+"""Beginnings of connections, captured or not."""
 
 from .script import Case, Row, Talk, case, get, response
 
@@ -118,10 +118,10 @@ def response_without_its_request() -> Case:
 
 
 def probed(byte: bytes, *, client_bytes: int, gap_bytes: int, anomalies: list[tuple[str, int | None]]) -> Case:
-    """A connection that was idle when the capture began; its first packet is a probe.
+    """Return a connection that was idle when the capture began; its first packet is a probe.
 
-    The first number seen is taken for that of the first byte, as tshark does: nothing before it tells
-    a probe from data. The pairing of what follows does not suffer.
+    The first observed number is taken as the first byte's number, as in tshark: nothing distinguishes a probe
+    from data here. The pairing of later messages is not affected.
     """
     talk = Talk()
     for sender in (talk.C, talk.S):

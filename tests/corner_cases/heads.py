@@ -1,4 +1,4 @@
-"""Start lines and header fields, in every form that RFC 9112 knows, and some that it forbids."""
+"""Start lines and header fields, in every form that RFC 9112 allows, and several that it forbids."""
 
 from .bodies import answered
 from .script import Case, Row, Talk, case, get, response
@@ -90,7 +90,7 @@ def missing_reason_phrase() -> Case:
 
 
 def odd_and_plain(line: str, shown: str) -> Case:
-    """A request with this line in frame 4, and a plain one in frame 6."""
+    """Return a request with this line in frame 4, and a plain request in frame 6."""
     talk = Talk()
     talk.open()
     talk.C(f"{line}\r\nHost: h\r\n\r\n", "P.")  # 4

@@ -1,4 +1,4 @@
-"""1xx responses before the final one, or instead of it."""
+"""1xx responses before the final response, or instead of it."""
 
 from .script import Case, Row, Talk, case, get, response
 

@@ -1,8 +1,8 @@
-"""Every way in which a segment can overlap one that waits (J. Novak, Target-Based TCP Stream Reassembly, 2007).
+"""Every overlap of a segment with a waiting segment (J. Novak, Target-Based TCP Stream Reassembly, 2007).
 
-The body is 20 bytes. Its second half waits in frame 6; then comes a segment of other bytes that overlaps it
-in one of the ways, and last what is still missing. Receivers differ in which copy they deliver; we keep
-the first (RFC 9293, section 3.10.7.4), and an anomaly says that they differ.
+The body is 20 bytes. Its second half waits in frame 6. An overlapping segment with other bytes follows, and
+last the missing data. Receivers differ in the copy that they deliver. The analyser keeps the first copy (RFC
+9293, section 3.10.7.4), and an anomaly reports the difference.
 """
 
 from typing import Final
@@ -10,7 +10,7 @@ from typing import Final
 from .retransmissions import LATE, answered, asked
 from .script import Case, case
 
-#: The waiting segment holds bytes 8 to 14. Where the overlapping one begins and ends.
+#: The waiting segment holds bytes 8 to 14. Begin and end of the overlapping segment.
 OVERLAPS: Final = {
     "equal": (8, 14),
     "starts_before_and_ends_inside": (5, 11),
@@ -31,7 +31,7 @@ def overlapped(start: int, end: int, other: str) -> Case:
     talk.S(other[start:end], seq=body + start, after=LATE)  # 7
     talk.S(WHOLE, seq=body, after=LATE)  # 8
     talk.C()
-    # Frame 8 agrees with frame 6 everywhere, and with frame 7 only where that is no other.
+    # Frame 8 agrees with frame 6 everywhere, and with frame 7 only where their bytes are equal.
     differs = [7] if start >= 8 and end <= 14 else [7, 8]
     return Case(
         talk.records,

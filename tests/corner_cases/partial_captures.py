@@ -1,9 +1,9 @@
-"""What was sent and is not in the capture: a direction, the end of packets, the right time."""
+"""Data that was sent but not captured: a direction, the end of packets, the correct time."""
 
 from .script import Case, Row, Talk, case, get, response
 
 ETHERNET_TO_TCP = 14 + 20 + 20
-#: Packets that a snap length cut have one row for the first of them, and one for their number.
+#: Truncated packets have one row for the first packet, and one row for their count.
 COUNT = ("truncated_packet", None)
 HEAD = "HTTP/1.1 200 OK\r\nContent-Length: 3000\r\n\r\n"
 

@@ -1,4 +1,4 @@
-"""Requests sent before the responses to those before them (RFC 9112, section 9.3.2)."""
+"""Requests sent before the responses to earlier requests (RFC 9112, section 9.3.2)."""
 
 from .script import Case, Row, Talk, case, get, response
 
@@ -8,7 +8,7 @@ NEVER_SEEN = "tshark shows some messages behind a hole in other frames, or not a
 
 
 def thousand(*, resent: bool) -> tuple[Talk, list[int], list[int | None]]:
-    """Each request and response in a segment of its own; the frames of both."""
+    """Return each request and response in a segment of its own, and the frames of both."""
     talk = Talk()
     talk.open()
     requests = []
@@ -47,7 +47,7 @@ def one_response_of_a_thousand_is_sent_again() -> Case:
 
 @case("RFC 9112, section 9.3.2: which request a response answers is told by its place alone")
 def one_response_of_a_thousand_was_never_captured() -> Case:
-    """Behind the hole nothing tells how many responses were in it: no row pairs by counting."""
+    """Return responses after a hole of unknown content: no row pairs messages by counting."""
     talk, requests, responses = thousand(resent=False)
     before = [
         Row(f"GET /{at}", 200, (requests[at], responses[at], responses[at]), 4, "content_length", pipelined=at > 0)

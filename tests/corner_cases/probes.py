@@ -1,4 +1,4 @@
-"""Segments that ask whether the other end is there, or has a window again; and urgent data."""
+"""Keep-alive and window probes; and urgent data."""
 
 from .script import Case, Row, Talk, case, get, response
 
@@ -57,7 +57,7 @@ def zero_window_probes() -> Case:
 
 
 def into_a_closed_window() -> tuple[Talk, bytes, int]:
-    """The client reads the head (frame 5), and its window is closed (6); the body is sent into it (7)."""
+    """Return a zero window: the client reads the head (frame 5), closes its window (6), and gets the body (7)."""
     talk = Talk()
     talk.open()
     talk.C(get("/a"), "P.")

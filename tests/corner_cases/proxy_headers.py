@@ -1,4 +1,4 @@
-"""The header of the PROXY protocol (HAProxy's proxy-protocol.txt) before the first request."""
+"""PROXY protocol header (HAProxy's proxy-protocol.txt) before the first request."""
 
 from .script import Case, Row, Talk, case, get, response
 
@@ -7,7 +7,7 @@ BINARY = b"\r\n\r\n\0\r\nQUIT\n" + b"\x21\x11\0\x0c" + bytes([192, 0, 2, 1, 10, 
 
 
 def behind(header: bytes) -> Case:
-    """A header and a request in frame 4, another request in frame 6."""
+    """Return a header and a request in frame 4, another request in frame 6."""
     talk = Talk()
     talk.open()
     talk.C(header + get("/a"), "P.")  # 4

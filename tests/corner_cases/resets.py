@@ -1,4 +1,4 @@
-"""RST, what it carries, and what comes after it."""
+"""RST, its payload, and the packets after it."""
 
 from .script import Case, Row, Talk, case, get, response
 

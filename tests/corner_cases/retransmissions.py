@@ -1,4 +1,4 @@
-"""Data sent again: the same, with other bytes, in other pieces (RFC 9293, section 3.10.7.4)."""
+"""Retransmitted data: the same, with other bytes, in other segments (RFC 9293, section 3.10.7.4)."""
 
 from .script import Case, Row, Talk, case, get
 
@@ -7,7 +7,7 @@ LATE = 400_000_000
 
 
 def asked() -> tuple[Talk, int]:
-    """A request in frame 4 and the head of its answer in 5; where the body begins."""
+    """Return a request in frame 4, its response head in frame 5, and the body's offset."""
     talk = Talk()
     talk.open()
     talk.C(get("/a"), "P.")
@@ -51,7 +51,7 @@ def sent_again_in_other_pieces() -> Case:
 
 @case("RFC 9293, section 3.10.7.4: what was received is not received again, whatever it says")
 def sent_again_with_other_bytes() -> Case:
-    """The first copy was delivered and is not kept, so the difference goes unnoticed."""
+    """Return an unnoticed difference: the first copy was delivered and is not kept."""
     talk, body = asked()
     talk.S("0123456789")  # 6
     talk.S("XXXXXXXXXX", seq=body, after=LATE)  # 7

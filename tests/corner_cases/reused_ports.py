@@ -1,4 +1,4 @@
-"""Another connection between the same ports (RFC 9293, section 3.4.3; RFC 6191)."""
+"""New connections on the same ports (RFC 9293, section 3.4.3; RFC 6191)."""
 
 from .script import Case, Row, Talk, case, get, response
 

@@ -1,8 +1,8 @@
-"""The words that a corner case is written in: its packets, and the rows that the RFCs make of them.
+"""Notation of corner cases: packets, and the rows that follow from the RFCs.
 
-A case is a function with ``@case("RFC …")`` that returns what it expects. Its packets are written by a
-:class:`Talk`, one call a frame, in the order of the capture. Every talk has a client port of its own, so
-that all cases fit into one capture, which tshark reads in one run.
+A case is a function with ``@case("RFC …")`` that returns its expected rows. A :class:`Talk` writes its
+packets, one call per frame, in capture order. Every talk has its own client port: all cases fit into one
+capture, which tshark reads in one run.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FLAGS", "Captured", "Case", "Row", "Talk", "all_cases", "case", "get", "pcapng", "response"]
 
-#: As tcpdump shows them; a lone "." is an ACK.
+#: As in tcpdump; a lone "." is an ACK.
 FLAGS: Final = {"S": SYN, "F": FIN, "P": PSH, "R": RST, ".": ACK, "U": 0x20}
 INTERFACES: Final = 2
 _ports = itertools.count(20_000)
@@ -27,7 +27,7 @@ _ports = itertools.count(20_000)
 
 @dataclass(frozen=True, slots=True)
 class Captured:
-    """A record of the capture: ``data`` is shorter than ``wire_bytes`` where a snap length cut it."""
+    """Record of the capture: ``data`` is shorter than ``wire_bytes`` if a snap length truncated it."""
 
     time: int
     data: bytes
@@ -37,11 +37,11 @@ class Captured:
 
 @dataclass
 class Talk:
-    """A connection as its packets are captured.
+    """Connection in the order of its captured packets.
 
-    Sequence numbers are relative (the SYN is 0, the first byte 1) and default to where the sender has got
-    to; acknowledgments default to all that the peer has sent. ``after`` is in nanoseconds. What is
-    ``lost`` was sent and is not in the capture.
+    Sequence numbers are relative (the SYN is 0, the first byte 1) and default to the sender's next number.
+    Acknowledgments default to all data that the peer has sent. ``after`` is in nanoseconds. A ``lost`` packet
+    was sent but not captured.
     """
 
     client: tuple[str, int] = field(default_factory=lambda: ("10.0.0.1", next(_ports)))
@@ -54,13 +54,13 @@ class Talk:
     def C(  # noqa: N802 -- as in packet scripts
         self, payload: bytes | str = b"", flags: str = ".", **how: object
     ) -> None:
-        """The client sends a segment."""
+        """Send a segment from the client."""
         self._send("C", payload, flags, **how)  # type: ignore[arg-type]
 
     def S(  # noqa: N802 -- as in packet scripts
         self, payload: bytes | str = b"", flags: str = ".", **how: object
     ) -> None:
-        """The server sends a segment."""
+        """Send a segment from the server."""
         self._send("S", payload, flags, **how)  # type: ignore[arg-type]
 
     def _send(
@@ -101,19 +101,19 @@ class Talk:
             self.records.append(Captured(self.time, frame[:snap], None if snap is None else len(frame)))
 
     def open(self) -> None:
-        """The three packets of the handshake (RFC 9293, section 3.5)."""
+        """Send the three packets of the handshake (RFC 9293, section 3.5)."""
         self.C(flags="S")
         self.S(flags="S.")
         self.C()
 
     def close(self) -> None:
-        """Three packets: the client closes first."""
+        """Close with three packets, client first."""
         self.C(flags="F.")
         self.S(flags="F.")
         self.C()
 
     def again(self, *, initial: int | None = None) -> None:
-        """Another connection between the same ports."""
+        """Open another connection on the same ports."""
         self.sent = {"C": 0, "S": 0}
         if initial is not None:
             self.initial = {"C": initial, "S": initial + 5000}
@@ -121,7 +121,7 @@ class Talk:
 
 @dataclass(frozen=True)
 class Row:
-    """A transaction as it is expected. ``frames``: of the request, of the response's first and last byte."""
+    """Expected transaction. ``frames``: of the request, and of the response's first and last byte."""
 
     request: str | None
     status: int | None
@@ -138,12 +138,12 @@ class Row:
 
 
 def get(target: str = "/", method: str = "GET", *fields: str) -> bytes:
-    """A request without a body, to host h."""
+    """Return a request to host h, without a body."""
     return "\r\n".join([f"{method} {target} HTTP/1.1", "Host: h", *fields, "", ""]).encode()
 
 
 def response(body: str | bytes = b"", head: str = "HTTP/1.1 200 OK", *fields: str) -> bytes:
-    """A response whose Content-Length is that of its body."""
+    """Return a response with the correct Content-Length."""
     content = body.encode() if isinstance(body, str) else body
     lines = [head, f"Content-Length: {len(content)}", *fields, "", ""]
     return "\r\n".join(lines).encode() + content
@@ -151,17 +151,17 @@ def response(body: str | bytes = b"", head: str = "HTTP/1.1 200 OK", *fields: st
 
 @dataclass(frozen=True)
 class Case:
-    """What a capture must give: all transactions, all anomalies, and facts of flows and segments."""
+    """Expected result of a capture: all transactions, all anomalies, and facts of flows and segments."""
 
     records: list[Captured]
     rows: list[Row] = field(default_factory=list)
     #: (kind, frame)
     anomalies: list[tuple[str, int | None]] = field(default_factory=list)
-    #: Columns of each flow; flows without facts are counted too.
+    #: Columns of each flow; flows without facts also count.
     flows: list[dict[str, object]] = field(default_factory=lambda: [{}])
-    #: Frames for which a column of the segments table is true, or over 0.
+    #: Frames for which a column of the segments table is true, or above 0.
     segments: Mapping[str, list[int]] = field(default_factory=dict)
-    #: What tshark shows differently, by what is compared (see tshark.py), and why.
+    #: Differences of tshark, by compared quantity (see tshark.py), and the reason.
     tshark_differs: Mapping[str, str] = field(default_factory=dict)
     name: str = ""
     reference: str = ""
@@ -171,7 +171,7 @@ _CASES: Final[dict[str, Case]] = {}
 
 
 def case(reference: str) -> Callable[[Callable[[], Case]], Callable[[], Case]]:
-    """Registers a case; ``reference`` is the clause that its expected rows follow from."""
+    """Register a case; ``reference`` is the clause that implies its rows."""
 
     def register(make: Callable[[], Case]) -> Callable[[], Case]:
         name = f"{make.__module__.rpartition('.')[2]}.{make.__name__}"
@@ -182,12 +182,12 @@ def case(reference: str) -> Callable[[Callable[[], Case]], Callable[[], Case]]:
 
 
 def all_cases() -> dict[str, Case]:
-    """Every case that was registered, by name."""
+    """Return every registered case by name."""
     return dict(_CASES)
 
 
 def pcapng(records: list[Captured]) -> bytes:
-    """A pcapng file of two interfaces."""
+    """Return a pcapng file of two interfaces."""
     blocks = [
         captures.enhanced_packet(it.time, it.data, wire_bytes=it.wire_bytes, interface=it.interface)
         for it in records

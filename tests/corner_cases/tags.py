@@ -9,7 +9,7 @@ ADDRESSES = 12
 
 
 def tagged(ether_type: int, tag: bytes, *, whole_frame: bool = False) -> Case:
-    """An exchange with a tag in every frame: before the type of IP, or before another Ethernet header."""
+    """Return an exchange with a tag in every frame: before IP's EtherType, or before another Ethernet header."""
     talk = Talk()
     talk.open()
     talk.C(get("/a"), "P.")  # 4

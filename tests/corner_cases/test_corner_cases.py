@@ -1,4 +1,4 @@
-"""Every corner case gives the rows that the RFCs make of it, and tshark's opinion or a reason to differ."""
+"""Corner cases: the rows that follow from the RFCs, and tshark's agreement or a reason to differ."""
 
 from __future__ import annotations
 
@@ -72,5 +72,5 @@ def test_tshark_agrees_or_there_is_a_reason_that_it_does_not(name, tshark_says, 
     theirs = tshark_says[name]
     differs = {what: (ours[what], theirs[what]) for what in COMPARED if sorted(ours[what]) != sorted(theirs[what])}
     assert {what: differs[what] for what in differs.keys() - case.tshark_differs.keys()} == {}
-    # A reason to differ that is none any more must go.
+    # An obsolete reason must be removed.
     assert case.tshark_differs.keys() - differs.keys() == set()

@@ -1,4 +1,4 @@
-"""What tshark makes of the corner cases, frame by frame, and the same of us."""
+"""Output of tshark on the corner cases, frame by frame, and our output in the same form."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Opinion", "opinion_of_us", "opinions_of_tshark"]
 
-#: By what is compared: (frame, what stands there).
+#: By compared quantity: (frame, value).
 Opinion = dict[str, list[tuple[int, Any]]]
 
-#: Our column of the segments table, and the fields of which tshark shows one.
+#: Our column of the segments table, and the alternative fields of tshark.
 ANALYSIS: Final[Mapping[str, tuple[str, ...]]] = {
     "is_retransmission": ("retransmission", "fast_retransmission", "spurious_retransmission"),
     "is_out_of_order": ("out_of_order",),
@@ -46,13 +46,13 @@ _PREFERENCES: Final = (
     "tcp.reassemble_out_of_order:TRUE",
     "ip.defragment:TRUE",
 )
-#: The cases follow each other in the one capture, far apart.
+#: The cases follow each other in one capture, far apart.
 _APART_NS: Final = 10_000 * 1_000_000_000
 _SEPARATOR: Final = "\x1f"
 
 
 def opinions_of_tshark(cases: Iterable[Case], folder: Path) -> dict[str, Opinion]:
-    """All cases in one capture, and what tshark says of the frames of each."""
+    """Return all cases in one capture, and tshark's output on each case's frames."""
     cases = list(cases)
     records, first_frames = [], {}
     for number, case in enumerate(cases):
@@ -96,7 +96,7 @@ def _values(text: str) -> list[str]:
 
 
 def opinion_of_us(analysis: tcptrace_http.Analysis) -> Opinion:
-    """The same of our rows; interim responses have no frames of their own here."""
+    """Return our rows in the same form; interim responses have no frames of their own here."""
     opinion: Opinion = defaultdict(list)
     for row in analysis.segments.sort("frame").iter_rows(named=True):
         opinion["streams"].append((row["frame"], row["flow"]))

@@ -1,4 +1,4 @@
-"""Connections that stop being HTTP/1.x, or never were."""
+"""Connections that leave HTTP/1.x, or never use it."""
 
 from .script import Case, Row, Talk, case, get, response
 

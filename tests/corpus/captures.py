@@ -1,4 +1,4 @@
-"""Small captures that differ: samples, shifted in time."""
+"""Small, different captures: samples shifted in time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _RECORD = struct.Struct("<IIII")
 
 
 def records(path: Path) -> tuple[bytes, list[tuple[int, int, bytes]]]:
-    """The header of a little-endian pcap file, and its records: seconds, fraction and the rest."""
+    """Return the header of a little-endian pcap file, and its records (seconds, fraction, rest)."""
     content = path.read_bytes()
     found, at = [], _HEADER
     while at < len(content):
@@ -35,13 +35,13 @@ def written(path: Path, header: bytes, rows: Sequence[tuple[int, int, bytes]]) -
 
 
 def shifted(sample: str, to: Path, seconds: int) -> Path:
-    """A sample that happened some seconds later."""
+    """Return a sample shifted by several seconds."""
     header, rows = records(SAMPLES / sample)
     return written(to, header, [(row[0] + seconds, *row[1:]) for row in rows])
 
 
 def small_captures(folder: Path, count: int) -> list[Path]:
-    """Captures of two days, of some kilobytes each."""
+    """Return captures of two days, of a few kilobytes each."""
     names = ("heidemann_1996_figure2.pcap", "heidemann_1996_figure4.pcap", "lan_hdrsep_small.pcap")
     return [
         shifted(names[number % len(names)], folder / f"run-{number}.pcap", 3600 * number)
@@ -50,7 +50,7 @@ def small_captures(folder: Path, count: int) -> list[Path]:
 
 
 def rotated(sample: Path, folder: Path, cuts: Sequence[int]) -> list[Path]:
-    """A capture cut before these records, into files that are called as ``tcpdump -C`` calls them."""
+    """Return a capture split before these records, into files named as by ``tcpdump -C``."""
     header, rows = records(sample)
     edges = [0, *sorted(cuts), len(rows)]
     return [
@@ -64,7 +64,7 @@ def random_cuts(draw: random.Random, records_count: int, files: int) -> list[int
 
 
 def content(dataset: Path) -> dict[str, bytes]:
-    """All objects of a dataset by their keys."""
+    """Return all objects of a dataset by key."""
     return {
         str(path.relative_to(dataset)): path.read_bytes()
         for path in sorted(dataset.rglob("*"))

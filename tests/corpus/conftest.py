@@ -1,4 +1,4 @@
-"""An object store on loopback: moto's server, which speaks S3 over HTTP."""
+"""Object store on loopback: moto's server, which speaks S3 over HTTP."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _BUCKETS = count()
 
 
-#: A process of its own: its memory and its threads are not those of the tests. It ends with its standard input.
+#: Separate process, with its own memory and threads. It ends when its standard input closes.
 _SERVER = """
 import sys
 from moto.server import ThreadedMotoServer
@@ -30,7 +30,7 @@ server.stop()
 
 @pytest.fixture(scope="session")
 def s3_endpoint() -> Iterator[str]:
-    """Its address; obstore, polars and processes that a test starts find it in the environment."""
+    """Yield the store's address; obstore, polars and subprocesses find it in the environment."""
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
     with (
         subprocess.Popen([sys.executable, "-c", _SERVER], **pipes) as server,
@@ -47,7 +47,7 @@ def s3_endpoint() -> Iterator[str]:
 
 @pytest.fixture
 def bucket(s3_endpoint: str) -> str:
-    """The URL of an empty bucket of a test's own: two tests never share one."""
+    """Return the URL of an empty bucket for one test: tests never share a bucket."""
     name = f"bucket-{next(_BUCKETS)}"
     request = urllib.request.Request(f"{s3_endpoint}/{name}", method="PUT")
     urllib.request.urlopen(request).close()
@@ -56,7 +56,7 @@ def bucket(s3_endpoint: str) -> str:
 
 @pytest.fixture(params=["local", "s3"])
 def location(request: pytest.FixtureRequest) -> str:
-    """A place for a dataset: a folder, and a prefix of a bucket."""
+    """Return a place for a dataset: a folder, and a prefix of a bucket."""
     if request.param == "local":
         return str(request.getfixturevalue("tmp_path") / "dataset")
     return f"{request.getfixturevalue('bucket')}/some/prefix"
@@ -64,10 +64,11 @@ def location(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[str]:
-    """The URL of a Dask cluster of three worker processes on loopback."""
+    """Yield the URL of a Dask cluster of three worker processes on loopback."""
     from distributed import LocalCluster
 
-    # The scheduler serves HTTP without a dashboard too: on a free port, as another test may have a cluster.
+    # The scheduler serves HTTP even without a dashboard: a free port avoids a conflict with another test's
+    # cluster.
     with LocalCluster(
         n_workers=3, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address="127.0.0.1:0"
     ) as made:

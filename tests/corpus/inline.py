@@ -1,4 +1,4 @@
-"""Executors of tests: work where it is handed out, and a worker that dies of some units."""
+"""Executors for tests: inline work, and a worker that dies on certain units."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Inline(Executor):
 
 
 class Deadly(Inline):
-    """Kills the workers of units with this capture."""
+    """Executor that kills the workers of units with this capture."""
 
     def __init__(self, path: str) -> None:
         self.path = path

@@ -1,4 +1,4 @@
-"""The command ``corpus``, and a dataset in the place of a capture."""
+"""Command ``corpus``, and datasets in place of captures."""
 
 from __future__ import annotations
 

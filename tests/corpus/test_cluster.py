@@ -1,4 +1,4 @@
-"""A whole dataset in an object store, and by a cluster whose worker is killed: the same bytes as in a folder."""
+"""Datasets in an object store, made by a cluster with a killed worker: the same bytes as in a folder."""
 
 from concurrent.futures import Executor
 
@@ -24,7 +24,7 @@ def sources(sample_traces):
 
 @pytest.fixture(scope="module")
 def in_folder(sources, tmp_path_factory):
-    """The dataset as one process makes it; a unit for each capture."""
+    """Return the dataset as made by one process, with one unit per capture."""
     location = str(tmp_path_factory.mktemp("whole") / "dataset")
     for source in sources:
         add_captures([source], into=location, jobs=1)
@@ -48,7 +48,7 @@ def test_a_query_of_a_dataset_in_a_bucket_has_the_same_rows(sources, in_folder, 
 
 
 class Killing(Executor):
-    """Another executor, of which the first process that has written two objects of a unit is killed."""
+    """Executor whose first process with two written objects of a unit is killed."""
 
     def __init__(self, inner, trace):
         self._inner = inner

@@ -1,4 +1,4 @@
-"""Datasets: the same bytes whatever happens, and what becomes of units that cannot be done."""
+"""Datasets: the same bytes in every run, and the fate of failed units."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def captures(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def whole(captures: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A dataset that was made in one run."""
+    """Return a dataset that was made in one run."""
     dataset = tmp_path_factory.mktemp("whole") / "dataset"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(plan, "BATCH_CAPTURES", 2)
@@ -125,7 +125,7 @@ def test_processes_make_the_same_bytes(whole: Path, captures: Path, tmp_path: Pa
     seen = []
     add_captures([captures], into=tmp_path / "dataset", jobs=2, progress=lambda one: seen.append(one.done))
     assert sorted(seen) == list(range(1, len(statuses(whole)) + 1))
-    # The processes have the batches that were planned here.
+    # The processes receive the batches planned here.
     assert content(tmp_path / "dataset") == content(whole)
 
 

@@ -1,4 +1,4 @@
-"""Executors: whoever works, each unit is done once, and a killed worker costs only its own."""
+"""Executors: each unit is done once, and a killed worker costs only its own unit."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""The report of a dataset: what is lost where, what is new, and when it began."""
+"""Report of a dataset: place of lost time, new findings, and their first day."""
 
 import json
 import math
@@ -36,7 +36,7 @@ def frame(rows):
 
 
 class Made:
-    """Tables of a dataset, a transaction at a time."""
+    """Write tables of a dataset, transaction by transaction."""
 
     def __init__(self):
         self.rows = {"transactions": [], "flows": [], "findings": [], "waits": []}
@@ -81,7 +81,7 @@ class Made:
 
 @pytest.fixture(scope="module")
 def month():
-    """A month in which one host began to stall on the 13th, and a second pathology came on the last day."""
+    """Return a month in which one host stalls from the 13th on, and a second pathology appears on the last day."""
     chance = random.Random(7)
     made = Made()
     for day in range(DAYS):
@@ -216,7 +216,7 @@ def test_few_days_are_no_trend():
 
 
 def overdispersed(chance, days, mean, step=None):
-    """Counts of days whose shares differ by more than chance: beta-binomial."""
+    """Return daily counts whose shares vary more than by chance: beta-binomial."""
     counts = []
     for day in range(days):
         share = mean if step is None or day < step[0] else step[1]
@@ -238,7 +238,7 @@ def test_a_change_of_days_that_differ_is_found_at_its_day():
 
 @pytest.mark.parametrize(
     ("t", "freedom", "tail"),
-    # Tables of Student's t (NIST/SEMATECH e-Handbook of Statistical Methods, 1.3.6.7.2), both sides.
+    # Tables of Student's t (NIST/SEMATECH e-Handbook of Statistical Methods, 1.3.6.7.2), two-sided.
     [(12.706, 1, 0.05), (4.303, 2, 0.05), (2.571, 5, 0.05), (3.169, 10, 0.01), (6.869, 5, SIGNIFICANCE)],
 )
 def test_the_tail_is_that_of_published_tables(t, freedom, tail):

@@ -1,4 +1,4 @@
-"""Rotated captures are one stream, whatever the cut."""
+"""Rotated captures: one stream, independent of the split."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tcptrace_http.rotated import FileRead, rotated_batches
 from tests.corpus.captures import SAMPLES, records, rotated, shifted, written
 from tests.corpus.inline import Inline
 
-#: Flows of keep-alive connections, and many short ones with losses of their own.
+#: Flows of keep-alive connections, and many short flows with losses.
 STREAMS = ("objects_nginx_curl.pcap", "lan_4k_chunks.pcap", "bsd_phttp_orig.pcap")
 COMPARED = ("flows", "transactions", "waits", "findings", "retrievals", "anomalies")
 
@@ -53,7 +53,7 @@ def test_however_many_files_a_capture_is_cut_into_its_rows_are_the_same(
 @settings(deadline=None, max_examples=8, derandomize=True)
 @given(st.data())
 def test_windows_tell_each_flow_once(data: st.DataObject) -> None:
-    """A window is told flows by their SYN; those that end in the window after are whole."""
+    """Check that a window identifies flows by their SYN: flows that end in the next window are complete."""
     import tempfile
 
     sample = SAMPLES / "objects_nginx_curl.pcap"
@@ -70,7 +70,7 @@ def test_windows_tell_each_flow_once(data: st.DataObject) -> None:
     starts = whole.flows.filter("has_syn")["first_frame"]
     ours = [made["flows"].filter("has_syn") for made in told]
     assert sum(frame.height for frame in ours) == starts.len()
-    # Those that are over in the window after have the transactions that they have in the whole.
+    # Flows that end in the next window have the same transactions as in the whole capture.
     bounds = [0, *edges, count]
     for at, made in enumerate(told):
         last = bounds[min(at + 2, len(bounds) - 1)]

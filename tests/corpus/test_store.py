@@ -1,4 +1,4 @@
-"""Stores: a folder and a bucket behave the same, and a killed writer leaves nothing half written."""
+"""Stores: a folder and a bucket behave alike, and a killed writer leaves no partial object."""
 
 import os
 import pickle

@@ -1,4 +1,4 @@
-"""Captures that are judged together have the findings that each has alone."""
+"""Captures judged together: the same findings as for each capture alone."""
 
 from __future__ import annotations
 

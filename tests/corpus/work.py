@@ -1,4 +1,4 @@
-"""What workers do in tests: modules that they can import."""
+"""Work of test workers, in importable modules."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def killed_by_threes(number: int) -> int:
 
 
 def killed_once(path: str) -> str:
-    """The first process that works on it is killed, and leaves the file as its trace."""
+    """Kill the first process that works on it, and leave the file as a trace."""
     trace = Path(path)
     if not trace.exists():
         trace.write_text(str(os.getpid()))
@@ -44,7 +44,7 @@ def killed_once(path: str) -> str:
 
 
 def killed_after_two_objects(trace: str, function: Callable[[Any], Any], task: Any) -> Any:
-    """Do it, unless nobody has left a trace yet: that process is killed once two objects are written."""
+    """Kill the first process once two objects are written; later processes finish the work."""
     try:
         Path(trace).touch(exist_ok=False)
     except FileExistsError:

@@ -1,21 +1,21 @@
-"""HTTP/2 for packet scripts: frames in a payload, each with ``h2`` before it and `` ; `` between them.
+"""HTTP/2 in packet scripts: each frame of a payload begins with ``h2``; `` ; `` separates frames.
 
 ``h2 PREFACE``
-    The client's connection preface (RFC 9113, section 3.4); its SETTINGS follow it as a frame of their own.
+    The client's connection preface (RFC 9113, section 3.4); its SETTINGS follow as a separate frame.
 ``h2 SETTINGS``
     Followed by ``initial_window=N``, ``max_streams=N``, ``max_frame=N``; or by ``ack``.
 ``h2 HEADERS STREAM GET /path``, ``h2 HEADERS STREAM 200``, ``h2 HEADERS STREAM trailers``
-    The fields of a request, a response, or behind one, followed by: ``host=NAME`` (default h), fields as written
-    (``priority=u=0``), ``end`` (END_STREAM), ``bytes=N`` (of the frame with its header, padded to that).
+    The fields of a request, a response, or trailers, followed by: ``host=NAME`` (default h), fields as written
+    (``priority=u=0``), ``end`` (END_STREAM), ``bytes=N`` (frame size with header, by padding).
 ``h2 DATA STREAM N``
-    N bytes of data, which no coder makes smaller; followed by ``end``.
+    N bytes of incompressible data; followed by ``end``.
 ``h2 WINDOW_UPDATE STREAM N``, ``h2 RST_STREAM STREAM CODE``, ``h2 GOAWAY STREAM CODE``
-    What they say.
+    The frames of these names.
 ``h2 PING``
-    Followed by ``ack`` for the answer.
+    Followed by ``ack`` for the response.
 
-A segment that such a payload does not fill is an error. One frame may be left without a size, DATA without N or
-HEADERS without ``bytes``: it takes what the others leave.
+The payload must fill its segment exactly. One frame may omit its size (DATA without N, or HEADERS without
+``bytes``): it takes the remaining bytes.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ AUTHORITY, METHOD, PATH, SCHEME, STATUS = 1, 2, 4, 6, 8
 
 
 def frames(parts: list[list[str]], length: int, filler: Callable[[int, int], bytes]) -> bytes:
-    """The bytes of all frames of a segment of ``length``; ``filler`` gives the data of the n-th."""
+    """Return the bytes of all frames of a segment of ``length``; ``filler`` gives the data of the n-th frame."""
     made = [None if is_open(words) else frame(words, None, at, filler) for at, words in enumerate(parts)]
     left = length - sum(len(one) for one in made if one is not None)
     whole = [
@@ -51,7 +51,7 @@ def frames(parts: list[list[str]], length: int, filler: Callable[[int, int], byt
 
 
 def is_open(words: list[str]) -> bool:
-    """Whether a frame takes what the others leave."""
+    """Return whether a frame takes the remaining bytes."""
     kind, rest = words[1], words[2:]
     if kind == "HEADERS":
         return not any(word.startswith("bytes=") for word in rest)
@@ -59,7 +59,7 @@ def is_open(words: list[str]) -> bool:
 
 
 def frame(words: list[str], left: int | None, at: int, filler: Callable[[int, int], bytes]) -> bytes:
-    """One frame; one without a size takes ``left`` bytes."""
+    """Return one frame; a frame without a size takes ``left`` bytes."""
     kind, *rest = words[1:]
     given = dict(word.split("=", 1) for word in rest if "=" in word)
     flags = [word for word in rest if "=" not in word]
@@ -92,7 +92,7 @@ def framed(kind: str, payload: bytes, stream: int, flags: int) -> bytes:
 
 
 def fields(said: list[str], given: dict[str, str]) -> bytes:
-    """A header block of literals without indexing (RFC 7541, section 6.2.2): it needs no table of before."""
+    """Return a header block of literals without indexing (RFC 7541, section 6.2.2): it uses no dynamic table."""
     host = given.pop("host", "h")
     match said:
         case [method, target] if method.isupper():
@@ -108,7 +108,7 @@ def fields(said: list[str], given: dict[str, str]) -> bytes:
 
 
 def text(value: str) -> bytes:
-    """A string of less than 16,511 bytes (RFC 7541, sections 5.1 and 5.2)."""
+    """Return a string of less than 16,511 bytes (RFC 7541, sections 5.1 and 5.2)."""
     length, data = len(value), value.encode()
     if length < 127:
         return bytes([length]) + data
@@ -117,7 +117,7 @@ def text(value: str) -> bytes:
 
 
 def padded(block: bytes, size: int) -> bytes:
-    """The block with a field that makes it so long."""
+    """Return the block padded to this length by a field."""
     if size == len(block):
         return block
     padding = (block + b"\0" + text("p") + text("p" * length) for length in range(max(size - len(block), 0)))

@@ -1,4 +1,4 @@
-"""Real connections on the loopback interface, captured by tcpdump: a server that does what it is told."""
+"""Real connections on the loopback interface, captured by tcpdump: a scripted server."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 __all__ = ["Server", "ask", "captured", "connect", "free_port", "read_response", "resets_on_close", "respond"]
 
 HOST: Final = "127.0.0.1"
-#: The last packet that tcpdump has to show.
+#: Last packet that tcpdump must show.
 END: Final = b"the end of the capture"
-#: For a test that hangs; nothing waits so long otherwise.
+#: Timeout of a hanging test; no normal wait takes as long.
 TIMEOUT_SECONDS: Final = 10.0
 AGAIN_SECONDS: Final = 0.1
-#: A frame of lo takes 64 KiB of the kernel's buffer, whatever it holds: the usual 2 MiB are 32 of them.
+#: A frame of lo takes 64 KiB of the kernel's buffer, whatever its size: the usual 2 MiB hold 32 frames.
 BUFFER_KIB: Final = "65536"
 READ_BYTES: Final = 1 << 20
 RESET_ON_CLOSE: Final = struct.pack("ii", 1, 0)
@@ -38,9 +38,9 @@ def free_port() -> int:
 def captured(
     port: int, path: Path, *more: int, within: Sequence[str] = (), device: str = "lo", address: str = HOST
 ) -> Iterator[None]:
-    """Writes the packets of a port, or of several, to ``path`` from the beginning of the block to its end.
+    """Write the packets of one or several ports to ``path`` for the duration of the block.
 
-    ``within`` is a command that runs others in another network namespace, from which ``address`` is reached.
+    ``within`` is a command that runs others in another network namespace, in which ``address`` is reachable.
     """
     ports = " or ".join(f"port {each}" for each in (port, *more))
     command = [*within, "tcpdump", "-i", device, "--immediate-mode", "-U", "-B", BUFFER_KIB, "-w", "-", ports]
@@ -52,10 +52,10 @@ def captured(
             line = tcpdump.stderr.readline()
             said += line
             if not line:
-                # Who may not capture has not run these tests: root may, and who has CAP_NET_RAW.
+                # Capturing needs root or CAP_NET_RAW. Without them, these tests have not run.
                 raise RuntimeError(said.decode())
         content = bytearray()
-        # A pipe that nobody reads is full after 64 KiB, and then the kernel drops packets.
+        # An unread pipe is full after 64 KiB; the kernel then drops packets.
         reader = threading.Thread(target=_read_to_the_end, args=(tcpdump.stdout.fileno(), content))
         reader.start()
         try:
@@ -68,7 +68,7 @@ def captured(
 
 
 def _read_to_the_end(pipe: int, content: bytearray) -> None:
-    """What tcpdump writes up to the last packet, or until it ends."""
+    """Read tcpdump's output up to the last packet, or until tcpdump ends."""
     while END not in content[-len(END) - READ_BYTES :]:
         read = os.read(pipe, READ_BYTES)
         content += read
@@ -77,7 +77,7 @@ def _read_to_the_end(pipe: int, content: bytearray) -> None:
 
 
 def _send_the_end(reader: threading.Thread, port: int, within: Sequence[str], address: str) -> None:
-    """Sends the packet that ends the capture until it has been seen."""
+    """Send the packet that ends the capture until tcpdump has seen it."""
     send = f'printf "%s" "{END.decode()}" > /dev/udp/{address}/{port}'
     while reader.is_alive():
         subprocess.run([*within, "bash", "-c", send], check=True)
@@ -85,7 +85,7 @@ def _send_the_end(reader: threading.Thread, port: int, within: Sequence[str], ad
 
 
 class Server:
-    """Serves one connection after another, each by the next of ``turns``."""
+    """Serve one connection after another, each by the next of ``turns``."""
 
     def __init__(self, port: int, *turns: Callable[[socket.socket], None]) -> None:
         self._listening = socket.create_server((HOST, port))
@@ -109,12 +109,12 @@ class Server:
 
 
 def ask(connection: socket.socket, *targets: str) -> None:
-    """Sends requests at once."""
+    """Send requests at once."""
     connection.sendall(b"".join(f"GET {target} HTTP/1.1\r\nHost: h\r\n\r\n".encode() for target in targets))
 
 
 def respond(connection: socket.socket, *, announced: int = 100, sent: int | None = None, field: str = "") -> None:
-    """Reads one request, to its last byte and not beyond, and answers with ``sent`` bytes of the body."""
+    """Read exactly one request, and respond with ``sent`` bytes of the body."""
     head = b""
     while not head.endswith(b"\r\n\r\n"):
         byte = connection.recv(1)
@@ -130,7 +130,7 @@ def resets_on_close(connection: socket.socket) -> None:
 
 
 def read_response(connection: socket.socket, body_bytes: int = 100) -> None:
-    """Reads one response whose body is so long, or as much of one."""
+    """Read one response with a body of this length, or its beginning."""
     content = b""
     while b"\r\n\r\n" not in content or len(content.partition(b"\r\n\r\n")[2]) < body_bytes:
         more = connection.recv(1 << 16)

@@ -1,61 +1,58 @@
-"""Packet scripts: captures written down as tcpdump prints them, for the detectors' cases.
+"""Packet scripts: captures in tcpdump's notation, for the detectors' cases.
 
-A line is a segment, and lines stand in the order of the capture::
+Each line is a segment, in capture order::
 
     +0.004911 S > C . 227:1687(1460) ack 53 win 16384 <mss 1460> {200 head=226 body=6425}
 
-In this order, with what is optional in brackets:
+The fields in order, optional fields in brackets:
 
 ``+0.004911``
     Seconds since the start, with six digits (microseconds) or nine.
 ``S > C``
-    Sender and receiver. ``C`` is a client, ``S`` a server; ``C2``, ``C3`` … is the client's next
-    port, ``S2``, ``S3`` … is another server (each has an address of its own), and ``S:445`` a server's
-    other port. Each pair of them is a connection. Where the capture was taken shows in the times alone.
+    Sender and receiver. ``C`` is a client, ``S`` a server. ``C2``, ``C3`` … is the client's next port, ``S2``,
+    ``S3`` … another server (each with its own address), and ``S:445`` another port of a server. Each pair is a
+    connection. Only the times show the capture point.
 ``.``
     Flags as tcpdump shows them: S F R P U E W, ``.`` for none; ``ack N`` adds the ACK flag.
 ``[227:1687(1460)]``
     Sequence numbers, relative to the initial one (SYN is 0, the first byte 1), and the payload.
-    Without it, the segment has no payload and stands where its sender has got to. FIN takes a number.
+    Without it, the segment has no payload and the sender's next sequence number. FIN takes a number.
 ``[ack 53]``, ``win 16384``
-    Acknowledgment, relative as well; window as in the header, not scaled.
+    Relative acknowledgment number; window as in the header, not scaled.
 ``[<mss 1460, sackOK>]``
-    TCP options: ``mss N``, ``wscale N``, ``sackOK``, ``nop``, ``ts`` (both values zero) or
-    ``ts val N ecr N``, ``sack 1461:2921 4381:5841`` with blocks relative as the acknowledgment is (a
-    first block below the acknowledgment, or inside the second, is a DSACK).
+    TCP options: ``mss N``, ``wscale N``, ``sackOK``, ``nop``, ``ts`` (both values zero) or ``ts val N ecr N``,
+    ``sack 1461:2921 4381:5841`` with relative blocks (a first block below the acknowledgment, or inside the
+    second, is a D-SACK).
 ``[id N]``, ``[captured N]``
-    IP identification, zero without it. So many bytes of the payload were captured, the snapshot
-    length cut off the rest.
+    IP identification, by default zero. Number of captured payload bytes; the snapshot length cut off the rest.
 ``[{…}]``
-    What the payload says. All other payload is filler: bytes that no coder makes smaller, and that
-    are the same nowhere else in the script.
+    Messages in the payload. All other payload is filler: incompressible bytes, unique within the script.
 
-The payload is a list of messages, one after the other, with `` ; `` between them. It may go on in the
-segments that follow, and what is sent again says what it said the first time.
+The payload is a list of messages, separated by `` ; ``. It may continue in later segments. Retransmitted data
+repeats its first content.
 
 ``GET /path`` (any method in capitals)
     A request head, followed by: ``body=N`` (Content-Length), ``referer=URL``, ``cookie=N`` (a value of
     N bytes), ``range=0-99``, ``accept-encoding=gzip``, ``if-none-match=TAG``, ``expect``
     (100-continue), ``host=NAME`` (default h).
 ``200`` (any status)
-    A response head, followed by: ``body=N`` (Content-Length), ``chunked=500,300`` (the sizes of the
-    chunks; the last chunk follows them), ``text=NAME`` (a body of text, the same for the same name;
-    ``NAME.2`` is that text with its first line changed), ``type=text/html``, ``encoding=gzip``, ``etag=TAG``,
-    ``location=URL``, ``cookie=N`` (Set-Cookie), ``server=NAME``. It has a body unless its status has
-    none (1xx, 204, 304); without ``body`` or ``chunked`` that must be until ``close``.
+    A response head, followed by: ``body=N`` (Content-Length), ``chunked=500,300`` (the sizes of the chunks; the
+    last chunk follows them), ``text=NAME`` (a text body that depends only on the name; ``NAME.2`` is the same
+    text with another first line), ``type=text/html``, ``encoding=gzip``, ``etag=TAG``, ``location=URL``,
+    ``cookie=N`` (Set-Cookie), ``server=NAME``. A response has a body unless its status forbids a body (1xx,
+    204, 304). Without ``body`` or ``chunked``, the body ends with ``close``.
 both
-    ``head=N``: bytes of the start line and all fields, padded to that; the head of the only message
-    fills its segment by default. ``close``, ``keep-alive``: the Connection field. ``version=1.0``. A
-    key with a capital is a field as it stands: ``Cache-Control=no-store``. Values with spaces stand
-    in quotes.
+    ``head=N``: bytes of the start line and all fields, by padding; by default, the head of a lone message fills
+    its segment. ``close``, ``keep-alive``: the Connection field. ``version=1.0``. A key with a capital letter
+    is a literal field: ``Cache-Control=no-store``. Values with spaces need quotes.
 ``filler=N``
-    N bytes that are no message: the end of a body before the head of the next message, say.
+    N bytes outside any message: for example the end of a body before the next message's head.
 ``client_hello``, ``server_flight`` and other words of TLS
     See ``tls_script``.
 ``h2 HEADERS 1 GET /path end``, ``h2 DATA 1 1300`` and other frames of HTTP/2
     See ``h2_script``.
 
-A line that starts with ``#`` is a remark. Whatever else is found is an error.
+A line that starts with ``#`` is a comment. Any other content is an error.
 """
 
 from __future__ import annotations
@@ -85,7 +82,7 @@ LINE = re.compile(
 PCAP_NANOSECONDS, ETHERNET = 0xA1B23C4D, 1
 PCAP_SNAPSHOT_BYTES = 262_144
 
-#: Fields that a word of a message stands for; a number makes that many bytes.
+#: Fields for a message's keyword; a number makes a value of that many bytes.
 REQUEST_FIELDS = {
     "referer": "Referer",
     "range": "Range",
@@ -100,7 +97,7 @@ RESPONSE_FIELDS = {
     "server": "Server",
 }
 COOKIE = {"request": "Cookie", "response": "Set-Cookie"}
-#: Fields that a word without a value stands for.
+#: Fields for a keyword without a value.
 REQUEST_WORDS = {
     "close": "Connection: close",
     "keep-alive": "Connection: keep-alive",
@@ -127,14 +124,14 @@ class Segment:
 
 @dataclass(slots=True)
 class Stream:
-    """What one end of a connection has sent: where it has got to, and what its messages say."""
+    """Sent data of one end of a connection: its next sequence number, and its messages."""
 
     name: str
     next: int = 1
     said: dict[int, bytes] = field(default_factory=dict)
 
     def payload(self, start: int, length: int) -> bytes:
-        """The bytes from ``start``: what was said of them, else filler."""
+        """Return the bytes from ``start``: messages, else filler."""
         made = bytearray(filler(self.name, start, length))
         for place, text in self.said.items():
             first, last = max(place, start), min(place + len(text), start + length)
@@ -144,7 +141,7 @@ class Stream:
 
 
 def parse(script: str) -> list[Segment]:
-    """The segments of a script."""
+    """Return the segments of a script."""
     streams: dict[tuple[str, str], Stream] = {}
     return [
         segment(line.strip(), streams)
@@ -154,7 +151,7 @@ def parse(script: str) -> list[Segment]:
 
 
 def segment(line: str, streams: dict[tuple[str, str], Stream]) -> Segment:
-    """The segment of a line; a pure ACK starts where its sender has got to."""
+    """Return the segment of a line; a pure ACK starts at its sender's next sequence number."""
     found = LINE.fullmatch(line)
     if found is None or {found["sender"][0], found["receiver"][0]} != {"C", "S"}:
         raise ValueError(f"not a segment: {line!r}")
@@ -165,7 +162,7 @@ def segment(line: str, streams: dict[tuple[str, str], Stream]) -> Segment:
     length = int(found["length"] or 0)
     if found["end"] and int(found["end"]) != start + length:
         raise ValueError(f"{start} + {length} is not {found['end']}: {line!r}")
-    # Payload of a SYN (TCP fast open) follows the number that the SYN takes.
+    # Payload of a SYN (TCP fast open) follows the SYN's own sequence number.
     data = start + is_syn
     if found["payload"] is not None:
         stream.said[data] = messages(found["payload"], length, f"{stream.name} {data}")
@@ -190,12 +187,12 @@ def segment(line: str, streams: dict[tuple[str, str], Stream]) -> Segment:
 
 
 def connections(script: str) -> int:
-    """How many connections there are in a script."""
+    """Return the number of connections in a script."""
     return len({frozenset((one.sender, one.receiver)) for one in parse(script)})
 
 
 def pcap(script: str) -> bytes:
-    """The capture file of a script."""
+    """Return the capture file of a script."""
     header = struct.pack("<IHHiIII", PCAP_NANOSECONDS, 2, 4, 0, 0, PCAP_SNAPSHOT_BYTES, ETHERNET)
     return header + b"".join(record(one) for one in parse(script))
 
@@ -207,7 +204,7 @@ def record(one: Segment) -> bytes:
 
 
 def frame(one: Segment) -> bytes:
-    """The Ethernet frame of a segment."""
+    """Return the Ethernet frame of a segment."""
     flags = sum(FLAGS[flag] for flag in one.flags) | (0 if one.ack is None else ACK)
     tcp = dpkt.tcp.TCP(
         sport=port(one.sender),
@@ -228,7 +225,7 @@ def frame(one: Segment) -> bytes:
 
 
 def number(name: str) -> int:
-    """Which of the clients' ports, or of the servers, counted from 0."""
+    """Return the index (from 0) of the client port or of the server."""
     return int(name[1:].partition(":")[0] or 1) - 1
 
 
@@ -242,7 +239,7 @@ def address(name: str) -> bytes:
 
 
 def options(text: str, peer_initial: int) -> bytes:
-    """TCP options as they stand in the header, padded with no-operations."""
+    """Return TCP options in header form, padded with no-operations."""
     made = b"".join(option(part.strip(), peer_initial) for part in text.split(",") if part.strip())
     return made + b"\x01" * (-len(made) % 4)
 
@@ -270,26 +267,24 @@ def option(text: str, peer_initial: int) -> bytes:
 
 
 def filler(name: str, start: int, length: int) -> bytes:
-    """Bytes from ``start`` of an endless stream of digests, another one for each name."""
+    """Return bytes from ``start`` of an endless stream of digests, one stream per name."""
     blocks = range(start // 32, (start + length) // 32 + 1)
     made = b"".join(sha256(f"{name} {block}".encode()).digest() for block in blocks)
     return made[start % 32 :][:length]
 
 
 def html(name: str, length: int) -> bytes:
-    """So many bytes of text: lines that differ by their numbers."""
+    """Return this many bytes of text: lines that differ by their numbers."""
     page, _, variant = name.partition(".")
     step = int.from_bytes(page.encode(), "big")
-    # No line is shorter than a byte.
+    # A line has at least one byte.
     lines = "".join(f"<li id={number}>{page} {number * step % 10007}</li>\n" for number in range(length))
     comment = f"<!-- {variant} -->" if variant else ""
     return (comment + lines[len(comment) :])[:length].encode()
 
 
 def messages(text: str, length: int, place: str) -> bytes:
-    """The bytes of the messages in a payload, which stands at ``place``; the head of a lone message fills
-    ``length`` bytes.
-    """
+    """Return the bytes of a payload's messages at ``place``; a lone head fills ``length`` bytes."""
     parts: list[list[str]] = [[]]
     for word in shlex.split(text):
         if word == ";":
@@ -303,7 +298,7 @@ def messages(text: str, length: int, place: str) -> bytes:
 
 
 def message(words: list[str], fills: int | None, place: str) -> bytes:
-    """Head and framing of one message, its body as text or filler."""
+    """Return head and framing of one message, its body as text or filler."""
     if not words:
         raise ValueError("an empty message")
     first, *rest = words
@@ -342,7 +337,7 @@ def message(words: list[str], fills: int | None, place: str) -> bytes:
 
 
 def framing(status: int, body: str | None, chunks: str | None, *, closes: bool) -> list[str]:
-    """The fields that say where a response ends."""
+    """Return the fields that determine the response's end."""
     if chunks is not None:
         return ["Transfer-Encoding: chunked"]
     if body is not None:
@@ -372,12 +367,12 @@ def fields(given: dict[str, str], flags: list[str], *, is_response: bool) -> lis
 
 
 def chunk(size: int, data: bytes) -> bytes:
-    """A chunk of a body (RFC 9112, section 7.1); that of no bytes is the last."""
+    """Return a chunk of a body (RFC 9112, section 7.1); the empty chunk is the last."""
     return f"{size:x}\r\n".encode() + data + b"\r\n"
 
 
 def padded(lines: list[str], length: int | None) -> bytes:
-    """A head of exactly that length: a field of padding is put in. None is its natural length."""
+    """Return a head padded to exactly this length; None is its natural length."""
     missing = 0 if length is None else length - len("\r\n".join([*lines, "", ""]).encode())
     if missing:
         if missing < len("P: \r\n"):

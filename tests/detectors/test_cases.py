@@ -1,8 +1,8 @@
-"""The detectors' cases: every ``trace`` block of ``cases/*.md`` gives what its ``findings`` block says.
+"""Detectors' cases: every ``trace`` block of ``cases/*.md`` gives the findings of its ``findings`` block.
 
-A finding is a line ``DETECTOR [flow=N] transaction=N cause=NAME lost=N.Nms frames=FIRST-LAST``. What is
-null is ``-``: a finding about a flow has ``transaction=-``, one about several flows ``flow=- transaction=-``.
-The flow is named only where the trace has several connections. What was lost is compared to half a millisecond.
+A finding is a line ``DETECTOR [flow=N] transaction=N cause=NAME lost=N.Nms frames=FIRST-LAST``. Null is
+``-``: a finding on a flow has ``transaction=-``, a finding on several flows ``flow=- transaction=-``. The
+flow is named only if the trace has several connections. Lost time is compared to half a millisecond.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Connections that let their client down, made by real sockets and seen by tcpdump."""
+"""Connections that fail their client, made by real sockets and captured by tcpdump."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-#: Over what the detector takes for idle.
+#: Above the detector's idle threshold.
 IDLE_SECONDS = 0.3
 #: More than the server sends.
 BEYOND_ALL = 1 << 20
-#: What is rightly told of a server on a busy machine, and is no fault of a connection.
+#: Correct findings on a server of a busy machine, which are no fault of the connection.
 OF_A_BUSY_MACHINE = "head-of-line-blocking"
 
 
@@ -56,7 +56,7 @@ def test_a_request_on_a_connection_that_the_server_just_closed_is_an_idle_timeou
         with connect(port) as connection:
             ask(connection, "/a")
             read_response(connection)
-            # The FIN is there, and this client does not heed it.
+            # The FIN has arrived, and this client ignores it.
             select.select([connection], [], [], TIMEOUT_SECONDS)
             ask(connection, "/b")
             connection.recv(1)

@@ -1,4 +1,4 @@
-"""Packet scripts give the packets they show, as dpkt, tshark and the analysis read them."""
+"""Packet scripts: dpkt, tshark and the analysis read the same packets."""
 
 from __future__ import annotations
 

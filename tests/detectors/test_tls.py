@@ -1,4 +1,4 @@
-"""Real servers that speak TLS on loopback: what Nagle's algorithm holds is told without keys."""
+"""Real TLS servers on loopback: Nagle holds are found without keys."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-#: As long as the responses in which the stall of Python's http.server was seen first.
+#: Length of the responses in which the stall of Python's http.server was first observed.
 BODY_BYTES = 67_000
 REQUESTS = 3
-#: The kernel delays the ACK of the first response on a connection; on a busy host not that of each.
+#: The kernel delays the ACK of a connection's first response; on a busy host, not every such ACK.
 CONNECTIONS = 3
-#: How the same hold is named, by the place of what was held in its response.
+#: Names of the same hold, by the held segment's place in the response.
 HELD = {"short-initial-segment", "odd-short-final-segment", "nagle-delayed-ack", "tls-ticket-nagle"}
-#: The delayed ACK of Linux takes 40 ms and a tick.
+#: Linux's delayed ACK takes 40 ms plus a tick.
 STALL_MIN_MS = 39.0
-#: What an ACK lets go leaves at once.
+#: Data released by an ACK is sent at once.
 RELEASED_MS = 0.2
 TOLERANCE_MS = 2.0
 
 
 class OneWrite(BaseHTTPRequestHandler):
-    """A server that writes each response at once."""
+    """Handler that writes each response at once."""
 
     protocol_version = "HTTP/1.1"
 
@@ -47,11 +47,11 @@ class OneWrite(BaseHTTPRequestHandler):
         self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n" + bytes(100))
 
     def log_message(self, *_: Any) -> None:
-        """Say nothing."""
+        """Suppress the log."""
 
 
 class OneWriteAtOnce(OneWrite):
-    """One that does not wait with it either."""
+    """Server that does not delay its writes either."""
 
     disable_nagle_algorithm = True
 
@@ -61,12 +61,12 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
     return certified(tmp_path_factory.mktemp("certificate"))
 
 
-#: Python's http.server on a socket that speaks TLS.
+#: Python's http.server on a TLS socket.
 python_server = partial(python_tls, version=None, body_bytes=BODY_BYTES)
 
 
 def fetch(port: int, *options: str) -> None:
-    """Asks for the document several times on one connection, as curl does."""
+    """Request the document several times on one connection, as curl does."""
     urls = [f"https://localhost:{port}{LARGE}"] * REQUESTS
     outputs = ["--output", "/dev/null"] * REQUESTS
     command = ["curl", "--silent", "--fail", "--insecure", "--resolve", f"localhost:{port}:{HOST}", *options]
@@ -74,7 +74,7 @@ def fetch(port: int, *options: str) -> None:
 
 
 def longest_pauses_ms(path: Path) -> dict[tuple[int, int], tuple[float, float]]:
-    """Of each response the longest time between two of its packets, and the time from there to the next one."""
+    """Return, per response, the longest gap between two packets, and the gap after it."""
     analysis = tcptrace_http.analyze(path)
     times = analysis.segments["time"].to_physical().to_list()
     ends = pl.col("response_first_time", "response_last_time").to_physical()
@@ -100,7 +100,7 @@ def test_the_stall_of_pythons_http_server_is_named_within_2_ms(tmp_path, certifi
     assert (analysis.transactions["response_body_bytes"] > BODY_BYTES).all()
     pauses = longest_pauses_ms(path)
     stalled = {place for place, (pause, _) in pauses.items() if pause >= STALL_MIN_MS}
-    # What a busy host sends later than that behind an ACK may be a write of its own.
+    # A later segment after an ACK on a busy host may be a separate write.
     released = {place for place in stalled if pauses[place][1] <= RELEASED_MS}
     held = analysis.findings.filter(
         pl.col("detector").is_in(HELD), pl.col("lost") >= timedelta(milliseconds=STALL_MIN_MS)
@@ -134,7 +134,7 @@ def test_handshake_and_its_time_are_told(tmp_path, certificate):
     assert (newer["round_trips"], older["round_trips"]) == (1, 2)
     assert {newer["server_name"], older["server_name"]} == {"localhost"}
     assert newer["certificate_bytes"] is None
-    # The chain has the certificate in binary, with three bytes before it.
+    # The chain has the binary certificate, preceded by three bytes.
     text = certificate.public.read_text()
     assert older["certificate_bytes"] == len(ssl.PEM_cert_to_DER_cert(text)) + 3
     waits = analysis.waits.filter(pl.col("cause") == "setup.tls_handshake")
@@ -143,7 +143,7 @@ def test_handshake_and_its_time_are_told(tmp_path, certificate):
 
 
 def stalls_ms(path: Path) -> dict[int, float]:
-    """By connection how long the first response stood, or the end of the handshake, if an ACK let it go."""
+    """Return, per connection, the hold of the first response or of the handshake's end, if an ACK ended it."""
     analysis = tcptrace_http.analyze(path)
     ends = analysis.transactions.filter(pl.col("index") == 0).select("flow", "response_first_frame")
     ends = ends.join(analysis.tls_handshakes.select("flow", "first_application_frame"), on="flow")
@@ -157,13 +157,13 @@ def stalls_ms(path: Path) -> dict[int, float]:
     is_end = (pl.col("frame") == pl.col("response_first_frame")) | (
         pl.col("frame") < pl.col("first_application_frame")
     )
-    # What a busy host sends later than that behind an ACK may be a write of its own.
+    # A later segment after an ACK on a busy host may be a separate write.
     stalled = segments.filter(is_end, pl.col("data") >= STALL_MIN_MS, pl.col("ack") <= RELEASED_MS)
     return dict(stalled.group_by("flow").agg(pl.col("data").max()).iter_rows())
 
 
 def assert_named(path: Path, named: str, stalled: dict[int, float]) -> None:
-    """The stalls are told by that detector, within 2 ms, and by no other of TLS."""
+    """Check that only this detector finds the stalls, within 2 ms, and no other TLS detector."""
     found = tcptrace_http.analyze(path).findings.filter(
         pl.col("detector").str.starts_with("tls-"), pl.col("lost") > timedelta(0)
     )
@@ -189,7 +189,7 @@ def test_first_response_that_waits_behind_tickets_is_named_within_2_ms(tmp_path,
 
 
 def serve_in_two_writes(connection: socket.socket, *, context: ssl.SSLContext, nodelay: bool) -> None:
-    """Answer one request; the first record of each flight is a write of its own."""
+    """Answer one request; the first record of each flight is a separate write."""
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, nodelay)
     incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
     secured = context.wrap_bio(incoming, outgoing, server_side=True)

@@ -1,4 +1,4 @@
-"""Real servers whose TLS handshakes take longer than they need, over a link of 40 ms: each is named."""
+"""Real servers with slow TLS handshakes over a 40 ms link: each cause is named."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ PORT = 443
 THINK_SECONDS = 0.1
 ALLOWED_MS = 10
 CONNECTIONS = 5
-#: The link is a process: where the machine is busy it holds a flight for longer, which is not the window's doing.
+#: The link is a process: on a busy machine, it delays a flight without a window limit.
 NAMED_MIN = 3
 
 
 def analysed(path: Path, *, names: int, directives: str = "", version: str = "1.3") -> Analysis:
-    """What a capture at the client shows of curl's requests, each on a connection of its own."""
+    """Return the analysis of a capture of curl's requests at the client, one per connection."""
     with delayed_link(round_trip_seconds=ROUND_TRIP_SECONDS) as link, readable_folder() as folder:
         within = ["ip", "netns", "exec", link.client]
         certificate = certified(folder, names=host_names(names)).directives()
@@ -55,7 +55,7 @@ def lost_ms(analysis: Analysis, detector: str) -> list[float]:
 
 
 def assert_round_trips(lost: list[float]) -> None:
-    """Most connections lost one round trip, and none another time."""
+    """Check that most connections lost one round trip, and no other time."""
     assert len(lost) >= NAMED_MIN
     assert lost == pytest.approx([ROUND_TRIP_SECONDS * 1e3] * len(lost), abs=TOLERANCE_MS)
 
@@ -73,7 +73,7 @@ def test_chain_that_the_first_window_does_not_hold_is_named(tmp_path, version):
 def test_record_that_the_first_window_does_not_hold_is_named(tmp_path):
     large = analysed(tmp_path / "large.pcap", names=1)
     found = large.findings.filter(pl.col("detector") == "tls-record-exceeds-window")
-    # A busy link delays an ACK's answer, which is then told as the server's.
+    # A busy link delays the response to an ACK, which then appears as server time.
     assert not found.is_empty()
     assert found["severity"].unique().to_list() == ["info"]
     late = pl.col("first_record_time") - pl.col("response_first_time")
@@ -138,6 +138,6 @@ def test_server_that_keeps_no_session_is_named(tmp_path, version, resumes):
     analysis = tcptrace_http.analyze(path)
     assert analysis.tls_handshakes["resumed"].to_list() == [False] + [resumes] * (CONNECTIONS - 1)
     found = analysis.findings.filter(pl.col("detector") == "tls-no-resumption")
-    # On loopback a round trip costs nothing.
+    # On loopback, a round trip costs no time.
     assert found["severity"].to_list() == ([] if resumes else ["info"])
     assert all(f"{CONNECTIONS - 1} full TLS handshakes" in summary for summary in found["summary"])

@@ -1,4 +1,4 @@
-"""Findings about uploads name the client as sender and the server as receiver, and change the right host."""
+"""Findings on uploads: they name the client as sender and the server as receiver, and change the right host."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CASES = Path(__file__).parent / "cases"
 
 
 def finding(page: str, title: str, detector: str) -> dict[str, object]:
-    """The finding of a case of a page, as text and columns."""
+    """Return the finding of a case file, as text and columns."""
     text = (CASES / page).read_text()
     found = re.search(rf"^## {re.escape(title)}$.*?^```trace\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     assert found, title

@@ -1,4 +1,4 @@
-"""Sentences of findings agree with their counts."""
+"""Sentences of findings: singular and plural agree with their counts."""
 
 from __future__ import annotations
 

@@ -1,17 +1,17 @@
-"""TLS for packet scripts: what a payload says where it is a part of a handshake, or a record of data.
+"""TLS in packet scripts: payload words for handshake messages and data records.
 
 ``client_hello`` (with ``name=HOST``, ``alpn=PROTOCOL``), ``retry``
     A ClientHello; a HelloRetryRequest.
 ``server_flight`` (with ``bytes=N``, ``version=1.2``, ``resumed``)
-    All that the server sends first: in TLS 1.3 up to Finished, in TLS 1.2 up to ServerHelloDone with the
-    certificate in clear, or up to Finished where an earlier session is ``resumed``.
+    The server's first flight: in TLS 1.3 up to Finished, in TLS 1.2 up to ServerHelloDone with the cleartext
+    certificate, or up to Finished if the session is ``resumed``.
 ``client_flight`` (with ``version=1.2``, ``resumed``), ``server_finished``
-    What the client answers, up to Finished; and of TLS 1.2 what the server says to that.
+    The client's flight up to Finished; and, in TLS 1.2, the server's reply.
 ``data``
     A record of application data.
 
-Of a hello, a flight of TLS 1.3 or a record ``bytes=N`` is the length; a lone one fills its segment by default.
-What is encrypted is zero.
+``bytes=N`` is the length of a hello, a TLS 1.3 flight or a record; by default, a lone element fills its
+segment. Encrypted bytes are zero.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ TLS13_FINISHED, TLS12_FINISHED = 4 + 32 + 17, 4 + 12 + 24
 
 
 def said(words: list[str], fills: int | None) -> bytes:
-    """The bytes of one message; a lone one fills so many."""
+    """Return the bytes of one message; a lone message fills this many bytes."""
     first, *rest = words
     given = dict(word.split("=", 1) for word in rest if "=" in word)
     flags = {word for word in rest if "=" not in word}
@@ -69,7 +69,7 @@ def record(content: int, fragment: bytes) -> bytes:
 
 
 def records(content: int, length: int) -> bytes:
-    """Records that take so many bytes with their headers."""
+    """Return records that take this many bytes with their headers."""
     made = b""
     while length > len(made):
         left = length - len(made) - HEADER_BYTES
@@ -130,5 +130,5 @@ def server_flight(version: str, length: int | None, *, resumed: bool) -> bytes:
 
 
 def finished() -> bytes:
-    """ChangeCipherSpec and Finished of TLS 1.2."""
+    """Return ChangeCipherSpec and Finished of TLS 1.2."""
     return record(CHANGE, b"\1") + record(HANDSHAKE, bytes(TLS12_FINISHED))

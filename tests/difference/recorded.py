@@ -35,7 +35,7 @@ EXCHANGES = st.lists(
 
 
 def records(exchanges, *, start=None):
-    """The connection's packets; the whole may begin at another time."""
+    """Return the connection's packets; the whole may begin at another time."""
     connection = Connection() if start is None else Connection(time=start)
     connection.open()
     for each in exchanges:
@@ -59,7 +59,7 @@ def records(exchanges, *, start=None):
 
 
 def compared(left, right, **options):
-    """The difference of two lists of records, or of one written to a file each time."""
+    """Return the difference of two lists of records, or of one written to a file each time."""
     with TemporaryDirectory() as folder:
         paths = []
         for side, made in (("left", left), ("right", right)):

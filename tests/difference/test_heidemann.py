@@ -14,7 +14,7 @@ RETRIEVALS = 6
 
 
 def fixed_server():
-    """The paper's page from a server with both fixes, as often as the captures have it."""
+    """Return the paper's page from a server with both fixes, as often as the captures have it."""
     once = retrieval(strategy="p-http-both-fixes", page="heidemann", network="lan", client_stack="sunos-4.1.3")
     (browser,) = once.browsers
     return replace(once, browsers=(replace(browser, visits=browser.visits * RETRIEVALS),))

@@ -28,7 +28,7 @@ def page(difference):
 
 
 def shown(page):
-    """The text before the scripts, without its tags."""
+    """Return the text before the scripts, without its tags."""
     return re.sub(r"<[^>]*>", " ", page.partition("<script>")[0].partition("<body>")[2])
 
 

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 
 
 def plain(frame):
-    """Rows with times as integers."""
+    """Return rows with times as integers."""
     return frame.with_columns(pl.selectors.duration().to_physical()).rows()
 
 

@@ -11,7 +11,7 @@ STALL = "stall.nagle_delayed_ack"
 
 @pytest.fixture(scope="module")
 def captured(tmp_path_factory):
-    """A page over the modem by one connection an object, as a capture of its client."""
+    """Return a page over the modem by one connection an object, as a capture of its client."""
     path = tmp_path_factory.mktemp("modelled") / "page.pcap"
     import reference_sim
 

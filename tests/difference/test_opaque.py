@@ -22,7 +22,7 @@ STACK = replace(stack("linux-6"), nagle=Nagle.OFF)
 
 @pytest.fixture(scope="module")
 def paths(tmp_path_factory):
-    """The page in clear, by TLS 1.2 and by TLS 1.3, as captures of its client."""
+    """Return the page in clear, by TLS 1.2 and by TLS 1.3, as captures of its client."""
     folder = tmp_path_factory.mktemp("opaque")
     paths = {}
     for name in (None, "tls-1.2", "tls-1.3"):

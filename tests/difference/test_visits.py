@@ -11,7 +11,7 @@ PAUSE = Constant(value=2_000_000_000)
 
 
 def captured_twice(path, strategy):
-    """A page and its second visit, two seconds later, as a capture of its client."""
+    """Return a page and its second visit, two seconds later, as a capture of its client."""
     scenario = retrieval(strategy=strategy, page="heidemann", network="modem", think=PAUSE)
     simulate(scenario).write_pcap(path, at="client")
     return path

@@ -50,7 +50,7 @@ class Reason:
 
 
 def reasons(peer: str) -> list[Reason]:
-    """The reasons to differ from a peer."""
+    """Return the reasons to differ from a peer."""
     document = tomllib.loads(_EXPLAINED.read_text(encoding="utf-8"))
     return [
         Reason(
@@ -104,7 +104,7 @@ class Tally:
 
 
 def merged(comparisons: Iterable[Comparison]) -> list[Comparison]:
-    """The sums over all files, one a peer."""
+    """Return the sums over all files, one a peer."""
     by_peer: dict[str, list[Comparison]] = {}
     for comparison in comparisons:
         by_peer.setdefault(comparison.peer, []).append(comparison)

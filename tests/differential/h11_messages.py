@@ -84,7 +84,7 @@ class _Cursor:
 
 
 def _read(cursor: _Cursor, start: int, parsed: Parsed) -> Message | None:
-    """The message that begins at ``start``; of responses, the final one."""
+    """Return the message that begins at ``start``; of responses, the final one."""
     message = None
     for event in cursor.events():
         if isinstance(event, h11.Request | h11.Response):
@@ -145,7 +145,7 @@ def _connection(role: Any) -> h11.Connection:
 
 
 def requests(stream: Stream) -> Parsed:
-    """The requests of a client's stream, up to one that asks for another protocol."""
+    """Return the requests of a client's stream, up to one that asks for another protocol."""
     parsed = Parsed()
     place = _after_empty_lines(stream, 0)
     while place < len(stream.data):
@@ -183,13 +183,13 @@ def _refusal(error: h11.RemoteProtocolError) -> str:
 
 
 def _goes_on(stream: Stream, place: int) -> bool:
-    """Whether a request stands behind one that asked for another protocol: it was not granted."""
+    """Return whether a request stands behind one that asked for another protocol: it was not granted."""
     line = bytes(stream.data[place : place + _CHUNK]).partition(b"\n")[0]
     return line.rstrip(b"\r").endswith((b" HTTP/1.1", b" HTTP/1.0")) and not line.startswith(b"PRI ")
 
 
 def responses(stream: Stream, asked: Parsed) -> Parsed:
-    """The final responses of a server's stream, each to the request in its place."""
+    """Return the final responses of a server's stream, each to the request in its place."""
     parsed = Parsed()
     methods = [message.what[0] for message in asked.messages]
     upgrades = [message.asks_upgrade for message in asked.messages]
@@ -215,7 +215,7 @@ def responses(stream: Stream, asked: Parsed) -> Parsed:
 
 
 def _is_partial(parsed: Parsed) -> bool:
-    """Whether h11 refused a message after it had read its head."""
+    """Return whether h11 refused a message after it had read its head."""
     return bool(parsed.messages) and not parsed.messages[-1].is_complete
 
 

@@ -132,7 +132,7 @@ class _Flow:
 
 
 def _of(half: str, rows: list[_Row]) -> list[_Row]:
-    """The rows that have this half, in the order of the stream."""
+    """Return the rows that have this half, in the order of the stream."""
     key = "method" if half == "request" else "status"
     return [row for row in rows if row[key] is not None]
 
@@ -146,7 +146,7 @@ def _of_number(half: str, rows: list[_Row], messages: list[Message]) -> str | No
 
 
 def _cells(half: str, row: _Row, message: Message) -> dict[str, tuple[object, object]]:
-    """Our value and that of h11, by column."""
+    """Return our value and that of h11, by column."""
     cells: dict[str, tuple[object, object]] = {
         f"{half}_header_bytes": (row[f"{half}_header_bytes"], message.header_bytes),
         f"{half}_body_bytes": (row[f"{half}_body_bytes"], message.body_bytes),

@@ -61,7 +61,7 @@ class Disagreement:
 
 
 def disagreements() -> list[Disagreement]:
-    """The reasons in ``disagreements.toml``."""
+    """Return the reasons in ``disagreements.toml``."""
     document = tomllib.loads(_EXPLAINED.read_text(encoding="utf-8"))
     return [
         Disagreement(
@@ -74,7 +74,7 @@ def disagreements() -> list[Disagreement]:
 
 
 def examine_all(public: Path) -> list[Verdict]:
-    """Every capture of the index, on all cores."""
+    """Return every capture of the index, on all cores."""
     index = json.loads((public / "index.json").read_text())
     paths = [entry["path"] for entry in index]
     # Polars has threads, which a forked process would wait for in vain.
@@ -152,7 +152,7 @@ def _tshark_streams(oracle: dict[str, Any]) -> list[_Stream]:
 
 
 def _expected(oracle: dict[str, Any]) -> dict[str, tuple[int, ...]]:
-    """The counts that tshark gives; of HTTP messages, those of each of its passes."""
+    """Return the counts that tshark gives; of HTTP messages, those of each of its passes."""
     passes = [oracle, *(oracle[name] for name in _HTTP_PASSES if oracle.get(name))]
     return {
         "packets": (oracle["packets"],),

@@ -55,7 +55,7 @@ class Outcome:
 
 
 def compare(path: Path) -> Outcome:
-    """The packets table of a file against the peers, record by record."""
+    """Return the packets table of a file against the peers, record by record."""
     outcome = Outcome(str(path))
     try:
         packets = tcptrace_http.analyze(path, tables=["packets"]).packets
@@ -108,7 +108,7 @@ def _limit_of_the_peer(path: str, column: str) -> str | None:
 
 
 def comparison(path: Path, name: str) -> Comparison:
-    """The same as the report shows it."""
+    """Return the same as the report shows it."""
     outcome = compare(path)
     compared = {"files": 1, "packets": outcome.records, "cells": outcome.fields}
     examples = tuple(f"{name}: {text}" for text in outcome.differences[:3])

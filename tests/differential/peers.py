@@ -58,7 +58,7 @@ class Record:
 
 
 def records(path: Path) -> Iterator[Record]:
-    """The records of a pcap or pcapng file; ends early where scapy can read no further."""
+    """Yield the records of a pcap or pcapng file; ends early where scapy can read no further."""
     try:
         reader = RawPcapReader(str(path))
     except Exception as error:
@@ -83,7 +83,7 @@ def records(path: Path) -> Iterator[Record]:
 
 
 def by_dpkt(record: Record) -> Fields | None:
-    """The fields of a plain TCP packet; None for any other."""
+    """Return the fields of a plain TCP packet; None for any other."""
     try:
         ip = _DPKT_LINKS[record.link_type](record.data)
     except (dpkt.UnpackError, dpkt.NeedData, LookupError, ValueError):
@@ -158,7 +158,7 @@ def _dpkt_network(ip: object) -> Fields | None:
 
 
 def _parse_options(raw: bytes) -> Fields | None:
-    """The options by dpkt's parser; None where they are malformed."""
+    """Return the options by dpkt's parser; None where they are malformed."""
     end = _end_of_options(raw)
     if end is None:
         return None
@@ -203,7 +203,7 @@ def _end_of_options(options: bytes) -> int | None:
 
 
 def by_scapy(record: Record) -> Fields | None:
-    """The fields of a plain TCP packet; None for any other."""
+    """Return the fields of a plain TCP packet; None for any other."""
     try:
         packet = conf.l2types.num2layer[record.link_type](record.data)
     except Exception:  # noqa: BLE001 -- scapy raises whatever its layers raise

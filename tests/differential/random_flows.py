@@ -35,7 +35,7 @@ class _Side:
 
 
 def random_capture(seed: int, *, flows: int = 40, segments: int = 60) -> bytes:
-    """A pcap file; the same for the same seed."""
+    """Return a pcap file; the same for the same seed."""
     chance = random.Random(seed)
     time = START
     records: list[Record] = []
@@ -54,7 +54,7 @@ def random_capture(seed: int, *, flows: int = 40, segments: int = 60) -> bytes:
 
 
 def _frame(chance: random.Random, sender: _Side, peer: _Side, flags: int) -> bytes:
-    """The next segment: new, again, behind a hole, or a probe; with an ACK that is new, old or ahead."""
+    """Return the next segment: new, again, behind a hole, or a probe; with an ACK that is new, old or ahead."""
     payload = bytes(_UNIT * chance.choice((0, 0, 1, 2, 4))) if not flags & SYN else b""
     seq = sender.next
     if not flags & SYN:

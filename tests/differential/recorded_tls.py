@@ -35,13 +35,13 @@ class Recorded:
     port: int
 
     def without(self, folder: Path, *frames: int) -> Recorded:
-        """The same, but for these packets."""
+        """Return the same, but for these packets."""
         rest = folder / "rest.pcap"
         subprocess.run(["editcap", self.capture, rest, *map(str, frames)], check=True)
         return replace(self, capture=rest)
 
     def of_flow(self, flow: int, folder: Path) -> Path:
-        """The packets of one flow."""
+        """Return the packets of one flow."""
         packets = tcptrace_http.read(self.capture).packets
         port = tcptrace_http.analyze(self.capture).flows.filter(flow=flow)["client_port"][0]
         others = packets.filter((pl.col("source_port") != port) & (pl.col("destination_port") != port))["frame"]
@@ -53,7 +53,7 @@ class Recorded:
 
 
 def record(folder: Path) -> Recorded:
-    """The same objects in clear and by each version, and the key log of the latter."""
+    """Return the same objects in clear and by each version, and the key log of the latter."""
     capture, keys, port = folder / "all.pcap", folder / "keys.log", free_port()
     server = f"listen {HOST}:{port} ssl; ssl_protocols TLSv1.2 TLSv1.3; {certified(folder).directives()}"
     with nginx(folder, http=HTTP, server=server) as clear:

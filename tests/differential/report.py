@@ -35,13 +35,13 @@ _PROCESSES: Final = 2
 
 
 def captures_in(folder: Path) -> list[Path]:
-    """The captures in a folder, in order."""
+    """Return the captures in a folder, in order."""
     files = (path for path in sorted(folder.rglob("*")) if path.is_file())
     return [path for path in files if path.suffix not in _NO_CAPTURES and "oracle" not in path.parts]
 
 
 def compare_all(folder: Path, names: tuple[str, ...] = tuple(PEERS)) -> list[Comparison]:
-    """Every capture in the folder with the peers of these names, summed."""
+    """Return every capture in the folder with the peers of these names, summed."""
     paths = captures_in(folder)
     tasks = [(name, path, str(path.relative_to(folder))) for name in names for path in paths]
     # Polars has threads, which a forked process would wait for in vain.

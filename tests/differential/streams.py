@@ -84,7 +84,7 @@ class _Direction:
         return any(start <= offset < start + length for start, length, _ in reversed(self.pieces))
 
     def stream(self) -> Stream:
-        """The first copy of every byte wins: the pieces are in the order of the capture."""
+        """Return the first copy of every byte wins: the pieces are in the order of the capture."""
         made = Stream(has_syn=self.has_syn, is_late=self.is_late, is_after_reset=self.is_after_reset)
         waiting: list[tuple[int, int, bytes]] = []
         for start, length, payload in self.pieces:
@@ -153,7 +153,7 @@ def streams(path: Path, analysis: tcptrace_http.Analysis) -> dict[int, tuple[Str
 
 
 def _segments(path: Path, analysis: tcptrace_http.Analysis) -> Iterator[tuple[dict[str, Any], bytes]]:
-    """The rows of TCP segments with the bytes of the file they stand for."""
+    """Yield the rows of TCP segments with the bytes of the file they stand for."""
     placed = analysis.packets.select(
         "frame", "seq_raw", "ack_raw", "flags", "payload_offset", "payload_bytes", "payload_captured_bytes"
     )

@@ -65,7 +65,7 @@ class Cell:
         return float(self.ours[0] or 0) * _UNITS[self.field.unit]
 
     def is_equal(self) -> bool:
-        """Whether both say the same: counts exactly, times as far as tcptrace prints them."""
+        """Return whether both say the same: counts exactly, times as far as tcptrace prints them."""
         if self.field.unit == "text":
             return self.theirs == _text(self.name, self.ours)
         if self.theirs == "NA":
@@ -104,7 +104,7 @@ class Fault:
     condition: Callable[[Cell], bool]
 
     def explains(self, cell: Cell) -> bool:
-        """Whether the cell differs for this reason."""
+        """Return whether the cell differs for this reason."""
         return cell.name in self.columns and self.condition(cell)
 
 

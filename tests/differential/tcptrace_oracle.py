@@ -75,7 +75,7 @@ def examine(path: Path, name: str) -> Verdict:
 
 
 def compare(path: Path, name: str) -> Comparison:
-    """The same as the report shows it; a flow that cannot be compared counts as one cell."""
+    """Return the same as the report shows it; a flow that cannot be compared counts as one cell."""
     verdict = examine(path, name)
     return Comparison(
         PEER,
@@ -87,7 +87,7 @@ def compare(path: Path, name: str) -> Comparison:
 
 
 def _printed(path: Path) -> list[dict[str, str]] | None:
-    """The rows of tcptrace, trimmed; None if it printed none, or broke down."""
+    """Return the rows of tcptrace, trimmed; None if it printed none, or broke down."""
     done = subprocess.run([*_COMMAND, str(path)], capture_output=True, check=False)
     text = done.stdout.decode("latin-1")
     lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
@@ -122,7 +122,7 @@ class _Ours:
         self.frames = Counter(self.flow_of.values())
 
     def matched(self, rows: list[dict[str, str]]) -> list[tuple[dict[str, str], Connection | None]]:
-        """Each row of tcptrace with the connection between the same ends, in their order."""
+        """Return each row of tcptrace with the connection between the same ends, in their order."""
         waiting: dict[tuple[str, ...], list[Connection]] = defaultdict(list)
         for connection in reversed(self.connections):
             waiting[_ends(connection)].append(connection)
@@ -148,12 +148,12 @@ class _Ours:
         return ""
 
     def flow(self, connection: Connection) -> dict[str, Any]:
-        """Our row of the connection, with a2b for what its first packet's sender sent."""
+        """Return our row of the connection, with a2b for what its first packet's sender sent."""
         return self.flows[self.flow_of[connection.frames[0]]]
 
 
 def _plain(flows: pl.DataFrame) -> pl.DataFrame:
-    """Times as integers."""
+    """Return times as integers."""
     import polars as pl
 
     times = [name for name, dtype in flows.schema.items() if dtype.is_temporal()]

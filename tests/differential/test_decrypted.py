@@ -160,7 +160,7 @@ def test_a_block_of_secrets_is_as_good_as_a_file(recorded: Recorded, tmp_path: P
 
 @pytest.fixture(scope="module")
 def moved(recorded: Recorded, tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], bytes]:
-    """A pcapng with its block of secrets before that frame."""
+    """Return a pcapng with its block of secrets before that frame."""
     with_secrets = tmp_path_factory.mktemp("secrets") / "secrets.pcapng"
     command = ["editcap", "--inject-secrets", f"tls,{recorded.keys}", str(recorded.capture), str(with_secrets)]
     subprocess.run(command, check=True)
@@ -213,7 +213,7 @@ def test_secrets_open_what_comes_behind_them(
 
 
 def blocks_of(capture: bytes) -> Iterator[bytes]:
-    """The blocks of a pcapng file of this machine's byte order."""
+    """Yield the blocks of a pcapng file of this machine's byte order."""
     while capture:
         length = int.from_bytes(capture[4:8], sys.byteorder)
         yield capture[:length]

@@ -48,7 +48,7 @@ def recorded() -> Iterator[Recorded]:
 
 
 def record(folder: Path) -> Recorded:
-    """A few clients of each server, one after the other."""
+    """Return a few clients of each server, one after the other."""
     capture, keys = folder / "h2.pcap", folder / "keys.log"
     clear, secure = free_port(), free_port()
     listens = f"listen {HOST}:{clear} http2; listen {HOST}:{secure} ssl http2; {certified(folder).directives()}"

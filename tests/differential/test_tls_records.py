@@ -35,7 +35,7 @@ _MESSAGES: Final = {
 
 
 def of_tshark(recorded: Recorded, *options: str) -> list[dict[str, list[int]]]:
-    """The values of each field by packet, of packets that complete records."""
+    """Return the values of each field by packet, of packets that complete records."""
     fields = [word for field in _FIELDS for word in ("-e", field)]
     # Application data in clear behind them is not of interest.
     command = ["tshark", "-n", "-r", str(recorded.capture), "-d", f"tcp.port=={recorded.port},tls", *options]

@@ -124,7 +124,7 @@ def read(path: Path) -> Reading:
 
 
 def http_times(path: Path) -> dict[int, list[int]]:
-    """The values of http.time by frame where TCP is not put together: to the response's first byte."""
+    """Return the values of http.time by frame where TCP is not put together: to the response's first byte."""
     fields = ("frame.number", "http.time")
     options = (*_PREFERENCES, "tcp.desegment_tcp_streams:FALSE")
     rows = _run(path, fields, options)
@@ -153,7 +153,7 @@ def _run(path: Path, fields: tuple[str, ...], preferences: tuple[str, ...]) -> l
 
 
 def _segment(cells: dict[str, str]) -> SegmentRow | None:
-    """The innermost TCP header of a frame; None where there is none."""
+    """Return the innermost TCP header of a frame; None where there is none."""
     if not cells["tcp.stream"]:
         return None
     last = {name: values.rpartition(_BETWEEN)[2] for name, values in cells.items()}
@@ -165,7 +165,7 @@ def _segment(cells: dict[str, str]) -> SegmentRow | None:
 
 
 def _messages(frame: int, flow: int, cells: dict[str, str]) -> list[Message]:
-    """The messages that a frame completes. Only the first of them can begin in an earlier one."""
+    """Return the messages that a frame completes. Only the first of them can begin in an earlier one."""
     methods, uris = _list(cells["http.request.method"]), _list(cells["http.request.uri"])
     codes = _list(cells["http.response.code"])
     # A body's dissector that fails leaves no list of the segments.
@@ -187,7 +187,7 @@ def _is_interim(message: Message) -> bool:
 
 
 def _pairs(cells: dict[str, str]) -> list[Pair]:
-    """The pairs that tshark tells of a frame: of which responses it does not, if they are fewer."""
+    """Return the pairs that tshark tells of a frame: of which responses it does not, if they are fewer."""
     request_in = map(int, _list(cells["http.request_in"]))
     return list(zip(request_in, _nanoseconds_of(cells["http.time"]), strict=False))
 
@@ -201,7 +201,7 @@ def _nanoseconds_of(cell: str) -> list[int]:
 
 
 def _nanoseconds(text: str) -> int:
-    """Nanoseconds of a decimal number of seconds."""
+    """Return nanoseconds of a decimal number of seconds."""
     seconds, _, fraction = text.partition(".")
     magnitude = abs(int(seconds)) * _NANOSECONDS + int(fraction.ljust(_NANOSECOND_DIGITS, "0"))
     return -magnitude if seconds.startswith("-") else magnitude

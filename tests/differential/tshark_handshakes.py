@@ -55,7 +55,7 @@ def cipher_names() -> dict[int, str]:
 
 
 def handshakes(path: Path) -> dict[int, Handshake]:
-    """The handshakes by the number of their stream."""
+    """Return the handshakes by the number of their stream."""
     fields = [word for field in _FIELDS for word in ("-e", field)]
     command = ["tshark", "-n", "-r", path, "-Y", _HELLOS, "-T", "fields", *fields]
     said = subprocess.run(command, capture_output=True, text=True, check=False).stdout
@@ -87,5 +87,5 @@ def _take(handshake: Handshake, row: dict[str, str]) -> None:
 
 
 def _without_draft(version: int) -> int:
-    """The version; drafts of TLS 1.3 had others."""
+    """Return the version; drafts of TLS 1.3 had others."""
     return version if version >> 8 == _MAJOR else _TLS13

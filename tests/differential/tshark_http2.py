@@ -45,7 +45,7 @@ class Stream:
 
 
 def frames(capture: Path, options: Sequence[str]) -> list[Frame]:
-    """The frames in order; ``options`` are what tshark has to know of ports and keys."""
+    """Return the frames in order; ``options`` are what tshark has to know of ports and keys."""
     command = ["tshark", "-n", "-r", str(capture), *options, "-Y", "http2", "-T", "pdml", "-J", "tcp http2"]
     said = subprocess.run(command, check=True, capture_output=True).stdout
     packets = ET.fromstring(said).findall("packet")
@@ -88,7 +88,7 @@ def frame_types(found: Sequence[Frame]) -> dict[int, Counter[str]]:
 
 
 def streams(found: Sequence[Frame], server_ports: Sequence[int]) -> dict[tuple[int, int], Stream]:
-    """The streams by flow and number that have a header block: a request, or the promise of a response."""
+    """Return the streams by flow and number that have a header block: a request, or the promise of a response."""
     made: dict[tuple[int, int], Stream] = {}
     for frame in found:
         number = frame.stream if frame.promised is None else frame.promised

@@ -20,7 +20,7 @@ PEER: Final = "tshark"
 
 
 def compare(path: Path, name: str) -> Comparison:
-    """Our tables of a capture against tshark's fields; ``name`` is the file's in ``disagreements.toml``."""
+    """Return our tables of a capture against tshark's fields; ``name`` is the file's in ``disagreements.toml``."""
     tally = Tally(PEER, name)
     tally.compared["files"] += 1
     try:

@@ -47,7 +47,7 @@ class _Flow:
 
 
 def flow_numbers(analysis: tcptrace_http.Analysis, reading: Reading) -> dict[int, int]:
-    """Our flow of each of tshark's streams."""
+    """Return our flow of each of tshark's streams."""
     frames = analysis.segments.select("frame", "flow").iter_rows()
     pairs = {(reading.segments[frame]["flow"], flow) for frame, flow in frames if frame in reading.segments}
     return {int(theirs): ours for theirs, ours in pairs if theirs is not None}
@@ -119,7 +119,7 @@ def _cells(column: str, row: dict[str, Any], theirs: SegmentRow) -> tuple[Any, A
 
 
 def _reason(flow: _Flow, column: str, row: dict[str, Any], theirs: SegmentRow) -> str | None:
-    """The first rule that says why a cell differs."""
+    """Return the first rule that says why a cell differs."""
     rules = {
         "length-in-the-ip-header": flow.length_differs,
         "stream-split-by-a-dissector": len(flow.streams) > 1,
@@ -134,7 +134,7 @@ def _reason(flow: _Flow, column: str, row: dict[str, Any], theirs: SegmentRow) -
 
 
 def _is_miscounted(flow: _Flow, row: dict[str, Any], theirs: SegmentRow) -> bool:
-    """A fast retransmission of tshark's without two duplicate ACKs."""
+    """Return a fast retransmission of tshark's without two duplicate ACKs."""
     peer = "server_to_client" if row["direction"] == "client_to_server" else "client_to_server"
     return (
         bool(theirs["is_fast_retransmission"])

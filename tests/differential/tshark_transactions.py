@@ -113,7 +113,7 @@ def _compare_pair(message: _Ours, theirs: Message, reading: Reading, losses: dic
 
 
 def _precedes_request(response: Message, reading: Reading) -> bool:
-    """Whether the response's first segment does not acknowledge the end of the request."""
+    """Return whether the response's first segment does not acknowledge the end of the request."""
     if response.first_frame is None or response.request_in is None:
         return False
     request = reading.segments[response.request_in]
@@ -122,7 +122,7 @@ def _precedes_request(response: Message, reading: Reading) -> bool:
 
 
 def _elapsed(row: dict[str, Any]) -> int:
-    """Nanoseconds from the end of the request to the end of the response."""
+    """Return nanoseconds from the end of the request to the end of the response."""
     elapsed: int = row["response_last_time"] - row["request_last_time"]
     return elapsed
 
@@ -144,7 +144,7 @@ def _compare_loose_pairs(rows: list[dict[str, Any]], reading: Reading, tally: Ta
 
 
 def _is_beside(flow: int, frame: int, losses: dict[int, int]) -> bool:
-    """Whether the flow had shown a loss by that frame."""
+    """Return whether the flow had shown a loss by that frame."""
     return losses.get(flow, frame + 1) <= frame
 
 
@@ -182,7 +182,7 @@ def _explain_left(
 
 
 def _lasts_to_the_end(row: dict[str, Any], theirs: Message) -> bool:
-    """Whether nothing but the end of the connection ended a response: tshark shows it there."""
+    """Return whether nothing but the end of the connection ended a response: tshark shows it there."""
     is_open = row["response_framing"] == _UNTIL_CLOSE or not row["complete"]
     return is_open and theirs.frame > int(row["response_last_frame"])
 

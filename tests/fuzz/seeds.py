@@ -76,7 +76,7 @@ FINISHED, ALERT, TICKET = 53, 19, 234
 
 
 def beginning(file: bytes) -> bytes:
-    """The first records of a pcap file of this machine's byte order."""
+    """Return the first records of a pcap file of this machine's byte order."""
     end = PCAP_HEADER_BYTES
     for _ in range(RECORDS):
         if end + RECORD_HEADER_BYTES > len(file):
@@ -159,7 +159,7 @@ def application(length: int) -> bytes:
 
 
 def hello(kind: int, middle: bytes, *extensions: tuple[int, bytes], random: bytes = bytes(32)) -> bytes:
-    """A ClientHello (1) or a ServerHello (2) in a record of its own."""
+    """Return a ClientHello (1) or a ServerHello (2) in a record of its own."""
     made = b"".join(struct.pack(">HH", number, len(data)) + data for number, data in extensions)
     body = b"\3\3" + random + b"\0" + middle + struct.pack(">H", len(made)) + made
     return record(22, bytes([kind]) + len(body).to_bytes(3, "big") + body)

@@ -54,7 +54,7 @@ that it rolls up to.
 
 
 def causes_of(detector: Detector) -> list[str]:
-    """The causes that the source of a detector has as texts; those of held data have theirs in common."""
+    """Return the causes that the source of a detector has as texts; those of held data have theirs in common."""
     own = Path(inspect.getfile(detector.find))
     imported = {node.module for node in ast.walk(ast.parse(own.read_text())) if isinstance(node, ast.ImportFrom)}
     shared = [PACKAGE / "detectors" / "_holds.py"] if HOLDS in imported else []

@@ -61,7 +61,7 @@ class Block:
     commands: list[Command] = field(default_factory=list)
 
     def rendered(self) -> str:
-        """The block as it is with the outputs of now; those with ``...`` stay as they are written."""
+        """Return the block as it is with the outputs of now; those with ``...`` stay as they are written."""
         lines = []
         for command in self.commands:
             kept = _ANY_LINES in command.shown.splitlines()
@@ -70,12 +70,12 @@ class Block:
 
 
 def written_pages() -> list[Path]:
-    """The pages that are written by hand."""
+    """Return the pages that are written by hand."""
     return sorted(DOCS.glob("*.md"))
 
 
 def blocks_of(text: str) -> list[Block]:
-    """The fenced blocks of a page in order."""
+    """Return the fenced blocks of a page in order."""
     return [
         Block(language, body, _commands(body) if language == "console" else [])
         for language, body in _BLOCK.findall(text)
@@ -150,7 +150,7 @@ def _checked(command: list[str], folder: Path, environment: dict[str, str]) -> s
 
 @contextmanager
 def _server(folder: Path) -> Iterator[str]:
-    """A server with one large document; gives its address."""
+    """Yield a server with one large document; gives its address."""
     documents = folder / ".documents"
     documents.mkdir()
     (documents / "large.html").write_bytes(bytes(_DOCUMENT_BYTES))
@@ -168,7 +168,7 @@ class _Quiet(SimpleHTTPRequestHandler):
 
 
 def agrees(shown: str, printed: str) -> bool:
-    """Whether an output is what the page shows; a page may show none."""
+    """Return whether an output is what the page shows; a page may show none."""
     if not shown:
         return True
     pattern = "\n".join(re.escape(line) for line in shown.splitlines())

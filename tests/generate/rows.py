@@ -116,7 +116,7 @@ class Made:
 
 
 def table_code(table: schema.Table) -> list[str]:
-    """The row of a table and what gathers rows; statistics are a row of their own, for they are optional."""
+    """Return the row of a table and what gathers rows; statistics are a row of their own, for they are optional."""
     always = [column for column in table.columns if not (column.is_statistic or column.is_added)]
     row = camel(singular(table.name))
     lines = code(
@@ -181,7 +181,7 @@ def row_code(name: str, doc: str, fields: list[Field]) -> list[str]:
 
 
 def wanted_code(made: Made) -> list[str]:
-    """A flag for each column: those not wanted cost nothing."""
+    """Return a flag for each column: those not wanted cost nothing."""
     names = [column.name for column in made.columns]
     late = [f"self.{column.name}" for column in made.columns if column.late]
     name = made.wanted

@@ -58,7 +58,7 @@ class Writer:
 
 
 def syn_flood(count: int) -> Iterator[bytes]:
-    """Connections that are never more than a SYN."""
+    """Yield connections that are never more than a SYN."""
     writer = Writer()
     for flow in range(count):
         yield writer.tcp(flow, CLIENT, ISN, 0, SYN)
@@ -102,12 +102,12 @@ def endless_trailers(count: int) -> Iterator[bytes]:
 
 
 def interim_responses(count: int) -> Iterator[bytes]:
-    """A request that is told to go on for ever; a thousand times in each segment."""
+    """Return a request that is told to go on for ever; a thousand times in each segment."""
     return _stream(0, SERVER, b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/1.1 103 Early Hints\r\n\r\n" * 1000, count)
 
 
 def huge_gaps(count: int) -> Iterator[bytes]:
-    """Segments a gigabyte apart, which nobody acknowledges."""
+    """Yield segments a gigabyte apart, which nobody acknowledges."""
     writer = Writer()
     yield writer.handshake(0)
     for place in range(count):
@@ -115,7 +115,7 @@ def huge_gaps(count: int) -> Iterator[bytes]:
 
 
 def single_bytes(count: int) -> Iterator[bytes]:
-    """Every other byte of a stream whose first byte never comes."""
+    """Yield every other byte of a stream whose first byte never comes."""
     writer = Writer()
     yield writer.handshake(0)
     for place in range(count):
@@ -145,7 +145,7 @@ def heads_on_many_flows(count: int) -> Iterator[bytes]:
 
 
 def pipelined_requests(count: int) -> Iterator[bytes]:
-    """Requests with long targets, none of which is answered, a thousand on each flow."""
+    """Yield requests with long targets, none of which is answered, a thousand on each flow."""
     writer = Writer()
     request = b"GET /" + b"x" * 8000 + b" HTTP/1.1\r\n\r\n"
     payload = request * (LONGEST // len(request))
@@ -158,7 +158,7 @@ def pipelined_requests(count: int) -> Iterator[bytes]:
 
 
 def pipelined_on_one_flow(count: int) -> Iterator[bytes]:
-    """A thousand small requests in each segment, and no answer."""
+    """Return a thousand small requests in each segment, and no answer."""
     return _stream(0, CLIENT, b"GET / HTTP/1.1\r\n\r\n", b"GET / HTTP/1.1\r\n\r\n" * 1000, count)
 
 
@@ -172,7 +172,7 @@ def unacknowledged_on_many_flows(count: int) -> Iterator[bytes]:
 
 
 def tiny_transactions(count: int) -> Iterator[bytes]:
-    """Requests of one byte of target and responses without a body, on one flow."""
+    """Yield requests of one byte of target and responses without a body, on one flow."""
     writer = Writer()
     request, response = b"GET / HTTP/1.1\r\n\r\n", b"HTTP/1.1 204 N\r\n\r\n"
     yield writer.handshake(0)
@@ -183,7 +183,7 @@ def tiny_transactions(count: int) -> Iterator[bytes]:
 
 
 def stalls(count: int) -> Iterator[bytes]:
-    """Responses of two short segments, the second held for a delayed ACK: each is a finding."""
+    """Yield responses of two short segments, the second held for a delayed ACK: each is a finding."""
     writer = Writer()
     request, head = b"GET / HTTP/1.1\r\n\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n"
     yield writer.handshake(0)
@@ -200,7 +200,7 @@ def stalls(count: int) -> Iterator[bytes]:
 
 
 def texts(count: int) -> Iterator[bytes]:
-    """Pages of text, each with another URL of 8 kB and another body, and each fetched twice."""
+    """Yield pages of text, each with another URL of 8 kB and another body, and each fetched twice."""
     writer = Writer()
     yield writer.handshake(0)
     client = server = ISN + 1
@@ -228,7 +228,7 @@ def texts_on_many_flows(count: int) -> Iterator[bytes]:
 
 
 def announced_lengths(count: int) -> Iterator[bytes]:
-    """Responses that announce exabytes, of which some bytes come; each on a connection that then ends."""
+    """Yield responses that announce exabytes, of which some bytes come; each on a connection that then ends."""
     writer = Writer()
     request = b"GET /announced HTTP/1.1\r\n\r\n"
     for flow in range(count):
@@ -275,7 +275,7 @@ def _images(count: int) -> bytes:
 
 
 def links_of_long_urls(count: int) -> Iterator[bytes]:
-    """Pages of one text with hundreds of links, each page with another URL of 8 kB."""
+    """Yield pages of one text with hundreds of links, each page with another URL of 8 kB."""
     body = _images(512)
     for first in range(0, count, 100):
         targets = [b"/%d/%s" % (number, b"a/" * 4000) for number in range(first, first + 100)]
@@ -283,7 +283,7 @@ def links_of_long_urls(count: int) -> Iterator[bytes]:
 
 
 def followed_links(count: int) -> Iterator[bytes]:
-    """Pages with hundreds of links, all of them to what was fetched before."""
+    """Yield pages with hundreds of links, all of them to what was fetched before."""
     yield from _documents(0, [b"/i%d" % number for number in range(512)], [_images(0)] * 512)
     body = _images(512)
     for first in range(1000, 1000 + count, 100):
@@ -291,7 +291,7 @@ def followed_links(count: int) -> Iterator[bytes]:
 
 
 def packed_documents(count: int) -> Iterator[bytes]:
-    """Pages of some hundred bytes that unpack to 256 KiB of tags, no two of them alike."""
+    """Yield pages of some hundred bytes that unpack to 256 KiB of tags, no two of them alike."""
     tags = b"<a " * 87_000
     for first in range(0, count, 100):
         numbers = range(first, first + 100)
@@ -300,7 +300,7 @@ def packed_documents(count: int) -> Iterator[bytes]:
 
 
 def _frame(kind: int, flags: int, stream: int, payload: bytes = b"") -> bytes:
-    """A frame of HTTP/2 (RFC 9113, section 4.1)."""
+    """Return a frame of HTTP/2 (RFC 9113, section 4.1)."""
     return struct.pack(">I", len(payload))[1:] + struct.pack(">BBI", kind, flags, stream) + payload
 
 
@@ -310,7 +310,7 @@ GET = b"\x82\x84\x86"
 
 
 def _client_of_http2(writes: Iterator[bytes]) -> Iterator[bytes]:
-    """A client that writes segments, each acknowledged, and a server that says nothing else."""
+    """Yield a client that writes segments, each acknowledged, and a server that says nothing else."""
     writer = Writer()
     yield writer.handshake(0)
     seq = ISN + 1
@@ -346,7 +346,7 @@ def http2_resets(count: int) -> Iterator[bytes]:
 
 
 def http2_continuations(count: int) -> Iterator[bytes]:
-    """A header block that never ends."""
+    """Return a header block that never ends."""
     part = _frame(9, 0, 1, (b"\0\1a\1b" * 3276)[:16_380])
     return _client_of_http2(itertools.chain([_frame(1, 0, 1, GET)], itertools.repeat(part * 3, count)))
 
@@ -358,7 +358,7 @@ def http2_bombs(count: int) -> Iterator[bytes]:
 
 
 def http2_open_streams(count: int) -> Iterator[bytes]:
-    """Requests with targets of 8 kB, seven in each segment, none of which is answered."""
+    """Return requests with targets of 8 kB, seven in each segment, none of which is answered."""
     block = b"\x82\x86\x04\x7f\xc1\x3d/" + b"x" * 7999
     return _client_of_http2(
         b"".join(_frame(1, 5, stream, block) for stream in range(first, first + 14, 2))
@@ -379,7 +379,7 @@ def http2_blocks_on_many_flows(count: int) -> Iterator[bytes]:
 
 
 def http2_windows(count: int) -> Iterator[bytes]:
-    """The connection's window opens a byte at a time for the DATA of a thousand uploads."""
+    """Yield the connection's window opens a byte at a time for the DATA of a thousand uploads."""
     writer = Writer()
     yield writer.handshake(0)
     client = server = ISN + 1
@@ -407,7 +407,7 @@ def fragments(count: int) -> Iterator[bytes]:
 
 
 def anomalies(count: int) -> Iterator[bytes]:
-    """Packets that end inside their TCP headers, in time that goes backwards."""
+    """Yield packets that end inside their TCP headers, in time that goes backwards."""
     writer = Writer()
     for number in range(count):
         packet = writer.tcp(number, CLIENT, ISN, 0, SYN)[16:]
@@ -429,7 +429,7 @@ def pcapng_interfaces(count: int) -> Iterator[bytes]:
 
 
 def pcapng_long_blocks(count: int) -> Iterator[bytes]:
-    """Packets and unknown blocks of the greatest length that is read, or passed over."""
+    """Yield packets and unknown blocks of the greatest length that is read, or passed over."""
     yield _section() + block(1, struct.pack("<HHI", RAW, 0, 0))
     comment = struct.pack("<HH", 1, 65_532) + bytes(65_532)
     options = comment * 255
@@ -446,7 +446,7 @@ def empty_records(count: int) -> Iterator[bytes]:
 
 
 def _exchange_records() -> bytes:
-    """The ordinary exchange, without its Ethernet headers."""
+    """Return the ordinary exchange, without its Ethernet headers."""
     return pcap([(time, frame[14:]) for time, frame in clean_exchange(client=("192.0.2.77", 50_000))])[24:]
 
 
@@ -458,7 +458,7 @@ def _exchange_blocks() -> Iterator[bytes]:
 
 
 def stream(generator: Callable[[int], Iterator[bytes]], count: int) -> Iterator[bytes]:
-    """A whole capture, in pieces of about a megabyte."""
+    """Yield a whole capture, in pieces of about a megabyte."""
     if generator.__name__.startswith("pcapng"):
         parts = itertools.chain(generator(count), _exchange_blocks())
     else:
@@ -480,7 +480,7 @@ def gzip_of(pieces: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def zstd_of(pieces: Iterator[bytes], window_log: int) -> Iterator[bytes]:
-    """A frame whose window is as long as it says."""
+    """Yield a frame whose window is as long as it says."""
     from backports.zstd import CompressionParameter, ZstdCompressor
 
     packer = ZstdCompressor(

@@ -147,7 +147,7 @@ class Run:
     output: Path
 
     def anomalies(self) -> list[dict[str, Any]]:
-        """The last array of the document, which may itself be too long to read."""
+        """Return the last array of the document, which may itself be too long to read."""
         with self.output.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
             label = b'\n"anomalies": '
             found = text[text.rfind(label) + len(label) :]

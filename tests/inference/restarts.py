@@ -38,7 +38,7 @@ _MORE_VISITS: Final = (1, 3)
 
 
 def random_session(seed: int) -> tuple[Scenario, IdleRestart]:
-    """A page that is visited again on the same connection after idle times, and the server's policy."""
+    """Return a page that is visited again on the same connection after idle times, and the server's policy."""
     draw = random.Random(seed)
     where = path("random", rate=draw.randint(*_RATE), delay=draw.randint(*_DELAY_MS) * _MS)
     policy = draw.choice(POLICIES)

@@ -106,12 +106,12 @@ def random_case(seed: int) -> Case:
 
 
 def random_scenario(seed: int) -> Scenario:
-    """The scenario of :func:`random_case`."""
+    """Return the scenario of :func:`random_case`."""
     return random_case(seed).scenario
 
 
 def _varied(draw: random.Random, server: Server) -> Server:
-    """A server that writes, holds segments back, takes its time and closes in some way."""
+    """Return a server that writes, holds segments back, takes its time and closes in some way."""
     if draw.random() < _WRITES:
         server = replace(server, writes=draw.choice(_WAYS))
     if draw.random() < _NAGLE:
@@ -123,14 +123,14 @@ def _varied(draw: random.Random, server: Server) -> Server:
 
 
 def _processing(draw: random.Random, constant: Law) -> Law:
-    """The constant, or one of the laws that servers' times have."""
+    """Return the constant, or one of the laws that servers' times have."""
     low, mean = draw.randint(0, 5) * _MS, draw.randint(1, 40) * _MS
     laws: Sequence[Law] = (constant, constant, Uniform(low=low, high=low + mean), Exponential(mean=float(mean)))
     return draw.choice(laws)
 
 
 def _troubled(draw: random.Random, network: Network) -> Network:
-    """The network with losses towards the client, or a bounded queue at both ends, or both."""
+    """Return the network with losses towards the client, or a bounded queue at both ends, or both."""
     loss: tuple[Loss, ...] = ()
     if draw.random() < _CHANCE:
         loss = (PacketLoss(rate=_log_uniform(draw, _LOSS)),)

@@ -42,7 +42,7 @@ _PAUSE_MS: Final = (500, 5_000)
 
 
 def random_session(seed: int) -> tuple[Scenario, str]:
-    """A page and its second visit by one of the strategies, captured at both ends; the strategy."""
+    """Return a page and its second visit by one of the strategies, captured at both ends; the strategy."""
     draw = random.Random(seed)
     where = path("random", rate=draw.randint(*_RATE), delay=draw.randint(*_DELAY_MS) * _MS)
     name = draw.choice(STRATEGIES)

@@ -33,7 +33,7 @@ RATE, RTT = 10_000_000, 20 * MS
 
 @pytest.fixture
 def retrieved(tmp_path) -> Callable[..., Analysis]:
-    """The analysis of one simulated page."""
+    """Return the analysis of one simulated page."""
 
     def analysis(sizes: list[int], *, strategy: str = "http11", lost: tuple[int, ...] = (), at: str = "client"):
         network = path("path", rate=RATE, delay=RTT // 2)

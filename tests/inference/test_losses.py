@@ -23,7 +23,7 @@ SLOWER = ("newreno", "linux-6")
 
 
 def scenario(*, queue=None, loss=(), stack="reno", strategy="http10-serial", sizes=(60_000, 30_000, 12_000)):
-    """A page over 2 Mb/s and 60 ms, captured at both ends."""
+    """Return a page over 2 Mb/s and 60 ms, captured at both ends."""
     network = path("lossy", rate=2_000_000, delay=30 * _MS)
     (there, back) = (link.title for link in network.links)
     network = network.with_link(back, loss=loss)
@@ -134,7 +134,7 @@ def test_a_wait_that_no_run_explains_is_no_loss():
 
 @pytest.fixture
 def small(tmp_path):
-    """A page as it was seen at the server."""
+    """Return a page as it was seen at the server."""
     path = tmp_path / "small.pcap"
     simulate(scenario(sizes=(3000,))).write_pcap(path, at="server")
     return observed(analyze(path, tables=NEEDED_TABLES))

@@ -78,7 +78,7 @@ def retold(scenario: Scenario, tmp_path, *, at: str = "client", whole: bool = Tr
 
 
 def elapsed(scenario: Scenario) -> int:
-    """Nanoseconds of all retrievals."""
+    """Return nanoseconds of all retrievals."""
     return simulate(scenario).totals.retrieval_ns
 
 

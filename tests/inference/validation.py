@@ -68,7 +68,7 @@ class Outcome:
 
 
 def outcomes(seeds: Iterable[int], *, jobs: int = 1) -> Iterator[Outcome]:
-    """Both captures of each seed's scenario."""
+    """Yield both captures of each seed's scenario."""
     if jobs == 1:
         for seed in seeds:
             yield from _of_seed(seed)
@@ -93,7 +93,7 @@ def inference_of(run: Simulation, at: str, *, session: bool = False) -> Inferenc
 
 
 def page_time(run: Simulation) -> int:
-    """Nanoseconds of the first retrieval."""
+    """Return nanoseconds of the first retrieval."""
     times = run.truth.retrievals
     return int((times["end"] - times["start"]).to_physical()[0])
 
@@ -171,7 +171,9 @@ def _off(figure: Figure, truth: int) -> float | None:
 
 
 def judged(figure: Figure, truth: object) -> str:
-    """Whether a figure is the truth: exact, alike (it is among the stated alternatives), assumed, or wrong."""
+    """Return whether a figure is the truth: exact, alike (it is among the stated alternatives), assumed, or
+    wrong.
+    """
     if figure.is_assumed:
         return "assumed"
     if figure.value == truth:
@@ -180,7 +182,7 @@ def judged(figure: Figure, truth: object) -> str:
 
 
 def _judged_losses(figure: Figure, truth: float) -> str:
-    """The realised part, which is what a capture can show; alike: within the interval that is told."""
+    """Return the realised part, which is what a capture can show; alike: within the interval that is told."""
     if figure.is_assumed or not isinstance(figure.value, float):
         return "assumed"
     if abs(figure.value - truth) <= 1e-3 * truth:
@@ -191,7 +193,7 @@ def _judged_losses(figure: Figure, truth: float) -> str:
 
 
 def _judged_queue(figure: Figure, truth: object, dropped: int) -> str:
-    """The bound within 20 %; packets count as full ones. Nothing shows a bound that dropped nothing."""
+    """Return the bound within 20 %; packets count as full ones. Nothing shows a bound that dropped nothing."""
     if figure.is_assumed or not isinstance(figure.value, int):
         return "assumed"
     if not dropped:

@@ -53,7 +53,7 @@ def counted(kind: str) -> Count:
 
 
 def instructions(command: Sequence[str | Path], calls: Path, *options: str) -> int:
-    """Instructions that a command takes; ``calls`` is written by callgrind."""
+    """Return instructions that a command takes; ``calls`` is written by callgrind."""
     told = _valgrind("callgrind", f"--callgrind-out-file={calls}", *options, command=command)
     summary = _SUMMARY.search(calls.read_text())
     if summary is None:
@@ -62,8 +62,8 @@ def instructions(command: Sequence[str | Path], calls: Path, *options: str) -> i
 
 
 def built(example: str = "analyze", *, debug: bool = False) -> Path:
-    """The program that reads a capture and throws the rows away, as it is released; with ``debug`` in a folder of
-    its own, with its sources' lines.
+    """Return the program that reads a capture and throws the rows away, as it is released; with ``debug`` in a
+    folder of its own, with its sources' lines.
     """
     environment = {name: value for name, value in os.environ.items() if not name.startswith("CARGO_PROFILE")}
     folder = Path(os.environ.get("CARGO_TARGET_DIR", _REPOSITORY / "target"))
@@ -80,13 +80,13 @@ def built(example: str = "analyze", *, debug: bool = False) -> Path:
 
 
 def compiler() -> str:
-    """The version of the compiler, which decides how many instructions there are."""
+    """Return the version of the compiler, which decides how many instructions there are."""
     done = subprocess.run(["rustc", "--version"], capture_output=True, text=True, check=True)
     return done.stdout.split()[1]
 
 
 def known() -> tuple[str, dict[str, Count]]:
-    """The committed table: its compiler, and the counts by the kind of traffic."""
+    """Return the committed table: its compiler, and the counts by the kind of traffic."""
     table = tomllib.loads(TABLE.read_text())
     return table["rustc"], {kind: Count(**table[kind]) for kind in KINDS}
 

@@ -52,7 +52,7 @@ _OF_THE_CALLER: Final = re.compile(r"mem(cpy|move|set|cmp|chr)|malloc|free|callo
 
 
 def parts(kind: str) -> Counter[str]:
-    """Instructions of all packets by part."""
+    """Return instructions of all packets by part."""
     program = built(debug=True)
     with tempfile.TemporaryDirectory() as folder:
         path, calls = Path(folder, "capture.pcap"), Path(folder, "callgrind.out")
@@ -66,7 +66,7 @@ def parts(kind: str) -> Counter[str]:
 
 
 def _costs(program: Path, calls: Path) -> tuple[Counter[int], int]:
-    """Instructions by address, and how far the program was loaded from where its file has it."""
+    """Return instructions by address, and how far the program was loaded from where its file has it."""
     costs: Counter[int] = Counter()
     first: dict[str, int] = {}
     names = {"ob": "", "fn": "", "cob": "", "cfn": ""}
@@ -92,7 +92,7 @@ def _costs(program: Path, calls: Path) -> tuple[Counter[int], int]:
 
 
 def _symbols(program: Path) -> dict[str, int]:
-    """The functions whose name is that of no other, with their addresses."""
+    """Return the functions whose name is that of no other, with their addresses."""
     listed = subprocess.run(["nm", "--demangle", program], capture_output=True, text=True, check=True).stdout
     fields = [line.split(maxsplit=2) for line in listed.splitlines()]
     functions = [
@@ -103,7 +103,7 @@ def _symbols(program: Path) -> dict[str, int]:
 
 
 def _places(program: Path, addresses: list[int]) -> Iterator[tuple[int, str]]:
-    """Each address with the part of the innermost function of the project that it is in."""
+    """Yield each address with the part of the innermost function of the project that it is in."""
     told = subprocess.run(
         ["addr2line", "--inlines", "--addresses", "--exe", program],
         input="\n".join(map(hex, addresses)),
@@ -123,7 +123,7 @@ def _part(source: str) -> str:
 
 
 def bare(kind: str) -> int:
-    """Instructions of the bare loop for all packets."""
+    """Return instructions of the bare loop for all packets."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "capture.pcap")
         path.write_bytes(capture(kind))
@@ -131,7 +131,7 @@ def bare(kind: str) -> int:
 
 
 def detectors_and_json(kind: str, native: int) -> int:
-    """Instructions that the program takes for all packets beside its start and the native core's.
+    """Return instructions that the program takes for all packets beside its start and the native core's.
 
     What it takes for a few packets is its start.
     """
@@ -139,7 +139,7 @@ def detectors_and_json(kind: str, native: int) -> int:
 
 
 def _of_the_program(packets: bytes) -> int:
-    """Instructions of ``analyze --format json`` as a whole, on one thread."""
+    """Return instructions of ``analyze --format json`` as a whole, on one thread."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "capture.pcap")
         path.write_bytes(packets)

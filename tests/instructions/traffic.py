@@ -26,7 +26,7 @@ _LOST_EVERY: Final = 60
 
 
 def capture(kind: str, *, packets: int = PACKETS) -> bytes:
-    """A capture of that kind as a pcap file."""
+    """Return a capture of that kind as a pcap file."""
     records = sorted(islice(KINDS[kind](random.Random(_SEED)), packets), key=lambda record: record[0])
     return pcap(records)
 
@@ -89,7 +89,7 @@ def _pages(draw: random.Random) -> Iterator[Record]:
 
 
 def _connections(draw: random.Random) -> Iterator[Record]:
-    """Connections of one request each."""
+    """Yield connections of one request each."""
     documents = _documents(draw, 100)
     number = 0
     while True:
@@ -118,7 +118,7 @@ def _download(draw: random.Random) -> Iterator[Record]:
 
 
 def _browser(draw: random.Random) -> Iterator[Record]:
-    """Pages of many objects that a browser fetches by a few connections."""
+    """Yield pages of many objects that a browser fetches by a few connections."""
     at, number = START, 0
     while True:
         targets = tuple(f"/{number}/{index}.png" for index in range(_OBJECTS))
@@ -138,7 +138,7 @@ def _browser(draw: random.Random) -> Iterator[Record]:
 
 
 def _lossy(draw: random.Random) -> Iterator[Record]:
-    """Responses of which segments are lost, and sent again after three duplicate acknowledgments."""
+    """Yield responses of which segments are lost, and sent again after three duplicate acknowledgments."""
     connections = [_connection(number, START + number * 100_000) for number in range(8)]
     response = _response(_html(draw, 60_000))
     while True:

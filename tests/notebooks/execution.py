@@ -34,7 +34,7 @@ METADATA: Final = {
 
 
 def executed(path: Path) -> NotebookNode:
-    """The notebook with the outputs that it gives now, run in its folder.
+    """Return the notebook with the outputs that it gives now, run in its folder.
 
     :raises nbclient.exceptions.CellExecutionError: a cell failed; the message has its traceback.
     """

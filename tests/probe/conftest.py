@@ -49,7 +49,7 @@ class Probed:
 
 @pytest.fixture
 def tmp_path() -> Iterator[Path]:
-    """A folder that any user may read, in place of pytest's own."""
+    """Return a folder that any user may read, in place of pytest's own."""
     with readable_folder() as folder:
         yield folder
 

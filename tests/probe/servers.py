@@ -104,14 +104,16 @@ def free_port(address: str = "127.0.0.1") -> int:
 
 @contextmanager
 def readable_folder() -> Iterator[Path]:
-    """A folder that any user may read, as pytest's own is not: servers that root starts serve as somebody else."""
+    """Yield a folder that any user may read, as pytest's own is not: servers that root starts serve as somebody
+    else.
+    """
     with tempfile.TemporaryDirectory(prefix="tcptrace-http-test-") as name:
         Path(name).chmod(0o755)
         yield Path(name)
 
 
 def document(folder: Path, size: int = 120_000) -> Path:
-    """A folder of documents."""
+    """Return a folder of documents."""
     www = folder / "www"
     www.mkdir(parents=True, exist_ok=True)
     (www / LARGE[1:]).write_bytes((_LINE * (size // len(_LINE) + 1))[:size])
@@ -184,7 +186,7 @@ def caddy(folder: Path, upstream: str, certificate: Certificate) -> Iterator[tup
 
 @contextmanager
 def nghttpd(folder: Path, *options: str) -> Iterator[str]:
-    """The server of nghttp2, which speaks HTTP/2 in clear without an Upgrade."""
+    """Yield the server of nghttp2, which speaks HTTP/2 in clear without an Upgrade."""
     port = free_port()
     command = ["nghttpd", "--no-tls", "--address=127.0.0.1", f"--htdocs={document(folder)}", *options, str(port)]
     with _running(command, "127.0.0.1", port) as url:
@@ -195,7 +197,7 @@ def nghttpd(folder: Path, *options: str) -> Iterator[str]:
 def written(
     folder: Path, *, nodelay: bool = True, chunk: int = 0, head_alone: bool = False, **more: object
 ) -> Iterator[str]:
-    """The server of ``written_server.py``, which writes as it is told to."""
+    """Yield the server of ``written_server.py``, which writes as it is told to."""
     www = document(folder)
     port = free_port()
     options = [f"--{key.replace('_', '-')}={value}" for key, value in more.items()]

@@ -32,7 +32,7 @@ UNUSABLE, INCONCLUSIVE = 2, 3
 def counting(
     respond: dict[str, str], status: int = 200, body: bytes = b"x" * 3000
 ) -> Iterator[tuple[str, list[float]]]:
-    """A server with one answer: its address, and when each request came."""
+    """Yield a server with one answer: its address, and when each request came."""
     asked: list[float] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -67,7 +67,9 @@ def counting(
 
 @contextmanager
 def deaf() -> Iterator[str]:
-    """An address that answers no SYN: a listener whose queue is full, as an address behind a dropping firewall."""
+    """Yield an address that answers no SYN: a listener whose queue is full, as an address behind a dropping
+    firewall.
+    """
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen(0)
@@ -89,7 +91,7 @@ def deaf() -> Iterator[str]:
 
 
 def timed(probed: Any, *arguments: Any, captures: bool = False) -> Any:
-    """The verdict, which must be there in time."""
+    """Return the verdict, which must be there in time."""
     started = time.monotonic()
     shown = probed(*arguments, "--time-limit", LIMIT_SECONDS, *["--no-capture"][captures:])
     assert time.monotonic() - started < LIMIT_SECONDS + SLACK_SECONDS
@@ -184,7 +186,7 @@ def test_server_that_dies_is_judged_by_what_it_did(tmp_path, probed):
 
 @pytest.fixture(scope="session")
 def connected() -> list[tuple[str, int]]:
-    """Every address that this process connects to or looks up, from now on."""
+    """Return every address that this process connects to or looks up, from now on."""
     seen: list[tuple[str, int]] = []
 
     def note(event: str, arguments: tuple[Any, ...]) -> None:

@@ -22,7 +22,9 @@ PROXY = 'location / { proxy_pass http://origin; proxy_http_version 1.1; proxy_se
 
 
 def requests_through_a_proxy(folder: Path, *, is_buffered: bool) -> tcptrace_http.Analysis:
-    """Requests on one connection to nginx, before a server that writes the head alone with Nagle's algorithm."""
+    """Return requests on one connection to nginx, before a server that writes the head alone with Nagle's
+    algorithm.
+    """
     path, port = folder / "both.pcap", free_port()
     origin = folder / "origin"
     (document(origin) / "page").write_bytes(BODY)

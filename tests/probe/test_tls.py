@@ -50,7 +50,7 @@ def certificate() -> Iterator[Certificate]:
 
 @pytest.fixture
 def trusted(certificate: Certificate, monkeypatch: pytest.MonkeyPatch) -> Certificate:
-    """A certificate whose authority the system trusts."""
+    """Return a certificate whose authority the system trusts."""
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate.authority))
     return certificate
 

@@ -55,7 +55,7 @@ def speaking(certificate: Certificate, version: ssl.TLSVersion) -> ssl.SSLContex
 
 
 def shaken(context: ssl.SSLContext, stream: TlsStream) -> tuple[Peer, bytes]:
-    """The server after a handshake, and what it has sent behind it (tickets)."""
+    """Return the server after a handshake, and what it has sent behind it (tickets)."""
     incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
     peer = Peer(context.wrap_bio(incoming, outgoing, server_side=True), incoming, outgoing)
     came, is_done = b"", False

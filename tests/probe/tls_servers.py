@@ -40,12 +40,14 @@ class Certificate:
 
 
 def host_names(count: int) -> tuple[str, ...]:
-    """Names for a certificate that is as large as they are many."""
+    """Return names for a certificate that is as large as they are many."""
     return tuple(f"DNS:host{number:04}.example.com" for number in range(count))
 
 
 def certified(folder: Path, *, names: tuple[str, ...] = (f"IP:{HOST}",), days: int = 1) -> Certificate:
-    """A certificate for these names, and the authority that signs it; of less than no days it has expired."""
+    """Return a certificate for these names, and the authority that signs it; of less than no days it has
+    expired.
+    """
     made = Certificate(*(folder / f"{name}.pem" for name in ("public", "key", "authority")))
     request, extensions, authority_key = (folder / name for name in ("request.pem", "extensions", "ca.key"))
     extensions.write_text(f"subjectAltName={','.join(names)}\n")
@@ -64,7 +66,7 @@ def _openssl(*words: str | Path) -> None:
 
 
 def port_of(url: str) -> int:
-    """The port in a URL's begin."""
+    """Return the port in a URL's begin."""
     return int(url.rpartition(":")[2])
 
 

@@ -58,7 +58,7 @@ def endless_head(connection: socket.socket, _: str) -> bool:
 
 
 def drip(connection: socket.socket, _: str) -> bool:
-    """A byte now and then: never silent, never done."""
+    """Return a byte now and then: never silent, never done."""
     connection.sendall(ANSWER + b"\r\n")
     turn = threading.Event()
     while not turn.wait(DRIP_SECONDS):
@@ -115,7 +115,7 @@ def serve(connection: socket.socket, options: argparse.Namespace) -> None:
 
 
 def requests(connection: socket.socket, options: argparse.Namespace) -> Iterator[bytes]:
-    """The heads of requests, until the client closes; bodies are passed over."""
+    """Yield the heads of requests, until the client closes; bodies are passed over."""
     waiting = b""
     while True:
         while b"\r\n\r\n" not in waiting:
@@ -175,7 +175,7 @@ def answer(connection: socket.socket, request: bytes, options: argparse.Namespac
 
 
 def written_as(head: bytes, body: bytes, options: argparse.Namespace) -> list[bytes]:
-    """The writes of a response."""
+    """Return the writes of a response."""
     first, rest = (head, body) if options.head_alone else (b"", head + body)
     size = options.chunk or max(1, len(rest))
     return [piece for piece in (first, *(rest[at : at + size] for at in range(0, len(rest), size))) if piece]

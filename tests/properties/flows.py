@@ -50,7 +50,7 @@ SECOND: Final = Ends(client=("10.0.0.9", 40_000), client_initial=NUMBERS - 9, se
 
 
 def render(steps: list[Step], ends: Ends = FIRST, *, start: int = START) -> list[Record]:
-    """The frames of a flow, each with its time."""
+    """Return the frames of a flow, each with its time."""
     time, records = start, []
     for step in steps:
         time += step.after
@@ -110,13 +110,13 @@ def _responses(draw: st.DrawFn, *, is_last: bool) -> bytes:
 
 @st.composite
 def exchanges(draw: st.DrawFn) -> list[tuple[bytes, bytes]]:
-    """Requests and responses, whole; only the last may last until the close."""
+    """Return requests and responses, whole; only the last may last until the close."""
     count = draw(st.integers(1, 3))
     return [(draw(_requests()), draw(_responses(is_last=number == count - 1))) for number in range(count)]
 
 
 def cut(stream: bytes, sizes: list[int]) -> list[bytes]:
-    """A message in segments of these sizes in turn, none larger than the MSS."""
+    """Return a message in segments of these sizes in turn, none larger than the MSS."""
     pieces, at, number = [], 0, 0
     while at < len(stream):
         size = min(sizes[number % len(sizes)], MSS) if sizes else MSS
@@ -148,7 +148,7 @@ def write(
     ack_delay: int = 20 * MICROSECOND,
     end: str = "fin",
 ) -> list[Step]:
-    """A flow in which every segment is acknowledged; data of a response waits for no ACK but the first."""
+    """Return a flow in which every segment is acknowledged; data of a response waits for no ACK but the first."""
     writer = _Writer()
     writer.send(True, flags=SYN)
     writer.send(False, flags=SYN | ACK)
@@ -208,7 +208,7 @@ _FAULTS: Final[dict[str, Callable[[list[Step], int], list[Step]]]] = {
 
 @st.composite
 def flows(draw: st.DrawFn) -> list[Step]:
-    """A flow with up to three faults, which ends or does not."""
+    """Return a flow with up to three faults, which ends or does not."""
     delay = draw(st.sampled_from([20 * MICROSECOND, 40 * MILLISECOND, 180 * MILLISECOND]))
     end = draw(st.sampled_from(["fin", "rst", "open"]))
     steps = write(draw(exchanges()), draw(segment_sizes), ack_delay=delay, end=end)
@@ -220,7 +220,7 @@ def flows(draw: st.DrawFn) -> list[Step]:
 
 
 def stalled() -> list[Step]:
-    """A response whose second segment waited for the delayed ACK of its first: a finding for sure."""
+    """Return a response whose second segment waited for the delayed ACK of its first: a finding for sure."""
     body = b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n", b"x" * 1000
     writer = _Writer()
     for from_client, payload, flags, after in (

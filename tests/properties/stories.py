@@ -59,7 +59,7 @@ class Story:
         return "".join(self.random.choices(ALPHABET, k=self.random.randrange(1, 60)))
 
     def _familiar(self) -> str:
-        """A text, mostly of those that came before."""
+        """Return a text, mostly of those that came before."""
         if self.random.random() < 0.2:
             self.texts[self.random.randrange(len(self.texts))] = self._text()
         return self.random.choice(self.texts)

@@ -36,7 +36,7 @@ def written(path: Path, content: bytes) -> Path:
 
 
 def analysed(path: Path, records: list[Record]) -> tcptrace_http.Analysis:
-    """The analysis of a pcap file with these records."""
+    """Return the analysis of a pcap file with these records."""
     return tcptrace_http.analyze(written(path, pcap(records)), tables=["packets", "segments"])
 
 
@@ -49,7 +49,9 @@ def rows(
     shift: int = 0,
     keep: Callable[[dict[str, Any]], bool] = lambda row: True,
 ) -> Rows:
-    """The rows of a table, with other numbers of frames and flows, and other times; in an order of their own."""
+    """Return the rows of a table, with other numbers of frames and flows, and other times; in an order of their
+    own.
+    """
     frame = analysis.table(table)
     declared = {column.name: column.dtype for column in TABLES[table].columns}
     times = [name for name, dtype in declared.items() if dtype in {_TIME, _DURATION}]
@@ -80,7 +82,7 @@ def _changed(
 
 
 def scapy_reads(content: bytes) -> list[Record]:
-    """The records as scapy's reader gives them."""
+    """Return the records as scapy's reader gives them."""
     from scapy.utils import RawPcapReader
 
     with RawPcapReader(BytesIO(content)) as reader:

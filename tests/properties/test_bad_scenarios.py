@@ -50,7 +50,7 @@ def places(value, path=()):
 
 @st.composite
 def changed(draw, valid):
-    """A valid document with up to three values in which it is not."""
+    """Return a valid document with up to three values in which it is not."""
     document = copy.deepcopy(draw(st.sampled_from(valid)))
     for _ in range(draw(st.integers(1, 3))):
         path = draw(st.sampled_from(sorted(places(document), key=str)))

@@ -21,7 +21,7 @@ Row = dict[str, Any]
 
 @st.composite
 def transactions(draw: st.DrawFn) -> list[Row]:
-    """Transactions on a few connections, some with a Referer that names one before them."""
+    """Return transactions on a few connections, some with a Referer that names one before them."""
     made: list[Row] = []
     next_on_flow: dict[int, int] = {}
     for number in range(draw(st.integers(1, 12))):
@@ -40,7 +40,7 @@ def transactions(draw: st.DrawFn) -> list[Row]:
 
 
 def flows_of(rows: list[Row]) -> list[Row]:
-    """The connections, each opened for its first transaction if that has number 0."""
+    """Return the connections, each opened for its first transaction if that has number 0."""
     return [
         {
             "flow": flow,
@@ -57,7 +57,7 @@ def flows_of(rows: list[Row]) -> list[Row]:
 
 @st.composite
 def waits_of(draw: st.DrawFn, row: Row) -> list[Row]:
-    """A partition of the transaction from some time before its request to some after its end; or nothing."""
+    """Return a partition of the transaction from some time before its request to some after its end; or nothing."""
     if draw(st.booleans()) and draw(st.booleans()):
         return []
     begin = row["request_time"] - draw(st.sampled_from([0, 7]))

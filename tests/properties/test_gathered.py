@@ -25,7 +25,7 @@ def small_limits():
 
 @st.composite
 def cut_rows(draw):
-    """Rows of flows of a few hosts in any order, and where they are cut."""
+    """Return rows of flows of a few hosts in any order, and where they are cut."""
     count = draw(st.integers(1, 40))
     flows = draw(st.permutations(range(count)))
     hosts = st.sampled_from(["10.0.0.1", "10.0.0.2", "10.0.0.3"])

@@ -22,7 +22,7 @@ def stories():
 
 
 def read(path, captures: list[list[Record]]) -> list[dict[int, Exchange]]:
-    """The streams of each connection."""
+    """Return the streams of each connection."""
     analysis = tcptrace_http.analyze(written(path, pcap([record for records in captures for record in records])))
     found: list[dict[int, Exchange]] = [{} for _ in captures]
     for row in analysis.table("transactions").iter_rows(named=True):

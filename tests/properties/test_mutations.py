@@ -43,7 +43,7 @@ def mutated(content: bytes, changes: list[tuple[str, int, bytes]]) -> bytes:
 
 
 def page() -> list[tuple[int, bytes]]:
-    """A document that names objects, which two connections fetch."""
+    """Return a document that names objects, which two connections fetch."""
     connections = [Connection(client=("10.0.0.1", port)) for port in (1029, 1030)]
     for connection in connections:
         connection.open()
@@ -58,7 +58,7 @@ def page() -> list[tuple[int, bytes]]:
 
 
 def commands(capture: str, other: str, output: str, number: int) -> Iterator[list[str]]:
-    """Every command that reads captures; which of its formats, sides and charts, the number tells."""
+    """Yield every command that reads captures; which of its formats, sides and charts, the number tells."""
 
     def one_of(*choices: str) -> str:
         nonlocal number

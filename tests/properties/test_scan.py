@@ -56,7 +56,7 @@ def eager(path: Path, table: str) -> pl.DataFrame:
 
 
 def values(draw, frame: pl.DataFrame, name: str):
-    """A value of the column, so that the predicate selects some rows and not others; or none."""
+    """Return a value of the column, so that the predicate selects some rows and not others; or none."""
     found = frame[name].drop_nulls()
     if found.is_empty():
         return None
@@ -65,7 +65,7 @@ def values(draw, frame: pl.DataFrame, name: str):
 
 @st.composite
 def comparisons(draw, frame: pl.DataFrame) -> pl.Expr:
-    """A predicate about one column, of a kind that fits its type."""
+    """Return a predicate about one column, of a kind that fits its type."""
     name = draw(st.sampled_from(frame.columns))
     column, dtype = pl.col(name), frame.schema[name]
     kinds = ["is_null", "is_not_null", "literal"]

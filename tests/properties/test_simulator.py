@@ -78,7 +78,7 @@ def test_reading_what_was_written_gives_the_trace_that_was_not(file, number):
 
 
 def without_chance(scenario):
-    """The same with constants for what is drawn, and only losses that are numbered."""
+    """Return the same with constants for what is drawn, and only losses that are numbered."""
     links = tuple(
         replace(link, loss=tuple(loss for loss in link.loss if isinstance(loss, DataSegments)))
         for link in scenario.network.links
@@ -140,7 +140,7 @@ def test_what_is_delivered_is_what_was_written(number):
 
 
 def in_order(starts, lengths):
-    """The offset up to which these stretches, sorted by their starts, have no hole."""
+    """Return the offset up to which these stretches, sorted by their starts, have no hole."""
     end = 1
     for start, length in zip(starts, lengths, strict=True):
         if start > end:
@@ -150,7 +150,7 @@ def in_order(starts, lengths):
 
 
 def streams(simulation, tap):
-    """The bytes of each direction as its packets carry them, up to the first hole."""
+    """Return the bytes of each direction as its packets carry them, up to the first hole."""
     packets = [
         dpkt.ethernet.Ethernet(frame).data for _, frame in dpkt.pcap.Reader(io.BytesIO(simulation.pcap(tap)))
     ]

@@ -25,7 +25,7 @@ TABLES_IN_JSON = ("flows", "transactions", "anomalies")
 
 
 def many_flows(ports: list[int], *, are_closed: bool = True) -> list[Record]:
-    """Connections side by side, one for each port in turn; a port that comes twice is used again."""
+    """Return connections side by side, one for each port in turn; a port that comes twice is used again."""
     records: list[Record] = []
     for number, port in enumerate(ports):
         connection = Connection(client=("10.0.0.1", port), client_seq=2**32 - 40 + number)
@@ -110,7 +110,7 @@ def test_a_document_is_the_same_for_any_number_of_jobs(tmp_path):
 
 
 def several_hosts(*, flows: int) -> list[Record]:
-    """Connections of several clients, of which every third server is slow, and one goes on to the end."""
+    """Return connections of several clients, of which every third server is slow, and one goes on to the end."""
     records: list[Record] = []
     for number in range(flows):
         connection = Connection(client=(f"10.0.0.{number % 7}", 1024 + number // 7))

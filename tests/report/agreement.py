@@ -74,7 +74,7 @@ def written(document: Iterable[bytes]) -> bytes:
 
 
 def table(analysis: Analysis) -> list[Finding]:
-    """The rows of the library's table, by their names in JSON."""
+    """Return the rows of the library's table, by their names in JSON."""
     import polars.selectors as cs
 
     rows = analysis.findings.with_columns(cs.temporal().to_physical())
@@ -82,7 +82,7 @@ def table(analysis: Analysis) -> list[Finding]:
 
 
 def claimed(findings: Iterable[Finding]) -> list[tuple[Finding, int]]:
-    """Each finding with what it lost that no greater one of its transaction and cause claims too."""
+    """Return each finding with what it lost that no greater one of its transaction and cause claims too."""
     seen: set[tuple[object, ...]] = set()
     told = []
     for each in sorted(findings, key=lambda it: -it["lost_ns"]):

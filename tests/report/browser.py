@@ -35,7 +35,7 @@ class Visit:
 
 
 def visit(browser: Browser, path: Path, *, scheme: str = "light", width: int = 1280) -> Visit:
-    """The page when all its charts are drawn."""
+    """Return the page when all its charts are drawn."""
     page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
     made = Visit(page)
     page.on("console", lambda message: made.complaints.append(f"{message.type}: {message.text}"))

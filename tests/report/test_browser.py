@@ -17,7 +17,7 @@ _EXCHANGES = 100
 
 
 def connection_with_stalls(number: int, exchanges: int) -> list:
-    """A connection on which each seventh response is held until a delayed ACK."""
+    """Return a connection on which each seventh response is held until a delayed ACK."""
     client = (f"10.0.{number // 200}.{number % 200 + 1}", 1029 + number)
     connection = Connection(client=client, time=START + number * 50 * MILLISECOND)
     connection.open()
@@ -45,7 +45,7 @@ def browser():
 
 @pytest.fixture(scope="module", params=[10, 10_000])
 def report(request, tmp_path_factory):
-    """A report of so many transactions: its path, and their number."""
+    """Return a report of so many transactions: its path, and their number."""
     count = request.param
     connections = max(1, count // _EXCHANGES)
     of_each = [connection_with_stalls(number, min(count, _EXCHANGES)) for number in range(connections)]

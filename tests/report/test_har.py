@@ -26,7 +26,7 @@ MILLISECONDS = ("blocked", "dns", "connect", "send", "wait", "receive", "ssl")
 
 
 def archive(analysis):
-    """The archive as whoever reads the file sees it."""
+    """Return the archive as whoever reads the file sees it."""
     return json.loads(json.dumps(har.document([analysis])))
 
 

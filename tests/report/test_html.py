@@ -16,7 +16,7 @@ SCRIPT = re.compile(r"const CHARTS = (.*);\nconst TABLES = (.*);")
 
 
 def held(page: str) -> tuple[dict, dict]:
-    """The charts and the tables of a page."""
+    """Return the charts and the tables of a page."""
     charts, tables = SCRIPT.search(page).groups()
     return json.loads(charts), json.loads(tables)
 

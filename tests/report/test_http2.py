@@ -25,7 +25,7 @@ def written(analysis) -> str:
 
 
 def transactions_of(analysis) -> list[list[str]]:
-    """The cells of the table of transactions, its headings first."""
+    """Return the cells of the table of transactions, its headings first."""
     lines = written(analysis).partition("\nTransactions (")[2].splitlines()[1:]
     return [re.split(r"\s{2,}", line.strip()) for line in lines[: lines.index("")]]
 

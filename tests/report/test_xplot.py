@@ -56,7 +56,7 @@ def shapes(path: Path) -> Counter[str]:
 
 @pytest.fixture
 def graphs(tmp_path):
-    """The graphs of a capture, ours and tcptrace's, by the ends in their titles."""
+    """Return the graphs of a capture, ours and tcptrace's, by the ends in their titles."""
 
     def of(capture: Path):
         ours = xplot.write(tcptrace_http.analyze(capture, tables={"segments"}), tmp_path / "ours")
@@ -113,7 +113,7 @@ def test_finding_is_labelled(tmp_path, sample_traces):
 
 @pytest.fixture(scope="module")
 def display():
-    """A screen of its own: Xvfb takes the first free number and tells it."""
+    """Return a screen of its own: Xvfb takes the first free number and tells it."""
     reading, writing = os.pipe()
     arguments = ["Xvfb", "-displayfd", str(writing), "-screen", "0", "1000x800x24", "-nolisten", "tcp"]
     server = subprocess.Popen(arguments, pass_fds=[writing], stderr=subprocess.DEVNULL)
@@ -161,5 +161,5 @@ def picture(display: str) -> bytes:
 
 
 def is_drawn(image: bytes) -> bool:
-    """Whether the green of an ACK line is on it, in rows of 32-bit BGR."""
+    """Return whether the green of an ACK line is on it, in rows of 32-bit BGR."""
     return b"\x00\xff\x00" in image

@@ -173,7 +173,7 @@ def told_of(analysis: Analysis, epoch_ns: int) -> Told:
 
 
 def compared(run: Run) -> Comparison:
-    """The analysis of a run against its truth."""
+    """Return the analysis of a run against its truth."""
     comparison = Comparison()
     told, keys = run.told, run.keys()
     facts = {(it["connection"], it["index"]): it for it in run.tables["transactions"].iter_rows(named=True)}
@@ -277,7 +277,7 @@ def _overlap(one: tuple[str, int, int], other: tuple[str, int, int]) -> int:
 
 
 def _most_of(waits: _Waits, spans: _Waits) -> str:
-    """The cause that most of these spans have."""
+    """Return the cause that most of these spans have."""
     length: dict[str, int] = defaultdict(int)
     for wait in waits:
         length[wait[0]] += sum(_overlap(wait, span) for span in spans)

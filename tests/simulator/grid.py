@@ -106,7 +106,7 @@ def _compared(cell: Cell, metric: str, ours: Sequence[Figures], theirs: Sequence
 
 
 def shares(comparisons: Iterable[Comparison]) -> Mapping[str, float]:
-    """The share of cells within the spread, by metric."""
+    """Return the share of cells within the spread, by metric."""
     within = defaultdict(list)
     for one in comparisons:
         within[one.metric].append(one.is_within)
@@ -132,7 +132,7 @@ def _near(grid: Mapping[Cell, Figures]) -> str:
 
 
 def report(comparisons: Sequence[Comparison]) -> str:
-    """A Markdown table of all cells, the shares, and how near both are to the thesis."""
+    """Return a Markdown table of all cells, the shares, and how near both are to the thesis."""
     cells: dict[Cell, dict[str, Comparison]] = defaultdict(dict)
     for one in comparisons:
         cells[one.cell][one.metric] = one

@@ -68,7 +68,7 @@ def scenario(
     chunk_bytes: int | None = None,
     gap_ms: float = 0.0,
 ) -> dict[str, Any]:
-    """Two hosts, a link each way, of which each may have a rate; as much as the truth reads of it."""
+    """Return two hosts, a link each way, of which each may have a rate; as much as the truth reads of it."""
     stack = {
         "mss": MSS,
         "mss_option": True,
@@ -100,7 +100,7 @@ def transaction(
     received_ms: float,
     written_ms: float,
 ) -> dict[str, Any]:
-    """A row of transactions; ``request`` and ``response`` are offset and length."""
+    """Return a row of transactions; ``request`` and ``response`` are offset and length."""
     return {
         "connection": 0,
         "index": index,
@@ -115,7 +115,7 @@ def transaction(
 
 
 def tables(lines: str, transactions: Iterable[Mapping[str, Any]]) -> dict[str, pl.DataFrame]:
-    """The truth tables of one connection."""
+    """Return the truth tables of one connection."""
     import polars as pl
 
     packets: list[dict[str, Any]] = []
@@ -188,7 +188,7 @@ def _with_copies(packets: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def waits_of(found: pl.DataFrame) -> list[str]:
-    """Rows of true waits as ``transaction cause milliseconds``."""
+    """Return rows of true waits as ``transaction cause milliseconds``."""
     return [
         f"{index} {cause} {(end - start) / 1e6:g}"
         for index, cause, start, end in found.select("transaction", "cause", "start_ns", "end_ns").iter_rows()
@@ -205,13 +205,13 @@ def waits(
     opened: str = OPENED,
     gap_ms: float = 0.0,
 ) -> list[str]:
-    """The true waits of ``transactions``, as :func:`waits_of` has them."""
+    """Return the true waits of ``transactions``, as :func:`waits_of` has them."""
     document = scenario(one_way_ms=one_way_ms, rate_bps=rate_bps, up_bps=up_bps, gap_ms=gap_ms)
     return waits_of(true_waits(tables(opened + lines, transactions), document, at=at))
 
 
 def stalls(lines: str, *transactions: dict[str, Any], one_way_ms: float = 25.0) -> list[tuple[int, str, float]]:
-    """The true stalls of ``transactions``: transaction, name and milliseconds lost."""
+    """Return the true stalls of ``transactions``: transaction, name and milliseconds lost."""
     document = scenario(one_way_ms=one_way_ms)
     found = true_transactions(tables(OPENED + lines, transactions), document)
     return [(it.index, stall.name, stall.lost_ns / 1e6) for it in found for stall in it.stalls]

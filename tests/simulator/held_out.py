@@ -89,7 +89,7 @@ class Measured:
         }
 
     def share(self, seed: int, group: Group) -> float:
-        """The share of the time whose cause is right, of one seed's scenarios."""
+        """Return the share of the time whose cause is right, of one seed's scenarios."""
         return Agreement.of([it.outcome for it in self.held if (it.seed, it.group) == (seed, group)]).share
 
 

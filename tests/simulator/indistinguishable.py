@@ -90,17 +90,17 @@ ALIKE: Final = (
 
 
 def is_alike(detector: str, true: TrueTransaction) -> bool:
-    """Whether packets of this transaction may show what ``detector`` finds although it is not there."""
+    """Return whether packets of this transaction may show what ``detector`` finds although it is not there."""
     return true.shares_window and any(detector == it.detector for it in ALIKE)
 
 
 def is_unseen(stall: Stall) -> bool:
-    """Whether a finding of what the truth says is unseen in ``stall`` cannot be asked for."""
+    """Return whether a finding of what the truth says is unseen in ``stall`` cannot be asked for."""
     return any(stall.name == it.detector for it in UNSEEN)
 
 
 def is_indistinguishable(true: Wait, told: str) -> bool:
-    """Whether ``told`` is all that packets show of a true wait."""
+    """Return whether ``told`` is all that packets show of a true wait."""
     return any(
         true.cause in pair.true and told in pair.told and true.ended_elsewhere == pair.ended_elsewhere
         for pair in INDISTINGUISHABLE

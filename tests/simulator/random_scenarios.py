@@ -78,12 +78,13 @@ class RandomScenario:
 
 
 def random_scenario(seed: int, number: int) -> RandomScenario:
-    """The scenario of this number: each stack is as likely as any other."""
+    """Return the scenario of this number: each stack is as likely as any other."""
     return _drawn(random.Random(f"{seed}/{number}"), _HTTP, sorted(_ROWS))
 
 
 def held_out_scenario(seed: int, number: int) -> RandomScenario:
-    """The scenario of this number: half of them have today's stack at the server, one in ten a shared window.
+    """Return the scenario of this number: half of them have today's stack at the server, one in ten a shared
+    window.
 
     Clients talk to that server alone, to no hub and no cache with a stack of its own.
     """
@@ -154,7 +155,7 @@ def _stacks(draw: random.Random, servers: list[str]) -> tuple[Stack, Stack]:
 
 
 def _with_phase(draw: random.Random, stack: Stack) -> Stack:
-    """The heartbeat of the host stands anywhere against the run."""
+    """Return the heartbeat of the host stands anywhere against the run."""
     delay = stack.acks.delay
     if not isinstance(delay, Heartbeat):
         return stack

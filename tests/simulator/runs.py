@@ -29,7 +29,7 @@ def compared_run(seed: int, number: int, *, at: str) -> tuple[str, Comparison]:
 
 
 def run_of(scenario: Scenario, *, at: str) -> Run:
-    """The scenario simulated, and its capture at one end analysed."""
+    """Return the scenario simulated, and its capture at one end analysed."""
     document = scenario.document()
     simulation = simulate(document)
     capture = simulation.pcap(at=simulation.taps[0 if at == "client" else 1])
@@ -39,7 +39,7 @@ def run_of(scenario: Scenario, *, at: str) -> Run:
 
 
 def shown_run(made: RandomScenario, *, at: str) -> Iterator[str]:
-    """Both sides of each transaction of a scenario, in words: a cause of the analysis where it differs."""
+    """Yield both sides of each transaction of a scenario, in words: a cause of the analysis where it differs."""
     run = run_of(made.scenario, at=at)
     keys = run.keys()
     yield made.words

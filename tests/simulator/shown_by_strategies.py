@@ -109,7 +109,7 @@ def _ignored(connection: int) -> None:
 
 @cache
 def shown(name: str, setting: Setting | None = None) -> Shown:
-    """The strategy by its name alone, or as another paper's setting has it."""
+    """Return the strategy by its name alone, or as another paper's setting has it."""
     strategy = named_strategy(name)
     simulation = simulate(as_published(strategy if setting is None else replace(strategy, setting=setting)))
     with tempfile.NamedTemporaryFile(suffix=".pcapng") as file:
@@ -134,13 +134,13 @@ class Figure:
     high: float = inf
 
     def text(self, of: Shown) -> str:
-        """The figure, with the range that is meant."""
+        """Return the figure, with the range that is meant."""
         ends = f"at least {self.low:g}" if self.high == inf else f"{self.low:g} to {self.high:g}"
         bounds = f"{self.low:g}" if self.low == self.high else ends
         return f"{self.what} {self.value(of):.4g} ({bounds})"
 
     def holds(self, of: Shown) -> bool:
-        """Whether it is in its range."""
+        """Return whether it is in its range."""
         return self.low <= self.value(of) <= self.high
 
 
@@ -182,7 +182,7 @@ def _transactions(of: Shown) -> float:
 
 
 def _faster(other: str, setting: Setting, *, least: float = _MORE, most: float = inf) -> Figure:
-    """The other's page time over this one's, both in a paper's setting."""
+    """Return the other's page time over this one's, both in a paper's setting."""
     return Figure(
         f"time of {other} over its own", lambda of: shown(other, setting).seconds[0] / of.seconds[0], least, most
     )

@@ -36,7 +36,7 @@ def reused() -> Truth:
 
 
 def stuck(truth: Truth) -> pl.DataFrame:
-    """The last connections of clients that have opened none for long."""
+    """Return the last connections of clients that have opened none for long."""
     by_browser = truth.transactions.select("connection", "browser").unique()
     last = truth.connections.join(by_browser, on="connection").sort("opened").group_by("browser").last()
     end = truth.connections["opened"].max()

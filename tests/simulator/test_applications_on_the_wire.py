@@ -27,7 +27,7 @@ HTTP = sorted(
 
 
 def at_client(simulation):
-    """The transactions of the connections that the first browser's node opened."""
+    """Return the transactions of the connections that the first browser's node opened."""
     connections = simulation.truth.connections
     own = connections.filter(pl.col("client_node") == connections["client_node"][0])["connection"]
     return simulation.truth.transactions.filter(pl.col("connection").is_in(own.implode()))

@@ -83,7 +83,7 @@ def segments(simulation, folder):
 
 
 def frames(data):
-    """The whole frames that these bytes begin with, and the bytes behind them."""
+    """Return the whole frames that these bytes begin with, and the bytes behind them."""
     found = []
     while len(data) >= 9:
         frame, length = hyperframe.frame.Frame.parse_frame_header(memoryview(data[:9]))
@@ -221,7 +221,7 @@ def test_the_order_of_writes_decides_which_stream_ends_first():
 
 
 def gaps(order):
-    """Milliseconds between the ends of three responses of a length."""
+    """Return milliseconds between the ends of three responses of a length."""
     choice = Http2(connection_window=1 << 20, stream_window=1 << 20, order=order)
     rows = simulate(by_streams(choice, page=page(LARGE))).truth.transactions
     times = sorted(rows.filter(rows["target"] != "/0")["response_last_received"])

@@ -59,14 +59,14 @@ def simulated(strategy, *, stack, is_lossy):
 
 
 def of_node(table, simulation, node, *ends):
-    """The rows of connections that have this node at one of these ends."""
+    """Return the rows of connections that have this node at one of these ends."""
     connections = simulation.truth.connections
     is_here = pl.any_horizontal(pl.col(f"{end}_node") == node for end in ends)
     return table.filter(pl.col("connection").is_in(connections.filter(is_here)["connection"].implode()))
 
 
 def nodes_of(simulation):
-    """The numbers of the nodes that the taps are at."""
+    """Return the numbers of the nodes that the taps are at."""
     names = [node["name"] for node in simulation._document["nodes"]]
     return {tap: names.index(tap) for tap in simulation.taps}
 
@@ -99,7 +99,7 @@ def assert_same_messages(frames, simulation, tap):
 
 
 def readable(frames):
-    """The frames of connections that tshark can read."""
+    """Return the frames of connections that tshark can read."""
     late = joined_late(frames)
     return [frame for frame in frames if late.isdisjoint(frame["tcp.srcport"] + frame["tcp.dstport"])]
 

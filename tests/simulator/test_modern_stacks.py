@@ -12,7 +12,7 @@ MS = 1_000_000
 
 
 def departures(stack, *, size, delay, rate=None):
-    """Milliseconds from the first segment with data of a response to each, at its server."""
+    """Return milliseconds from the first segment with data of a response to each, at its server."""
     scenario = retrieval(
         strategy="http11",
         page=Page(name="page", objects=objects_of(size)),
@@ -57,7 +57,7 @@ def test_without_pacing_each_window_goes_at_once():
 
 
 def dropped(stack):
-    """Packets that a queue drops while one response of 2 MB fills a link."""
+    """Return packets that a queue drops while one response of 2 MB fills a link."""
     network = path("path", rate=20_000_000, delay=25 * MS, queue=PacketQueue(limit=100))
     page = Page(name="page", objects=objects_of(2_000_000))
     run = simulate(retrieval(strategy="http11", page=page, network=network, client_stack=stack))

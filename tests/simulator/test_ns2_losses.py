@@ -57,7 +57,7 @@ def test_one_flow_through_a_full_queue_is_bayfulltcps(size: int, limit: int, rat
 
 
 def of_ns(trace: Path) -> list[Sent]:
-    """The first connection's; the client asks for the file again when it has it."""
+    """Return the first connection's; the client asks for the file again when it has it."""
     sent: list[tuple[str, Sent]] = []
     dropped: set[str] = set()
     connections = 0
@@ -74,7 +74,7 @@ def of_ns(trace: Path) -> list[Sent]:
 
 
 def one_file(size: int, limit: int, rate: int) -> Scenario:
-    """The same in our simulator."""
+    """Return the same in our simulator."""
     base = thesis(
         strategy="http10-serial", web_clients=1, record=Record(packets=True), duration=timedelta(seconds=60)
     )

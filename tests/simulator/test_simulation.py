@@ -34,7 +34,7 @@ def scenario(*, page="heidemann", network="thesis", **changes):
 
 
 def long_page(size=60_000):
-    """A document whose page begins with an object that takes many segments."""
+    """Return a document whose page begins with an object that takes many segments."""
     document = scenario().document()
     document["pages"][0]["objects"][0]["size"] = {"kind": "constant", "value": size}
     return document
@@ -46,7 +46,7 @@ def simulation() -> Simulation:
 
 
 def lossy(document, **loss):
-    """The document with a loss on the links into the client."""
+    """Return the document with a loss on the links into the client."""
     document = copy.deepcopy(document)
     client = document["browsers"][0]["node"]
     for link in document["links"]:

@@ -7,7 +7,7 @@ from tests.simulator.hand_written import OPENED, scenario, stalls, tables, trans
 
 
 def asked_again(asked_ms, *, length=2920):
-    """A response of 1,000 bytes, and one of this length that is asked for then and written at once."""
+    """Return a response of 1,000 bytes, and one of this length that is asked for then and written at once."""
     return [
         transaction(0, request=(1, 100), response=(1, 1000), received_ms=75, written_ms=75),
         transaction(1, request=(101, 100), response=(1001, length), received_ms=asked_ms, written_ms=asked_ms),

@@ -41,7 +41,9 @@ def scenario(name):
 
 
 def share_of(scenarios, at):
-    """The part of the time on which truth and analysis agree, and whether they have the same transactions."""
+    """Return the part of the time on which truth and analysis agree, and whether they have the same
+    transactions.
+    """
     total = Counter()
     for made in scenarios:
         found = compared(run_of(made, at=at))

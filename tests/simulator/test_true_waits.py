@@ -481,7 +481,7 @@ def test_the_rest_of_a_response_that_the_next_one_filled_was_held_until_that_was
 
 
 def _connection(**known: Any) -> Connection:
-    """A connection of which nothing was recorded but what is ``known``."""
+    """Return a connection of which nothing was recorded but what is ``known``."""
     plain: dict[str, Any] = {
         "number": 0,
         "mss": 1000,

@@ -88,7 +88,7 @@ def _simulated(made: RandomScenario, place: int) -> Member:
 
 
 def _moved(node: Mapping[str, Any], place: int) -> dict[str, Any]:
-    """The node in the network of this place: of 10.0.0.1 the second octet is changed."""
+    """Return the node in the network of this place: of 10.0.0.1 the second octet is changed."""
     first, _, *rest = node["address"]
     return {**node, "address": [first, place, *rest]}
 
@@ -106,7 +106,7 @@ def _place_of(key: Key) -> int:
 
 
 def _merged(pcaps: Sequence[bytes]) -> bytes:
-    """The packets of all captures in the order of their times."""
+    """Return the packets of all captures in the order of their times."""
     records = heapq.merge(*map(_records, pcaps), key=lambda record: record[0])
     return pcaps[0][:_FILE_HEADER_BYTES] + b"".join(record for _, record in records)
 

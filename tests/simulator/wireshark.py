@@ -35,7 +35,7 @@ SERVER_PORTS = {"80", "3128"}
 
 
 def dissect(simulation, folder, *, at="client"):
-    """The frames' fields, each a list of values, as tshark shows them; checksums are verified."""
+    """Return the frames' fields, each a list of values, as tshark shows them; checksums are verified."""
     path = folder / "x.pcap"
     simulation.write_pcap(path, at=at)
     # Lost segments come out of order: tshark waits for them only if it is asked to.
@@ -57,7 +57,7 @@ def values(frames, field):
 
 
 def joined_late(frames):
-    """Ports of clients to whom data came before the SYN-ACK, which had been lost (RFC 1644, section 3.3).
+    """Return ports of clients to whom data came before the SYN-ACK, which had been lost (RFC 1644, section 3.3).
 
     tshark takes a SYN-ACK behind data for that of another connection, and reads a message from its middle on.
     """

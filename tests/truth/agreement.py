@@ -135,7 +135,7 @@ def _lost_upwards(capture: Capture) -> set[int]:
 
 
 def _tails(capture: Capture) -> set[tuple[int, int]]:
-    """Transactions of which a response segment was dropped with nothing behind it."""
+    """Return transactions of which a response segment was dropped with nothing behind it."""
     if not (capture.sidecar.get("emulator") or {}).get("drops"):
         return set()
     truth = RULES["tail-loss"].judge(Scene(capture))
@@ -144,7 +144,7 @@ def _tails(capture: Capture) -> set[tuple[int, int]]:
 
 
 def _cut_off(capture: Capture) -> set[tuple[int, int]]:
-    """Transactions whose response is not whole."""
+    """Return transactions whose response is not whole."""
     if not capture.path.is_file():
         return set()
     exchanges = Scene(capture).exchanges
@@ -177,7 +177,7 @@ def _compared_as(cause: str, *, is_tail: bool) -> str:
 
 
 def _frames(parts: list[Part], cause: str, *, is_tail: bool) -> str:
-    """The frames of the longest wait of a cause."""
+    """Return the frames of the longest wait of a cause."""
     own = [part for part in parts if _compared_as(part.cause, is_tail=is_tail) == cause]
     longest = max(own, key=lambda part: part.ms, default=None)
     return f"{longest.first_frame}-{longest.last_frame}" if longest else "none"

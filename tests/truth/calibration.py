@@ -50,7 +50,7 @@ class Bin:
 
 
 def reliability(decided: Iterable[_Decided]) -> list[Bin]:
-    """The bins that have findings."""
+    """Return the bins that have findings."""
     # A sum of shares that is .6 to a reader is not to fall above it.
     rows = [(name, round(told, 6), right) for name, told, right in decided]
     bins = []

@@ -117,7 +117,7 @@ def _fault(stall: Stall, finding: Finding) -> str:
 
 
 def findings_by_cli(path: Path) -> list[Finding]:
-    """The findings of ``tcptrace-http analyze --format json``."""
+    """Return the findings of ``tcptrace-http analyze --format json``."""
     program = Path(sys.executable).with_name("tcptrace-http")
     command = [str(program), "analyze", str(path), "--format", "json"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -125,7 +125,7 @@ def findings_by_cli(path: Path) -> list[Finding]:
 
 
 def findings_by_api(path: Path) -> list[Finding]:
-    """The findings of ``tcptrace_http.analyze``, without the start of a process."""
+    """Return the findings of ``tcptrace_http.analyze``, without the start of a process."""
     import tcptrace_http
 
     rows = tcptrace_http.analyze(path).findings.iter_rows(named=True)
@@ -143,7 +143,7 @@ def findings_by_api(path: Path) -> list[Finding]:
 
 
 def findings_of(document: dict[str, Any]) -> list[Finding]:
-    """The findings in a JSON document of the contract."""
+    """Return the findings in a JSON document of the contract."""
     return [
         Finding(
             row["detector"],

@@ -109,7 +109,7 @@ def _sources(folder: Path) -> Iterable[Source]:
 
 
 def _is_clean(capture: Capture) -> bool:
-    """Whether nothing was lost, held up or sent again: on other ground an edit would not be all there is."""
+    """Return whether nothing was lost, held up or sent again: on other ground an edit would not be all there is."""
     sidecar = capture.sidecar
     counters = (sidecar.get("mib_counters") or {}).values()
     return not (
@@ -157,7 +157,7 @@ def _without(source: Source, frames: set[int]) -> list[Record]:
 
 
 def _with(source: Source, frame: int, extra: list[Record]) -> list[Record]:
-    """The records with more of them behind a frame."""
+    """Return the records with more of them behind a frame."""
     return [*source.records[:frame], *extra, *source.records[frame:]]
 
 
@@ -166,7 +166,7 @@ def _shifted(records: list[Record], by_ns: int) -> list[Record]:
 
 
 def _clocks_go_on(records: list[Record], by_ns: int) -> list[Record]:
-    """The records later, and the timestamps that both ends write into them: else they would say that the
+    """Return the records later, and the timestamps that both ends write into them: else they would say that the
     packets had left in time and stood in a queue.
     """
     ticks = by_ns // _MILLISECOND
@@ -200,7 +200,7 @@ def _timestamps_at(options: bytes) -> int | None:
 
 
 def _crafted(source: Source, like: Packet, flags: int, *, seq: int | None = None, ack: int | None = None) -> bytes:
-    """A packet without payload in the direction of ``like``, with numbers relative to its own."""
+    """Return a packet without payload in the direction of ``like``, with numbers relative to its own."""
     frame = dpkt.ethernet.Ethernet(source.records[like.frame - 1][1])
     ip = frame.data
     tcp = ip.data
@@ -272,7 +272,7 @@ def _mid_stream(source: Source, frames: set[int]) -> Made:
 
 
 def _lost_by_capture(source: Source) -> Made | None:
-    """Three data segments of a response, which the client acknowledged, were not captured."""
+    """Return three data segments of a response, which the client acknowledged, were not captured."""
     if not (candidates := _long(source, 5)):
         return None
     exchange = source.choose(candidates)
@@ -300,7 +300,7 @@ def _cut_short(source: Source) -> Made | None:
 
 
 def _merged(source: Source) -> Made | None:
-    """Two full segments in a row of the server became one packet, as receive offload does it."""
+    """Return two full segments in a row of the server became one packet, as receive offload does it."""
     pairs = [
         (a, b)
         for exchange in _long(source, 3)
@@ -325,7 +325,7 @@ def _merged(source: Source) -> Made | None:
 
 
 def _overtaken(source: Source) -> Made | None:
-    """A data segment came behind the two that were sent after it."""
+    """Return a data segment came behind the two that were sent after it."""
     if not _is_at_client(source):
         return None
     runs = [
@@ -346,7 +346,7 @@ def _overtaken(source: Source) -> Made | None:
 
 
 def _sent_needlessly(source: Source) -> Made | None:
-    """A data segment came once more, right behind the ACK of it."""
+    """Return a data segment came once more, right behind the ACK of it."""
     if not _is_at_client(source) or not (candidates := _long(source, 3)):
         return None
     exchange = source.choose(candidates)
@@ -388,7 +388,7 @@ def _refused(source: Source) -> Made | None:
 
 
 def _ended_inside(source: Source, *, flags: int, detector: str, may: tuple[str, ...]) -> Made | None:
-    """The server ends the connection in the middle of a response."""
+    """Return the server ends the connection in the middle of a response."""
     candidates = [e for e in _long(source, 4) if "content-length" in e.response.fields]
     candidates = [e for e in candidates if not _is_followed(source, e)]
     if not candidates or not _is_at_client(source):
@@ -404,7 +404,7 @@ def _ended_inside(source: Source, *, flags: int, detector: str, may: tuple[str, 
 
 
 def _is_followed(source: Source, exchange: Exchange) -> bool:
-    """Whether the next request was on its way: then it would be lost, too."""
+    """Return whether the next request was on its way: then it would be lost, too."""
     return any(
         other.client_port == exchange.client_port
         and other.index > exchange.index
@@ -415,7 +415,7 @@ def _is_followed(source: Source, exchange: Exchange) -> bool:
 
 
 def _race(source: Source) -> Made | None:
-    """The connection was idle for five seconds, and the server closed it as the client sent a request."""
+    """Return the connection was idle for five seconds, and the server closed it as the client sent a request."""
     candidates = [e for e in _long(source, 1) if e.index and len(e.request.packets) == 1]
     if not candidates or not _is_at_client(source):
         return None
@@ -436,7 +436,7 @@ def _race(source: Source) -> Made | None:
 
 
 def _pipeline_lost(source: Source) -> Made | None:
-    """The server closed after the second response of several that were asked for at once."""
+    """Return the server closed after the second response of several that were asked for at once."""
     piped = [
         exchange
         for exchange, later in zip(source.exchanges, source.exchanges[3:], strict=False)
@@ -462,7 +462,7 @@ def _pipeline_lost(source: Source) -> Made | None:
 
 
 def _thinking(source: Source) -> Made | None:
-    """The server thought 150 ms longer about one response; all that came after is later."""
+    """Return the server thought 150 ms longer about one response; all that came after is later."""
     candidates = [e for e in _long(source, 1) if e.index and not _is_followed(source, e)]
     args = set(source.capture.sidecar.get("server", {}).get("args") or ())
     if len(source.flows) != 1 or not candidates or not args or args & _WAITING:
@@ -475,7 +475,7 @@ def _thinking(source: Source) -> Made | None:
 
 
 def _shut_window(source: Source) -> Made | None:
-    """The client acknowledged all, with a window of zero, and opened it 400 ms later."""
+    """Return the client acknowledged all, with a window of zero, and opened it 400 ms later."""
     candidates = [
         (exchange, ack)
         for exchange in _long(source, 5)

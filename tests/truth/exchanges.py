@@ -122,7 +122,7 @@ class _Stream:
 
 
 def _messages(stream: _Stream, methods: list[str]) -> Iterator[Message]:
-    """The messages of a stream; ``methods`` are those of the requests, for the framing of responses."""
+    """Yield the messages of a stream; ``methods`` are those of the requests, for the framing of responses."""
     at, interim, number = 0, 0, 0
     while at < len(stream.content):
         found = _START.match(stream.content, at)

@@ -39,7 +39,7 @@ class Claim:
         return self.lost_ms > 0 or self.severity != "info"
 
     def is_at(self, place: Place) -> bool:
-        """Whether the two can be the same: what either leaves open agrees with everything."""
+        """Return whether the two can be the same: what either leaves open agrees with everything."""
         if None not in (place.client_port, self.client_port) and place.client_port != self.client_port:
             return False
         if None not in (place.transaction, self.transaction) and place.transaction != self.transaction:
@@ -79,7 +79,7 @@ def judge(truth: Truth, claims: Iterable[Claim], *, costs: bool = True) -> Judge
 
 
 def claims_of(path: Path) -> list[Claim]:
-    """The findings of ``tcptrace_http.analyze``."""
+    """Return the findings of ``tcptrace_http.analyze``."""
     import tcptrace_http
 
     analysis = tcptrace_http.analyze(path)
@@ -101,7 +101,7 @@ def claims_of(path: Path) -> list[Claim]:
 
 
 def examine(folders: Iterable[Path]) -> list[tuple[Capture, dict[str, Judgement]]]:
-    """Every capture with a sidecar in the folders, each detector judged."""
+    """Return every capture with a sidecar in the folders, each detector judged."""
     captures = [capture for folder in folders for capture in captures_of(folder)]
     # Polars has threads, which a forked process would wait for in vain.
     with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:

@@ -126,7 +126,7 @@ class Capture:
 
 
 def captures_of(folder: Path) -> list[Capture]:
-    """The client-side and server-side captures of the folder, by name."""
+    """Return the client-side and server-side captures of the folder, by name."""
     found = []
     for file in sorted(folder.glob("*.json")):
         sidecar = json.loads(file.read_text())
@@ -140,7 +140,7 @@ def captures_of(folder: Path) -> list[Capture]:
 
 
 def truth_of(capture: Capture) -> list[Stall]:
-    """The stalls of a capture, in the order of their frames."""
+    """Return the stalls of a capture, in the order of their frames."""
     sidecar = capture.sidecar
     port = sidecar["port"]
     client_path = capture.path.parent / sidecar["capture"]
@@ -154,7 +154,7 @@ def truth_of(capture: Capture) -> list[Stall]:
 
 
 def runs_nagle(capture: Capture) -> bool:
-    """Whether the server's sockets run Nagle's algorithm, by its configuration."""
+    """Return whether the server's sockets run Nagle's algorithm, by its configuration."""
     server = capture.sidecar.get("server") or {}
     software = server.get("software", "")
     if software.startswith(_NODELAY_SERVERS) or "nodelay=true" in software:
@@ -259,8 +259,8 @@ class _Scene:
     def _releasing_ack(
         self, connection: Connection, response: Response, released: Segment, gap: dict[str, Any] | None
     ) -> Segment:
-        """The ACK sent nearest to one round trip before the released segment came, or one as near that covers a
-        short segment, which is nearer to being what that waited for.
+        """Return the ACK sent nearest to one round trip before the released segment came, or one as near that
+        covers a short segment, which is nearer to being what that waited for.
         """
         acks = [s for s in connection.segments if not s.from_server and s.frame < released.frame]
         aim = released.time_ms - connection.rtt_ms
@@ -282,7 +282,9 @@ class _Scene:
         return max(earlier, default=0)
 
     def _has_whole_log(self) -> bool:
-        """Whether the server's write log was compared with what left it, and all of that is in the sidecar."""
+        """Return whether the server's write log was compared with what left it, and all of that is in the
+        sidecar.
+        """
         held = self.sidecar.get("server_truth_holds")
         return held is not None and sum(held["count_by_cause"].values()) == len(held["list"])
 
@@ -299,7 +301,7 @@ class _Scene:
         }
 
     def _is_after_an_ack(self, gap: dict[str, Any]) -> bool:
-        """Whether a short segment came about a round trip after an ACK."""
+        """Return whether a short segment came about a round trip after an ACK."""
         is_short = gap["next_len"] < self.client[gap["cport"]].segment_bytes
         soonest = self.sidecar["link"].get("rtt_ms", 0.0) + self._link_ms(gap["next_len"])
         return is_short and gap["ack_to_next_ms"] < soonest + TOLERANCE_MS
@@ -329,7 +331,7 @@ class _Scene:
         return bool((self.sidecar.get("emulator") or {}).get("drops"))
 
     def _link_ms(self, payload_bytes: int) -> float:
-        """Time a segment takes on the link from the server, 0 where it has no rate."""
+        """Return time a segment takes on the link from the server, 0 where it has no rate."""
         link = self.sidecar["link"]
         rate = link.get("rate_down") or link.get("rate")
         return (payload_bytes + _HEADER_BYTES) * 8000 / rate if rate else 0.0
@@ -372,7 +374,7 @@ class _Scene:
         )
 
     def _response_after(self, client_port: int, time_ms: float) -> Response | None:
-        """The response whose first segment the server sent when the window had restarted."""
+        """Return the response whose first segment the server sent when the window had restarted."""
         server = (self.server or self.client)[client_port]
         for index, response in enumerate(server.responses):
             if response.segments and response.opening.time_ms >= time_ms - _POLL_SLACK_MS:
@@ -385,7 +387,7 @@ def _by_frame(connection: Connection, frame: int) -> Segment:
 
 
 def _same_data(connection: Connection, wanted: Segment) -> Segment | None:
-    """The first segment of the server with the same bytes, in the capture of the other end."""
+    """Return the first segment of the server with the same bytes, in the capture of the other end."""
     return next(
         (
             segment

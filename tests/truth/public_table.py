@@ -48,7 +48,7 @@ class Found:
     summary: str
 
     def command(self) -> str:
-        """The tshark command that shows the packets of the finding's flow from first to last frame."""
+        """Return the tshark command that shows the packets of the finding's flow from first to last frame."""
         parts = [f"tcp.stream == {self.flow}"] if self.flow is not None else ["tcp"]
         if self.first_frame is not None:
             last = self.first_frame if self.last_frame is None else self.last_frame
@@ -59,7 +59,7 @@ class Found:
 
 
 def found_in(path: Path) -> list[Found] | str:
-    """The findings of a capture, or why it could not be read."""
+    """Return the findings of a capture, or why it could not be read."""
     import tcptrace_http
     from tcptrace_http.errors import TcptraceError
 

@@ -143,20 +143,20 @@ def _repeated_slow_start(scene: Scene) -> Truth:
 
 
 def _begins_after_one(flows: list[Flow], flow: Flow) -> bool:
-    """Whether another of the flows had sent all its data before this one began."""
+    """Return whether another of the flows had sent all its data before this one began."""
     done = [max((p.time_ns for p in other.packets if p.payload_bytes), default=0) for other in flows]
     return any(0 < end < flow.packets[0].time_ns for end in done)
 
 
 def _outgrows(scene: Scene, flow: Flow, window: int) -> bool:
-    """Whether the flow's first response is half as long again as the initial window, or longer."""
+    """Return whether the flow's first response is half as long again as the initial window, or longer."""
     first = next(iter(scene.of_flow(flow)), None)
     length = first.response.wire_bytes if first is not None and first.response else 0
     return length >= _MORE_THAN * window * flow.segment_bytes
 
 
 def _dropped(scene: Scene) -> set[int]:
-    """Ports of the clients whose data the emulator's full queue dropped."""
+    """Return ports of the clients whose data the emulator's full queue dropped."""
     return {drop["dport"] for drop in scene.drops if drop.get("why") == "queue" and drop["dir"] == "down"}
 
 
@@ -188,7 +188,7 @@ def _initial_window(scene: Scene) -> Truth:
 
 
 def _fills_path(scene: Scene, window_bytes: int) -> bool:
-    """Whether the link takes a round trip for a window."""
+    """Return whether the link takes a round trip for a window."""
     rate = float(scene.link.get("rate") or math.inf)
     return window_bytes * 8 >= rate * scene.rtt_ms / 1000
 
@@ -210,7 +210,7 @@ def _refused(scene: Scene) -> Truth:
 
 
 def is_refused(flow: Flow) -> bool:
-    """Whether a SYN was answered by an RST, and by no SYN-ACK (RFC 9293, section 3.5.2)."""
+    """Return whether a SYN was answered by an RST, and by no SYN-ACK (RFC 9293, section 3.5.2)."""
     sent = {p.from_client: p for p in reversed(flow.packets)}
     first, answer = sent.get(True), sent.get(False)
     return bool(first and answer and first.has(SYN) and answer.has(RST) and not answer.has(SYN))

@@ -107,10 +107,11 @@ def _send_buffer(scene: Scene) -> Truth:
 
 
 def _is_throttled(scene: Scene, client_port: int, kernel_bytes: float, chunk: float) -> bool:
-    """Whether a response is twice what the kernel keeps and came in flights that are no more than it and a write.
+    """Return whether a response is twice what the kernel keeps and came in flights that are no more than it and
+    a write.
 
-    Linux takes the whole of what is written, ``chunk``, into one segment of its buffer if there is any room, and
-    appends more to one that has not left: a window of more than that is filled for all of the buffer.
+    Linux takes the whole of what is written, ``chunk``, into one segment of its buffer if there is any room,
+    and appends more to one that has not left: a window of more than that is filled for all of the buffer.
     """
     if scene.rtt_ms < _LONG_PATH_MS:
         return False
@@ -120,7 +121,7 @@ def _is_throttled(scene: Scene, client_port: int, kernel_bytes: float, chunk: fl
 
 
 def _flights(scene: Scene, message: Message) -> list[int]:
-    """Bytes of each flight."""
+    """Return bytes of each flight."""
     sizes = [0]
     for before, packet in itertools.pairwise([message.packets[0], *message.packets]):
         if (packet.time_ns - before.time_ns) / 1e6 > _FLIGHT_GAP_SHARE * scene.rtt_ms:
@@ -130,7 +131,7 @@ def _flights(scene: Scene, message: Message) -> list[int]:
 
 
 def _sysctl_buffer(scene: Scene) -> int | None:
-    """The greatest send buffer, if the server's system limits it below 64 KB."""
+    """Return the greatest send buffer, if the server's system limits it below 64 KB."""
     words = str(((scene.sidecar.get("kernel") or {}).get("sysctl_server") or {}).get("tcp_wmem", "")).split()
     return int(words[2]) if words and int(words[2]) < _SMALL_BUFFER_BYTES else None
 

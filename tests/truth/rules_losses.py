@@ -70,7 +70,7 @@ class _Loss:
 
 
 def _ends(scene: Scene) -> tuple[list[Flow] | None, list[Flow] | None]:
-    """The flows as the client's and as the server's end saw them; None without that capture."""
+    """Return the flows as the client's and as the server's end saw them; None without that capture."""
     folder, sidecar = scene.capture.path.parent, scene.sidecar
     both = [sidecar.get("capture"), sidecar.get("capture_server_side")]
     client, server = (read_flows(folder / name) if name else None for name in both)
@@ -122,14 +122,16 @@ def _silence_ms(flow: Flow, packet: Packet, *, by_client: bool) -> float:
 
 
 def _flight_ended(scene: Scene, flow: Flow, lost: Packet, *, by_client: bool) -> float:
-    """The frame of the first data that is of a later flight than ``lost``."""
+    """Return the frame of the first data that is of a later flight than ``lost``."""
     limit_ms = scene.rtt_ms + _FLIGHT_SLACK_MS
     later = (p for p in flow.data(by_client=by_client) if p.frame > lost.frame)
     return next((p.frame for p in later if _silence_ms(flow, p, by_client=by_client) >= limit_ms), math.inf)
 
 
 def _is_alone(flow: Flow, frame: float, *, by_client: bool) -> bool:
-    """Whether the sender of this frame heard something before it sent anything else: a probe is one segment."""
+    """Return whether the sender of this frame heard something before it sent anything else: a probe is one
+    segment.
+    """
     behind = next((p for p in flow.packets if p.frame > frame), None)
     return behind is None or behind.from_client != by_client
 
@@ -141,7 +143,7 @@ def _dropped_numbers(scene: Scene, flow: Flow, *, by_client: bool) -> set[int]:
 
 
 def _transaction_at(scene: Scene, flow: Flow, seq: int, *, by_client: bool) -> int | None:
-    """The transaction whose request or response has this byte."""
+    """Return the transaction whose request or response has this byte."""
     for exchange in scene.exchanges:
         message = exchange.request if by_client else exchange.response
         same = exchange.client_port == flow.client_port
@@ -208,8 +210,9 @@ def _of_port(flows: list[Flow] | None, port: int) -> Flow | None:
 
 
 def _may_be_probe(ends: tuple[Flow, Flow | None], copy: Packet, *, by_client: bool) -> bool:
-    """Whether nothing behind it had come when a packet came again, and it left as long after the one before as a
-    probe waits. ``ends`` are its flow at its receiver's and at its sender's end: without that nobody knows.
+    """Return whether nothing behind it had come when a packet came again, and it left as long after the one
+    before as a probe waits. ``ends`` are its flow at its receiver's and at its sender's end: without that
+    nobody knows.
     """
     receiver, sender = ends
     if sender is None:
@@ -256,7 +259,7 @@ def _overtaken(flow: Flow, *, by_client: bool) -> list[Packet]:
 
 
 def _ended(scene: Scene, exchange: Exchange) -> tuple[bool, bool]:
-    """Whether an RST of either side, and whether a FIN of the server, was seen on the flow."""
+    """Return whether an RST of either side, and whether a FIN of the server, was seen on the flow."""
     packets = scene.flow_of(exchange).packets
     reset = any(p.has(RST) for p in packets)
     return reset, any(p.has(FIN) and not p.from_client for p in packets)
@@ -274,7 +277,7 @@ def _unfinished(scene: Scene) -> list[Exchange]:
 
 
 def has_gap(flow: Flow) -> bool:
-    """Whether bytes were acknowledged that the capture does not have."""
+    """Return whether bytes were acknowledged that the capture does not have."""
     for by_client in (True, False):
         had: list[tuple[int, int]] = [(0, 1)]
         for packet in flow.sent(by_client=by_client):

@@ -75,7 +75,7 @@ def _by_url(scene: Scene) -> dict[_Url, list[tuple[Exchange, Message, Message]]]
 
 
 def _costs(responses: list[Message], share: float = 1.0) -> bool:
-    """Whether this share of the responses' bytes was worth a round trip or time that can be seen."""
+    """Return whether this share of the responses' bytes was worth a round trip or time that can be seen."""
     took_ms = sum((response.last.time_ns - response.first.time_ns) / 1e6 for response in responses)
     saved = sum(len(response.body) for response in responses) * share
     return saved >= _WINDOW_BYTES or took_ms * share >= _TIME_MIN_MS

@@ -63,7 +63,7 @@ _BLOCKED_MIN_MS: Final = 50.0
 
 
 def is_pipelined(exchanges: list[Exchange], index: int) -> bool:
-    """Whether the request was seen before the response before it was complete."""
+    """Return whether the request was seen before the response before it was complete."""
     before, own = exchanges[index - 1] if index else None, exchanges[index]
     if before is None or before.request is None or own.request is None:
         return False
@@ -83,7 +83,7 @@ def _lull(scene: Scene) -> Truth:
 
 
 def _longest_chain(scene: Scene, exchanges: list[Exchange]) -> int:
-    """The most GETs in a row of which each asks for something else, at once, and is answered at once."""
+    """Return the most GETs in a row of which each asks for something else, at once, and is answered at once."""
     longest, asked = 0, set[str]()
     for index, exchange in enumerate(exchanges):
         request = exchange.request
@@ -134,14 +134,14 @@ def own_pause_ms(scene: Scene) -> float:
 
 
 def runs_nagle_in_client(scene: Scene) -> bool:
-    """Whether the client writes its requests in pieces, and its Nagle algorithm may hold these."""
+    """Return whether the client writes its requests in pieces, and its Nagle algorithm may hold these."""
     writes_apart = bool(scene.client.get("split") or scene.client.get("post_sep"))
     return writes_apart and not scene.client.get("nodelay")
 
 
 def in_pieces(scene: Scene) -> list[tuple[Exchange, float]]:
-    """Requests of several packets, with the longest pause between two, less what the later one takes on the link
-    before the server; not those that wait for 100 Continue.
+    """Return requests of several packets, with the longest pause between two, less what the later one takes on
+    the link before the server; not those that wait for 100 Continue.
     """
     rate = scene.link.get("rate_up") or scene.link.get("rate")
     byte_ms = 8000 / rate if rate and scene.at_server else 0.0
@@ -171,7 +171,7 @@ def _expect(scene: Scene) -> Truth:
 
 
 def _was_told(scene: Scene, exchange: Exchange) -> bool:
-    """Whether the server sent something, which can be 100 Continue only, between head and body."""
+    """Return whether the server sent something, which can be 100 Continue only, between head and body."""
     request = exchange.request
     if request is None:
         return False
@@ -196,8 +196,8 @@ def _head_of_line(scene: Scene) -> Truth:
 
 
 def _silence(flow: Flow, exchanges: list[Exchange], index: int) -> tuple[float, int]:
-    """The longest time in ms without data of the server from a request to the end of the response before its
-    own, and the frame that ended it.
+    """Return the longest time in ms without data of the server from a request to the end of the response before
+    its own, and the frame that ended it.
     """
     request, before = exchanges[index].request, exchanges[index - 1].response
     if request is None or before is None:

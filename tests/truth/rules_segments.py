@@ -95,14 +95,16 @@ def _by_cause(cause: str, *, is_delayed: bool) -> Callable[[Scene], Truth]:
 
 
 def _is_held(scene: Scene, apart_ms: float, *, is_delayed: bool) -> bool:
-    """Whether the client's Nagle algorithm held a part of a request, until a delayed ACK or an ordinary one."""
+    """Return whether the client's Nagle algorithm held a part of a request, until a delayed ACK or an ordinary
+    one.
+    """
     if not runs_nagle_in_client(scene) or apart_ms - 2 * own_pause_ms(scene) < _HELD_MIN_MS:
         return False
     return (apart_ms >= scene.rtt_ms + _DELAYED_ACK_MIN_MS) == is_delayed
 
 
 def _lists_all(scene: Scene) -> bool:
-    """Whether the sidecar lists all gaps and holds that it counts."""
+    """Return whether the sidecar lists all gaps and holds that it counts."""
     gaps = scene.sidecar["observed"].get("gaps", {}).values()
     held = scene.sidecar.get("server_truth_holds") or {"count_by_cause": {}, "list": []}
     has_all = sum(held["count_by_cause"].values()) == len(held["list"])
@@ -126,7 +128,7 @@ def _pauses_ms(message: Message) -> list[float]:
 
 
 def initial_window(scene: Scene) -> int | None:
-    """Segments of the server's initial window by its configuration; None where nothing tells it."""
+    """Return segments of the server's initial window by its configuration; None where nothing tells it."""
     words = str((scene.sidecar.get("kernel") or {}).get("route_server") or "").split()
     if "initcwnd" in words:
         return int(words[words.index("initcwnd") + 1])

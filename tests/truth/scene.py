@@ -56,7 +56,7 @@ class Truth:
 
     @classmethod
     def at(cls, must: Iterable[Place], may: Iterable[Place] = ()) -> Truth:
-        """Every ``must`` place is to be found for itself."""
+        """Return every ``must`` place is to be found for itself."""
         return cls(tuple((place,) for place in must), tuple(may))
 
 
@@ -144,7 +144,7 @@ class Scene:
         return [logged for logged in self.disturbances if logged.get("event", "drop") == "drop"]
 
     def server_option(self, name: str) -> float | None:
-        """The figure after an option of the server's command line."""
+        """Return the figure after an option of the server's command line."""
         args = self.server_args
         return float(args[args.index(name) + 1]) if name in args else None
 

@@ -70,7 +70,7 @@ class Connection:
     responses: list[Response] = field(default_factory=list)
 
     def previous_data(self, released: Segment) -> Segment | None:
-        """The data segment before ``released`` in the same response."""
+        """Return the data segment before ``released`` in the same response."""
         for response in self.responses:
             for before, after in itertools.pairwise(response.segments):
                 if after.frame == released.frame:
@@ -85,7 +85,7 @@ class Connection:
 
 
 def read_connections(path: Path, port: int) -> dict[int, Connection]:
-    """The connections to ``port``, by the client's port (no capture here reuses one)."""
+    """Return the connections to ``port``, by the client's port (no capture here reuses one)."""
     initial: dict[tuple[int, bool], int] = {}
     syn_times: dict[int, float] = {}
     connections: dict[int, Connection] = {}
@@ -155,7 +155,7 @@ def _cut_into_responses(connection: Connection) -> None:
 
 
 def _ip_packets(path: Path):
-    """Time in milliseconds and the IP packet (None if it is none) of every frame."""
+    """Yield time in milliseconds and the IP packet (None if it is none) of every frame."""
     with path.open("rb") as file:
         reader = dpkt.pcap.UniversalReader(file)
         link_type = reader.datalink()

@@ -33,7 +33,7 @@ _CAUSE_WORDS = {
 
 
 def kernel_folder(folder: Path) -> Path:
-    """The folder itself, or its ``kernel`` folder."""
+    """Return the folder itself, or its ``kernel`` folder."""
     return folder / "kernel" if (folder / "kernel").is_dir() else folder
 
 

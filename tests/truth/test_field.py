@@ -32,7 +32,7 @@ def made(name: str, out: Path, **changes: Any) -> dict[str, tuple[dict[str, Any]
 
 
 def sent(flows: list[Flow]) -> list[Packet]:
-    """The data of all servers."""
+    """Return the data of all servers."""
     return [packet for flow in flows for packet in flow.data(by_client=False)]
 
 

@@ -43,7 +43,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def kernel(captures):
-    """The kernel captures with what is found in them."""
+    """Return the kernel captures with what is found in them."""
     return [
         (capture, tcptrace_http.analyze(capture.path).findings) for capture in captures_of(captures / "kernel")
     ]

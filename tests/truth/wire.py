@@ -100,7 +100,7 @@ class Flow:
 
 
 def read_flows(path: Path) -> list[Flow]:
-    """The flows of a capture in the order of their first packets, numbered as tshark's ``tcp.stream``."""
+    """Return the flows of a capture in the order of their first packets, numbered as tshark's ``tcp.stream``."""
     flows: list[Flow] = []
     open_flows: dict[frozenset[tuple[bytes, int]], Flow] = {}
     for frame, (time_ns, link_type, data) in enumerate(records_of(path), start=1):
@@ -119,7 +119,7 @@ def read_flows(path: Path) -> list[Flow]:
 
 
 def has_zero_window(flow: Flow) -> bool:
-    """Whether the client said on an open connection that it could take nothing."""
+    """Return whether the client said on an open connection that it could take nothing."""
     return any(not (p.has(RST) or p.has(SYN)) and p.window == 0 for p in flow.sent(by_client=True))
 
 
@@ -162,7 +162,7 @@ def _tcp(link_type: int, data: bytes):
 
 
 def _starts_anew(flow: Flow, source: tuple[bytes, int], tcp: dpkt.tcp.TCP) -> bool:
-    """A SYN with another number than the flow's: the ports are used again."""
+    """Return a SYN with another number than the flow's: the ports are used again."""
     is_first_syn = tcp.flags & SYN and not tcp.flags & ACK
     return bool(is_first_syn and flow.initial.get(source == flow.client) != tcp.seq)
 

@@ -1,4 +1,4 @@
-"""The Python face: tables when they are asked for, selections, and what names mean."""
+"""Python interface: tables on request, selections, and the meaning of names."""
 
 import polars as pl
 import pytest
@@ -127,7 +127,7 @@ def test_few_connections_of_two_hosts_are_no_bundle(tmp_path, count, has_candida
 
 @pytest.mark.parametrize("joined_at", [0, 6])
 def test_edges_of_sack_blocks_are_numbered_as_acks_are(tmp_path, joined_at):
-    """Across the wrap of the numbers, and of a flow that was joined on its way."""
+    """Check scoring across the wrap of sequence numbers, and of a flow joined midway."""
     path = tmp_path / "sack.pcap"
     path.write_bytes(pcap(flow_with_sack()[joined_at:]))
     analysis = tcptrace_http.analyze(path, tables=["packets", "segments"])

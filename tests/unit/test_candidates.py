@@ -1,4 +1,4 @@
-"""What the core leaves out before detectors run is nothing that they could find, or read."""
+"""Rows that the core omits before detectors run: no detector could find or read them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ OF_FLOWS = [each for each in DETECTORS.values() if not (each.spans_flows or each
 
 
 def empty(only: dict[str, frozenset[str]]) -> dict[str, pl.DataFrame]:
-    """The native tables without rows; of those that ``only`` names these columns."""
+    """Return the native tables without rows; tables in ``only`` have just these columns."""
     names = (*candidates.CANDIDATE_TABLES, *only, "waits")
     schemas = {name: polars_schema(TABLES[name], statistics=False) for name in names}
     return {

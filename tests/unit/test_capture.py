@@ -1,4 +1,4 @@
-"""Capture files as bytes: whatever they are packed in, all that can be read is read."""
+"""Capture files as bytes: every readable packet is read, in any compression or format."""
 
 import bz2
 import gzip
@@ -81,7 +81,7 @@ def test_packed_file_larger_than_a_chunk_is_whole(file, pack):
 
 def test_xz_block_that_needs_much_memory_is_not_unpacked(file):
     packed = bytearray(lzma.compress(CLEAN))
-    # The block header (The .xz File Format, section 3.1): its last property is the dictionary, 40 for 4 GiB.
+    # Block header (The .xz File Format, section 3.1): its last property is the dictionary size, 40 for 4 GiB.
     header = slice(12, 12 + (packed[12] + 1) * 4 - 4)
     packed[16] = 40
     packed[header.stop : header.stop + 4] = struct.pack("<I", zlib.crc32(packed[header]))
@@ -172,7 +172,7 @@ def test_link_type_of_the_file_decides_how_frames_are_decoded(file):
 
 
 def pktap(frame: bytes) -> bytes:
-    """The header of macOS before an Ethernet frame that came through en0."""
+    """Return the macOS header before an Ethernet frame from en0."""
     return struct.pack("<III24s", 108, 1, ETHERNET, b"en0") + bytes(72) + frame
 
 
@@ -218,7 +218,7 @@ def test_capture_in_memory_has_the_rows_of_the_same_capture_in_a_file(file, pack
     in_memory, on_disk = tcptrace_http.analyze(packed), tcptrace_http.analyze(file(packed))
     assert in_memory.transactions.equals(on_disk.transactions)
     assert in_memory.waits.equals(on_disk.waits)
-    # Tables that are made on request are made of the same bytes once more.
+    # Tables made on request read the same bytes again.
     assert in_memory.segments.equals(on_disk.segments)
     assert tcptrace_http.read(packed).packets.equals(tcptrace_http.read(file(packed)).packets)
 

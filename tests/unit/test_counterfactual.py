@@ -1,4 +1,4 @@
-"""What a transaction would have taken without each of its findings."""
+"""Duration of a transaction without each of its findings."""
 
 import polars as pl
 
@@ -14,7 +14,7 @@ def frame(table, *rows):
 
 
 def some(table, **columns):
-    """One row of a table; what is not named is null, whatever the schema says of it."""
+    """Return one row of a table; columns not given are null, even if the schema says otherwise."""
     declared = polars_schema(TABLES[table])
     return pl.DataFrame([{name: columns.get(name) for name in declared}], schema=declared)
 

@@ -1,4 +1,4 @@
-"""What the package depends on: licences, sources, and one version everywhere."""
+"""Dependencies of the package: licences, sources, and consistent versions."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ LICENCE = re.compile(r"[A-Za-z0-9.+-]+(?: WITH [A-Za-z0-9.-]+)?")
 
 
 def is_allowed(expression: str) -> bool:
-    """Whether an SPDX expression can be met by licences of deny.toml."""
-    # An older spelling of OR, which Cargo still takes.
+    """Return whether the licences of deny.toml satisfy an SPDX expression."""
+    # Cargo still accepts an older spelling of OR.
     expression = expression.replace("/", " OR ")
     truth = LICENCE.sub(
         lambda found: found[0].lower() if found[0] in {"AND", "OR"} else str(found[0] in ALLOWED),
@@ -30,7 +30,7 @@ def is_allowed(expression: str) -> bool:
 
 @pytest.fixture(scope="module")
 def crates() -> list[dict[str, str]]:
-    """Every crate of the lock file that is built here, as Cargo describes it."""
+    """Return every crate of the lock file that is built here, with Cargo's metadata."""
     host = re.search(r"^host: (\S+)$", subprocess.check_output(["rustc", "-vV"], text=True), re.MULTILINE)
     command = ["cargo", "metadata", "--locked", "--offline", "--format-version", "1", "--filter-platform", host[1]]
     return json.loads(subprocess.check_output(command, cwd=REPOSITORY))["packages"]

@@ -1,4 +1,4 @@
-"""Every example in a public docstring runs, and every public function has one."""
+"""Examples in public docstrings: every example runs, and every public function has one."""
 
 import doctest
 import inspect

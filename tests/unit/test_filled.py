@@ -1,4 +1,4 @@
-"""Chunks are the same whether they are read in turn or ahead."""
+"""Chunks of a capture: equal when read in turn and when read ahead."""
 
 import io
 import threading

@@ -1,4 +1,4 @@
-"""Findings grouped and summed: time that several findings claim counts once, and every sum is the same."""
+"""Groups and sums of findings: time claimed by several findings counts once, and all sums agree."""
 
 from datetime import timedelta
 
@@ -12,7 +12,9 @@ MS = 1_000_000
 
 
 def findings(*rows: tuple[str, str, int | None, int, int]) -> pl.DataFrame:
-    """Detector, severity, transaction, and milliseconds that it lost, and shared with another of its cause."""
+    """Return findings: detector, severity, transaction, lost milliseconds, milliseconds shared with another
+    finding.
+    """
     schema = polars_schema(TABLES["findings"])
     made = [
         {

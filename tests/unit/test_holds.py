@@ -1,4 +1,4 @@
-"""Which detector tells a held segment, by its place in the message, and what its sentence says."""
+"""Detector of a held segment, by its place in the message, and the finding's sentence."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OWNERS = (
     *("short-initial-segment", "odd-short-final-segment", "nagle-delayed-ack", "nagle-hold"),
     *("tls-ticket-nagle", "tls-handshake-nagle"),
 )
-#: TLS 1.3 that was done when the wait of the response began; tickets came in frames 4 and 5.
+#: TLS 1.3, complete when the response's wait began; tickets arrived in frames 4 and 5.
 SECURED = {
     "client_hello_time": -20 * MS,
     "client_hello_last_time": -20 * MS,
@@ -99,7 +99,7 @@ def test_a_hold_has_one_owner_by_its_place_in_the_message(wait, owner):
     ("handshake", "wait", "owner"),
     [
         (SECURED, {"behind_offset": -400, "offset": 0}, "tls-ticket-nagle"),
-        # A ticket is in the segment that the response opens in.
+        # The response's first segment contains a ticket.
         (SECURED, {"behind_offset": -400, "offset": None}, "tls-ticket-nagle"),
         (SECURED, {"behind_offset": -100}, "short-initial-segment"),
         (SECURED, {"behind_offset": -400, "behind_frame": 9, "offset": 0}, "nagle-delayed-ack"),
@@ -109,9 +109,9 @@ def test_a_hold_has_one_owner_by_its_place_in_the_message(wait, owner):
             "tls-ticket-nagle",
         ),
         (SECURED, {"direction": "client_to_server", "behind_frame": 5}, "nagle-delayed-ack"),
-        # The segment with Finished has the begin of the request, too.
+        # The segment with Finished also has the beginning of the request.
         (SECURED, {"direction": "client_to_server", "behind_frame": 3, "behind_offset": -50}, "nagle-delayed-ack"),
-        # Early data comes before the handshake is done.
+        # Early data arrives before the handshake is complete.
         (WITHIN, {"behind_frame": 2, "behind_offset": -900, "offset": 0}, "nagle-delayed-ack"),
         (WITHIN, {"behind_offset": -900, "offset": None}, "tls-handshake-nagle"),
         (WITHIN, {"direction": "client_to_server", "behind_offset": -900, "offset": None}, "tls-handshake-nagle"),

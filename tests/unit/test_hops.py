@@ -1,4 +1,4 @@
-"""Both legs of a proxy's exchanges, and what the front leg waits for."""
+"""Both legs of a proxy's exchanges, and the upstream waits of the front leg."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def request(target: str = "/page", host: str = "a.example") -> bytes:
 
 
 class Leg(Connection):
-    """One connection seen at the proxy, with a message sent at a time."""
+    """Connection captured at the proxy; each call sends one message."""
 
     def opened(self, at: int) -> Leg:
         self.time = at
@@ -50,7 +50,7 @@ class Leg(Connection):
 
 
 def legs(number: int = 0) -> tuple[Leg, Leg]:
-    """A front and an upstream leg, both open before ``START`` + 1 ms."""
+    """Return a front and an upstream leg, both established before ``START`` + 1 ms."""
     front = Leg((CLIENT[0], CLIENT[1] + number), PROXY).opened(START)
     return front, Leg((PROXY[0], 40_000 + number), ORIGIN).opened(START)
 
@@ -61,7 +61,7 @@ def analysed(*connections: Connection) -> tcptrace_http.Analysis:
 
 
 def exchange(front: Leg, upstream: Leg, at: int, *, think: int, gap: int, body: bytes = b"x" * 1200) -> None:
-    """A response of two writes ``gap`` apart, which the proxy passes on as they come."""
+    """Send a response of two writes ``gap`` apart, which the proxy forwards on arrival."""
     front.ask(at, request())
     asked = at + 200 * MICROSECOND
     upstream.ask(asked, request())
@@ -77,21 +77,21 @@ def exchange(front: Leg, upstream: Leg, at: int, *, think: int, gap: int, body: 
 
 
 def slow_upstream() -> tuple[Leg, Leg]:
-    """An upstream server that thinks for 30 ms and whose body Nagle's algorithm holds for 40 ms."""
+    """Return an upstream server with 30 ms of processing, and a Nagle hold of 40 ms in its body."""
     front, upstream = legs()
     exchange(front, upstream, START + MILLISECOND, think=30 * MILLISECOND, gap=40 * MILLISECOND)
     return front, upstream
 
 
 def pairs(analysis: tcptrace_http.Analysis) -> list[tuple[str, str]]:
-    """The hops by the clients' ports, which tell the legs."""
+    """Return the hops by the clients' ports, which identify the legs."""
     ports = dict(analysis.flows.select("flow", "client_port").iter_rows())
     columns = analysis.hops.select("flow", "transaction", "upstream_flow", "upstream_transaction")
     return [(f"{ports[a]}.{b}", f"{ports[c]}.{d}") for a, b, c, d in columns.iter_rows()]
 
 
 def causes(analysis: tcptrace_http.Analysis, flow: int) -> dict[str, int]:
-    """Nanoseconds by cause of the transactions of a flow."""
+    """Return nanoseconds by cause, over the transactions of a flow."""
     length = (pl.col("end") - pl.col("start")).dt.total_nanoseconds().sum()
     own = analysis.waits.filter(flow=flow).group_by(pl.col("cause").cast(pl.String)).agg(length)
     return dict(own.iter_rows())
@@ -218,7 +218,7 @@ def test_bodies_tell_concurrent_requests_for_one_target_apart():
     both = [legs(number) for number in range(2)]
     for number, (front, upstream) in enumerate(both):
         front.ask(START + (1 + number) * MILLISECOND, request())
-        # The proxy asks for the second first.
+        # The proxy requests the second object first.
         upstream.ask(START + (4 - number) * MILLISECOND, request())
     for body, (front, upstream) in zip((b"one", b"other"), both, strict=True):
         upstream.answer(START + 20 * MILLISECOND, head(body), body)
@@ -255,7 +255,7 @@ def test_on_one_host_each_server_of_a_chain_has_the_next_as_its_upstream():
 
 
 def test_a_proxy_with_two_addresses_is_known_by_where_the_capture_was_taken():
-    """The client's leg is at the proxy's public address, the other on loopback; the client is far away."""
+    """Check legs on different addresses: the front leg is public, the upstream leg on loopback."""
     front = Leg(CLIENT, PROXY)
     front.time = START
     front.from_client(flags=SYN)
@@ -288,7 +288,7 @@ def test_a_host_with_one_server_has_no_proxy():
 
 
 def test_what_a_socket_of_the_proxy_holds_itself_stays_its_own():
-    """All of the upstream response is there before Nagle's algorithm holds its end on the front leg."""
+    """Check a complete upstream response whose last segment Nagle's algorithm holds on the front leg."""
     front, upstream = legs()
     body = b"x" * 1200
     front.ask(START + MILLISECOND, request())
@@ -308,7 +308,7 @@ def test_what_a_socket_of_the_proxy_holds_itself_stays_its_own():
 
 @pytest.mark.parametrize("is_held", [True, False])
 def test_a_front_leg_that_does_not_keep_up_waits_for_upstream_only_where_that_is_silent(is_held):
-    """The body comes from upstream at once after a silence; the client's window then lets it go in flights."""
+    """Check an upstream body that arrives at once after a silence; the client's window then limits its flights."""
     front, upstream = legs()
     body = b"x" * (1460 * 30)
     segments = [body[at : at + 1460] for at in range(0, len(body), 1460)]

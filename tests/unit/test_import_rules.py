@@ -1,4 +1,4 @@
-"""The layers of the package: who may import whom, read from the sources."""
+"""Layers of the package: permitted imports, checked in the sources."""
 
 import ast
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ import pytest
 REPOSITORY = Path(__file__).resolve().parents[2]
 PACKAGE = "tcptrace_http"
 
-# Module or subpackage of tcptrace_http -> those it may import. Imports for types alone count too.
+# Module or subpackage of tcptrace_http -> permitted imports, including imports for types only.
 ALLOWED = {
     "__init__": {
         "_version",
@@ -187,8 +187,8 @@ ALLOWED = {
         "what_if",
     },
 }
-#: The trace model, and the frame of HTML pages: it knows nothing of captures, so that no bug of the analyser can
-#: hide in it, and the pages of both look alike.
+#: Shared parts: the trace model, and the frame of HTML pages. The frame knows nothing of captures, so it
+#: cannot hide a bug of the analyser, and both parts' pages look alike.
 ALLOWED_TO_THE_SIMULATOR = {"trace", "schema", "errors", "_version", "html_page", "output_file"}
 # External package -> the only part that may import it.
 CONFINED = {
@@ -200,7 +200,7 @@ CONFINED = {
     "numpy": set(),
     "reference_sim": {"cli", "difference", "inference", "what_if"},
 }
-# Start-up time is a promise: these are imported where they are used.
+# Start-up time is a promise: these packages are imported at their point of use.
 LAZY = {
     "polars",
     "altair",
@@ -256,17 +256,17 @@ def test_module_imports_what_is_slow_only_where_it_is_used(path):
     functions_removed = _WithoutFunctions().visit(top_level)
     slow = {name for name in imports(functions_removed) if any(f"{name}.".startswith(f"{lazy}.") for lazy in LAZY)}
     if part_of(path) in {"report", "check", "probe", "views", "difference", "corpus_report"}:
-        # They are imported where they are used, and may use each other.
+        # Imported at their point of use; they may use each other.
         theirs = tuple(f"tcptrace_http.{name}" for name in ("report", "check", "difference", "corpus_report"))
         slow -= {name for name in slow if name.startswith(theirs)}
     if part_of(path) in {"inference", "what_if"}:
-        # They are imported where they are used, and are about scenarios of the simulator.
+        # Imported at their point of use; they concern simulator scenarios.
         theirs = ("tcptrace_http.inference", "tcptrace_http.what_if", "tcptrace_http.report", "reference_sim")
         slow -= {name for name in slow if name.startswith(theirs)}
     if part_of(path) in {"detectors", "counterfactual", "charts", "difference", "corpus_report"}:
         slow -= {"polars"}
     if part_of(path) == "corpus":
-        # Its modules that analyse, and that show rows as an analysis, are imported where they are used.
+        # The modules for analyses, and for rows shown as an analysis, are imported at their point of use.
         slow -= {name for name in slow if name.startswith("tcptrace_http.analysis")}
     assert not slow
 

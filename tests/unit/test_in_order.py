@@ -1,4 +1,4 @@
-"""Results come in the order of the things that were worked on."""
+"""Results in the order of their tasks."""
 
 import threading
 

@@ -1,4 +1,4 @@
-"""What a detector needs of a capture, and what is said of flows that lack it."""
+"""Needs of each detector, and the output on flows that lack them."""
 
 from datetime import timedelta
 
@@ -13,7 +13,7 @@ NEEDY = Detector("needy", lambda _: found(0, 1, None), "", ("flows",), ("handsha
 
 
 def flaws(*rows: tuple[int, str]) -> pl.DataFrame:
-    """One HTTP flow and flaw a row."""
+    """Return one HTTP flow and flaw per row."""
     types = schema.polars_schema(schema.TABLES["flaws"])
     rest = {"has_messages": True, "server_port": 80, "direction": None, "frame": 7, "count": 1, "bytes": 100}
     return pl.DataFrame([{"flow": flow, "flaw": flaw} | rest for flow, flaw in rows], schema=types)

@@ -1,4 +1,4 @@
-"""The table of limits in CONTRIBUTING.md and the constants in the sources are the same."""
+"""Table of limits in CONTRIBUTING.md: equal to the constants in the sources."""
 
 import re
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 NATIVE = REPOSITORY / "tcptrace_http/native"
 ROW = re.compile(r"^\| `(\w+)` \| `([^`]+)` \| `([^`]+)` \| .+ \|$", re.MULTILINE)
-# Limits are counts and sizes; signed numbers are times, and single bytes are fields of headers.
+# Limits are counts and sizes; signed numbers are times, and single bytes are header fields.
 LIMIT = re.compile(
     r"^(?:pub(?:\(.+?\))? )?const (\w*MAX\w*|ROWS_PER_KIND|WINDOW_ROWS): (?:usize|u64|u32) = (.+);", re.MULTILINE
 )

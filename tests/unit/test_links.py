@@ -1,4 +1,4 @@
-"""The table of links: which packet brought a link whole, whatever became of its document on the way."""
+"""Table of links: the packet that completes each link, in any encoding of the document."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from tcptrace_http.analysis import Analysis
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
-#: By content coding the ``wbits`` of zlib.
+#: The ``wbits`` of zlib, by content coding.
 CODINGS = {"identity": None, "gzip": 31, "deflate": 15}
 
 
 def images(seed: int, count: int) -> list[bytes]:
-    """Tags, each with other attributes before its link."""
+    """Return tags, each with other attributes before its link."""
     return [b"<p id=%d>&amp;</p><img alt='a > %d' src=/%d/%d.png>" % (n * 7919, n, seed, n) for n in range(count)]
 
 
@@ -31,7 +31,7 @@ def packed(text: bytes, coding: str) -> bytes:
 
 
 def fetch(connection: Connection, body: bytes, coding: str, cuts: list[int]) -> list[int]:
-    """Fetch a page whose body comes in pieces; the frame of each of them."""
+    """Fetch a page whose body arrives in pieces; return the frame of each piece."""
     head = HEAD + b"Content-Encoding: %s\r\nContent-Length: %d\r\n\r\n" % (coding.encode(), len(body))
     connection.from_client(REQUEST, PSH | ACK, after=MILLISECOND)
     connection.from_server(head, after=MILLISECOND)
@@ -46,7 +46,7 @@ def fetch(connection: Connection, body: bytes, coding: str, cuts: list[int]) -> 
 def expected(
     tags: list[bytes], body: bytes, coding: str, cuts: list[int], frames: list[int]
 ) -> list[tuple[str, int]]:
-    """The links, each with the frame by which the text was long enough."""
+    """Return the links, each with the frame that completed its text."""
     wbits = CODINGS[coding]
     unpack = (lambda piece: piece) if wbits is None else zlib.decompressobj(wbits).decompress
     lengths, length = [], 0
@@ -63,7 +63,7 @@ def expected(
 
 @st.composite
 def fetches(draw: st.DrawFn) -> list[tuple[list[bytes], str, bytes, list[int]]]:
-    """Pages, some of them the same: tags, coding, body and where it is cut."""
+    """Return pages with possible repetitions: tags, coding, body and split points."""
     pages = draw(st.lists(st.tuples(st.integers(1, 30), st.sampled_from(sorted(CODINGS))), min_size=1, max_size=3))
     made = []
     for number in draw(st.lists(st.integers(0, len(pages) - 1), min_size=1, max_size=6)):

@@ -1,4 +1,4 @@
-"""A message of more segments and ACKs than are kept at a time is explained part by part."""
+"""Messages with more segments and ACKs than the core keeps: explained part by part."""
 
 import polars as pl
 from captures import ACK, MILLISECOND, PSH, Connection, pcap

@@ -1,4 +1,4 @@
-"""Things made by another thread: the same ones, one ahead, with what making them raises."""
+"""Items made ahead by another thread: equal, one ahead, with the exceptions of their making."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_another_thread_makes_one_thing_ahead_and_no_more():
     ahead = made_ahead(made())
     next(ahead)
     assert begun[1].wait(10)
-    # The third is begun when the second is taken, and not before.
+    # The third item is begun when the second is taken, and not before.
     assert not begun[2].is_set()
     next(ahead)
     assert begun[2].wait(10)

@@ -1,4 +1,4 @@
-"""Bodies, redirects and expectations: their rows against Python's own coders and digests, over several flows."""
+"""Bodies, redirects and expectations: rows checked against Python's coders and digests, over several flows."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TABLES = ("bodies", "redirects", "expectations")
 
 
 def page(seed: int, lines: int = 400) -> bytes:
-    """HTML whose numbers are random: it shrinks to about a third."""
+    """Return HTML with random numbers; it compresses to about a third."""
     random_ = random.Random(seed)
     return b"".join(b"<li id=%d>item %d</li>\n" % (number, random_.randrange(10**6)) for number in range(lines))
 
@@ -106,7 +106,7 @@ def test_the_sizes_of_a_text_are_those_of_pythons_coders(tmp_path):
     fetch(connection, "/", body, HTML)
     row = analyzed(tmp_path, connection).bodies.row(0, named=True)
     assert row["zstd_bytes"] == len(zstd.compress(body, 3))
-    # zlib-rs makes other choices than zlib, but hardly better or worse ones.
+    # zlib-rs makes other choices than zlib, with similar compression.
     assert row["gzip_bytes"] == pytest.approx(len(gzip.compress(body, 6)), rel=0.03)
 
 
@@ -149,7 +149,7 @@ def test_a_pause_counts_as_a_round_trip_at_most(tmp_path):
     connection, body = opened(), random.Random(6).randbytes(6000)
     fetch(connection, "/", body)
     fetch(connection, "/", body)
-    # The last data segment of the repeat and its ACK come five seconds later.
+    # The last data segment of the repetition and its ACK arrive five seconds later.
     for at in range(len(connection.records) - 2, len(connection.records)):
         time, *rest = connection.records[at]
         connection.records[at] = (time + 5_000_000_000, *rest)
@@ -160,10 +160,10 @@ def test_a_pause_counts_as_a_round_trip_at_most(tmp_path):
 
 
 def several_flows(choices: list[tuple[int, int, int]]) -> bytes:
-    """Three connections of one client, which fetch and are redirected in turn."""
+    """Return three connections of one client, with fetches and redirects in turn."""
     connections = [opened(50_000 + number, start=number * 100_000) for number in range(3)]
     for number, url, version in choices:
-        # In step, so that what one connection fetches comes after what was fetched on the others.
+        # In step: a connection's fetches follow the fetches on the other connections.
         now = max(connection.time for connection in connections)
         connections[number].time = now
         if version == 0:
@@ -226,20 +226,20 @@ def test_what_curl_asked_of_nginx_is_told_apart(sample_traces):
         ("/rand.bin", True),
         ("/noval/rand.bin", False),
     ]
-    # The third time curl asked with the ETag, and got a 304.
+    # The third request carried the ETag, and got a 304.
     asked = analysis.transactions.filter(target="/rand.bin").select("status", "is_conditional").rows()
     assert asked == [(200, False), (200, False), (304, True)]
     (changed,) = analysis.bodies.filter(~pl.col("is_unchanged")).iter_rows(named=True)
     assert (changed["target"], changed["content_encoding"]) == ("/page.html", "gzip")
     assert changed["delta_bytes"] < 60 < changed["body_bytes"]
-    # nginx did not compress /plain/: it is as long as the others, which curl asked for without gzip.
+    # nginx did not compress /plain/: it is as long as the objects that curl requested without gzip.
     uncompressed = analysis.bodies.filter(target="/plain/page.html").row(0, named=True)
     assert uncompressed["accept_encoding"] == "deflate, gzip, br, zstd"
     assert uncompressed["zstd_bytes"] < uncompressed["gzip_bytes"] < uncompressed["body_bytes"] / 3
 
 
 def at_once(connections: int, fetches: int, *, body: bytes = b"x" * 3000) -> list[Connection]:
-    """Connections a tenth of a round trip after one another that fetch the same object again and again."""
+    """Return connections a tenth of an RTT apart that fetch the same object repeatedly."""
     made = [opened(40_000 + number, start=number * MILLISECOND // 10) for number in range(connections)]
     for each in made:
         for _ in range(fetches):

@@ -1,4 +1,4 @@
-"""Packets of scapy and dpkt, and pairs of (time, bytes), give the tables of the file that they come from."""
+"""Packets of scapy and dpkt, and pairs of (time, bytes): the same tables as from their file."""
 
 import io
 import logging
@@ -39,7 +39,7 @@ def test_packets_of_scapy_give_the_tables_of_their_file(sample_traces, name):
     assert_same_tables(rdpcap(str(sample_traces / name)), sample_traces / name)
 
 
-#: dpkt gives the nanoseconds of pcapng as a float, which has no room for them.
+#: dpkt returns the nanoseconds of pcapng as a float, which cannot hold them.
 NANOSECONDS = "fmt_pcapng.pcapng"
 
 

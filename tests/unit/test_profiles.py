@@ -1,4 +1,4 @@
-"""What the core has learnt of a sender and its path, and what a larger first window would have spared."""
+"""Profile of a sender and its path, and the savings of a larger initial window."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ HANDSHAKE = [
 
 
 def server_profile(lines: list[str], tmp_path: Path) -> dict[str, object]:
-    """What is learnt of the server behind a handshake and a request."""
+    """Return the server's profile after a handshake and a request."""
     capture = tmp_path / "learnt.pcap"
     capture.write_bytes(packet_script.pcap("".join(f"{line}\n" for line in [*HANDSHAKE, *lines])))
     profiles = tcptrace_http.analyze(capture).profiles
@@ -32,7 +32,7 @@ def server_profile(lines: list[str], tmp_path: Path) -> dict[str, object]:
 
 
 def first_flight(segments: int, body: int) -> list[str]:
-    """The first segments of a response, all at once, and an ACK of them."""
+    """Return the first segments of a response, sent together, and their ACK."""
     lines = [
         f"+0.1010{place:02} S > C P {1 + 1000 * place}:{1001 + 1000 * place}(1000) ack 101 win 65160"
         + (f" {{200 head=100 body={body - 100}}}" if place == 0 else "")

@@ -1,4 +1,4 @@
-"""The table of settings: each entry names what there is, and each detector that a setting helps has one."""
+"""Table of remedies: each entry names real settings, and each detector with a setting has an entry."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from tcptrace_http.detectors import DETECTORS
 from tcptrace_http.detectors._software import with_software
 from tcptrace_http.remedies import remedies, settings_for, settings_for_all
 
-#: No setting of a server, kernel or socket remedies these: the program that asks or answers must change, the path,
-#: or the capture.
+#: No setting of a server, kernel or socket fixes these: the client or server program, the path, or the
+#: capture must change.
 WITHOUT_A_SETTING = {
     *("stretch-ack", "split-request", "delta-eligible-repeat", "redirect-chain", "expect-continue-wait"),
     *("parallel-connection-burst", "competing-bundle", "lost-pipelined-requests", "refused-connection"),

@@ -1,4 +1,4 @@
-"""What belongs to a page, by rows made by hand: the evidence, and where it is none."""
+"""Members of a page, from handmade rows: evidence, and lack of evidence."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def at(ms: float) -> datetime:
 
 
 def rows_of(**tables: list[dict[str, Any]]) -> native.Rows:
-    """The rows of these tables as the core has them; columns that are not given are null."""
+    """Return the rows of these tables in the core's form; columns not given are null."""
     names = {name: {column for row in rows for column in row} for name, rows in tables.items()}
     return native.Rows.by_hand(
         {
@@ -31,14 +31,14 @@ def rows_of(**tables: list[dict[str, Any]]) -> native.Rows:
 
 
 def _plain(value: object) -> object:
-    """Times and durations in nanoseconds."""
+    """Return times and durations in nanoseconds."""
     if isinstance(value, datetime):
         value -= datetime(1970, 1, 1, tzinfo=UTC)
     return value // timedelta(microseconds=1) * 1000 if isinstance(value, timedelta) else value
 
 
 class Retrievals(NamedTuple):
-    """The tables ``retrievals`` and ``retrieval_transactions``."""
+    """Return the tables ``retrievals`` and ``retrieval_transactions``."""
 
     retrievals: pl.DataFrame
     transactions: pl.DataFrame
@@ -51,7 +51,7 @@ def retrievals(**tables: list[dict[str, Any]]) -> Retrievals:
 
 
 def got(flow: int, index: int, target: str, begin: float, end: float, **more: Any) -> dict[str, Any]:
-    """A transaction with a request at ``begin`` and its response whole at ``end``, in milliseconds."""
+    """Return a transaction with a request at ``begin`` and its response complete at ``end``, in milliseconds."""
     times = {
         "request_time": at(begin),
         "response_first_time": at((begin + end) / 2),
@@ -83,7 +83,7 @@ def pages(
 
 
 def grouping(found: Retrievals) -> list[list[str]]:
-    """For each retrieval its transactions as ``flow.number how``."""
+    """Return each retrieval's transactions as ``flow.number how``."""
     named = found.transactions.select(
         "retrieval", name=pl.format("{}.{} {}", "flow", "transaction", pl.col("how").cast(pl.String))
     )
@@ -224,7 +224,7 @@ def test_no_transactions_make_no_retrievals():
 
 
 def sources(rows: list[dict[str, Any]]) -> native.Rows:
-    """What pages are made from, of one client."""
+    """Return the rows that pages are made from, of one client."""
     flows = [{"flow": n, "client": "c", "server": "s", "server_port": 80} for n in {row["flow"] for row in rows}]
     return rows_of(transactions=rows, flows=flows)
 
@@ -248,7 +248,7 @@ def test_pages_that_would_take_too_much_are_left_out_all_together_and_that_is_sa
 
 
 def exchange(flow: int, index: int, begin: float, end: float) -> dict[str, Any]:
-    """An exchange in TLS without keys."""
+    """Return an exchange in TLS without keys."""
     hidden = dict.fromkeys(("target", "method", "host", "status"))
     return got(flow, index, "", begin, end, protocol="tls") | hidden
 
@@ -266,7 +266,7 @@ def test_exchanges_of_tls_belong_to_no_page_where_http_is_in_clear():
 
 
 def test_a_tls_handshake_is_no_silence_and_no_spare_connection():
-    """It takes 1.5 s; then a connection that is ready for 1.2 s waits for its request."""
+    """Check a connection set up in 1.5 s, then idle for 1.2 s before its request."""
     times = {"has_syn": True, "initial_rtt": timedelta(milliseconds=500), "client": "c"}
     found = retrievals(
         transactions=[exchange(0, 0, 2000, 2100), exchange(1, 0, 4600, 4700), exchange(2, 0, 8000, 8100)],

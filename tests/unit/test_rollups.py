@@ -1,4 +1,4 @@
-"""The words of others for the time of waits: none is lost, none is counted twice."""
+"""Other tools' terms for the time of waits: no time is lost or counted twice."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""Sorted runs of rows are merged into one order."""
+"""Sorted runs of rows, merged into one order."""
 
 from functools import partial
 
@@ -9,7 +9,7 @@ from tcptrace_http.report.runs import ROWS_IN_A_BLOCK, Runs
 
 
 def rendered(places: list[int], first: int, count: int) -> bytes:
-    """Rows of transactions, five a flow."""
+    """Return rows of transactions, five per flow."""
     rows = [b'{"flow":%d,"index":%d,"n":%d}' % (*divmod(place, 5), place % 7) for place in places]
     return b",\n".join(rows[first : first + count])
 

@@ -1,4 +1,4 @@
-"""Lazy frames: errors, what is read of the file, several captures, and other programs as readers."""
+"""Lazy frames: errors, reads of the file, several captures, and other programs as readers."""
 
 import gzip
 import inspect
@@ -16,7 +16,7 @@ from tcptrace_http import capture, lazy_scan
 from tcptrace_http.schema import TABLES, polars_schema
 
 FRAME, BYTES = pl.col("frame"), pl.col("payload_bytes")
-# Predicates that need more than the row: with a block at a time they would select other rows.
+# Predicates over several rows: applied block by block, they would select other rows.
 NOT_BY_ROW = {
     "any": (FRAME > 200).any(),
     "max": FRAME.max() > 200,
@@ -47,13 +47,13 @@ def clean(tmp_path):
 
 @pytest.fixture
 def chunks(sample_traces):
-    """250 segments: more than the smallest batch, fewer than a block."""
+    """Return 250 segments: more than the smallest batch, fewer than a block."""
     return sample_traces / "lan_4k_chunks.pcap"
 
 
 @pytest.fixture
 def long_capture(tmp_path):
-    """Several blocks of packets, in several reads of the file."""
+    """Return several blocks of packets, which take several reads of the file."""
     path = tmp_path / "long.pcap"
     path.write_bytes(pcap(clean_exchange(1000)))
     return path
@@ -134,7 +134,7 @@ def test_columns_come_in_the_order_they_are_asked_for(chunks):
     assert batch.columns == ["time", "frame"]
 
 
-#: The tables with a row for each packet.
+#: Tables with one row per packet.
 BY_PACKET = ("packets", "segments")
 
 
@@ -201,7 +201,7 @@ def test_two_scans_join_and_many_are_collected_together(chunks):
         eager.segments.filter(BYTES > 0).select("frame", "seq"), on="frame"
     )
     assert_frame_equal(joined.sort("frame").collect(), expected.sort("frame"))
-    # More of them than there are threads: none may wait for another (pola-rs/polars#24963).
+    # More frames than threads: none may wait for another (pola-rs/polars#24963).
     collected = pl.collect_all([segments.filter(least < FRAME).select("frame") for least in range(32)])
     assert [frame.height for frame in collected] == [250 - least for least in range(32)]
 
@@ -216,7 +216,7 @@ def test_both_engines_and_a_file_get_the_same_rows(chunks, tmp_path, engine):
 
 
 class Capsule:
-    """Only the Arrow PyCapsule interface of a frame, so that a reader cannot know it is one of polars."""
+    """Arrow PyCapsule interface of a frame, which hides that the frame belongs to polars."""
 
     def __init__(self, frame):
         self._frame = frame

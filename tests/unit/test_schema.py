@@ -1,4 +1,4 @@
-"""The declared tables: complete, typed, explained, and the fields of the JSON contract among them."""
+"""Declared tables: complete, typed, explained, with all fields of the JSON contract."""
 
 import polars as pl
 import pytest

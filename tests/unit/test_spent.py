@@ -1,4 +1,4 @@
-"""A response that begins before its request ends: no time is negative, and the overlap is said."""
+"""Responses that begin before the end of their request: no negative times, and a reported overlap."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ REFUSAL = b"HTTP/1.1 413 Too Large\r\nContent-Length: 3\r\n\r\nno\n"
 
 @pytest.fixture
 def early(tmp_path: Path) -> Path:
-    """The server refuses an upload whose second half comes 80 ms later."""
+    """Return an upload that the server refuses; its second half arrives 80 ms later."""
     connection = Connection()
     connection.open()
     connection.from_client(HEAD + b"x" * 1000, after=MILLISECOND)

@@ -1,4 +1,4 @@
-"""The small parts of the report: numbers with units, columns that give way."""
+"""Small parts of the text report: numbers with units, columns that shrink."""
 
 import pytest
 

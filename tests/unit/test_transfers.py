@@ -1,4 +1,4 @@
-"""Files by FTP are told by their flows."""
+"""FTP files, identified by their flows."""
 
 import polars as pl
 import pytest
@@ -14,7 +14,7 @@ from tcptrace_http.inference import infer
 
 @pytest.fixture(scope="module")
 def captured(tmp_path_factory):
-    """Heidemann's page as files by FTP."""
+    """Return Heidemann's page as files by FTP."""
     path = tmp_path_factory.mktemp("ftp") / "ftp.pcap"
     simulate(retrieval(strategy="ftp", page="heidemann", network="wan")).write_pcap(path, at="client")
     return path

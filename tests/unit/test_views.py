@@ -1,4 +1,4 @@
-"""What a notebook gets: one flow, one transaction, HTML of them, and charts of frames."""
+"""Notebook views: one flow, one transaction, their HTML, and charts of frames."""
 
 import copy
 

@@ -124,7 +124,7 @@ def workload(folder: Path, name: str) -> tuple[Any, ...]:
 
 
 def results(folder: Path, pairs: Iterable[tuple[str, str, str]] = PAIRS) -> Iterator[Result]:
-    """The pairs of these captures: the prediction knows the broken one alone."""
+    """Yield the pairs of these captures: the prediction knows the broken one alone."""
     for broken, fixed, fix in pairs:
         prediction, row = _predicted(folder / f"{broken}.pcap", fix)
         yield Result(
@@ -152,12 +152,12 @@ def _predicted(capture: Path, fix: str) -> tuple[WhatIf, Row]:
 
 @cache
 def _elapsed(capture: Path) -> int:
-    """Nanoseconds of all retrievals."""
+    """Return nanoseconds of all retrievals."""
     return observed(_analysis(capture), session=True).elapsed
 
 
 def table(found: Iterable[Result]) -> str:
-    """A line a pair, in milliseconds."""
+    """Return a line a pair, in milliseconds."""
     head = (
         f"{'broken -> fixed':<66} {'fix':<24} {'n':>3} {'measured':>19} {'modelled':>19} {'saved':>9} {'told':>9}"
     )

@@ -28,7 +28,7 @@ def apache(sample_traces):
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
-    """A capture of a page of 1998 over four connections, with one stack at both ends."""
+    """Return a capture of a page of 1998 over four connections, with one stack at both ends."""
     path = tmp_path_factory.mktemp("what_if") / "page.pcap"
     made = retrieval(strategy="http10-parallel-4", page="heidemann", network="wan", client_stack="linux-6")
     simulate(made).write_pcap(path)

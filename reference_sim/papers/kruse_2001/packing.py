@@ -82,7 +82,7 @@ def _worked_by_hand() -> Iterator[Comparison]:
 
 
 def _bounds() -> Iterator[Comparison]:
-    """Yield whether the longest-first rule holds: no connection exceeds the optimum by more than an element."""
+    """Yield the longest-first bound: no connection exceeds the optimum by more than an element."""
     for name in PAGES:
         for split in _SPLITS:
             _, *rest = sizes_of(name, split, 0)

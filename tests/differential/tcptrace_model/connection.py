@@ -26,12 +26,12 @@ class Connection:
         self.start = self.end = microseconds(packet)
 
     def halves(self, packet: dict[str, Any]) -> tuple[Direction, Direction]:
-        """The direction of the packet, and the other one."""
+        """Return the direction of the packet, and the other one."""
         first, second = self.directions
         return (first, second) if source(packet) == self.ends[0] else (second, first)
 
     def is_over_at(self, packet: dict[str, Any]) -> bool:
-        """Whether the packet belongs to another connection between the same ends."""
+        """Return whether the packet belongs to another connection between the same ends."""
         if microseconds(packet) - self.end > _SILENCE_US:
             return True
         if not packet["flags"] & SYN:
@@ -68,7 +68,7 @@ class Connection:
 
 
 def connections(packets: Iterable[dict[str, Any]]) -> Iterator[Connection]:
-    """The connections of the packets of a capture, in the order of their first packets."""
+    """Return the connections of the packets of a capture, in the order of their first packets."""
     found: list[Connection] = []
     live: dict[frozenset[tuple[str, int]], Connection] = {}
     for packet in packets:

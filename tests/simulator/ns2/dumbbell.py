@@ -47,7 +47,7 @@ def one_client(strategy: str, *, stack: str) -> Scenario:
 
 
 def lives(scenario: Scenario) -> list[Life]:
-    """The packets of a run, in the order in which they were sent."""
+    """Return the packets of a run, in the order in which they were sent."""
     import polars as pl
 
     truth = simulate(scenario).truth

@@ -81,7 +81,7 @@ def run(strategy: str, **options: object) -> Outcome:
 
 
 def lives(trace: Path) -> list[Life]:
-    """The packets of a trace of all links (``trace-all``), in the order in which they were sent."""
+    """Return the packets of a trace of all links (``trace-all``), in the order in which they were sent."""
     packets: dict[int, dict[str, object]] = {}
     for line in trace.read_text().splitlines():
         event, time, start, end, _, size, _, fid, _, _, seq, packet, ack, flags, header, *_ = line.split()
@@ -106,7 +106,7 @@ def lives(trace: Path) -> list[Life]:
 
 
 def golden(name: str) -> list[Life]:
-    """A stored timeline; where it comes from stands in ``golden/README.md``."""
+    """Return a stored timeline; where it comes from stands in ``golden/README.md``."""
     with (GOLDEN / f"{name}.csv").open(newline="") as file:
         return list(_golden_rows(csv.DictReader(file)))
 

@@ -53,7 +53,7 @@ def ours(claim, part):
 
 
 def verdicts(claim, part):
-    """The verdicts of the comparisons with these words."""
+    """Return the verdicts of the comparisons with these words."""
     found = [one.verdict for one in judgement(claim).comparisons if part in one.what]
     assert found
     return found

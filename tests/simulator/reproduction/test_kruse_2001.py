@@ -68,7 +68,7 @@ def judgement(claim):
 
 
 def verdicts(claim, part):
-    """The verdicts of the comparisons with these words."""
+    """Return the verdicts of the comparisons with these words."""
     found = [one.verdict for one in judgement(claim).comparisons if part in one.what]
     assert found
     return found
@@ -80,7 +80,7 @@ def ours(claim, part):
 
 
 def flown(claim, label):
-    """Segments of each flight but the last, which is what was left."""
+    """Return segments of each flight but the last, which is what was left."""
     (one,) = results(claim).measured[label]
     return [one[f"flight {number}"] for number in range(len(one))][:-1]
 

@@ -53,7 +53,7 @@ class Claim:
         return self.lost_ns > 0 or self.severity != "info"
 
     def is_at(self, place: dict[str, Any], slack_ns: int) -> bool:
-        """Whether the claim can be about a place; what either leaves open agrees with everything."""
+        """Return whether the claim can be about a place; what either leaves open agrees with everything."""
         for name in ("client_port", "server_port"):
             own = getattr(self, name)
             if None not in (own, place[name]) and own != place[name]:
@@ -143,7 +143,7 @@ def claims_of(path: Path) -> list[Claim]:
 
 
 def sidecars_of(folder: Path, chosen: str | None = None) -> list[Path]:
-    """The sidecars of a folder, or of one half of it."""
+    """Return the sidecars of a folder, or of one half of it."""
     paths = sorted(folder.glob("*.json"))
     if chosen is None:
         return paths

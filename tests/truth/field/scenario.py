@@ -155,10 +155,10 @@ class Scenario:
 
 
 def is_set_aside(name: str) -> bool:
-    """Whether a scenario belongs to the half that is shown only in sum."""
+    """Return whether a scenario belongs to the half that is shown only in sum."""
     return hashlib.sha256(name.encode()).digest()[0] % 2 == 1
 
 
 def plain(value: Any) -> Any:
-    """A dataclass as JSON has it."""
+    """Return a dataclass as JSON has it."""
     return asdict(value)

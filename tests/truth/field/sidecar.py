@@ -53,7 +53,7 @@ _SLACK_MS: Final = 8.0
 
 
 def sidecar_of(run: Run, point: str) -> dict[str, Any]:
-    """The sidecar of the capture of one point."""
+    """Return the sidecar of the capture of one point."""
     scenario = run.scenario
     legs = _legs(run, point)
     is_haproxy = scenario.proxy is not None and scenario.proxy.software == "haproxy"
@@ -93,7 +93,7 @@ def sidecar_of(run: Run, point: str) -> dict[str, Any]:
 
 
 def _legs(run: Run, point: str) -> set[int]:
-    """Ports of the servers whose connections the capture has."""
+    """Return ports of the servers whose connections the capture has."""
     if run.scenario.proxy is None or point in {"server", "upstream"}:
         return {SERVER_PORT}
     return {FRONT_PORT, SERVER_PORT} if point == "both" else {FRONT_PORT}
@@ -151,7 +151,7 @@ def _limits(run: Run, sockets: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _delays(run: Run, sockets: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The holds that something waited for."""
+    """Return the holds that something waited for."""
     path_ms = run.scenario.rtt_ms + _SLACK_MS
     return [
         {

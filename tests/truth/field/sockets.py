@@ -113,7 +113,9 @@ def _is_held(info: dict[str, int]) -> bool:
 
 
 def _is_full(info: dict[str, int]) -> bool:
-    """All has been sent, and no writer is woken before a third of the buffer is free (sk_stream_write_space)."""
+    """Return all has been sent, and no writer is woken before a third of the buffer is free
+    (sk_stream_write_space).
+    """
     is_sent = info["notsent"] == 0 and 0 < info["unacked"] < info["snd_cwnd"]
     return is_sent and info["queued"] * 3 > info["send_buffer"] * 2
 

@@ -67,7 +67,7 @@ class Run:
         return [told for number in self._ends() for told in self.log(f"sockets{number}")["sockets"]]
 
     def gaps(self) -> list[list[int]]:
-        """The times, from and to, in which nobody looked at the sockets of some host."""
+        """Return the times, from and to, in which nobody looked at the sockets of some host."""
         return [gap for number in self._ends() for gap in self.log(f"sockets{number}")["gaps"]]
 
     def has_every_packet(self) -> bool:

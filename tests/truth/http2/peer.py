@@ -246,7 +246,9 @@ def server(settings: dict[str, Any]) -> None:
 
 
 def client(settings: dict[str, Any]) -> int:
-    """A round is a list of requests: ``bytes`` to get and to send (``body``), ``urgency``, when, and read when."""
+    """Return a round is a list of requests: ``bytes`` to get and to send (``body``), ``urgency``, when, and read
+    when.
+    """
     total = 0.0
     peer = None
     for rnd in settings["rounds"]:

@@ -73,7 +73,7 @@ def _without_body(connection: socket.socket, head: bytes, waiting: bytes) -> byt
 
 
 def _answer(connection: socket.socket, head: bytes, habits: Habits, count: int, *, is_last: bool) -> bool:
-    """Whether the connection goes on."""
+    """Return whether the connection goes on."""
     kind, *words = head.split()[1].decode().strip("/").split("/")
     status, fields, body = "200 OK", ["Server: scenario"], noise(kind, int(words[0]) if words else 0)
     if kind == "think":
@@ -119,7 +119,7 @@ def _send(connection: socket.socket, message: bytes, kind: str, words: list[str]
 
 
 def noise(name: str, size: int) -> bytes:
-    """Bytes that DEFLATE cannot make smaller, the same for one name; ``same`` and ``also`` are one."""
+    """Return bytes that DEFLATE cannot make smaller, the same for one name; ``same`` and ``also`` are one."""
     seed = b"same" if name in {"same", "also"} else name.encode()
     made = bytearray()
     while len(made) < size:

@@ -15,5 +15,5 @@ _KINDS: Final = (proxied, sleeping, offload, black_holes, hangs, routed, uploads
 
 
 def all_scenarios() -> list[Scenario]:
-    """Every scenario, kind by kind."""
+    """Return every scenario, kind by kind."""
     return [scenario for kind in _KINDS for scenario in kind.scenarios()]
