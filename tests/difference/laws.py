@@ -1,4 +1,4 @@
-"""What holds of every difference."""
+"""Invariants of every difference."""
 
 import polars as pl
 
@@ -8,7 +8,7 @@ def nanoseconds(series):
 
 
 def assert_split_is_exact(difference):
-    """Each cause's differences, and both sides', sum to the elapsed times to the nanosecond: whole, by pair."""
+    """Check that causes sum to the elapsed times of both sides to the nanosecond: in total and per pair."""
     for column, total in (
         ("left", difference.left_ns),
         ("right", difference.right_ns),
@@ -27,7 +27,7 @@ def assert_split_is_exact(difference):
 
 
 def assert_everything_is_there_once(difference):
-    """Aligned or not: every retrieval and every transaction of both sides has one row."""
+    """Check that every retrieval and transaction of both sides has exactly one row."""
     for side, analysis in (("left", difference.left.analysis), ("right", difference.right.analysis)):
         numbers = difference.retrievals[f"{side}_retrieval"].drop_nulls()
         assert sorted(numbers) == analysis.retrievals["retrieval"].to_list()

@@ -1,4 +1,4 @@
-"""Captures of one connection made of exchanges, each with its own name, size, think time and stall."""
+"""Captures of one connection made of exchanges, each with its own name, size, processing time and stall."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,7 +12,7 @@ import tcptrace_http
 
 @dataclass(frozen=True)
 class Exchange:
-    """A request, and its response: the head alone where ``stall_ns`` passes until its ACK."""
+    """Request and its response; with ``stall_ns``, the head is sent alone until its ACK."""
 
     name: str
     size: int = 4000
@@ -20,7 +20,7 @@ class Exchange:
     stall_ns: int = 0
 
 
-#: Names are what exchanges are aligned by: each is there once.
+#: Exchanges are aligned by name; each name occurs once.
 EXCHANGES = st.lists(
     st.builds(
         Exchange,
@@ -35,7 +35,7 @@ EXCHANGES = st.lists(
 
 
 def records(exchanges, *, start=None):
-    """Return the connection's packets; the whole may begin at another time."""
+    """Return the connection's packets, optionally shifted in time."""
     connection = Connection() if start is None else Connection(time=start)
     connection.open()
     for each in exchanges:
@@ -59,7 +59,7 @@ def records(exchanges, *, start=None):
 
 
 def compared(left, right, **options):
-    """Return the difference of two lists of records, or of one written to a file each time."""
+    """Return the difference of two record lists, each optionally written to a file."""
     with TemporaryDirectory() as folder:
         paths = []
         for side, made in (("left", left), ("right", right)):

@@ -1,4 +1,4 @@
-"""What is aligned with what, when things are missing, more, reordered or renamed."""
+"""Alignment of exchanges that are missing, added, reordered or renamed."""
 
 import random
 import time
@@ -56,7 +56,7 @@ def test_another_method_is_never_the_same_one():
 
 
 def test_repeated_name_aligns_by_size_where_one_is_missing():
-    """A first answer of another size (401, say) that the other side did not get."""
+    """Check a first response of another size (a 401, for example) that the other side lacks."""
     assert align([get("/a", 20), get("/a", 5000)], [get("/a", 5000)]) == [(0, None), (1, 0)]
 
 
@@ -118,6 +118,6 @@ def test_ten_thousand_renamed_items_align_in_seconds_though_some_are_missing():
     right = [get(f"/new/{index}", item.size) for index, item in enumerate(left) if index % 50]
     started = time.process_time()
     pairs = align(left, right)
-    # 4.4 s of one core of 2020; a table of all beginnings would have 100 million cells.
+    # 4.4 s of one core of 2020; a table of all prefixes would have 100 million cells.
     assert time.process_time() - started < 30
     assert [one for one, other in pairs if other is None] == list(range(0, 10_000, 50))

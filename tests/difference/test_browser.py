@@ -1,4 +1,4 @@
-"""The report of a difference in a real browser: silent, fetching nothing, fitting, and its parts work together."""
+"""Difference report in a real browser: no errors, no fetches, no overflow, and cooperating parts."""
 
 import pytest
 from report.browser import chromium, visit
@@ -17,7 +17,7 @@ def browser():
 
 @pytest.fixture(scope="module")
 def report(sample_traces, tmp_path_factory):
-    """Six measured retrievals; one modelled one."""
+    """Return six measured retrievals and one modelled retrieval."""
     fixed = retrieval(strategy="p-http-both-fixes", page="heidemann", network="lan", client_stack="sunos-4.1.3")
     path = tmp_path_factory.mktemp("report") / "report.html"
     difference = tcptrace_http.diff(sample_traces / "bsd_phttp_orig.pcap", fixed)
@@ -41,7 +41,7 @@ def test_report_is_silent_and_fits(browser, report, scheme, width):
 
 def test_both_sides_are_told_apart_and_joined(browser, report):
     page = visit(browser, report).page
-    # The times of both sides as they are to each other.
+    # Bars in proportion to the times of both sides.
     widths = page.eval_on_selector_all(".share", "all => all.map(each => each.clientWidth)")
     assert widths[1] / widths[0] == pytest.approx(12.2 / 601.8, abs=0.01)
     here = page.query_selector("tr.here")

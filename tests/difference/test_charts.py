@@ -1,4 +1,4 @@
-"""The charts of a difference: bars that sum exactly, both sides of each transaction, where flows part ways."""
+"""Charts of a difference: bars with exact sums, both sides of each transaction, points of divergence."""
 
 import pytest
 from captures import clean_exchange, pcap

@@ -1,4 +1,4 @@
-"""Where two flows part ways: size, order, loss, hold, window, path; with the frames of both."""
+"""First divergence of two flows: size, order, loss, hold, window, path; with the frames of both."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ BODY = b"x" * 4000
 
 @pytest.fixture
 def divergences(tmp_path):
-    """By kind, of two lists of records."""
+    """Return the divergences of two record lists by kind."""
 
     def found(left, right):
         paths = []
@@ -28,7 +28,7 @@ def divergences(tmp_path):
 
 
 def exchange(*parts, pause=0, think=2 * MILLISECOND):
-    """One response in these segments, each acknowledged; ``pause`` before the second."""
+    """Return one response in these segments, each acknowledged, with ``pause`` before the second."""
     connection = Connection()
     connection.open()
     connection.from_client(REQUEST, PSH | ACK, after=MILLISECOND)
@@ -53,7 +53,7 @@ def test_same_exchange_does_not_part_ways(divergences):
 def test_header_on_its_own_is_another_size(divergences):
     found = divergences(exchange(*HEAD_ALONE), exchange(*IN_FULL))
     assert set(found) == {"size"}
-    # Handshake, request: the response begins in frame 5.
+    # After handshake and request, the response begins in frame 5.
     assert (found["size"].left_frame, found["size"].right_frame) == (5, 5)
 
 

@@ -1,4 +1,4 @@
-"""Heidemann's Table 1 told as a difference: what P-HTTP lost to its two stalls, and the fixed server did not."""
+"""Heidemann's Table 1 as a difference: the loss of P-HTTP to its two stalls, against the fixed server."""
 
 import json
 from dataclasses import replace
@@ -14,7 +14,7 @@ RETRIEVALS = 6
 
 
 def fixed_server():
-    """Return the paper's page from a server with both fixes, as often as the captures have it."""
+    """Return the paper's page from a server with both fixes, with as many retrievals as the captures."""
     once = retrieval(strategy="p-http-both-fixes", page="heidemann", network="lan", client_stack="sunos-4.1.3")
     (browser,) = once.browsers
     return replace(once, browsers=(replace(browser, visits=browser.visits * RETRIEVALS),))
@@ -37,11 +37,11 @@ def test_measured_p_http_is_slower_than_the_modelled_fixed_server_by_its_two_sta
     difference = measured_against_modelled
     assert_split_is_exact(difference)
     assert difference.aligned_retrievals.height == RETRIEVALS
-    # 601 ms a retrieval, as against 605 ms in Table 1; the modelled server takes 12 ms.
+    # 601 ms per retrieval, against 605 ms in Table 1; the modelled server takes 12 ms.
     assert difference.left_ns / RETRIEVALS == pytest.approx(601e6, rel=0.01)
     assert difference.difference_ns / RETRIEVALS == pytest.approx(589e6, rel=0.01)
     assert share_of_stalls(difference) == pytest.approx(0.996, abs=0.003)
-    # The paper: the first and the third document begin short, the first one ends oddly.
+    # The paper: the first and the third document begin short, the first ends oddly.
     assert found(difference) == {"short-initial-segment": (12, 0), "odd-short-final-segment": (6, 0)}
 
 
@@ -56,7 +56,7 @@ def test_transactions_under_other_names_are_aligned_by_their_sizes(measured_agai
 
 def test_flows_part_ways_at_the_header_that_went_alone_and_then_at_the_hold(measured_against_modelled):
     shape, hold = measured_against_modelled.divergences
-    # Frame 4 of the capture has the header's 226 bytes, where the fixed server sends a full segment.
+    # Frame 4 of the capture has the header's 226 bytes; the fixed server sends a full segment.
     assert (shape.kind, shape.left_transaction, shape.left_frame) == ("size", 0, 4)
     assert "226 bytes" in shape.words
     assert "1460 bytes" in shape.words
@@ -73,7 +73,7 @@ def test_headline_says_how_much_the_stalls_are(measured_against_modelled):
 
 
 def test_simulated_p_http_differs_from_the_simulated_fixed_server_by_the_stalls():
-    """Table 1 has 605 ms against 26 ms; the modelled 1996 hosts are these."""
+    """Check Table 1: 605 ms against 26 ms, from the modelled 1996 hosts."""
     sides = [heidemann(strategy=name, retrievals=3) for name in ("p-http-apache-1.1b4", "p-http-both-fixes")]
     difference = tcptrace_http.diff(*sides)
     assert_split_is_exact(difference)
@@ -82,7 +82,7 @@ def test_simulated_p_http_differs_from_the_simulated_fixed_server_by_the_stalls(
 
 
 def test_measured_broken_and_fixed_servers_differ_by_the_gaps_that_were_measured(captures):
-    """The kernel captures' own figures: each stall's length stands in the sidecar of the capture."""
+    """Check the kernel captures: each stall's length is in the capture's sidecar."""
     folder = captures / "kernel"
     difference = tcptrace_http.diff(folder / "bsd_phttp_orig.pcap", folder / "bsd_phttp_fix2.pcap")
     assert_split_is_exact(difference)
@@ -95,7 +95,7 @@ def test_measured_broken_and_fixed_servers_differ_by_the_gaps_that_were_measured
     assert found(difference) == {
         "short-initial-segment": (12, 0),
         "odd-short-final-segment": (6, 0),
-        # Its window of two segments, which the held head alone hides on the left.
+        # The window of two segments, visible only on the right: the held head hides it on the left.
         "initial-window": (0, 1),
     }
 

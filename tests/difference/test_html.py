@@ -1,4 +1,4 @@
-"""The HTML report of a difference: what it opens with, what it holds, and that nothing gets out of its text."""
+"""HTML report of a difference: its opening, its contents, and escaped text."""
 
 import re
 from dataclasses import replace
@@ -28,7 +28,7 @@ def page(difference):
 
 
 def shown(page):
-    """Return the text before the scripts, without its tags."""
+    """Return the text before the scripts, without tags."""
     return re.sub(r"<[^>]*>", " ", page.partition("<script>")[0].partition("<body>")[2])
 
 
@@ -63,7 +63,7 @@ def test_place_where_the_flows_part_ways_stands_side_by_side(difference):
     for side in ("left", "right"):
         frames = [getattr(row, side).frame for row in rows if getattr(row, side) is not None]
         assert frames == sorted(frames)
-        # The same segments as the table has them, none left out between.
+        # The same segments as in the table, without omissions.
         analysis = getattr(difference, side).analysis
         flow = difference.flows[side == "right"]
         own = analysis.segments.filter(flow=flow)["frame"].to_list()
@@ -77,7 +77,7 @@ def test_side_with_nothing_more_has_an_empty_half_from_there_on(difference):
     at = next(number for number, row in enumerate(rows) if row.is_here)
     assert rows[at].left.frame == place.left_frame
     assert all(row.right is None for row in rows[at:])
-    # What was last on that side stands before the place: the response's last segment.
+    # The last packet of that side precedes the divergence: the response's last segment.
     last = difference.right.analysis.transactions.filter(flow=difference.flows[1], index=place.right_transaction)
     assert rows[at - 1].right.frame == last["response_last_frame"].item()
 

@@ -1,4 +1,4 @@
-"""One page by HTTP/1.1 and by HTTP/2: aligned by target, split by cause, no segment compared that cannot be."""
+"""One page by HTTP/1.1 and by HTTP/2: aligned by target, split by cause, no comparison of unlike segments."""
 
 import pytest
 from captures import Connection, pcap

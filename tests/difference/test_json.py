@@ -1,4 +1,4 @@
-"""The JSON of a difference: its keys are a contract, and are documented."""
+"""JSON of a difference: its documented keys are a contract."""
 
 import json
 import os
@@ -16,7 +16,7 @@ KEYS = {
     *("left", "right", "difference_ns", "headline", "model"),
     *("causes", "retrievals", "transactions", "stalls", "residuals", "flows", "divergences"),
 }
-#: Of each list, the keys of its objects.
+#: Keys of the objects, per list.
 OBJECTS = {
     "causes": SPLIT,
     "retrievals": {
@@ -66,7 +66,7 @@ def test_every_key_is_documented(document):
         assert f"``{name}``" in module.__doc__
     assert all(f"``{key}``" in module.__doc__ for key in SIDE)
     for name, keys in OBJECTS.items():
-        # Each side's keys are told once for both.
+        # Each side's keys are listed once for both.
         told = {key if key in SPLIT else key.removeprefix("left_").removeprefix("right_") for key in keys}
         lacking = [key for key in told if f"``{key}``" not in module.__doc__]
         assert not lacking, name

@@ -1,4 +1,4 @@
-"""What holds of any two sides: nothing against itself, negated when exchanged, deaf to when, exact in its sums."""
+"""Invariants of any two sides: zero against itself, antisymmetric, independent of start times, exact in sums."""
 
 from dataclasses import replace
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from difference.laws import assert_everything_is_there_once, assert_split_is_exact
 from difference.recorded import EXCHANGES, compared, records
 
-# Each example is two captures that are analysed.
+# Each example analyses two captures.
 pytestmark = pytest.mark.slow
 
 
@@ -93,7 +93,7 @@ def test_time_of_day_changes_nothing(exchanges, other, shift):
 @given(exchanges=EXCHANGES, more=st.integers(3 * MILLISECOND, 400 * MILLISECOND))
 @settings(max_examples=10)
 def test_longer_think_time_is_the_servers_and_nothing_else(exchanges, more):
-    # Longer than a round trip, which the response takes anyway.
+    # Longer than an RTT, which the response takes anyway.
     fast, *rest = exchanges
     fast = replace(fast, think_ns=2 * MILLISECOND)
     slow = replace(fast, think_ns=fast.think_ns + more)
@@ -111,7 +111,7 @@ def test_capture_that_is_cut_short_is_compared_as_far_as_it_goes(left, right, ke
     whole = pcap(records(right))
     cut = whole[: 24 + (len(whole) - 24) * kept // 100]
     if len(cut) < 24 + 16 + 54:
-        # Without one packet it is no capture.
+        # A capture without any packet is invalid.
         cut = whole[:200]
     difference = compared(pcap(records(left)), cut)
     assert_split_is_exact(difference)

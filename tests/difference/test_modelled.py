@@ -1,4 +1,4 @@
-"""A side that is a strategy's name: on what was inferred from the other side."""
+"""Modelled side: a strategy's name, simulated on the inferred conditions of the other side."""
 
 import pytest
 
@@ -11,7 +11,7 @@ STALL = "stall.nagle_delayed_ack"
 
 @pytest.fixture(scope="module")
 def captured(tmp_path_factory):
-    """Return a page over the modem by one connection an object, as a capture of its client."""
+    """Return a page over the modem with one connection per object, captured at its client."""
     path = tmp_path_factory.mktemp("modelled") / "page.pcap"
     import reference_sim
 
@@ -51,7 +51,7 @@ def test_retrieval_that_was_inferred_from_is_the_one_that_is_compared(sample_tra
     path = sample_traces / "bsd_phttp_orig.pcap"
     difference = tcptrace_http.diff(path, "inferred", retrieval=4)
     assert difference.retrievals.select("left_retrieval", "right_retrieval").rows() == [(4, 0)]
-    # What the model of the broken server has are its stalls.
+    # The model of the broken server contains its stalls.
     for side in ("left", "right"):
         stalls = nanoseconds(difference.causes.filter(cause=STALL)[side])
         assert stalls == pytest.approx(589e6, rel=0.02)
@@ -59,7 +59,7 @@ def test_retrieval_that_was_inferred_from_is_the_one_that_is_compared(sample_tra
 
 @pytest.mark.slow
 def test_of_a_strategy_with_two_visits_the_second_is_compared(captured):
-    """What was not modified is asked for again: its second visit has no bodies."""
+    """Check conditional requests: the second visit of an unchanged page has no bodies."""
     difference = tcptrace_http.diff(captured, "conditional-get")
     visits = difference.right.analysis.retrievals
     assert visits.height == 2
@@ -73,7 +73,7 @@ def test_fix_saves_the_stalls_that_it_is_for(sample_traces):
     assert_split_is_exact(difference)
     assert difference.causes["cause"][0] == STALL
     assert nanoseconds(difference.causes.filter(cause=STALL)["right"]) == 0
-    # As the same server was measured with TCP_NODELAY.
+    # As measured on the same server with TCP_NODELAY.
     measured = tcptrace_http.diff(path, sample_traces / "lan_hdrsep_small_nodelay.pcap", retrieval=1)
     assert difference.difference_ns == pytest.approx(measured.difference_ns, rel=0.05)
 
@@ -96,7 +96,7 @@ def test_fix_that_changes_nothing_says_so(sample_traces):
 
 @pytest.mark.slow
 def test_what_follows_a_plus_is_a_fix(sample_traces):
-    """Compression is a strategy, which also pipelines, and a fix, which leaves the requests alone."""
+    """Check compression as a strategy, which also pipelines, and as a fix, which keeps the requests."""
     path = sample_traces / "bsd_phttp_orig.pcap"
     assert tcptrace_http.diff(path, "compression").right.analysis.transactions["pipelined"].any()
     assert not tcptrace_http.diff(path, "+compression").right.analysis.transactions["pipelined"].any()
@@ -111,7 +111,7 @@ def test_no_name_has_a_plus_in_it():
 
 @pytest.mark.slow
 def test_model_that_does_not_retell_its_capture_says_so(sample_traces):
-    """Commands of a shell, which no browser would have sent when they were."""
+    """Check shell commands: no browser would have sent these requests at these times."""
     words = "the model's own error"
     assert words in " ".join(
         tcptrace_http.diff(sample_traces / "objects_nginx_curl.pcap", "http11").text().split()

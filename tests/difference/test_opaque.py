@@ -1,4 +1,4 @@
-"""Sides that are TLS without keys: against each other, against clear text, against a model."""
+"""TLS without keys: against each other, against cleartext, against a model."""
 
 import json
 from dataclasses import replace
@@ -13,16 +13,16 @@ from reference_sim.page import objects_of
 from reference_sim.stack import Nagle
 from reference_sim.stacks import stack
 
-#: The last two objects are shorter than their heads, which TLS does not tell from bodies.
+#: The last two objects are shorter than their heads, which TLS does not separate from bodies.
 PAGE = Page(name="short", objects=objects_of(30_000, 9000, 60, 20))
 TARGETS = [part.target for part in PAGE.objects]
-#: With Nagle's algorithm the request waits behind TLS 1.3's ticket for what the handshake saves.
+#: With Nagle's algorithm, the request waits behind TLS 1.3's ticket as long as the handshake saves.
 STACK = replace(stack("linux-6"), nagle=Nagle.OFF)
 
 
 @pytest.fixture(scope="module")
 def paths(tmp_path_factory):
-    """Return the page in clear, by TLS 1.2 and by TLS 1.3, as captures of its client."""
+    """Return the page in cleartext, by TLS 1.2 and by TLS 1.3, captured at its client."""
     folder = tmp_path_factory.mktemp("opaque")
     paths = {}
     for name in (None, "tls-1.2", "tls-1.3"):
@@ -78,7 +78,7 @@ def test_other_version_is_modelled_on_what_was_captured(paths, versions):
 
 
 def test_pipelined_requests_are_one_exchange(tmp_path):
-    """Of two requests in one exchange, one is aligned with it; the other is on its own side only."""
+    """Check two requests in one TLS exchange: one is aligned with it, the other is only on its own side."""
     path = tmp_path / "pipelined.pcap"
     scenario = retrieval(strategy="http11-pipelined", page="heidemann", network="wan", tls="tls-1.3")
     reference_sim.simulate(scenario).write_pcap(path, at="client")

@@ -1,4 +1,4 @@
-"""Analytic models beside measured retrievals: near where they apply, and silent where they do not."""
+"""Analytic models beside measured retrievals: close where valid, absent elsewhere."""
 
 import polars as pl
 import pytest
@@ -9,12 +9,12 @@ from reference_sim import Page, retrieval
 from reference_sim.page import objects_of
 from tcptrace_http.difference.side import side_of
 
-#: A document that takes several flights of a modern first window, and two images.
+#: A document of several flights with a modern initial window, and two images.
 LONG_DOCUMENT = Page(name="long", objects=objects_of(30_000, 5000, 5000))
 
 
 def residuals(**choices):
-    """Of the left side: a modern stack, which has none of the stalls that the models leave out."""
+    """Return the left side: a modern stack without the stalls that the models omit."""
     side = side_of(retrieval(client_stack="linux-6", **choices)).analysis
     return tcptrace_http.diff(side, side).residuals.filter(pl.col("side") == "left")
 
@@ -27,7 +27,7 @@ def residuals(**choices):
         ("http11", "one-large", "wan", "Heidemann 1997, P-HTTP", 0.01),
         ("http11", "one-large", "satellite", "Heidemann 1997, P-HTTP", 0.01),
         ("http11", LONG_DOCUMENT, "satellite", "Heidemann 1997, P-HTTP", 0.01),
-        # The model sends everything at once; this client asks for images when it has seen the document.
+        # The model sends everything at once; this client requests images after the document.
         ("http11-pipelined", LONG_DOCUMENT, "satellite", "Kruse 2001, pipelined", 0.25),
         ("http10-keep-alive-x4", "kruse-lerc", "satellite", "Kruse 2001, parallel", 0.05),
     ],
@@ -41,7 +41,7 @@ def test_model_is_near_what_a_retrieval_of_its_kind_takes(strategy, page, networ
 
 
 def test_model_of_heidemann_leaves_out_his_stalls(sample_traces):
-    """On a LAN it is not said to hold; what it leaves out of the broken server's time are the two stalls."""
+    """Check a LAN, outside the models' validity: the unexplained time of the broken server is its two stalls."""
     path = sample_traces / "bsd_phttp_orig.pcap"
     difference = tcptrace_http.diff(path, path)
     rows = difference.residuals.filter(pl.col("side") == "left")

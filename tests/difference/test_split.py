@@ -1,4 +1,4 @@
-"""The difference of the elapsed times by cause: exact for any two captures or scenarios."""
+"""Difference of elapsed times by cause: exact for any two captures or scenarios."""
 
 from functools import cache
 
@@ -18,7 +18,7 @@ PAGES = ("heidemann", "eggert-text")
 
 @cache
 def analysed(strategy, network, page):
-    """One side: what is simulated once serves many pairs."""
+    """Return one side; a cached simulation serves many pairs."""
     from tcptrace_http.difference.side import side_of
 
     return side_of(retrieval(strategy=strategy, page=page, network=network, client_stack="sunos-4.1.3")).analysis
@@ -62,7 +62,7 @@ def test_capture_against_itself_differs_in_nothing(sample_traces):
 
 
 def test_time_of_transactions_of_one_side_is_a_line_of_its_own():
-    """A page without its second image: what that image took is no cause of the others being slower."""
+    """Check a page without its second image: its time is no cause of a slower remainder."""
     from reference_sim import PAGES as KNOWN
 
     whole = KNOWN["heidemann"]
@@ -73,7 +73,7 @@ def test_time_of_transactions_of_one_side_is_a_line_of_its_own():
     assert dict(difference.transactions["how"].value_counts().rows()) == {"same": 2, "only_left": 1}
     by_cause = {row["cause"]: row for row in difference.causes.iter_rows(named=True)}
     assert by_cause["unaligned"]["right"].total_seconds() == 0
-    # All of the difference: the rest of the page went in the same time.
+    # The whole difference: the rest of the page took the same time.
     assert nanoseconds(difference.causes.filter(cause="unaligned")["left"]) == difference.difference_ns
 
 
@@ -96,7 +96,7 @@ def test_what_is_not_there_is_said(sample_traces, choice):
 @pytest.mark.slow
 @pytest.mark.parametrize("other", ["http10-serial", "http10-parallel", "thesis-pipelined"])
 def test_split_of_busy_servers_with_losses_is_exact(other):
-    """Many clients, many retrievals, losses."""
+    """Check many clients, many retrievals, and losses."""
     one = thesis(strategy="segment-filled", web_clients=4, ftp_clients=1, seed=3)
     difference = tcptrace_http.diff(one, thesis(strategy=other, web_clients=4, ftp_clients=1, seed=3))
     assert_split_is_exact(difference)

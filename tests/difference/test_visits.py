@@ -1,4 +1,4 @@
-"""Two captured visits beside the two visits of a strategy, and beside those of another capture."""
+"""Two captured visits against a strategy's two visits, and against another capture's visits."""
 
 import pytest
 
@@ -11,7 +11,7 @@ PAUSE = Constant(value=2_000_000_000)
 
 
 def captured_twice(path, strategy):
-    """Return a page and its second visit, two seconds later, as a capture of its client."""
+    """Return a page and its second visit two seconds later, captured at its client."""
     scenario = retrieval(strategy=strategy, page="heidemann", network="modem", think=PAUSE)
     simulate(scenario).write_pcap(path, at="client")
     return path

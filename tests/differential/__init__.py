@@ -1,1 +1,1 @@
-"""The decoder and analyser against other programs on the same captures."""
+"""Decoder and analyser against other programs on the same captures."""

@@ -1,10 +1,9 @@
-"""What a comparison with another program found: counts, reasons to differ, and what no reason explains.
+"""Result of a comparison with another program: counts, explained differences, unexplained differences.
 
-A peer is a function of a capture and its name (relative to the folder of captures) that gives a
-:class:`Comparison`; ``report.PEERS`` lists them. The reasons are entries ``[[peer]]`` of
-``disagreements.toml`` (those of tcptrace ``[[tcptrace]]``). Most are rules in the code of the peer; an
-entry may have ``cases`` instead: how many cells of which column of which file it explains, no more and
-no fewer.
+A peer is a function of a capture and its name (relative to the folder of captures) that returns a
+:class:`Comparison`; ``report.PEERS`` lists the peers. The reasons are entries ``[[peer]]`` of
+``disagreements.toml`` (for tcptrace ``[[tcptrace]]``). Most reasons are rules in the peer's code. Instead, an
+entry may have ``cases``: the exact number of explained cells per file and column.
 """
 
 from __future__ import annotations
@@ -21,27 +20,27 @@ if TYPE_CHECKING:
 __all__ = ["Comparison", "Reason", "Tally", "merged", "reasons"]
 
 _EXPLAINED: Final = Path(__file__).with_name("disagreements.toml")
-#: Texts of what is not explained that are kept of a file and column: enough to see what is wrong.
+#: Texts kept per file and column of unexplained cells: enough to diagnose the difference.
 _SHOWN: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What was compared with a peer: how much of what, where the two differ and why."""
+    """Comparison with a peer: counts of compared items, and the differences with their reasons."""
 
     peer: str
-    #: packets, flows, segments, transactions, cells, … -> how many.
+    #: packets, flows, segments, transactions, cells, … -> count.
     compared: Mapping[str, int]
     #: Reason -> cells.
     disagreements: Mapping[str, int]
-    #: Cells that no reason explains, and explanations of what no longer differs.
+    #: Cells without a reason, and reasons for cells that no longer differ.
     unexplained: int = 0
     examples: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a peer differs; ``cases`` are (file, column) -> cells where no rule in the code decides."""
+    """Reason of a peer's difference; ``cases`` are (file, column) -> cells, for reasons without a rule."""
 
     peer: str
     reason: str
@@ -50,7 +49,7 @@ class Reason:
 
 
 def reasons(peer: str) -> list[Reason]:
-    """Return the reasons to differ from a peer."""
+    """Return the reasons for differences from a peer."""
     document = tomllib.loads(_EXPLAINED.read_text(encoding="utf-8"))
     return [
         Reason(
@@ -66,7 +65,7 @@ def reasons(peer: str) -> list[Reason]:
 
 @dataclass
 class Tally:
-    """Counts the cells of one file as they are compared."""
+    """Counter of one file's compared cells."""
 
     peer: str
     name: str
@@ -75,7 +74,7 @@ class Tally:
     _left: dict[str, list[str]] = field(default_factory=dict)
 
     def note(self, column: str, where: str, ours: object, theirs: object, reason: str | None = None) -> None:
-        """A cell that differs, with the reason that a rule gives for it."""
+        """Count a differing cell, with a rule's reason if any."""
         if reason is not None:
             self.disagreements[reason] += 1
         else:
@@ -83,7 +82,7 @@ class Tally:
             self._left.setdefault(column, []).append(text)
 
     def finish(self) -> Comparison:
-        """What is left is explained by the cases of the reasons, or by nothing."""
+        """Explain the remaining cells by the cases of the reasons, or report them."""
         left = dict(self._left)
         unexplained, examples = 0, []
         for reason in reasons(self.peer):
@@ -104,7 +103,7 @@ class Tally:
 
 
 def merged(comparisons: Iterable[Comparison]) -> list[Comparison]:
-    """Return the sums over all files, one a peer."""
+    """Return the sums over all files, one per peer."""
     by_peer: dict[str, list[Comparison]] = {}
     for comparison in comparisons:
         by_peer.setdefault(comparison.peer, []).append(comparison)

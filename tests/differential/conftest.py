@@ -1,4 +1,4 @@
-"""The capture of TLS with its key log that several modules read."""
+"""Capture of TLS with its key log, shared by several modules."""
 
 from __future__ import annotations
 

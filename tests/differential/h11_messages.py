@@ -1,4 +1,4 @@
-"""The messages of a byte stream as h11 reads them, each by a parser of its own."""
+"""Messages of a byte stream as parsed by h11, with a new parser per message."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ __all__ = ["Message", "Parsed", "requests", "responses"]
 
 _SWITCHING_PROTOCOLS: Final = 101
 _CHUNK: Final = 64 * 1024
-#: As much of a head as we collect.
+#: The analyser's limit on a head.
 _HEAD_MAX: Final = 256 * 1024
-#: As much of a target as we keep.
+#: The analyser's limit on a target.
 _TARGET_MAX: Final = 8 * 1024
 _FRAMINGS: Final = {
     "ContentLengthReader": "content_length",
@@ -29,7 +29,7 @@ _FRAMINGS: Final = {
 
 @dataclass(slots=True)
 class Message:
-    """A message as h11 read it: where it lies in the stream, and what it says."""
+    """Message as parsed by h11: its position in the stream, and its fields."""
 
     start: int
     what: tuple[Any, ...]
@@ -44,19 +44,19 @@ class Message:
 
 @dataclass(slots=True)
 class Parsed:
-    """The messages of a stream up to where h11 stops, and why it does; empty at the end of the bytes."""
+    """Messages of a stream up to h11's stop, and the reason of the stop; empty at the end of the bytes."""
 
     messages: list[Message] = field(default_factory=list)
-    #: Why h11 refuses the message behind these.
+    #: Reason for which h11 rejects the next message.
     refused: str = ""
-    #: What follows may be another protocol.
+    #: The following bytes may be another protocol.
     may_switch: bool = False
-    #: The method of a request that h11 refuses.
+    #: Method of a rejected request.
     refused_method: str = ""
 
 
 class _Cursor:
-    """Feeds a connection with the bytes of a stream from a place on, a piece at a time."""
+    """Feed a connection with a stream's bytes from an offset on, piece by piece."""
 
     def __init__(self, connection: h11.Connection, stream: Stream, start: int) -> None:
         self.connection, self.stream, self.fed = connection, stream, start
@@ -84,7 +84,7 @@ class _Cursor:
 
 
 def _read(cursor: _Cursor, start: int, parsed: Parsed) -> Message | None:
-    """Return the message that begins at ``start``; of responses, the final one."""
+    """Return the message that begins at ``start``; for responses, the final response."""
     message = None
     for event in cursor.events():
         if isinstance(event, h11.Request | h11.Response):
@@ -134,7 +134,7 @@ def _begun(event: Any, cursor: _Cursor, start: int) -> Message:
 
 
 def _after_empty_lines(stream: Stream, start: int) -> int:
-    """Empty lines before a message are ignored (RFC 9112, section 2.2), and counted to none."""
+    """Skip empty lines before a message (RFC 9112, section 2.2); they belong to no message."""
     while stream.data[start : start + 1] in (b"\r", b"\n"):
         start += 1
     return start
@@ -145,7 +145,7 @@ def _connection(role: Any) -> h11.Connection:
 
 
 def requests(stream: Stream) -> Parsed:
-    """Return the requests of a client's stream, up to one that asks for another protocol."""
+    """Return the requests of a client's stream, up to a request that asks for another protocol."""
     parsed = Parsed()
     place = _after_empty_lines(stream, 0)
     while place < len(stream.data):
@@ -168,9 +168,9 @@ def requests(stream: Stream) -> Parsed:
     return parsed
 
 
-#: As the longest registered method, UPDATEREDIRECTREF, and a space.
+#: Length of the longest registered method, UPDATEREDIRECTREF, and a space.
 _METHOD_MAX: Final = 18
-#: That the bytes end is no refusal.
+#: The end of the bytes is no rejection.
 _ENDS_EARLY: Final = (
     "peer unexpectedly closed connection",
     "peer closed connection without",
@@ -183,13 +183,13 @@ def _refusal(error: h11.RemoteProtocolError) -> str:
 
 
 def _goes_on(stream: Stream, place: int) -> bool:
-    """Return whether a request stands behind one that asked for another protocol: it was not granted."""
+    """Return whether a request follows an upgrade request, which was therefore not granted."""
     line = bytes(stream.data[place : place + _CHUNK]).partition(b"\n")[0]
     return line.rstrip(b"\r").endswith((b" HTTP/1.1", b" HTTP/1.0")) and not line.startswith(b"PRI ")
 
 
 def responses(stream: Stream, asked: Parsed) -> Parsed:
-    """Return the final responses of a server's stream, each to the request in its place."""
+    """Return the final responses of a server's stream, each to the request at its index."""
     parsed = Parsed()
     methods = [message.what[0] for message in asked.messages]
     upgrades = [message.asks_upgrade for message in asked.messages]
@@ -215,12 +215,12 @@ def responses(stream: Stream, asked: Parsed) -> Parsed:
 
 
 def _is_partial(parsed: Parsed) -> bool:
-    """Return whether h11 refused a message after it had read its head."""
+    """Return whether h11 rejected a message after its head."""
     return bool(parsed.messages) and not parsed.messages[-1].is_complete
 
 
 def _ask(connection: h11.Connection, method: str, *, asks_upgrade: bool) -> None:
-    """Tells h11 which request the next response answers."""
+    """Tell h11 the request of the next response."""
     headers = [("Host", "h")]
     if asks_upgrade:
         headers += [("Connection", "upgrade"), ("Upgrade", "any")]

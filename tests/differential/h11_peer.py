@@ -1,8 +1,8 @@
-"""Every HTTP message against what h11 reads in the bytes of its flow.
+"""Peer h11: every HTTP message against h11's reading of the flow's bytes.
 
-``compare(path, name)`` is a peer of ``report.PEERS``. Compared are, of every flow with HTTP, in order, the
-start line, version, framing, bytes of head, body and whole message, completeness, and which response
-answers which request: up to the first hole, and to the first message that h11 refuses.
+``compare(path, name)`` is a peer of ``report.PEERS``. For every HTTP flow, it compares in order: start line,
+version, framing, bytes of head, body and whole message, completeness, and the pairing of responses with
+requests. The comparison ends at the first hole, and at the first message that h11 rejects.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _Row = dict[str, Any]
 
 
 def compare(path: Path, name: str) -> Comparison:
-    """One capture; nothing is compared of a file that either side cannot read."""
+    """Compare one capture; a file that either side cannot read is skipped."""
     tally = Tally(PEER, name)
     try:
         analysis = tcptrace_http.analyze(path, tables=TABLES)
@@ -49,7 +49,7 @@ def compare(path: Path, name: str) -> Comparison:
     return tally.finish()
 
 
-#: What h11 says when it refuses a message, and the reason to read it all the same, or not at all.
+#: Message of h11's rejection, and our reason to read the message anyway, or not at all.
 _REFUSALS: Final = {
     "Missing mandatory Host": "host-is-missing",
     "Found multiple Host": "host-is-missing",
@@ -64,7 +64,7 @@ _REFUSALS: Final = {
 
 
 class _Flow:
-    """The comparison of one flow."""
+    """Comparison of one flow."""
 
     def __init__(self, tally: Tally, number: int, rows: list[_Row], client: Stream, server: Stream) -> None:
         self.tally, self.number, self.rows = tally, number, rows
@@ -73,11 +73,11 @@ class _Flow:
     def compare(self) -> None:
         asked = h11_messages.requests(self.client)
         if len(_of("request", self.rows)) <= len(asked.messages):
-            # A request for both sides, or for none: else one would know which method is answered.
+            # Both sides or neither must have the request: otherwise only one of them knows the method.
             asked.refused_method = ""
         answered = h11_messages.responses(self.server, asked)
         for number, message in enumerate(answered.messages):
-            # H11 reads no messages inside the tunnel.
+            # h11 reads no messages inside the tunnel.
             answered.may_switch |= message.framing == "tunnel"
             if message.framing == "tunnel" and number < len(asked.messages):
                 del asked.messages[number + 1 :]
@@ -85,7 +85,7 @@ class _Flow:
         self.tally.compared["flows"] += 1
         self._direction("request", asked, self.client)
         self._direction("response", answered, self.server)
-        # Of a flow joined late, the first response may answer what came before.
+        # In a flow joined late, the first response may answer an uncaptured request.
         has_start = self.client.has_syn and self.server.has_syn
         is_whole = not (self.client.has_hole or self.server.has_hole or asked.refused or answered.refused)
         has_all = len(_of("response", self.rows)) >= len(answered.messages)
@@ -110,7 +110,7 @@ class _Flow:
             self._note(half, "number", len(rows), len(messages), _of_number(half, rows, messages))
 
     def _pairs(self, asked: Parsed, answered: Parsed) -> None:
-        """The n-th response answers the n-th request."""
+        """Compare the pairing: the n-th response answers the n-th request."""
         ours = [
             (row["method"], row["target"], row["status"]) for row in self.rows if row["method"] and row["status"]
         ]
@@ -123,7 +123,7 @@ class _Flow:
             self._note("pairs", "order", ours, theirs)
 
     def _note(self, column: str, where: str, ours: object, theirs: object, reason: str | None = None) -> None:
-        """A difference, with its reason; what came too late explains any."""
+        """Report a difference with its reason; late data explains any difference."""
         if self.client.is_late or self.server.is_late:
             reason = "captured-after-its-ack"
         elif self.client.is_after_reset or self.server.is_after_reset:
@@ -132,7 +132,7 @@ class _Flow:
 
 
 def _of(half: str, rows: list[_Row]) -> list[_Row]:
-    """Return the rows that have this half, in the order of the stream."""
+    """Return the rows that have this half, in stream order."""
     key = "method" if half == "request" else "status"
     return [row for row in rows if row[key] is not None]
 
@@ -146,7 +146,7 @@ def _of_number(half: str, rows: list[_Row], messages: list[Message]) -> str | No
 
 
 def _cells(half: str, row: _Row, message: Message) -> dict[str, tuple[object, object]]:
-    """Return our value and that of h11, by column."""
+    """Return our value and h11's, by column."""
     cells: dict[str, tuple[object, object]] = {
         f"{half}_header_bytes": (row[f"{half}_header_bytes"], message.header_bytes),
         f"{half}_body_bytes": (row[f"{half}_body_bytes"], message.body_bytes),

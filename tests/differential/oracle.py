@@ -1,7 +1,7 @@
-"""What tshark counts in the public captures, what we count, and where the two differ.
+"""Counts of tshark in the public captures against our counts, with explained differences.
 
-``python -m tests.differential.oracle CAPTURES`` lists the differences that
-``disagreements.toml`` does not explain, and the totals of those it does.
+``python -m tests.differential.oracle CAPTURES`` lists the differences that ``disagreements.toml`` does not
+explain, and the totals of the explained differences.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FIELDS", "Difference", "Verdict", "disagreements", "examine_all"]
 
-# The last is the number of streams with the end points, packets and payload that tshark gives.
+# The last count is the number of streams with tshark's end points, packets and payload.
 FIELDS: Final = ("packets", "tcp_packets", "streams", "requests", "responses", "streams_alike")
 _EXPLAINED: Final = Path(__file__).with_name("disagreements.toml")
 # In the oracle's counts, per pass of tshark: see the docstring of its generator.
@@ -34,7 +34,7 @@ _EXIT_UNREADABLE: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One count of one file that is not the oracle's (each of the oracle's, if its passes differ)."""
+    """Count of one file that differs from the oracle's (from each pass, if tshark's passes differ)."""
 
     path: str
     field: str
@@ -44,7 +44,7 @@ class Difference:
 
 @dataclass(slots=True)
 class Verdict:
-    """What the examination of one file gave; ``failure`` is what no input may cause."""
+    """Result of one file; ``failure`` is an outcome that no input may cause."""
 
     path: str
     failure: str = ""
@@ -53,7 +53,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """A reason to differ, and the counts we give in the files it is the reason for."""
+    """Reason for a difference, and our counts in the files that it explains."""
 
     reason: str
     explanation: str
@@ -74,10 +74,10 @@ def disagreements() -> list[Disagreement]:
 
 
 def examine_all(public: Path) -> list[Verdict]:
-    """Return every capture of the index, on all cores."""
+    """Examine every capture of the index, on all cores."""
     index = json.loads((public / "index.json").read_text())
     paths = [entry["path"] for entry in index]
-    # Polars has threads, which a forked process would wait for in vain.
+    # Spawn: a forked process would deadlock on polars' threads.
     with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
         return list(pool.map(_examine, [public] * len(paths), paths, chunksize=4))
 
@@ -96,7 +96,7 @@ def _examine(public: Path, path: str) -> Verdict:
 
 
 def _counts(path: Path, oracle: dict[str, Any], verdict: Verdict) -> dict[str, int]:
-    """What we count; zeros for a file that we refuse to read."""
+    """Return our counts; zeros for a file that the analyser rejects."""
     import polars as pl
 
     import tcptrace_http
@@ -104,7 +104,7 @@ def _counts(path: Path, oracle: dict[str, Any], verdict: Verdict) -> dict[str, i
     try:
         analysis = tcptrace_http.analyze(path, tables=["segments"])
         transactions = analysis.transactions.filter(pl.col("stream").is_null())
-        # The detectors run too: no capture may make them fail.
+        # The detectors also run: no capture may make them fail.
         analysis.findings.height  # noqa: B018
     except tcptrace_http.CaptureError:
         return dict.fromkeys(FIELDS, 0)
@@ -128,7 +128,7 @@ _Stream = tuple[frozenset[str], int, int]
 
 
 def _streams(analysis: tcptrace_http.Analysis) -> list[_Stream]:
-    """End points, packets and payload (bytes sent twice count twice) of each flow."""
+    """Return end points, packets and payload (retransmitted bytes count twice) of each flow."""
     import polars as pl
 
     payload = analysis.segments.group_by("flow").agg(pl.col("payload_bytes").sum())
@@ -152,7 +152,7 @@ def _tshark_streams(oracle: dict[str, Any]) -> list[_Stream]:
 
 
 def _expected(oracle: dict[str, Any]) -> dict[str, tuple[int, ...]]:
-    """Return the counts that tshark gives; of HTTP messages, those of each of its passes."""
+    """Return tshark's counts; for HTTP messages, the counts of each pass."""
     passes = [oracle, *(oracle[name] for name in _HTTP_PASSES if oracle.get(name))]
     return {
         "packets": (oracle["packets"],),
@@ -165,7 +165,7 @@ def _expected(oracle: dict[str, Any]) -> dict[str, tuple[int, ...]]:
 
 
 def run_program(path: Path) -> str:
-    """Run ``analyze`` as a user does; what is wrong with its exit, empty if nothing is."""
+    """Run ``analyze`` as a user does; return the fault of its exit, empty if none."""
     program = Path(sys.executable).with_name("tcptrace-http")
     command = [str(program), "analyze", str(path), "--format", "json"]
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)

@@ -1,4 +1,4 @@
-"""The packets table of a file against what dpkt and scapy read at the same place."""
+"""Packets table of a file against dpkt's and scapy's reading of the same records."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["PEER", "Outcome", "compare", "comparison"]
 PEER: Final = "dpkt and scapy"
 
 
-#: Where it is the peers that are wrong: file, columns, why.
+#: Errors of the peers: file, columns, reason.
 PEER_LIMITS = (
     (
         "pcap_v2.2.dmp",
@@ -42,20 +42,20 @@ PEER_LIMITS = (
 
 @dataclass
 class Outcome:
-    """What the comparison of one file saw; ``readable`` is whether scapy could read it to its end."""
+    """Result of one file; ``readable`` is whether scapy read it to the end."""
 
     path: str
     readable: bool = True
     records: int = 0
     compared: dict[str, int] = field(default_factory=lambda: dict.fromkeys(DISSECTORS, 0))
     differences: list[str] = field(default_factory=list)
-    #: Fields in which it is the peer that is wrong, by why.
+    #: Fields in which the peer is wrong, by reason.
     limits: Counter[str] = field(default_factory=Counter)
     fields: int = 0
 
 
 def compare(path: Path) -> Outcome:
-    """Return the packets table of a file against the peers, record by record."""
+    """Compare the packets table of a file with the peers, record by record."""
     outcome = Outcome(str(path))
     try:
         packets = tcptrace_http.analyze(path, tables=["packets"]).packets
@@ -108,7 +108,7 @@ def _limit_of_the_peer(path: str, column: str) -> str | None:
 
 
 def comparison(path: Path, name: str) -> Comparison:
-    """Return the same as the report shows it."""
+    """Return the same in the report's form."""
     outcome = compare(path)
     compared = {"files": 1, "packets": outcome.records, "cells": outcome.fields}
     examples = tuple(f"{name}: {text}" for text in outcome.differences[:3])

@@ -1,7 +1,7 @@
-"""The fields of every packet as dpkt and scapy read them.
+"""Fields of every packet as read by dpkt and scapy.
 
-Only plain packets are compared: one IP header with TCP in it, no tunnel, no fragment, both headers
-captured whole. There the two libraries and the standards leave no room for taste.
+The comparison covers only plain packets: one IP header with TCP, no tunnel, no fragment, both headers
+captured completely. For these packets, the standards leave the libraries no choice.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-# Scapy announces its optional dependencies and strange packets on import and use.
+# Scapy announces optional dependencies and unusual packets on import and use.
 logging.getLogger("scapy").setLevel(logging.CRITICAL)
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -44,12 +44,12 @@ _MSS, _WINDOW_SCALE, _SACK_PERMITTED, _SACK, _TIMESTAMPS = 2, 3, 4, 5, 8
 
 
 class Unreadable(Exception):
-    """The peer cannot read this file or link type."""
+    """File or link type that the peer cannot read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A record of the file as scapy's reader gives it."""
+    """Record of the file as scapy's reader returns it."""
 
     time_ns: int
     wire_bytes: int
@@ -58,7 +58,7 @@ class Record:
 
 
 def records(path: Path) -> Iterator[Record]:
-    """Yield the records of a pcap or pcapng file; ends early where scapy can read no further."""
+    """Yield the records of a pcap or pcapng file; end early if scapy can read no further."""
     try:
         reader = RawPcapReader(str(path))
     except Exception as error:
@@ -77,7 +77,8 @@ def records(path: Path) -> Iterator[Record]:
                 yield Record(time_ns, about.wirelen, about.linktype, data)
             else:
                 fraction = about.usec if reader.nano else about.usec * 1000
-                # Above the link type stands the length of the frame check sequence, which scapy leaves there.
+                # The bits above the link type hold the length of the frame check sequence, which scapy leaves
+                # there.
                 link_type = reader.linktype & _LINK_TYPE_BITS
                 yield Record(about.sec * _NANOSECONDS + fraction, about.wirelen, link_type, data)
 
@@ -135,7 +136,7 @@ _DPKT_LINKS: Final[dict[int, Callable[[bytes], object]]] = {
 def _dpkt_network(ip: object) -> Fields | None:
     if isinstance(ip, dpkt.ip.IP) and ip.v == 4:
         fragment = (ip.rf << 15 | ip.df << 14 | ip.mf << 13 | ip.offset) & _FRAGMENT_BITS
-        # A total length of 0 is left to the network card (TSO); what it means is our own choice.
+        # A total length of 0 is left to the network card (TSO); its interpretation is our choice.
         if fragment != _FIRST_FRAGMENT_WHOLE or not ip.len:
             return None
         return {
@@ -158,11 +159,11 @@ def _dpkt_network(ip: object) -> Fields | None:
 
 
 def _parse_options(raw: bytes) -> Fields | None:
-    """Return the options by dpkt's parser; None where they are malformed."""
+    """Return the options by dpkt's parser; None if they are malformed."""
     end = _end_of_options(raw)
     if end is None:
         return None
-    # Dpkt would read on after the end-of-options option.
+    # dpkt would read past the end-of-options option.
     parsed = dpkt.tcp.parse_opts(raw[:end])
     kinds = [kind for kind, _ in parsed]
     if any(kinds.count(kind) > 1 for kind in (_MSS, _WINDOW_SCALE, _SACK, _TIMESTAMPS)):
@@ -189,7 +190,7 @@ def _parse_options(raw: bytes) -> Fields | None:
 
 
 def _end_of_options(options: bytes) -> int | None:
-    """Where they end; None where a length is wrong: what follows it is each parser's own guess."""
+    """Return the end of the options; None for a wrong length, after which parsers diverge."""
     at = 0
     while at < len(options) and options[at] != _END_OF_OPTIONS:
         if options[at] == _NO_OPERATION:
@@ -272,10 +273,10 @@ def _scapy_options(tcp: Any) -> Fields | None:
     if any(names.count(name) > 1 for name in known) or any(isinstance(name, int) for name in names):
         return None
     values = dict(tcp.options)
-    # Scapy leaves the bytes of an option as they are where its length is wrong.
+    # Scapy leaves the bytes of an option with a wrong length as they are.
     if any(isinstance(values.get(name), bytes) for name in known):
         return None
-    # A list of edges with one edge, or none, is a number or nothing at all.
+    # Scapy represents a list of one edge as a number, an empty list as nothing.
     if not isinstance(values.get("SAck", ()), tuple) or len(values.get("SAck", ())) % 2:
         return None
     stamps = values.get("Timestamp")

@@ -1,4 +1,4 @@
-"""A capture of random TCP segments: every rule of an analysis meets every other, on many small flows."""
+"""Capture of random TCP segments on many small flows: combines all rules of an analysis."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ if TYPE_CHECKING:
 
 __all__ = ["random_capture"]
 
-#: Close to the wrap; and no sum with the lengths below is 0, which tshark takes for "none".
+#: Close to the wrap. No sum with the lengths below is 0, which tshark interprets as "none".
 _INITIAL: Final = 2**32 - 1021
 _UNIT: Final = 8
 _WINDOWS: Final = (0, 8, 16, 64, 64, 64, 1000)
 _WAITS: Final = (0, 10_000, MILLISECOND, 2 * MILLISECOND, 5 * MILLISECOND, 25 * MILLISECOND, 400 * MILLISECOND)
 _FLAGS: Final = (ACK, ACK, ACK, ACK, PSH | ACK, PSH | ACK, FIN | ACK, SYN, SYN | ACK, RST | ACK, RST)
-#: Where the window field and the IP protocol's payload begin in a frame of Ethernet and IPv4.
+#: Offsets of the window field and of the IP payload in a frame of Ethernet and IPv4.
 _TCP_AT: Final = 34
 _WINDOW_AT: Final = _TCP_AT + 14
 
 
 class _Side:
-    """What one end has sent, and how far it says it has received."""
+    """Sent data of one end, and its acknowledgment of received data."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self.endpoint = endpoint
@@ -35,7 +35,7 @@ class _Side:
 
 
 def random_capture(seed: int, *, flows: int = 40, segments: int = 60) -> bytes:
-    """Return a pcap file; the same for the same seed."""
+    """Return a pcap file that depends only on the seed."""
     chance = random.Random(seed)
     time = START
     records: list[Record] = []
@@ -54,14 +54,14 @@ def random_capture(seed: int, *, flows: int = 40, segments: int = 60) -> bytes:
 
 
 def _frame(chance: random.Random, sender: _Side, peer: _Side, flags: int) -> bytes:
-    """Return the next segment: new, again, behind a hole, or a probe; with an ACK that is new, old or ahead."""
+    """Return the next segment: new, repeated, after a hole, or a probe; with a new, old or premature ACK."""
     payload = bytes(_UNIT * chance.choice((0, 0, 1, 2, 4))) if not flags & SYN else b""
     seq = sender.next
     if not flags & SYN:
         seq += chance.choice((0, 0, 0, 0, 0, -_UNIT, -2 * _UNIT, -4 * _UNIT, _UNIT, -1))
         if seq == sender.next - 1 or chance.random() < 0.05:
             payload = payload[:1] if payload else b""
-        # What begins before the initial number is of another connection.
+        # Data before the initial number belongs to another connection.
         seq = max(seq, _INITIAL + 1)
     else:
         seq = _INITIAL

@@ -1,4 +1,4 @@
-"""The same objects from one nginx in clear and in TLS, captured, with the key log of curl."""
+"""Captures of the same objects from one nginx in cleartext and TLS, with curl's key log."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 HTTP: Final = """gzip on; gzip_min_length 100;
 types { text/html html; text/css css; application/json json; application/octet-stream bin; }"""
 TARGETS: Final = ("/page.html", "/large.bin", "/style.css", "/missing", "/empty.json")
-#: What curl is told, by what it makes of that: flow 0 is in clear, the others in this order.
+#: Options of curl by resulting protocol: flow 0 is cleartext, the others follow in this order.
 VERSIONS: Final = {
     "TLS 1.2": ("--tls-max", "1.2"),
     "TLS 1.3": ("--tlsv1.3",),
@@ -35,7 +35,7 @@ class Recorded:
     port: int
 
     def without(self, folder: Path, *frames: int) -> Recorded:
-        """Return the same, but for these packets."""
+        """Return the capture without these packets."""
         rest = folder / "rest.pcap"
         subprocess.run(["editcap", self.capture, rest, *map(str, frames)], check=True)
         return replace(self, capture=rest)
@@ -53,7 +53,7 @@ class Recorded:
 
 
 def record(folder: Path) -> Recorded:
-    """Return the same objects in clear and by each version, and the key log of the latter."""
+    """Return a capture of the objects in cleartext and in each TLS version, and the key log."""
     capture, keys, port = folder / "all.pcap", folder / "keys.log", free_port()
     server = f"listen {HOST}:{port} ssl; ssl_protocols TLSv1.2 TLSv1.3; {certified(folder).directives()}"
     with nginx(folder, http=HTTP, server=server) as clear:
@@ -70,7 +70,7 @@ def record(folder: Path) -> Recorded:
 
 
 def fetch(server: str, keys: Path, *options: str) -> None:
-    """Asks for all targets on one connection."""
+    """Request all targets on one connection."""
     urls = [word for target in TARGETS for word in ("-o", "/dev/null", f"{server}{target}")]
     command = ["curl", "--silent", "--insecure", "--http1.1", "--compressed", *options, *urls]
     subprocess.run(command, check=True, env={"SSLKEYLOGFILE": str(keys), "PATH": "/usr/bin:/bin"})

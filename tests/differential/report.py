@@ -1,6 +1,6 @@
-"""Prints what was compared with other programs, where we differ from them and why.
+"""Report on the comparisons with other programs: differences and reasons.
 
-``python -m tests.differential.report CAPTURES_DIR``; the exit code is 1 if anything is unexplained.
+``python -m tests.differential.report CAPTURES_DIR``; the exit code is 1 if a difference is unexplained.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
 __all__ = ["PEERS", "captures_in", "compare_all", "main"]
 
-#: Every peer: what compares a capture (its path, its name in the folder) with it.
+#: Every peer: function that compares a capture (path, name in the folder).
 PEERS: Final[dict[str, Callable[[Path, str], Comparison]]] = {
     tshark_peer.PEER: tshark_peer.compare,
     tcptrace_oracle.PEER: tcptrace_oracle.compare,
     h11_peer.PEER: h11_peer.compare,
     packet_fields.PEER: packet_fields.comparison,
 }
-#: What lies beside captures; and the second capture of a connection, taken at the server.
+#: Files beside captures; and the second capture of a connection, taken at the server.
 _NO_CAPTURES: Final = frozenset((".json", ".md", ".py", ".txt", ".toml"))
-#: Each runs a peer beside it: more would only wait for each other.
+#: Each process runs a peer: more processes would only wait for each other.
 _PROCESSES: Final = 2
 
 
@@ -41,10 +41,10 @@ def captures_in(folder: Path) -> list[Path]:
 
 
 def compare_all(folder: Path, names: tuple[str, ...] = tuple(PEERS)) -> list[Comparison]:
-    """Return every capture in the folder with the peers of these names, summed."""
+    """Compare every capture in the folder with the named peers; return the sums."""
     paths = captures_in(folder)
     tasks = [(name, path, str(path.relative_to(folder))) for name in names for path in paths]
-    # Polars has threads, which a forked process would wait for in vain.
+    # Spawn: a forked process would deadlock on polars' threads.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(_PROCESSES, mp_context=context) as pool:
         return merged(pool.map(_compare, *zip(*tasks, strict=True), chunksize=8))

@@ -1,8 +1,8 @@
-"""The byte streams of a capture's flows, put in order in plain Python.
+"""Byte streams of a capture's flows, reassembled in plain Python.
 
-Not by ``tshark -z follow,tcp,raw``: that reads the whole file once a stream, and shows nothing of where
-bytes are missing. What is taken from our own tables are facts that others check: where the payload of
-a frame lies (dpkt and scapy, ``peers.py``) and to which flow a frame belongs (tshark, ``oracle.py``).
+``tshark -z follow,tcp,raw`` is no alternative: it reads the whole file once per stream, and hides missing
+bytes. Our own tables supply two facts that other tests check: the offset of a frame's payload (dpkt and
+scapy, ``peers.py``) and the flow of a frame (tshark, ``oracle.py``).
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ _HALF: Final = 2**31
 
 @dataclass(slots=True)
 class Stream:
-    """One direction of a flow: its bytes from the first one to the first hole."""
+    """One direction of a flow: its bytes from the first byte to the first hole."""
 
     data: bytearray = field(default_factory=bytearray)
     has_syn: bool = False
-    #: A FIN ended it, and all bytes before that are there.
+    #: A FIN ended the direction, and all bytes before the FIN are there.
     is_closed: bool = False
-    #: There is more behind a hole, or behind what a snap length or fragmentation took away.
+    #: More data follows a hole, or follows bytes lost to a snap length or fragmentation.
     has_hole: bool = False
-    #: Some of it was captured after a segment that acknowledges it.
+    #: Part of the data was captured after a segment that acknowledges it.
     is_late: bool = False
-    #: Some of it came after an RST of either end.
+    #: Part of the data follows an RST of either end.
     is_after_reset: bool = False
 
 
@@ -53,14 +53,14 @@ class _Direction:
     pieces: list[tuple[int, int, bytes]] = field(default_factory=list)
 
     def offset(self, seq: int) -> int:
-        """Of a byte in the stream; the numbers wrap."""
+        """Return the stream offset of a sequence number; sequence numbers wrap."""
         if self.initial is None:
             self.initial = seq
         relative = (seq - self.initial - self.next) % 2**32
         return self.next + (relative - 2**32 if relative >= _HALF else relative)
 
     def acknowledge(self, row: dict[str, Any]) -> None:
-        """The peer has received all before this number."""
+        """Record that the peer has received all data before this number."""
         if self.initial is not None and row["flags"] & _ACK:
             self.acked = max(self.acked, self.offset(row["ack_raw"]))
 
@@ -84,7 +84,7 @@ class _Direction:
         return any(start <= offset < start + length for start, length, _ in reversed(self.pieces))
 
     def stream(self) -> Stream:
-        """Return the first copy of every byte wins: the pieces are in the order of the capture."""
+        """Return the reassembled stream; the first copy of every byte wins, in capture order."""
         made = Stream(has_syn=self.has_syn, is_late=self.is_late, is_after_reset=self.is_after_reset)
         waiting: list[tuple[int, int, bytes]] = []
         for start, length, payload in self.pieces:
@@ -97,7 +97,7 @@ class _Direction:
             waiting = _drained(made, waiting)
         made.has_hole |= bool(waiting)
         if self.fin is not None and self.fin < len(made.data):
-            # Nothing follows a FIN (RFC 9293, section 3.10.7.4).
+            # No data follows a FIN (RFC 9293, section 3.10.7.4).
             del made.data[max(self.fin, 0) :]
             made.has_hole = False
         made.is_closed = not made.has_hole and self.fin is not None and self.fin <= len(made.data)
@@ -105,7 +105,7 @@ class _Direction:
 
 
 def _append(made: Stream, start: int, length: int, payload: bytes, waiting: list[tuple[int, int, bytes]]) -> bool:
-    """Adds what is new; bytes that wait came earlier and win. False where captured bytes end too soon."""
+    """Add new bytes; waiting bytes came earlier and win. Return False if captured bytes end too soon."""
     here = len(made.data)
     if start + length <= here:
         return True
@@ -138,7 +138,7 @@ def _drained(made: Stream, waiting: list[tuple[int, int, bytes]]) -> list[tuple[
 
 
 def streams(path: Path, analysis: tcptrace_http.Analysis) -> dict[int, tuple[Stream, Stream]]:
-    """Of each flow, the client's stream and the server's."""
+    """Return the client's stream and the server's, by flow."""
     flows: dict[int, tuple[_Direction, _Direction]] = {}
     reset = set()
     for row, payload in _segments(path, analysis):
@@ -153,7 +153,7 @@ def streams(path: Path, analysis: tcptrace_http.Analysis) -> dict[int, tuple[Str
 
 
 def _segments(path: Path, analysis: tcptrace_http.Analysis) -> Iterator[tuple[dict[str, Any], bytes]]:
-    """Yield the rows of TCP segments with the bytes of the file they stand for."""
+    """Yield the rows of TCP segments with their payload bytes from the file."""
     placed = analysis.packets.select(
         "frame", "seq_raw", "ack_raw", "flags", "payload_offset", "payload_bytes", "payload_captured_bytes"
     )
@@ -164,6 +164,6 @@ def _segments(path: Path, analysis: tcptrace_http.Analysis) -> Iterator[tuple[di
         if row is None:
             continue
         start = row["payload_offset"]
-        # Reassembled from fragments: it lies in several frames.
+        # Reassembled from fragments: the payload is in several frames.
         captured = row["payload_captured_bytes"] if start else 0
         yield row, record.data[start : start + captured]

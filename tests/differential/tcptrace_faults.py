@@ -1,8 +1,8 @@
-"""What tcptrace gets wrong, as rules that say of a cell whether that is why it differs.
+"""Faults of tcptrace, as rules that decide whether a fault explains a cell's difference.
 
-The reasons are explained in ``disagreements.toml``. A rule is a necessary condition: it looks at what the
-model of tcptrace noted on the direction, or at the relation between both figures. On top of it the model
-must give tcptrace's figure exactly, so that a difference can have no other origin than tcptrace's ways.
+``disagreements.toml`` explains the reasons. A rule is a necessary condition: it reads the notes of the
+tcptrace model on the direction, or the relation between both figures. In addition, the model must reproduce
+tcptrace's figure exactly. A difference can thus have no other origin than tcptrace.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 __all__ = ["FAULTS", "Cell", "Fault"]
 
-#: To tcptrace's unit.
+#: Factor to tcptrace's unit.
 _UNITS: Final = {"": 1.0, "mean": 1.0, "ms": 1e-6, "s": 1e-9, "B/s": 1.0}
-#: Half the last digit printed, and the two microseconds that two cut times may be off.
+#: Half the last printed digit, plus two microseconds for two truncated times.
 _TOLERANCES: Final = {"ms": 0.0522, "s": 0.000502, "B/s": 0.502}
-#: A mean of times is divided by a ten-thousandth more than their number, one of bytes by a thousandth.
+#: tcptrace divides a mean of times by their number plus 0.0001, a mean of bytes plus 0.001.
 _EXCESS: Final = {"ms": 0.0001, "mean": 0.001}
-#: Both ends of an interval are cut to microseconds.
+#: Both ends of an interval are truncated to microseconds.
 _CUT_US: Final = 2
 _WORD: Final = 2**32
 _FEW: Final = 2
@@ -34,38 +34,38 @@ _HALF: Final = 2**63
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A figure of tcptrace beside ours."""
+    """tcptrace's figure beside ours."""
 
     field: Field
     theirs: str
     ours: list[Any]
     connection: Connection
-    #: Whether the direction sent keep-alive probes, and whether packets of it were captured twice.
+    #: Keep-alive probes of the direction, and packets captured twice.
     has_keep_alives: bool
     has_copies: bool
 
     @property
     def name(self) -> str:
-        """The field's name without its direction."""
+        """Field name without its direction."""
         return self.field.name.removesuffix("_a2b").removesuffix("_b2a")
 
     @property
     def direction(self) -> Direction:
-        """The model of the direction that the figure is about."""
+        """Model of the figure's direction."""
         return self.connection.directions[self.field.name.endswith("_b2a")]
 
     @property
     def reverse(self) -> Direction:
-        """The model of the other direction."""
+        """Model of the other direction."""
         return self.connection.directions[not self.field.name.endswith("_b2a")]
 
     @property
     def number(self) -> float:
-        """Ours in tcptrace's unit; where there is nothing to measure tcptrace prints 0."""
+        """Our figure in tcptrace's unit; tcptrace prints 0 for absent measurements."""
         return float(self.ours[0] or 0) * _UNITS[self.field.unit]
 
     def is_equal(self) -> bool:
-        """Return whether both say the same: counts exactly, times as far as tcptrace prints them."""
+        """Return whether both agree: counts exactly, times to tcptrace's printed precision."""
         if self.field.unit == "text":
             return self.theirs == _text(self.name, self.ours)
         if self.theirs == "NA":
@@ -98,7 +98,7 @@ def _text(name: str, ours: list[Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Which columns a fault touches, and the condition under which it does."""
+    """Columns affected by a fault, and the fault's condition."""
 
     columns: frozenset[str]
     condition: Callable[[Cell], bool]
@@ -124,7 +124,7 @@ _FLIGHT: Final = _names("max_owin min_non-zero_owin avg_owin")
 _RESENT: Final = _names("rexmt_data_pkts rexmt_data_bytes outoforder_pkts")
 _NEW: Final = _names("unique_bytes_sent missed_data throughput initial_window_bytes initial_window_pkts")
 _SAMPLES: Final = _times("RTT") | _FULL | _LAST | _names("RTT_samples post-loss_acks segs_cum_acked RTT_from_3WHS")
-#: All that depends on which numbers were sent, and which of them again.
+#: All columns that depend on the sent and retransmitted numbers.
 _NUMBERS: Final = _SAMPLES | _RESENDING | _RESENT | _NEW
 _DUPLICATES: Final = _names("duplicate_acks triple_dupacks")
 _OPTIONS: Final = _names("adv_wind_scale req_1323_ws/ts req_sack mss_requested")
@@ -168,7 +168,7 @@ def _has_zero(cell: Cell) -> bool:
 _DEVIATIONS: Final = _names("RTT_stdev RTT_full_sz_stdev RTT~full_sz_stdev RTT_sdv_(last) sdv_retr_time")
 _MINIMA: Final = _names("RTT_min RTT_full_sz_min RTT_min_(last) min_retr_time")
 
-#: The first that explains a cell is its reason: the narrow ones come before the wide ones.
+#: The first matching rule is a cell's reason: narrow rules come before wide rules.
 FAULTS: Final[dict[str, Fault]] = {
     "window-scale-of-one-side": Fault(_OPTIONS, _is_one_sided),
     "options-of-any-segment": Fault(

@@ -1,6 +1,6 @@
-"""What tcptrace prints of the flows of a capture beside what we say, cell by cell.
+"""Output of tcptrace on the flows of a capture against ours, cell by cell.
 
-``python -m differential.tcptrace_oracle FILE…`` (in ``tests/``) lists what differs and why.
+``python -m differential.tcptrace_oracle FILE…`` (in ``tests/``) lists the differences with their reasons.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ __all__ = ["PEER", "Verdict", "compare", "examine"]
 _COMMAND: Final = ("tcptrace", "-n", "-l", "-r", "-W", "--csv")
 _COLUMNS: Final = len(peer("tcptrace").fields)
 _ENDS: Final = ("host_a", "port_a", "host_b", "port_b")
-#: Not compared as cells: they match a row to a flow, or are its name.
+#: Not compared: these columns match a row to a flow, or name it.
 _IDENTITY: Final = frozenset({*_ENDS, "conn_#"})
-#: By these tcptrace and we have seen the same packets, and the same of them.
+#: Columns whose equality shows that tcptrace and we read the same packets.
 _FACTS: Final = (
     *("total_packets", "actual_data_bytes", "ack_pkts_sent", "resets_sent", "truncated_data"),
     *("req_1323_ws/ts", "req_sack", "mss_requested", "sack_pkts_sent"),
@@ -43,21 +43,21 @@ PEER: Final = "tcptrace"
 
 @dataclass(slots=True)
 class Verdict:
-    """How the figures of one capture compare."""
+    """Comparison of one capture's figures."""
 
     path: str
     flows: int = 0
-    #: Flows that are not compared, by reason.
+    #: Flows excluded from the comparison, by reason.
     flows_apart: Counter[str] = field(default_factory=Counter)
     cells: int = 0
     equal: int = 0
-    #: Cells that differ, by the fault of tcptrace that is the reason.
+    #: Differing cells, by the fault of tcptrace that explains them.
     explained: Counter[str] = field(default_factory=Counter)
     unexplained: list[str] = field(default_factory=list)
 
 
 def examine(path: Path, name: str) -> Verdict:
-    """Compare all that tcptrace prints of a capture."""
+    """Compare all figures that tcptrace prints on a capture."""
     verdict = Verdict(name)
     rows = _printed(path)
     if rows is None:
@@ -75,7 +75,7 @@ def examine(path: Path, name: str) -> Verdict:
 
 
 def compare(path: Path, name: str) -> Comparison:
-    """Return the same as the report shows it; a flow that cannot be compared counts as one cell."""
+    """Return the same in the report's form; an incomparable flow counts as one cell."""
     verdict = examine(path, name)
     return Comparison(
         PEER,
@@ -87,7 +87,7 @@ def compare(path: Path, name: str) -> Comparison:
 
 
 def _printed(path: Path) -> list[dict[str, str]] | None:
-    """Return the rows of tcptrace, trimmed; None if it printed none, or broke down."""
+    """Return tcptrace's rows, trimmed; None if it printed none, or crashed."""
     done = subprocess.run([*_COMMAND, str(path)], capture_output=True, check=False)
     text = done.stdout.decode("latin-1")
     lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
@@ -103,7 +103,7 @@ def _printed(path: Path) -> list[dict[str, str]] | None:
 
 
 class _Ours:
-    """Our tables of a capture, and tcptrace's connections made of them."""
+    """Our tables of a capture, and tcptrace's model connections made of them."""
 
     def __init__(self, path: Path) -> None:
         import polars as pl
@@ -122,7 +122,7 @@ class _Ours:
         self.frames = Counter(self.flow_of.values())
 
     def matched(self, rows: list[dict[str, str]]) -> list[tuple[dict[str, str], Connection | None]]:
-        """Return each row of tcptrace with the connection between the same ends, in their order."""
+        """Return each row of tcptrace with the connection between the same ends, in order."""
         waiting: dict[tuple[str, ...], list[Connection]] = defaultdict(list)
         for connection in reversed(self.connections):
             waiting[_ends(connection)].append(connection)
@@ -134,7 +134,7 @@ class _Ours:
         return matched
 
     def apart(self, row: dict[str, str], connection: Connection | None) -> str:
-        """Why the row cannot be compared with a flow; empty if it can."""
+        """Return why the row cannot be compared with a flow; empty if it can."""
         if connection is None:
             return "other-packets"
         printed = connection.columns(self.end_of_capture)
@@ -148,7 +148,7 @@ class _Ours:
         return ""
 
     def flow(self, connection: Connection) -> dict[str, Any]:
-        """Return our row of the connection, with a2b for what its first packet's sender sent."""
+        """Return our row of the connection; a2b is the direction of the first packet's sender."""
         return self.flows[self.flow_of[connection.frames[0]]]
 
 
@@ -161,7 +161,7 @@ def _plain(flows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _clock(microseconds: int) -> str:
-    """As tcptrace prints a time: the digits after the point are a number of their own."""
+    """Format a time as tcptrace does: the digits after the point are an integer of their own."""
     seconds, rest = divmod(microseconds, 1_000_000)
     return f"{seconds}.{rest}"
 
@@ -172,9 +172,9 @@ def _ends(connection: Connection) -> tuple[str, ...]:
 
 
 def _address(text: str) -> str:
-    """One text for an address, for which there are many in IPv6."""
+    """Return the canonical text of an address; IPv6 has many forms."""
     try:
-        # Tcptrace leaves out the first of two colons at the start.
+        # tcptrace omits the first of two colons at the start.
         return str(ip_address(f":{text}" if text.startswith(":") and not text.startswith("::") else text))
     except ValueError:
         return text
@@ -200,7 +200,7 @@ def _compare(verdict: Verdict, row: dict[str, str], connection: Connection, ours
             continue
         known = model.get(each.name, row[each.name])
         reason = next((name for name, fault in FAULTS.items() if fault.explains(cell)), None)
-        # The average of what went below zero is converted as C leaves it undefined.
+        # The conversion of a negative average is undefined in C.
         is_defined = reason != "flight-below-zero" or each.name.startswith("max_owin")
         if reason is not None and (known == row[each.name] or not is_defined):
             verdict.explained[reason] += 1

@@ -1,7 +1,7 @@
-"""flows.completeness is the value of tshark's tcp.completeness.
+"""Column flows.completeness: equal to tshark's tcp.completeness.
 
-One thing is not: a flow's first packet counts for tshark only if it is a SYN, and not even then if
-another dissector had announced the connection.
+Exception: for tshark, a flow's first packet counts only if it is a SYN, and not even then if another
+dissector announced the connection.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import pytest
 
 import tcptrace_http
 
-# Every so many of the public captures: tshark takes most of a second for each.
+# One in this many public captures: tshark takes almost a second for each.
 _STEP = 6
 _FIN, _SYN, _RST, _ACK = 1, 2, 4, 16
 
 
 def by_tshark(path):
-    # Twice over the file: the first time a packet shows what is known until then.
+    # Two passes over the file: in the first pass, a packet shows only earlier knowledge.
     command = ["tshark", "-2", "-n", "-r", str(path), "-Y", "tcp && !icmp && !icmpv6", "-T", "fields"]
     command += ["-e", "tcp.stream", "-e", "tcp.completeness", "-E", "occurrence=l"]
     lines = subprocess.run(command, capture_output=True, text=True, check=False).stdout.splitlines()
@@ -30,7 +30,7 @@ def by_tshark(path):
 
 
 def bits_of(flags, payload):
-    """What one packet adds: SYN 1, SYN-ACK 2, ACK 4, data 8, FIN 16, RST 32."""
+    """Return a packet's contribution: SYN 1, SYN-ACK 2, ACK 4, data 8, FIN 16, RST 32."""
     has_ack = bool(flags & _ACK)
     handshake = 1 + has_ack if flags & _SYN else 4 * (has_ack and not payload)
     return handshake | 8 * (payload > 0) | 16 * bool(flags & _FIN) | 32 * bool(flags & _RST)
@@ -47,7 +47,7 @@ def differences(path):
     ours = dict(analysis.flows.select("flow", pl.col("completeness").cast(pl.Int64)).iter_rows())
     theirs = by_tshark(path)
     if set(ours) != set(theirs):
-        # Another number of streams: test_public_oracles.py says why.
+        # Another number of streams: test_public_oracles.py gives the reasons.
         return []
     firsts = of_first_packets(analysis)
     return [

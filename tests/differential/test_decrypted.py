@@ -1,6 +1,6 @@
-"""TLS with a key log against the same exchanges in clear, and against tshark with the same key log.
+"""TLS with a key log, against the same exchanges in cleartext, and against tshark with the same key log.
 
-One nginx on two ports, asked by curl for the same objects on a kept connection each.
+One nginx serves two ports. Curl requests the same objects on one persistent connection each.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
     from .recorded_tls import Recorded
 
-#: Types of pcapng blocks.
+#: pcapng block types.
 SECRETS, PACKET = ((number).to_bytes(4, sys.byteorder) for number in (10, 6))
-#: What the transport cannot change.
+#: Columns independent of the transport.
 SAME: Final = (
     "index",
     "protocol",
@@ -73,7 +73,7 @@ def test_waits_of_decrypted_transactions_add_up(recorded: Recorded) -> None:
 
 
 def test_frames_and_wire_bytes_are_those_of_the_records(recorded: Recorded) -> None:
-    """A message begins and ends in the packets in which the exchange of its records does."""
+    """Check that a message begins and ends in the packets of its records."""
     frames = ("flow", "index", "request_frame", "response_first_frame", "response_last_frame")
     records = ("first_record_time", "first_record_bytes", "response_wire_bytes")
     opaque = tcptrace_http.analyze(recorded.capture).transactions.filter(pl.col("flow") > 0)
@@ -83,7 +83,7 @@ def test_frames_and_wire_bytes_are_those_of_the_records(recorded: Recorded) -> N
 
 
 def test_after_a_loss_decryption_goes_on(recorded: Recorded, tmp_path: Path) -> None:
-    """Of the one object in whose middle a packet is missing its bytes are; nothing else changes."""
+    """Check a missing packet in the middle of one object: only that object's bytes change."""
     large = recorded.transactions.filter(target="/large.bin")
     middles = (large["response_first_frame"] + large["response_last_frame"]) // 2
     packets = tcptrace_http.read(recorded.capture).packets
@@ -160,7 +160,7 @@ def test_a_block_of_secrets_is_as_good_as_a_file(recorded: Recorded, tmp_path: P
 
 @pytest.fixture(scope="module")
 def moved(recorded: Recorded, tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], bytes]:
-    """Return a pcapng with its block of secrets before that frame."""
+    """Return a pcapng with its decryption secrets block before that frame."""
     with_secrets = tmp_path_factory.mktemp("secrets") / "secrets.pcapng"
     command = ["editcap", "--inject-secrets", f"tls,{recorded.keys}", str(recorded.capture), str(with_secrets)]
     subprocess.run(command, check=True)
@@ -192,7 +192,7 @@ def test_secrets_of_a_file_open_what_comes_before_them(
 def test_secrets_open_what_comes_behind_them(
     recorded: Recorded, moved: Callable[[int], bytes], tmp_path: Path, way: str
 ) -> None:
-    """A block of secrets behind the first connection in TLS opens the others."""
+    """Check a decryption secrets block after the first TLS connection: it decrypts the later connections."""
     before = tcptrace_http.analyze(recorded.capture).flows.filter(flow=2)["first_frame"][0]
     content = moved(before)
     capture = tmp_path / "moved.pcapng.gz"
@@ -213,7 +213,7 @@ def test_secrets_open_what_comes_behind_them(
 
 
 def blocks_of(capture: bytes) -> Iterator[bytes]:
-    """Yield the blocks of a pcapng file of this machine's byte order."""
+    """Yield the blocks of a pcapng file in this machine's byte order."""
     while capture:
         length = int.from_bytes(capture[4:8], sys.byteorder)
         yield capture[:length]
@@ -240,7 +240,7 @@ def test_wrong_keys_are_told_once_and_change_nothing(recorded: Recorded, tmp_pat
     assert lines.to_list() == [f"{wrong} has 1 line without a secret: 1"]
 
 
-#: Commands that read captures, each with what it is told beside the last one.
+#: Commands that read captures, each with its further arguments.
 COMMANDS: Final = {
     "analyze": ["analyze"],
     "check": ["check"],

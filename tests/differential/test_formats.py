@@ -1,4 +1,4 @@
-"""What editcap writes is read, or refused with the command that makes it readable."""
+"""Formats written by editcap: read, or rejected with the command that converts them."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from captures import clean_exchange, pcap
 
 import tcptrace_http
 
-#: Names of formats as ``editcap -F`` lists them.
+#: Format names as ``editcap -F`` lists them.
 READ = ("pcap", "pcapng", "nsecpcap", "modpcap", "nokiapcap", "rh6_1pcap", "suse6_3pcap")
 CONVERTED = (
     "5views", "commview-ncf", "k12text", "netmon1", "netmon2", "ngsniffer", "ngwsniffer_1_1", "ngwsniffer_2_0",
     "snoop", "visual",
 )  # fmt: skip
-#: Most formats have no more digits of the time, so the exchange has whole milliseconds.
+#: Most formats have coarse times, so the exchange uses whole milliseconds.
 RECORDS = [(time // 1_000_000 * 1_000_000, frame) for time, frame in clean_exchange(3)]
 
 

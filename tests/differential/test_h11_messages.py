@@ -1,4 +1,4 @@
-"""Every HTTP message is what h11 reads in the bytes of its flow, or its difference explained."""
+"""HTTP messages: equal to h11's reading of the flow's bytes, or explained."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from corner_cases.script import pcapng
 from differential import h11_peer
 from differential.comparison import merged, reasons
 
-# A reason that explains a single file is an excuse; more reasons than this are, too.
+# Limits: a reason for a single file is an excuse, and so are too many reasons.
 _REASONS_MAX = 10
 _ONLY_IN_CORNER_CASES = {"number-over-64-bits"}
 _NO_CAPTURES = frozenset((".json", ".md", ".py", ".txt", ".toml"))
@@ -22,7 +22,7 @@ def test_messages_of_the_samples_are_what_h11_reads(sample_traces):
     (total,) = merged(h11_peer.compare(path, path.name) for path in sorted(sample_traces.glob("*.pcap*")))
     assert total.examples == ()
     assert total.disagreements == {}
-    # Not a test that passes because nothing could be compared.
+    # The test must not pass for lack of comparisons.
     assert total.compared["requests"] == total.compared["responses"] > 200
 
 
@@ -53,10 +53,10 @@ def test_messages_of_the_captures_are_what_h11_reads(captures):
         if path.is_file() and path.suffix not in _NO_CAPTURES and "oracle" not in path.parts
     ]
     names = [str(path.relative_to(captures)) for path in paths]
-    # Polars has threads, which a forked process would wait for in vain.
+    # Spawn: a forked process would deadlock on polars' threads.
     with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
         (total,) = merged(pool.map(h11_peer.compare, paths, names, chunksize=8))
     assert total.examples == ()
     assert total.compared["responses"] > 5000
-    # Every reason is one still, and every one that a rule gives is declared.
+    # Every reason still applies, and every rule's reason is declared.
     assert set(total.disagreements) == {entry.reason for entry in reasons(h11_peer.PEER)} - _ONLY_IN_CORNER_CASES

@@ -1,6 +1,6 @@
-"""HTTP/2 is what tshark reads: frames by type, and each stream's request, status and bytes.
+"""HTTP/2 against tshark: frames by type, and each stream's request, status and bytes.
 
-Real servers: nginx in clear and in TLS, nghttpd (pushes, trailers, padding), Apache httpd (Upgrade: h2c).
+Real servers: nginx in cleartext and TLS, nghttpd (pushes, trailers, padding), Apache httpd (Upgrade: h2c).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def recorded() -> Iterator[Recorded]:
 
 
 def record(folder: Path) -> Recorded:
-    """Return a few clients of each server, one after the other."""
+    """Return captures of several clients of each server, one after the other."""
     capture, keys = folder / "h2.pcap", folder / "keys.log"
     clear, secure = free_port(), free_port()
     listens = f"listen {HOST}:{clear} http2; listen {HOST}:{secure} ssl http2; {certified(folder).directives()}"
@@ -71,7 +71,7 @@ def record(folder: Path) -> Recorded:
 
 
 def ask(keys: Path, clear: int, pushes: str, upgrades: str, secure: str) -> None:
-    """What the clients ask: one after another, all at once, in several header frames, with a body."""
+    """Make the clients' requests: serial, concurrent, with several header frames, with a body."""
     at_clear, at_pushes = f"http://{HOST}:{clear}", pushes
     curl(keys, at_clear, "--http2-prior-knowledge", targets=TARGETS[:1])
     curl(keys, secure, "--http2")
@@ -112,7 +112,7 @@ def test_streams_are_those_that_tshark_lists(recorded: Recorded) -> None:
 
 def test_waits_of_streams_add_up(recorded: Recorded) -> None:
     analysis = recorded.analysis()
-    # A response that was pushed within one segment took no time, and has no waits.
+    # A response pushed within one segment took no time, and has no waits.
     durations = (pl.col("end") - pl.col("start")).sum().alias("sum")
     waits = analysis.waits.group_by(flow="flow", index="transaction").agg(durations)
     joined = analysis.transactions.join(waits, on=["flow", "index"], how="left")
@@ -132,7 +132,7 @@ def test_what_is_special_of_a_stream_is_told(recorded: Recorded) -> None:
 
 
 def test_a_lost_packet_makes_streams_unknown_and_not_others(recorded: Recorded, tmp_path: Path) -> None:
-    """What is told of a stream without one packet is what is told with it, or nothing."""
+    """Check that a missing packet changes no column of a stream, except to null."""
     whole = known(recorded.analysis())
     rest = tmp_path / "rest.pcap"
     told = 0
@@ -148,7 +148,7 @@ def test_a_lost_packet_makes_streams_unknown_and_not_others(recorded: Recorded, 
 
 
 def known(analysis: tcptrace_http.Analysis) -> dict[tuple[int, int], tuple[object, ...]]:
-    """Who asked what, by the port of the client and the stream."""
+    """Return the requests by client port and stream."""
     ports = analysis.flows.select("flow", "client_port")
     rows = analysis.transactions.filter(protocol="h2").join(ports, on="flow").iter_rows(named=True)
     return {(row["client_port"], row["stream"]): (row["method"], row["target"], row["status"]) for row in rows}

@@ -1,4 +1,4 @@
-"""Every field of every packet is what dpkt and scapy read at the same place."""
+"""Fields of every packet: equal to dpkt's and scapy's reading of the same record."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from differential.packet_fields import compare
 from differential.peers import DISSECTORS
 
-# Enough to see what is wrong with a file.
+# Enough texts to diagnose a file.
 _SHOWN_PER_FILE = 5
 
 
@@ -18,7 +18,7 @@ def test_packets_of_the_samples_are_what_dpkt_and_scapy_read(sample_traces):
     outcomes = [compare(path) for path in sorted(sample_traces.glob("*.pcap*"))]
     assert not _differences(outcomes)
     assert all(outcome.readable for outcome in outcomes)
-    # The samples hold nothing but TCP: no record is skipped.
+    # The samples contain only TCP: no record is skipped.
     for peer in DISSECTORS:
         assert sum(o.compared[peer] for o in outcomes) == sum(o.records for o in outcomes)
 
@@ -27,11 +27,11 @@ def test_packets_of_the_samples_are_what_dpkt_and_scapy_read(sample_traces):
 @pytest.mark.parametrize("folder", ["kernel", "public"])
 def test_packets_of_the_captures_are_what_dpkt_and_scapy_read(captures, folder):
     paths = [path for path in sorted((captures / folder).rglob("*")) if _is_capture(path)]
-    # Polars has threads, which a forked process would wait for in vain.
+    # Spawn: a forked process would deadlock on polars' threads.
     with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
         outcomes = list(pool.map(compare, paths, chunksize=4))
     assert not _differences(outcomes)
-    # Not a test that passes because nothing could be compared.
+    # The test must not pass for lack of comparisons.
     assert sum(outcome.readable for outcome in outcomes) > 0.8 * len(outcomes)
     for peer in DISSECTORS:
         assert sum(o.compared[peer] for o in outcomes) > 0.6 * sum(o.records for o in outcomes)

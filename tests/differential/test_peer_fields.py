@@ -1,4 +1,4 @@
-"""The maps to the peers' fields: every field of theirs, and only columns that are ours."""
+"""Maps to the peers' fields: only existing fields of theirs, and only columns of ours."""
 
 import csv
 import subprocess

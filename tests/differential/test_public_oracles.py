@@ -1,4 +1,4 @@
-"""Strangers' captures: nothing crashes, and every count is tshark's or its difference explained."""
+"""Public captures: no crash, and every count is tshark's or explained."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from differential.oracle import FIELDS, disagreements, examine_all, run_program
 
-# A reason that explains a single file is an excuse; more reasons than this are, too.
+# Limits: a reason for a single file is an excuse, and so are too many reasons.
 _REASONS_MAX = 9
 
 

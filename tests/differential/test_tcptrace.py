@@ -1,4 +1,4 @@
-"""Every figure that tcptrace prints of a flow is ours too, or differs for a reason that is a rule."""
+"""Figures of tcptrace per flow: equal to ours, or explained by a rule."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def verdicts(captures):
     paths = [(captures / "public", entry["path"]) for entry in index if entry["tcp_packets"]]
     kernel = sorted(captures.glob("kernel/*.pcap*"))
     paths += [(captures, str(path.relative_to(captures))) for path in kernel]
-    # Polars has threads, which a forked process would wait for in vain.
+    # Spawn: a forked process would deadlock on polars' threads.
     with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
         return list(pool.map(examine_one, *zip(*paths, strict=True), chunksize=8))
 

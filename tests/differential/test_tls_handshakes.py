@@ -1,4 +1,4 @@
-"""TLS handshakes are what tshark says of them: their names, versions, ciphers, and whether they resume."""
+"""TLS handshakes against tshark: names, versions, ciphers, and resumption."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-#: What a file with a hello has in it: type and version of a record.
+#: Bytes in every file with a hello: type and version of a record.
 _RECORD: Final = b"\x16\x03"
 _VERSIONS: Final = {"SSL 3.0": 0x0300, "TLS 1.0": 0x0301, "TLS 1.1": 0x0302, "TLS 1.2": 0x0303, "TLS 1.3": 0x0304}
 _TLS13: Final = 0x0304
-#: Handshakes that tshark loses at a gap, or takes for a retransmission: by the share of all.
+#: Maximum share of handshakes that tshark loses at a gap, or takes for a retransmission.
 _OURS_ALONE_MAX: Final = 0.03
-#: Fewer would be no test.
+#: Minimum number of handshakes for a valid test.
 _HANDSHAKES_MIN: Final = 500
 
 
 @pytest.fixture(scope="module")
 def compared(captures: Path) -> tuple[Counter[str], list[str]]:
-    """How many hellos were compared, and which of them one side has alone."""
+    """Numbers of compared hellos, and of hellos on one side only."""
     totals: Counter[str] = Counter()
     missed: list[str] = []
     for path in sorted((captures / "public").rglob("*")):
@@ -65,7 +65,7 @@ def _asked(row: dict[str, Any]) -> tuple[str | None, str | None]:
 
 
 def _answered(row: dict[str, Any]) -> tuple[int, str | None, bool]:
-    """Version, cipher if OpenSSL knows its name, and whether it resumes: tshark does not tell of TLS 1.3."""
+    """Return version, cipher (if OpenSSL knows its name), and resumption (tshark does not tell for TLS 1.3)."""
     version = _VERSIONS[row["version"]]
     cipher = row["cipher"] if row["cipher"] in cipher_names().values() else None
     return version, cipher, row["resumed"] is True and version != _TLS13

@@ -1,4 +1,4 @@
-"""TLS records are what tshark lists: their lengths, frames, types and handshake messages, and what keys show."""
+"""TLS records against tshark: lengths, frames, types, handshake messages, and decrypted content."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ _MESSAGES: Final = {
 
 
 def of_tshark(recorded: Recorded, *options: str) -> list[dict[str, list[int]]]:
-    """Return the values of each field by packet, of packets that complete records."""
+    """Return each field's values by packet, for packets that complete records."""
     fields = [word for field in _FIELDS for word in ("-e", field)]
-    # Application data in clear behind them is not of interest.
+    # Cleartext application data after the handshake is irrelevant here.
     command = ["tshark", "-n", "-r", str(recorded.capture), "-d", f"tcp.port=={recorded.port},tls", *options]
     command += ["-Y", "tls.record.length", "-T", "fields", *fields]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
@@ -73,7 +73,7 @@ def test_records_are_those_that_tshark_lists(recorded: Recorded) -> None:
 def test_keys_show_what_the_records_are(recorded: Recorded) -> None:
     theirs = of_tshark(recorded, "-o", f"tls.keylog_file:{recorded.keys}")
     analysis = tcptrace_http.analyze(recorded.capture, keylog=recorded.keys)
-    # They were not asked for: the capture is read again, with the same keys.
+    # Not requested before: the capture is read again, with the same keys.
     ours = analysis.tls_records.with_columns(
         shown=pl.coalesce(pl.col("decrypted_type", "content_type").cast(pl.String))
     )

@@ -1,4 +1,4 @@
-"""Every segment is what tshark's TCP analysis says, and every transaction tshark's, or a reason says why not."""
+"""Segments and transactions against tshark: equal, or explained."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from differential.random_flows import random_capture
 from differential.report import compare_all
 from differential.tshark_peer import PEER, compare
 
-#: Reasons that random segments meet; others need a real file.
+#: Reasons that random segments reach; other reasons need real files.
 _RANDOM_REASONS = frozenset(
     (
         "zero-duration",
@@ -38,7 +38,7 @@ def test_random_segments_are_what_tshark_says(seed, tmp_path):
     found = compare(path, path.name)
     assert found.examples == ()
     assert set(found.disagreements) <= _RANDOM_REASONS
-    # By chance a packet is like the one before it, and passes for a copy.
+    # By chance, a packet equals its predecessor and counts as a copy.
     assert 40 * 60 - 10 < found.compared["segments"] <= 40 * 60
 
 
@@ -64,6 +64,6 @@ def test_captures_are_what_tshark_says_or_a_reason_says_why_not(captures):
     total = compare_all(captures, (PEER,))[0]
     assert total.examples == ()
     assert total.unexplained == 0
-    # No reason is without an entry, and no entry without a case of it.
+    # Every reason has an entry, and every entry has a case.
     assert set(total.disagreements) == {reason.reason for reason in reasons(PEER)}
     assert sum(total.disagreements.values()) < 0.002 * total.compared["cells"]

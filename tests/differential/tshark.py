@@ -1,4 +1,4 @@
-"""What tshark says of a capture: of every TCP segment, and of every HTTP message with its frames."""
+"""Output of tshark on a capture: every TCP segment, and every HTTP message with its frames."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ __all__ = ["COLUMNS", "Message", "Pair", "Reading", "SegmentRow", "TsharkFailed"
 
 Cell = int | bool | None
 SegmentRow = dict[str, Cell]
-#: Frame of a request, and nanoseconds from there.
+#: Frame of a request, and nanoseconds since then.
 Pair = tuple[int, int]
 
-#: Columns of our segments table that are presence flags of tshark, and the field each is.
+#: Columns of our segments table that are presence flags in tshark, with the field of each.
 _FLAGS: Final = {
     "is_retransmission": "tcp.analysis.retransmission",
     "is_fast_retransmission": "tcp.analysis.fast_retransmission",
@@ -49,7 +49,7 @@ _NUMBERS: Final = {
     "acks_frame": "tcp.analysis.acks_frame",
 }
 _DURATIONS: Final = {"rto": "tcp.analysis.rto", "ack_rtt": "tcp.analysis.ack_rtt"}
-#: Columns of the segments table that are compared, without the flow's number.
+#: Compared columns of the segments table, without the flow number.
 COLUMNS: Final = tuple(name for name in (*_NUMBERS, *_FLAGS, *_DURATIONS) if name != "flow")
 
 _MESSAGE_FIELDS: Final = (
@@ -62,49 +62,49 @@ _MESSAGE_FIELDS: Final = (
     "_ws.malformed",
 )
 _FIELDS: Final = ("frame.number", *_NUMBERS.values(), *_FLAGS.values(), *_DURATIONS.values(), *_MESSAGE_FIELDS)
-#: Between the values of one field: no protocol has it in text.
+#: Separator of a field's values: no protocol uses it in text.
 _BETWEEN: Final = "\x1e"
-#: HTTP on any port; everything else is tshark's default.
+#: HTTP on any port; all other settings are tshark's defaults.
 _PREFERENCES: Final = ("tcp.try_heuristic_first:TRUE",)
-#: The first interim status, and the one that is a final one: the protocol changes (RFC 9110, 15.2.2).
+#: First interim status, and the 1xx status that is final: 101 Switching Protocols (RFC 9110, section 15.2.2).
 _INTERIM, _SWITCHING, _FINAL = 100, 101, 200
 _NANOSECONDS: Final = 1_000_000_000
 _NANOSECOND_DIGITS: Final = 9
 
 
 class TsharkFailed(Exception):
-    """Tshark could not be run, or printed what this reader does not know."""
+    """Failed run of tshark, or output that this reader does not know."""
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """An HTTP message as tshark shows it: ``frame`` is where it is complete."""
+    """HTTP message as tshark shows it; ``frame`` is the frame that completes it."""
 
     flow: int
     frame: int
-    #: None where tshark does not show of which segments it is put together.
+    #: None if tshark does not show the message's segments.
     first_frame: int | None
-    #: Method and target, or None for a response.
+    #: Method and target; None for a response.
     request: tuple[str, str] | None
     status: int | None
-    #: Frame of the request that a response is paired with, and the time from there.
+    #: Frame of the response's paired request, and the time since then.
     request_in: int | None = None
     time: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """All that tshark says of a capture."""
+    """Complete output of tshark on a capture."""
 
     frames: int
     segments: dict[int, SegmentRow]
     messages: list[Message]
-    #: By frame: request_in and time of some of its responses, where it is not told of which.
+    #: By frame: request_in and time of responses whose order tshark does not show.
     loose_pairs: dict[int, list[Pair]]
 
 
 def read(path: Path) -> Reading:
-    """One run of tshark over a capture; raises TsharkFailed."""
+    """Run tshark over a capture; raise TsharkFailed."""
     segments: dict[int, SegmentRow] = {}
     messages: list[Message] = []
     loose_pairs: dict[int, list[Pair]] = {}
@@ -124,7 +124,7 @@ def read(path: Path) -> Reading:
 
 
 def http_times(path: Path) -> dict[int, list[int]]:
-    """Return the values of http.time by frame where TCP is not put together: to the response's first byte."""
+    """Return http.time by frame without TCP reassembly: to the response's first byte."""
     fields = ("frame.number", "http.time")
     options = (*_PREFERENCES, "tcp.desegment_tcp_streams:FALSE")
     rows = _run(path, fields, options)
@@ -137,10 +137,10 @@ def _run(path: Path, fields: tuple[str, ...], preferences: tuple[str, ...]) -> l
         command += ["-o", preference]
     for name in fields:
         command += ["-e", name]
-    # A user's profile must not change what tshark says, nor warn of a root without one.
+    # A user's profile must not change tshark's output, and root without a profile must cause no warning.
     environment = {**os.environ, "HOME": "/nonexistent", "LC_ALL": "C.UTF-8", "TZ": "UTC"}
     done = subprocess.run(command, capture_output=True, check=False, env=environment)
-    # Its exit code tells of a file that is cut short, of which it has shown all it could.
+    # The exit code reports a truncated file, of which tshark has shown all that it can.
     rows = []
     for line in done.stdout.decode(errors="surrogateescape").split("\n")[:-1]:
         cells = line.split("\t")
@@ -153,7 +153,7 @@ def _run(path: Path, fields: tuple[str, ...], preferences: tuple[str, ...]) -> l
 
 
 def _segment(cells: dict[str, str]) -> SegmentRow | None:
-    """Return the innermost TCP header of a frame; None where there is none."""
+    """Return the innermost TCP header of a frame; None without TCP."""
     if not cells["tcp.stream"]:
         return None
     last = {name: values.rpartition(_BETWEEN)[2] for name, values in cells.items()}
@@ -165,10 +165,10 @@ def _segment(cells: dict[str, str]) -> SegmentRow | None:
 
 
 def _messages(frame: int, flow: int, cells: dict[str, str]) -> list[Message]:
-    """Return the messages that a frame completes. Only the first of them can begin in an earlier one."""
+    """Return the messages that a frame completes. Only the first can begin in an earlier frame."""
     methods, uris = _list(cells["http.request.method"]), _list(cells["http.request.uri"])
     codes = _list(cells["http.response.code"])
-    # A body's dissector that fails leaves no list of the segments.
+    # A failing body dissector leaves no list of segments.
     first = None if cells["_ws.malformed"] else min(map(int, _list(cells["tcp.segment"])), default=frame)
     firsts = [first, *[frame] * (len(methods) + len(codes))]
     made = [
@@ -187,7 +187,7 @@ def _is_interim(message: Message) -> bool:
 
 
 def _pairs(cells: dict[str, str]) -> list[Pair]:
-    """Return the pairs that tshark tells of a frame: of which responses it does not, if they are fewer."""
+    """Return tshark's request pairs of a frame; their order is unknown if they are fewer than the responses."""
     request_in = map(int, _list(cells["http.request_in"]))
     return list(zip(request_in, _nanoseconds_of(cells["http.time"]), strict=False))
 
@@ -201,7 +201,7 @@ def _nanoseconds_of(cell: str) -> list[int]:
 
 
 def _nanoseconds(text: str) -> int:
-    """Return nanoseconds of a decimal number of seconds."""
+    """Convert a decimal number of seconds to nanoseconds."""
     seconds, _, fraction = text.partition(".")
     magnitude = abs(int(seconds)) * _NANOSECONDS + int(fraction.ljust(_NANOSECOND_DIGITS, "0"))
     return -magnitude if seconds.startswith("-") else magnitude

@@ -1,4 +1,4 @@
-"""What tshark says of the TLS handshakes of a capture, by stream."""
+"""Output of tshark on the TLS handshakes of a capture, by stream."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CLIENT_HELLO: Final = 1
 _SERVER_HELLO: Final = 2
 _TLS13: Final = 0x0304
 _MAJOR: Final = 3
-#: The first byte of a version; of drafts of TLS 1.3, too, those of vendors among them.
+#: First byte of a version; also used by drafts of TLS 1.3 and by vendors' versions.
 _VERSIONS: Final = (_MAJOR, 0x7E, 0x7F, 0xFB)
 _FIELDS: Final = (
     "tcp.stream",
@@ -29,13 +29,13 @@ _FIELDS: Final = (
     "tls.handshake.extensions_alpn_str",
 )
 _HELLOS: Final = f"tls.handshake.type == {_CLIENT_HELLO} || tls.handshake.type == {_SERVER_HELLO} || tls.resumed"
-#: Fields of one packet, and values of one field.
+#: Separators of a packet's fields, and of a field's values.
 _FIELD_END, _VALUE_END = "\t", ","
 
 
 @dataclass(slots=True)
 class Handshake:
-    """What both hellos of a stream say, as far as they were seen."""
+    """Fields of both hellos of a stream, as far as captured."""
 
     server_name: str | None = None
     alpn_offered: str | None = None
@@ -47,7 +47,7 @@ class Handshake:
 
 @cache
 def cipher_names() -> dict[int, str]:
-    """IANA's names of the suites by number, of those that OpenSSL has: tshark does not give its own."""
+    """Return IANA's suite names by number, as far as OpenSSL has them: tshark's own names differ."""
     command = ["openssl", "ciphers", "-stdname", "-V", "ALL:COMPLEMENTOFALL:@SECLEVEL=0"]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     rows = (line.split() for line in said.splitlines())
@@ -55,7 +55,7 @@ def cipher_names() -> dict[int, str]:
 
 
 def handshakes(path: Path) -> dict[int, Handshake]:
-    """Return the handshakes by the number of their stream."""
+    """Return the handshakes by stream number."""
     fields = [word for field in _FIELDS for word in ("-e", field)]
     command = ["tshark", "-n", "-r", path, "-Y", _HELLOS, "-T", "fields", *fields]
     said = subprocess.run(command, capture_output=True, text=True, check=False).stdout
@@ -69,9 +69,9 @@ def handshakes(path: Path) -> dict[int, Handshake]:
 
 
 def _take(handshake: Handshake, row: dict[str, str]) -> None:
-    """Adds what a packet says of a handshake."""
+    """Add a packet's handshake fields."""
     types = {int(each) for each in row["tls.handshake.type"].split(_VALUE_END) if each}
-    # The extension overrules the field (RFC 8446, section 4.2.1).
+    # The extension overrides the field (RFC 8446, section 4.2.1).
     said = (row["tls.handshake.extensions.supported_version"], row["tls.handshake.version"])
     versions = [int(each, 16) for field in said for each in field.split(_VALUE_END) if each]
     versions = [version for version in versions if version >> 8 in _VERSIONS]
@@ -87,5 +87,5 @@ def _take(handshake: Handshake, row: dict[str, str]) -> None:
 
 
 def _without_draft(version: int) -> int:
-    """Return the version; drafts of TLS 1.3 had others."""
+    """Return the version; drafts of TLS 1.3 had other numbers."""
     return version if version >> 8 == _MAJOR else _TLS13

@@ -1,4 +1,4 @@
-"""What tshark says of HTTP/2 in a capture: its frames, and what they make of each stream."""
+"""Output of tshark on HTTP/2 in a capture: its frames, and each stream's result."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Frame", "Stream", "frame_types", "frames", "streams"]
 
-#: RFC 9113, section 6, in the order of their numbers.
+#: RFC 9113, section 6, in numerical order.
 NAMES: Final = (
     *("data", "headers", "priority", "rst_stream", "settings", "push_promise", "ping", "goaway"),
     *("window_update", "continuation"),
@@ -40,12 +40,12 @@ class Stream:
     method: str | None = None
     target: str | None = None
     status: int | None = None
-    #: Bytes of DATA, of the client and of the server.
+    #: DATA bytes of the client and of the server.
     body_bytes: list[int] = field(default_factory=lambda: [0, 0])
 
 
 def frames(capture: Path, options: Sequence[str]) -> list[Frame]:
-    """Return the frames in order; ``options`` are what tshark has to know of ports and keys."""
+    """Return the frames in order; ``options`` give tshark the ports and keys."""
     command = ["tshark", "-n", "-r", str(capture), *options, "-Y", "http2", "-T", "pdml", "-J", "tcp http2"]
     said = subprocess.run(command, check=True, capture_output=True).stdout
     packets = ET.fromstring(said).findall("packet")
@@ -56,7 +56,7 @@ def _of_packet(packet: ET.Element) -> Iterator[Frame]:
     (tcp,) = packet.findall("proto[@name='tcp']")
     flow, port = (int(_shown(tcp, name)) for name in ("tcp.stream", "tcp.srcport"))
     for element in packet.findall("proto[@name='http2']/field[@name='http2.stream']"):
-        # The connection preface has none.
+        # The connection preface has no frame type.
         if element.find("field[@name='http2.type']") is not None:
             yield _frame(element, flow, port)
 
@@ -80,7 +80,7 @@ def _shown(element: ET.Element, name: str) -> str:
 
 
 def frame_types(found: Sequence[Frame]) -> dict[int, Counter[str]]:
-    """How many frames of each type a flow has."""
+    """Return the number of frames of each type, by flow."""
     counts: dict[int, Counter[str]] = {}
     for frame in found:
         counts.setdefault(frame.flow, Counter())[frame.kind] += 1
@@ -88,7 +88,7 @@ def frame_types(found: Sequence[Frame]) -> dict[int, Counter[str]]:
 
 
 def streams(found: Sequence[Frame], server_ports: Sequence[int]) -> dict[tuple[int, int], Stream]:
-    """Return the streams by flow and number that have a header block: a request, or the promise of a response."""
+    """Return the streams with a header block (request or promised response), by flow and number."""
     made: dict[tuple[int, int], Stream] = {}
     for frame in found:
         number = frame.stream if frame.promised is None else frame.promised

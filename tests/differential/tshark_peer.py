@@ -1,4 +1,4 @@
-"""Tshark as a peer: frames, flows, segments with its TCP analysis, HTTP transactions."""
+"""Peer tshark: frames, flows, segments with its TCP analysis, HTTP transactions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PEER: Final = "tshark"
 
 
 def compare(path: Path, name: str) -> Comparison:
-    """Return our tables of a capture against tshark's fields; ``name`` is the file's in ``disagreements.toml``."""
+    """Compare our tables of a capture with tshark's fields; ``name`` is the file's in ``disagreements.toml``."""
     tally = Tally(PEER, name)
     tally.compared["files"] += 1
     try:
@@ -32,7 +32,7 @@ def compare(path: Path, name: str) -> Comparison:
     except TsharkFailed:
         reading = None
     if analysis is None or reading is None:
-        # A file that neither reads has nothing to compare.
+        # A file that neither program reads has nothing to compare.
         if analysis is not None or reading is not None:
             tally.note("readable", "file", analysis is not None, reading is not None)
         return tally.finish()

@@ -1,4 +1,4 @@
-"""Every segment of a capture against tshark's TCP analysis, cell by cell, with the rules of where they differ."""
+"""Segments of a capture against tshark's TCP analysis, cell by cell, with the rules of differences."""
 
 from __future__ import annotations
 
@@ -18,43 +18,43 @@ __all__ = ["compare_segments", "flow_numbers"]
 
 _ACK: Final = 0x10
 _SEQUENCE_SPACE: Final = 2**32
-#: Numbers further ahead than the largest window belong to another connection (RFC 7323, section 2.3).
+#: Numbers ahead by more than the largest window belong to another connection (RFC 7323, section 2.3).
 _AHEAD_MAX: Final = 2**30
 _FAST_DUPLICATE_ACKS: Final = 2
-#: Columns that follow from which kind of retransmission a segment is.
+#: Columns that follow from the kind of a retransmission.
 _KINDS: Final = frozenset(("is_retransmission", "is_fast_retransmission", "is_out_of_order", "rto", "rto_frame"))
 _FLIGHT: Final = frozenset(("flight_bytes", "push_bytes"))
 _ZERO_DURATIONS: Final = {"rto": "rto", "rto_frame": "rto", "ack_rtt": "ack_rtt"}
-#: Tshark's flags are twelve bits wide, of which three are reserved; ours are the nine with a name.
+#: tshark's flags are twelve bits wide, including three reserved bits; ours are the nine named flags.
 _FLAG_BITS: Final = 0x1FF
 
 
 @dataclass
 class _Flow:
-    """What the rules must know of the segments before."""
+    """Earlier segments' facts that the rules need."""
 
     length_differs: bool = False
     #: A second SYN-ACK began with another number.
     rebased: bool = False
-    #: A number before the first one that was seen.
+    #: A number below the first observed number.
     goes_before_first: bool = False
-    #: Packets of it were captured more than once.
+    #: Packets of the flow were captured more than once.
     has_copies: bool = False
-    #: Tshark's numbers of it.
+    #: tshark's stream numbers of the flow.
     streams: set[Cell] = field(default_factory=set)
-    #: By direction: which duplicate ACK its last segment was.
+    #: By direction: the duplicate-ACK number of its last segment.
     duplicates: Counter[str] = field(default_factory=Counter)
 
 
 def flow_numbers(analysis: tcptrace_http.Analysis, reading: Reading) -> dict[int, int]:
-    """Return our flow of each of tshark's streams."""
+    """Return our flow of each tshark stream."""
     frames = analysis.segments.select("frame", "flow").iter_rows()
     pairs = {(reading.segments[frame]["flow"], flow) for frame, flow in frames if frame in reading.segments}
     return {int(theirs): ours for theirs, ours in pairs if theirs is not None}
 
 
 def compare_segments(analysis: tcptrace_http.Analysis, reading: Reading, tally: Tally) -> None:
-    """Compares flow numbers and segments."""
+    """Compare flow numbers and segments."""
     import polars as pl
 
     _compare_flows(analysis, reading, tally)
@@ -74,7 +74,7 @@ def compare_segments(analysis: tcptrace_http.Analysis, reading: Reading, tally: 
 
 
 def _compare_flows(analysis: tcptrace_http.Analysis, reading: Reading, tally: Tally) -> None:
-    """Streams and flows are the same sets of segments; their numbers differ by streams of no segment."""
+    """Match streams and flows as sets of segments; their numbers differ by streams without segments."""
     numbers = flow_numbers(analysis, reading)
     tally.compared["flows"] += analysis.flows.height
     seen: set[int] = set()
@@ -83,7 +83,7 @@ def _compare_flows(analysis: tcptrace_http.Analysis, reading: Reading, tally: Ta
         if flow in seen:
             tally.note("flow", f"stream {stream}", flow, stream, "stream-split-by-a-dissector")
         elif flow != stream:
-            # ICMP errors quote segments, and proxies' dissectors set streams aside that never come.
+            # ICMP errors quote segments, and proxy dissectors reserve streams that never come.
             reason = "stream-of-no-segment" if flow == len(seen) else None
             tally.note("flow", f"stream {stream}", flow, stream, reason)
         seen.add(flow)
@@ -119,7 +119,7 @@ def _cells(column: str, row: dict[str, Any], theirs: SegmentRow) -> tuple[Any, A
 
 
 def _reason(flow: _Flow, column: str, row: dict[str, Any], theirs: SegmentRow) -> str | None:
-    """Return the first rule that says why a cell differs."""
+    """Return the first rule that explains a cell's difference."""
     rules = {
         "length-in-the-ip-header": flow.length_differs,
         "stream-split-by-a-dissector": len(flow.streams) > 1,
@@ -134,7 +134,7 @@ def _reason(flow: _Flow, column: str, row: dict[str, Any], theirs: SegmentRow) -
 
 
 def _is_miscounted(flow: _Flow, row: dict[str, Any], theirs: SegmentRow) -> bool:
-    """Return a fast retransmission of tshark's without two duplicate ACKs."""
+    """Return whether tshark marks a fast retransmission without two duplicate ACKs."""
     peer = "server_to_client" if row["direction"] == "client_to_server" else "client_to_server"
     return (
         bool(theirs["is_fast_retransmission"])

@@ -1,4 +1,4 @@
-"""The HTTP messages and transactions of a capture against tshark's, with frames, pairs and times."""
+"""HTTP messages and transactions of a capture against tshark's, with frames, pairs and times."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 __all__ = ["compare_transactions"]
 
-#: Flags of tshark's that show loss or reordering: what its reassembly makes of them depends on options.
+#: tshark's flags of loss or reordering: its reassembly of such segments depends on options.
 _LOSSES: Final = (
     "is_retransmission",
     "is_out_of_order",
     "is_lost_segment",
     "is_ack_of_lost_segment",
 )
-#: Where a response ends with the connection, tshark puts it together at the FIN or RST.
+#: tshark completes a response that ends with the connection at the FIN or RST.
 _UNTIL_CLOSE: Final = "until_close"
 
 
@@ -47,10 +47,10 @@ class _Ours:
 
 
 def compare_transactions(path: Path, analysis: tcptrace_http.Analysis, reading: Reading, tally: Tally) -> None:
-    """Compares messages by flow, frames and start line; then the pairs and times of those alike."""
+    """Compare messages by flow, frames and start line; then the pairs and times of equal messages."""
     import polars as pl
 
-    # Streams of HTTP/2 are held to it by test_http2.py.
+    # test_http2.py compares the streams of HTTP/2.
     transactions = analysis.transactions.filter(pl.col("stream").is_null())
     rows = list(transactions.with_columns(pl.col(pl.Datetime).to_physical()).iter_rows(named=True))
     if not rows and not reading.messages:
@@ -85,7 +85,7 @@ def _key(message: Message, numbers: dict[int, int]) -> tuple[Any, ...]:
 
 
 def _losses(reading: Reading, numbers: dict[int, int]) -> dict[int, int]:
-    """By flow: the first frame that shows loss or reordering."""
+    """Return the first frame with loss or reordering, by flow."""
     first: dict[int, int] = {}
     for frame, row in reading.segments.items():
         flow = numbers.get(int(row["flow"] or 0))
@@ -95,7 +95,7 @@ def _losses(reading: Reading, numbers: dict[int, int]) -> dict[int, int]:
 
 
 def _compare_pair(message: _Ours, theirs: Message, reading: Reading, losses: dict[int, int], tally: Tally) -> None:
-    """The request that a response answers, and the time from its end to the response's."""
+    """Compare a response's request, and the time from the request's end to the response's end."""
     row = message.row
     if message.is_request or (row["request_last_frame"] is None and theirs.request_in is None):
         return
@@ -128,7 +128,7 @@ def _elapsed(row: dict[str, Any]) -> int:
 
 
 def _compare_loose_pairs(rows: list[dict[str, Any]], reading: Reading, tally: Tally) -> None:
-    """Where tshark does not tell which responses of a frame its pairs are of: each is one of ours."""
+    """Match tshark's pairs of a frame, whose responses are unknown, with our responses."""
     ours: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
     for row in rows:
         if row["status"] is not None and row["request_last_frame"] is not None:
@@ -138,13 +138,13 @@ def _compare_loose_pairs(rows: list[dict[str, Any]], reading: Reading, tally: Ta
         for pair in pairs:
             tally.compared["cells"] += len(pair)
             if pair not in ours[frame]:
-                # Ours follow the order of the requests (RFC 9112, section 9.3).
+                # Our responses follow the order of the requests (RFC 9112, section 9.3).
                 reason = "pair-of-a-pipelined-response" if frame in pipelined else None
                 tally.note("request_in", f"frame {frame}", ours[frame], pair, reason)
 
 
 def _is_beside(flow: int, frame: int, losses: dict[int, int]) -> bool:
-    """Return whether the flow had shown a loss by that frame."""
+    """Return whether the flow had a loss by that frame."""
     return losses.get(flow, frame + 1) <= frame
 
 
@@ -159,7 +159,7 @@ def _explain_left(
     losses: dict[int, int],
     tally: Tally,
 ) -> None:
-    """The messages that only one of the two has, or that have other frames."""
+    """Report messages on one side only, or with other frames."""
     for message in alone:
         row = message.row
         reason = None
@@ -182,13 +182,13 @@ def _explain_left(
 
 
 def _lasts_to_the_end(row: dict[str, Any], theirs: Message) -> bool:
-    """Return whether nothing but the end of the connection ended a response: tshark shows it there."""
+    """Return whether the response ended only with the connection, where tshark shows it."""
     is_open = row["response_framing"] == _UNTIL_CLOSE or not row["complete"]
     return is_open and theirs.frame > int(row["response_last_frame"])
 
 
 def _same_start(message: _Ours, left: list[Message], numbers: dict[int, int]) -> Message | None:
-    """Tshark's message that begins where ours does."""
+    """Return tshark's message with the same begin as ours."""
     flow, _, first, *what = message.key
     for theirs in left:
         start = (numbers.get(theirs.flow), theirs.first_frame, list(theirs.request or (theirs.status,)))
@@ -200,7 +200,7 @@ def _same_start(message: _Ours, left: list[Message], numbers: dict[int, int]) ->
 def _compare_first_byte_times(
     path: Path, rows: list[dict[str, Any]], losses: dict[int, int], tally: Tally
 ) -> None:
-    """The other quantity that http.time is: without reassembly, from request to the first byte of the response."""
+    """Compare http.time without reassembly: from request to the response's first byte."""
     times = http_times(path)
     alone = Counter(row["response_first_frame"] for row in rows)
     for row in rows:

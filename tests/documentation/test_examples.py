@@ -1,4 +1,4 @@
-"""Every example of the documentation does what its page shows; ``make gen`` writes the outputs anew."""
+"""Examples of the documentation: every example has its page's output (``make gen`` rewrites the outputs)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from generate.documentation import agrees, blocks_of, run, written_pages
 if TYPE_CHECKING:
     from pathlib import Path
 
-#: Blocks that run or are parsed, and those that are shown only.
+#: Blocks that run or are parsed, and blocks for display only.
 RUN = {"console", "python", "toml", "yaml"}
 SHOWN = {"sh", "text"}
 PAGES = {page.stem: page for page in written_pages()}

@@ -1,4 +1,4 @@
-"""The site is built without a warning, and each of its links leads somewhere."""
+"""Documentation site: built without warnings, and without broken links."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the pages as ``make docs`` builds them: a warning is an error."""
+    """Build the pages as ``make docs`` does; warnings are errors."""
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "dirhtml", "docs", str(folder)]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)

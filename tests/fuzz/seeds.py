@@ -1,7 +1,7 @@
-"""Writes the first inputs of every fuzz target: ``python tests/fuzz/seeds.py FOLDER``.
+"""Writer of the initial inputs of every fuzz target: ``python tests/fuzz/seeds.py FOLDER``.
 
-They come from ``sample_traces`` and from what the tests say of HTTP; `make fuzz` starts from the
-corpora, which came from these.
+The inputs come from ``sample_traces`` and from the tests' knowledge of HTTP. `make fuzz` starts from the
+corpora, which grew from these inputs.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from scapy.packet import Packet, Raw
 
 ROOT = Path(__file__).resolve().parents[2]
 PCAP_HEADER_BYTES, RECORD_HEADER_BYTES = 24, 16
-#: The first of a capture's records: a handshake, a request and the start of its response.
+#: First records of a capture: a handshake, a request and the start of its response.
 RECORDS = 14
 CUT = b"\0\0\0\7"
 CLIENT, SERVER = 0xE0, 0xE1
@@ -71,12 +71,12 @@ EXCHANGES = {
 }
 
 
-#: Lengths of ciphertexts: Finished of TLS 1.3 with a hash of 32 bytes, an alert, a ticket.
+#: Ciphertext lengths: Finished of TLS 1.3 with a hash of 32 bytes, an alert, a ticket.
 FINISHED, ALERT, TICKET = 53, 19, 234
 
 
 def beginning(file: bytes) -> bytes:
-    """Return the first records of a pcap file of this machine's byte order."""
+    """Return the first records of a pcap file in this machine's byte order."""
     end = PCAP_HEADER_BYTES
     for _ in range(RECORDS):
         if end + RECORD_HEADER_BYTES > len(file):
@@ -93,7 +93,7 @@ def pcap(link_type: int, frames: list[bytes], order: str = "<") -> bytes:
 
 
 def encapsulated() -> dict[str, bytes]:
-    """One request by every way that it may be wrapped."""
+    """Return one request in every encapsulation."""
     request = TCP(sport=49152, dport=80, seq=2**32 - 2, flags="PA") / Raw(b"GET / HTTP/1.1\r\n\r\n")
     v4 = IP(src="192.0.2.1", dst="198.51.100.2") / request
     v6 = IPv6(src="2001:db8::1", dst="2001:db8::2") / request
@@ -166,7 +166,7 @@ def hello(kind: int, middle: bytes, *extensions: tuple[int, bytes], random: byte
 
 
 def tls_exchanges() -> dict[str, bytes]:
-    """Handshakes of all kinds, and what comes behind them."""
+    """Return handshakes of all kinds, and following data."""
     name = (0, b"\0\x0e\0\0\x0bexample.com")
     protocols = (16, b"\0\x0c\2h2\x08http/1.1")
     asked = hello(1, b"\0\4\x13\1\xc0\x2f\1\0", name, protocols)
@@ -217,12 +217,12 @@ def tls_exchanges() -> dict[str, bytes]:
     }
 
 
-#: No ordinary record: what it is, by its first byte.
+#: No ordinary record: the first byte gives its kind.
 UPDATE, TICKET, PADDED, DAMAGED, RAW = (bytes([kind]) for kind in range(1, 6))
 
 
 def sealed_exchanges() -> dict[str, bytes]:
-    """Exchanges within TLS, alone and with what may come between them."""
+    """Return exchanges within TLS, alone and with possible interruptions."""
     question, answer = EXCHANGES["plain"]
     between = {
         "update": [(CLIENT | END, UPDATE), (SERVER | END, UPDATE)],
@@ -237,7 +237,7 @@ def sealed_exchanges() -> dict[str, bytes]:
 
 
 def frames(how: int, steps: list[tuple[Any, ...]]) -> bytes:
-    """Steps of `http2`: (control, type, flags, stream, payload), or the bytes of another one."""
+    """Steps of `http2`: (control, type, flags, stream, payload), or the raw bytes of another step."""
     made = bytes([how])
     for control, *rest in steps:
         *numbers, last = rest or [b""]
@@ -246,7 +246,7 @@ def frames(how: int, steps: list[tuple[Any, ...]]) -> bytes:
 
 
 def http2_exchanges() -> dict[str, bytes]:
-    """Streams one after another and at once, in windows, pushed, reset, lost, and header blocks in parts."""
+    """Return streams: serial, concurrent, window-limited, pushed, reset, lost, with fragmented header blocks."""
     client, server, start, gap, raw, end = 0, 1, 6, 4, 12, 14
     get = bytes.fromhex("828684410f7777772e6578616d706c652e636f6d")
     again, answer = bytes.fromhex("828684be"), bytes.fromhex("885f0a746578742f68746d6c")
@@ -326,7 +326,7 @@ def http2_exchanges() -> dict[str, bytes]:
 
 
 def seeds() -> dict[str, dict[str, bytes]]:
-    """By target and name."""
+    """Return the inputs by target and name."""
     samples = {path.stem: path.read_bytes() for path in sorted((ROOT / "sample_traces").glob("*.pcap"))}
     captures = {name: beginning(file) for name, file in samples.items()} | encapsulated()
     frame = captures["mpls"][PCAP_HEADER_BYTES + RECORD_HEADER_BYTES :]

@@ -1,6 +1,6 @@
-"""Writes ``tcptrace_http/CATALOGUE.md`` from the detectors' docstrings and the schema; ``--check`` only compares.
+"""Generator of ``tcptrace_http/CATALOGUE.md`` from the detectors' docstrings and the schema.
 
-Run by ``make gen`` and, with ``--check``, by ``make lint``.
+``make gen`` runs it; ``make lint`` runs it with ``--check``, which only compares.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ that it rolls up to.
 
 
 def causes_of(detector: Detector) -> list[str]:
-    """Return the causes that the source of a detector has as texts; those of held data have theirs in common."""
+    """Return the causes that a detector's source names; detectors of held data share theirs."""
     own = Path(inspect.getfile(detector.find))
     imported = {node.module for node in ast.walk(ast.parse(own.read_text())) if isinstance(node, ast.ImportFrom)}
     shared = [PACKAGE / "detectors" / "_holds.py"] if HOLDS in imported else []

@@ -1,12 +1,13 @@
-"""Runs the examples of the documentation; as a program it writes what they print into the pages (``make gen``).
+"""Runner of the documentation's examples; as a program, it updates the outputs in the pages (``make gen``).
 
-A page runs from top to bottom in a folder of its own, in which ``sample_traces`` is that of the repository:
+A page runs from top to bottom in a folder of its own, in which ``sample_traces`` is the repository's:
 
-- A ``console`` block has commands behind ``$ ``, each with its output below it. A line ``...`` in an output stands
-  for any lines. Every command must end with exit code 0.
+- A ``console`` block has commands after ``$ ``, each followed by its output. A line ``...`` in an output
+  stands for any lines. Every command must end with exit code 0.
 - The ``python`` blocks of a page are one program.
-- A block whose first line is ``# file: NAME`` is written to that file; ``toml`` and ``yaml`` must be well-formed.
-- ``sh`` and ``text`` blocks are shown only: what they need (root, a live network, hours) is not there.
+- A block whose first line is ``# file: NAME`` is written to that file; ``toml`` and ``yaml`` must be
+  well-formed.
+- ``sh`` and ``text`` blocks are for display only: their needs (root, a live network, hours) are not met here.
 """
 
 from __future__ import annotations
@@ -34,17 +35,17 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 DOCS: Final = ROOT / "docs"
 _BLOCK: Final = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _FILE: Final = re.compile(r"# file: (\S+)\n")
-#: The server that the pages name, and a document that is large enough for a probe.
+#: Server name in the pages, and a document large enough for a probe.
 _EXAMPLE_PORT: Final = "localhost:8080"
 _DOCUMENT_BYTES: Final = 120_000
 _ANY_LINES: Final = "..."
-#: Separates the outputs of two commands.
+#: Separator of two commands' outputs.
 _MARK: Final = "\x1e"
 
 
 @dataclass
 class Command:
-    """A command of a console block: its text, the output that the page shows, and the one that it has."""
+    """Command of a console block: its text, the page's output, and the real output."""
 
     text: str
     shown: str
@@ -54,14 +55,14 @@ class Command:
 
 @dataclass
 class Block:
-    """A fenced block of a page."""
+    """Fenced block of a page."""
 
     language: str
     text: str
     commands: list[Command] = field(default_factory=list)
 
     def rendered(self) -> str:
-        """Return the block as it is with the outputs of now; those with ``...`` stay as they are written."""
+        """Return the block with its current outputs; outputs with ``...`` stay unchanged."""
         lines = []
         for command in self.commands:
             kept = _ANY_LINES in command.shown.splitlines()
@@ -70,7 +71,7 @@ class Block:
 
 
 def written_pages() -> list[Path]:
-    """Return the pages that are written by hand."""
+    """Return the handwritten pages."""
     return sorted(DOCS.glob("*.md"))
 
 
@@ -102,7 +103,7 @@ def run(blocks: list[Block], folder: Path) -> None:
     (folder / "sample_traces").symlink_to(ROOT / "sample_traces")
     program = folder / ".bin" / "tcptrace-http"
     program.parent.mkdir()
-    # Processes that it starts import it, and must not run it.
+    # Subprocesses import this file, and must not run it.
     start = 'from tcptrace_http.cli.main import main\nif __name__ == "__main__":\n    main()\n'
     program.write_text(f"#!{sys.executable}\n{start}")
     program.chmod(0o755)
@@ -150,7 +151,7 @@ def _checked(command: list[str], folder: Path, environment: dict[str, str]) -> s
 
 @contextmanager
 def _server(folder: Path) -> Iterator[str]:
-    """Yield a server with one large document; gives its address."""
+    """Serve one large document; yield the server's address."""
     documents = folder / ".documents"
     documents.mkdir()
     (documents / "large.html").write_bytes(bytes(_DOCUMENT_BYTES))
@@ -164,11 +165,11 @@ def _server(folder: Path) -> Iterator[str]:
 
 class _Quiet(SimpleHTTPRequestHandler):
     def log_message(self, format: str, *arguments: object) -> None:  # noqa: A002 -- as its base has it
-        """Say nothing."""
+        """Suppress the log."""
 
 
 def agrees(shown: str, printed: str) -> bool:
-    """Return whether an output is what the page shows; a page may show none."""
+    """Return whether an output equals the page's; a page may omit it."""
     if not shown:
         return True
     pattern = "\n".join(re.escape(line) for line in shown.splitlines())
@@ -177,7 +178,7 @@ def agrees(shown: str, printed: str) -> bool:
 
 
 def main() -> None:
-    """Write the outputs of now into the pages that show them; arguments name some pages."""
+    """Write the current outputs into the pages; arguments select pages."""
     names = sys.argv[1:]
     for page in written_pages():
         text = page.read_text(encoding="utf-8")

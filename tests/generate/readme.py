@@ -1,6 +1,6 @@
-"""Writes what the README's commands print into the README. Run by ``make gen``.
+"""Generator of the command outputs in the README, run by ``make gen``.
 
-``readme.py --first-report PROGRAM`` runs the README's first report by an installed program, and compares.
+``readme.py --first-report PROGRAM`` runs the README's first report with an installed program, and compares.
 """
 
 from __future__ import annotations
@@ -11,24 +11,24 @@ import sys
 from pathlib import Path
 
 README = Path(__file__).resolve().parents[2] / "README.md"
-#: A command's arguments, and the block after it that shows its output.
+#: Command arguments, and the following block with the command's output.
 SHOWN = re.compile(
     r"(\.venv/bin/tcptrace-http (analyze [^\n]+)\n```\n\n```\n)(.*?)\n?(?=^```)",
     re.DOTALL | re.MULTILINE,
 )
-#: The command line of this checkout.
+#: Command line of this checkout.
 _HERE = (sys.executable, "-c", "from tcptrace_http.cli.main import main; main()")
 
 
 def printed(arguments: str, program: tuple[str, ...] = _HERE) -> str:
-    """What the command prints, from the root of the repository."""
+    """Return the command's output, run from the root of the repository."""
     command = [*program, *arguments.split()]
     finished = subprocess.run(command, cwd=README.parent, capture_output=True, text=True, check=True)
     return finished.stdout.rstrip()
 
 
 def first_report(program: str) -> None:
-    """Run the first report by this program; it must be the one that is printed."""
+    """Run the first report with this program; it must equal the printed report."""
     shown = SHOWN.search(README.read_text(encoding="utf-8"))
     if shown is None:
         sys.exit(f"{README}: there is no command with a report")

@@ -1,6 +1,6 @@
-"""Writes ``trace-model/src/rows.rs`` from ``tcptrace_http/schema.py``; ``--check`` only compares.
+"""Generator of ``trace-model/src/rows.rs`` from ``tcptrace_http/schema.py``.
 
-Run by ``make gen`` and, with ``--check``, by ``make lint``.
+``make gen`` runs it; ``make lint`` runs it with ``--check``, which only compares.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def rust_type(column: schema.Column) -> tuple[str, str, str]:
 
 
 def enums() -> list[str]:
-    """One Rust enum for each word list that a native table uses."""
+    """Return one Rust enum for each word list that a native table uses."""
     used = {
         column.dtype
         for table in schema.TABLES.values()
@@ -100,14 +100,14 @@ def enums() -> list[str]:
 
 @dataclass(frozen=True)
 class Made:
-    """What is made of a table, or of the statistics in one: a row, and what gathers rows by column."""
+    """Return the Rust code of a table, or of the statistics in a table: a row, and its column builder."""
 
     row: str
     table: str
     doc: str
     fields: list[Field]
     columns: list[schema.Column]
-    #: Only the columns that are wanted are gathered.
+    #: Only requested columns are built.
     on_request: bool = False
 
     @property
@@ -116,7 +116,7 @@ class Made:
 
 
 def table_code(table: schema.Table) -> list[str]:
-    """Return the row of a table and what gathers rows; statistics are a row of their own, for they are optional."""
+    """Return a table's row and column builder; statistics are optional, hence a separate row."""
     always = [column for column in table.columns if not (column.is_statistic or column.is_added)]
     row = camel(singular(table.name))
     lines = code(
@@ -162,7 +162,7 @@ def code(made: Made) -> list[str]:
 
 
 def fields(columns: list[schema.Column], prefix: str = "") -> list[Field]:
-    """Name, type and meaning of the fields of a row."""
+    """Return name, type and meaning of a row's fields."""
     return [
         (
             column.name.removeprefix(prefix),
@@ -181,7 +181,7 @@ def row_code(name: str, doc: str, fields: list[Field]) -> list[str]:
 
 
 def wanted_code(made: Made) -> list[str]:
-    """Return a flag for each column: those not wanted cost nothing."""
+    """Return a flag per column: columns that are not requested cost nothing."""
     names = [column.name for column in made.columns]
     late = [f"self.{column.name}" for column in made.columns if column.late]
     name = made.wanted
@@ -229,7 +229,7 @@ def gather_code(made: Made) -> list[str]:
 
 
 def late_code(column: schema.Column) -> list[str]:
-    """Sets a value that became known after the row was gathered."""
+    """Return code that sets a value known only after the row was added."""
     name, (rust, _, storage) = column.name, rust_type(column)
     if not column.nullable or not storage.startswith("Vec<") or column.dtype.startswith("enum:"):
         raise SystemExit(f"{name}: only a nullable number can be late")
@@ -256,7 +256,7 @@ def into_columns_code(made: Made) -> list[str]:
 
 def push_code(made: Made, column: schema.Column) -> list[str]:
     name, dtype = column.name, column.dtype
-    # A statistic of a direction stands in the half of its sender.
+    # A direction's statistic is in the half of its sender.
     field = re.sub("^(client|server)_", r"\1.", name) if column.is_statistic else name
     if dtype == "str":
         value = (

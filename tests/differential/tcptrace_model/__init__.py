@@ -1,8 +1,8 @@
-"""What tcptrace 6.6.7 computes of a connection, its faults included, from packets as we read them.
+"""Model of tcptrace 6.6.7, faults included, on packets as we read them.
 
-Written from its behaviour, to explain it: where tcptrace and we differ on a figure, this model must give
-tcptrace's figure to the last digit, and ``FAULTS`` names what in it makes the difference. A fault is noted
-on the direction it strikes, so that a difference can be ascribed to it, and to nothing else.
+The model is written from tcptrace's behaviour, to explain it. Where tcptrace's figure differs from ours, the
+model must reproduce tcptrace's figure to the last digit, and ``FAULTS`` names the responsible fault. A fault
+is noted on the affected direction, so that a difference is ascribed to that fault alone.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The figures of a direction as tcptrace prints them."""
+"""Figures of a direction in tcptrace's output form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A connection as tcptrace tells them apart, and all those of a capture."""
+"""Connections as tcptrace separates them, and all connections of a capture."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SILENCE_US: Final = 240_000_000
 
 
 class Connection:
-    """A connection as tcptrace tells them apart."""
+    """Connection as tcptrace separates it."""
 
     def __init__(self, packet: dict[str, Any]) -> None:
         self.ends = source(packet), destination(packet)
@@ -26,7 +26,7 @@ class Connection:
         self.start = self.end = microseconds(packet)
 
     def halves(self, packet: dict[str, Any]) -> tuple[Direction, Direction]:
-        """Return the direction of the packet, and the other one."""
+        """Return the packet's direction, and the other direction."""
         first, second = self.directions
         return (first, second) if source(packet) == self.ends[0] else (second, first)
 
@@ -39,19 +39,19 @@ class Connection:
         this, other = self.halves(packet)
         seq = packet["seq_raw"]
         was_closed = this.fins or other.fins or this.resets or other.resets
-        # Meant to heed the wrap; a long of 64 bits does not.
+        # Intended to respect the wrap; a 64-bit long does not.
         is_outside = seq > other.windowend or seq < this.syn
         return bool(was_closed and is_outside) or (this.syns > 1 and this.syn != seq)
 
     def take(self, packet: dict[str, Any]) -> None:
-        """The next packet of the connection."""
+        """Add the next packet of the connection."""
         self.frames.append(packet["frame"])
         now = self.end = microseconds(packet)
         this, other = self.halves(packet)
         count(this, other, packet, now)
 
     def columns(self, end_of_capture: int) -> dict[str, str]:
-        """What tcptrace prints, without the padding."""
+        """Return tcptrace's output without padding."""
         first, second = self.directions
         is_closed = (first.fins > 0 and second.fins > 0) or first.resets or second.resets
         columns: dict[str, str] = {}
@@ -68,7 +68,7 @@ class Connection:
 
 
 def connections(packets: Iterable[dict[str, Any]]) -> Iterator[Connection]:
-    """Return the connections of the packets of a capture, in the order of their first packets."""
+    """Return the connections of a capture's packets, in the order of their first packets."""
     found: list[Connection] = []
     live: dict[frozenset[tuple[str, int]], Connection] = {}
     for packet in packets:

@@ -1,4 +1,4 @@
-"""What one packet changes in the figures of its direction and of the other."""
+"""Effect of one packet on the figures of its direction and of the other direction."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from .numbers import LONG, SHORT, WORD, elapsed, signed
 if TYPE_CHECKING:
     from .direction import Direction
 
-#: Beyond half the largest window (RFC 7323, section 2.3) nobody sends.
+#: No sender exceeds half the largest window (RFC 7323, section 2.3).
 _FAR: Final = 2**29
 _COUNT: Final = 256
 
 
 def count(this: Direction, other: Direction, packet: dict[str, Any], now: int) -> None:
-    """Counts a packet of this direction, seen at a time in microseconds, with what it says of the other."""
+    """Count a packet of this direction at a time in microseconds, and its acknowledgment for the other."""
     flags, length = packet["flags"], packet["payload_bytes"]
     _count_flags(this, packet)
     window = _window(this, other, packet)
@@ -89,7 +89,7 @@ def _places(this: Direction, other: Direction, packet: dict[str, Any], window: i
 def _options(this: Direction, other: Direction, packet: dict[str, Any]) -> None:
     if packet["mss_option"] is not None:
         mss = packet["mss_option"]
-        # Read as a short with a sign, of which -1 stands for none, and kept without one.
+        # tcptrace reads a signed short, in which -1 means none, and stores it unsigned.
         if mss != SHORT - 1:
             this.mss = mss if mss < SHORT // 2 else WORD - SHORT + mss
     has_option = packet["mss_option"] is not None or packet["window_scale_option"] is not None
@@ -163,7 +163,7 @@ def _numbers(this: Direction, other: Direction, packet: dict[str, Any], now: int
 
 
 def _note_duplicate(this: Direction, other: Direction, packet: dict[str, Any], window: int) -> None:
-    """Notes an ACK that repeats the one before, for which tcptrace's rule is not that of RFC 5681."""
+    """Note an ACK that repeats the previous ACK, by tcptrace's rule, which differs from RFC 5681."""
     if packet["ack_raw"] == this.said and not packet["payload_bytes"] and window == this.window_last:
         other.faults.add("duplicate-ack")
     this.said = packet["ack_raw"]

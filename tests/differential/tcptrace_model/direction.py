@@ -1,4 +1,4 @@
-"""One direction of a connection: what was sent, sent again and acknowledged."""
+"""One direction of a connection: sent, retransmitted and acknowledged data."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .numbers import WORD, elapsed, signed
 from .sequence_space import QUADRANT_BITS, Piece, Quadrant, Space, collapse
 from .times import Times
 
-#: How many packets back a copy made by hardware is looked for.
+#: Number of earlier packets searched for a copy made by hardware.
 REMEMBERED: Final = 8
 _TRIPLE: Final = 4
 COUNTERS: Final = (
@@ -20,7 +20,7 @@ COUNTERS: Final = (
 
 
 class Direction:
-    """One direction: what one end sent."""
+    """Sent data of one end."""
 
     def __init__(self) -> None:
         self.faults: set[str] = set()
@@ -46,7 +46,7 @@ class Direction:
     # -- sending -------------------------------------------------------------------------------------------
 
     def send(self, seq: int, length: int, now: int) -> tuple[int, bool]:
-        """Numbers sent again, and whether they came late."""
+        """Note retransmitted numbers, and whether they came out of order."""
         if self.acked is not None and signed(seq + length - self.acked) <= 0:
             self.faults.add("acked-before")
         last = (seq + length - 1) % WORD
@@ -121,7 +121,7 @@ class Direction:
             collapse(here)
 
     def _acknowledge_all(self, here: Quadrant) -> int:
-        """Acknowledges a quadrant before that of the ACK; when its newest piece was sent."""
+        """Acknowledge a quadrant before the ACK's; return the sending time of its newest piece."""
         waiting = [piece for piece in here.pieces if not piece.acked]
         for piece in waiting:
             piece.acked += 1

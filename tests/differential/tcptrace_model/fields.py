@@ -1,4 +1,4 @@
-"""What the model reads of a packet."""
+"""Packet fields that the model reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The widths tcptrace counts in, and its arithmetic of sequence numbers and of times."""
+"""Integer widths of tcptrace, and its arithmetic of sequence numbers and times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where tcptrace keeps what was sent: pieces of numbers in the quadrants of their circle."""
+"""Store of sent data in tcptrace: pieces of numbers in the quadrants of the sequence space."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Quadrant:
 
 
 class Space:
-    """The circle of sequence numbers in four quadrants, of which three at a time are kept."""
+    """Sequence space in four quadrants, of which three at a time are kept."""
 
     def __init__(self) -> None:
         self.quadrants: list[Quadrant | None] = [None] * 4
@@ -51,7 +51,7 @@ class Space:
 
 
 def collapse(here: Quadrant) -> None:
-    """Makes one of acknowledged pieces that touch, from the start on."""
+    """Merge adjacent acknowledged pieces from the start on."""
     pieces = here.pieces
     at = 0
     while at + 1 < len(pieces) and pieces[at].acked:

@@ -1,4 +1,4 @@
-"""The figures tcptrace gives of a set of times."""
+"""Statistics that tcptrace prints for a set of times."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class Times:
-    """A minimum that takes zero for none, a maximum, and sums, in microseconds."""
+    """Minimum (in which zero means none), maximum and sums, in microseconds."""
 
     least: int = 0
     most: int = 0
