@@ -1,6 +1,6 @@
-"""Captures made to exhaust memory, as streams: none of them is ever whole in memory or on a disk.
+"""Captures that try to exhaust memory, as streams: never complete in memory or on disk.
 
-Each ends with one ordinary exchange, which must be found whatever came before it.
+Each ends with an ordinary exchange, which the analysis must find despite the preceding data.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ START_SECONDS = 1_600_000_000
 #: Sequence numbers begin shortly before they wrap.
 ISN = 2**32 - 1000
 PCAP_HEADER = struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 262144, RAW)
-#: The longest IP packet has so much payload behind headers without options.
+#: Payload of the longest IP packet with headers without options.
 LONGEST = 65_535 - 40
 WRITE_BYTES = 1 << 20
 
@@ -29,7 +29,7 @@ CLIENT, SERVER = 0, 1
 
 
 class Writer:
-    """TCP segments over IPv4 as pcap records, a microsecond after each other."""
+    """TCP segments over IPv4 as pcap records, a microsecond apart."""
 
     def __init__(self) -> None:
         self.number = 0
@@ -58,7 +58,7 @@ class Writer:
 
 
 def syn_flood(count: int) -> Iterator[bytes]:
-    """Yield connections that are never more than a SYN."""
+    """Yield connections that consist of a SYN."""
     writer = Writer()
     for flow in range(count):
         yield writer.tcp(flow, CLIENT, ISN, 0, SYN)
@@ -74,7 +74,7 @@ def syn_flood_v6(count: int) -> Iterator[bytes]:
 
 
 def _stream(flow: int, side: int, beginning: bytes, rest: bytes, count: int) -> Iterator[bytes]:
-    """One direction that begins in one way and goes on in another, each segment acknowledged."""
+    """Yield one direction with a beginning and a repeated continuation, each segment acknowledged."""
     writer = Writer()
     yield writer.handshake(flow)
     seq = ISN + 1
@@ -102,12 +102,12 @@ def endless_trailers(count: int) -> Iterator[bytes]:
 
 
 def interim_responses(count: int) -> Iterator[bytes]:
-    """Return a request that is told to go on for ever; a thousand times in each segment."""
+    """Return a request followed by endless 100 Continue responses, a thousand per segment."""
     return _stream(0, SERVER, b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/1.1 103 Early Hints\r\n\r\n" * 1000, count)
 
 
 def huge_gaps(count: int) -> Iterator[bytes]:
-    """Yield segments a gigabyte apart, which nobody acknowledges."""
+    """Yield segments a gigabyte apart, none of them acknowledged."""
     writer = Writer()
     yield writer.handshake(0)
     for place in range(count):
@@ -115,7 +115,7 @@ def huge_gaps(count: int) -> Iterator[bytes]:
 
 
 def single_bytes(count: int) -> Iterator[bytes]:
-    """Yield every other byte of a stream whose first byte never comes."""
+    """Yield every other byte of a stream whose first byte never arrives."""
     writer = Writer()
     yield writer.handshake(0)
     for place in range(count):
@@ -123,7 +123,7 @@ def single_bytes(count: int) -> Iterator[bytes]:
 
 
 def waiting_on_many_flows(count: int) -> Iterator[bytes]:
-    """Almost 4 MiB behind a hole of one byte, on each of many flows."""
+    """Yield almost 4 MiB after a hole of one byte, on each of many flows."""
     writer = Writer()
     payload = b"x" * LONGEST
     for flow in range(count):
@@ -133,7 +133,7 @@ def waiting_on_many_flows(count: int) -> Iterator[bytes]:
 
 
 def heads_on_many_flows(count: int) -> Iterator[bytes]:
-    """Almost 256 KiB of a head that is never whole, on each of many flows."""
+    """Yield almost 256 KiB of an incomplete head, on each of many flows."""
     writer = Writer()
     line = b"x" * LONGEST
     for flow in range(count):
@@ -145,7 +145,7 @@ def heads_on_many_flows(count: int) -> Iterator[bytes]:
 
 
 def pipelined_requests(count: int) -> Iterator[bytes]:
-    """Yield requests with long targets, none of which is answered, a thousand on each flow."""
+    """Yield unanswered requests with long targets, a thousand per flow."""
     writer = Writer()
     request = b"GET /" + b"x" * 8000 + b" HTTP/1.1\r\n\r\n"
     payload = request * (LONGEST // len(request))
@@ -158,12 +158,12 @@ def pipelined_requests(count: int) -> Iterator[bytes]:
 
 
 def pipelined_on_one_flow(count: int) -> Iterator[bytes]:
-    """Return a thousand small requests in each segment, and no answer."""
+    """Return a thousand small unanswered requests per segment."""
     return _stream(0, CLIENT, b"GET / HTTP/1.1\r\n\r\n", b"GET / HTTP/1.1\r\n\r\n" * 1000, count)
 
 
 def unacknowledged_on_many_flows(count: int) -> Iterator[bytes]:
-    """Sixteen thousand segments that nobody acknowledges, on each of many flows."""
+    """Yield sixteen thousand unacknowledged segments, on each of many flows."""
     writer = Writer()
     for flow in range(-(-count // 16_000)):
         yield writer.handshake(flow)
@@ -172,7 +172,7 @@ def unacknowledged_on_many_flows(count: int) -> Iterator[bytes]:
 
 
 def tiny_transactions(count: int) -> Iterator[bytes]:
-    """Yield requests of one byte of target and responses without a body, on one flow."""
+    """Yield requests with one-byte targets and responses without a body, on one flow."""
     writer = Writer()
     request, response = b"GET / HTTP/1.1\r\n\r\n", b"HTTP/1.1 204 N\r\n\r\n"
     yield writer.handshake(0)
@@ -200,7 +200,7 @@ def stalls(count: int) -> Iterator[bytes]:
 
 
 def texts(count: int) -> Iterator[bytes]:
-    """Yield pages of text, each with another URL of 8 kB and another body, and each fetched twice."""
+    """Yield text pages with distinct 8 kB URLs and bodies, each fetched twice."""
     writer = Writer()
     yield writer.handshake(0)
     client = server = ISN + 1
@@ -216,7 +216,7 @@ def texts(count: int) -> Iterator[bytes]:
 
 
 def texts_on_many_flows(count: int) -> Iterator[bytes]:
-    """Almost 1 MiB of text that never ends, on each of many flows."""
+    """Yield almost 1 MiB of endless text, on each of many flows."""
     writer = Writer()
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\nfffff0\r\n"
     for flow in range(count):
@@ -228,7 +228,7 @@ def texts_on_many_flows(count: int) -> Iterator[bytes]:
 
 
 def announced_lengths(count: int) -> Iterator[bytes]:
-    """Yield responses that announce exabytes, of which some bytes come; each on a connection that then ends."""
+    """Yield responses with exabytes of Content-Length and few bytes; each connection then ends."""
     writer = Writer()
     request = b"GET /announced HTTP/1.1\r\n\r\n"
     for flow in range(count):
@@ -244,7 +244,7 @@ def announced_lengths(count: int) -> Iterator[bytes]:
 
 
 def redirects(count: int) -> Iterator[bytes]:
-    """Redirects from and to long URLs, none of which is followed."""
+    """Yield redirects from and to long URLs, none of them followed."""
     writer = Writer()
     yield writer.handshake(0)
     client = server = ISN + 1
@@ -258,7 +258,7 @@ def redirects(count: int) -> Iterator[bytes]:
 
 
 def _documents(first: int, targets: list[bytes], bodies: list[bytes]) -> Iterator[bytes]:
-    """Exchanges on a connection of their own, requests and responses in as few segments as they take."""
+    """Yield exchanges on one connection, in as few segments as possible."""
     writer = Writer()
     writer.number = first
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n"
@@ -275,7 +275,7 @@ def _images(count: int) -> bytes:
 
 
 def links_of_long_urls(count: int) -> Iterator[bytes]:
-    """Yield pages of one text with hundreds of links, each page with another URL of 8 kB."""
+    """Yield pages of one text with hundreds of links, each page with a distinct 8 kB URL."""
     body = _images(512)
     for first in range(0, count, 100):
         targets = [b"/%d/%s" % (number, b"a/" * 4000) for number in range(first, first + 100)]
@@ -283,7 +283,7 @@ def links_of_long_urls(count: int) -> Iterator[bytes]:
 
 
 def followed_links(count: int) -> Iterator[bytes]:
-    """Yield pages with hundreds of links, all of them to what was fetched before."""
+    """Yield pages with hundreds of links to objects fetched earlier."""
     yield from _documents(0, [b"/i%d" % number for number in range(512)], [_images(0)] * 512)
     body = _images(512)
     for first in range(1000, 1000 + count, 100):
@@ -291,7 +291,7 @@ def followed_links(count: int) -> Iterator[bytes]:
 
 
 def packed_documents(count: int) -> Iterator[bytes]:
-    """Yield pages of some hundred bytes that unpack to 256 KiB of tags, no two of them alike."""
+    """Yield pages of about a hundred bytes that unpack to 256 KiB of distinct tags."""
     tags = b"<a " * 87_000
     for first in range(0, count, 100):
         numbers = range(first, first + 100)
@@ -300,7 +300,7 @@ def packed_documents(count: int) -> Iterator[bytes]:
 
 
 def _frame(kind: int, flags: int, stream: int, payload: bytes = b"") -> bytes:
-    """Return a frame of HTTP/2 (RFC 9113, section 4.1)."""
+    """Return an HTTP/2 frame (RFC 9113, section 4.1)."""
     return struct.pack(">I", len(payload))[1:] + struct.pack(">BBI", kind, flags, stream) + payload
 
 
@@ -310,7 +310,7 @@ GET = b"\x82\x84\x86"
 
 
 def _client_of_http2(writes: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield a client that writes segments, each acknowledged, and a server that says nothing else."""
+    """Yield a client that sends acknowledged segments, and a server that sends nothing else."""
     writer = Writer()
     yield writer.handshake(0)
     seq = ISN + 1
@@ -321,7 +321,7 @@ def _client_of_http2(writes: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def http2_settings(count: int) -> Iterator[bytes]:
-    """SETTINGS that change the window of all streams a thousand times each, of as many streams as may be open."""
+    """Return SETTINGS that change the window of all open streams, a thousand times per segment."""
     change = struct.pack(">HIHI", 4, 1, 4, 2**31 - 1) * 341
     opened = (
         b"".join(_frame(1, 4, stream, GET) for stream in range(first, first + 4000, 2))
@@ -335,7 +335,7 @@ def http2_pings(count: int) -> Iterator[bytes]:
 
 
 def http2_resets(count: int) -> Iterator[bytes]:
-    """Streams that are opened and given up at once (CVE-2023-44487), a thousand in each segment."""
+    """Return streams that are opened and reset at once (CVE-2023-44487), a thousand per segment."""
     return _client_of_http2(
         b"".join(
             _frame(1, 5, stream, GET) + _frame(3, 0, stream, b"\0\0\0\x08")
@@ -352,13 +352,13 @@ def http2_continuations(count: int) -> Iterator[bytes]:
 
 
 def http2_bombs(count: int) -> Iterator[bytes]:
-    """Blocks that insert a field of 4000 bytes and name it 12,000 times."""
+    """Return header blocks that insert a field of 4000 bytes and refer to it 12,000 times."""
     block = GET + b"\x40\1a\x7f\xa1\x1e" + b"x" * 4000 + b"\xbe" * 12_000
     return _client_of_http2(_frame(1, 5, stream, block) for stream in range(1, 2 * count, 2))
 
 
 def http2_open_streams(count: int) -> Iterator[bytes]:
-    """Return requests with targets of 8 kB, seven in each segment, none of which is answered."""
+    """Return unanswered requests with 8 kB targets, seven per segment."""
     block = b"\x82\x86\x04\x7f\xc1\x3d/" + b"x" * 7999
     return _client_of_http2(
         b"".join(_frame(1, 5, stream, block) for stream in range(first, first + 14, 2))
@@ -367,7 +367,7 @@ def http2_open_streams(count: int) -> Iterator[bytes]:
 
 
 def http2_blocks_on_many_flows(count: int) -> Iterator[bytes]:
-    """Almost 256 KiB of a header block that is never whole, on each of many flows."""
+    """Yield almost 256 KiB of an incomplete header block, on each of many flows."""
     writer = Writer()
     part = _frame(9, 0, 1, bytes(16_000)) * 4
     for flow in range(count):
@@ -379,7 +379,7 @@ def http2_blocks_on_many_flows(count: int) -> Iterator[bytes]:
 
 
 def http2_windows(count: int) -> Iterator[bytes]:
-    """Yield the connection's window opens a byte at a time for the DATA of a thousand uploads."""
+    """Yield connection window updates of one byte for the DATA of a thousand uploads."""
     writer = Writer()
     yield writer.handshake(0)
     client = server = ISN + 1
@@ -397,7 +397,7 @@ def http2_windows(count: int) -> Iterator[bytes]:
 
 
 def fragments(count: int) -> Iterator[bytes]:
-    """First fragments of datagrams of which no other part comes."""
+    """Yield first fragments of datagrams whose other fragments never arrive."""
     writer = Writer()
     for number in range(count):
         addresses = struct.pack(">II", 0x0A00_0000 + (number >> 16), 0xC0A8_0001)
@@ -407,7 +407,7 @@ def fragments(count: int) -> Iterator[bytes]:
 
 
 def anomalies(count: int) -> Iterator[bytes]:
-    """Yield packets that end inside their TCP headers, in time that goes backwards."""
+    """Yield packets truncated inside their TCP headers, with decreasing times."""
     writer = Writer()
     for number in range(count):
         packet = writer.tcp(number, CLIENT, ISN, 0, SYN)[16:]
@@ -420,7 +420,7 @@ def _section() -> bytes:
 
 
 def pcapng_interfaces(count: int) -> Iterator[bytes]:
-    """Sections with more interfaces than they may have."""
+    """Yield sections with more interfaces than the limit."""
     description = block(1, struct.pack("<HHI", RAW, 0, 0)) * 1000
     for number in range(-(-count // 1000)):
         if number % 500 == 0:
@@ -429,7 +429,7 @@ def pcapng_interfaces(count: int) -> Iterator[bytes]:
 
 
 def pcapng_long_blocks(count: int) -> Iterator[bytes]:
-    """Yield packets and unknown blocks of the greatest length that is read, or passed over."""
+    """Yield packets and unknown blocks of the greatest length that is read or skipped."""
     yield _section() + block(1, struct.pack("<HHI", RAW, 0, 0))
     comment = struct.pack("<HH", 1, 65_532) + bytes(65_532)
     options = comment * 255
@@ -441,7 +441,7 @@ def pcapng_long_blocks(count: int) -> Iterator[bytes]:
 
 
 def empty_records(count: int) -> Iterator[bytes]:
-    """Zeros: each sixteen of them are a record of an empty packet."""
+    """Yield zeros: each sixteen zeros are a record of an empty packet."""
     yield from itertools.repeat(bytes(16_000), -(-count // 1000))
 
 
@@ -458,7 +458,7 @@ def _exchange_blocks() -> Iterator[bytes]:
 
 
 def stream(generator: Callable[[int], Iterator[bytes]], count: int) -> Iterator[bytes]:
-    """Yield a whole capture, in pieces of about a megabyte."""
+    """Yield a complete capture, in pieces of about a megabyte."""
     if generator.__name__.startswith("pcapng"):
         parts = itertools.chain(generator(count), _exchange_blocks())
     else:
@@ -480,7 +480,7 @@ def gzip_of(pieces: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def zstd_of(pieces: Iterator[bytes], window_log: int) -> Iterator[bytes]:
-    """Yield a frame whose window is as long as it says."""
+    """Yield a zstd frame whose window has its declared size."""
     from backports.zstd import CompressionParameter, ZstdCompressor
 
     packer = ZstdCompressor(

@@ -1,4 +1,4 @@
-"""Captures made to exhaust memory stay below a limit, say what was dropped, and lose nothing else."""
+"""Captures that try to exhaust memory: memory stays below a limit, drops are reported, nothing else is lost."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MIB: Final = 1 << 20
-#: Of an analysis of next to nothing: Python, polars and the core, with room for the allocator's habits.
+#: Memory of a minimal analysis: Python, polars and the core, with the allocator's overhead.
 BASE_MIB: Final = 112
-#: A capture that is only read and counted needs no more than that: its anomalies are judged as well.
+#: A capture that is only read and counted needs no more than that, including judgement of its anomalies.
 NOTHING_KEPT_MIB: Final = 144
-#: What pages are made from (PAGES_BYTES_MAX), and what it takes to group that.
+#: Data of pages (PAGES_BYTES_MAX), and memory to group them.
 PAGES_MIB: Final = BASE_MIB + 6 * 64
-#: The sum that all flows may hold (HELD_BYTES_MAX), and what is allocated around it.
+#: Bound on the data held by all flows (HELD_BYTES_MAX), and allocator overhead.
 HELD_MIB: Final = BASE_MIB + 256 + 64
-#: The same, and a batch of rows with targets of 8 kB.
+#: The same, plus a batch of rows with 8 kB targets.
 LONG_ROWS_MIB: Final = HELD_MIB + 256
-#: All that flows held comes out at the end, batch by batch: what was gathered of it is judged together.
+#: All held data is released at the end, batch by batch, and judged together.
 GATHERED_MIB: Final = HELD_MIB + 6 * 256
-#: 131,072 flows that may be open at two kilobytes each as long as nobody answers them, and rows of those that were
-#: given up: a batch that is made while another one is judged.
+#: 131,072 unanswered open flows at two kilobytes each, and rows of abandoned flows: one batch is made while
+#: another is judged.
 OPEN_FLOWS_MIB: Final = BASE_MIB + 272 + 2 * 64
 LIMIT_REACHED: Final = "limit_reached"
 LIMIT: Final = frozenset({LIMIT_REACHED})
 MALFORMED_HTTP2: Final = frozenset({"malformed_http2"})
-#: The peak is asked of the process itself: the one that a parent is told of (ru_maxrss) begins with
-#: the memory of that parent.
+#: The process reports its own peak: the peak reported to a parent (ru_maxrss) begins with the parent's
+#: memory.
 COMMAND: Final = """
 import gc, re, sys
 from tcptrace_http.cli.main import run
@@ -54,19 +54,19 @@ UNUSABLE: Final = 2
 
 @dataclass(frozen=True)
 class Case:
-    """A hostile capture: how many of its parts, everyday and at length, and what that may cost."""
+    """Hostile capture: its number of parts in the everyday and the long run, and the permitted cost."""
 
     make: Callable[[int], Iterator[bytes]]
     everyday: int
     slow: int
-    #: Peak resident memory of the everyday and the slow one, in MiB.
+    #: Peak resident memory of the everyday and the long run, in MiB.
     everyday_mib: int = NOTHING_KEPT_MIB
     slow_mib: int = NOTHING_KEPT_MIB
-    #: Kinds of anomalies that the slow one must have, and that the everyday one must.
+    #: Required anomaly kinds of the long run, and of the everyday run.
     kinds: frozenset[str] = frozenset()
     everyday_kinds: frozenset[str] = frozenset()
     pack: Callable[[Iterator[bytes]], Iterator[bytes]] | None = None
-    #: Whether it can be unpacked at all.
+    #: The capture can be unpacked.
     is_readable: bool = True
 
     def bytes(self, count: int) -> Iterator[bytes]:
@@ -91,10 +91,10 @@ CASES: Final = {
     ),
     "tiny_transactions": Case(made.tiny_transactions, 20_000, 3_000_000, PAGES_MIB, PAGES_MIB, LIMIT),
     "stalls": Case(made.stalls, 1000, 200_000, 300, 1400),
-    # Texts that are remembered and measured, rows of them with long URLs, and the findings of these.
+    # Remembered texts, rows with long URLs, and their findings.
     "texts": Case(made.texts, 300, 10_000, BASE_MIB + 128, BASE_MIB + 192),
     "texts_on_many_flows": Case(made.texts_on_many_flows, 20, 1000, BASE_MIB + 64, HELD_MIB, LIMIT),
-    # Each is a finding: the response was cut off.
+    # Each truncated response is a finding.
     "announced_lengths": Case(made.announced_lengths, 1000, 20_000, slow_mib=GATHERED_MIB),
     "redirects": Case(made.redirects, 2000, 50_000, PAGES_MIB, LONG_ROWS_MIB),
     "links_of_long_urls": Case(made.links_of_long_urls, 300, 10_000, BASE_MIB + 64, LONG_ROWS_MIB),
@@ -115,7 +115,7 @@ CASES: Final = {
     "pcapng_interfaces": Case(made.pcapng_interfaces, 100_000, 5_000_000, kinds=LIMIT),
     "pcapng_long_blocks": Case(made.pcapng_long_blocks, 1, 20),
     "gzip_bomb": Case(made.empty_records, 1_000_000, 30_000_000, pack=made.gzip_of),
-    # What zstd looks back on is memory; 128 MiB is the most that is unpacked.
+    # zstd's window is memory; 128 MiB is the maximum that is unpacked.
     "zstd_window_of_128_mib": Case(
         made.empty_records,
         1_000_000,
@@ -132,7 +132,7 @@ CASES: Final = {
         is_readable=False,
     ),
 }
-#: Live flows are bounded in flow_table.rs.
+#: flow_table.rs limits the number of live flows.
 FLOODS: Final = {
     "syn_flood": Case(made.syn_flood, 30_000, 3_000_000, slow_mib=OPEN_FLOWS_MIB, kinds=LIMIT),
     "syn_flood_v6": Case(made.syn_flood_v6, 30_000, 3_000_000, slow_mib=OPEN_FLOWS_MIB, kinds=LIMIT),
@@ -147,7 +147,7 @@ class Run:
     output: Path
 
     def anomalies(self) -> list[dict[str, Any]]:
-        """Return the last array of the document, which may itself be too long to read."""
+        """Return the last array of the document, which may be too long to read completely."""
         with self.output.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
             label = b'\n"anomalies": '
             found = text[text.rfind(label) + len(label) :]
@@ -159,7 +159,7 @@ class Run:
 
 
 def analyzed(case: Case, count: int, folder: Path) -> Run:
-    """Analyse a capture as it is made, and measure the peak of the process."""
+    """Analyse a capture while it is generated, and measure the peak memory of the process."""
     output, errors = folder / "out.json", folder / "errors"
     with errors.open("wb") as stderr:
         process = subprocess.Popen(
@@ -178,7 +178,7 @@ def analyzed(case: Case, count: int, folder: Path) -> Run:
 
 
 def feed(pipe: Any, pieces: Iterator[bytes]) -> None:
-    # The reader may be done before all is written.
+    # The reader may finish before all data is written.
     with contextlib.suppress(BrokenPipeError):
         for piece in pieces:
             pipe.write(piece)

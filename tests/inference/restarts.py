@@ -1,4 +1,4 @@
-"""What idle periods did to a server's window, told from captures of sessions: one page does not show it.
+"""Effect of idle periods on a server's window, inferred from captured sessions: one page does not show it.
 
 >>> python -m tests.inference.restarts --sessions 100 --seed 0
 """
@@ -29,16 +29,16 @@ _MS: Final = 10**6
 _CLOCK: Final = 10**9
 _RATE: Final = (2_000_000, 40_000_000)
 _DELAY_MS: Final = (10, 150)
-#: More than any of the stacks' first windows.
+#: Larger than the initial window of any stack.
 _DOCUMENT: Final = (30_000, 90_000)
 _IMAGE: Final = (5_000, 40_000)
-#: Mostly longer than a retransmission timeout, which is what a window takes for idle.
+#: Mostly longer than an RTO, the threshold of an idle window.
 _IDLE_MS: Final = (800, 4_000)
 _MORE_VISITS: Final = (1, 3)
 
 
 def random_session(seed: int) -> tuple[Scenario, IdleRestart]:
-    """Return a page that is visited again on the same connection after idle times, and the server's policy."""
+    """Return a page with revisits on the same connection after idle periods, and the server's policy."""
     draw = random.Random(seed)
     where = path("random", rate=draw.randint(*_RATE), delay=draw.randint(*_DELAY_MS) * _MS)
     policy = draw.choice(POLICIES)
@@ -65,7 +65,7 @@ def random_session(seed: int) -> tuple[Scenario, IdleRestart]:
 
 
 def policies_told(seeds: Iterable[int]) -> Counter[str]:
-    """How the policy is told from both ends of each session: exact, alike, assumed or wrong."""
+    """Return the inferred policy at both ends of each session: exact, alike, assumed or wrong."""
     found: Counter[str] = Counter()
     for seed in seeds:
         scenario, policy = random_session(seed)
@@ -77,7 +77,7 @@ def policies_told(seeds: Iterable[int]) -> Counter[str]:
 
 
 def main() -> None:
-    """Print how often the policy is told how."""
+    """Print the counts of each outcome."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sessions", type=int, default=50)
     parser.add_argument("--seed", type=int, default=0)

@@ -1,4 +1,4 @@
-"""Random retrievals of ordinary stacks: what the inference is asked to find again."""
+"""Random retrievals of ordinary stacks, as inputs of the inference."""
 
 from __future__ import annotations
 
@@ -47,15 +47,15 @@ _IMAGES: Final = 16
 _CLOCK: Final = 10**9
 _BITS_A_BYTE: Final = 8
 _FULL: Final = 1500
-#: Part of the scenarios in which packets are lost by chance, segments are lost, and the queue has a bound.
+#: Share of scenarios with random packet losses, with lost segments, and with a bounded queue.
 _CHANCE: Final = 0.25
 _SEGMENTS: Final = 0.1
 _BOUNDED: Final = 0.25
 _LOSS: Final = (0.001, 0.03)
-#: Bounds of queues, as a part of the bandwidth-delay product, and in packets at least.
+#: Queue limits as a share of the bandwidth-delay product, and a minimum in packets.
 _OF_PRODUCT: Final = (0.2, 2.0)
 _LEAST_PACKETS: Final = 3
-#: Part of the servers that write otherwise than all at once, have another Nagle, and close after some requests.
+#: Share of servers with split writes, with another Nagle variant, and with a limit on requests.
 _WRITES: Final = 0.4
 _NAGLE: Final = 0.4
 _CLOSES: Final = 0.15
@@ -70,14 +70,14 @@ _WAYS: Final = (
 
 @dataclass(frozen=True)
 class Case:
-    """A scenario, and the name of its strategy, which a scenario does not keep."""
+    """Scenario, and the name of its strategy, which a scenario does not keep."""
 
     scenario: Scenario
     strategy: str
 
 
 def random_case(seed: int) -> Case:
-    """One retrieval, captured at both ends."""
+    """Return one retrieval, captured at both ends."""
     draw = random.Random(seed)
     where = path(
         "random",
@@ -97,7 +97,7 @@ def random_case(seed: int) -> Case:
         record=Record(packets=True),
         seed=seed,
     )
-    # The hosts' clocks were running before.
+    # The hosts' clocks already run at the start.
     browsers = tuple(replace(browser, start=draw.randint(0, _CLOCK)) for browser in made.browsers)
     made = replace(made, browsers=browsers, taps=(tap_at(where, "client"), tap_at(where, "server")))
     (server,) = made.servers
@@ -111,7 +111,7 @@ def random_scenario(seed: int) -> Scenario:
 
 
 def _varied(draw: random.Random, server: Server) -> Server:
-    """Return a server that writes, holds segments back, takes its time and closes in some way."""
+    """Return a server with random writes, Nagle variant, processing time and close."""
     if draw.random() < _WRITES:
         server = replace(server, writes=draw.choice(_WAYS))
     if draw.random() < _NAGLE:
@@ -123,7 +123,7 @@ def _varied(draw: random.Random, server: Server) -> Server:
 
 
 def _processing(draw: random.Random, constant: Law) -> Law:
-    """Return the constant, or one of the laws that servers' times have."""
+    """Return the constant, or a distribution of server times."""
     low, mean = draw.randint(0, 5) * _MS, draw.randint(1, 40) * _MS
     laws: Sequence[Law] = (constant, constant, Uniform(low=low, high=low + mean), Exponential(mean=float(mean)))
     return draw.choice(laws)

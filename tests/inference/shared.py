@@ -1,4 +1,4 @@
-"""Sessions of hosts that share what they know of the path: T/TCP, S-TCB and E-TCP, told from captures.
+"""Inference of hosts that share path state: T/TCP, S-TCB and E-TCP, from captured sessions.
 
 >>> python -m tests.inference.shared --sessions 100 --seed 0
 """
@@ -49,7 +49,7 @@ def random_session(seed: int) -> tuple[Scenario, str]:
     sizes = [draw.randint(*_IMAGE) for _ in range(draw.randint(*_IMAGES))]
     is_etcp = "etcp" in name
     made = retrieval(
-        # Of E-TCP the first access alone has a row of its own.
+        # For E-TCP, only the first access has its own row.
         strategy=f"{name}-again" if is_etcp and draw.random() < 0.5 else name,
         page=Page(name="random", objects=objects_of(draw.randint(*_DOCUMENT), *sizes)),
         network=where,
@@ -69,7 +69,7 @@ def random_session(seed: int) -> tuple[Scenario, str]:
 
 
 def told(seeds: Iterable[int]) -> Iterator[tuple[int, str, str, str]]:
-    """Seed, end, true strategy and how it is told: exact, alike, assumed or wrong."""
+    """Yield seed, end, true strategy and outcome: exact, alike, assumed or wrong."""
     for seed in seeds:
         scenario, name = random_session(seed)
         run = simulate(scenario)
@@ -79,7 +79,7 @@ def told(seeds: Iterable[int]) -> Iterator[tuple[int, str, str, str]]:
 
 
 def main() -> None:
-    """Print how often the strategy is told how, and what is wrong."""
+    """Print the counts of each outcome, and the wrong inferences."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sessions", type=int, default=50)
     parser.add_argument("--seed", type=int, default=0)

@@ -1,4 +1,4 @@
-"""Random retrievals by HTTP/2: what the inference is asked to find again."""
+"""Random retrievals by HTTP/2, as inputs of the inference."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _IMAGE_BYTES: Final = (200, 120_000)
 _IMAGES: Final = 20
 _WINDOWS: Final = (FIRST_WINDOW, 1 << 18, 1 << 20)
 _CONNECTIONS: Final = (FIRST_WINDOW, 1 << 20, 1 << 24)
-#: Part of the scenarios in which packets are lost by chance, and in which requests have a priority.
+#: Share of scenarios with random losses, and with request priorities.
 _CHANCE: Final = 0.25
 _URGENT: Final = 0.3
 _LOSS: Final = (0.001, 0.02)
@@ -40,24 +40,24 @@ _LOSS: Final = (0.001, 0.02)
 
 @dataclass(frozen=True)
 class Told:
-    """What was told of one scenario, beside the truth."""
+    """Inference of one scenario, beside the truth."""
 
     seed: int
     at: str
     strategy: str
     inference: Inference
-    #: Part of the time by which the inferred scenario's run is off.
+    #: Relative error of the inferred scenario's duration.
     off: float
 
     @property
     def is_right(self) -> bool:
-        """Whether the strategy is the truth, or among the stated alternatives."""
+        """Whether the strategy is true, or among the stated alternatives."""
         figure = self.inference.figure("browser.strategy")
         return self.strategy in {figure.value, *figure.alternatives}
 
 
 def random_streams(seed: int) -> Case:
-    """One retrieval by HTTP/2, captured at both ends."""
+    """Return one retrieval by HTTP/2, captured at both ends."""
     draw = random.Random(f"streams {seed}")
     where = path(
         "random",
@@ -98,7 +98,7 @@ def _objects(draw: random.Random, order: WriteOrder) -> list[Object]:
 
 
 def told_of(seed: int, at: str) -> Told:
-    """What is inferred of the scenario's capture at this end."""
+    """Return the inference from the scenario's capture at this end."""
     case = random_streams(seed)
     run = simulate(case.scenario)
     found = inference_of(run, at)

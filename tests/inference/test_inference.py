@@ -1,4 +1,4 @@
-"""Inferred scenarios: what was simulated is found again, and what cannot be seen is said to be assumed."""
+"""Inferred scenarios: the simulated parameters are recovered, and invisible parameters are marked as assumed."""
 
 import json
 from dataclasses import replace
@@ -26,9 +26,9 @@ from tests.inference.validation import (
 
 EVERYDAY = range(2)
 THOROUGH = range(1000, 1500)
-#: Part of the captures of which a quantity may be told wrong: knife edges, and losses that nothing tells apart.
+#: Permitted share of captures with a wrong quantity: borderline cases, and indistinguishable losses.
 MISTAKEN = 0.03
-#: What a spurious timeout sent again is at times taken for lost: so many counts are beyond their interval.
+#: A spurious RTO's retransmission may count as a loss: permitted counts outside their interval.
 MISCOUNTED = 0.08
 JOBS = 2
 
@@ -48,7 +48,7 @@ def test_scenarios_are_found_again_from_the_captures_of_both_ends():
 def test_what_is_told_of_500_random_scenarios_is_right_and_the_rest_is_said_to_be_assumed():
     found = list(outcomes(THOROUGH, jobs=JOBS))
     assert len(found) == 2 * len(THOROUGH)
-    # Within 2 % and 10 %: what is asked for of each quantity where it is told.
+    # Required accuracy of each inferred quantity: within 2 % and 10 %.
     for offs, bound in (
         ([each.rtt_off for each in found], RTT_WITHIN),
         ([each.rate_off for each in found], RATE_WITHIN),
@@ -105,7 +105,7 @@ def test_a_figure_that_there_is_not_is_an_error(inference):
 def test_what_is_written_of_any_scenario_is_read_as_it_was(seed):
     scenario = random_scenario(seed)
     written = toml_of(scenario)
-    # A bound on connections that binds nothing is the one thing that TOML words otherwise.
+    # TOML expresses a non-binding limit on connections differently; all else is equal.
     assert toml_of(parse(written)) == written
     assert page_time(simulate(parse(written))) == page_time(simulate(scenario))
 

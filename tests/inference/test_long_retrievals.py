@@ -1,4 +1,4 @@
-"""Long retrievals: an inference takes time as they grow, and models the first part of what is too long."""
+"""Long retrievals: inference time grows linearly, and only the first part of an oversized one is modelled."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_packets_of_one_rate_are_no_more_work_each(retrieved):
 
 @pytest.fixture
 def short(monkeypatch) -> int:
-    """So many segments are modelled."""
+    """Maximum number of modelled segments."""
     monkeypatch.setattr(part, "MOST_SEGMENTS", 200)
     return 200
 
@@ -113,7 +113,7 @@ def test_response_that_is_too_long_is_modelled_up_to_there(retrieved, short):
     (base,) = inference.scenario.browsers[0].visits[0].page.objects
     assert isinstance(base.size, Constant)
     assert 1460 * short / 3 < base.size.value < 1460 * short
-    # The run is the capture up to there.
+    # The run equals the capture up to there.
     assert inference.figure("browser.strategy").confidence > 0.3
     assert inference.figure("path.rate").value == pytest.approx(RATE, rel=0.05)
 

@@ -1,4 +1,4 @@
-"""Losses and full queues: an inferred scenario loses what the captured one lost, and tells why it was lost."""
+"""Losses and full queues: an inferred scenario repeats the capture's losses, and explains them."""
 
 from dataclasses import replace
 
@@ -35,7 +35,7 @@ def scenario(*, queue=None, loss=(), stack="reno", strategy="http10-serial", siz
 
 
 def lost_of(inferred):
-    """Connection and place of what an inferred scenario loses on the way to the client."""
+    """Return connection and offset of an inferred scenario's losses towards the client."""
     return {
         (segment.connection, segment.offset)
         for loss in inferred.network.links[1].loss
@@ -61,7 +61,7 @@ def test_a_scenario_that_is_inferred_loses_the_segments_that_were_lost(stack, at
 
 @pytest.mark.parametrize("at", ENDS)
 def test_a_segment_at_the_end_of_a_response_is_found_to_be_lost_though_it_leaves_no_hole(at):
-    # The response of 12 000 bytes and its head is of nine segments.
+    # The response of 12,000 bytes and its head have nine segments.
     run = simulate(scenario(loss=(SegmentsLost(segments=(LostSegment(connection=2, offset=11_681),)),)))
     found = inference_of(run, at)
     assert {connection for connection, _ in lost_of(found.scenario)} == {2}
@@ -126,7 +126,7 @@ def test_a_server_that_closes_after_some_requests_is_told(at):
 
 
 def test_a_wait_that_no_run_explains_is_no_loss():
-    # Nothing is lost; what the server wrote in parts waits, at the client, for what no run retells.
+    # Nothing is lost; at the client, the server's partial writes wait for an event that no run reproduces.
     figure = inference_of(simulate(random_case(90089).scenario), "client").figure("path.loss")
     assert figure.value == 0.0
     assert "does not retell the capture" in figure.how
@@ -134,7 +134,7 @@ def test_a_wait_that_no_run_explains_is_no_loss():
 
 @pytest.fixture
 def small(tmp_path):
-    """Return a page as it was seen at the server."""
+    """Return a page as seen at the server."""
     path = tmp_path / "small.pcap"
     simulate(scenario(sizes=(3000,))).write_pcap(path, at="server")
     return observed(analyze(path, tables=NEEDED_TABLES))

@@ -1,4 +1,4 @@
-"""Sessions: several pages of one client, retold with their pauses, and what their programs show."""
+"""Sessions: several pages of one client, reproduced with pauses and visible program settings."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def session(
     delay: int = 10 * MS,
     at: str = "client",
 ) -> Scenario:
-    """One browser that visits a page again and again over 10 Mb/s."""
+    """Return a browser that visits a page repeatedly over 10 Mb/s."""
     made = retrieval(
         strategy=strategy,
         page=page,
@@ -71,7 +71,7 @@ def _writing(server: Server, writes: Writes | None) -> Server:
 
 
 def retold(scenario: Scenario, tmp_path, *, at: str = "client", whole: bool = True) -> Inference:
-    """What is inferred from the capture of a run."""
+    """Return the inference from the capture of a run."""
     capture = tmp_path / "session.pcap"
     simulate(scenario).write_pcap(capture, at=at)
     return infer(tcptrace_http.analyze(capture, tables=NEEDED_TABLES), session=whole)
@@ -238,6 +238,6 @@ def test_what_servers_are_known_for_stands_where_nothing_shows_nagles_algorithm(
 def test_what_idle_times_did_to_the_window_is_told_where_it_shows():
     sessions = 60
     told = policies_told(range(2000, 2000 + sessions))
-    # Short timeouts of one end, seen from the other, leave what lies between a reset and a decay open.
+    # If one end has a short RTO, the other end cannot distinguish a reset of cwnd from a decay.
     assert told["wrong"] <= 0.02 * told.total()
     assert told["exact"] + told["alike"] >= 0.6 * told.total()

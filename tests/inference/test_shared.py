@@ -1,4 +1,4 @@
-"""Hosts that share what they know of the path are told from hosts that do not."""
+"""Hosts that share path state, distinguished from hosts that do not."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ from tcptrace_http.inference.strategy import STRATEGIES_SHARED
 from tests.inference.shared import random_session
 from tests.inference.validation import inference_of
 
-#: A session of each kind, by its seed.
+#: One session of each kind, by its seed.
 SESSIONS = {"http10-ttcp": 4, "http10-s-tcb-ensemble": 5, "http10-etcp-ticket-decay": 13}
 
 

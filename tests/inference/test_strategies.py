@@ -1,4 +1,4 @@
-"""Strategies told where a knob of a host, or its clock, made the requests come when they did."""
+"""Inferred strategies where a host's knob or clock determined the request times."""
 
 import pytest
 
@@ -11,8 +11,8 @@ ENDS = ("client", "server")
 
 @pytest.mark.parametrize("at", ENDS)
 def test_what_nagles_algorithm_held_back_is_not_taken_for_another_strategy(at):
-    # Its server runs Linux with BSD's rule: the document's end waits for the ACKs of all before it, and the
-    # request behind it comes later than with Linux's own rule.
+    # The server is Linux with BSD's Nagle rule. The document's end waits for all earlier ACKs, and the next
+    # request comes later than under Linux's own rule.
     case = random_case(1304)
     found = inference_of(simulate(case.scenario), at)
     assert found.figure("browser.strategy").value == case.strategy
@@ -21,6 +21,6 @@ def test_what_nagles_algorithm_held_back_is_not_taken_for_another_strategy(at):
 
 @pytest.mark.parametrize("at", ENDS)
 def test_a_bound_on_connections_that_the_hosts_clocks_leave_no_need_of_is_not_told(at):
-    # Its client acknowledges by a heartbeat, without the phase of which fewer connections were the nearer run.
+    # The client's ACKs follow a heartbeat. Without its phase, a run with fewer connections was closer.
     case = random_case(1260)
     assert inference_of(simulate(case.scenario), at).figure("browser.strategy").value == case.strategy

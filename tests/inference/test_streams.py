@@ -1,4 +1,4 @@
-"""Scenarios of captures by HTTP/2: strategy, windows and order are found again, and runs take as long."""
+"""Scenarios from HTTP/2 captures: strategy, windows and order are recovered, and run durations match."""
 
 from dataclasses import replace
 
@@ -18,7 +18,7 @@ from tests.simulator.test_http2 import QUIET, by_streams, distant, page
 ENDS = ("client", "server")
 LARGE = (20_000, 150_000, 90_000, 120_000)
 WITHIN = 0.15
-#: Part of the captures that are told right, and of the runs that take as long.
+#: Required share of correct inferences, and of runs with matching duration.
 RIGHT = 0.9
 EVERYDAY = range(3)
 THOROUGH = range(1000, 1030)
@@ -69,7 +69,7 @@ def test_windows_frames_and_the_wait_for_settings_are_read_as_they_were(choice, 
 @pytest.mark.parametrize("order", WriteOrder)
 def test_the_order_in_which_the_server_writes_is_told_by_its_frames(order):
     choice = Http2(stream_window=1 << 20, connection_window=1 << 24, order=order)
-    # What stands in a large buffer was written before the next request came.
+    # Data in a large buffer was written before the next request arrived.
     stack = replace(QUIET, send_buffer=1 << 16)
     found = inference_of(captured(choice, stack=stack, urgencies=(0, 6, 5, 1)), "client")
     assert found.figure("server.h2_order").value == order
@@ -86,7 +86,7 @@ def test_streams_inside_tls_are_told_by_alpn_and_their_windows_are_assumed(at):
 
 
 def test_a_narrow_window_of_a_real_client_is_retold_and_a_wider_one_saves_its_round_trips(sample_traces):
-    """Three responses of 60 kB through 64 kB for all of them, over 100 ms."""
+    """Return three responses of 60 kB through a connection window of 64 kB, over 100 ms."""
     found = tcptrace_http.whatif(
         sample_traces / "h2_connection_window.pcap", fixes=["wider-h2-windows"], strategies=["http11"], draws=0
     )
@@ -99,7 +99,7 @@ def test_a_narrow_window_of_a_real_client_is_retold_and_a_wider_one_saves_its_ro
 
 
 def test_a_head_that_nagles_algorithm_parts_from_its_data_is_retold(sample_traces):
-    """A server that flushes each head: what is behind it waits for the delayed ACK, 24 times."""
+    """Return a server that flushes each head: the following data waits for the delayed ACK, 24 times."""
     analysis = tcptrace_http.analyze(sample_traces / "h2_nagle.pcap", tables=NEEDED_TABLES)
     found = infer(analysis, session=True)
     assert found.figure("browser.strategy").value == "http2"

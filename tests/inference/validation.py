@@ -1,4 +1,4 @@
-"""Simulate, forget, infer back: how near inferred scenarios are to those that made the captures.
+"""Validation of the inference: simulate scenarios, infer them from the captures, and compare.
 
 >>> python -m tests.inference.validation --scenarios 100 --seed 0 --jobs 2
 """
@@ -36,45 +36,46 @@ RTT_WITHIN: Final = 0.02
 RATE_WITHIN: Final = 0.10
 PAGE_WITHIN: Final = 0.05
 QUEUE_WITHIN: Final = 0.20
-#: What is judged in words.
+#: Quantities judged in words.
 JUDGED: Final = ("window", "strategy", "nagle", "restart", "writes", "losses", "queue")
 _FULL: Final = 1500
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one capture's inference compares with the scenario that made it."""
+    """Comparison of one capture's inference with the true scenario."""
 
     seed: int
     at: str
-    #: Part of the truth by which each is off; None: stated to be assumed.
+    #: Relative error of each quantity; None: stated as assumed.
     rtt_off: float | None
     rate_off: float | None
     page_off: float
-    #: Of each of :data:`JUDGED`: exact, alike (the truth is among the stated alternatives), assumed, or wrong.
+    #: For each of :data:`JUDGED`: exact, alike (the truth is among the stated alternatives), assumed, or
+    #: wrong.
     words: dict[str, str]
-    #: Whether packets with data were lost.
+    #: Packets with data were lost.
     is_lossy: bool
-    #: Seconds of a processor that the inference took.
+    #: Processor seconds of the inference.
     took: float
-    #: What is told of it where it is wrong.
+    #: Description of wrong results.
     told: str
 
     @property
     def is_beyond(self) -> bool:
-        """Whether anything is worse than what is asked for."""
+        """Whether any result misses the requirements."""
         offs = ((self.rtt_off, RTT_WITHIN), (self.rate_off, RATE_WITHIN), (self.page_off, PAGE_WITHIN))
         return "wrong" in self.words.values() or any((off or 0) > bound for off, bound in offs)
 
 
 def outcomes(seeds: Iterable[int], *, jobs: int = 1) -> Iterator[Outcome]:
-    """Yield both captures of each seed's scenario."""
+    """Yield the outcomes at both ends of each seed's scenario."""
     if jobs == 1:
         for seed in seeds:
             yield from _of_seed(seed)
         return
-    # Threads of a table library do not survive a fork.
-    # Nor is this package on the path of a new process where pytest, which needs no path for it, is the parent.
+    # Threads of polars do not survive a fork. A spawned process lacks pytest's import path, so the path is
+    # passed on.
     root = str(Path(__file__).parents[2])
     with ProcessPoolExecutor(jobs, get_context("spawn"), site.addsitedir, (root,)) as pool:
         for both in pool.map(_of_seed, seeds, chunksize=4):
@@ -88,7 +89,7 @@ def _of_seed(seed: int) -> list[Outcome]:
 
 
 def inference_of(run: Simulation, at: str, *, session: bool = False) -> Inference:
-    """What is inferred from the capture at this end."""
+    """Return the inference from the capture at this end."""
     return infer(tcptrace_http.analyze(run.pcap(at=at), tables=NEEDED_TABLES), session=session)
 
 
@@ -129,7 +130,7 @@ def _outcome(seed: int, at: str, case: Case, run: Simulation) -> Outcome:
 
 
 def _as_it_shows(writes: Writes, run: Simulation) -> Writes:
-    """Chunks that hold any response whole are one write."""
+    """Chunks larger than every response are one write."""
     sizes = run.truth.transactions["response_head_bytes"] + run.truth.transactions["response_body_bytes"]
     longest = max(sizes)
     return replace(writes, chunk_bytes=None) if (writes.chunk_bytes or 0) >= longest else writes
@@ -151,7 +152,7 @@ def _told(case: Case, found: Inference, lost: float, queued: int) -> str:
 
 
 def _drops(run: Simulation) -> tuple[float, int]:
-    """Part of the server's packets with data that were lost, and how many packets a full queue dropped."""
+    """Return the share of the server's lost data packets, and the number dropped by a full queue."""
     import polars as pl
 
     towards = (
@@ -171,9 +172,7 @@ def _off(figure: Figure, truth: int) -> float | None:
 
 
 def judged(figure: Figure, truth: object) -> str:
-    """Return whether a figure is the truth: exact, alike (it is among the stated alternatives), assumed, or
-    wrong.
-    """
+    """Return the outcome of a figure: exact, alike (a stated alternative is true), assumed, or wrong."""
     if figure.is_assumed:
         return "assumed"
     if figure.value == truth:
@@ -182,7 +181,7 @@ def judged(figure: Figure, truth: object) -> str:
 
 
 def _judged_losses(figure: Figure, truth: float) -> str:
-    """Return the realised part, which is what a capture can show; alike: within the interval that is told."""
+    """Return the outcome of a loss rate against the realized rate; alike: within the stated interval."""
     if figure.is_assumed or not isinstance(figure.value, float):
         return "assumed"
     if abs(figure.value - truth) <= 1e-3 * truth:
@@ -193,7 +192,7 @@ def _judged_losses(figure: Figure, truth: float) -> str:
 
 
 def _judged_queue(figure: Figure, truth: object, dropped: int) -> str:
-    """Return the bound within 20 %; packets count as full ones. Nothing shows a bound that dropped nothing."""
+    """Return the outcome of a queue limit (within 20 %, full packets); without drops, the limit is invisible."""
     if figure.is_assumed or not isinstance(figure.value, int):
         return "assumed"
     if not dropped:
@@ -210,7 +209,7 @@ def _judged_queue(figure: Figure, truth: object, dropped: int) -> str:
 
 
 def table(found: list[Outcome]) -> str:
-    """What is asked for, and what was measured."""
+    """Return the requirements and the measured figures."""
     rows = [
         ("round trip within 2 %", _within([each.rtt_off for each in found], RTT_WITHIN)),
         ("rate within 10 %", _within([each.rate_off for each in found], RATE_WITHIN)),
@@ -250,12 +249,12 @@ def _counts(words: list[str]) -> str:
 
 
 def worst(found: list[Outcome]) -> list[Outcome]:
-    """Those with anything beyond what is asked for."""
+    """Return the captures with any missed requirement."""
     return [each for each in found if each.is_beyond]
 
 
 def main() -> None:
-    """Print the table, and what is beyond the bounds."""
+    """Print the table, and the missed requirements."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--scenarios", type=int, default=50)
     parser.add_argument("--seed", type=int, default=0)

@@ -1,8 +1,8 @@
-"""How many instructions the native core takes for a packet, and the most memory that it holds at a time.
+"""Instructions per packet of the native core, and its peak memory.
 
 ``python -m tests.instructions.count`` counts them for each kind of traffic (Valgrind: callgrind and dhat) and
-writes the table that ``test_counts`` compares with. A change that costs more writes it anew in its own commit,
-and says why.
+writes the table that ``test_counts`` compares with. A costlier change updates the table in its own commit,
+with the reason.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ _SUMMARY: Final = re.compile(r"^(?:summary|totals): (\d+)", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """What one kind of traffic costs."""
+    """Cost of one kind of traffic."""
 
-    #: Of a packet, starting the program included.
+    #: Per packet, including program start.
     instructions: int
-    #: Most memory on the heap at a time, in KiB.
+    #: Peak heap memory in KiB.
     peak_kib: int
 
 
 def counted(kind: str) -> Count:
-    """What the native core costs now."""
+    """Measure the current cost of the native core."""
     program = built()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "capture.pcap")
@@ -53,7 +53,7 @@ def counted(kind: str) -> Count:
 
 
 def instructions(command: Sequence[str | Path], calls: Path, *options: str) -> int:
-    """Return instructions that a command takes; ``calls`` is written by callgrind."""
+    """Return the instructions of a command; ``calls`` is callgrind's output."""
     told = _valgrind("callgrind", f"--callgrind-out-file={calls}", *options, command=command)
     summary = _SUMMARY.search(calls.read_text())
     if summary is None:
@@ -62,8 +62,9 @@ def instructions(command: Sequence[str | Path], calls: Path, *options: str) -> i
 
 
 def built(example: str = "analyze", *, debug: bool = False) -> Path:
-    """Return the program that reads a capture and throws the rows away, as it is released; with ``debug`` in a
-    folder of its own, with its sources' lines.
+    """Build the program that reads a capture and discards the rows; return its path.
+
+    The program is a release build. With ``debug`` it has line information and a folder of its own.
     """
     environment = {name: value for name, value in os.environ.items() if not name.startswith("CARGO_PROFILE")}
     folder = Path(os.environ.get("CARGO_TARGET_DIR", _REPOSITORY / "target"))
@@ -80,13 +81,13 @@ def built(example: str = "analyze", *, debug: bool = False) -> Path:
 
 
 def compiler() -> str:
-    """Return the version of the compiler, which decides how many instructions there are."""
+    """Return the compiler's version, which determines the number of instructions."""
     done = subprocess.run(["rustc", "--version"], capture_output=True, text=True, check=True)
     return done.stdout.split()[1]
 
 
 def known() -> tuple[str, dict[str, Count]]:
-    """Return the committed table: its compiler, and the counts by the kind of traffic."""
+    """Return the committed table: its compiler, and the counts by kind of traffic."""
     table = tomllib.loads(TABLE.read_text())
     return table["rustc"], {kind: Count(**table[kind]) for kind in KINDS}
 

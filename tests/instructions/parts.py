@@ -1,11 +1,11 @@
-"""Where the native core's instructions go: ``python -m tests.instructions.parts [KIND ...]``.
+"""Distribution of the native core's instructions: ``python -m tests.instructions.parts [KIND ...]``.
 
-An instruction counts for the project's innermost function that it was inlined into, or that called the C library
-for it; what no function of the project is around, as a compressor, counts for ``libraries``. Then comes what
-``analyze --format json`` takes beyond that and beyond its start: the detectors and the writing of JSON, which are
-Python's and polars'. It is a lower bound: the installed core has another allocator and is optimised as a whole, so
-that it takes less than the example that is counted. The last line is a ceiling: what a loop takes that reads,
-decodes and finds the flow of each packet, and nothing more.
+An instruction counts for the innermost project function around it, which also covers inlined code and calls
+of the C library. Without a project function (a compressor, for example), it counts for ``libraries``. The
+next line is the additional cost of ``analyze --format json`` beyond its start: detectors and JSON output in
+Python and polars. This cost is a lower bound, because the installed core has another allocator and
+whole-program optimization, and thus needs fewer instructions than the counted example. The last line is a
+lower limit for any core: a loop that reads, decodes and assigns each packet to its flow, and nothing more.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tests.instructions.traffic import KINDS, PACKETS, capture
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-#: The parts, by the folder or file under ``native/`` that is the longest fit.
+#: Parts, by the longest matching folder or file under ``native/``.
 _PARTS: Final = {
     "capture/": "decode",
     "analysis/src/flow_table.rs": "flow table",
@@ -44,15 +44,15 @@ _PARTS: Final = {
     "trace-model/": "rows",
 }
 _LIBRARIES: Final = "libraries"
-#: Enough for every detector to be loaded, and none to have much to do.
+#: Large enough to load every detector, too small to give them work.
 _FEW: Final = 200
 _SOURCE: Final = "/native/"
-#: What the C library does for a caller.
+#: Functions of the C library on behalf of a caller.
 _OF_THE_CALLER: Final = re.compile(r"mem(cpy|move|set|cmp|chr)|malloc|free|calloc|realloc|aligned_alloc|bcmp")
 
 
 def parts(kind: str) -> Counter[str]:
-    """Return instructions of all packets by part."""
+    """Return the instructions of all packets by part."""
     program = built(debug=True)
     with tempfile.TemporaryDirectory() as folder:
         path, calls = Path(folder, "capture.pcap"), Path(folder, "callgrind.out")
@@ -66,7 +66,7 @@ def parts(kind: str) -> Counter[str]:
 
 
 def _costs(program: Path, calls: Path) -> tuple[Counter[int], int]:
-    """Return instructions by address, and how far the program was loaded from where its file has it."""
+    """Return the instructions by address, and the program's load offset."""
     costs: Counter[int] = Counter()
     first: dict[str, int] = {}
     names = {"ob": "", "fn": "", "cob": "", "cfn": ""}
@@ -92,7 +92,7 @@ def _costs(program: Path, calls: Path) -> tuple[Counter[int], int]:
 
 
 def _symbols(program: Path) -> dict[str, int]:
-    """Return the functions whose name is that of no other, with their addresses."""
+    """Return the functions with unique names, with their addresses."""
     listed = subprocess.run(["nm", "--demangle", program], capture_output=True, text=True, check=True).stdout
     fields = [line.split(maxsplit=2) for line in listed.splitlines()]
     functions = [
@@ -103,7 +103,7 @@ def _symbols(program: Path) -> dict[str, int]:
 
 
 def _places(program: Path, addresses: list[int]) -> Iterator[tuple[int, str]]:
-    """Yield each address with the part of the innermost function of the project that it is in."""
+    """Yield each address with the part of its innermost project function."""
     told = subprocess.run(
         ["addr2line", "--inlines", "--addresses", "--exe", program],
         input="\n".join(map(hex, addresses)),
@@ -123,7 +123,7 @@ def _part(source: str) -> str:
 
 
 def bare(kind: str) -> int:
-    """Return instructions of the bare loop for all packets."""
+    """Return the instructions of the bare loop over all packets."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "capture.pcap")
         path.write_bytes(capture(kind))
@@ -131,15 +131,15 @@ def bare(kind: str) -> int:
 
 
 def detectors_and_json(kind: str, native: int) -> int:
-    """Return instructions that the program takes for all packets beside its start and the native core's.
+    """Return the program's instructions for all packets, without its start and the native core.
 
-    What it takes for a few packets is its start.
+    A run with few packets measures the start.
     """
     return _of_the_program(capture(kind)) - _of_the_program(capture(kind, packets=_FEW)) - native
 
 
 def _of_the_program(packets: bytes) -> int:
-    """Return instructions of ``analyze --format json`` as a whole, on one thread."""
+    """Return the instructions of ``analyze --format json`` as a whole, on one thread."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "capture.pcap")
         path.write_bytes(packets)

@@ -1,4 +1,4 @@
-"""What a packet costs is what the committed table says: nobody makes the program slower without saying so."""
+"""Instructions per packet: equal to the committed table, so that no slowdown goes unnoticed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from tests.instructions.count import compiler, counted, known
 from tests.instructions.traffic import KINDS
 
-# Hashes are seeded anew in each run, and move counts by less than a thousandth; another compiler moves them more.
+# Hash seeds change in each run and shift counts by less than a thousandth; another compiler shifts them more.
 _TOLERANCE: Final = 0.03
 _TOLERANCE_OF_ANOTHER_COMPILER: Final = 0.10
 

@@ -1,4 +1,4 @@
-"""Captures of 20,000 packets of each kind of traffic that the benchmark records, the same bytes every time."""
+"""Captures of 20,000 packets per kind of traffic in the benchmark, with constant bytes."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 PACKETS: Final = 20_000
 _SEED: Final = 1996
 _WORDS: Final = b"segment window header server delayed packet request answer timer option stream buffer".split()
-# Of a load, as the benchmark's.
+# Parameters of a load, as in the benchmark.
 _CONNECTIONS: Final = 48
 _DOCUMENTS: Final = 64
-# Of one page, and of a browser that fetches it.
+# Parameters of a page, and of its browser.
 _OBJECTS, _BROWSER_CONNECTIONS = 50, 6
-# Every so many segments one is lost.
+# One segment in this many is lost.
 _LOST_EVERY: Final = 60
 
 
@@ -45,7 +45,7 @@ def _html(draw: random.Random, length: int, links: tuple[str, ...] = ()) -> byte
 
 
 def _documents(draw: random.Random, times: int) -> list[bytes]:
-    """Documents of 200 bytes to so many times as much: small ones are as frequent as large ones."""
+    """Return document sizes from 200 bytes up to this factor, log-uniform."""
     return [_html(draw, int(200 * times ** draw.random())) for _ in range(_DOCUMENTS)]
 
 
@@ -63,7 +63,7 @@ def _request(target: str, method: str = "GET") -> bytes:
 
 
 def _exchange(connection: Connection, request: bytes, response: bytes) -> None:
-    """A request, and a response of which every second segment is acknowledged."""
+    """Add a request, and a response with an ACK per second segment."""
     connection.from_client(request, PSH | ACK, after=MILLISECOND)
     starts = range(0, len(response), MSS)
     for number, start in enumerate(starts):
@@ -73,7 +73,7 @@ def _exchange(connection: Connection, request: bytes, response: bytes) -> None:
 
 
 def _pages(draw: random.Random) -> Iterator[Record]:
-    """Keep-alive connections by turns: HTML of 200 bytes to 100 kB, and other methods and statuses."""
+    """Yield interleaved keep-alive connections: HTML of 200 bytes to 100 kB, several methods and statuses."""
     documents = _documents(draw, 500)
     connections = [_connection(number, START + number * 100_000) for number in range(_CONNECTIONS)]
     while True:
@@ -101,7 +101,7 @@ def _connections(draw: random.Random) -> Iterator[Record]:
 
 
 def _texts(draw: random.Random) -> Iterator[Record]:
-    """Documents that are made anew for each request."""
+    """Yield documents generated anew for each request."""
     connection = _connection(0, START)
     while True:
         _exchange(connection, _request("/"), _response(_html(draw, int(200 * 100 ** draw.random()))))
@@ -110,7 +110,7 @@ def _texts(draw: random.Random) -> Iterator[Record]:
 
 
 def _download(draw: random.Random) -> Iterator[Record]:
-    """One long response."""
+    """Yield one long response."""
     connection = _connection(0, START)
     body = draw.randbytes(PACKETS * MSS)
     _exchange(connection, _request("/download"), _response(body, media_type=b"application/octet-stream"))
@@ -118,7 +118,7 @@ def _download(draw: random.Random) -> Iterator[Record]:
 
 
 def _browser(draw: random.Random) -> Iterator[Record]:
-    """Yield pages of many objects that a browser fetches by a few connections."""
+    """Yield pages of many objects that a browser fetches over a few connections."""
     at, number = START, 0
     while True:
         targets = tuple(f"/{number}/{index}.png" for index in range(_OBJECTS))
@@ -138,7 +138,7 @@ def _browser(draw: random.Random) -> Iterator[Record]:
 
 
 def _lossy(draw: random.Random) -> Iterator[Record]:
-    """Yield responses of which segments are lost, and sent again after three duplicate acknowledgments."""
+    """Yield responses with lost segments, retransmitted after three duplicate ACKs."""
     connections = [_connection(number, START + number * 100_000) for number in range(8)]
     response = _response(_html(draw, 60_000))
     while True:

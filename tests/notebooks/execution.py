@@ -1,7 +1,7 @@
-"""Runs notebooks, each in a kernel of its own that knows nothing yet; ``make notebooks`` stores what they give.
+"""Runner of notebooks, each in a fresh kernel; ``make notebooks`` stores their outputs.
 
-``python -m tests.notebooks.execution [NAME …]`` runs all of them, or those that are named. What is stored
-depends on the notebook alone: no times of execution, no widgets' state, cells counted from 1.
+``python -m tests.notebooks.execution [NAME …]`` runs all notebooks, or the named notebooks. The stored result
+depends on the notebook alone: no execution times, no widget state, cells counted from 1.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from PIL import Image
 __all__ = ["NOTEBOOKS", "executed", "main"]
 
 NOTEBOOKS: Final = Path(__file__).resolve().parents[2] / "notebooks"
-#: A notebook takes less than a minute; a cell may take so many seconds on a busy machine.
+#: Timeout of a cell in seconds on a busy machine; a notebook takes less than a minute.
 CELL_SECONDS: Final = 300
-#: What is stored of the kernel: its version would differ from machine to machine.
+#: Stored metadata of the kernel: its version would differ between machines.
 METADATA: Final = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
@@ -34,25 +34,25 @@ METADATA: Final = {
 
 
 def executed(path: Path) -> NotebookNode:
-    """Return the notebook with the outputs that it gives now, run in its folder.
+    """Return the notebook with its current outputs, run in its folder.
 
     :raises nbclient.exceptions.CellExecutionError: a cell failed; the message has its traceback.
     """
     notebook = nbformat.read(path, as_version=4)
     resources = {"metadata": {"path": str(path.parent)}}
     with tempfile.TemporaryDirectory() as folder:
-        # Sockets of the file system: ports could be taken by others between being chosen and being opened.
+        # File-system sockets: another program could take a chosen port before it is opened.
         kernel = AsyncKernelManager(
             transport="ipc",
             connection_file=str(Path(folder) / "kernel.json"),
-            # None that is installed for the user: this interpreter's own.
+            # This interpreter's kernel, not a kernel installed for the user.
             kernel_spec_manager=KernelSpecManager(kernel_dirs=[]),
             kernel_name="python3",
         )
         client = NotebookClient(
             notebook, km=kernel, timeout=CELL_SECONDS, resources=resources, record_timing=False
         )
-        # A kernel without the profile, the start-up files and the history of whoever runs it.
+        # Kernel without the user's profile, start-up files and history.
         client.execute(env={**os.environ, "IPYTHONDIR": folder}, cleanup_kc=True)
     notebook.metadata = nbformat.from_dict(METADATA)
     for number, cell in enumerate(notebook.cells):
@@ -64,7 +64,7 @@ def executed(path: Path) -> NotebookNode:
 
 
 def _squeeze(data: NotebookNode) -> None:
-    """The same picture in a fifth of the bytes: what draws charts is quick rather than thorough."""
+    """Compress the same picture to a fifth of the bytes: chart libraries compress fast, not well."""
     if "image/png" in data:
         smaller = io.BytesIO()
         Image.open(io.BytesIO(base64.b64decode(data["image/png"]))).save(smaller, "PNG", optimize=True)

@@ -1,4 +1,4 @@
-"""Every notebook runs in a kernel of its own, and gives what is stored in it."""
+"""Notebooks: each runs in its own kernel and gives its stored outputs."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PATHS = sorted(NOTEBOOKS.glob("*.ipynb"))
-#: It runs every day, the others take some ten seconds each.
+#: This notebook runs every day; the others take about ten seconds each.
 QUICK = "first_look"
-#: A code host shows no larger one.
+#: Maximum size that a code host displays.
 BYTES_MAX = 1_000_000
 
 
@@ -31,7 +31,7 @@ def code_cells(notebook: NotebookNode) -> list[NotebookNode]:
 
 
 def shape_and_text(cell: NotebookNode) -> list[tuple[str, frozenset[str], str]]:
-    """Of each output of a cell the kind, the formats, and the text unless a picture is better."""
+    """Return each cell output's kind and formats, and its text unless a picture replaces it."""
     return [
         (each.output_type, frozenset(each.get("data", ())), text_of(each)) for each in merged_streams(cell.outputs)
     ]
@@ -43,7 +43,7 @@ def text_of(output: NotebookNode) -> str:
 
 
 def merged_streams(outputs: list[NotebookNode]) -> list[NotebookNode]:
-    """What a cell prints comes in one piece or in several, as it happens."""
+    """Merge printed text, which arrives in one or several pieces."""
     merged: list[NotebookNode] = []
     for each in outputs:
         if each.output_type == "stream" and merged and merged[-1].get("name") == each.name:

@@ -1,4 +1,4 @@
-"""Configurations of real servers, good and bad: what a probe must say of each."""
+"""Configurations of real servers, good and bad, and the required result of a probe."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Configuration:
     name: str
     start: Starts
     options: dict[str, Any] = field(default_factory=dict)
-    #: One of these is named, each an error; none of a good configuration.
+    #: One of these errors is reported; for a good configuration, none.
     pathologies: tuple[str, ...] = ()
-    #: What the report names to be set.
+    #: Setting that the report names.
     setting: str = ""
 
     @property

@@ -1,4 +1,4 @@
-"""The command ``probe`` as tests run it: its exit code, and its report as JSON."""
+"""Command ``probe`` for tests: its exit code, and its report as JSON."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Probed:
     code: int
-    #: Nothing where the server could not be probed.
+    #: None if the server could not be probed.
     report: dict[str, Any]
     error: str
 
     @property
     def failing(self) -> set[str]:
-        """The rules that are violated at the level of an error."""
+        """Violated rules of level error."""
         return {one["name"] for one in self._violations if one["level"] == "error"}
 
     @property
@@ -49,7 +49,7 @@ class Probed:
 
 @pytest.fixture
 def tmp_path() -> Iterator[Path]:
-    """Return a folder that any user may read, in place of pytest's own."""
+    """Yield a folder that any user may read, in place of pytest's own."""
     with readable_folder() as folder:
         yield folder
 

@@ -1,6 +1,6 @@
-"""Two network namespaces joined by a link with a delay: by TUN devices and this process, without netem.
+"""Two network namespaces joined by a delay link: TUN devices and this process, without netem.
 
-Needs root and iproute2, as captures do.
+The link needs root and iproute2, as captures do.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _CLIENT, _SERVER = "10.99.0.1", "10.99.0.2"
 
 @dataclass(frozen=True)
 class Link:
-    #: The namespaces of either end.
+    #: Namespaces of the two ends.
     client: str
     server: str
-    #: The client's device.
+    #: Client's device.
     device: str
-    #: The server's address.
+    #: Server's address.
     address: str
 
 

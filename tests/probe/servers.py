@@ -1,5 +1,4 @@
-"""Real servers on loopback with one configuration each: nginx, Apache httpd, lighttpd, nghttpd, and one written
-for this.
+"""Real servers on loopback with one configuration each: nginx, Apache, lighttpd, nghttpd, and a custom server.
 
 Each serves ``/large.html`` (120 kB of text) and ends with the ``with`` block.
 """
@@ -104,9 +103,7 @@ def free_port(address: str = "127.0.0.1") -> int:
 
 @contextmanager
 def readable_folder() -> Iterator[Path]:
-    """Yield a folder that any user may read, as pytest's own is not: servers that root starts serve as somebody
-    else.
-    """
+    """Yield a folder that any user may read: servers started by root run as another user."""
     with tempfile.TemporaryDirectory(prefix="tcptrace-http-test-") as name:
         Path(name).chmod(0o755)
         yield Path(name)
@@ -122,7 +119,7 @@ def document(folder: Path, size: int = 120_000) -> Path:
 
 @contextmanager
 def nginx(folder: Path, *, http: str = "", server: str = "", port: int = 0) -> Iterator[str]:
-    """Nginx with directives of the contexts http and server; its address as a URL's begin."""
+    """Start nginx with directives of the contexts http and server; yield its base URL."""
     command = ["nginx", "-p", str(folder), "-c"]
     with _started(folder, NGINX, "nginx.conf", command, port=port, http=http, server=server) as url:
         yield url
@@ -130,7 +127,7 @@ def nginx(folder: Path, *, http: str = "", server: str = "", port: int = 0) -> I
 
 @contextmanager
 def nginx_within(folder: Path, namespace: str, address: str, *, server: str = "") -> Iterator[str]:
-    """Nginx in a network namespace, with directives of the context server."""
+    """Start nginx in a network namespace, with directives of the context server."""
     path = folder / "nginx.conf"
     words = {"folder": folder, "www": document(folder), "address": address, "port": 80, "server": server}
     path.write_text(NGINX.format(http="", **words))
@@ -146,7 +143,7 @@ def nginx_within(folder: Path, namespace: str, address: str, *, server: str = ""
 
 @contextmanager
 def apache(folder: Path, *, http: str = "", mpm: str = "prefork") -> Iterator[str]:
-    """Apache httpd with further directives, and how it serves several connections: mod_http2 wants ``event``."""
+    """Start Apache httpd with further directives and a process model: mod_http2 needs ``event``."""
     command = ["apache2", "-D", "FOREGROUND", "-d", str(folder), "-f"]
     with _started(folder, APACHE, "apache.conf", command, http=http, mpm=mpm) as url:
         yield url
@@ -154,7 +151,7 @@ def apache(folder: Path, *, http: str = "", mpm: str = "prefork") -> Iterator[st
 
 @contextmanager
 def lighttpd(folder: Path, *, http: str = "") -> Iterator[str]:
-    """Lighttpd with further directives."""
+    """Start lighttpd with further directives."""
     with _started(folder, LIGHTTPD, "lighttpd.conf", ["lighttpd", "-D", "-f"], http=http) as url:
         yield url
 
@@ -186,7 +183,7 @@ def caddy(folder: Path, upstream: str, certificate: Certificate) -> Iterator[tup
 
 @contextmanager
 def nghttpd(folder: Path, *options: str) -> Iterator[str]:
-    """Yield the server of nghttp2, which speaks HTTP/2 in clear without an Upgrade."""
+    """Start nghttp2's server, which speaks cleartext HTTP/2 without an Upgrade."""
     port = free_port()
     command = ["nghttpd", "--no-tls", "--address=127.0.0.1", f"--htdocs={document(folder)}", *options, str(port)]
     with _running(command, "127.0.0.1", port) as url:
@@ -197,7 +194,7 @@ def nghttpd(folder: Path, *options: str) -> Iterator[str]:
 def written(
     folder: Path, *, nodelay: bool = True, chunk: int = 0, head_alone: bool = False, **more: object
 ) -> Iterator[str]:
-    """Yield the server of ``written_server.py``, which writes as it is told to."""
+    """Start ``written_server.py``, whose writes are configurable."""
     www = document(folder)
     port = free_port()
     options = [f"--{key.replace('_', '-')}={value}" for key, value in more.items()]
@@ -237,7 +234,7 @@ def _running(command: list[str], address: str, port: int) -> Iterator[str]:
 
 
 def _wait_for_file(process: subprocess.Popen[bytes], path: Path) -> None:
-    """Until it has written its process number, which it does when it listens."""
+    """Wait until the server has written its process number, which it does when it listens."""
     end = time.monotonic() + _START_SECONDS
     turn = threading.Event()
     while not path.exists():
@@ -247,7 +244,7 @@ def _wait_for_file(process: subprocess.Popen[bytes], path: Path) -> None:
 
 
 def _wait_for(process: subprocess.Popen[bytes], address: str, port: int) -> None:
-    """Until it takes connections: a server that listens answers at once, another refuses."""
+    """Wait until the server accepts connections."""
     end = time.monotonic() + _START_SECONDS
     turn = threading.Event()
     while time.monotonic() < end:

@@ -1,4 +1,4 @@
-"""Servers that misbehave: a clear verdict and exit code, in time, and never a packet to anyone else."""
+"""Misbehaving servers: a clear verdict and exit code in time, and never a packet to another host."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 LIMIT_SECONDS = 2
-#: What a busy machine may add for starting, capturing and judging.
+#: Additional time on a busy machine for start, capture and judgement.
 SLACK_SECONDS = 12
 UNUSABLE, INCONCLUSIVE = 2, 3
 
@@ -32,7 +32,7 @@ UNUSABLE, INCONCLUSIVE = 2, 3
 def counting(
     respond: dict[str, str], status: int = 200, body: bytes = b"x" * 3000
 ) -> Iterator[tuple[str, list[float]]]:
-    """Yield a server with one answer: its address, and when each request came."""
+    """Serve one response; yield the address, and the arrival time of each request."""
     asked: list[float] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -67,9 +67,7 @@ def counting(
 
 @contextmanager
 def deaf() -> Iterator[str]:
-    """Yield an address that answers no SYN: a listener whose queue is full, as an address behind a dropping
-    firewall.
-    """
+    """Yield an address that answers no SYN, like a dropping firewall: a listener with a full queue."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen(0)
@@ -91,7 +89,7 @@ def deaf() -> Iterator[str]:
 
 
 def timed(probed: Any, *arguments: Any, captures: bool = False) -> Any:
-    """Return the verdict, which must be there in time."""
+    """Return the verdict, which must arrive in time."""
     started = time.monotonic()
     shown = probed(*arguments, "--time-limit", LIMIT_SECONDS, *["--no-capture"][captures:])
     assert time.monotonic() - started < LIMIT_SECONDS + SLACK_SECONDS
@@ -186,7 +184,7 @@ def test_server_that_dies_is_judged_by_what_it_did(tmp_path, probed):
 
 @pytest.fixture(scope="session")
 def connected() -> list[tuple[str, int]]:
-    """Return every address that this process connects to or looks up, from now on."""
+    """Record every address that this process connects to or looks up, from now on."""
     seen: list[tuple[str, int]] = []
 
     def note(event: str, arguments: tuple[Any, ...]) -> None:
@@ -214,7 +212,7 @@ def test_redirect_to_another_host_is_not_followed(probed, connected, code):
 def test_everything_goes_to_the_one_host_that_was_named(tmp_path, probed, connected):
     with written(tmp_path) as url:
         connected.clear()
-        # What it finds: the server closes without an answer where it has no such file.
+        # The server closes without a response if the file does not exist.
         shown = probed(url + LARGE, "--path", "//other.example/x", "--path", "http://other.example/y")
         assert shown.code == 1
         assert set(connected) == {("127.0.0.1", int(url.rpartition(":")[2]))}
@@ -238,7 +236,7 @@ def test_any_text_is_a_target_or_told_to_be_none(text):
         return
     assert found.address == "127.0.0.1"
     assert found.path.startswith("/")
-    # Nothing that would end the request line, or begin another field.
+    # No character that would end the request line or begin another field.
     assert found.path.isascii()
     assert not set(found.path) & set(" \t\r\n\x00")
 
@@ -256,12 +254,12 @@ def test_requests_keep_the_rate(probed):
     with counting({}) as (url, asked):
         timed(probed, url, "--rate", rate, "--max-requests", count)
         assert len(asked) == count
-        # The first is sent at once.
+        # The first request is sent at once.
         assert all(when - asked[0] >= number / rate - 0.05 for number, when in enumerate(asked))
 
 
 def test_probe_ends_by_itself(tmp_path, probed):
-    # Each response is held for 200 ms: all steps would take longer than is allowed.
+    # Each response is held for 200 ms: all steps together would exceed the time limit.
     with written(tmp_path, cork_forgotten=1) as url:
         shown = timed(probed, url + LARGE)
     assert "all was asked" in shown.inconclusive

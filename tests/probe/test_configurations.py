@@ -1,4 +1,4 @@
-"""Real servers on loopback, each with a good or a bad configuration: the probe tells them apart, every time."""
+"""Real servers on loopback with good and bad configurations: the probe always distinguishes them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .servers import LARGE
 if TYPE_CHECKING:
     from .conftest import Probed
 
-#: How often each is probed: what a busy machine does must never look like a server's habit.
+#: Number of probes per server: random delays of a busy machine must never appear as the server's habit.
 RUNS = 20
 EVERY_DAY = (
     ("nginx as it comes", ()),
@@ -59,7 +59,7 @@ def test_every_configuration_is_told_every_time(tmp_path, tmp_path_factory, prob
         save = captures / f"{number}.pcap"
         with configuration.start(tmp_path, **configuration.options) as url:
             assert_told(configuration, probed(url + LARGE, "--save", save))
-        # A capture that was judged wrongly is kept by pytest.
+        # pytest keeps a wrongly judged capture.
         save.unlink()
 
 

@@ -1,4 +1,4 @@
-"""Probes of HTTP/2: nginx in clear and in TLS, good and bad, and servers that speak none."""
+"""Probes of HTTP/2: nginx in cleartext and TLS, good and bad, and servers without HTTP/2."""
 
 from __future__ import annotations
 

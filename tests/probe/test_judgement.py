@@ -1,4 +1,4 @@
-"""How what packets show and what sockets show make one judgement."""
+"""Joint judgement from packets and socket observations."""
 
 from __future__ import annotations
 

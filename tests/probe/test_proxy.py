@@ -1,4 +1,4 @@
-"""A real proxy before a server whose responses stall: both legs in one capture."""
+"""Real proxy in front of a server whose responses stall: both legs in one capture."""
 
 from __future__ import annotations
 
@@ -16,15 +16,13 @@ if TYPE_CHECKING:
 
 COUNT = 12
 BODY = b"x" * 1000
-#: The upstream connection is kept, as it is where the stall hurts: ACKs are not delayed on a new one.
+#: The upstream connection persists, as in real stalls: a new connection does not delay its ACKs.
 UPSTREAM = "upstream origin {{ server {address}; keepalive 1; }}"
 PROXY = 'location / { proxy_pass http://origin; proxy_http_version 1.1; proxy_set_header Connection ""; }'
 
 
 def requests_through_a_proxy(folder: Path, *, is_buffered: bool) -> tcptrace_http.Analysis:
-    """Return requests on one connection to nginx, before a server that writes the head alone with Nagle's
-    algorithm.
-    """
+    """Serve requests on one connection to nginx, whose upstream server writes heads separately under Nagle."""
     path, port = folder / "both.pcap", free_port()
     origin = folder / "origin"
     (document(origin) / "page").write_bytes(BODY)

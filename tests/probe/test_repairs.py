@@ -1,4 +1,4 @@
-"""A configuration that is mended turns the probe green, and saves what the findings said that it cost."""
+"""Repaired configurations: the probe passes, and the saving equals the findings' lost time."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 WITH_NAGLE = "sendfile on; tcp_nopush off; tcp_nodelay off;"
 MENDED = "sendfile on; tcp_nopush off; tcp_nodelay on;"
 STALLS = ("short-initial-segment", "nagle-delayed-ack", "odd-short-final-segment")
-#: How far what was saved may be from what was told to be lost.
+#: Permitted difference between the saving and the reported lost time.
 AGREEMENT = 0.2
-#: The requests of a probe that are the same each time: of six, with this many first bytes (see workload.SIZES).
+#: Repeatable requests of a probe: of six, with this many first bytes (see workload.SIZES).
 SIZES = (206, 200)
 
 
 def by_size(path: Path) -> dict[int, tuple[list[float], list[float]]]:
-    """Of each size of response: elapsed and lost of its transactions, in milliseconds."""
+    """Return elapsed and lost milliseconds of the transactions, by response size."""
     analysis = analyze(path)
     lost = {
         (row["flow"], row["transaction"]): row["lost"].total_seconds() * 1e3
@@ -75,7 +75,7 @@ def test_what_mending_saves_is_what_the_findings_said_was_lost(tmp_path, probed)
 def test_slow_start_after_idle_is_told_from_further_away(tmp_path, restarts, ways):
     with delayed_link(round_trip_seconds=0.04) as link:
         within = ["ip", "netns", "exec"]
-        # BBR, which a machine may have as its default, never restarts.
+        # BBR, a possible default of the machine, never restarts slow start.
         settings = (f"net.ipv4.tcp_slow_start_after_idle={int(restarts)}", "net.ipv4.tcp_congestion_control=reno")
         subprocess.run([*within, link.server, "sysctl", "-qw", *settings], check=True)
         with nginx_within(tmp_path, link.server, link.address) as url:

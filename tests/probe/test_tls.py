@@ -1,4 +1,4 @@
-"""Probes of https: real servers, good and bad, and servers that spoil the handshake."""
+"""Probes of https: real servers, good and bad, and servers with broken handshakes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ BOTH_VERSIONS = pytest.mark.parametrize("version", ["1.2", "1.3"])
 BOTH_WAYS = pytest.mark.parametrize("ways", [(), ("--no-capture",)], ids=["packets", "sockets"])
 FORGETFUL = "ssl_session_cache off; ssl_session_tickets off;"
 THINK_SECONDS = 0.06
-#: Names of a certificate that ten segments do not hold.
+#: Names of a certificate that exceeds ten segments.
 MANY_NAMES = 700
 ROUND_TRIP_SECONDS = 0.04
 
@@ -82,10 +82,10 @@ def test_the_stall_of_pythons_http_server_fails(tmp_path, probed, certificate, v
     assert shown.code == 1, (shown.error, shown.report)
     held = shown.failing & set(HELD)
     assert held
-    # With TLS 1.3 the first response waits for the tickets' ACK besides.
+    # With TLS 1.3, the first response also waits for the tickets' ACK.
     assert shown.failing - held <= {"tls-ticket-nagle"}
     assert "disable_nagle_algorithm" in shown.settings
-    # What stalls is named, for the probe knows its own secrets.
+    # The stalled object is named, because the probe has its own secrets.
     named = [one for name in held for one in violations(shown, name)]
     assert {(one["method"], one["target"], one["status"]) for one in named} == {("GET", LARGE, 200)}
 
@@ -100,19 +100,19 @@ def test_a_server_that_resumes_no_session_is_told(tmp_path, probed, trusted, ver
             assert "ssl_session_cache" in shown.settings
             (violation,) = violations(shown, "tls-no-resumption")
             assert "the server resumed none" in violation["message"]
-            # TLS 1.3 takes one round trip in any case.
+            # TLS 1.3 always takes one round trip.
             assert (violation["lost_ns"] > 0) == (version == "1.2")
 
 
 @pytest.mark.parametrize("think_seconds", [THINK_SECONDS, 0.0])
 def test_a_server_that_is_slow_in_every_handshake_is_told(tmp_path, probed, certificate, think_seconds):
     rule = ("--insecure", "--select", "slow-handshake-server", "--fail-on", "warning")
-    # A response that tickets hold is no proof of a short path, which the detector needs.
+    # A response held by tickets does not prove a short path, which the detector needs.
     with python_tls(tmp_path, certificate, nagle=False, on_hello=lambda *_: time.sleep(think_seconds)) as url:
         shown = probed(url + LARGE, *rule)
     assert shown.code == (1 if think_seconds else 0), (shown.error, shown.report)
     found = violations(shown, "slow-handshake-server")
-    # A busy machine sleeps for longer: the least is the server's own.
+    # A busy machine sleeps longer: the minimum is the server's own time.
     if think_seconds:
         assert min(one["lost_ns"] for one in found) == pytest.approx((think_seconds - 0.01) * 1e9, abs=20e6)
 
@@ -132,7 +132,7 @@ def test_a_chain_that_exceeds_the_first_window_fails(tmp_path, names, version):
             command = [sys.executable, "-c", run, "probe", f"https://{link.address}{LARGE}", "--insecure"]
             shown = subprocess.run([*within, link.client, *command], capture_output=True, text=True, check=False)
     assert shown.returncode == (1 if names == MANY_NAMES else 0), (shown.stderr, shown.stdout)
-    # Where the machine is busy the link holds a flight for longer, which is not the window's doing: not all count.
+    # On a busy machine, the link delays a flight without a window limit: not all flights count.
     assert ("error: tls-flight-exceeds-window: " in shown.stdout) == (names == MANY_NAMES)
 
 
@@ -263,14 +263,14 @@ def test_the_secrets_are_in_nothing_but_the_log_that_is_asked_for(tmp_path, capf
             secrets = secrets_of(log)
             said = [shown.out.encode(), shown.err.encode(), save.read_bytes()]
             said += [(tmp_path / name).read_bytes() for name in formats]
-            # One session of TLS 1.2, and of TLS 1.3 one for each connection and direction.
+            # One session of TLS 1.2; for TLS 1.3, one secret per connection and direction.
             assert len(secrets) == 1 if url == older else len(secrets) > 8
             assert said[0]
             for text in said:
                 assert not any(secret.encode() in text or bytes.fromhex(secret) in text for secret in secrets)
     assert not list(own.iterdir())
     assert log.stat().st_mode & 0o777 == 0o600
-    # They are the secrets indeed: what was kept is read with them, and not without.
+    # The secrets are correct: the stored capture is readable with them, and not without.
     assert analyze(save).transactions["protocol"].unique().to_list() == ["tls"]
     opened = analyze(save, keylog=log).transactions
     assert opened["status"].is_in([200, 206]).all()
@@ -302,7 +302,7 @@ def test_each_connection_but_the_full_handshakes_resumes_a_session(tmp_path, pro
     with nginx_tls(tmp_path, trusted) as url:
         assert probed(url + LARGE, "--save", save).code == 0
     handshakes = analyze(save).tls_handshakes
-    # The first connection of all, and three that are asked to.
+    # The first connection, and three deliberate connections.
     assert handshakes.filter(~pl.col("resumed")).height == 4
     assert set(handshakes["alpn_offered"]) == {"http/1.1"}
     assert handshakes["alert"].null_count() == handshakes.height

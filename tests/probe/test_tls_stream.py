@@ -1,4 +1,4 @@
-"""TLS over memory, against Python's own server side: what a stream gives of the bytes that come."""
+"""TLS over memory against Python's own server side: a stream's output for the received bytes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def client(tmp_path: Path, target: Target) -> TlsClient:
 
 @dataclass
 class Peer:
-    """The server's side of one connection."""
+    """Server side of one connection."""
 
     tls: ssl.SSLObject
     incoming: ssl.MemoryBIO
@@ -55,7 +55,7 @@ def speaking(certificate: Certificate, version: ssl.TLSVersion) -> ssl.SSLContex
 
 
 def shaken(context: ssl.SSLContext, stream: TlsStream) -> tuple[Peer, bytes]:
-    """Return the server after a handshake, and what it has sent behind it (tickets)."""
+    """Return the server after a handshake, and its later data (tickets)."""
     incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
     peer = Peer(context.wrap_bio(incoming, outgoing, server_side=True), incoming, outgoing)
     came, is_done = b"", False
@@ -134,7 +134,7 @@ def test_a_damaged_record_is_an_error(client, certificate):
 def test_the_clienthello_has_the_name_and_http11_alone(tmp_path, target, host, name):
     client = TlsClient(replace(target, host=host), tmp_path / "keys.log", insecure=False)
     hello = client.stream(resumes=True).advance(b"")
-    # Lengths stand before what they are of (RFC 6066, section 3; RFC 7301, section 3.1).
+    # Lengths precede their data (RFC 6066, section 3; RFC 7301, section 3.1).
     assert len(name).to_bytes(2, "big") + name + b"." not in hello
     assert len(name).to_bytes(2, "big") + name in hello
     assert b"\x00\x10\x00\x0b\x00\x09\x08http/1.1" in hello

@@ -1,4 +1,4 @@
-"""Real servers on loopback that speak TLS, with certificates made by openssl: nginx, and Python's http.server."""
+"""Real TLS servers on loopback, with certificates made by openssl: nginx, and Python's http.server."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 HOST = "127.0.0.1"
-#: Below a segment of loopback: behind a head that is written alone Nagle's algorithm holds all of it.
+#: Smaller than a loopback segment: Nagle's algorithm holds all of it after a separately written head.
 BODY_BYTES = 20_000
 _NEW_KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
 
@@ -27,7 +27,7 @@ _NEW_KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
 class Certificate:
     public: Path
     key: Path
-    #: The certificate of the authority that signed it.
+    #: Certificate of the signing authority.
     authority: Path
 
     def directives(self) -> str:
@@ -40,14 +40,12 @@ class Certificate:
 
 
 def host_names(count: int) -> tuple[str, ...]:
-    """Return names for a certificate that is as large as they are many."""
+    """Return this many names, which enlarge a certificate."""
     return tuple(f"DNS:host{number:04}.example.com" for number in range(count))
 
 
 def certified(folder: Path, *, names: tuple[str, ...] = (f"IP:{HOST}",), days: int = 1) -> Certificate:
-    """Return a certificate for these names, and the authority that signs it; of less than no days it has
-    expired.
-    """
+    """Return a certificate for these names, and its authority; with negative days it has expired."""
     made = Certificate(*(folder / f"{name}.pem" for name in ("public", "key", "authority")))
     request, extensions, authority_key = (folder / name for name in ("request.pem", "extensions", "ca.key"))
     extensions.write_text(f"subjectAltName={','.join(names)}\n")
@@ -66,13 +64,13 @@ def _openssl(*words: str | Path) -> None:
 
 
 def port_of(url: str) -> int:
-    """Return the port in a URL's begin."""
+    """Return the port of a base URL."""
     return int(url.rpartition(":")[2])
 
 
 @contextmanager
 def nginx_tls(folder: Path, certificate: Certificate, version: str = "1.3", directives: str = "") -> Iterator[str]:
-    """Nginx that speaks one version of TLS; its address as a URL's begin."""
+    """Start nginx with one TLS version; yield its base URL."""
     port = free_port()
     speaks = f"listen {HOST}:{port} ssl; ssl_protocols TLSv{version}; {certificate.directives()}"
     with nginx(folder, server=f"{speaks} {directives}"):
@@ -80,12 +78,12 @@ def nginx_tls(folder: Path, certificate: Certificate, version: str = "1.3", dire
 
 
 class Handler(SimpleHTTPRequestHandler):
-    """Python's http.server as it comes, but that it says nothing and keeps its connections."""
+    """Python's http.server with persistent connections and without a log."""
 
     protocol_version = "HTTP/1.1"
 
     def log_message(self, *_: Any) -> None:
-        """Say nothing."""
+        """Suppress the log."""
 
 
 class PromptHandler(Handler):
@@ -105,7 +103,7 @@ def python_tls(
     handler: type[BaseHTTPRequestHandler] | None = None,
     on_hello: Callable[..., None] | None = None,
 ) -> Iterator[str]:
-    """Python's http.server on a socket that speaks one version of TLS, or all; handshakes call ``on_hello``."""
+    """Start Python's http.server on a TLS socket, with one or all versions; handshakes call ``on_hello``."""
     context = certificate.context()
     if version is not None:
         context.minimum_version = context.maximum_version = ssl.TLSVersion[f"TLSv{version.replace('.', '_')}"]

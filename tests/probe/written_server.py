@@ -1,4 +1,4 @@
-"""A server that writes as it is told to, with the misbehaviours that the common servers cannot be talked into."""
+"""Configurable server, with misbehaviours that common servers do not offer."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def endless_head(connection: socket.socket, _: str) -> bool:
 
 
 def drip(connection: socket.socket, _: str) -> bool:
-    """Return a byte now and then: never silent, never done."""
+    """Send a byte at intervals: never silent, never complete."""
     connection.sendall(ANSWER + b"\r\n")
     turn = threading.Event()
     while not turn.wait(DRIP_SECONDS):
@@ -115,7 +115,7 @@ def serve(connection: socket.socket, options: argparse.Namespace) -> None:
 
 
 def requests(connection: socket.socket, options: argparse.Namespace) -> Iterator[bytes]:
-    """Yield the heads of requests, until the client closes; bodies are passed over."""
+    """Yield the heads of requests until the client closes; bodies are skipped."""
     waiting = b""
     while True:
         while b"\r\n\r\n" not in waiting:
@@ -138,7 +138,7 @@ def received(connection: socket.socket) -> bytes:
 
 
 def body_bytes(request: bytes) -> int:
-    """How long the body of a request is, by its head."""
+    """Return the length of a request's body, from its head."""
     for line in request.lower().split(b"\r\n"):
         if line.startswith(b"content-length:"):
             return int(line.partition(b":")[2])
@@ -146,7 +146,7 @@ def body_bytes(request: bytes) -> int:
 
 
 def answer(connection: socket.socket, request: bytes, options: argparse.Namespace, number: int) -> bool:
-    """Answers one request; whether the connection goes on."""
+    """Answer one request; return whether the connection persists."""
     line, *fields = request.decode("latin-1").split("\r\n")
     method, target, _ = line.split(" ")
     named = {name.lower(): value.strip() for name, _, value in (field.partition(":") for field in fields)}

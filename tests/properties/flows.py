@@ -1,7 +1,7 @@
-"""Strategies for flows as a capture shows them: HTTP in segments, with what a network does to them.
+"""Hypothesis strategies for captured flows: HTTP in segments, with network faults.
 
-A flow is a list of :class:`Step`, whose numbers are relative; :func:`render` makes frames of it between
-any end points, from any initial numbers and at any time. Hypothesis alone decides what is drawn.
+A flow is a list of :class:`Step` with relative numbers. :func:`render` makes its frames for any end points,
+initial numbers and time. Hypothesis alone makes all random choices.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ NUMBERS: Final = 2**32
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A segment: who sends it and how long after the one before; numbers relative (SYN 0)."""
+    """Segment: its sender, its delay after the previous segment, and relative numbers (SYN 0)."""
 
     from_client: bool
     seq: int
@@ -37,7 +37,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """Who talks; the initial numbers are shortly before they wrap."""
+    """End points of a flow; the initial numbers are shortly before they wrap."""
 
     client: tuple[str, int] = ("10.0.0.1", 40_000)
     server: tuple[str, int] = ("10.0.0.2", 80)
@@ -110,13 +110,13 @@ def _responses(draw: st.DrawFn, *, is_last: bool) -> bytes:
 
 @st.composite
 def exchanges(draw: st.DrawFn) -> list[tuple[bytes, bytes]]:
-    """Return requests and responses, whole; only the last may last until the close."""
+    """Return complete requests and responses; only the last response may end with the close."""
     count = draw(st.integers(1, 3))
     return [(draw(_requests()), draw(_responses(is_last=number == count - 1))) for number in range(count)]
 
 
 def cut(stream: bytes, sizes: list[int]) -> list[bytes]:
-    """Return a message in segments of these sizes in turn, none larger than the MSS."""
+    """Return a message in segments of these sizes in turn, at most an MSS each."""
     pieces, at, number = [], 0, 0
     while at < len(stream):
         size = min(sizes[number % len(sizes)], MSS) if sizes else MSS
@@ -129,7 +129,7 @@ segment_sizes = st.lists(st.one_of(st.just(MSS), st.integers(200, MSS)), max_siz
 
 
 class _Writer:
-    """Writes the steps of an undisturbed flow."""
+    """Writer of the steps of an undisturbed flow."""
 
     def __init__(self) -> None:
         self.steps: list[Step] = []
@@ -148,7 +148,7 @@ def write(
     ack_delay: int = 20 * MICROSECOND,
     end: str = "fin",
 ) -> list[Step]:
-    """Return a flow in which every segment is acknowledged; data of a response waits for no ACK but the first."""
+    """Return a flow with every segment acknowledged; response data waits for no ACK but the first."""
     writer = _Writer()
     writer.send(True, flags=SYN)
     writer.send(False, flags=SYN | ACK)
@@ -173,13 +173,13 @@ def _data(steps: list[Step]) -> list[int]:
 
 
 def _resent(steps: list[Step], at: int) -> list[Step]:
-    """Captured, and sent again later: as seen near the sender."""
+    """Add a segment that is captured and retransmitted later, as seen near the sender."""
     later = min(at + 3, len(steps))
     return [*steps[:later], replace(steps[at], after=250 * MILLISECOND), *steps[later:]]
 
 
 def _late(steps: list[Step], at: int) -> list[Step]:
-    """Lost before the capture, and sent again behind what followed it."""
+    """Add a segment that is lost before the capture, and retransmitted after later data."""
     later = min(at + 3, len(steps) - 1)
     moved = [*steps[:at], *steps[at + 1 : later + 1], replace(steps[at], after=250 * MILLISECOND)]
     return [*moved, *steps[later + 1 :]]
@@ -208,7 +208,7 @@ _FAULTS: Final[dict[str, Callable[[list[Step], int], list[Step]]]] = {
 
 @st.composite
 def flows(draw: st.DrawFn) -> list[Step]:
-    """Return a flow with up to three faults, which ends or does not."""
+    """Return a flow with up to three faults, complete or unfinished."""
     delay = draw(st.sampled_from([20 * MICROSECOND, 40 * MILLISECOND, 180 * MILLISECOND]))
     end = draw(st.sampled_from(["fin", "rst", "open"]))
     steps = write(draw(exchanges()), draw(segment_sizes), ack_delay=delay, end=end)
@@ -220,7 +220,7 @@ def flows(draw: st.DrawFn) -> list[Step]:
 
 
 def stalled() -> list[Step]:
-    """Return a response whose second segment waited for the delayed ACK of its first: a finding for sure."""
+    """Return a response whose second segment waits for the delayed ACK of its first: always a finding."""
     body = b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n", b"x" * 1000
     writer = _Writer()
     for from_client, payload, flags, after in (

@@ -1,4 +1,4 @@
-"""Connections of HTTP/2 as the captures of tests have them: header lists by an encoder that is not ours."""
+"""HTTP/2 connections of the tests' captures: header lists by an independent encoder."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 HEADERS, SETTINGS, CONTINUATION = 1, 4, 9
 END_STREAM, END_HEADERS, PADDED, PRIORITY = 0x1, 0x4, 0x8, 0x20
 TABLE_BYTES: Final = 65_536
-#: All of ASCII that a field may have, and characters of two to four bytes.
+#: All ASCII characters of a header field, and characters of two to four bytes.
 ALPHABET: Final = [*map(chr, range(0x21, 0x7F)), *"\u00e9\u07ff\u20ac\uffee\U0001f600"]
 
 
 def frame(kind: int, flags: int, stream: int, payload: bytes = b"") -> bytes:
-    """RFC 9113, section 4.1."""
+    """Return a frame (RFC 9113, section 4.1)."""
     return struct.pack(">I", len(payload))[1:] + struct.pack(">BBI", kind, flags, stream) + payload
 
 
 @dataclass(frozen=True)
 class Exchange:
-    """What the header blocks of a stream say."""
+    """Header blocks of a stream."""
 
     stream: int
     method: str
@@ -41,7 +41,7 @@ class Exchange:
 
 
 class Story:
-    """A connection whose encoders change their tables, and what was exchanged on it."""
+    """Connection whose encoders change their tables, and its exchanges."""
 
     def __init__(self, random: Random, *, number: int, exchanges: int) -> None:
         self.random = random
@@ -59,7 +59,7 @@ class Story:
         return "".join(self.random.choices(ALPHABET, k=self.random.randrange(1, 60)))
 
     def _familiar(self) -> str:
-        """Return a text, mostly of those that came before."""
+        """Return a text, mostly an earlier one."""
         if self.random.random() < 0.2:
             self.texts[self.random.randrange(len(self.texts))] = self._text()
         return self.random.choice(self.texts)
@@ -85,7 +85,7 @@ class Story:
         return made
 
     def _message(self, encoder: Encoder, stream: int, fields: list[tuple[str, str]]) -> bytes:
-        """HEADERS, and CONTINUATION behind some of them; no more than a segment."""
+        """Return HEADERS, sometimes with CONTINUATION, in at most one segment."""
         if self.random.random() < 0.1:
             encoder.header_table_size = self.random.choice([0, 100, 400, 4096, TABLE_BYTES])
         further = [
@@ -107,5 +107,5 @@ class Story:
 
 
 def told(row: dict[str, object]) -> Exchange:
-    """What a row of `transactions` has of it."""
+    """Return the expected columns of `transactions`."""
     return Exchange(**{name: row[name] for name in Exchange.__annotations__})  # type: ignore[arg-type]

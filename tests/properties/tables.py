@@ -1,4 +1,4 @@
-"""The rows of an analysis in a form in which two of them can be compared."""
+"""Rows of an analysis in comparable form."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COMPARED: Final = (
     *CANDIDATE_TABLES,
     *("findings", "anomalies"),
 )
-#: Sentences with frames and times in them.
+#: Columns with sentences that contain frames and times.
 _PROSE: Final = frozenset({"summary", "evidence"})
 _TIME, _DURATION = "time", "duration"
 
@@ -49,9 +49,7 @@ def rows(
     shift: int = 0,
     keep: Callable[[dict[str, Any]], bool] = lambda row: True,
 ) -> Rows:
-    """Return the rows of a table, with other numbers of frames and flows, and other times; in an order of their
-    own.
-    """
+    """Return the rows of a table with shifted frames, flows and times, in canonical order."""
     frame = analysis.table(table)
     declared = {column.name: column.dtype for column in TABLES[table].columns}
     times = [name for name, dtype in declared.items() if dtype in {_TIME, _DURATION}]
@@ -82,7 +80,7 @@ def _changed(
 
 
 def scapy_reads(content: bytes) -> list[Record]:
-    """Return the records as scapy's reader gives them."""
+    """Return the records as scapy's reader returns them."""
     from scapy.utils import RawPcapReader
 
     with RawPcapReader(BytesIO(content)) as reader:

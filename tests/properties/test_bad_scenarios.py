@@ -1,4 +1,4 @@
-"""Documents and files that are no scenario, or no sensible one: an error that names the field, or a short run."""
+"""Invalid or absurd documents and files: an error that names the field, or a short run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from reference_sim.tls import PRESETS
 from reference_sim.workloads import retrieval
 from tcptrace_http.errors import ScenarioError
 
-# Enough for the pages here to come many times over; what is wrong with a run shows in its first events.
+# Enough for these pages to complete many times; a faulty run fails within its first events.
 EVENTS = 4000
 TABLES = ("connections", "transactions", "retrievals", "packets", "hops", "windows", "queues", "limits", "links")
 VALID = [
@@ -40,7 +40,7 @@ ODD = (
 
 
 def places(value, path=()):
-    """Where there are values in a document."""
+    """Yield the paths of a document's values."""
     if path:
         yield path
     if isinstance(value, (dict, list)):
@@ -50,7 +50,7 @@ def places(value, path=()):
 
 @st.composite
 def changed(draw, valid):
-    """Return a valid document with up to three values in which it is not."""
+    """Return a valid document with up to three values replaced."""
     document = copy.deepcopy(draw(st.sampled_from(valid)))
     for _ in range(draw(st.integers(1, 3))):
         path = draw(st.sampled_from(sorted(places(document), key=str)))
@@ -69,7 +69,7 @@ def changed(draw, valid):
 
 
 def run_briefly(document):
-    """Its first events; all tables of it can be made."""
+    """Run its first events and make all tables."""
     simulation = _native.Simulation(json.dumps(document))
     simulation.step(EVENTS)
     outcome = simulation.finish()
@@ -81,7 +81,7 @@ def run_briefly(document):
 
 
 def fault_of(run):
-    """Where and what is wrong, if anything is: nothing else may be raised."""
+    """Return the error's field and message, if any; no other exception may occur."""
     try:
         run()
     except (_native.ScenarioFault, ScenarioError) as fault:
@@ -215,7 +215,7 @@ page = "home"
 plan = "http11-pipelined"
 start = "1 s"
 """
-# What stands in FILE, value by value, is replaced by these.
+# Replacements for each value in FILE.
 ODD_TOML = (
     *('""', '"x"', '"-1 s"', '"1 s s"', '"1e9 s"', '"9999999999999999999999 s"', f'"{"9" * 5000} s"', '"\\u0000"'),
     *("-1", "0", "1", "1.5", "inf", "nan", "true", str(2**64), f"0x{'f' * 6000}", "1979-05-27", "07:32:00"),

@@ -1,4 +1,4 @@
-"""How a file is cut into chunks never changes a row."""
+"""Chunks of a file: their sizes never change a row."""
 
 from itertools import pairwise
 

@@ -1,4 +1,4 @@
-"""The critical path of any retrieval covers it exactly, whatever its transactions and waits are."""
+"""Critical path of a retrieval: covers it exactly, for any transactions and waits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tcptrace_http.pages import Pages
 from tcptrace_http.trace import native
 
 CAUSES = ("server.think", "network.propagation", "send_limited.slow_start")
-#: Times are small, except where a silence begins another page.
+#: Times are small, except for a silence before another page.
 SILENCE = 1_000_000_000
 
 Row = dict[str, Any]
@@ -21,7 +21,7 @@ Row = dict[str, Any]
 
 @st.composite
 def transactions(draw: st.DrawFn) -> list[Row]:
-    """Return transactions on a few connections, some with a Referer that names one before them."""
+    """Return transactions on a few connections, several with a Referer to an earlier transaction."""
     made: list[Row] = []
     next_on_flow: dict[int, int] = {}
     for number in range(draw(st.integers(1, 12))):
@@ -57,7 +57,7 @@ def flows_of(rows: list[Row]) -> list[Row]:
 
 @st.composite
 def waits_of(draw: st.DrawFn, row: Row) -> list[Row]:
-    """Return a partition of the transaction from some time before its request to some after its end; or nothing."""
+    """Return a partition of the transaction, from before its request to after its end; or nothing."""
     if draw(st.booleans()) and draw(st.booleans()):
         return []
     begin = row["request_time"] - draw(st.sampled_from([0, 7]))

@@ -1,4 +1,4 @@
-"""A capture cut at any byte keeps every whole packet, and every row that those packets support."""
+"""Captures truncated at any byte: every complete packet stays, with every row that follows from it."""
 
 import pytest
 from captures import pcap

@@ -1,4 +1,4 @@
-"""What is kept of the parts of a capture does not depend on how it was cut into parts."""
+"""Data gathered from the parts of a capture: independent of the division into parts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def small_limits():
 
 @st.composite
 def cut_rows(draw):
-    """Return rows of flows of a few hosts in any order, and where they are cut."""
+    """Return rows of flows of a few hosts in any order, and the division points."""
     count = draw(st.integers(1, 40))
     flows = draw(st.permutations(range(count)))
     hosts = st.sampled_from(["10.0.0.1", "10.0.0.2", "10.0.0.3"])

@@ -1,4 +1,4 @@
-"""Header blocks of an encoder that is not ours: all are decoded, and of what is lost nothing is made up."""
+"""Header blocks of an independent encoder: all are decoded, and lost blocks yield no invented values."""
 
 from random import Random
 
@@ -10,7 +10,7 @@ from properties.tables import written
 import tcptrace_http
 
 STORIES, EXCHANGES = 24, 24
-#: Packets of the handshake, and bytes of one without payload.
+#: Number of handshake packets, and size of a packet without payload.
 HANDSHAKE, EMPTY = 3, 54
 UNKNOWN = "<unknown>"
 
@@ -37,7 +37,7 @@ def test_every_block_is_decoded(stories, tmp_path):
 
 
 def counts(found: list[dict[int, Exchange]], stories: list[Story]) -> tuple[int, int]:
-    """How many values are known, all of which must be right, and how many are not."""
+    """Return the numbers of known values, which must be right, and of unknown values."""
     known = unknown = 0
     for streams, story in zip(found, stories, strict=True):
         expected = {made.stream: made for made in story.exchanges}

@@ -12,12 +12,12 @@ from tcptrace_http.cli.main import run
 from tcptrace_http.cli.plot import CHART_NAMES
 
 UNUSABLE = 2
-#: How a command may end: fine, violated, unusable, cannot tell.
+#: Permitted exit codes: success, violated, unusable, inconclusive.
 CODES = {0, 1, UNUSABLE, 3}
 WHOLE = [pcap(clean_exchange(2)), pcapng(clean_exchange(2)), pcap(stalled_exchange()), pcapng(stalled_exchange())]
 
 places = st.integers(0, max(len(content) for content in WHOLE))
-# Bytes that lie best: nothing, everything, signs, and lengths that are just off.
+# Effective wrong bytes: zeros, ones, signs, and lengths off by one.
 edge_bytes = st.sampled_from([b"\x00", b"\xff", b"\x7f\xff", b"\x80\x00", b"\xff\xff\xff\xff", bytes(4), b"\r\n"])
 replacements = st.one_of(edge_bytes, st.binary(min_size=1, max_size=8))
 mutations = st.lists(
@@ -43,7 +43,7 @@ def mutated(content: bytes, changes: list[tuple[str, int, bytes]]) -> bytes:
 
 
 def page() -> list[tuple[int, bytes]]:
-    """Return a document that names objects, which two connections fetch."""
+    """Return a document with links to objects that two connections fetch."""
     connections = [Connection(client=("10.0.0.1", port)) for port in (1029, 1030)]
     for connection in connections:
         connection.open()
@@ -58,7 +58,7 @@ def page() -> list[tuple[int, bytes]]:
 
 
 def commands(capture: str, other: str, output: str, number: int) -> Iterator[list[str]]:
-    """Yield every command that reads captures; which of its formats, sides and charts, the number tells."""
+    """Yield every command that reads captures; the number selects format, side and chart."""
 
     def one_of(*choices: str) -> str:
         nonlocal number
@@ -111,7 +111,7 @@ def test_no_command_fails_on_a_mutated_capture(folder, whole, changes, number):
 
 
 def assert_consistent(shown: dict) -> None:
-    """What holds of every analysis, however strange the capture."""
+    """Check the invariants of every analysis, for any capture."""
     flows = [flow["flow"] for flow in shown["flows"]]
     assert flows == sorted(set(flows))
     assert {row["flow"] for row in shown["transactions"]} <= set(flows)
@@ -119,7 +119,7 @@ def assert_consistent(shown: dict) -> None:
     assert shown["capture"]["tcp_packets"] <= shown["capture"]["packets"]
     keys = {(row["flow"], row["index"]) for row in shown["transactions"]}
     for finding in shown["findings"]:
-        # Null where it is about the flow, or about several transactions.
+        # Null for a finding on the flow, or on several transactions.
         assert finding["transaction"] is None or (finding["flow"], finding["transaction"]) in keys
         assert finding["flow"] in flows
         assert 0 <= finding["confidence"] <= 1
@@ -129,7 +129,7 @@ def assert_consistent(shown: dict) -> None:
 
 
 def assert_waits_partition(transactions: list[dict]) -> None:
-    """The waits of a transaction follow each other from its start to its end, whatever its times are."""
+    """Check that a transaction's waits are contiguous from start to end, for any times."""
     for row in transactions:
         borders = [row["start_time_ns"]]
         for wait in row["waits"]:

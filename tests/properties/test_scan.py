@@ -1,4 +1,4 @@
-"""A scan gives what the eager table gives: for any predicate, projection, number of rows and batch size."""
+"""Scans: equal to the eager table for any predicate, projection, number of rows and batch size."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from tcptrace_http.trace import frame_of, native
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
 SCANNED = ("packets", "segments", "flows", "transactions")
-# `make fuzz` asks for more.
+# `make fuzz` uses more examples.
 PREDICATES_OF_A_TABLE = max(150, settings().max_examples)
 NUMBERS = (pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64, pl.Int64)
 
 
 def many_flows() -> list:
-    """Flows that overlap in time, of which some are never acknowledged: their rows are settled late."""
+    """Return flows that overlap in time; unacknowledged flows settle their rows late."""
     records = []
     for port in range(40):
         connection = Connection(client=("10.0.0.1", 2000 + port), time=1_700_000_000_000_000_000 + port * 700_000)
@@ -56,7 +56,7 @@ def eager(path: Path, table: str) -> pl.DataFrame:
 
 
 def values(draw, frame: pl.DataFrame, name: str):
-    """Return a value of the column, so that the predicate selects some rows and not others; or none."""
+    """Return a value of the column, so that the predicate splits the rows; or None."""
     found = frame[name].drop_nulls()
     if found.is_empty():
         return None
@@ -65,7 +65,7 @@ def values(draw, frame: pl.DataFrame, name: str):
 
 @st.composite
 def comparisons(draw, frame: pl.DataFrame) -> pl.Expr:
-    """Return a predicate about one column, of a kind that fits its type."""
+    """Return a predicate on one column that fits its type."""
     name = draw(st.sampled_from(frame.columns))
     column, dtype = pl.col(name), frame.schema[name]
     kinds = ["is_null", "is_not_null", "literal"]
@@ -107,7 +107,7 @@ def comparisons(draw, frame: pl.DataFrame) -> pl.Expr:
 
 
 def predicates(frame: pl.DataFrame) -> st.SearchStrategy[pl.Expr]:
-    """Comparisons joined by boolean algebra."""
+    """Return comparisons joined by boolean algebra."""
     return st.recursive(
         comparisons(frame),
         lambda inner: st.one_of(

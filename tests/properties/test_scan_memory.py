@@ -1,4 +1,4 @@
-"""A scan of a long capture needs the memory of a short one; what waits for its ACK is bounded."""
+"""Memory of scans: constant in the capture's length, with bounded data per missing ACK."""
 
 import os
 import subprocess
@@ -12,10 +12,10 @@ from polars.testing import assert_frame_equal
 
 import tcptrace_http
 
-# tcp/src/segments.rs
+# Limit in tcp/src/segments.rs.
 WINDOW_ROWS = 2**20
 MEGABYTE = 1_000_000
-# VmHWM is of this program alone: ru_maxrss is at least what the process had that started it.
+# VmHWM covers this program alone: ru_maxrss is at least its parent's memory.
 PEAK = """
 import re, sys, tcptrace_http
 table = sys.argv[2]
@@ -29,7 +29,7 @@ print(rows, int(kilobytes) * 1024)
 
 
 def waiting_capture(path: Path, between: int, *, settled: bool = False) -> None:
-    """A request whose ACK comes after so many more segments of its sender."""
+    """Write a request whose ACK arrives after this many further segments of its sender."""
     connection = Connection()
     connection.open()
     connection.from_client(b"GET / HTTP/1.1\r\n\r\n", PSH | ACK)
@@ -57,14 +57,14 @@ def test_what_is_acknowledged_out_of_the_window_is_left_out_and_said_in_every_wa
     request = eager.segments.row(3, named=True)
     assert (request["acked_by_frame"] is not None, request["rtt"] is not None) == (acked, acked)
     said = eager.anomalies.filter(pl.col("kind") == "limit_reached")["detail"].to_list()
-    # The message is too long to be explained whole, which is said as well.
+    # The message is too long for a complete explanation, and an anomaly says so.
     of_segments = [text[:29] for text in said if "of transaction 0" not in text]
     assert of_segments == ([] if acked else ["1 segments were acknowledged "])
     assert_frame_equal(tcptrace_http.scan(path, "segments").collect(), eager.segments)
 
 
 def peak(path: Path, table: str, how: str) -> tuple[int, int]:
-    # One thread of polars: how many batches wait for each other shall not depend on the machine.
+    # One thread of polars: the number of waiting batches must not depend on the machine.
     environment = os.environ | {"POLARS_MAX_THREADS": "1"}
     command = [sys.executable, "-c", PEAK, str(path), table, how]
     rows, size = subprocess.run(command, env=environment, capture_output=True, check=True).stdout.split()
@@ -80,5 +80,5 @@ def test_memory_does_not_grow_with_the_capture(tmp_path, table):
     (rows, small), (more_rows, large) = peak(short, table, "scan"), peak(long, table, "scan")
     assert more_rows - rows == 1_800_000
     assert large - small < 40 * MEGABYTE
-    # The measure sees rows that are kept.
+    # The measure detects kept rows.
     assert peak(long, table, "eager")[1] - peak(short, table, "eager")[1] > 100 * MEGABYTE

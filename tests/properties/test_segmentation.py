@@ -1,4 +1,4 @@
-"""How messages are cut into segments changes neither their bytes nor their framing."""
+"""Segmentation of messages: changes neither their bytes nor their framing."""
 
 import pytest
 from hypothesis import given

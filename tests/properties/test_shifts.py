@@ -1,4 +1,4 @@
-"""Neither the time of day nor the initial sequence numbers mean anything."""
+"""Time of day and initial sequence numbers: no effect on the analysis."""
 
 from dataclasses import replace
 
@@ -37,5 +37,5 @@ def test_the_time_of_day_changes_nothing_but_times(folder, steps, shift):
 
 
 def test_a_stalled_flow_has_a_finding(folder):
-    """So that the examples above compare one."""
+    """Check that the examples above contain a finding."""
     assert analysed(folder / "stalled.pcap", render(stalled())).findings.height == 1

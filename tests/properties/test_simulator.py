@@ -29,7 +29,7 @@ from reference_sim.stacks import stack
 from reference_sim.topology import DataSegments
 from reference_sim.workloads import retrieval
 
-# Every day each law is tried on these few, which are simulated once; `make properties` takes any.
+# Each daily run tries the laws on these few scenarios, simulated once; `make properties` tries any.
 EVERYDAY = 24
 IS_EVERYDAY = settings().max_examples < 1000
 numbers = st.integers(0, EVERYDAY - 1 if IS_EVERYDAY else 1 << 32)
@@ -43,7 +43,7 @@ def simulated(number):
 
 
 def digests(wanted):
-    """What stands in the captures at both ends."""
+    """Yield the contents of the captures at both ends."""
     for number in wanted:
         _, simulation = simulated(number)
         for tap in simulation.taps:
@@ -78,7 +78,7 @@ def test_reading_what_was_written_gives_the_trace_that_was_not(file, number):
 
 
 def without_chance(scenario):
-    """Return the same with constants for what is drawn, and only losses that are numbered."""
+    """Return the scenario with constants in place of distributions, and only numbered losses."""
     links = tuple(
         replace(link, loss=tuple(loss for loss in link.loss if isinstance(loss, DataSegments)))
         for link in scenario.network.links
@@ -112,7 +112,7 @@ def test_a_packet_is_received_or_dropped_or_on_its_way(number):
     missing = told.filter(pl.col("received").is_null())
     assert missing["drops"].is_in([0, 1]).all()
     assert simulation.truth.links["drops"].sum() == missing["drops"].sum()
-    # All is over: what is still on its way is nothing that anyone waits for.
+    # The simulation has ended: no host waits for packets still in transit.
     assert missing.filter(drops=0)["payload_bytes"].sum() == 0
 
 
@@ -121,7 +121,7 @@ def test_what_is_delivered_is_what_was_written(number):
     _, simulation = simulated(number)
     here, there = (streams(simulation, tap) for tap in simulation.taps)
     truth = simulation.truth.transactions
-    # Of a connection through a proxy or a cache only one end is here.
+    # Through a proxy or a cache, only one end of a connection is here.
     for flow in here.keys() & there.keys():
         both = min(len(here[flow]), len(there[flow]))
         assert here[flow][:both] == there[flow][:both]
@@ -140,7 +140,7 @@ def test_what_is_delivered_is_what_was_written(number):
 
 
 def in_order(starts, lengths):
-    """Return the offset up to which these stretches, sorted by their starts, have no hole."""
+    """Return the offset up to which these intervals, sorted by start, have no hole."""
     end = 1
     for start, length in zip(starts, lengths, strict=True):
         if start > end:
@@ -150,7 +150,7 @@ def in_order(starts, lengths):
 
 
 def streams(simulation, tap):
-    """Return the bytes of each direction as its packets carry them, up to the first hole."""
+    """Return the bytes of each direction in its packets, up to the first hole."""
     packets = [
         dpkt.ethernet.Ethernet(frame).data for _, frame in dpkt.pcap.Reader(io.BytesIO(simulation.pcap(tap)))
     ]
@@ -162,7 +162,7 @@ def streams(simulation, tap):
     for packet in packets:
         segment, ends = packet.data, ends_of(packet)
         is_syn = bool(segment.flags & dpkt.tcp.TH_SYN)
-        # Ports are used again, with another sequence number; data may come before a SYN-ACK that was lost.
+        # A reused port has another sequence number; data may precede a lost SYN-ACK.
         initial = min(initials[ends], key=lambda number, seq=segment.seq: (seq - number) % (1 << 32))
         parts = pieces[*ends, initial]
         offset = (segment.seq + is_syn - initial - 1) % (1 << 32)
@@ -215,7 +215,7 @@ def test_a_queue_is_never_over_its_limit(number):
         assert queue.kind == "unlimited" or held[queue.kind] <= queue.limit
 
 
-# At these rates a byte takes a whole, even number of nanoseconds.
+# At these rates, a byte takes a whole, even number of nanoseconds.
 @given(
     rate=st.sampled_from((1_000_000, 2_000_000, 8_000_000)),
     delay_us=st.integers(1, 300_000),
@@ -223,7 +223,7 @@ def test_a_queue_is_never_over_its_limit(number):
 )
 def test_at_twice_the_speed_all_takes_half_the_time(rate, delay_us, strategy):
     reno = stack("reno")
-    # No timer acts: every segment is acknowledged at once, and nothing is lost.
+    # No timer fires: every segment is acknowledged at once, and none is lost.
     eager = replace(reno, acks=replace(reno.acks, every=1), idle_restart=IdleRestart.KEEP)
     slow, fast = (
         simulate(

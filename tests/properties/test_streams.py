@@ -1,4 +1,4 @@
-"""The waits of every stream of HTTP/2 are a partition of its time, whatever is lost or broken of its frames."""
+"""Waits of every HTTP/2 stream: a partition of its time, for any lost or corrupt frames."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ import tcptrace_http
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
 NAMES = ("h2_connection_window.pcap", "h2_nagle.pcap")
-#: Ethernet, IP and TCP with timestamps come first.
+#: Ethernet, IP and TCP with timestamps precede the frames.
 HEADER_BYTES = 66
 
 

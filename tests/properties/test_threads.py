@@ -1,4 +1,4 @@
-"""The number of threads and the size of batches change no row; many flows at once neither."""
+"""Thread count and batch size: no effect on any row, even with many concurrent flows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TABLES_IN_JSON = ("flows", "transactions", "anomalies")
 
 
 def many_flows(ports: list[int], *, are_closed: bool = True) -> list[Record]:
-    """Return connections side by side, one for each port in turn; a port that comes twice is used again."""
+    """Return concurrent connections on these ports in turn; a repeated port is reused."""
     records: list[Record] = []
     for number, port in enumerate(ports):
         connection = Connection(client=("10.0.0.1", port), client_seq=2**32 - 40 + number)
@@ -35,7 +35,7 @@ def many_flows(ports: list[int], *, are_closed: bool = True) -> list[Record]:
         if are_closed and port % 3:
             connection.close()
         records += connection.records
-    # The sort is stable: what was sent at the same moment stays in order.
+    # The sort is stable: packets of the same time stay in order.
     return sorted(records, key=lambda record: record[0])
 
 
@@ -82,14 +82,14 @@ def whole_document(path: Path) -> bytes:
 
 
 def test_a_document_made_in_batches_is_that_of_the_whole(tmp_path):
-    # Enough flows for those that are over to be forgotten: 8192 are remembered.
+    # Enough flows to drop finished ones: 8192 are remembered.
     ports = [1024 + number % 9000 for number in range(13_000)]
     path = tmp_path / "many.pcap"
     path.write_bytes(pcap(many_flows(ports)))
     assert len(list(batches(path, rows_in_a_batch=500))) > 2
     assert document(path, 500) == whole_document(path)
     assert b"connection-per-request" in document(path, 500)
-    # More connections than are compared: what is counted of them is no less than that.
+    # More connections than are compared: the counts still include them.
     assert b"(at least: not all flows were compared)" in document(path, 500)
 
 
@@ -110,7 +110,7 @@ def test_a_document_is_the_same_for_any_number_of_jobs(tmp_path):
 
 
 def several_hosts(*, flows: int) -> list[Record]:
-    """Return connections of several clients, of which every third server is slow, and one goes on to the end."""
+    """Return connections of several clients; every third server is slow, and one connection stays open."""
     records: list[Record] = []
     for number in range(flows):
         connection = Connection(client=(f"10.0.0.{number % 7}", 1024 + number // 7))
@@ -124,8 +124,7 @@ def several_hosts(*, flows: int) -> list[Record]:
 
 
 def test_what_is_said_of_the_capture_is_the_same_in_batches(tmp_path):
-    # Of every third connection the handshake is missing, more than there are anomalies listed of; of every
-    # fifth one direction.
+    # Every third connection lacks its handshake (more than the anomalies listed), every fifth one direction.
     ports = [1024 + number for number in range(9500)]
     packets = many_flows(ports)
     kept = [
@@ -163,7 +162,7 @@ def test_transactions_of_a_flow_that_goes_on_leave_before_it_ends(tmp_path):
         connection.exchange(body=b"x" * (number % 50))
     path = tmp_path / "long.pcap"
     path.write_bytes(pcap(connection.records))
-    # A batch is taken after a chunk of the file at the earliest.
+    # The first batch is complete after a chunk of the file at the earliest.
     counts = [each.rows.count("transactions") for each in batches(path, rows_in_a_batch=300)]
     assert len(counts) > 2
     assert all(counts[:-1])

@@ -1,4 +1,4 @@
-"""Flows know nothing of each other: a capture of two has the rows of each, whatever the order of packets."""
+"""Independence of flows: a capture of two has the rows of each, for any interleaving."""
 
 import heapq
 
@@ -11,9 +11,9 @@ from properties.tables import COMPARED, analysed, rows
 
 from tcptrace_http.detectors import DETECTORS
 
-#: Tables that compare what several flows carried.
+#: Tables that compare the contents of several flows.
 OVER_FLOWS = {"bodies", "redirects"}
-#: Of two captures these tell one finding, and not that of each; or what only both together show.
+#: Tables that merge the findings of both captures, or need both captures together.
 ABOUT_THE_CAPTURE = {
     detector.name
     for detector in DETECTORS.values()
@@ -25,7 +25,7 @@ ABOUT_THE_CAPTURE = {
 OF_FLOWS = [table for table in COMPARED if table not in OVER_FLOWS]
 
 
-#: The last packet of every capture, which belongs to no flow: what is unfinished lasts until then.
+#: Last packet of every capture, outside any flow: unfinished flows last until then.
 LLDP = bytes(12) + b"\x88\xcc" + bytes(46)
 
 
@@ -39,7 +39,7 @@ def folder(tmp_path_factory):
 
 
 def assert_is_the_union(folder, merged, parts):
-    """``merged`` has (part, number in the part, record)."""
+    """Rows of the parts; ``merged`` has (part, number in the part, record)."""
     end = max((record[0] for _, _, record in merged), default=START)
     both = analysed(folder / "both.pcap", until(end, [record for _, _, record in merged]))
     found = {table: rows(both, table, keep=_is_of_a_flow) for table in OF_FLOWS}
@@ -48,7 +48,7 @@ def assert_is_the_union(folder, merged, parts):
     for part, records in enumerate(parts):
         alone = analysed(folder / "alone.pcap", until(end, records))
         frames = {number + 1: frame for frame, (of, number, _) in enumerate(merged, start=1) if of == part}
-        # Notice of the end of the capture stands at its last frame, or at none.
+        # The anomaly on the capture's end is at its last frame, or at none.
         for table in OF_FLOWS:
             flows_map = {0: order.index(part)} if part in order else {}
             expected[table] += rows(alone, table, frames=frames, flows=flows_map, keep=_is_of_a_flow)
@@ -75,7 +75,7 @@ def test_two_captures_merged_by_time_are_their_union(folder, first, second, late
 
 @given(first=flows(), second=flows(), choices=st.lists(st.booleans(), max_size=60))
 def test_any_order_of_packets_of_different_flows_gives_the_same_rows(folder, first, second, choices):
-    """The packets of each flow keep their order among themselves."""
+    """Return an interleaving that keeps each flow's packet order."""
     parts = render(first, FIRST), render(second, SECOND)
     left = [[(part, number, record) for number, record in enumerate(parts[part])] for part in (0, 1)]
     merged = [left[choice].pop(0) for choice in choices if left[choice]]

@@ -1,4 +1,4 @@
-"""The waits of every transaction are a partition of its time, whatever the capture is like."""
+"""Waits of every transaction: a partition of its time, for any capture."""
 
 from itertools import pairwise
 
@@ -20,7 +20,7 @@ def folder(tmp_path_factory):
 
 
 def assert_partition(analysis):
-    """Exactly one wait covers each nanosecond from a transaction's start to its end."""
+    """Check that exactly one wait covers each nanosecond of a transaction."""
     times = pl.col("start", "end").to_physical()
     waits = analysis.waits.with_columns(times).partition_by("flow", "transaction", as_dict=True)
     packets = analysis.capture.packets
@@ -57,7 +57,7 @@ def test_waits_of_two_flows_partition_each_transaction(folder, one, other, apart
 @given(steps=flows(), first=st.integers(0, 30), direction=st.sampled_from([None, True, False]))
 @example(steps=stalled(), first=3, direction=None)
 def test_waits_of_a_partial_capture_partition_each_transaction(folder, steps, first, direction):
-    """Joined in its midst, or of one direction only."""
+    """Return a capture that begins midway, or has one direction only."""
     records = render(steps)
     kept = [r for step, r in zip(steps, records, strict=True) if direction in {None, step.from_client}]
     assert_partition(analysed(folder / "partial.pcap", kept[first:]))

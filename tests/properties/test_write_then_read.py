@@ -1,4 +1,4 @@
-"""What is written is read: every fact of a frame, and its bytes where the packets table says they are."""
+"""Written frames: every field is read back, and the payload is at the packets table's offset."""
 
 import io
 

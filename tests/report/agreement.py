@@ -1,4 +1,4 @@
-"""Whether all reports of a capture tell the same findings, with the same severities and the same lost time."""
+"""Agreement of all reports on a capture: the same findings, severities and lost time."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ if TYPE_CHECKING:
 Finding = dict[str, Any]
 Key = tuple[bool, str, str | None]
 
-#: Every finding of every detector violates it.
+#: Every finding of every detector violates this policy.
 EVERYTHING = Policy(
     rules={name: Rule(structure=True) for name in DETECTORS}, max_inconclusive=1.0, cut_short=CutShort.IGNORED
 )
 GRAVITY = ("info", "warning", "error")
 GROUP = re.compile(r"^(error|warning|info)  (\S+)(?:  (?:(.+?) lost)?(.*))?$")
-#: What a violation says of its finding, by the names in JSON.
+#: Violation fields by the finding's JSON names.
 TOLD = ("severity", "flow", "transaction", "first_frame", "last_frame", "lost_ns", "confidence", "server_software")
 
 
 def assert_reports_agree(path: Path, *, rows_in_a_batch: int | None = None) -> list[Finding]:
-    """Compares all reports of a capture with the findings of its JSON, which it returns.
+    """Compare all reports of a capture with its JSON findings; return these findings.
 
-    With ``rows_in_a_batch`` those that take a capture in parts are made so too.
+    With ``rows_in_a_batch``, reports that read a capture in parts are also made in parts.
     """
     analysis = analyze(path)
     document = written(json_report.document([analysis]))
@@ -74,7 +74,7 @@ def written(document: Iterable[bytes]) -> bytes:
 
 
 def table(analysis: Analysis) -> list[Finding]:
-    """Return the rows of the library's table, by their names in JSON."""
+    """Return the rows of the library's table, by their JSON names."""
     import polars.selectors as cs
 
     rows = analysis.findings.with_columns(cs.temporal().to_physical())
@@ -82,7 +82,7 @@ def table(analysis: Analysis) -> list[Finding]:
 
 
 def claimed(findings: Iterable[Finding]) -> list[tuple[Finding, int]]:
-    """Return each finding with what it lost that no greater one of its transaction and cause claims too."""
+    """Return each finding with its lost time, less the share of a greater finding of its transaction and cause."""
     seen: set[tuple[object, ...]] = set()
     told = []
     for each in sorted(findings, key=lambda it: -it["lost_ns"]):
@@ -97,7 +97,7 @@ def lost_of(findings: Iterable[Finding]) -> int:
 
 
 def grouped(findings: list[Finding]) -> dict[Key, tuple[int, str, int]]:
-    """By notes or not, detector and cause: how many, the gravest severity, and the time lost."""
+    """Return count, highest severity and lost time, by note or finding, detector and cause."""
     groups: dict[Key, list[tuple[Finding, int]]] = defaultdict(list)
     for each, lost in claimed(findings):
         groups[each["severity"] == "info", each["detector"], each["cause"]].append((each, lost))
@@ -144,7 +144,7 @@ def assert_text_agrees(analysis: Analysis, findings: list[Finding]) -> None:
 
 
 def assert_loss_column_agrees(lines: list[str], findings: list[Finding]) -> None:
-    """The column ``lost`` and the sentence below the table add up to the total."""
+    """Check that the column ``lost`` and the sentence below the table add up to the total."""
     start = next((at for at, line in enumerate(lines) if line.startswith("Transactions")), None)
     if start is None:
         return

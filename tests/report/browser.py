@@ -1,4 +1,4 @@
-"""Debian's Chromium, driven; what it complains about and what it fetches is kept."""
+"""Debian's Chromium under test control; its complaints and fetches are recorded."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ALL_DRAWN = "[...document.querySelectorAll('[data-chart], #vis')].every(each => 
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    # A container's root has no namespaces for the sandbox; the pages are ours.
+    # Root in a container has no namespaces for the sandbox; the pages are ours.
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         yield browser
@@ -35,7 +35,7 @@ class Visit:
 
 
 def visit(browser: Browser, path: Path, *, scheme: str = "light", width: int = 1280) -> Visit:
-    """Return the page when all its charts are drawn."""
+    """Return the page after all its charts are drawn."""
     page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
     made = Visit(page)
     page.on("console", lambda message: made.complaints.append(f"{message.type}: {message.text}"))

@@ -1,4 +1,4 @@
-"""The report and every chart in a real browser: silent, fetching nothing, sorted, filtered, hovered over."""
+"""Report and charts in a real browser: no errors, no fetches; sorting, filtering and tooltips work."""
 
 import time
 
@@ -17,7 +17,7 @@ _EXCHANGES = 100
 
 
 def connection_with_stalls(number: int, exchanges: int) -> list:
-    """Return a connection on which each seventh response is held until a delayed ACK."""
+    """Return a connection with every seventh response held until a delayed ACK."""
     client = (f"10.0.{number // 200}.{number % 200 + 1}", 1029 + number)
     connection = Connection(client=client, time=START + number * 50 * MILLISECOND)
     connection.open()
@@ -45,7 +45,7 @@ def browser():
 
 @pytest.fixture(scope="module", params=[10, 10_000])
 def report(request, tmp_path_factory):
-    """Return a report of so many transactions: its path, and their number."""
+    """Return a report of this many transactions: its path, and their number."""
     count = request.param
     connections = max(1, count // _EXCHANGES)
     of_each = [connection_with_stalls(number, min(count, _EXCHANGES)) for number in range(connections)]
@@ -68,7 +68,7 @@ def test_report_is_silent_and_fits(browser, report, scheme, width, capsys):
         print(f"\n{count:,} transactions, {width} px, {scheme}: open after {time.monotonic() - started:.2f} s")
     assert visited.complaints == []
     assert visited.requests == [path.as_uri()]
-    # Charts and tables scroll in themselves, if they must; the page does not.
+    # Wide charts and tables scroll; the page itself does not.
     assert visited.page.evaluate("document.documentElement.scrollWidth") <= width
     visited.page.close()
 
@@ -105,7 +105,7 @@ def test_hover_tells_and_a_click_selects(browser, report):
     bar = page.locator("[data-chart=waterfall] .mark-rect path[aria-label*='stall.']").first
     bar.scroll_into_view_if_needed()
     box = bar.bounding_box()
-    # Beside the critical path, which lies over the bar's middle.
+    # Beside the critical path, which covers the bar's middle.
     at = (box["x"] + box["width"] / 2, box["y"] + 2)
     page.mouse.move(*at)
     shown = page.wait_for_selector("#vg-tooltip-element.visible").inner_text()
@@ -118,11 +118,11 @@ def test_hover_tells_and_a_click_selects(browser, report):
     page.close()
 
 
-#: The marks of a chart, and where they are hit: near their top, for the critical path lies over a bar's middle.
+#: Marks of a chart, with hit points near their top: the critical path covers a bar's middle.
 MARKS = ".mark-rect path, .mark-symbol path, .mark-rule line"
 PLACES = """all => all.map(each => each.getBoundingClientRect())
     .map(box => [box.x + box.width / 2, box.y + Math.min(2, box.height / 2)])"""
-#: What a tooltip has.
+#: Fields of a tooltip.
 HOVERED = {
     "time-sequence": "first frame",
     "window": "frame",

@@ -1,4 +1,4 @@
-"""HAR 1.2: valid by its schema, read by a library that is not ours, and the times of a capture in it."""
+"""HAR 1.2: valid by its schema, readable by an independent library, with the capture's times."""
 
 import json
 from pathlib import Path
@@ -26,7 +26,7 @@ MILLISECONDS = ("blocked", "dns", "connect", "send", "wait", "receive", "ssl")
 
 
 def archive(analysis):
-    """Return the archive as whoever reads the file sees it."""
+    """Return the archive as another program reads it."""
     return json.loads(json.dumps(har.document([analysis])))
 
 
@@ -104,7 +104,7 @@ def test_connect_is_of_the_first_transaction_alone(tmp_path):
     assert entries[0]["timings"]["connect"] == pytest.approx(1.01)
 
 
-#: The TLS handshake takes from the ACK of the SYN-ACK to the client's Finished: 50.17 ms.
+#: The TLS handshake lasts from the ACK of the SYN-ACK to the client's Finished: 50.17 ms.
 TLS_EXCHANGES = """
 +0.000000 C > S S 0:0(0) win 64240 <mss 1460>
 +0.050000 S > C S 0:0(0) ack 1 win 65160 <mss 1460>
@@ -162,7 +162,7 @@ def test_hostile_target_breaks_nothing(tmp_path, target):
     path.write_bytes(pcap(connection.records))
     document = archive(tcptrace_http.analyze(path))
     (entry,) = document["log"]["entries"]
-    # A reader of URIs must not stumble; whether each escape is one is the sender's affair.
+    # URI readers must accept it; the sender is responsible for correct escapes.
     assert [problem for problem in problems(document) if "%" not in problem] == []
     assert entry["request"]["url"].startswith("http://")
     assert entry["request"]["url"].isascii()

@@ -1,4 +1,4 @@
-"""The HTML report: what it opens with, what it holds, and that no capture gets out of its text."""
+"""HTML report: its opening, its contents, and escaped text from captures."""
 
 import json
 import re

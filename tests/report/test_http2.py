@@ -1,4 +1,4 @@
-"""Streams of HTTP/2 in the reports: their numbers, gRPC calls, resets, and what HAR has of them."""
+"""HTTP/2 streams in the reports: their numbers, gRPC calls, resets, and HAR entries."""
 
 import io
 import json
@@ -25,7 +25,7 @@ def written(analysis) -> str:
 
 
 def transactions_of(analysis) -> list[list[str]]:
-    """Return the cells of the table of transactions, its headings first."""
+    """Return the cells of the table of transactions, headings first."""
     lines = written(analysis).partition("\nTransactions (")[2].splitlines()[1:]
     return [re.split(r"\s{2,}", line.strip()) for line in lines[: lines.index("")]]
 

@@ -1,4 +1,4 @@
-"""Text, HTML, JSON, the table and all formats of ``check`` tell one list of findings, and one sum of lost time."""
+"""Text, HTML, JSON, tables and ``check``: one list of findings, and one sum of lost time."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ SAMPLES = sorted(each.name for each in (REPOSITORY / "sample_traces").glob("*.pc
 
 @pytest.fixture(autouse=True)
 def _without_charts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Charts take long to draw, and tell no findings."""
+    """Omit charts: they take long to draw and show no findings."""
     monkeypatch.setattr(drawings, "drawn", lambda _: {})
 
 
 def first_cases() -> list[object]:
-    """Of each detector the first case."""
+    """Return the first case of each detector."""
     pages = sorted(CASES.glob("*.md"))
     return [pytest.param(CASE.search(page.read_text())["trace"], id=page.stem) for page in pages]  # type: ignore[index]
 
@@ -52,7 +52,7 @@ def test_reports_of_a_detectors_case_agree(trace: str, tmp_path: Path) -> None:
 
 
 def repeated(connection: Connection, count: int, server: str, body: bytes) -> list[Record]:
-    """So many fetches of one object, each on the connection."""
+    """Return this many fetches of one object on the connection."""
     request = b"GET /object HTTP/1.1\r\nHost: %s.example\r\n\r\n" % server.encode()
     head = b'HTTP/1.1 200 OK\r\nServer: %s\r\nETag: "1"\r\nContent-Length: %d\r\n\r\n' % (
         server.encode(),
@@ -68,7 +68,7 @@ def repeated(connection: Connection, count: int, server: str, body: bytes) -> li
 
 
 def fetched(path: Path, *, flows: int, times: int, body: bytes = b"x" * 4000) -> Path:
-    """One object, fetched so often over each of so many flows of one client, from one server after the other."""
+    """Return one object fetched repeatedly over each flow of one client, from one server after the other."""
     records = []
     for number in range(flows):
         server = ("nginx", "Apache")[number % 2]
@@ -99,7 +99,7 @@ def test_reports_of_an_object_that_is_fetched_again_and_again_agree(
 def test_an_object_that_is_fetched_10_000_times_is_counted_right_by_all(
     flows: int, times: int, tmp_path: Path
 ) -> None:
-    # So large that more than one thread reads it.
+    # Large enough for several reader threads.
     capture = fetched(tmp_path / "again.pcap", flows=flows, times=times, body=b"x" * 3000)
     assert capture.stat().st_size >= SHARED_FROM_BYTES
     findings = assert_reports_agree(capture, rows_in_a_batch=5000)
@@ -129,5 +129,5 @@ def test_findings_over_flows_name_the_settings_of_the_server_that_was_seen(tmp_p
 def text_lines(analysis: tcptrace_http.Analysis) -> list[str]:
     file = io.BytesIO()
     text.write([analysis], file, width=10_000, colour=False)
-    # A paragraph is no wider than prose is.
+    # A paragraph is at most as wide as prose.
     return file.getvalue().decode().replace("\n      ", " ").splitlines()

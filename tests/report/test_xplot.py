@@ -1,4 +1,4 @@
-"""xplot graphs: the program opens them without a complaint, and they show what tcptrace's show."""
+"""xplot graphs: the program opens them without errors, and their content matches tcptrace's."""
 
 import os
 import re
@@ -14,16 +14,16 @@ from charts.flows import flow_with_sack
 import tcptrace_http
 from tcptrace_http.report import xplot
 
-#: A command of xplot begins a line; what follows a title, a label or a text is words.
+#: A line begins with an xplot command; text follows a title, a label or a text command.
 WORDED = {"title", "xlabel", "ylabel", "atext", "rtext", "ltext", "btext", "ctext"}
 COLOURS = {"white", "green", "red", "blue", "yellow", "purple", "orange", "magenta", "pink"}
-#: Each look takes some milliseconds; a busy machine may need many.
+#: Each check takes a few milliseconds; a busy machine may need many.
 _LOOKS = 2000
 SAMPLES = ["objects_nginx_curl.pcap", "bsd_phttp_orig.pcap", "heidemann_1996_figure2.pcap", "ssr_cubic_on.pcap"]
 
 
 def commands(path: Path) -> list[tuple[str, str, list[str]]]:
-    """Colour, command and arguments (or the words) of each line."""
+    """Return colour, command and arguments (or text) of each line."""
     lines = iter(path.read_text().splitlines()[1:])
     colour, found = "", []
     for line in lines:
@@ -38,7 +38,7 @@ def commands(path: Path) -> list[tuple[str, str, list[str]]]:
 
 
 def shapes(path: Path) -> Counter[str]:
-    """What a reader of the graph sees, whatever else is drawn."""
+    """Return the graph's elements that both programs draw."""
     seen: Counter[str] = Counter()
     for colour, name, arguments in commands(path):
         if name == "line":
@@ -90,8 +90,8 @@ def test_sack_blocks_and_retransmissions_are_those_of_tcptrace(graphs, tmp_path)
     ours, theirs = graphs(capture)
     title = "10.0.0.2:8080_==>_10.0.0.1:1029 (time sequence graph)"
     assert shapes(ours[title])["SACK blocks"] == shapes(ours[title])["S"] == 7
-    # The lost segment was not captured: what fills the hole is out of order to tcptrace, whenever it comes; to us,
-    # as to Wireshark, it was sent again if it comes later than a packet can have been overtaken.
+    # The lost segment was not captured: for tcptrace, the data that fills the hole is always out of order.
+    # For us, as for Wireshark, later data than possible by reordering is a retransmission.
     assert shapes(ours[title]) - shapes(theirs[title]) == Counter(R=1)
     assert shapes(theirs[title]) - shapes(ours[title]) == Counter(O=1)
 
@@ -100,7 +100,7 @@ def test_only_commands_of_tcptrace_are_used(graphs, sample_traces):
     ours, theirs = graphs(sample_traces / "bsd_phttp_orig.pcap")
     used = {name for path in ours.values() for _, name, _ in commands(path)}
     known = {name for path in theirs.values() for _, name, _ in commands(path)}
-    # Findings are labelled to the right of where they begin: tcptrace has none.
+    # Findings have labels to the right of their begin, which tcptrace lacks.
     assert used - known <= {"rtext"}
 
 
@@ -113,7 +113,7 @@ def test_finding_is_labelled(tmp_path, sample_traces):
 
 @pytest.fixture(scope="module")
 def display():
-    """Return a screen of its own: Xvfb takes the first free number and tells it."""
+    """Yield a separate screen: Xvfb takes the first free number and reports it."""
     reading, writing = os.pipe()
     arguments = ["Xvfb", "-displayfd", str(writing), "-screen", "0", "1000x800x24", "-nolisten", "tcp"]
     server = subprocess.Popen(arguments, pass_fds=[writing], stderr=subprocess.DEVNULL)
@@ -131,7 +131,7 @@ def test_xplot_opens_them_without_a_complaint(tmp_path, sample_traces, display):
     before = picture(display)
     program = subprocess.Popen(["xplot.org", path], env=os.environ | {"DISPLAY": display}, stderr=subprocess.PIPE)
     try:
-        # It draws when its window is there; until then the screen is black.
+        # xplot draws once its window exists; until then the screen is black.
         for _ in range(_LOOKS):
             shown = picture(display)
             if shown != before and is_drawn(shown):
@@ -146,7 +146,7 @@ def test_xplot_opens_them_without_a_complaint(tmp_path, sample_traces, display):
 
 
 def test_xplot_says_what_it_cannot_read(tmp_path, display):
-    """So that silence means that it could."""
+    """Check that a broken graph is reported, so that silence is meaningful."""
     path = tmp_path / "broken.xpl"
     path.write_text("timeval unsigned\nnonsense 1 2\ngo\n")
     environment = os.environ | {"DISPLAY": display}
@@ -161,5 +161,5 @@ def picture(display: str) -> bytes:
 
 
 def is_drawn(image: bytes) -> bool:
-    """Return whether the green of an ACK line is on it, in rows of 32-bit BGR."""
+    """Return whether the green of an ACK line is visible, in rows of 32-bit BGR."""
     return b"\x00\xff\x00" in image

@@ -1,13 +1,13 @@
-"""Analyses simulated captures and compares with the truth: ``python -m tests.simulator.agreement``.
+"""Comparison of analyses with the truth of simulated captures: ``python -m tests.simulator.agreement``.
 
-Each scenario is random (:mod:`tests.simulator.random_scenarios`), simulated, and its capture at one end analysed.
-Compared are the transactions (how many, their messages and bytes, the times of both messages' first and last
-bytes), the cause of every nanosecond of them, and what the detectors of Heidemann's pathologies find.
+Each scenario is random (:mod:`tests.simulator.random_scenarios`). It is simulated, and its capture at one end
+is analysed. Three things are compared: the transactions (number, messages, bytes, times of both messages'
+first and last bytes), the cause of every nanosecond, and the findings of Heidemann's pathologies.
 
-A finding is wrong in a transaction in which nothing was lost by that pathology, and missing where at least 5 ms
-were (of a restart besides half, of a small send buffer three round trips, with their queues). ``--only N`` runs
-one scenario and lists both sides of each of its transactions. The exit code is 1 if anything is below what is
-promised.
+A finding is wrong in a transaction without a loss of time by that pathology. A finding is missing if the loss
+is at least 5 ms (for a restart half an RTT in addition, for a small send buffer three RTTs, with their
+queues). ``--only N`` runs one scenario and lists both sides of each of its transactions. The exit code is 1
+if a result is below the required level.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ if TYPE_CHECKING:
 
 __all__ = ["Agreement", "Outcome", "agreement_of", "main"]
 
-#: What is promised of the causes, and of the detectors.
+#: Required levels for the causes and for the detectors.
 SHARE_MIN: Final = 0.99
 PRECISION_MIN: Final = 0.99
 RECALL_MIN: Final = 0.99
-#: Scenarios of one capture: so many hosts that what is known of each is not forgotten for another's sake.
+#: Scenarios per capture: few enough hosts that no host's state is evicted.
 _TOGETHER: Final = 144
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one scenario gave; ``failure`` says why it gave nothing."""
+    """Result of one scenario; ``failure`` is the reason of a missing result."""
 
     number: int
     words: str
@@ -50,7 +50,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """The figures of many scenarios."""
+    """Sums over many scenarios."""
 
     outcomes: list[Outcome]
     sum: Comparison
@@ -64,12 +64,12 @@ class Agreement:
 
     @property
     def share(self) -> float:
-        """The share of all time on which the causes agree."""
+        """Share of all time with equal causes."""
         return self.sum.agreeing_ns / max(1, self.sum.total_ns)
 
     @property
     def share_of_the_tellable(self) -> float:
-        """As ``share``, where what packets cannot tell apart counts as agreeing."""
+        """``share``, with indistinguishable causes counted as equal."""
         return (self.sum.agreeing_ns + self.sum.indistinguishable_ns) / max(1, self.sum.total_ns)
 
     def precision(self, detector: str) -> float:
@@ -84,7 +84,7 @@ class Agreement:
         return right / (right + bad) if right + bad else 1.0
 
     def shortfalls(self) -> list[str]:
-        """What is below what is promised, in words."""
+        """Return descriptions of the missed levels."""
         found = [f"scenario {it.number} failed: {it.failure}" for it in self.outcomes if it.failure]
         if self.sum.unequal:
             found.append(f"{len(self.sum.unequal)} transactions differ")
@@ -99,14 +99,14 @@ class Agreement:
 
 
 def agreement_of(seed: int, numbers: Iterable[int], *, at: str, jobs: int | None = None) -> Agreement:
-    """Runs and compares the random scenarios of ``seed`` with these numbers."""
+    """Run and compare the random scenarios of ``seed`` with these numbers."""
     every = list(numbers)
     parts = [every[start : start + _TOGETHER] for start in range(0, len(every), _TOGETHER)]
     tasks = [(seed, part, at) for part in parts]
     if jobs == 1:
         found = [_outcomes(task) for task in tasks]
     else:
-        # Polars has threads, which a forked process would wait for in vain.
+        # Spawn: a forked process would deadlock on polars' threads.
         with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
             found = list(pool.map(_outcomes, tasks))
     return Agreement.of(list(itertools.chain.from_iterable(found)))

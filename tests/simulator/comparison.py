@@ -1,4 +1,4 @@
-"""An analysis of a simulated capture, compared with what really happened."""
+"""Comparison of an analysis with the truth of its simulated capture."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["DETECTORS", "OTHERS", "Comparison", "Key", "Run", "Told", "Verdict", "compared", "told_of"]
 
-#: Heidemann's pathologies.
+#: Detectors of Heidemann's pathologies.
 DETECTORS: Final = ("short-initial-segment", "odd-short-final-segment", "slow-start-restart", "small-send-buffer")
-#: What the truth knows besides; they are reported, and nothing is promised of them.
+#: Further pathologies in the truth; they are reported, without a required level.
 OTHERS: Final = (
     "nagle-delayed-ack",
     "nagle-hold",
@@ -33,48 +33,47 @@ OTHERS: Final = (
     "receive-window-limit",
     "zero-window",
 )
-#: A true loss from which on a finding is asked for, by detector, and what it may be besides: below that a finding
-#: is neither asked for nor wrong. The detectors tell no loss under 2 ms; of a restart or a send buffer the loss is
-#: that of whole round trips, of which a part may hide in the pace of the path.
+#: Minimum true loss that requires a finding, by detector, and the additional loss permitted. Below the
+#: minimum, a finding is neither required nor wrong. The detectors report no loss under 2 ms. The loss of a
+#: restart or a send buffer consists of whole RTTs, partly hidden by the path's pace.
 MUST_NS: Final = 5_000_000
-#: What these cost is spread over the round trips of a response, up to the last frame that a finding names.
+#: Detectors whose loss is spread over a response's RTTs, up to the finding's last frame.
 SPREAD: Final = ("slow-start-restart", "small-send-buffer", "receive-window-limit")
-#: These must have cost so many round trips, each as long as it was then, with its queue: less is hidden by the
-#: pace, or a window that doubles costs as much, for it takes round trips as long as that. (Connections that keep a
-#: slow link busy together wait for that, whatever their buffers hold: ten segments of 512 bytes each of two
-#: connections make 58 ms of a path of 1 ms at 1.5 Mb/s.)
+#: Minimum loss in RTTs of that time, including queueing. The path's pace hides less, or a doubling window
+#: costs the same. (Connections that share a slow link wait for it, whatever their buffers. With ten segments
+#: of 512 bytes each, two connections add 58 ms to a path of 1 ms at 1.5 Mb/s.)
 MUST_ROUND_TRIPS: Final = {"slow-start-restart": 0.5, "small-send-buffer": 3.0, "receive-window-limit": 3.0}
 
-#: Client's address and port, which connection of them, and the number on it.
+#: Client's address and port, index of the connection among them, and transaction number.
 Key = tuple[str, int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A finding that is wrong or missing."""
+    """Wrong or missing finding."""
 
     detector: str
     key: Key
     is_missed: bool
     lost_ns: int
-    #: The cause that the other side gives to most of that time.
+    #: Cause that the other side gives to most of that time.
     instead: str
 
 
 @dataclass(slots=True)
 class Comparison:
-    """What agrees of one scenario and what does not; times are nanoseconds."""
+    """Agreement and disagreement on one scenario; times are nanoseconds."""
 
     transactions: int = 0
-    #: What differs, by transaction.
+    #: Differences by transaction.
     unequal: dict[Key, list[str]] = field(default_factory=dict)
-    #: Time by true cause and cause of the analysis.
+    #: Time by true cause and by the analysis's cause.
     confusion: dict[tuple[str, str], int] = field(default_factory=lambda: defaultdict(int))
-    #: The part of it that packets do not tell apart (:mod:`tests.simulator.indistinguishable`).
+    #: Part of it that packets do not distinguish (:mod:`tests.simulator.indistinguishable`).
     indistinguishable_ns: int = 0
-    #: Time on which the causes differ, by transaction.
+    #: Time of differing causes, by transaction.
     differs: dict[Key, int] = field(default_factory=lambda: defaultdict(int))
-    #: By detector: findings that are right, those that are wrong, and places that were missed.
+    #: By detector: right findings, wrong findings, and missed places.
     right: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     verdicts: list[Verdict] = field(default_factory=list)
 
@@ -87,7 +86,7 @@ class Comparison:
         return sum(length for (true, told), length in self.confusion.items() if true == told)
 
     def add(self, other: Comparison) -> None:
-        """Counts another scenario's figures in; what is about single transactions is left out."""
+        """Add another scenario's figures, without single transactions."""
         self.transactions += other.transactions
         self.indistinguishable_ns += other.indistinguishable_ns
         self.unequal |= other.unequal
@@ -98,13 +97,13 @@ class Comparison:
             self.right[name] += count
 
 
-#: A cause, or a detector, and the start and the end of its time.
+#: Cause or detector, start, and end.
 _Waits = list[tuple[str, int, int]]
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """The analysis by transaction: its row, its waits and its findings that tell a loss; from simulated time 0."""
+    """Transaction in the analysis: row, waits, and findings with a loss; times from simulated time 0."""
 
     rows: dict[Key, dict[str, Any]]
     waits: dict[Key, _Waits]
@@ -113,7 +112,7 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A simulation's truth and what the analysis says of its capture ``at`` the client or the server."""
+    """Truth of a simulation, and the analysis of its capture ``at`` the client or the server."""
 
     tables: Mapping[str, pl.DataFrame]
     document: Mapping[str, Any]
@@ -121,7 +120,7 @@ class Run:
     at: str
 
     def keys(self) -> dict[int, tuple[str, int, int]]:
-        """Of each connection that is seen here its client's address and port, and which of these two's it is."""
+        """Return client address, port and index of each connection visible here."""
         column, tap = ("client_node", 0) if self.at == "client" else ("server_node", 1)
         node = self.document["taps"][tap]["index"]
         found: dict[int, tuple[str, int, int]] = {}
@@ -137,7 +136,7 @@ class Run:
 
 
 def told_of(analysis: Analysis, epoch_ns: int) -> Told:
-    """What an analysis says of a capture whose simulated time 0 is ``epoch_ns``."""
+    """Return the analysis by transaction, for a capture whose simulated time 0 is ``epoch_ns``."""
     import polars as pl
 
     flows: dict[int, tuple[str, int, int]] = {}
@@ -148,7 +147,7 @@ def told_of(analysis: Analysis, epoch_ns: int) -> Told:
         counted[pair] += 1
     times = pl.selectors.datetime().cast(pl.Int64) - epoch_ns
     spans = pl.selectors.duration().cast(pl.Int64)
-    # Streams are told as they end; the truth has them as they were asked for (RFC 9113, section 5.1.1).
+    # The analysis lists streams by their end, the truth by their request (RFC 9113, section 5.1.1).
     keys: dict[tuple[int, int], Key] = {
         (flow, index): (*flows[flow], index if stream is None else stream // 2)
         for flow, index, stream in analysis.transactions.select("flow", "index", "stream").iter_rows()
@@ -173,7 +172,7 @@ def told_of(analysis: Analysis, epoch_ns: int) -> Told:
 
 
 def compared(run: Run) -> Comparison:
-    """Return the analysis of a run against its truth."""
+    """Compare the analysis of a run with its truth."""
     comparison = Comparison()
     told, keys = run.told, run.keys()
     facts = {(it["connection"], it["index"]): it for it in run.tables["transactions"].iter_rows(named=True)}
@@ -216,7 +215,7 @@ def _unequal(true: TrueTransaction, fact: Mapping[str, Any], row: Mapping[str, A
     if at == "client":
         expected["response_first_time"] = true.times.first_byte
         expected["response_last_time"] = true.times.all_bytes
-        # At the server the last byte comes a way later, which is inferred.
+        # At the server, the last byte arrives a one-way delay later, which is inferred.
         expected["end_time"] = true.times.end
     for name, value in expected.items():
         if row[name] != value:
@@ -244,7 +243,7 @@ def _at(waits: _Waits, time: int) -> str:
 
 
 def _compare_findings(comparison: Comparison, key: Key, true: TrueTransaction, told: Told) -> None:
-    """A finding is right if it overlaps a stall of its name, a stall is found if a finding of its name does."""
+    """Match findings and stalls of a detector: an overlap makes a finding right and a stall found."""
     stalls = [(stall.name, *span) for stall in true.stalls for span in stall.spans]
     round_trips = {
         (stall.name, *span): round_trip
@@ -277,7 +276,7 @@ def _overlap(one: tuple[str, int, int], other: tuple[str, int, int]) -> int:
 
 
 def _most_of(waits: _Waits, spans: _Waits) -> str:
-    """Return the cause that most of these spans have."""
+    """Return the most frequent cause of these spans."""
     length: dict[str, int] = defaultdict(int)
     for wait in waits:
         length[wait[0]] += sum(_overlap(wait, span) for span in spans)

@@ -1,13 +1,14 @@
-"""The thesis's grid by our simulator, by ns-2 and as the thesis prints it, side by side.
+"""Thesis's grid by our simulator, by ns-2 and in print, side by side.
 
-``python -m tests.simulator.grid [--seeds N]`` prints a Markdown table: retrieval rate (bytes a second),
-utilisation and drop rate (percent) for 4 strategies, 8 to 64 web clients and 0 to 4 FTP clients, 300
-simulated seconds, initial window 1; and how far ours is from ns-2's in the spread of seeds.
+``python -m tests.simulator.grid [--seeds N]`` prints a Markdown table: retrieval rate (bytes per second),
+utilization and drop rate (percent) for 4 strategies, 8 to 64 web clients and 0 to 4 FTP clients, 300
+simulated seconds, initial window 1. The table also gives the distance of ours from ns-2's, relative to the
+spread of seeds.
 
-ns-2's values are ``ns2/grid.csv``: ns-2.35 with BayFullTcp agents, two seeds a cell. A cell is within the
-spread if the means differ by no more than ``SPREAD`` combined standard errors, of which the standard
-deviation is that of our seeds in the cell (two of ns-2 say little of theirs), or by no more than the
-floor: what is printed or counted no finer.
+ns-2's values are in ``ns2/grid.csv``: ns-2.35 with BayFullTcp agents, two seeds per cell. A cell is within
+the spread if the means differ by at most ``SPREAD`` combined standard errors. Their standard deviation comes
+from our seeds in the cell, because two ns-2 seeds give no estimate. A difference up to the floor (the printed
+or counted resolution) is also within the spread.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 NS2: Final = Path(__file__).parent / "ns2" / "grid.csv"
-#: The thesis's names of strategies by those of ``grid.csv``.
+#: Strategy names of ``grid.csv`` by the thesis's names.
 STRATEGIES: Final = {
     "serial": "http10-serial",
     "parallel": "http10-parallel",
@@ -38,7 +39,7 @@ STRATEGIES: Final = {
 }
 METRICS: Final = ("rate", "utilisation", "drops")
 SPREAD: Final = 3.0
-#: Relative for the rate, points for the others.
+#: Relative for the rate, percentage points for the others.
 FLOORS: Final = {"rate": 0.02, "utilisation": 0.5, "drops": 0.2}
 SEEDS: Final = 10
 
@@ -53,7 +54,7 @@ class Comparison:
 
     @property
     def difference(self) -> float:
-        """How far apart the means are: relative for the rate, in points for the others."""
+        """Return the distance of the means: relative for the rate, in points for the others."""
         return abs(self.ours - self.theirs) / (self.theirs if self.metric == "rate" else 1)
 
     @property
@@ -63,7 +64,7 @@ class Comparison:
 
 
 def of_ns2() -> Mapping[Cell, list[Figures]]:
-    """ns-2's runs of each cell."""
+    """Return ns-2's runs of each cell."""
     runs = defaultdict(list)
     with NS2.open(newline="") as file:
         for row in csv.DictReader(file):
@@ -78,12 +79,12 @@ def of_ns2() -> Mapping[Cell, list[Figures]]:
 
 
 def run(cell: Cell, seed: int) -> Figures:
-    """One run of a cell by our simulator."""
+    """Run a cell in our simulator."""
     return Figures(**measured(simulate(scenario_of(cell, seed=seed))))
 
 
 def compare(cells: Iterable[Cell], *, seeds: int) -> list[Comparison]:
-    """Means of our seeds against means of ns-2's."""
+    """Return means of our seeds against means of ns-2's."""
     theirs = of_ns2()
     return [
         _compared(cell, metric, ours, theirs[cell])
@@ -114,7 +115,7 @@ def shares(comparisons: Iterable[Comparison]) -> Mapping[str, float]:
 
 
 def agreements(comparisons: Iterable[Comparison]) -> Mapping[str, str]:
-    """How near ours, and ns-2's, are to the thesis, in words."""
+    """Describe the distances of ours and of ns-2's from the thesis."""
     ours: dict[Cell, dict[str, float]] = defaultdict(dict)
     theirs: dict[Cell, dict[str, float]] = defaultdict(dict)
     for one in comparisons:
@@ -132,7 +133,7 @@ def _near(grid: Mapping[Cell, Figures]) -> str:
 
 
 def report(comparisons: Sequence[Comparison]) -> str:
-    """Return a Markdown table of all cells, the shares, and how near both are to the thesis."""
+    """Return a Markdown table of all cells, the shares, and the distances of both from the thesis."""
     cells: dict[Cell, dict[str, Comparison]] = defaultdict(dict)
     for one in comparisons:
         cells[one.cell][one.metric] = one

@@ -1,12 +1,12 @@
-"""Truth tables written by hand, for tests of what is derived from them.
+"""Handwritten truth tables, for tests of the derived waits.
 
-A connection of one client and one server over a path without queues. Lines say what was sent:
+The connection has one client, one server and a path without queues. Each line is a sent packet:
 
     C 50.0>75.0 1+100 ack 1 new         side, sent>received in ms ("-": lost), offset+payload, ack, reason
     S 10.0>35.0 SYN ack 1 new
     S 60.0>85.0 101+0 FIN ack 101 new
 
-and what held a sender, ``C 75.0 application``. The stream's first byte has offset 1.
+or a sender's limit, ``C 75.0 application``. The stream's first byte has offset 1.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _WINDOW_COLUMNS: Final = (
 )
 _AGAIN: Final = ("retransmission_timeout", "fast_retransmit", "recovery", "tail_loss_probe")
 MSS: Final = 1460
-#: A connection is opened, and its client asks for something.
+#: Handshake, and the client's request.
 OPENED: Final = """
     C 0>25 SYN ack 0 new
     S 25>50 SYN ack 1 new
@@ -68,7 +68,7 @@ def scenario(
     chunk_bytes: int | None = None,
     gap_ms: float = 0.0,
 ) -> dict[str, Any]:
-    """Return two hosts, a link each way, of which each may have a rate; as much as the truth reads of it."""
+    """Return two hosts with a link per direction, optionally with rates: the fields that the truth reads."""
     stack = {
         "mss": MSS,
         "mss_option": True,
@@ -177,7 +177,7 @@ def _packet(  # noqa: PLR0917 -- the parts of a line
 
 
 def _with_copies(packets: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What begins with bytes that its side had sent before carries them again, whatever sends it."""
+    """Return whether a packet begins with previously sent bytes of its side, a retransmission for any reason."""
     ends: dict[str, int] = {}
     for packet in packets:
         end = packet["seq"] + packet["payload_bytes"]
@@ -205,7 +205,7 @@ def waits(
     opened: str = OPENED,
     gap_ms: float = 0.0,
 ) -> list[str]:
-    """Return the true waits of ``transactions``, as :func:`waits_of` has them."""
+    """Return the true waits of ``transactions``, in the form of :func:`waits_of`."""
     document = scenario(one_way_ms=one_way_ms, rate_bps=rate_bps, up_bps=up_bps, gap_ms=gap_ms)
     return waits_of(true_waits(tables(opened + lines, transactions), document, at=at))
 

@@ -1,12 +1,11 @@
-"""Judges the analysis by scenarios that nobody has looked at: ``python -m tests.simulator.held_out``.
+"""Judgement of the analysis by unseen scenarios: ``python -m tests.simulator.held_out``.
 
-The seeds are new ones each time, and what is printed is summed by stratum of the server's stack (today's Linux,
-others with a window for each connection, those that share one), by loss and by end: the share of the time whose
-cause is right, Heidemann's detectors, and with ``--confusion N`` which causes are taken for which. Nothing is said
-of a single scenario, so that no rule is made for one; ``--seed S --only N`` shows one of a seed that is spent.
-
-Loss is there if the network may lose packets, or a queue had no room for one. The exit code is 1 if a floor is
-missed or a scenario failed.
+Each run uses new seeds. The output is summed by stratum of the server's stack (today's Linux, other stacks
+with a window per connection, stacks with a shared window), by loss and by end. It gives the share of time
+with the right cause, and the results of Heidemann's detectors. ``--confusion N`` adds the most frequent
+confusions of causes. No single scenario is shown, so that no rule is made for one. ``--seed S --only N``
+shows a scenario of a used seed. A scenario has loss if the network may lose packets, or if a queue
+overflowed. The exit code is 1 if a floor is missed or a scenario failed.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["FLOORS", "Group", "Held", "Measured", "main", "measured"]
 
 _ENDS: Final = ("client", "server")
-#: The least share of the time whose cause is right, by stratum and whether there is loss.
+#: Minimum share of time with the right cause, by stratum and loss.
 FLOORS: Final = {
     ("linux", False): 0.985,
     ("linux", True): 0.97,
@@ -43,14 +42,14 @@ FLOORS: Final = {
     ("shared", False): 0.93,
     ("shared", True): 0.93,
 }
-#: The floors of the precision and the recall of each detector.
+#: Minimum precision and recall of each detector.
 DETECTOR_FLOORS: Final = {("linux", False): 0.985}
-#: Scenarios of one capture.
+#: Scenarios per capture.
 _TOGETHER: Final = 100
 
 
 class Group(NamedTuple):
-    """What is summed."""
+    """Sums of a stratum."""
 
     stratum: str
     has_loss: bool
@@ -63,7 +62,7 @@ class Group(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What one held-out scenario gave at one end."""
+    """Result of one held-out scenario at one end."""
 
     seed: int
     group: Group
@@ -72,7 +71,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What many held-out scenarios gave, and the kinds of errors of those that gave nothing."""
+    """Results of many held-out scenarios, and the error kinds of failed scenarios."""
 
     held: list[Held]
     failures: list[str]
@@ -89,12 +88,12 @@ class Measured:
         }
 
     def share(self, seed: int, group: Group) -> float:
-        """Return the share of the time whose cause is right, of one seed's scenarios."""
+        """Return the share of time with the right cause, over one seed's scenarios."""
         return Agreement.of([it.outcome for it in self.held if (it.seed, it.group) == (seed, group)]).share
 
 
 def measured(seeds: Sequence[int], scenarios: int, ends: Sequence[str], *, jobs: int | None = None) -> Measured:
-    """Analyses so many held-out scenarios of each seed, and compares with the truth."""
+    """Analyse this many held-out scenarios of each seed, and compare with the truth."""
     starts = range(0, scenarios, _TOGETHER)
     parts = [list(range(start, min(start + _TOGETHER, scenarios))) for start in starts]
     tasks = [(seed, part, tuple(ends)) for seed in seeds for part in parts]
@@ -103,7 +102,7 @@ def measured(seeds: Sequence[int], scenarios: int, ends: Sequence[str], *, jobs:
 
 
 def _workers(jobs: int | None) -> ProcessPoolExecutor:
-    # Polars has threads, which a forked process would wait for in vain.
+    # Spawn: a forked process would deadlock on polars' threads.
     return ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"))
 
 
@@ -206,7 +205,7 @@ def _confusion(groups: dict[Group, Agreement], most: int) -> Iterator[str]:
 
 
 def _shortfalls(found: Measured) -> Iterator[str]:
-    """What is below a floor, in words."""
+    """Yield descriptions of the missed floors."""
     for kind, many in Counter(found.failures).items():
         yield f"{many} scenarios failed: {kind}"
     for group, sums in found.groups().items():

@@ -1,7 +1,7 @@
-"""Causes and findings that the packets of a capture at one end cannot tell apart: all of them, with reasons.
+"""Causes and findings that packets at one end cannot distinguish: the complete list, with reasons.
 
-The strict share counts these as wrong. What is here is a limit of what can be seen, not of the analysis: an expert
-with the same packets and no more could not tell either.
+The strict share counts these as wrong. Each is a limit of observation, not of the analysis: an expert with
+the same packets could not decide either.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """True causes and what the analysis may call them, where ``ended_elsewhere`` is as the truth has it."""
+    """True causes and their permitted causes in the analysis, given ``ended_elsewhere`` in the truth."""
 
     true: tuple[str, ...]
     told: tuple[str, ...]
@@ -51,7 +51,7 @@ INDISTINGUISHABLE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Unseen:
-    """A detector whose finding is not asked for where the truth says that packets show nothing of the stall."""
+    """Detector whose finding is not required if, by the truth, packets show nothing of the stall."""
 
     detector: str
     reason: str
@@ -74,7 +74,7 @@ UNSEEN: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Alike:
-    """A detector whose finding is no mistake on connections that share their window: what they show is that."""
+    """Detector whose finding is no mistake on connections with a shared window: their packets look the same."""
 
     detector: str
     reason: str
@@ -90,12 +90,12 @@ ALIKE: Final = (
 
 
 def is_alike(detector: str, true: TrueTransaction) -> bool:
-    """Return whether packets of this transaction may show what ``detector`` finds although it is not there."""
+    """Return whether packets of this transaction may suggest an absent finding of ``detector``."""
     return true.shares_window and any(detector == it.detector for it in ALIKE)
 
 
 def is_unseen(stall: Stall) -> bool:
-    """Return whether a finding of what the truth says is unseen in ``stall`` cannot be asked for."""
+    """Return whether the unseen parts of ``stall`` make its finding unnecessary."""
     return any(stall.name == it.detector for it in UNSEEN)
 
 

@@ -1,8 +1,8 @@
-"""Random scenarios: every strategy and stack, many networks, pages and servers. One seed and number, one scenario.
+"""Random scenarios: every strategy and stack, many networks, pages and servers, by seed and number.
 
-Sizes are small to moderate, so that thousands run in minutes. What a capture at one end cannot show in principle
-is left out: a server that pauses between its writes does so for longer than the path and a delayed ACK take, or
-not at all (a pause that ends behind a hold of Nagle's algorithm leaves no trace).
+Sizes are small to moderate: thousands of scenarios run in minutes. Effects that no capture at one end can
+show are excluded. A server's pause between writes is either absent, or longer than the path and a delayed
+ACK: a shorter pause could end inside a Nagle hold without a trace.
 """
 
 from __future__ import annotations
@@ -41,52 +41,52 @@ __all__ = ["STRATA", "RandomScenario", "held_out_scenario", "random_scenario", "
 _MS: Final = 10**6
 _S: Final = 10**9
 _BITS: Final = 8
-#: Bits a second: a modem to a fast LAN.
+#: Bits per second: a modem to a fast LAN.
 _RATES: Final = (56_000, 256_000, 800_000, 1_500_000, 1_536_000, 6_000_000, 10_000_000, 100_000_000)
-#: Below 1.5 Mb/s only one connection at a time: what another one's packets take of a slow link cannot be told
-#: from a server without data by looking at one connection.
+#: Below 1.5 Mb/s, only one connection at a time. Otherwise another connection's packets on the slow link
+#: would look like a server without data.
 _PARALLEL_RATES: Final = 3
-#: Those of which there are true waits.
+#: Strategies with true waits.
 _HTTP: Final = sorted(
     name for name, known in STRATEGIES.items() if known.protocol is not Protocol.FTP and known.http2 is None
 )
-#: One way in milliseconds, from a LAN to a geostationary satellite.
+#: One-way delay in milliseconds, from a LAN to a geostationary satellite.
 _DELAYS_MS: Final = (0.1, 0.5, 2, 5, 10, 25, 50, 75, 140, 280)
 _LOSSY_SHARE: Final = 0.3
-#: A page takes no longer than this on the wire, and has no more than so many bytes.
+#: Maximum serialization time of a page, and its maximum size in bytes.
 _WIRE_SECONDS: Final = 15
 _PAGE_BYTES_MAX: Final = 150_000
-#: Longer than any delayed ACK and any round trip here.
+#: Longer than any delayed ACK and any RTT here.
 _GAPS_NS: Final = (1100 * _MS, 1500 * _MS)
-#: Stacks that only talk to their like: no MSS option, or state shared between both ends.
+#: Stacks that only work with their own kind: no MSS option, or state shared between both ends.
 _ALIKE: Final = ("tahoe-ns", "fulltcp-ns", "reno-ns", "ttcp", "rwbp")
-#: The stacks that are drawn: later rows would change what a seed draws.
+#: Stacks to choose from; additional rows would change the choices of a seed.
 _ROWS: Final = {name: preset for name, preset in PRESETS.items() if not name.startswith("linux-6-")}
 _KB: Final = 1024
-#: Kinds of servers' stacks: today's kernel, others whose connections have a window each, and those that share it.
+#: Strata of server stacks: today's kernel, other stacks with a window per connection, stacks with a shared
+#: window.
 STRATA: Final = ("linux", "other", "shared")
 _TODAYS: Final = "linux-6"
-#: Of so many held-out scenarios in a row, how many are of each kind.
+#: Scenarios of each stratum among this many consecutive held-out scenarios.
 _HELD_OUT: Final = {"linux": 5, "other": 4, "shared": 1}
 
 
 @dataclass(frozen=True, slots=True)
 class RandomScenario:
     scenario: Scenario
-    #: What it is, for a reader.
+    #: Description for a reader.
     words: str
 
 
 def random_scenario(seed: int, number: int) -> RandomScenario:
-    """Return the scenario of this number: each stack is as likely as any other."""
+    """Return the scenario of this number: all stacks have the same probability."""
     return _drawn(random.Random(f"{seed}/{number}"), _HTTP, sorted(_ROWS))
 
 
 def held_out_scenario(seed: int, number: int) -> RandomScenario:
-    """Return the scenario of this number: half of them have today's stack at the server, one in ten a shared
-    window.
+    """Return the held-out scenario of this number: half have today's server stack, a tenth a shared window.
 
-    Clients talk to that server alone, to no hub and no cache with a stack of its own.
+    Clients use that server directly, without a hub or cache with another stack.
     """
     in_turn = [stratum for stratum, many in _HELD_OUT.items() for _ in range(many)]
     stratum = in_turn[number % len(in_turn)]
@@ -101,10 +101,10 @@ def held_out_scenario(seed: int, number: int) -> RandomScenario:
 
 
 def stratum_of(server: Stack) -> str:
-    """Which of :data:`STRATA` a server's stack belongs to."""
+    """Return the stratum of :data:`STRATA` of a server's stack."""
     if server.sharing.value != "none":
         return "shared"
-    # A strategy that needs a knob otherwise says so behind the stack's name.
+    # A strategy that changes a knob appends its name to the stack's name.
     return "linux" if server.name.split()[0] == _TODAYS else "other"
 
 
@@ -138,7 +138,7 @@ def _drawn(draw: random.Random, strategies: list[str], servers: list[str]) -> Ra
 
 
 def _stacks(draw: random.Random, servers: list[str]) -> tuple[Stack, Stack]:
-    """Of the client and of the server, which is one of ``servers``."""
+    """Return the stacks of the client and of the server, the latter from ``servers``."""
     name = draw.choice(servers)
     server = PRESETS[name].stack
     is_shared = server.sharing.value != "none"
@@ -155,7 +155,7 @@ def _stacks(draw: random.Random, servers: list[str]) -> tuple[Stack, Stack]:
 
 
 def _with_phase(draw: random.Random, stack: Stack) -> Stack:
-    """Return the heartbeat of the host stands anywhere against the run."""
+    """Return a heartbeat with a random phase."""
     delay = stack.acks.delay
     if not isinstance(delay, Heartbeat):
         return stack

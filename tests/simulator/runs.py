@@ -23,13 +23,13 @@ __all__ = ["compared_run", "run_of", "shown_run"]
 
 
 def compared_run(seed: int, number: int, *, at: str) -> tuple[str, Comparison]:
-    """What the scenario is, and how its analysis compares with its truth."""
+    """Description of a scenario, and the comparison of its analysis with its truth."""
     made = random_scenario(seed, number)
     return made.words, compared(run_of(made.scenario, at=at))
 
 
 def run_of(scenario: Scenario, *, at: str) -> Run:
-    """Return the scenario simulated, and its capture at one end analysed."""
+    """Simulate the scenario, and analyse its capture at one end."""
     document = scenario.document()
     simulation = simulate(document)
     capture = simulation.pcap(at=simulation.taps[0 if at == "client" else 1])
@@ -39,7 +39,7 @@ def run_of(scenario: Scenario, *, at: str) -> Run:
 
 
 def shown_run(made: RandomScenario, *, at: str) -> Iterator[str]:
-    """Yield both sides of each transaction of a scenario, in words: a cause of the analysis where it differs."""
+    """Yield both sides of each transaction of a scenario, in words: the analysis's cause where it differs."""
     run = run_of(made.scenario, at=at)
     keys = run.keys()
     yield made.words

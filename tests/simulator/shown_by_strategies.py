@@ -1,4 +1,4 @@
-"""What each strategy's paper says, and what ``simulate --strategy NAME`` and ``analyze`` show of it.
+"""Statements of each strategy's paper, and their evidence from ``simulate --strategy NAME`` and ``analyze``.
 
 ``python -m tests.simulator.shown_by_strategies`` prints the table.
 """
@@ -32,51 +32,51 @@ if TYPE_CHECKING:
 _SYN: Final = 0x02
 _FIN: Final = 0x01
 _SATELLITE_S: Final = 0.56
-#: More, by what is seen: a ratio.
+#: Minimum visible ratio of an increase.
 _MORE: Final = 1.01
-#: Of Bhalekar's network: four segments of 125 ms and 50 ms of ground.
+#: RTT of Bhalekar's network: four segments of 125 ms and 50 ms of ground.
 _HYBRID_S: Final = 0.55
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A strategy that was simulated, and what its capture at the client shows."""
+    """Simulated strategy, and the evidence in its client-side capture."""
 
     truth: Truth
-    #: Findings by detector, in the capture.
+    #: Findings in the capture, by detector.
     findings: Counter[str]
     #: Connections in the capture.
     flows: int
-    #: The capture's transactions.
+    #: Transactions in the capture.
     transactions: pl.DataFrame
 
     @property
     def seconds(self) -> list[float]:
-        """Of each visit, or file of FTP, of the first client."""
+        """Seconds of each visit, or FTP file, of the first client."""
         own = self.truth.retrievals.filter(self.truth.retrievals["client"] == 0)
         return [(end - start).total_seconds() for start, end in own.select("start", "end").iter_rows()]
 
     def html_seconds(self, visit: int) -> float:
-        """To the end of the HTML of a visit."""
+        """Return seconds to the end of a visit's HTML."""
         rows = self.truth.transactions
         own = rows.filter((rows["visit"] == visit) & rows["target"].str.contains(r"^/$|\.html$"))
         start = self.truth.retrievals["start"][visit]
         return float((own["response_last_received"].max() - start).total_seconds())  # type: ignore[operator]
 
     def response_bytes(self, visit: int) -> int:
-        """Heads and bodies of a visit's responses."""
+        """Return bytes of heads and bodies in a visit's responses."""
         own = self.truth.transactions.filter(self.truth.transactions["visit"] == visit)
         return int((own["response_head_bytes"] + own["response_body_bytes"]).sum())
 
     @property
     def request_gaps(self) -> list[float]:
-        """Seconds between requests in the capture."""
+        """Return seconds between requests in the capture."""
         times = self.transactions["request_time"].sort()
         return [(later - earlier).total_seconds() for earlier, later in pairwise(times)]
 
     @property
     def at_once(self) -> int:
-        """Most connections that were open at one time, from the SYN to the client's FIN."""
+        """Return the maximum number of simultaneous connections, from the SYN to the client's FIN."""
         packets = self.truth.packets.filter(self.truth.packets["side"] == "client").sort("sent")
         is_open: set[int] = set()
         most = 0
@@ -87,13 +87,13 @@ class Shown:
 
     @property
     def requests_on_syn(self) -> int:
-        """SYNs that carry data."""
+        """Return the number of SYNs with data."""
         packets = self.truth.packets.filter(self.truth.packets["side"] == "client")
         rows = packets.select("flags", "payload_bytes").iter_rows()
         return sum(1 for flags, payload in rows if flags & _SYN and payload)
 
     def flight(self, visit: int, round_trip_s: float) -> list[float]:
-        """When data packets of a visit's first round trip left the server, in seconds after the first."""
+        """Return sending times of the first RTT's data packets in a visit, in seconds after the first."""
         packets = self.truth.packets
         start = self.truth.retrievals["start"][visit]
         data = packets.filter(
@@ -109,7 +109,7 @@ def _ignored(connection: int) -> None:
 
 @cache
 def shown(name: str, setting: Setting | None = None) -> Shown:
-    """Return the strategy by its name alone, or as another paper's setting has it."""
+    """Run the strategy by name alone, or in another paper's setting."""
     strategy = named_strategy(name)
     simulation = simulate(as_published(strategy if setting is None else replace(strategy, setting=setting)))
     with tempfile.NamedTemporaryFile(suffix=".pcapng") as file:
@@ -126,7 +126,7 @@ def shown(name: str, setting: Setting | None = None) -> Shown:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure that must be in a range."""
+    """Figure with its required range."""
 
     what: str
     value: Callable[[Shown], float]
@@ -134,19 +134,19 @@ class Figure:
     high: float = inf
 
     def text(self, of: Shown) -> str:
-        """Return the figure, with the range that is meant."""
+        """Return the figure with its required range."""
         ends = f"at least {self.low:g}" if self.high == inf else f"{self.low:g} to {self.high:g}"
         bounds = f"{self.low:g}" if self.low == self.high else ends
         return f"{self.what} {self.value(of):.4g} ({bounds})"
 
     def holds(self, of: Shown) -> bool:
-        """Return whether it is in its range."""
+        """Return whether the figure is in its range."""
         return self.low <= self.value(of) <= self.high
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A strategy, what its paper says, and the figures that show it."""
+    """Strategy, its paper's statement, and the figures that show it."""
 
     strategy: str
     says: str
@@ -182,7 +182,7 @@ def _transactions(of: Shown) -> float:
 
 
 def _faster(other: str, setting: Setting, *, least: float = _MORE, most: float = inf) -> Figure:
-    """Return the other's page time over this one's, both in a paper's setting."""
+    """Return the ratio of the other strategy's page time to this one's, in a paper's setting."""
     return Figure(
         f"time of {other} over its own", lambda of: shown(other, setting).seconds[0] / of.seconds[0], least, most
     )
@@ -559,7 +559,7 @@ def _gaps(times: list[float]) -> list[float]:
 
 
 def table() -> str:
-    """Strategy, what its paper says, and what is shown, a figure a line."""
+    """Return strategy, statement and evidence, one figure per line."""
     lines = []
     for row in ROWS:
         of = shown(row.strategy)

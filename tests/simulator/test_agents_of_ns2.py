@@ -1,4 +1,4 @@
-"""A client's agents of ns-2 are made once: a server end that never closes ends the browsing."""
+"""Permanent ns-2 agents of a client: a server end that never closes ends the browsing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from reference_sim.truth import Truth
 
 CLIENTS: Final = 64
-#: Longer than any wait for a timeout that still ends: 64 s at most.
+#: Longer than any finite wait for an RTO: at most 64 s.
 STUCK_S: Final = 100
 _FIN: Final = 0x01
 
@@ -36,7 +36,7 @@ def reused() -> Truth:
 
 
 def stuck(truth: Truth) -> pl.DataFrame:
-    """Return the last connections of clients that have opened none for long."""
+    """Return the last connections of clients that opened none for a long time."""
     by_browser = truth.transactions.select("connection", "browser").unique()
     last = truth.connections.join(by_browser, on="connection").sort("opened").group_by("browser").last()
     end = truth.connections["opened"].max()

@@ -1,6 +1,6 @@
-"""Analyses of simulated captures against what really happened.
+"""Analyses of simulated captures against the truth.
 
-The floors are what holds today; what is promised in the end is in :mod:`tests.simulator.agreement`.
+The floors are today's results; the required levels are in :mod:`tests.simulator.agreement`.
 """
 
 import pytest
@@ -10,14 +10,14 @@ from tests.simulator.agreement import agreement_of
 SEED = 1
 EVERYDAY = 96
 MANY = 2000
-#: Rules were made with the scenarios above at hand, not with these.
+#: Rules were made on the scenarios above, not on these.
 OTHER_SEED = 20261152
 OTHERS = 1000
-#: Measured on the many: the share of the time on which causes agree, and precision and recall of detectors.
+#: Results of many scenarios: the share of time with equal causes, and precision and recall of detectors.
 SHARE_FLOOR = 0.990
 #: The same share of captures at the server.
 SERVER_SHARE_FLOOR = 0.986
-#: The same of the few: single scenarios weigh more.
+#: Results of few scenarios: single scenarios weigh more.
 EVERYDAY_FLOOR = 0.95
 DETECTOR_FLOORS = {
     "short-initial-segment": (0.99, 0.99),

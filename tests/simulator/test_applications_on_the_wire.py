@@ -1,4 +1,4 @@
-"""What the simulated applications put on the wire, as tshark dissects it: the truth's messages, and no other."""
+"""Messages of simulated applications in tshark's dissection: the truth's messages, and no others."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from reference_sim.workloads import retrieval
 
 from .wireshark import complaints, dissect, values
 
-# One of each kind of choice; all strategies are in the test of all.
+# One strategy per kind of choice; another test has all strategies.
 EVERYDAY = ("http10-parallel", "http11-pipelined", "segment-filled")
-# Those of HTTP/2 are in a module of their own.
+# HTTP/2 has a module of its own.
 HTTP = sorted(
     name for name, strategy in STRATEGIES.items() if strategy.protocol is Protocol.HTTP and strategy.http2 is None
 )
@@ -34,7 +34,7 @@ def at_client(simulation):
 
 
 def assert_is_on_the_wire(frames, transactions):
-    """All requests and responses, and how long bodies are."""
+    """Return all requests and responses, and the body lengths."""
     assert list(complaints(frames)) == []
     assert Counter(values(frames, "http.request.method")) == Counter(transactions["method"])
     assert Counter(values(frames, "http.request.uri")) == Counter(transactions["target"])
@@ -149,7 +149,7 @@ def test_tshark_dissects_the_control_connection_as_ftp(tmp_path, waits):
     assert list(complaints(frames)) == []
     commands = Counter(values(frames, "ftp.request.command"))
     assert commands["USER"] == commands["QUIT"] == 1
-    # tshark names the first line of a segment only: all of them where each waits for its reply.
+    # tshark names only the first line of a segment: complete if each command waits for its reply.
     if waits:
         assert commands["RETR"] == commands["PORT"] == files.height
         codes = Counter(values(frames, "ftp.response.code"))

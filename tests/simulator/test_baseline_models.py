@@ -1,4 +1,4 @@
-"""The models beside the simulator: worked examples of the literature, and what each must be the limit of."""
+"""Models beside the simulator: worked examples of the literature, and limits of each model."""
 
 from itertools import pairwise
 from math import inf, log2, sqrt
@@ -61,7 +61,7 @@ def test_kurose_ross_as_the_textbooks_tables_have_it(size, rtt_ms, rate, stalls,
 
 @given(SIZES, PATHS)
 def test_kurose_ross_is_heidemanns_model_with_an_ack_a_segment(size, path):
-    """Both are sums of the same stalls; the textbook takes the last one as whole."""
+    """Check that both models sum the same stalls; the textbook takes the last stall as whole."""
     ours = http_time([size], path=path, initial=1, delayed_acks=False)
     assert object_latency(size, path=path) == pytest.approx(ours, abs=10 + 1e-6 * ours)
 
@@ -90,7 +90,7 @@ def test_persistent_http_saves_handshakes_and_slow_starts(sizes, path):
 
 
 def test_the_stalls_of_a_transfer_worked_out_by_hand():
-    """Ten segments of 10 ms, 100 ms round trip: 1, 2, 4 and 3 segments; idle for 100, 90 and 70 ms."""
+    """Check ten segments of 10 ms over 100 ms: flights of 1, 2, 4 and 3; idle for 100, 90 and 70 ms."""
     path = Path(rtt_ns=100 * MS, rate_bps=1_168_000, mss=1460)
     assert slow_start_stalls_time(14_600, path=path, initial=1, delayed_acks=False) == 260 * MS
     assert http_time([14_600], path=path, initial=1, delayed_acks=False) == (200 + 100 + 260) * MS
@@ -100,7 +100,7 @@ PFTK = Connection(rtt_ns=200 * MS, timeout_ns=2 * S)
 
 
 def test_pftk_worked_out_by_hand():
-    """2 % of loss, 200 ms, a timeout of 2 s, two segments an ACK."""
+    """Check 2 % loss, 200 ms, an RTO of 2 s, two segments per ACK."""
     assert expected_window(0.02, 2) == pytest.approx(8.7770, rel=1e-4)
     assert timeout_probability(0.02, 8.7770) == pytest.approx(0.39944, rel=1e-4)
     assert backoff(0.02) == pytest.approx(1.020833, rel=1e-6)
@@ -121,7 +121,7 @@ def test_pftk_without_loss_worth_the_name_is_a_window_a_round_trip():
 
 
 def test_pftk_of_rare_losses_is_mathis():
-    """Without timeouts the formula is sqrt(3 / (2 b p)) / RTT (Padhye, equation 20)."""
+    """Check the formula without timeouts: sqrt(3 / (2 b p)) / RTT (Padhye, equation 20)."""
     fast = Connection(rtt_ns=200 * MS, timeout_ns=0, acked=1)
     loss = 1e-8
     assert send_rate(loss, fast) == pytest.approx(
@@ -151,7 +151,7 @@ def test_cardwell_of_a_long_flow_is_pftk(loss):
 
 
 def test_cardwell_without_loss_is_slow_start():
-    """Seven segments from one, an ACK each: 1, 2, 4; three round trips."""
+    """Check seven segments with an ACK each: flights of 1, 2, 4; three RTTs."""
     every = Connection(rtt_ns=100 * MS, timeout_ns=S, acked=1)
     assert transfer_latency(7, 0.0, every) == 300 * MS
     assert slow_start_time(7, every, initial=1) == (300 * MS, 4)
@@ -160,7 +160,7 @@ def test_cardwell_without_loss_is_slow_start():
 
 
 def test_cardwell_with_a_window_that_is_full_goes_on_at_a_window_a_round_trip():
-    """1, 2, 4, 4, 4: 15 segments in five round trips."""
+    """Check flights of 1, 2, 4, 4, 4: 15 segments in five RTTs."""
     limited = Connection(rtt_ns=100 * MS, timeout_ns=S, acked=1, max_window=4)
     assert transfer_latency(15, 0.0, limited) == 500 * MS
 

@@ -1,4 +1,4 @@
-"""Scenarios that once disagreed: ``cases/*.toml``, each with what it shows and how far causes agree now."""
+"""Scenarios with earlier disagreements: ``cases/*.toml``, each with its description and today's agreement."""
 
 import re
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Closed windows of simulated clients: the truth names each, and the analysis finds it where it held data up."""
+"""Zero windows of simulated clients: the truth names each, and the analysis finds those that held data."""
 
 from dataclasses import replace
 
@@ -11,7 +11,7 @@ from tests.simulator.runs import run_of
 
 
 def pipelined_to_slow_reader():
-    """Pipelined responses to a client with a small buffer that it empties every now and then."""
+    """Return pipelined responses to a client that empties its small buffer at intervals."""
     made = retrieval(strategy="http11-pipelined", page="kruse-acts", network="thesis", client_stack="tahoe-ns")
     (browser,) = made.browsers
     slow = replace(

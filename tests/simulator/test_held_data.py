@@ -1,4 +1,4 @@
-"""Data that Nagle's algorithm held, in simulated scenarios: what is said of it is what really happened."""
+"""Nagle holds in simulated scenarios: the analysis matches the truth."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from .runs import compared_run
 
 
 def test_the_ack_of_a_short_initial_segment_is_found_behind_a_queue_of_other_connections() -> None:
-    # Ten connections at 1.5 Mb/s: a heartbeat sends all their delayed ACKs at once, and what those let go stands
-    # in a queue before the link.
+    # Ten connections at 1.5 Mb/s: a heartbeat sends all delayed ACKs at once, and the released data queues at
+    # the link.
     _, comparison = compared_run(1, 1222, at="client")
     name = "short-initial-segment"
     assert comparison.right[name] >= 20
@@ -43,7 +43,7 @@ def test_where_no_mss_was_offered_a_larger_segment_shows_that_the_first_one_was_
 
 
 def test_a_window_that_acks_have_opened_since_did_not_hold_a_short_segment() -> None:
-    # No larger flight was ever seen, for the server had no more to send.
+    # A larger flight never occurred, because the server had no more data.
     _, comparison = compared_run(1, 1572, at="client")
     assert not comparison.confusion["stall.nagle_hold", "unexplained"]
     assert comparison.right["nagle-hold"] + comparison.right["odd-short-final-segment"] >= 4
@@ -60,20 +60,22 @@ def test_data_that_the_receivers_window_had_no_room_for_was_not_held_by_nagles_a
 
 
 def test_first_segments_that_are_late_in_proportion_to_their_bytes_show_a_slow_link() -> None:
-    # One response of two segments, at 0.8 Mb/s: its head answers at once, and its body is let go by a delayed ACK.
+    # One response of two segments at 0.8 Mb/s: its head follows the request at once, and a delayed ACK
+    # releases its body.
     _, comparison = compared_run(1, 277, at="client")
     assert comparison.right["short-initial-segment"] >= 1
     assert not comparison.confusion["stall.nagle_delayed_ack", "server.data_unavailable"]
 
 
 def test_an_ack_that_rides_on_a_request_takes_its_time_on_a_slow_link() -> None:
-    # 600 bytes of the next request, which a pipelined client sends with the ACK of the head, at 56 kb/s.
+    # A pipelined client sends 600 bytes of the next request with the ACK of the head, at 56 kb/s.
     _, comparison = compared_run(1, 1130, at="client")
     assert comparison.right["short-initial-segment"] == 2
 
 
 def test_of_two_acks_the_one_that_data_follows_just_on_time_let_it_go() -> None:
-    # The ACK of the short segment came 1 ms before that of the full one behind it, which BSD waits for as well.
+    # The ACK of the short segment came 1 ms before the ACK of the following full segment, for which BSD also
+    # waits.
     _, comparison = compared_run(1, 1113, at="client")
     assert comparison.right["nagle-hold"] == 2
     assert not [it for it in comparison.verdicts if it.detector in {"nagle-hold", "odd-short-final-segment"}]
@@ -87,7 +89,7 @@ def test_a_short_first_segment_is_told_where_the_pace_of_the_link_shows_only_aft
 
 
 def test_writes_of_one_response_far_apart_show_no_restart() -> None:
-    # 2 KB at a time on 56 kb/s: Nagle's algorithm stops the sender behind each.
+    # 2 KB at a time on 56 kb/s: Nagle's algorithm stops the sender after each.
     _, comparison = compared_run(1, 790, at="client")
     told = {it.key[1] for it in comparison.verdicts if it.detector == "slow-start-restart"}
     assert not told & {49155, 49161, 49165, 49171}

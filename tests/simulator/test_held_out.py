@@ -1,4 +1,4 @@
-"""What held-out scenarios are, and how they are judged."""
+"""Held-out scenarios: their properties and their judgement."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_half_of_the_held_out_scenarios_have_todays_stack_and_one_in_ten_shares_
 
 
 def _small(seed: int, number: int, *, limit: int) -> RandomScenario:
-    """Return a scenario whose links lose nothing but what their queues have no room for."""
+    """Return a scenario whose links lose packets only by queue overflow."""
     made = held_out_scenario(seed, number)
     network = made.scenario.network
     links = tuple(replace(link, loss=(), queue=PacketQueue(limit=limit)) for link in network.links)

@@ -1,4 +1,4 @@
-"""HTTP/2 in simulations: the h2 package, tshark and our analysis read what the scenario says."""
+"""HTTP/2 in simulations: the h2 package, tshark and our analysis read the scenario's exchanges."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def by_streams(choice, strategy="http2", **choices):
 
 
 def segments(simulation, folder):
-    """Side and payload of each segment with data, as the client saw them."""
+    """Return sender and payload of each data segment, as seen by the client."""
     path = folder / "x.pcap"
     simulation.write_pcap(path, at="client")
     command = [
@@ -83,7 +83,7 @@ def segments(simulation, folder):
 
 
 def frames(data):
-    """Return the whole frames that these bytes begin with, and the bytes behind them."""
+    """Return the complete frames at the beginning of these bytes, and the remaining bytes."""
     found = []
     while len(data) >= 9:
         frame, length = hyperframe.frame.Frame.parse_frame_header(memoryview(data[:9]))
@@ -96,7 +96,7 @@ def frames(data):
 
 
 class Model:
-    """A client of the h2 package that is led through a capture: it raises if the server breaks a rule."""
+    """Client of the h2 package that follows a capture: it raises if the server breaks a rule."""
 
     def __init__(self, choice):
         self._client = h2.connection.H2Connection(h2.config.H2Configuration(client_side=True))
@@ -111,7 +111,7 @@ class Model:
         self.requests, self.bodies, self.statuses, self.ended = {}, {}, {}, []
 
     def sent(self, data):
-        """The client sent this."""
+        """Pass data that the client sent."""
         for event in self._server.receive_data(data):
             if isinstance(event, h2.events.RequestReceived):
                 self.requests[event.stream_id] = dict(event.headers)
@@ -126,7 +126,7 @@ class Model:
                 self._client.increment_flow_control_window(frame.window_increment, frame.stream_id or None)
 
     def received(self, data):
-        """The client received this."""
+        """Pass data that the client received."""
         for event in self._client.receive_data(data):
             if isinstance(event, h2.events.ResponseReceived):
                 self.statuses[event.stream_id] = dict(event.headers)[b":status"]
@@ -137,7 +137,7 @@ class Model:
 
 
 def distant(scenario):
-    """Over a path of 100 ms."""
+    """Return the scenario over a path of 100 ms."""
     links = tuple(replace(link, delay=50_000_000) for link in scenario.network.links)
     return replace(scenario, network=replace(scenario.network, links=links))
 
@@ -151,7 +151,7 @@ def replayed(scenario, folder):
 
 @pytest.mark.parametrize("name", CHOICES)
 def test_h2_package_reads_what_both_ends_write(name, tmp_path):
-    """It raises on an exceeded window, on a stream that is closed, on a header block that is none."""
+    """Check that the h2 client raises on an exceeded window, a closed stream and a bad header block."""
     model = replayed(by_streams(CHOICES[name]), tmp_path)
     targets = [request[b":path"].decode() for request in model.requests.values()]
     assert sorted(targets) == [f"/{number}" for number in range(len(SIZES))]
@@ -214,7 +214,7 @@ def test_the_order_of_writes_decides_which_stream_ends_first():
     sequential = ends(by_streams(Http2(connection_window=1 << 20, stream_window=1 << 20), page=page(LARGE)))
     assert sequential == ["/1", "/2", "/3"]
     urgent = page(LARGE, urgencies=(3, 5, 4, 0))
-    # Behind a send buffer no order counts.
+    # Order is irrelevant for data in a send buffer.
     small = replace(QUIET, send_buffer=16_384)
     choice = Http2(connection_window=1 << 20, stream_window=1 << 20, order=WriteOrder.PRIORITY)
     assert ends(by_streams(choice, page=urgent, server_stack=small)) == ["/3", "/2", "/1"]
@@ -234,7 +234,7 @@ def test_streams_in_turn_end_together():
 
 @pytest.mark.parametrize("window", ["stream_window", "connection_window"])
 def test_a_window_lets_half_of_it_or_all_go_each_round_trip(window):
-    """All where frames end at its half, which is told of at once; else the second half waits for more."""
+    """Check window updates at half the window: frames that end there cause an update at once."""
     wide = {"stream_window": 1 << 24, "connection_window": 1 << 24}
     narrow = {**wide, window: FIRST_WINDOW}
     size = 2_000_000

@@ -1,6 +1,6 @@
-"""Every strategy over networks that lose packets, or do not, as tshark sees it at both ends.
+"""Every strategy over networks with and without loss, as tshark sees it at both ends.
 
-At the sender's tap tshark counts the packets that the truth has as sent again, and no others.
+At the sender's tap, tshark counts exactly the truth's retransmissions.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from reference_sim.workloads import retrieval
 
 from .wireshark import WARNING, complaints, dissect, experts, joined_late, values
 
-# What tshark warns of where packets are lost, and why that is right.
+# tshark's warnings on lost packets, and why they are right.
 EXPECTED_WARNINGS = {
     "Previous segment(s) not captured (common at capture start)": "a packet was lost before it came here",
     "ACKed segment that wasn't captured (common at capture start)": "as before, of the other direction",
@@ -33,9 +33,10 @@ SENT_AGAIN = (
     "This frame is a (suspected) retransmission",
     "This frame is a (suspected) fast retransmission",
     "This frame is a (suspected) spurious retransmission",
-    # At the sender nothing is out of order. tshark takes what is sent again within an initial round trip of the
-    # newest data for that if it saw no duplicate ACKs, or SACK, that asked for it (packet-tcp.c,
-    # tcp_analyze_sequence_number): a recovery, or a timeout of one connection just behind another's.
+    # At the sender, no packet is out of order. tshark reports a retransmission as out of order if it comes
+    # within an initial RTT of the newest data without duplicate ACKs or SACKs (packet-tcp.c,
+    # tcp_analyze_sequence_number). Such a case is a recovery, or an RTO of one connection just after
+    # another's.
     "This frame is a (suspected) out-of-order segment",
 )
 LOSS = PacketLoss(rate=0.03)
@@ -59,14 +60,14 @@ def simulated(strategy, *, stack, is_lossy):
 
 
 def of_node(table, simulation, node, *ends):
-    """Return the rows of connections that have this node at one of these ends."""
+    """Return the rows of connections with this node at one of these ends."""
     connections = simulation.truth.connections
     is_here = pl.any_horizontal(pl.col(f"{end}_node") == node for end in ends)
     return table.filter(pl.col("connection").is_in(connections.filter(is_here)["connection"].implode()))
 
 
 def nodes_of(simulation):
-    """Return the numbers of the nodes that the taps are at."""
+    """Return the numbers of the tapped nodes."""
     names = [node["name"] for node in simulation._document["nodes"]]
     return {tap: names.index(tap) for tap in simulation.taps}
 
@@ -105,8 +106,8 @@ def readable(frames):
 
 
 def assert_same_commands(frames, simulation):
-    """RFC 959, section 5.4: a file is one of each of these."""
-    # tshark names the first line of a segment only: commands that do not wait for replies share segments.
+    """Check RFC 959, section 5.4: each file has one of each of these."""
+    # tshark names only the first line of a segment: commands that do not wait for replies share segments.
     files = simulation.truth.retrievals.height
     commands = Counter(values(frames, "ftp.request.command"))
     replies = Counter(values(frames, "ftp.response.code"))

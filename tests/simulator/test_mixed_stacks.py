@@ -1,4 +1,4 @@
-"""Hosts that speak with more than one stack: what connections share is shared among their like."""
+"""Hosts with several stacks: connections share state only with connections of the same stack."""
 
 from dataclasses import replace
 

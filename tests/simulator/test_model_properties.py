@@ -1,4 +1,4 @@
-"""The models of Kruse 2001, of any page on any path."""
+"""Properties of the models of Kruse 2001, for any page on any path."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_flights_carry_every_segment_and_only_the_last_is_not_full(segments, ini
 
 @given(initial=INITIAL, flight=st.integers(0, 12), connections=CONNECTIONS, delayed=DELAYED)
 def test_round_trips_to_a_window_undo_the_approximate_window(initial, flight, connections, delayed):
-    """Equations 5 and 7: M connections open M such windows in the same time."""
+    """Check equations 5 and 7: M connections open M such windows in the same time."""
     together = connections * approximate_window(initial, flight, delayed_acks=delayed)
     found = round_trips_to_window(together, initial, delayed_acks=delayed, connections=connections)
     assert abs(found - flight) < 1e-6
@@ -71,7 +71,7 @@ def test_every_element_goes_to_one_connection(sizes, connections):
 
 @given(sizes=SIZES, connections=CONNECTIONS)
 def test_no_connection_is_longer_than_its_share_and_the_largest_element(sizes, connections):
-    """Section 5.3.3 puts what does not fit on the shortest connection, which has at most its share."""
+    """Check section 5.3.3: excess goes to the shortest connection, which has at most its share."""
     longest = max(sum(sizes[element] for element in elements) for elements in distribution(sizes, connections))
     assert max(sizes) <= longest <= sum(sizes) / connections + max(sizes)
 
@@ -101,7 +101,7 @@ def test_a_transfer_takes_a_round_trip_and_its_sending_at_least(size, path, init
 def test_pipelining_is_never_slower_than_one_connection_without(sizes, path, initial, delayed):
     pipelined = pipelined_page_time(sizes, path=path, initial=initial, delayed_acks=delayed)
     alone = page_time(sizes, path=path, initial=initial, delayed_acks=delayed, connections=1)
-    # Whole segments: elements that share none take at most a segment more each, in a flight that is there anyway.
+    # Whole segments: elements that share no segment add at most one segment each, in an existing flight.
     assert pipelined <= alone + path.rtt_ns
 
 

@@ -1,4 +1,4 @@
-"""The models of Kruse 2001 against its text, and examples worked out by hand."""
+"""Models of Kruse 2001 against its text, and examples worked by hand."""
 
 from itertools import islice
 
@@ -34,7 +34,7 @@ def test_equation_1(mss, size):
 
 
 def test_three_segments_of_1460_bytes_are_the_larger_window():
-    """Section 2.2: "in our environment using the above equation yields an initial cwnd of 3 segments"."""
+    """Check section 2.2: "in our environment using the above equation yields an initial cwnd of 3 segments"."""
     assert initial_window(1460) // 1460 == 3
 
 
@@ -44,7 +44,7 @@ def test_equations_2_to_4():
 
 
 def test_equation_5s_base_is_near_what_equation_2_grows_by():
-    """Section 5.1: "almost exactly exponential after the first 2-3 RTTs"."""
+    """Check section 5.1: "almost exactly exponential after the first 2-3 RTTs"."""
     exact = list(islice(windows(1, delayed_acks=True), 12))
     assert (exact[8] / exact[0]) ** (1 / 8) == pytest.approx(GROWTH_WITH_DELAYED_ACKS, abs=0.05)
 
@@ -77,7 +77,7 @@ def test_the_distribution_takes_the_longest_first_whatever_their_order():
 
 
 def test_the_distribution_uses_no_connection_that_saves_nothing():
-    # All small ones fit beside the large one on one other connection.
+    # All small elements fit on one other connection beside the large element.
     assert distribution([10, 3, 3, 3], 4) == [[0], [1, 2, 3]]
 
 
@@ -105,7 +105,7 @@ def test_a_response_of_one_segment_takes_a_round_trip():
 
 @pytest.mark.parametrize("name", ["lerc", "acts", "test"])
 def test_the_larger_window_saves_one_to_two_round_trips(name):
-    """Section 6.1: "roughly 1-1.5 RTTs for those pages where any sustained data flows are required"."""
+    """Check section 6.1: "roughly 1-1.5 RTTs for those pages where any sustained data flows are required"."""
     sizes = [part.size.value for part in kruse(name).objects]
     small, large = (
         pipelined_page_time(sizes, path=SATELLITE, initial=initial, delayed_acks=True) for initial in (1, 3)
@@ -132,6 +132,6 @@ def test_a_split_request_costs_a_round_trip():
 
 
 def test_round_trips_of_figure_1_2():
-    """Bhalekar 2003: FTP 3, then 2; HTTP/1.0 2; ideal 1."""
+    """Check Bhalekar 2003: FTP 3, then 2; HTTP/1.0 2; ideal 1."""
     counts = [round_trips_before_data(service) for service in Service]
     assert counts == [3, 2, 2, 1]

@@ -1,4 +1,4 @@
-"""Rows that are younger than the papers: what their mechanism changes, and what a kernel does."""
+"""Stacks newer than the papers: effect of each mechanism, and a real kernel's behaviour."""
 
 import polars as pl
 import pytest
@@ -12,7 +12,7 @@ MS = 1_000_000
 
 
 def departures(stack, *, size, delay, rate=None):
-    """Return milliseconds from the first segment with data of a response to each, at its server."""
+    """Return sending times of a response's data segments at the server, in milliseconds after the first."""
     scenario = retrieval(
         strategy="http11",
         page=Page(name="page", objects=objects_of(size)),
@@ -26,8 +26,8 @@ def departures(stack, *, size, delay, rate=None):
     return [(time - times[0]) / MS for time in times]
 
 
-#: Linux 6.18, CUBIC, SO_MAX_PACING_RATE of 4 GB/s (which paces as fq does), 120,000 B over a link of 50 ms
-#: without a rate: milliseconds from the first segment to each, of the first three round trips.
+#: Linux 6.18, CUBIC, SO_MAX_PACING_RATE of 4 GB/s (which paces as fq does), 120,000 B over a 50 ms link
+#: without a rate. Milliseconds from the first segment to each segment, for the first three RTTs.
 KERNEL = (
     *([0.0] * 10),
     *(100.6, 100.6, 105.2, 105.2, 110.2, 110.2, 115.3, 115.3, 120.3, 120.3),
@@ -37,8 +37,7 @@ KERNEL = (
     *(247.0, 247.0, 249.5, 249.5, 252.0, 252.0, 254.5, 254.5, 257.0, 257.0, 259.6, 259.6),
 )
 ROUNDS = (slice(0, 10), slice(10, 30), slice(30, 70))
-#: In each round trip the kernel's machine took 0.6 ms for itself: times are compared from the round's first
-#: segment.
+#: In each RTT, the kernel's machine took 0.6 ms for itself: times are relative to the RTT's first segment.
 TOLERANCE_MS = 0.7
 
 

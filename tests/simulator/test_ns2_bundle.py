@@ -1,4 +1,4 @@
-"""The bundles of Reno connections of Eggert 1999 end when ns-2's do, run beside: with and without losses."""
+"""Bundles of Reno connections (Eggert 1999): they end when ns-2's do, with and without losses."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from .ns2.programs import FOLDER
 
 #: Pages whose links are all in one document: the script starts the connections together.
 PAGES: Final = ("text", "map", "graphics", "java")
-#: The queue's limit in packets, as ns counts.
+#: Queue limit in packets, as ns counts.
 LIMITS: Final = {Situation.MODEL: 100_000, Situation.NETWORK: 10}
 PACKET_BYTES: Final = 512
-#: ns measures at the server, without what the paper adds: half a round trip more, two round trips less.
+#: ns measures at the server, without the paper's addition: half an RTT more, two RTTs less.
 TO_PAPER_S: Final = 2 * ADDED_S - 0.05
-#: T/TCP's option makes our packets longer by 1.5 %, so that a timeout may come a tick later.
+#: T/TCP's option makes our packets 1.5 % longer, so an RTO may come a tick later.
 TOLERANCE_S: Final = 0.1
 
 
@@ -37,7 +37,7 @@ def test_a_bundle_of_reno_connections_ends_when_that_of_ns_does(page: str, situa
 
 
 def of_ns(*packets: int, limit: int) -> list[float]:
-    """When the server had the last ACK of each connection, in seconds."""
+    """Return the arrival time of each connection's last ACK at the server, in seconds."""
     command = ["ns", str(FOLDER / "bundle.tcl"), f"packets={','.join(map(str, packets))}", f"limit={limit}"]
     printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     ends = {int(number): float(time) for number, time in (line.split() for line in printed.splitlines())}

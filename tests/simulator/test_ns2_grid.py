@@ -1,4 +1,4 @@
-"""The thesis's grid comes out as in ns-2, over all 80 cells (``python -m tests.simulator.grid`` shows them)."""
+"""Thesis's grid: equal to ns-2's, over all 80 cells (``python -m tests.simulator.grid`` shows them)."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
-#: The spread is estimated from our seeds: from two of them it would be wrong by a factor of ten in one cell of
-#: twelve (the chi-squared law of one degree of freedom), from ten it is known within a half.
+#: The spread is estimated from our seeds. From two seeds, it would be wrong by a factor of ten in one cell of
+#: twelve (chi-squared, one degree of freedom). From ten seeds, it is known within a half.
 SEEDS: Final = 10
-#: Mean difference from ns-2: of the rate relative, of the others in points.
+#: Mean difference from ns-2: relative for the rate, in points for the others.
 MEANS: Final = {"rate": 0.02, "utilisation": 0.25, "drops": 0.2}
-#: The least share of cells within three combined standard errors, or within the floors of ``grid``.
+#: Minimum share of cells within three combined standard errors, or within the floors of ``grid``.
 SHARES: Final = {"rate": 0.95, "utilisation": 0.95, "drops": 0.9}
 
 
@@ -33,7 +33,7 @@ def test_cells_are_as_in_ns_2_within_the_spread_of_seeds(compared: list[grid.Com
 
 
 def test_the_grid_is_nearer_to_ns_2_than_ns_2_is_to_the_thesis(compared: list[grid.Comparison]) -> None:
-    # ns-2 is 6.0 % from the thesis's rates on average, 2.9 points from its utilisation, 0.6 from its drops.
+    # ns-2 is on average 6.0 % from the thesis's rates, 2.9 points from its utilization, 0.6 from its drops.
     differences = {
         metric: statistics.mean(one.difference for one in compared if one.metric == metric) for metric in MEANS
     }

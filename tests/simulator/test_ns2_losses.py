@@ -1,4 +1,4 @@
-"""What an overflowing queue makes of one flow is what ns-2, run beside, makes of it: BayFullTcp's segments."""
+"""Queue overflow of one flow: the same segments as BayFullTcp's in ns-2, run in parallel."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
     from reference_sim.scenario import Scenario
 
-#: Bytes of the file, the queue's limit in packets as ns counts, bits a second of the bottleneck.
+#: File bytes, queue limit in packets as ns counts, bottleneck rate in bits per second.
 CASES: Final = [(200_000, 6, 500_000), (200_000, 3, 500_000), (400_000, 8, 300_000), (100_000, 2, 1_500_000)]
-#: ns's request has 80 bytes and ours 210: that and the grid of delayed ACKs make some milliseconds.
+#: ns's request has 80 bytes, ours 210: this and the grid of delayed ACKs cause a few milliseconds.
 TOLERANCE: Final = 0.02
 _SECOND: Final = 10**9
 _SERVER_NODE: Final = "3"
@@ -34,7 +34,7 @@ _SYN: Final = 0x02
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A data segment of the server: its time in seconds, offset, bytes, and whether the queue dropped it."""
+    """Data segment of the server: its time in seconds, offset, bytes, and whether the queue dropped it."""
 
     time: float
     seq: int
@@ -57,7 +57,7 @@ def test_one_flow_through_a_full_queue_is_bayfulltcps(size: int, limit: int, rat
 
 
 def of_ns(trace: Path) -> list[Sent]:
-    """Return the first connection's; the client asks for the file again when it has it."""
+    """Return the first connection's segments; the client requests the complete file again."""
     sent: list[tuple[str, Sent]] = []
     dropped: set[str] = set()
     connections = 0

@@ -1,4 +1,4 @@
-"""One client's packets are ns-2's: the same ones in the same order, at the same times, on every strategy."""
+"""One client's packets: equal to ns-2's in order and time, for every strategy."""
 
 from __future__ import annotations
 
@@ -28,6 +28,6 @@ def test_packets_are_sent_queued_and_received_as_in_ns_2(strategy: str, stack: s
 
 
 def comparable(life: programs.Life) -> tuple[object, ...]:
-    # PSH has no meaning in ns-2 (its SYNs have it), and what the first SYN acknowledges is -1 there.
+    # PSH has no meaning in ns-2 (its SYNs have it), and its first SYN acknowledges -1.
     flags = life.flags - {"P"}
     return life.is_from_client, flags, life.seq, max(life.ack, 0), life.payload, life.size

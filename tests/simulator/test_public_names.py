@@ -1,4 +1,4 @@
-"""What ``import reference_sim`` gives."""
+"""Public names of ``import reference_sim``."""
 
 from __future__ import annotations
 

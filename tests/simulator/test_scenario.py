@@ -1,4 +1,4 @@
-"""Scenarios: what the engine reads, and what is refused."""
+"""Scenarios: the engine's documents, and rejected scenarios."""
 
 import json
 from dataclasses import replace

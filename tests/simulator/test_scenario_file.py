@@ -1,4 +1,4 @@
-"""Scenarios in TOML: what people write means what it says, and a mistake is named by file and field."""
+"""Scenarios in TOML: their meaning, and errors named by file and field."""
 
 import pytest
 

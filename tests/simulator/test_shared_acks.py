@@ -1,4 +1,4 @@
-"""Connections that share a window, in simulated scenarios: whose ACK let data go is told as it really was."""
+"""Connections with a shared window, simulated: the releasing ACK matches the truth."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ NAGLE = "stall.nagle_delayed_ack"
 
 
 def test_of_the_delayed_acks_that_a_heartbeat_sends_at_once_each_lets_go_what_it_makes_room_for() -> None:
-    # What they let go stands in a queue, in the order of the ACKs, each mostly of another connection.
+    # The released data queues in the order of the ACKs, each mostly of another connection.
     _, comparison = compared_run(77, 471, at="client")
     told_as_it_was = comparison.confusion[CWND, CWND]
     assert told_as_it_was > 20 * comparison.confusion[CWND, DELAYED]
 
 
 def test_an_ack_that_another_connections_handshake_delayed_is_looked_for_a_quickest_path_before() -> None:
-    # Each handshake stands in the queue of ten connections: of the path it tells little.
-    # Their first segments leave room for the options of a SYN, and are full.
+    # Each handshake waits in the queue of ten connections: its RTT says little about the path. The first
+    # segments leave room for a SYN's options, and are full.
     _, comparison = compared_run(5, 297, at="client")
     name = "delayed-ack-first-segment"
     assert comparison.right[name] >= 13
@@ -31,7 +31,7 @@ def test_what_another_connections_ack_let_go_nagles_algorithm_did_not_hold() -> 
 
 
 def test_a_window_that_another_connections_ack_opened_behind_a_queue_is_no_slow_server() -> None:
-    # What it let go stood before the slowest link, so that the ACK is not the nearest one.
+    # The released data queued at the bottleneck, so the releasing ACK is not the nearest ACK.
     _, comparison = compared_run(77, 798, at="client")
     told_as_it_was = comparison.confusion[CWND, CWND]
     assert told_as_it_was > 50 * comparison.confusion[CWND, "server.think"]

@@ -1,4 +1,4 @@
-"""Every strategy shows by its name alone what its paper says, and a choice that hides it is warned of."""
+"""Strategies by name: each shows its paper's effect, and a choice that hides the effect causes a warning."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A simulation seen from Python: its captures, its truth, and what it says of scenarios that cannot be."""
+"""Simulation in Python: its captures, its truth, and its errors on impossible scenarios."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from tcptrace_http.errors import ScenarioError
 
 from .wireshark import WARNING, complaints, dissect, experts, values
 
-# A request starts 2^32 numbers from here at the latest, as every sequence number does.
+# A request starts at most 2^32 numbers later, as every sequence number does.
 SEEDS = (1, 2, 3)
 STACKS = ("reno", "bsd-4.4", "linux-6")
-# The flag in a TCP header (RFC 9293, section 3.1).
+# Flag in a TCP header (RFC 9293, section 3.1).
 SYN = 0x02
 
 
@@ -34,7 +34,7 @@ def scenario(*, page="heidemann", network="thesis", **changes):
 
 
 def long_page(size=60_000):
-    """Return a document whose page begins with an object that takes many segments."""
+    """Return a document whose page begins with an object of many segments."""
     document = scenario().document()
     document["pages"][0]["objects"][0]["size"] = {"kind": "constant", "value": size}
     return document
@@ -46,7 +46,7 @@ def simulation() -> Simulation:
 
 
 def lossy(document, **loss):
-    """Return the document with a loss on the links into the client."""
+    """Return the document with a loss on the links to the client."""
     document = copy.deepcopy(document)
     client = document["browsers"][0]["node"]
     for link in document["links"]:
@@ -241,7 +241,7 @@ def test_without_rows_of_transactions_the_totals_are_the_same() -> None:
 
 
 def test_data_on_a_syn_ack_that_is_sent_again_is_no_new_data():
-    # Its record of what was sent had such data twice, and sent the second stretch again without end.
+    # Its record of sent data had this data twice, and retransmitted the second copy forever.
     network = NETWORKS["thesis"]
     lossy_links = tuple(replace(link, loss=(PacketLoss(rate=0.03),)) for link in network.links)
     made = retrieval(

@@ -1,11 +1,11 @@
-"""What the truth calls data of a request that Nagle's algorithm held at the client."""
+"""True stalls of requests that Nagle's algorithm held at the client."""
 
 import pytest
 
 from reference_sim.true_waits import true_transactions
 from tests.simulator.hand_written import scenario, tables, transaction
 
-# The client writes head and body apart; the body waits for the ACK of the head.
+# The client writes head and body separately; the body waits for the ACK of the head.
 SPLIT = """
     C 0>25 SYN ack 0 new
     S 25>50 SYN ack 1 new

@@ -1,4 +1,4 @@
-"""Strategies: every row gives valid requests for every page, and a new one is a few lines."""
+"""Strategies: every row gives valid requests for every page, and a new strategy takes a few lines."""
 
 import re
 from dataclasses import replace
@@ -22,7 +22,7 @@ from tcptrace_http.errors import ScenarioError
 
 @pytest.fixture
 def own_names(monkeypatch):
-    """What a test registers is forgotten after it."""
+    """Remove a test's registrations afterwards."""
     monkeypatch.setattr(reference_sim.strategy, "REGISTERED", REGISTERED)
     before = dict(REGISTERED)
     yield
@@ -81,7 +81,7 @@ def ftp(waits, **choices):
 @pytest.mark.parametrize("waits", [False, True])
 @pytest.mark.parametrize("stack", ["reno", "sunos-4.1.3", "linux-6"])
 def test_ftp_says_that_a_file_is_there_when_it_is(stack, waits):
-    """RFC 959, section 4.2: "226 Closing data connection. Requested file action successful"."""
+    """Check RFC 959, section 4.2: "226 Closing data connection. Requested file action successful"."""
     scenario = ftp(waits, page="one-large", network="wan", client_stack=stack)
     packets = simulate(scenario).truth.packets.filter(pl.col("payload_bytes") > 0)
     came = packets.filter(connection=1)["received"].max()
@@ -91,7 +91,7 @@ def test_ftp_says_that_a_file_is_there_when_it_is(stack, waits):
 
 
 def test_ftp_goes_on_to_the_next_file_where_a_data_connection_breaks():
-    """RFC 959, section 4.2: "426 Connection closed; transfer aborted"."""
+    """Check RFC 959, section 4.2: "426 Connection closed; transfer aborted"."""
     path = lossy(network("wan"), PacketLoss(rate=0.7), link="server-client")
     made = simulate(retrieval(strategy="ftp", page="heidemann", network=path, seed=3))
     assert made.truth.retrievals["end"].is_null().to_list() == [True, False, False]
@@ -234,7 +234,7 @@ def test_the_thesis_serial_client_thinks_before_every_file():
     rows = simulate(thesis(strategy="http10-serial", web_clients=1, duration=60 * 10**9)).truth.transactions
     pauses = (rows["written"].shift(-1) - rows["response_last_received"]).drop_nulls().dt.total_milliseconds()
     assert pauses.min() >= 1000
-    # The handshake of the next connection, and the look for the close of the last, come on top.
+    # The next connection's handshake, and the check of the last connection's close, add to it.
     assert pauses.max() <= 2000 + 110 + 100
 
 

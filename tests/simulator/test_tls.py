@@ -1,4 +1,4 @@
-"""TLS in simulations: what is read of the capture, by us and by tshark, is what the scenario says."""
+"""TLS in simulations: our analysis and tshark read the scenario's exchanges."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_handshake_is_read_as_the_scenario_has_it(named):
     assert row["alpn_offered"] == "http/1.1"
     assert row["certificate_bytes"] == (choice.chain_bytes if has_chain_in_clear else None)
     assert row["round_trips"] == ROUND_TRIPS.get(named, 1)
-    # A ChangeCipherSpec goes before early data.
+    # A ChangeCipherSpec precedes early data.
     padded = 517 + 6 * choice.early_data
     assert row["client_hello_bytes"] == (padded if choice.hello_bytes else row["client_hello_bytes"])
     assert row["hello_retry"] is False
@@ -79,7 +79,7 @@ def test_tshark_reads_the_same_handshake_and_has_nothing_to_complain_of(named, t
 
 
 def test_exchanges_are_the_transactions_of_the_truth(named):
-    # Behind early data, tickets come after the first response: they are not told from the next one.
+    # With early data, tickets follow the first response, and look like part of it or of the next.
     choice = replace(CHOICES[named], tickets=0) if CHOICES[named].early_data else CHOICES[named]
     simulation = simulate(secured(choice))
     found = tcptrace_http.analyze(simulation.pcap()).transactions
@@ -151,7 +151,7 @@ def test_every_kind_of_strategy_gets_its_page_over_tls(strategy, client_stack):
 
 
 def test_tickets_before_the_response_hold_it_by_nagles_algorithm():
-    """The response waits for the client's delayed ACK of the tickets, unless they go with it."""
+    """Check that the response waits for the client's delayed ACK of the tickets, unless sent with them."""
     nagle = replace(stack("linux-6"), nagle=Nagle.BSD)
     quiet = replace(stack("linux-6"), nagle=Nagle.OFF, acks=replace(stack("linux-6").acks, quick_acks=None))
     page = Page(name="small", objects=objects_of(500))

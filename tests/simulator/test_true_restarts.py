@@ -1,4 +1,4 @@
-"""Windows that were thrown away after an idle period, from truth tables written by hand."""
+"""Windows reset after an idle period, from handwritten truth tables."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from tests.simulator.hand_written import OPENED, scenario, stalls, tables, trans
 
 
 def asked_again(asked_ms, *, length=2920):
-    """Return a response of 1,000 bytes, and one of this length that is asked for then and written at once."""
+    """Return a response of 1,000 bytes, and then a requested response of this length, written at once."""
     return [
         transaction(0, request=(1, 100), response=(1, 1000), received_ms=75, written_ms=75),
         transaction(1, request=(101, 100), response=(1001, length), received_ms=asked_ms, written_ms=asked_ms),
@@ -182,9 +182,10 @@ def test_what_was_in_flight_before_a_loss_shows_no_window_that_was_thrown_away_a
 @pytest.mark.parametrize(
     ("chunk_bytes", "costs"),
     [
-        # BSD looks before a run of sending whether all is acknowledged: then the short end of it goes as well.
+        # Before a run of sending, BSD checks that all data is acknowledged: the short final segment then goes
+        # out, too.
         (None, [("slow-start-restart", 50.0)]),
-        # The end that is written by itself Nagle's algorithm would have held.
+        # Nagle's algorithm would have held the separately written final segment.
         (1460, []),
     ],
 )

@@ -1,4 +1,4 @@
-"""The true waits of streams: each nanosecond once, and as the analysis of the capture has them."""
+"""True waits of streams: each nanosecond once, in agreement with the analysis of the capture."""
 
 from collections import Counter
 from dataclasses import replace
@@ -25,8 +25,8 @@ CHOICES = {
     "a narrow connection": Http2(stream_window=WIDE, connection_window=FIRST_WINDOW),
     "late requests": Http2(stream_window=WIDE, connection_window=WIDE, waits_for_settings=True),
 }
-#: Of the time, what has the cause that it has in truth. A congestion window and a send buffer hardly larger
-#: than it look alike; of random scenarios also a response that is not ready and one behind others.
+#: Required share of time with the true cause. A congestion window and a slightly larger send buffer look
+#: alike. In random scenarios, an unready response and a response queued after others look alike, too.
 SHARE = 0.94
 SHARE_OF_RANDOM = 0.85
 EVERYDAY = range(4)
@@ -34,16 +34,14 @@ THOROUGH = range(2000, 2040)
 
 
 def scenario(name):
-    # Of frames that stand in a buffer the order is given.
+    # The order of frames in a buffer is fixed.
     stack = replace(QUIET, send_buffer=1 << 16) if name == "in turn" else QUIET
     made = distant(by_streams(CHOICES[name], page=page(LARGE), server_stack=stack))
     return replace(made, taps=tuple(tap_at(made.network, end) for end in ENDS))
 
 
 def share_of(scenarios, at):
-    """Return the part of the time on which truth and analysis agree, and whether they have the same
-    transactions.
-    """
+    """Return the share of agreement between truth and analysis, and whether their transactions are equal."""
     total = Counter()
     for made in scenarios:
         found = compared(run_of(made, at=at))
@@ -53,7 +51,7 @@ def share_of(scenarios, at):
 
 
 def random_ones(seeds):
-    """Those in clear: of the others no analysis sees the streams."""
+    """Return the cleartext scenarios: otherwise no analysis sees the streams."""
     cases = [case for case in map(random_streams, seeds) if case.strategy == "http2"]
     return [replace(case.scenario, record=Record.everything()) for case in cases]
 

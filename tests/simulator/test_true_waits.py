@@ -1,4 +1,4 @@
-"""The true causes of waits, from truth tables written by hand: the same exchanges as ``tests/waits/cases``."""
+"""True causes of waits, from handwritten truth tables: the exchanges of ``tests/waits/cases``."""
 
 import re
 from typing import Any
@@ -10,7 +10,7 @@ from reference_sim.true_waits._holds import Holds
 from reference_sim.true_waits._records import CLIENT, SERVER, Connection, Limits, Packet, Window
 from tests.simulator.hand_written import OPENED, scenario, stalls, tables, transaction, waits, waits_of
 
-#: The client has room for one segment, and tells so from its SYN on.
+#: The client has room for one segment, and advertises this from its SYN on.
 OPENED_BY_A_SEGMENT = re.sub(r"(C .* ack \d)", r"\1 win 1460", OPENED)
 
 
@@ -23,7 +23,7 @@ def test_a_requests_last_segment_stands_behind_its_first_in_the_pace_of_the_link
     """
     first = transaction(0, request=(1, 100), response=(1, 1000), received_ms=75, written_ms=75)
     second = transaction(1, request=(101, 1560), response=(1001, 1000), received_ms=236, written_ms=236)
-    # 150 bytes a millisecond: segments of 1500, 140 and 1040 bytes, and the least of 40.
+    # 150 bytes per millisecond: segments of 1500, 140 and 1040 bytes, and the minimum of 40.
     assert waits(lines, first, second, rate_bps=1_200_000, up_bps=1_200_000)[-2:] == [
         "1 network.queueing 0.133334",
         "1 send_limited.bottleneck 17.3333",
@@ -59,7 +59,7 @@ def test_flights_of_slow_start_wait_for_acks_after_the_pace_of_the_link():
         C 154>179 101+0 ack 5841 ack
     """
     own = transaction(0, request=(1, 100), response=(1, 5840), received_ms=75, written_ms=75)
-    # 1500 bytes a millisecond
+    # 1500 bytes per millisecond.
     assert waits(lines, own, rate_bps=12_000_000)[2:] == [
         "0 send_limited.bottleneck 2.97333",
         "0 send_limited.slow_start 50",
@@ -180,10 +180,11 @@ ROOM = """
     ("segment", "left_ms", "gap_ms", "cause"),
     [
         ("1460", "125", 0, "send_limited.send_buffer"),
-        # A writer that stops between its writes was stopped all the same by what it had no room for.
+        # A server that pauses between writes is still blocked by the full buffer.
         ("1460", "125", 1500, "send_limited.send_buffer"),
         ("1460", "125.5", 1500, "server.data_unavailable"),
-        # Who has closed waits for nothing to fill the last segment; it was not closed, for there was no room.
+        # A closed connection waits for no data to fill the last segment. Here the close came later, for lack
+        # of room.
         ("500 FIN", "125", 0, "send_limited.send_buffer"),
         ("500", "125", 0, "stall.nagle_hold"),
     ],
@@ -338,7 +339,7 @@ def test_what_a_copy_brings_besides_what_was_lost_took_its_time_on_the_link():
         S 375>410 1001+1460 ack 101 retransmission_timeout
     """
     own = transaction(0, request=(1, 100), response=(1, 2460), received_ms=75, written_ms=75)
-    # 150 bytes a millisecond: 1040 bytes, then 1500, of which what was lost first had 600.
+    # 150 bytes per millisecond: 1040 bytes, then 1500, of which 600 were lost first.
     found = waits(lines, own, rate_bps=1_200_000)
     assert found[-2:] == ["0 send_limited.bottleneck 16.6667", "0 stall.tail_loss 293"]
 
@@ -481,7 +482,7 @@ def test_the_rest_of_a_response_that_the_next_one_filled_was_held_until_that_was
 
 
 def _connection(**known: Any) -> Connection:
-    """Return a connection of which nothing was recorded but what is ``known``."""
+    """Return a connection with no records but ``known``."""
     plain: dict[str, Any] = {
         "number": 0,
         "mss": 1000,

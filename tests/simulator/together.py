@@ -1,6 +1,6 @@
-"""Several random scenarios in one capture, for what an analysis costs whatever is in a capture is paid but once.
+"""Several random scenarios in one capture, to pay the fixed cost of an analysis once.
 
-Each scenario's hosts get addresses of their own, so no flow of one has to do with another's.
+Each scenario's hosts have their own addresses, so flows of different scenarios are unrelated.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TOGETHER_MAX", "Member", "compared_together", "comparisons_of", "simulated_together"]
 
-#: As many as an octet of an address tells apart; 0 is in the addresses as they are.
+#: Number of distinct values of an address octet; 0 is the original address.
 TOGETHER_MAX: Final = 255
 _FILE_HEADER_BYTES: Final = 24
 _RECORD_HEADER: Final = struct.Struct("<IIII")
@@ -34,7 +34,7 @@ _RECORD_HEADER: Final = struct.Struct("<IIII")
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A scenario of a capture that holds several, simulated; its hosts have addresses of their own."""
+    """Simulated scenario of a capture that holds several; its hosts have their own addresses."""
 
     made: RandomScenario
     document: Mapping[str, Any]
@@ -42,7 +42,7 @@ class Member:
 
     @property
     def has_loss(self) -> bool:
-        """Whether the network may lose packets, or a queue had no room for one."""
+        """Whether the network may lose packets, or a queue overflowed."""
         is_lossy = any(link.loss for link in self.made.scenario.network.links)
         return is_lossy or self.simulation.truth.links["drops"].sum() > 0
 
@@ -50,9 +50,9 @@ class Member:
 def simulated_together(
     seed: int, numbers: Sequence[int], *, draw: Callable[[int, int], RandomScenario] = random_scenario
 ) -> list[Member]:
-    """At most 255 scenarios, each as ``draw`` makes it of the seed and its number.
+    """Return at most 255 scenarios, each drawn by ``draw`` from the seed and its number.
 
-    :raises ValueError: there are more.
+    :raises ValueError: there are more than 255 scenarios.
     """
     if len(numbers) > TOGETHER_MAX:
         raise ValueError(f"{len(numbers)} scenarios; the addresses of one capture tell {TOGETHER_MAX} apart")
@@ -60,7 +60,7 @@ def simulated_together(
 
 
 def comparisons_of(members: Sequence[Member], *, at: str) -> list[Comparison]:
-    """How the analysis of one capture of all compares with the truth of each."""
+    """Return the comparisons of one joint analysis with the truth of each scenario."""
     tap = 0 if at == "client" else 1
     pcaps = [member.simulation.pcap(at=member.simulation.taps[tap]) for member in members]
     analysis = tcptrace_http.analyze(_merged(pcaps), tables=("packets",), jobs=1)
@@ -72,9 +72,9 @@ def comparisons_of(members: Sequence[Member], *, at: str) -> list[Comparison]:
 
 
 def compared_together(seed: int, numbers: Sequence[int], *, at: str) -> list[tuple[str, Comparison]]:
-    """Of each of at most 255 scenarios what it is, and how its analysis compares with its truth.
+    """Return description and comparison of each of at most 255 scenarios.
 
-    :raises ValueError: there are more.
+    :raises ValueError: there are more than 255 scenarios.
     """
     members = simulated_together(seed, numbers)
     found = comparisons_of(members, at=at)
@@ -88,7 +88,7 @@ def _simulated(made: RandomScenario, place: int) -> Member:
 
 
 def _moved(node: Mapping[str, Any], place: int) -> dict[str, Any]:
-    """Return the node in the network of this place: of 10.0.0.1 the second octet is changed."""
+    """Return the node with the second octet of its address (10.0.0.1) set to this place."""
     first, _, *rest = node["address"]
     return {**node, "address": [first, place, *rest]}
 
@@ -106,7 +106,7 @@ def _place_of(key: Key) -> int:
 
 
 def _merged(pcaps: Sequence[bytes]) -> bytes:
-    """Return the packets of all captures in the order of their times."""
+    """Return the packets of all captures in time order."""
     records = heapq.merge(*map(_records, pcaps), key=lambda record: record[0])
     return pcaps[0][:_FILE_HEADER_BYTES] + b"".join(record for _, record in records)
 

@@ -1,4 +1,4 @@
-"""A simulated capture as tshark dissects it."""
+"""Simulated capture as dissected by tshark."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def dissect(simulation, folder, *, at="client"):
     """Return the frames' fields, each a list of values, as tshark shows them; checksums are verified."""
     path = folder / "x.pcap"
     simulation.write_pcap(path, at=at)
-    # Lost segments come out of order: tshark waits for them only if it is asked to.
+    # Lost segments arrive out of order: tshark waits for them only with this option.
     wishes = ("tcp.reassemble_out_of_order", "tcp.check_checksum", "ip.check_checksum")
     options = [word for wish in wishes for word in ("-o", f"{wish}:TRUE")]
     wanted = [word for field in FIELDS for word in ("-e", field)]
@@ -57,9 +57,9 @@ def values(frames, field):
 
 
 def joined_late(frames):
-    """Return ports of clients to whom data came before the SYN-ACK, which had been lost (RFC 1644, section 3.3).
+    """Return ports of clients that received data before the SYN-ACK, which was lost (RFC 1644, section 3.3).
 
-    tshark takes a SYN-ACK behind data for that of another connection, and reads a message from its middle on.
+    tshark assigns a SYN-ACK after data to another connection, and then reads a message from its middle.
     """
     ports = set()
     has_data = set()
@@ -76,12 +76,12 @@ def joined_late(frames):
 
 
 def experts(frame):
-    """What tshark remarks on a frame: severity and message."""
+    """Expert information of tshark on a frame: severity and message."""
     return zip(map(int, frame["_ws.expert.severity"]), frame["_ws.expert.message"], strict=True)
 
 
 def complaints(frames):
-    """Messages of what is malformed, or an error, or could not be decoded, or has a wrong checksum."""
+    """Yield messages on malformed or undecodable frames, errors, and wrong checksums."""
     for number, frame in enumerate(frames, start=1):
         severities = {severity for severity, _ in experts(frame)}
         groups = {int(group) for group in frame["_ws.expert.group"]}

@@ -1,4 +1,4 @@
-"""Simulated retrievals, as the figures of the papers show them."""
+"""Simulated retrievals in the form of the papers' figures."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["durations", "gaps", "of_server", "seconds", "transfers"]
 
 
 def transfers(network: Network, stack: Stack, *started: tuple[int, int]) -> Truth:
-    """Bare transfers between two hosts: when each starts, in nanoseconds, and how many bytes it has."""
+    """Return bare transfers between two hosts, by start in nanoseconds and size in bytes."""
     made = (
         Transfer(
             node=network.clients[0],

@@ -1,4 +1,4 @@
-"""No claim of the table is without a test, and no test without a claim of it."""
+"""Claims of the table: each has a test, and each test has a claim."""
 
 import re
 

@@ -1,8 +1,8 @@
 """Claims H1 to H6 of Heidemann, "Performance Interactions Between P-HTTP and TCP Implementations" (1996).
 
-The claims are shown by the experiments of ``reference_sim.papers.heidemann_1996``; here is what else must hold for
-them to mean what they say. Not modelled: what spread the single retrievals (HTTP by 94 %), and that Ethernet of
-1996 has one medium for both directions.
+The experiments of ``reference_sim.papers.heidemann_1996`` show the claims; these tests check their
+preconditions. Two effects are not modelled: the spread of single retrievals (HTTP by 94 %), and the shared
+medium of 1996's Ethernet.
 """
 
 from dataclasses import replace
@@ -53,7 +53,7 @@ def test_h1_to_h6_are_reproduced():
 
 @pytest.mark.parametrize("claim", ["H2", "H3"])
 def test_h2_h3_the_stall_is_the_printed_one_whatever_the_phase_of_the_heartbeat(claim):
-    """Six retrievals one after the other: the stalls before have set when the last one's ends."""
+    """Return six consecutive retrievals: earlier stalls determine the heartbeat phase of the last one's stall."""
     (stalls,) = {tuple(one["stall_ms"] for one in repeated) for repeated in results(claim).measured.values()}
     assert len(stalls) == 5
     published = {"H2": 190.647 - 4.911, "H3": 189.479 - 22.103}[claim]
@@ -72,7 +72,7 @@ def test_h1_the_means_are_closer_than_asked():
 
 
 def test_h1_retrievals_are_synchronized_with_the_clients_heartbeat():
-    """Each begins where a stall of the one before ended: single ones are up to 200 ms faster."""
+    """Check synchronized retrievals: each begins at the end of a stall; single ones are up to 200 ms faster."""
     alone = [
         durations(simulate(heidemann(strategy=APACHE, retrievals=1, phase=phase)).truth)[0]
         for phase in range(0, 200 * MS, 20 * MS)
@@ -82,7 +82,7 @@ def test_h1_retrievals_are_synchronized_with_the_clients_heartbeat():
 
 
 def test_h1_a_connection_costs_the_hosts_what_two_rows_of_the_table_differ_by():
-    """Without that cost HTTP is as fast as P-HTTP with both fixes, which hosts of 1996 were not."""
+    """Check the connection cost: without it, HTTP would be as fast as P-HTTP with both fixes."""
     free = 1000 * mean(durations(simulate(heidemann(strategy=HTTP, connection_cost=0)).truth))
     assert 0 < free - retrieval_ms(BOTH_FIXES) < 1
     assert retrieval_ms(HTTP) - retrieval_ms(BOTH_FIXES) == pytest.approx(43 - 26, rel=0.05)
@@ -105,7 +105,9 @@ def test_h2_h3_the_stall_is_the_printed_silence():
 
 
 def test_h3_two_segments_are_acknowledged_at_once_and_the_third_not():
-    """The ACK is not "queued at client pending transmission of third packet": here the medium is not shared."""
+    """Check the ACK's time: unlike on a shared medium, no "queued at client pending transmission of third
+    packet".
+    """
     truth = simulate(figure_4(seed=1)).truth
     made = simulated(truth, last_retrieval(truth, document=1), from_start=False)[:8]
     sent = [line.described for line in made]
@@ -113,7 +115,7 @@ def test_h3_two_segments_are_acknowledged_at_once_and_the_third_not():
         f"segment of {size} bytes" for size in (1460, 1460, 1176, 13)
     ]
     assert [line.acked for line in made if line.sender == "client" and line.payload == 0] == [2920, 4096]
-    # In print the first of these two comes after the third segment, which held the Ethernet.
+    # In print, the first of these two follows the third segment, which occupied the Ethernet.
     assert sent.index("ACK of 2920 bytes") + 1 == sent.index("segment of 1176 bytes")
 
 
@@ -141,7 +143,7 @@ def test_h4_a_kept_window_leaves_in_a_burst_of_many_packets():
 
 def test_h4_a_reset_costs_several_round_trips_and_pacing_none():
     seconds = {policy: results("H4").value(f"{policy} 3 s", "seconds") for policy in POLICIES}
-    # Slow start takes several round trips of 90 ms, and a delayed ACK for its first segment.
+    # Slow start takes several RTTs of 90 ms, and a delayed ACK for its first segment.
     assert seconds["reset"] > seconds["keep"] + 3 * 0.09
     assert seconds["pace"] == pytest.approx(seconds["keep"], abs=0.09)
 
@@ -155,7 +157,7 @@ def test_h5_no_buffer_loses_anything():
 
 
 def test_h5_large_segments_and_delayed_acks_take_more_of_a_small_buffer():
-    """Of 4 kB two segments of 1460 bytes go out in a round trip, and Nagle holds the rest."""
+    """Check a 4 kB buffer: two segments of 1460 bytes per RTT, and a Nagle hold for the rest."""
     rtt = 0.090 + 1500 * 8 / 1e6
     large = rate_mbps(4 * 1024, ack_every=1)
     assert large == pytest.approx(2 * 1500 * 8 / rtt / 1e6, rel=0.03)
@@ -163,7 +165,7 @@ def test_h5_large_segments_and_delayed_acks_take_more_of_a_small_buffer():
 
 
 def rate_mbps(send_buffer, *, ack_every):
-    """With segments of 1460 bytes."""
+    """Check segments of 1460 bytes."""
     reno = stack("reno")
     scenario = retrieval(
         strategy=HTTP,

@@ -1,4 +1,4 @@
-"""The thesis's dumbbell in our simulator: one client's timeline, and cells of its grid."""
+"""Thesis's dumbbell in our simulator: one client's timeline, and cells of its grid."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .programs import Life
 if TYPE_CHECKING:
     from reference_sim.scenario import Scenario
 
-#: Sizes of the stored timelines' document.
+#: Object sizes in the document of the stored timelines.
 SIZES: Final = (6651, 3883, 1866, 1128)
 _SECOND: Final = 10**9
 _BOTTLENECKS: Final = ("gateway-c-gateway-s", "gateway-s-gateway-c")
@@ -26,7 +26,7 @@ _LETTERS: Final = {0x02: "S", 0x01: "F", 0x08: "P", 0x10: "A"}
 
 
 def one_client(strategy: str, *, stack: str) -> Scenario:
-    """One client that retrieves the document of the stored timelines once."""
+    """Return one client that retrieves the document of the stored timelines once."""
     base = thesis(
         strategy=strategy,
         web_clients=1,
@@ -47,7 +47,7 @@ def one_client(strategy: str, *, stack: str) -> Scenario:
 
 
 def lives(scenario: Scenario) -> list[Life]:
-    """Return the packets of a run, in the order in which they were sent."""
+    """Return the packets of a run in sending order."""
     import polars as pl
 
     truth = simulate(scenario).truth

@@ -1,4 +1,4 @@
-"""Debian's ``ns`` run on ``dumbbell.tcl``, and packets' timelines as CSV."""
+"""Runs of Debian's ``ns`` on ``dumbbell.tcl``, and packet timelines as CSV."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 FOLDER: Final = Path(__file__).parent
 SCRIPT: Final = FOLDER / "dumbbell.tcl"
 GOLDEN: Final = FOLDER / "golden"
-#: The order in which ``dumbbell.tcl`` makes its nodes: gateways of the clients and the servers, then
-#: clients and servers in turn.
+#: Node order of ``dumbbell.tcl``: gateways of the clients and the servers, then clients and servers in turn.
 CLIENT_GATEWAY: Final = 0
 SERVER_GATEWAY: Final = 1
 FLAGS: Final = {0x02: "S", 0x01: "F", 0x08: "P", 0x10: "A"}
@@ -24,7 +23,7 @@ FLAGS: Final = {0x02: "S", 0x01: "F", 0x08: "P", 0x10: "A"}
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """A packet's way through the dumbbell: times in seconds, numbers relative to the SYN's."""
+    """Packet's path through the dumbbell: times in seconds, numbers relative to the SYN's."""
 
     sent: float
     enqueued: float
@@ -45,7 +44,7 @@ class Life:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a run of ``dumbbell.tcl`` prints; rates in bytes a second, of time and packets as fractions."""
+    """Output of ``dumbbell.tcl``: rates in bytes per second, shares of time and packets as fractions."""
 
     rate: float
     utilisation: float
@@ -58,7 +57,7 @@ class Outcome:
 
 
 def run(strategy: str, **options: object) -> Outcome:
-    """Runs ``ns`` to its end; the options are those of the script."""
+    """Run ``ns`` to its end; the options are those of the script."""
     command = ["ns", str(SCRIPT), f"strategy={strategy}"]
     command += [f"{name}={value}" for name, value in options.items()]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -81,7 +80,7 @@ def run(strategy: str, **options: object) -> Outcome:
 
 
 def lives(trace: Path) -> list[Life]:
-    """Return the packets of a trace of all links (``trace-all``), in the order in which they were sent."""
+    """Return the packets of a trace of all links (``trace-all``) in sending order."""
     packets: dict[int, dict[str, object]] = {}
     for line in trace.read_text().splitlines():
         event, time, start, end, _, size, _, fid, _, _, seq, packet, ack, flags, header, *_ = line.split()
@@ -106,7 +105,7 @@ def lives(trace: Path) -> list[Life]:
 
 
 def golden(name: str) -> list[Life]:
-    """Return a stored timeline; where it comes from stands in ``golden/README.md``."""
+    """Return a stored timeline; ``golden/README.md`` gives its origin."""
     with (GOLDEN / f"{name}.csv").open(newline="") as file:
         return list(_golden_rows(csv.DictReader(file)))
 

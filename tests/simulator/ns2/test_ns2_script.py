@@ -1,4 +1,4 @@
-"""``dumbbell.tcl`` means what the stored timelines of ns-2 mean: Debian's ``ns`` makes them anew."""
+"""Script ``dumbbell.tcl``: Debian's ``ns`` reproduces the stored timelines of ns-2."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The experiments that show the papers' claims."""
+"""Tests of the experiments for the papers' claims."""

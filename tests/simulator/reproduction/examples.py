@@ -1,4 +1,4 @@
-"""Experiments of a few milliseconds, and measures that fail, die or interrupt; workers import them from here."""
+"""Experiments of a few milliseconds, and measures that fail, die or interrupt, importable by workers."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from reference_sim.simulation import Simulation
 
 STRATEGY = "p-http-both-fixes"
-#: What was measured in this process.
+#: Measurements in this process.
 CALLS: list[str] = []
-#: The measure that interrupts does so at this one.
+#: Number of the measurement that interrupts.
 INTERRUPTED_AT = 4
 
 
@@ -41,7 +41,7 @@ def dies(simulation: Simulation) -> Mapping[str, float]:
 
 
 def interrupts_here(simulation: Simulation) -> Mapping[str, float]:
-    """Ctrl-C, the fourth time that this process measures."""
+    """Interrupt (Ctrl-C) at this process's fourth measurement."""
     CALLS.append("interrupts_here")
     if len(CALLS) == INTERRUPTED_AT:
         signal.raise_signal(signal.SIGINT)
@@ -49,7 +49,7 @@ def interrupts_here(simulation: Simulation) -> Mapping[str, float]:
 
 
 def interrupts_all(simulation: Simulation) -> Mapping[str, float]:
-    """Ctrl-C as a terminal sends it: to every process of the group. What is kept must not depend on the order."""
+    """Interrupt the process group, as a terminal's Ctrl-C does; results must not depend on the order."""
     folder = Path(os.environ["EXAMPLES_FOLDER"])
     (folder / f"{os.getpid()}.pid").touch()
     if (folder / ".results" / "results.jsonl").read_bytes().count(b"\n") >= INTERRUPTED_AT:
@@ -60,7 +60,7 @@ def interrupts_all(simulation: Simulation) -> Mapping[str, float]:
 def experiment(
     claim: str, measure: Callable[[Simulation], Mapping[str, float]] = retrieval_times, *, count: int = 8
 ) -> Experiment:
-    """Of the claim there are ``count`` runs, half as many labels, and one figure."""
+    """Return an experiment with ``count`` runs, half as many labels, and one figure."""
 
     def runs(effort: Effort) -> Iterator[Run]:
         for number in range(count):
@@ -78,6 +78,6 @@ def judge(results: Results):
 
 
 def main() -> None:
-    """In a process of its own: runs until it is interrupted."""
+    """Run in a separate process until interrupted."""
     with Store(Path(sys.argv[1]) / ".results") as store:
         reproduce([experiment("H1", interrupts_all, count=200)], store=store, jobs=2)

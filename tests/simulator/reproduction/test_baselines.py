@@ -1,4 +1,4 @@
-"""Where a model is valid, simulator and model agree: neither was made from the other."""
+"""Models in their range of validity: they agree with the simulator, independently made."""
 
 from statistics import median
 
@@ -47,7 +47,7 @@ def test_without_loss_and_delayed_acks_the_models_of_slow_start_are_within_4_per
 
 
 def test_a_lone_segments_delayed_ack_is_what_they_miss(compared):
-    """The first window waits 200 ms for its ACK, which none of them has."""
+    """Check the first window's 200 ms wait for its ACK, which no model has."""
     for row in compared:
         cell = row.cell
         if cell.loss == 0 and cell.acked == 2 and cell.segments > 10:
@@ -62,7 +62,7 @@ def test_pftk_is_within_a_third_and_typically_within_15_percent(compared):
 
 
 def test_mathis_is_too_fast_where_timeouts_are_many(compared):
-    """It has none: the more is lost, the more they cost."""
+    """Check models without timeouts: their error grows with the loss rate."""
     for acked in (1, 2):
         few, many = (median(residuals(compared, "Mathis", acked=acked, loss=loss)) for loss in (0.01, 0.04))
         assert many < few < 0

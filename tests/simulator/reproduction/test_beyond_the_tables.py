@@ -1,4 +1,4 @@
-"""Claims of the papers beside their tables: simulated in short, and held to what is known of them."""
+"""Claims beside the papers' tables: short simulations against known results."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from reference_sim.reproduction.registry import experiments
 from reference_sim.reproduction.verdict import Verdict
 from reference_sim.simulation import simulate
 
-#: G13 is not reproduced: only where many connections begin at once does the rate fall.
+#: G13 is not reproduced: the rate only falls if many connections begin at once.
 KNOWN = {
     "G12": Verdict.REPRODUCED_IN_SHAPE,
     "G14": Verdict.REPRODUCED,

@@ -53,7 +53,7 @@ def ours(claim, part):
 
 
 def verdicts(claim, part):
-    """Return the verdicts of the comparisons with these words."""
+    """Return the verdicts of the comparisons whose text contains these words."""
     found = [one.verdict for one in judgement(claim).comparisons if part in one.what]
     assert found
     return found
@@ -93,7 +93,7 @@ def test_b1_a_connection_that_is_open_gives_the_ideal_of_one_round_trip():
 
 
 def test_b1_an_ftp_client_that_awaits_each_reply_takes_a_round_trip_a_command():
-    """Greeting, USER, PASS, TYPE and PORT before the first RETR, PORT before the next (RFC 959, section 5.4)."""
+    """Check FTP's commands (RFC 959, section 5.4): greeting, USER, PASS, TYPE, PORT; then PORT per file."""
     counted = round_trips_of(simulate(two_files("ftp", waits_for_replies=True)))
     assert counted == pytest.approx({"first": 3 + 5, "next": 2 + 1})
 
@@ -113,7 +113,7 @@ def test_b2_what_the_text_says_of_each_figure_holds(figure):
 
 
 def test_b2_the_connections_of_maxconn_open_together():
-    """Their handshakes overlap: small objects take two round trips of half a second in all."""
+    """Check overlapping handshakes: small objects take two RTTs of half a second in total."""
     assert page_seconds("maxconn", "fifty-small") == pytest.approx(1.0, abs=0.05)
 
 
@@ -150,20 +150,20 @@ def test_b4_holds_for_each_page_of_few_objects_and_spares_more_with_many():
 
 
 def test_b4_the_optimized_browser_saves_a_round_trip_of_three():
-    """Handshake and page: two round trips over the satellite, where HTTP/1.1 takes a third for the objects."""
+    """Check handshake and page: two RTTs over the satellite; HTTP/1.1 takes a third for the objects."""
     ours, http11 = (page_seconds(name, "fifty-small") for name in ("optimized-browser", "http11-pipelined"))
     assert ours == pytest.approx(1.0, abs=0.05)
     assert http11 == pytest.approx(1.5, abs=0.05)
 
 
 def test_b4_the_hub_needs_its_own_round_trips_to_find_the_objects():
-    """With a ground of 100 ms a round trip: connection and document, then connection and objects."""
+    """Check a ground RTT of 100 ms: connection and document, then connection and objects."""
     near, far = (page_seconds("optimized-browser", "fifty-small", ground=ms * 10**6) for ms in (0, 50))
     assert far - near == pytest.approx(4 * 0.1, abs=0.01)
 
 
 def test_b4_connections_that_are_opened_as_the_links_come_save_nothing():
-    """A handshake and a request over the satellite after the document, where pipelining takes the request."""
+    """Check a handshake and a request over the satellite after the document; pipelining needs only the request."""
     late = replace(named_strategy("optimized-browser"), discovery=Discovery.STREAMING)
     assert page_seconds(late, "fifty-small") > page_seconds("http11-pipelined", "fifty-small")
 
@@ -206,7 +206,7 @@ def test_b5_seventy_per_cent_of_the_requests_go_to_thirty_of_the_documents():
     requests = list(day(Office(users=1, requests=20_000, documents=1000, common_share=1.0), seed=1))
     popular = sum(request.document < 300 for request in requests)
     assert popular / len(requests) == pytest.approx(0.7, abs=0.02)
-    # For many documents 0.3 ** (1 - exponent) is 0.7.
+    # For many documents, 0.3 ** (1 - exponent) is 0.7.
     assert zipf_exponent(20_000, 0.3, 0.7) == pytest.approx(1 - log(0.7) / log(0.3), abs=0.04)
 
 
@@ -277,7 +277,7 @@ def test_b6_what_a_delta_saves_depends_on_how_much_has_changed():
 
 
 def test_b6_html_shrinks_as_nielsen_measured():
-    """42 kB to 11 kB: Nielsen et al. 1997 (SIGCOMM), section 5."""
+    """Check 42 kB to 11 kB: Nielsen et al. 1997 (SIGCOMM), section 5."""
     sizes = corpus_bytes()[Change.NEWS]
     assert sizes["gzip"] / sizes["whole"] == pytest.approx(11 / 42, rel=0.1)
 

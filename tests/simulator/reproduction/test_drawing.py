@@ -1,4 +1,4 @@
-"""Bars as several papers' pages have them."""
+"""Bar charts shared by several papers' pages."""
 
 from __future__ import annotations
 

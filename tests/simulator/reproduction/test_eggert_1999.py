@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from reference_sim.reproduction.experiment import Experiment, Run
 
-#: Pages of so many objects that four connections are a limit (section 4.2).
+#: Pages with enough objects to make four connections a limit (section 4.2).
 LARGE: Final = ("graphics", "frames", "java")
 BY_CLAIM: Final = {experiment.claim: experiment for experiment in EXPERIMENTS}
 S: Final = 10**9
@@ -100,7 +100,7 @@ def test_the_maps_total_has_the_other_sign_and_is_not_in_shape(claim, what):
 
 
 def geometric(count: int, low: int, high: int) -> tuple[int, ...]:
-    """So many sizes, small ones denser than large ones: as sizes on the web are."""
+    """Return this many sizes, small sizes denser than large ones, as on the web."""
     return tuple(round(low * (high / low) ** ((2 * number + 1) / (2 * count))) for number in range(count))
 
 
@@ -145,7 +145,7 @@ def test_figures_3_and_4_draw_every_packet_once(claim: str, transferred: Sequenc
     (rows,) = chart.to_dict()["datasets"].values()
     for connection, packets in enumerate(transferred):
         drawn = [row["packet"] for row in rows if row["connection"] == connection]
-        # A segment has room for a few bytes more where it has no option of T/TCP.
+        # Without T/TCP's option, a segment has room for a few more bytes.
         assert drawn == [*range(1, len(drawn) + 1)]
         assert packets - 2 <= len(drawn) <= packets
 
@@ -171,7 +171,7 @@ def test_e1_a_bundle_with_unlimited_resources_is_faster_than_an_ensemble(page: s
 
 
 def test_e1_thirty_five_connections_that_open_do_not_open_the_window() -> None:
-    """The Java page's: their SYN-ACKs are acknowledged before HTML's second packet is."""
+    """Check the Java page: its SYN-ACKs are acknowledged before HTML's second packet."""
     cell = Cell(page="java", situation=Situation.MODEL, transport=Transport.HTML_PRE)
     sent = data_packets(simulate(replace(cell.scenario(), record=Record(packets=True))))["sent"]
     assert [sent.filter((sent >= start) & (sent < start + 0.1)).len() for start in (0, 0.1, 0.2)] == [1, 2, 4]
@@ -180,7 +180,7 @@ def test_e1_thirty_five_connections_that_open_do_not_open_the_window() -> None:
 @pytest.mark.parametrize("page", LARGE)
 @pytest.mark.parametrize("situation", [Situation.CLIENT, Situation.REALISTIC])
 def test_e2_e4_with_four_connections_an_ensemble_is_faster_than_a_bundle(page: str, situation: Situation) -> None:
-    """By the fastest scheduler: pacing costs each of them another time (section 4.2)."""
+    """Check the fastest scheduler: pacing delays each scheduler differently (section 4.2)."""
     ensemble = min(bar("total", situation, page, one) for one in SCHEDULERS)
     assert ensemble < 0.96 * bar("total", situation, page, Transport.RENO)
 
@@ -221,7 +221,7 @@ def test_e5_a_repeated_access_is_faster_than_the_first(page: str, situation: Sit
 
 
 def trace(connection: int, scenario_of: object) -> tuple[list[float], float]:
-    """When a connection's data packets left the server, and how long it took for the last to come; in seconds."""
+    """Return the sending times of a connection's data packets, and its duration; in seconds."""
     own = data_packets(simulate(scenario_of)).filter(connection=connection)
     return [time - own["sent"][0] for time in own["sent"]], own["received"][-1] - own["sent"][0]
 
@@ -231,7 +231,7 @@ def test_e6_the_second_transfer_is_paced_and_ends_0_18_s_sooner() -> None:
     (first, first_took), (second, second_took) = (trace(connection, twice) for connection in (0, 1))
     assert len(first) == len(second) == 8
     assert first_took - second_took == pytest.approx(0.18, rel=0.1)
-    # Slow start needs four round trips for what now leaves within two, the first five packets one by one.
+    # Slow start needs four RTTs for data that now leaves within two, the first five packets one by one.
     assert first[-1] > 0.3
     assert second[-1] < 0.15
     paced = [later - earlier for earlier, later in pairwise(second[:5])]
@@ -247,7 +247,7 @@ def test_e6_without_sharing_both_transfers_take_the_same_time() -> None:
 
 
 def test_e7_connections_share_the_window_equally_as_they_come_and_go() -> None:
-    """They start at 0, 0.5 and 0.8 s; the third one ends first, and the second before the first one."""
+    """Check starts at 0, 0.5 and 0.8 s: the third ends first, the second before the first."""
     found = results("E7").measured["etcp-fair"][0]
     assert found["third ends before second"] > 0
     assert found["second ends before first"] > 0
@@ -264,7 +264,7 @@ def test_e7_connections_share_the_window_equally_as_they_come_and_go() -> None:
 
 
 def test_e7_connections_that_share_nothing_do_not_split_the_window_of_the_first() -> None:
-    """Reno's second connection begins with a window of its own, which is no half of the first one's."""
+    """Check Reno: the second connection begins with its own window, which is not half of the first's."""
     started = ((0, 350 * SEGMENT_BYTES), (S // 2, 140 * SEGMENT_BYTES))
     shared = {}
     for each in (ETCP, RENO):

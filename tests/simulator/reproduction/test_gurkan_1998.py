@@ -1,4 +1,4 @@
-"""The thesis's experiments: a few cells at once, and the whole grid beside the printed one."""
+"""Thesis's experiments: a few cells together, and the whole grid beside the printed grid."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 BY_CLAIM: Final = {experiment.claim: experiment for experiment in EXPERIMENTS}
 QUICK: Final = Effort(seeds=1, quick=True)
 SEEDS: Final = 3
-#: Runs that several claims ask for are made once.
+#: Runs shared by several claims are made once.
 _MEASURED: Final[dict[object, Mapping[str, float]]] = {}
 
 
@@ -106,7 +106,7 @@ def test_the_sequence_plots_draw_every_segment_once() -> None:
     assert len(charts) == 4
     drawn = charts["Figure 4.5: sequence numbers, http11-pipelined"].to_dict()
     (values,) = drawn["datasets"].values()
-    # Table 4.5's files in segments of 1460 bytes, of which the full link may have lost some.
+    # Table 4.5's files in segments of 1460 bytes; the saturated link may have lost some segments.
     assert len(values) >= sum(-(-length // 1460) for length in (1128, 1487, 2304, 2364, 1130, 2572, 1078, 1041))
 
 
@@ -153,7 +153,7 @@ def test_utilisation_and_drops_are_near_on_average(whole: Results) -> None:
 
 @pytest.mark.slow
 def test_strategies_are_in_the_published_order(whole_rates: Rates) -> None:
-    # ns-2.35 has 114 of 120; where two are a few percent apart, seeds decide.
+    # ns-2.35 has 114 of 120; for pairs a few percent apart, the seed decides.
     assert whole_rates.ordered >= 112
 
 

@@ -1,4 +1,4 @@
-"""The same run has the same identity, and another one another."""
+"""Identity of runs: equal for equal runs, different for different runs."""
 
 from dataclasses import replace
 

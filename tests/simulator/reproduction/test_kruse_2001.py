@@ -58,7 +58,7 @@ def measured_once(runs):
 
 
 def results(claim):
-    """K4 and K8 are judged from the same runs."""
+    """Return the results of runs shared by K4 and K8."""
     return measured_once(BY_CLAIM[claim].runs)
 
 
@@ -68,7 +68,7 @@ def judgement(claim):
 
 
 def verdicts(claim, part):
-    """Return the verdicts of the comparisons with these words."""
+    """Return the verdicts of the comparisons whose text contains these words."""
     found = [one.verdict for one in judgement(claim).comparisons if part in one.what]
     assert found
     return found
@@ -80,7 +80,7 @@ def ours(claim, part):
 
 
 def flown(claim, label):
-    """Return segments of each flight but the last, which is what was left."""
+    """Return segments of each flight but the last, which carries the remainder."""
     (one,) = results(claim).measured[label]
     return [one[f"flight {number}"] for number in range(len(one))][:-1]
 
@@ -103,7 +103,7 @@ def test_k1_is_reproduced():
 
 @pytest.mark.parametrize(("mss", "segments"), [(1460, 3), (512, 4), (536, 4), (1095, 4), (2190, 2), (4312, 2)])
 def test_k1_the_larger_initial_window_is_two_to_four_segments(mss, segments):
-    """Equation 1, in its text's words; and "in our environment … an initial cwnd of 3 segments"."""
+    """Check equation 1 as in its text: "in our environment … an initial cwnd of 3 segments"."""
     assert -(-initial_window(mss) // mss) == segments
     assert initial_window(mss) == min(4 * mss, max(2 * mss, 4380))
 
@@ -117,7 +117,7 @@ def test_k1_simulated_flights_are_those_of_equations_2_to_4(delayed_acks, how, i
 
 
 def test_k1_windows_grow_by_1_57_with_delayed_acks():
-    """Equation 5: "almost exactly exponential after the first 2-3 RTTs"; measured on simulated flights."""
+    """Check equation 5 on simulated flights: "almost exactly exponential after the first 2-3 RTTs"."""
     flights = flown("K1", "window from 1, delayed ACKs")
     growth = (flights[-1] / flights[2]) ** (1 / (len(flights) - 3))
     assert growth == pytest.approx(GROWTH_WITH_DELAYED_ACKS, rel=0.04)
@@ -138,7 +138,7 @@ def test_k2_four_simulated_connections_ramp_like_one_with_a_window_of_four():
 
 
 def test_k2_connections_together_start_with_m_windows():
-    """Equation 8."""
+    """Check equation 8."""
     assert effective_initial_window(4, 1) == 4
     one = round_trips_to_window(64, 4, delayed_acks=True)
     assert round_trips_to_window(64, 1, delayed_acks=True, connections=4) == pytest.approx(one)
@@ -196,7 +196,7 @@ def test_k5_silences_without_pipelining_and_none_with_it():
 @pytest.mark.parametrize("name", PAGES)
 def test_k5_without_pipelining_there_is_a_lull_of_a_round_trip_between_any_two_objects(name):
     lulls = results("K5").measured[f"{name}, HTTP/1.1 without pipelining, silences"][0]
-    # And the time to send a request and the first segment: at most 1500 bytes.
+    # Plus the serialization of a request and the first segment: at most 1500 bytes.
     assert 1 <= lulls["shortest"] <= lulls["longest"] <= 1 + 0.02e9 / RTT_NS
 
 
@@ -213,7 +213,7 @@ def test_k5_with_pipelining_the_server_never_waits_for_a_request(name):
 
 
 def test_k5_pipelined_requests_of_a_short_document_go_out_in_a_round_trip():
-    """A document of 1 KB is one segment: the requests follow it, and no object waits for another."""
+    """Check a 1 KB document in one segment: the requests follow it, and no object waits for another."""
     (one,) = results("K5").measured["test, HTTP/1.1, pipelined, silences"]
     assert one["late requests"] == 1
     assert RTT_NS <= (one["1 came"] - one["0 received"]) * 1e9 <= RTT_NS + 0.02e9
@@ -230,7 +230,7 @@ def test_k6_a_split_request_delays_the_other_connections_by_a_round_trip():
     assert judgement("K6").verdict is Verdict.REPRODUCED
     delays = [one.ours.value for one in judgement("K6").comparisons if one.what.startswith("oufr")]
     assert delays[0] == pytest.approx(2, abs=0.05)
-    # The server's delayed ACK of the first packet takes at most 200 ms.
+    # The server delays its ACK of the first packet by at most 200 ms.
     assert 1 <= delays[1] - delays[0] <= 1 + 0.2e9 / RTT_NS + 0.05
 
 
@@ -251,7 +251,7 @@ def test_k6_the_strategy_of_that_name_cuts_its_first_request():
 def test_k7_the_bit_error_rate_is_the_likeliest_for_table_2():
     rate = bit_errors.bit_error_rate()
     alone = [
-        # What each page's share alone asks for is on both sides of it.
+        # The rates that single pages' shares imply are on both sides of it.
         -log(1 - page.corrupted) / (page.bytes * 8 * 1500 / 1448)
         for page in published_pages().values()
     ]
@@ -264,7 +264,7 @@ def test_k7_large_pages_are_hit_more_often():
     runs = islice(BY_CLAIM["K7"].runs(QUICK), transfers * len(PAGES))
     found = measured(run for run in runs if run.label in {"oufr", "lerc"})
     hits = {name: sum(lost > 0 for lost in found.of(name, "lost")) for name in ("oufr", "lerc")}
-    # 41 % and 7 %, and two deviations of 60 transfers.
+    # 41 % and 7 %, and two standard deviations of 60 transfers.
     assert 0.28 < hits["oufr"] / transfers < 0.54
     assert hits["lerc"] / transfers < 0.14
 
@@ -306,7 +306,7 @@ def test_k8_a_bound_for_four_connections_has_less_of_the_document_in_it():
 
 @pytest.mark.parametrize(("name", "first", "every"), [("netbsd-1.2.1-bugs", 2, 3), ("netbsd-1.2.1", 1, 2)])
 def test_k9_two_bugs_of_bsd(name, first, every):
-    """A passive opener starts with two segments, and with timestamps every third segment is acknowledged."""
+    """Check both bugs: two initial segments of a passive opener; with timestamps, an ACK per third segment."""
     assert judgement("K9").verdict is Verdict.REPRODUCED
     assert stack(name).timestamps
     (one,) = results("K9").measured[name]
@@ -315,7 +315,7 @@ def test_k9_two_bugs_of_bsd(name, first, every):
 
 
 def test_k9_fewer_acks_hinder_the_growth_of_the_window():
-    """400 kB take a round trip longer though they start with two segments."""
+    """Check that 400 kB take an RTT longer despite an initial window of two segments."""
     assert ours("K9", "fewer ACKs hinder the window") == pytest.approx(1, rel=0.05)
 
 

@@ -1,4 +1,4 @@
-"""A browser opens the pages, in light and dark, and has nothing to complain about."""
+"""Pages in a browser, in light and dark: they open without errors."""
 
 import shutil
 import subprocess

@@ -1,4 +1,4 @@
-"""Every claim has its experiment."""
+"""Registry: every claim has its experiment."""
 
 import tomllib
 from importlib.resources import files

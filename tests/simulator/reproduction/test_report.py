@@ -1,4 +1,4 @@
-"""What is written: whole in itself, the same every time, and what was measured."""
+"""Written report: self-contained, reproducible, with the measured figures."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def folder(outcomes, tmp_path_factory):
 
 
 class Checker(HTMLParser):
-    """Tags that close what they open, names that are there once, and where references go."""
+    """Parser that checks nesting of tags, unique names, and targets of references."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Runs are simulated once, failures are named, and what was interrupted goes on."""
+"""Runner: runs are simulated once, failures are named, and interrupted work continues."""
 
 import os
 import select
@@ -56,7 +56,7 @@ def test_processes_measure_what_one_process_does(tmp_path):
 
 
 def by_seeds(seconds, *, published, seeds):
-    """Return an experiment of one label, whose seeds measure these seconds."""
+    """Return an experiment of one label whose seeds measure these seconds."""
     figure = {"what": "x", "unit": "s", "published": published, "tolerance": 0.1, "shape_tolerance": 0.5}
     results = Results({"x": [{"s": value} for value in seconds]})
     made = replace(

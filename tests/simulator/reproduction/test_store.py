@@ -1,4 +1,4 @@
-"""What was measured is kept, whatever stops the program."""
+"""Store: measurements survive any stop of the program."""
 
 from math import inf, isnan, nan
 

@@ -1,4 +1,4 @@
-"""Another stack or network in a claim's scenarios: what the claim is about stays, all else is the user's."""
+"""Substituted stack or network in a claim's scenarios: the claim's subject stays, all else is the user's."""
 
 from dataclasses import replace
 
@@ -90,7 +90,7 @@ def figure(published, ours, *, unit="ms", neutral=None):
         ([figure((1.0, float("inf")), 0.9)], 0, 1, Holding.NOT),
         ([figure(43.0, 6.0), figure(605.0, 7.0), figure(26.0, 5.0)], 3, 3, Holding.HOLDS),
         ([figure(43.0, 7.0), figure(605.0, 6.0), figure(26.0, 5.0)], 2, 3, Holding.IN_PART),
-        # Nearly alike, of other units, or a range: no order.
+        # Nearly equal figures, other units, or a range: no order.
         ([figure(43.0, 7.0), figure(45.0, 6.0), figure(605.0, 1.0, unit="bytes")], 0, 0, Holding.NOT_ASKED),
         ([figure((1.0, 2.0), 7.0)], 0, 0, Holding.NOT_ASKED),
     ],

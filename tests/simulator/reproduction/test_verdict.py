@@ -1,4 +1,4 @@
-"""How far is far: the arithmetic of verdicts."""
+"""Arithmetic of verdicts."""
 
 from math import inf, isclose
 
@@ -150,7 +150,7 @@ def test_the_interval_is_about_the_mean_and_wider_by_students_t(values):
 
 
 def test_the_interval_of_a_worked_example():
-    """Five values with a mean of 3 and a deviation of 1.58: t is 2.776 with four degrees of freedom."""
+    """Check five values with a mean of 3 and a deviation of 1.58: t is 2.776 with four degrees of freedom."""
     found = mean((1, 2, 3, 4, 5))
     assert found.value == 3
     assert found.high == pytest.approx(3 + 2.776 * 2.5**0.5 / 5**0.5)
