@@ -34,7 +34,7 @@ def at_client(simulation):
 
 
 def assert_is_on_the_wire(frames, transactions):
-    """Return all requests and responses, and the body lengths."""
+    """Check all requests and responses, and the body lengths."""
     assert list(complaints(frames)) == []
     assert Counter(values(frames, "http.request.method")) == Counter(transactions["method"])
     assert Counter(values(frames, "http.request.uri")) == Counter(transactions["target"])

@@ -1,1 +1,1 @@
-"""The kernel captures against their ground truth: what is in them, what was found."""
+"""Kernel captures against their ground truth: contents and findings."""

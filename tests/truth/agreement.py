@@ -1,36 +1,37 @@
-"""Compares the waits seen from both ends of one run: ``python -m tests.truth.agreement FOLDER…``.
+"""Comparison of the waits at both ends of one run: ``python -m tests.truth.agreement FOLDER…``.
 
-A folder has pairs ``NAME.pcap`` (client) and ``NAME.srv.pcap`` (server), with sidecars. A transaction is the same
-one where client port and number on the flow agree. Of each, the time that every cause has in sum is compared.
+A folder has pairs ``NAME.pcap`` (client) and ``NAME.srv.pcap`` (server), with sidecars. Two transactions are
+the same if client port and number on the flow agree. The comparison covers the total time of each cause per
+transaction.
 
-What the two ends must agree on
--------------------------------
-A packet that the client sends at t is at the server at t + d. A transaction begins and ends with a packet
-of the client (SYN or request; last ACK), so both of its ends are later by the same d at the server, and the
-sum of all waits agrees. So must every cause, to 2 ms (the noise of the testbed's clock), with these
-allowances and no others:
+Required agreement
+------------------
+A packet that the client sends at t arrives at the server at t + d. A transaction begins and ends with a packet
+of the client (SYN or request; last ACK). At the server, both ends are therefore later by the same d, and the
+sums of all waits agree. Every cause must agree to 2 ms (the noise of the testbed's clock), with only these
+allowances:
 
 path
     ``network.propagation``, ``network.queueing`` and ``send_limited.bottleneck`` are compared as one sum. The
-    client sees data come in the pace of the slowest link; the server sees it leave in bursts, and its ACKs
-    late: the same time has the name of the queue at one end and that of the link at the other.
-lost with nothing behind it
-    A dropped response segment behind which none arrived leaves no hole at the client: the data comes late, as
-    if the server had none. In such a transaction ``stall.tail_loss``, ``stall.retransmission_timeout``,
+    client sees data arrive at the bottleneck's pace. The server sees data leave in bursts, and late ACKs. The
+    same time thus counts as queueing at one end and as serialization at the other.
+tail loss
+    A dropped response segment without a later arrival leaves no hole at the client. The data arrives late, as
+    if the server had none. In such a transaction, ``stall.tail_loss``, ``stall.retransmission_timeout``,
     ``server.think`` and ``server.data_unavailable`` are compared as one sum.
 cut off
-    A response that did not come to its end ends with a packet of the server, which is at the client later:
-    the path's share is not compared.
+    An incomplete response ends with a packet of the server, which arrives later at the client: the path's share
+    is not compared.
 unobserved
-    What one end calls ``unobserved`` may have any cause at the other.
+    Time that one end calls ``unobserved`` may have any cause at the other.
 lost on the way up
-    A SYN, request or ACK that the emulator dropped on its way was never at the server: the flow's transactions
-    that the server has no first copy of are passed over, and counted.
+    The server never saw a SYN, request or ACK that the emulator dropped. Transactions without a first copy at
+    the server are skipped and counted.
 not at both ends
-    A transaction that one capture does not have is listed as such.
+    A transaction missing in one capture is listed.
 
-``--worst N`` lists the N greatest disagreements with the frames at both ends; ``--bad`` only the captures that
-have any. The exit code is 1 if there is any.
+``--worst N`` lists the N largest disagreements with the frames at both ends. ``--bad`` lists only captures with
+disagreements. The exit code is 1 if any exists.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ _UNOBSERVED: Final = "unobserved"
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """A cause of one transaction that has more time at one end."""
+    """Cause of one transaction with more time at one end."""
 
     name: str
     key: Key
@@ -85,7 +86,7 @@ class Disagreement:
 
 @dataclass(slots=True)
 class Pair:
-    """Both ends of one run, compared."""
+    """Comparison of both ends of one run."""
 
     name: str
     transactions: int = 0
@@ -135,7 +136,7 @@ def _lost_upwards(capture: Capture) -> set[int]:
 
 
 def _tails(capture: Capture) -> set[tuple[int, int]]:
-    """Return transactions of which a response segment was dropped with nothing behind it."""
+    """Return transactions with a dropped response segment after which no other arrived."""
     if not (capture.sidecar.get("emulator") or {}).get("drops"):
         return set()
     truth = RULES["tail-loss"].judge(Scene(capture))
@@ -144,7 +145,7 @@ def _tails(capture: Capture) -> set[tuple[int, int]]:
 
 
 def _cut_off(capture: Capture) -> set[tuple[int, int]]:
-    """Return transactions whose response is not whole."""
+    """Return transactions with an incomplete response."""
     if not capture.path.is_file():
         return set()
     exchanges = Scene(capture).exchanges

@@ -1,9 +1,10 @@
-"""Prints how far a confidence can be trusted: ``python -m tests.truth.calibration DIR… [--kernel DIR]``.
+"""Reliability of confidences: ``python -m tests.truth.calibration DIR… [--kernel DIR]``.
 
-Of the findings told with a confidence, which share is right: over the field captures in DIR (``field.make`` writes
-them), and over captures of the kernel with sidecars (``--kernel``; default: the environment variable
-TCPTRACE_HTTP_CAPTURES). A finding counts where the truth decides it; of the field captures ``field.judge`` says
-where, of the kernel's the rules of ``precision``. ``--set`` takes one half of the field captures.
+The table gives the share of right findings among the findings with a confidence. The findings are those of
+the field captures in DIR (``field.make`` writes them) and of kernel captures with sidecars (``--kernel``;
+default: the environment variable TCPTRACE_HTTP_CAPTURES). A finding counts if the truth decides it: by
+``field.judge`` for field captures, by the rules of ``precision`` for kernel captures. ``--set`` selects one
+half of the field captures.
 """
 
 from __future__ import annotations
@@ -27,16 +28,16 @@ if TYPE_CHECKING:
 __all__ = ["Bin", "main", "reliability"]
 
 _EDGES: Final = (0.0, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
-#: How far the share may be from the mean confidence.
+#: Permitted difference between the share and the mean confidence.
 _TOLERANCE: Final = 0.05
 
-#: Detector, confidence, and whether it is right.
+#: Detector, confidence, and whether the finding is right.
 _Decided = tuple[str, float, bool]
 
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """Findings with a confidence over ``low`` and up to ``high``."""
+    """Findings with a confidence above ``low``, at most ``high``."""
 
     low: float
     high: float
@@ -50,8 +51,8 @@ class Bin:
 
 
 def reliability(decided: Iterable[_Decided]) -> list[Bin]:
-    """Return the bins that have findings."""
-    # A sum of shares that is .6 to a reader is not to fall above it.
+    """Return the bins with findings."""
+    # A floating-point sum that prints as .6 must not exceed .6.
     rows = [(name, round(told, 6), right) for name, told, right in decided]
     bins = []
     for low, high in itertools.pairwise(_EDGES):

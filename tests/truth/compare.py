@@ -1,4 +1,4 @@
-"""Findings of the analyser set against the truth of a capture."""
+"""Comparison of the analyser's findings with the truth of a capture."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NAMED = (SHORT_INITIAL, SHORT_FINAL, RESTART)
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The fields of a finding in the JSON contract that are compared."""
+    """Compared fields of a finding in the JSON contract."""
 
     detector: str
     cause: str | None
@@ -32,18 +32,18 @@ class Finding:
 
     @property
     def claims_a_loss(self) -> bool:
-        """Structure alone (``info``, no time lost) claims nothing that could be wrong."""
+        """Whether the finding is structure alone (``info``, no lost time), which makes no refutable claim."""
         return self.lost_ms > 0 or self.severity != "info"
 
 
 @dataclass(slots=True)
 class Comparison:
-    """What was found, missed and wrongly claimed in one capture."""
+    """Right, missed and wrong findings of one capture."""
 
     found: list[tuple[Stall, Finding]] = field(default_factory=list)
     missed: list[Stall] = field(default_factory=list)
     wrong: list[tuple[Finding, str]] = field(default_factory=list)
-    #: Why there are no findings at all, if the capture could not be analysed.
+    #: Reason of a failed analysis, which has no findings.
     failure: str = ""
 
     @property
@@ -56,10 +56,10 @@ class Comparison:
 
 
 def compare(truth: Iterable[Stall], findings: Iterable[Finding], *, nagle: bool = False) -> Comparison:
-    """Pairs each finding with the stall whose released frame it covers, and judges the rest.
+    """Pair each finding with the stall whose released frame it covers, and judge the remaining findings.
 
-    ``nagle`` is whether the server runs Nagle's algorithm: then there are holds shorter than those
-    that the sidecars list, and a finding of one can be neither confirmed nor refuted.
+    ``nagle`` says that the server runs Nagle's algorithm. Such a server has holds too short for the sidecars:
+    a finding of such a hold is neither right nor wrong.
     """
     result = Comparison()
     open_stalls = list(truth)
@@ -78,13 +78,13 @@ def compare(truth: Iterable[Stall], findings: Iterable[Finding], *, nagle: bool 
             continue
         open_stalls.remove(stall)
         result.found.append((stall, finding))
-    # Those in the middle of responses have no name of these; their rule is in ``rules_segments``.
+    # Stalls in the middle of responses have other names; ``rules_segments`` has their rule.
     result.missed = [stall for stall in open_stalls if stall.required and stall.detector in _NAMED]
     return result
 
 
 def _best_match(stalls: list[Stall], finding: Finding) -> Stall | None:
-    """Of the stalls in the finding's frames the one of its name, then of the nearest loss."""
+    """Return the best stall in the finding's frames: by name, then by the closest loss."""
     within = [s for s in stalls if _overlap(s, finding)]
     return min(
         within,
@@ -95,7 +95,7 @@ def _best_match(stalls: list[Stall], finding: Finding) -> Stall | None:
 
 def _overlap(stall: Stall, finding: Finding) -> bool:
     if RESTART in (stall.detector, finding.detector):
-        # A restart is the whole response's; which of its frames are named is the detector's choice.
+        # A restart belongs to the whole response; the detector may choose its frames.
         return (
             stall.detector == finding.detector
             and finding.first_frame <= stall.released_frame
@@ -105,7 +105,7 @@ def _overlap(stall: Stall, finding: Finding) -> bool:
 
 
 def _fault(stall: Stall, finding: Finding) -> str:
-    """Why a finding about this stall is wrong; empty if it is right."""
+    """Return why a finding on this stall is wrong; empty if right."""
     if finding.detector != stall.detector and stall.required:
         return f"is {stall.detector}"
     if finding.cause and stall.cause and finding.cause != stall.cause and stall.required:
@@ -125,7 +125,7 @@ def findings_by_cli(path: Path) -> list[Finding]:
 
 
 def findings_by_api(path: Path) -> list[Finding]:
-    """Return the findings of ``tcptrace_http.analyze``, without the start of a process."""
+    """Return the findings of ``tcptrace_http.analyze``, without starting a process."""
     import tcptrace_http
 
     rows = tcptrace_http.analyze(path).findings.iter_rows(named=True)

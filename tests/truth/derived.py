@@ -1,8 +1,8 @@
-"""Captures that are cut and edited from others, so that their truth is known by construction.
+"""Captures edited from others, with a truth known by construction.
 
-Each edit takes a capture of one of the folders, changes packets, and says what is then in it. The originals
-were captured whole, so that what an edit removes is all that is missing. Nothing of it is committed: it
-takes seconds. Which flow, transaction and packets are struck is chosen by the name of the capture alone.
+Each edit takes a capture of one of the folders, changes packets, and states the resulting truth. The
+originals are complete captures: only the edit's packets are missing. The captures are not committed, because
+making them takes seconds. The name of the capture alone selects flow, transaction and packets.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ __all__ = ["EDITS", "Source", "write_derived"]
 
 Record = tuple[int, bytes]
 
-#: How many originals each edit is applied to.
+#: Number of originals per edit.
 _OF_EACH: Final = 6
 _ETHERNET: Final = 1
 _NANOSECOND_PCAP: Final = struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 262144, _ETHERNET)
 _MILLISECOND: Final = 1_000_000
 _SNAP_BYTES: Final = 96
-#: Longer than any delayed ACK, shorter than the least retransmission timeout of Linux.
+#: Longer than any delayed ACK, shorter than Linux's minimum RTO.
 _THINK_NS: Final = 150 * _MILLISECOND
 _SHUT_NS: Final = 400 * _MILLISECOND
-#: Apache's default KeepAliveTimeout, the shortest of the servers in wide use.
+#: Apache's default KeepAliveTimeout, the shortest of common servers.
 _IDLE_NS: Final = 5000 * _MILLISECOND
-#: Servers that wait of themselves.
+#: Servers with waits of their own.
 _WAITING: Final = {"--think-ms", "--gap-ms", "--chunk-gap-ms", "--cork-forget", "--more-forget"}
 _QUALITY: Final = (
     "capture-gap",
@@ -53,7 +53,7 @@ _ENDS: Final = ("reset-in-response", "truncated-response", "lost-pipelined-reque
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """An original: its records, flows and exchanges, and a number to choose by that its name alone gives."""
+    """Original: its records, flows and exchanges, and a number derived from its name."""
 
     capture: Capture
     records: list[Record]
@@ -70,7 +70,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What an edit made: records in their order, and the truth about them."""
+    """Result of an edit: records in order, and the truth about them."""
 
     records: list[Record]
     detector: str
@@ -80,7 +80,7 @@ class Made:
 
 
 def write_derived(folders: Iterable[Path], output: Path) -> list[str]:
-    """Writes captures with sidecars into ``output``, and returns their names."""
+    """Write captures with sidecars into ``output``; return their names."""
     sources = [source for folder in folders for source in _sources(folder)]
     names = []
     for edit_name, edit in EDITS.items():
@@ -109,7 +109,7 @@ def _sources(folder: Path) -> Iterable[Source]:
 
 
 def _is_clean(capture: Capture) -> bool:
-    """Return whether nothing was lost, held up or sent again: on other ground an edit would not be all there is."""
+    """Return whether the original has no losses, holds and retransmissions besides the edit's."""
     sidecar = capture.sidecar
     counters = (sidecar.get("mib_counters") or {}).values()
     return not (
@@ -145,11 +145,11 @@ def _write(folder: Path, name: str, source: Source, made: Made) -> None:
 
 
 def _wire_bytes(data: bytes) -> int:
-    """What the IP header says of the frame's length, however much of it is there."""
+    """Return the frame's length by its IP header, even if the frame is truncated."""
     return 14 + int.from_bytes(data[16:18], "big")
 
 
-# --- what the edits are made of -----------------------------------------------------------------------
+# --- parts of the edits -------------------------------------------------------------------------------
 
 
 def _without(source: Source, frames: set[int]) -> list[Record]:
@@ -157,7 +157,7 @@ def _without(source: Source, frames: set[int]) -> list[Record]:
 
 
 def _with(source: Source, frame: int, extra: list[Record]) -> list[Record]:
-    """Return the records with more of them behind a frame."""
+    """Return the records with additional records after a frame."""
     return [*source.records[:frame], *extra, *source.records[frame:]]
 
 
@@ -166,8 +166,9 @@ def _shifted(records: list[Record], by_ns: int) -> list[Record]:
 
 
 def _clocks_go_on(records: list[Record], by_ns: int) -> list[Record]:
-    """Return the records later, and the timestamps that both ends write into them: else they would say that the
-    packets had left in time and stood in a queue.
+    """Return the records later, with both ends' timestamps shifted.
+
+    Unshifted timestamps would show packets sent in time that waited in a queue.
     """
     ticks = by_ns // _MILLISECOND
     first: dict[bytes, int] = {}
@@ -180,7 +181,7 @@ def _clocks_go_on(records: list[Record], by_ns: int) -> list[Record]:
                 return
             value, echo = struct.unpack_from("!II", tcp.opts, at)
             first.setdefault(ip.src, value)
-            # What was written before the pause is echoed as it was.
+            # Timestamps from before the pause are echoed unchanged.
             is_after = ip.dst in first and (echo - first[ip.dst]) & 0x80000000 == 0
             stamps = struct.pack("!II", value + ticks & 0xFFFFFFFF, echo + ticks * is_after & 0xFFFFFFFF)
             tcp.opts = tcp.opts[:at] + stamps + tcp.opts[at + len(stamps) :]
@@ -190,7 +191,7 @@ def _clocks_go_on(records: list[Record], by_ns: int) -> list[Record]:
 
 
 def _timestamps_at(options: bytes) -> int | None:
-    """Where the two values of the timestamps option begin (RFC 7323, section 3.2)."""
+    """Return the offset of the two values of the timestamps option (RFC 7323, section 3.2)."""
     at = 0
     while at < len(options) and options[at] != dpkt.tcp.TCP_OPT_EOL:
         if options[at] == dpkt.tcp.TCP_OPT_TIMESTAMP:
@@ -200,7 +201,7 @@ def _timestamps_at(options: bytes) -> int | None:
 
 
 def _crafted(source: Source, like: Packet, flags: int, *, seq: int | None = None, ack: int | None = None) -> bytes:
-    """Return a packet without payload in the direction of ``like``, with numbers relative to its own."""
+    """Return a packet without payload in the direction of ``like``, with numbers relative to ``like``'s."""
     frame = dpkt.ethernet.Ethernet(source.records[like.frame - 1][1])
     ip = frame.data
     tcp = ip.data
@@ -220,7 +221,7 @@ def _edited(data: bytes, change: Callable[[Any, Any], None]) -> bytes:
 
 
 def _long(source: Source, segments: int) -> list[Exchange]:
-    """Exchanges whose response has so many segments, each captured once."""
+    """Return exchanges with this many response segments, each captured once."""
     return [
         exchange
         for exchange in source.exchanges
@@ -272,7 +273,7 @@ def _mid_stream(source: Source, frames: set[int]) -> Made:
 
 
 def _lost_by_capture(source: Source) -> Made | None:
-    """Return three data segments of a response, which the client acknowledged, were not captured."""
+    """Remove three data segments of a response that the client acknowledged."""
     if not (candidates := _long(source, 5)):
         return None
     exchange = source.choose(candidates)
@@ -300,7 +301,7 @@ def _cut_short(source: Source) -> Made | None:
 
 
 def _merged(source: Source) -> Made | None:
-    """Return two full segments in a row of the server became one packet, as receive offload does it."""
+    """Merge two consecutive full segments of the server into one packet, as receive offload does."""
     pairs = [
         (a, b)
         for exchange in _long(source, 3)
@@ -325,7 +326,7 @@ def _merged(source: Source) -> Made | None:
 
 
 def _overtaken(source: Source) -> Made | None:
-    """Return a data segment came behind the two that were sent after it."""
+    """Move a data segment after the two segments sent after it."""
     if not _is_at_client(source):
         return None
     runs = [
@@ -346,7 +347,7 @@ def _overtaken(source: Source) -> Made | None:
 
 
 def _sent_needlessly(source: Source) -> Made | None:
-    """Return a data segment came once more, right behind the ACK of it."""
+    """Repeat a data segment just after its ACK."""
     if not _is_at_client(source) or not (candidates := _long(source, 3)):
         return None
     exchange = source.choose(candidates)
@@ -375,7 +376,7 @@ def _syn_again(source: Source) -> Made | None:
 
 
 def _refused(source: Source) -> Made | None:
-    """Only the SYN is left of the last flow, and an RST answers it."""
+    """Keep only the SYN of the last flow, and answer it with an RST."""
     flow = source.flows[-1]
     if not flow.packets[0].has(SYN) or not flow.packets[1].has(SYN):
         return None
@@ -388,7 +389,7 @@ def _refused(source: Source) -> Made | None:
 
 
 def _ended_inside(source: Source, *, flags: int, detector: str, may: tuple[str, ...]) -> Made | None:
-    """Return the server ends the connection in the middle of a response."""
+    """End the connection from the server in the middle of a response."""
     candidates = [e for e in _long(source, 4) if "content-length" in e.response.fields]
     candidates = [e for e in candidates if not _is_followed(source, e)]
     if not candidates or not _is_at_client(source):
@@ -404,7 +405,7 @@ def _ended_inside(source: Source, *, flags: int, detector: str, may: tuple[str, 
 
 
 def _is_followed(source: Source, exchange: Exchange) -> bool:
-    """Return whether the next request was on its way: then it would be lost, too."""
+    """Return whether the next request was already sent, and would be lost, too."""
     return any(
         other.client_port == exchange.client_port
         and other.index > exchange.index
@@ -415,7 +416,7 @@ def _is_followed(source: Source, exchange: Exchange) -> bool:
 
 
 def _race(source: Source) -> Made | None:
-    """Return the connection was idle for five seconds, and the server closed it as the client sent a request."""
+    """Make the connection idle for five seconds, until the server closes it as the client sends a request."""
     candidates = [e for e in _long(source, 1) if e.index and len(e.request.packets) == 1]
     if not candidates or not _is_at_client(source):
         return None
@@ -436,7 +437,7 @@ def _race(source: Source) -> Made | None:
 
 
 def _pipeline_lost(source: Source) -> Made | None:
-    """Return the server closed after the second response of several that were asked for at once."""
+    """Close from the server after the second of several pipelined responses."""
     piped = [
         exchange
         for exchange, later in zip(source.exchanges, source.exchanges[3:], strict=False)
@@ -452,7 +453,7 @@ def _pipeline_lost(source: Source) -> Made | None:
     closing = (last.time_ns + 1000, _crafted(source, last, FIN | ACK))
     reset = (last.time_ns + 2 * _MILLISECOND, _crafted(source, last, RST, seq=last.end + 1))
     records = sorted([*_without(source, _after(flow, last.frame)), closing, reset], key=lambda record: record[0])
-    # The next response may have begun in the last packet.
+    # The last packet may contain the beginning of the next response.
     may = ("truncated-response", "reset-in-response")
     place = {"client_port": exchange.client_port}
     return Made(records, "lost-pipelined-requests", [place], may, ("capture-gap", "mid-stream-start"))
@@ -462,7 +463,7 @@ def _pipeline_lost(source: Source) -> Made | None:
 
 
 def _thinking(source: Source) -> Made | None:
-    """Return the server thought 150 ms longer about one response; all that came after is later."""
+    """Add 150 ms of server time to one response; all later packets are delayed."""
     candidates = [e for e in _long(source, 1) if e.index and not _is_followed(source, e)]
     args = set(source.capture.sidecar.get("server", {}).get("args") or ())
     if len(source.flows) != 1 or not candidates or not args or args & _WAITING:
@@ -475,7 +476,7 @@ def _thinking(source: Source) -> Made | None:
 
 
 def _shut_window(source: Source) -> Made | None:
-    """Return the client acknowledged all, with a window of zero, and opened it 400 ms later."""
+    """Close the client's window after all data, and open it 400 ms later."""
     candidates = [
         (exchange, ack)
         for exchange in _long(source, 5)
@@ -501,7 +502,7 @@ def _shut_window(source: Source) -> Made | None:
 
 
 def _few_acks(source: Source) -> Made | None:
-    """Of the client's ACKs without payload only every fourth is left: the server lost no time by that."""
+    """Keep every fourth of the client's pure ACKs: the server lost no time by that."""
     if not _is_at_client(source) or len(source.flows) != 1:
         return None
     flow = source.flows[0]

@@ -1,6 +1,6 @@
-"""Requests and responses of a flow (RFC 9112), read from the packets by dpkt: which bytes came in which frame.
+"""Requests and responses of a flow (RFC 9112), read from packets by dpkt, with the frames of their bytes.
 
-Reading stops at the first byte that is missing: what the truth says of messages needs them whole.
+Reading stops at the first missing byte: the truth about messages needs complete messages.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _FIRST_FINAL_STATUS: Final = 200
 
 @dataclass(slots=True)
 class Message:
-    """One request or response: where it lies in its stream, and what of it was seen."""
+    """Request or response: its place in the stream, and its captured parts."""
 
     start_line: str
     fields: dict[str, str]
@@ -63,7 +63,7 @@ class Message:
 
 @dataclass(slots=True)
 class Exchange:
-    """A request with its response, either of which may be missing; ``index`` counts on the flow."""
+    """Request with its response, either of which may be missing; ``index`` counts on the flow."""
 
     client_port: int
     index: int
@@ -90,7 +90,7 @@ def exchanges_of(flow: Flow) -> list[Exchange]:
 
 
 class _Stream:
-    """One direction's bytes in order up to the first that was not captured, and the packets they came in."""
+    """Bytes of one direction in order, up to the first uncaptured byte, and their packets."""
 
     def __init__(self, flow: Flow, *, by_client: bool) -> None:
         self.pieces: list[tuple[int, int, Packet]] = []
@@ -122,7 +122,7 @@ class _Stream:
 
 
 def _messages(stream: _Stream, methods: list[str]) -> Iterator[Message]:
-    """Yield the messages of a stream; ``methods`` are those of the requests, for the framing of responses."""
+    """Yield the messages of a stream; ``methods`` are the requests' methods, for the framing of responses."""
     at, interim, number = 0, 0, 0
     while at < len(stream.content):
         found = _START.match(stream.content, at)
@@ -145,7 +145,7 @@ def _messages(stream: _Stream, methods: list[str]) -> Iterator[Message]:
 
 
 def _frame_body(message: Message, stream: _Stream, start: int, answered: str | None) -> None:
-    """Where the body ends (RFC 9112, section 6.3); ``answered`` is None for a request."""
+    """Find the end of the body (RFC 9112, section 6.3); ``answered`` is None for a request."""
     is_response = answered is not None
     if is_response and (answered == "HEAD" or message.status in _NO_BODY_STATUS):
         message.end, message.is_complete = start, True

@@ -1,4 +1,4 @@
-"""The findings of a capture against what the rules say of it."""
+"""Findings of a capture against the rules."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Claim", "Judgement", "claims_of", "examine", "judge"]
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A finding, with the client's port in place of the flow's number."""
+    """Finding with the client's port in place of the flow's number."""
 
     detector: str
     severity: str
@@ -39,7 +39,7 @@ class Claim:
         return self.lost_ms > 0 or self.severity != "info"
 
     def is_at(self, place: Place) -> bool:
-        """Return whether the two can be the same: what either leaves open agrees with everything."""
+        """Return whether both may be the same: an absent field matches every value."""
         if None not in (place.client_port, self.client_port) and place.client_port != self.client_port:
             return False
         if None not in (place.transaction, self.transaction) and place.transaction != self.transaction:
@@ -52,7 +52,7 @@ class Claim:
 
 @dataclass(slots=True)
 class Judgement:
-    """What a detector found, missed and wrongly claimed in one capture."""
+    """Right, missed and wrong findings of a detector in one capture."""
 
     has_case: bool = False
     right: list[Claim] = field(default_factory=list)
@@ -62,7 +62,7 @@ class Judgement:
 
 
 def judge(truth: Truth, claims: Iterable[Claim], *, costs: bool = True) -> Judgement:
-    """With ``costs``, structure that cost nothing claims nothing: it is neither right nor wrong."""
+    """Judge the findings; with ``costs``, structure without cost is neither right nor wrong."""
     result = Judgement(has_case=bool(truth.must))
     counted = [claim for claim in claims if claim.claims_a_loss or not costs]
     for claim in counted:
@@ -101,9 +101,9 @@ def claims_of(path: Path) -> list[Claim]:
 
 
 def examine(folders: Iterable[Path]) -> list[tuple[Capture, dict[str, Judgement]]]:
-    """Return every capture with a sidecar in the folders, each detector judged."""
+    """Judge each detector on every capture with a sidecar in the folders."""
     captures = [capture for folder in folders for capture in captures_of(folder)]
-    # Polars has threads, which a forked process would wait for in vain.
+    # Spawn: a forked process would deadlock on polars' threads.
     with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
         return list(zip(captures, pool.map(_examine, captures, chunksize=4), strict=True))
 

@@ -1,49 +1,46 @@
-"""What each kernel capture holds, derived from its ground-truth sidecar.
+"""Truth of each kernel capture, derived from its ground-truth sidecar.
 
 Rules
 -----
-Evidence. A sidecar has two: ``observed.gaps``, the pauses inside responses in the client's
-capture with the ACK that ended them, and (servers with a write log) ``server_truth_holds``, the
-segments that left more than 2 ms after the application had written them. ``delack-stall`` and
-``tail-held-rtt`` gaps and ``nagle-or-cork`` holds are stalls; ``rtt-wait`` and ``other`` are
-not: slow start, application pauses and cork timeouts.
+Evidence. A sidecar has two sources. ``observed.gaps`` lists the pauses inside responses in the client's
+capture, with the ACK that ended each. ``server_truth_holds`` (servers with a write log) lists the segments sent
+more than 2 ms after the application's write. ``delack-stall`` and ``tail-held-rtt`` gaps and ``nagle-or-cork``
+holds are stalls. ``rtt-wait`` and ``other`` are not: they are slow start, application pauses and cork timeouts.
 
-What is no stall although the sidecar lists it:
-- holds of a server that ran with TCP_NODELAY or TCP_CORK: the sidecar's cause tells a hold of
-  Nagle's algorithm from a full window by the segment's length alone;
-- the short end of a response to a client with a buffer of its own (``rcvbuf``): its window may have had no room
-  for that (a finding there is neither asked for nor wrong);
-- gaps of a capture with packet loss: there a late segment waited for loss recovery;
-- a gap whose "releasing" ACK was sent so late that the segment was already on its way, or of a server with a write
-  log that has no hold there, which pauses as long as a round trip then (a finding there is then neither asked for
-  nor wrong). A log that is longer than its list in the sidecar tells nothing of what is not in that.
+Listed in the sidecar, but no stall:
 
-Neither asked for nor wrong, where the server runs Nagle's algorithm: an ``other`` gap whose short
-segment came a round trip after an ACK; and any loss under 3 ms, for the sidecars list no shorter
-gap, and a hold of one ordinary round trip on a LAN is in neither list.
+- Holds of a server with TCP_NODELAY or TCP_CORK: the sidecar separates Nagle holds from full windows by the
+  segment's length alone.
+- The short end of a response to a client with its own buffer size (``rcvbuf``): the receive window may have
+  lacked room (a finding there is neither required nor wrong).
+- Gaps of a capture with packet loss: a late segment there waited for loss recovery.
+- A gap whose releasing ACK was sent after the segment. The same applies to a gap of a server with a write log
+  that has no hold there: the server then paused for about an RTT. A finding at either gap is neither required
+  nor wrong. A log longer than its list in the sidecar says nothing about unlisted entries.
 
-Detector. ``short-initial-segment`` if the ACK that releases the data is the first to cover the
-response's opening segment and that one is short; of ACKs that are as near as the tolerance it is the first to
-cover a short segment, for only that one lets go what Nagle's algorithm held. Else, and where the opening
-brought a part of the body and the released segment the end of it, ``odd-short-final-segment``; in the middle of a
-response ``nagle-delayed-ack`` or ``nagle-hold``. "Short" for
-an opening segment means less than an Ethernet segment: on loopback (MSS 65483) every write() is
-below the MSS, and a 4 KB opening write is no header flush.
+If the server runs Nagle's algorithm, two more cases are neither required nor wrong. One is an ``other`` gap
+whose short segment came an RTT after an ACK. The other is any loss under 3 ms: the sidecars list no shorter
+gap, and a hold of one ordinary RTT on a LAN is in neither list.
 
-Cause. A ``delack-stall`` is ``stall.nagle_delayed_ack``; a ``tail-held-rtt`` and a visible hold
-that is in neither list, ``stall.nagle_hold``.
+Detector. A stall is ``short-initial-segment`` if the releasing ACK is the first to cover the response's opening
+segment, and that segment is short. Of equally close ACKs, the first that covers a short segment counts, because
+only that ACK releases a Nagle hold. Otherwise the stall is ``odd-short-final-segment``, also if the opening
+contained part of the body and the released segment its end. In the middle of a response it is
+``nagle-delayed-ack`` or ``nagle-hold``. An opening segment is short if it is smaller than an Ethernet segment.
+On loopback (MSS 65483), every write() is below the MSS, and a 4 KB opening write is no header flush.
 
-Loss. Three figures bracket it: the gap at the client less the time the segment itself takes on
-the link, the gap at the server, and the hold by the server's write log; behind a proxy whose upstream
-pauses between its writes also the first of these less that pause, for what comes next is not there
-before. A finding is right if its loss is within the tolerance of that bracket. A stall whose least
-figure is within the tolerance of zero need not be found (the link was busy with earlier data meanwhile),
-but may be.
+Cause. A ``delack-stall`` is ``stall.nagle_delayed_ack``. A ``tail-held-rtt``, or a visible hold in neither
+list, is ``stall.nagle_hold``.
 
-Slow-start restart. One for each ``kernel_cwnd_restarts_after_idle``, in the response that
-follows. Its loss is the time the response took less the time its bytes take on the link; at the
-server it shows as whole round trips. Where that is within the tolerance of zero nothing could be
-seen, and a finding with a loss would be wrong.
+Loss. Three figures bracket the loss: the gap at the client less the segment's own serialization time, the gap
+at the server, and the hold in the server's write log. Behind a proxy whose upstream pauses between writes, the
+first figure less that pause also counts, because the data did not exist earlier. A finding is right if its loss
+is within the tolerance of the bracket. A stall whose lowest figure is within the tolerance of zero may be
+found, but need not be (the link was busy with earlier data).
+
+Slow-start restart. Each ``kernel_cwnd_restarts_after_idle`` requires a finding in the following response. Its
+loss is the response's duration less its bytes' serialization time; at the server, it appears as whole RTTs. If
+the loss is within the tolerance of zero, it was invisible, and a finding with a loss would be wrong.
 """
 
 from __future__ import annotations
@@ -60,10 +57,10 @@ if TYPE_CHECKING:
 
 __all__ = ["TOLERANCE_MS", "UNLISTED_MS", "Capture", "Stall", "captures_of", "runs_nagle", "truth_of"]
 
-#: How far a found loss may be from the true one.
+#: Permitted difference between a finding's loss and the true loss.
 TOLERANCE_MS: Final = 2.0
 
-#: The inspection that wrote the sidecars passed over shorter gaps, so about those they say nothing.
+#: The inspection behind the sidecars skipped shorter gaps: the sidecars do not cover them.
 UNLISTED_MS: Final = 3.0
 
 SHORT_INITIAL: Final = "short-initial-segment"
@@ -77,26 +74,26 @@ _RESTART_CAUSE: Final = "stall.slow_start_restart"
 _OTHER: Final = "other"
 _GAP_CAUSES: Final = {"delack-stall": _DELAYED_ACK, "tail-held-rtt": _NAGLE_HOLD}
 
-# Payload of a full segment on Ethernet: 1500 less the IPv4 and TCP headers.
+# Payload of a full Ethernet segment: 1500 bytes less the IPv4 and TCP headers.
 _ETHERNET_SEGMENT_BYTES: Final = 1460
 # Ethernet, IPv4 and TCP header with the timestamps option.
 _HEADER_BYTES: Final = 66
-# Options of the servers that switch Nagle's algorithm off or override it.
+# Server options that disable or override Nagle's algorithm.
 _NO_NAGLE_OPTIONS: Final = ("--nodelay", "--cork", "--cork-forget", "--more-forget", "nodelay")
-# Servers that set TCP_NODELAY themselves.
+# Servers that set TCP_NODELAY by default.
 _NODELAY_SERVERS: Final = ("apache2", "lighttpd")
-# A segment arrives a round trip of the link after the ACK that released it, or later; the
-# emulator's timer may fire early by this much.
+# A segment arrives at least an RTT of the link after its releasing ACK; the emulator's timer may fire early
+# by this much.
 _CLOCK_SLACK_MS: Final = 0.2
-# A restart's kernel time is a 2 ms poll, so the response it struck may have started just before.
+# The kernel time of a restart comes from a 2 ms poll: the affected response may have begun earlier.
 _POLL_SLACK_MS: Final = 10.0
-# Segments of one flight follow each other faster than this share of the round trip.
+# Segments of one flight are closer together than this share of the RTT.
 _FLIGHT_GAP_SHARE: Final = 0.35
 
 
 @dataclass(frozen=True, slots=True)
 class Stall:
-    """One stall as the capture at hand shows it; frames are of that file."""
+    """Stall as seen in this capture; frames are of this file."""
 
     detector: str
     cause: str | None  #: None: either of Nagle's two
@@ -109,7 +106,7 @@ class Stall:
     why: str
 
     def error_ms(self, lost_ms: float) -> float:
-        """How far a loss is outside the bracket, with its sign; 0 inside."""
+        """Return the signed distance of a loss from the bracket; 0 inside."""
         if lost_ms < self.low_ms:
             return lost_ms - self.low_ms
         return max(0.0, lost_ms - self.high_ms)
@@ -117,7 +114,7 @@ class Stall:
 
 @dataclass(frozen=True, slots=True)
 class Capture:
-    """A capture file and the sidecar that tells what is in it."""
+    """Capture file, and the sidecar that describes its contents."""
 
     name: str
     path: Path
@@ -140,7 +137,7 @@ def captures_of(folder: Path) -> list[Capture]:
 
 
 def truth_of(capture: Capture) -> list[Stall]:
-    """Return the stalls of a capture, in the order of their frames."""
+    """Return the stalls of a capture in frame order."""
     sidecar = capture.sidecar
     port = sidecar["port"]
     client_path = capture.path.parent / sidecar["capture"]
@@ -161,7 +158,7 @@ def runs_nagle(capture: Capture) -> bool:
         return False
     if software == "nginx":
         directives = server.get("directives") or {}
-        # It corks around sendfile() only, and not what postpone_output lets go by itself.
+        # nginx corks only around sendfile(); data that postpone_output releases is not corked.
         corks = directives.get("tcp_nopush") == "on" and directives.get("sendfile") != "off"
         return directives.get("tcp_nodelay") == "off" and (not corks or directives.get("postpone_output") == 0)
     return not any(option in (server.get("args") or []) for option in _NO_NAGLE_OPTIONS)
@@ -169,7 +166,7 @@ def runs_nagle(capture: Capture) -> bool:
 
 @dataclass(slots=True)
 class _Scene:
-    """A sidecar with the connections of both of its captures."""
+    """Sidecar with the connections of both captures."""
 
     sidecar: dict[str, Any]
     client: dict[int, Connection]
@@ -211,7 +208,7 @@ class _Scene:
             at_server = self._server_pair(client_port, previous, released)
             figures.append(at_server[1].time_ms - at_server[0].time_ms)
             here = at_server if self.at_server else here
-        # A hold by the write log is certain; the gap's ACK was then only misattributed.
+        # A hold in the write log is certain; only the gap's ACK was misattributed.
         impossible = (
             hold_ms is None
             and gap is not None
@@ -234,7 +231,7 @@ class _Scene:
         )
 
     def _upstream_pause_ms(self) -> float | None:
-        """How long the server that this one passes on pauses between two writes."""
+        """Return the pause between two writes of the upstream server."""
         upstream = self.sidecar.get("server", {}).get("upstream", [])
         option = "--chunk-gap-ms"
         return float(upstream[upstream.index(option) + 1]) if option in upstream else None
@@ -259,8 +256,9 @@ class _Scene:
     def _releasing_ack(
         self, connection: Connection, response: Response, released: Segment, gap: dict[str, Any] | None
     ) -> Segment:
-        """Return the ACK sent nearest to one round trip before the released segment came, or one as near that
-        covers a short segment, which is nearer to being what that waited for.
+        """Return the ACK sent closest to one RTT before the released segment's arrival.
+
+        Of equally close ACKs, an ACK of a short segment wins: the segment more likely waited for this ACK.
         """
         acks = [s for s in connection.segments if not s.from_server and s.frame < released.frame]
         aim = released.time_ms - connection.rtt_ms
@@ -282,9 +280,7 @@ class _Scene:
         return max(earlier, default=0)
 
     def _has_whole_log(self) -> bool:
-        """Return whether the server's write log was compared with what left it, and all of that is in the
-        sidecar.
-        """
+        """Return whether the sidecar has the complete comparison of the server's write log with its segments."""
         held = self.sidecar.get("server_truth_holds")
         return held is not None and sum(held["count_by_cause"].values()) == len(held["list"])
 
@@ -301,13 +297,13 @@ class _Scene:
         }
 
     def _is_after_an_ack(self, gap: dict[str, Any]) -> bool:
-        """Return whether a short segment came about a round trip after an ACK."""
+        """Return whether a short segment arrived about an RTT after an ACK."""
         is_short = gap["next_len"] < self.client[gap["cport"]].segment_bytes
         soonest = self.sidecar["link"].get("rtt_ms", 0.0) + self._link_ms(gap["next_len"])
         return is_short and gap["ack_to_next_ms"] < soonest + TOLERANCE_MS
 
     def _holds_by_client_frame(self) -> dict[tuple[int, int], float]:
-        """Holds of the server's write log, by the frame in the client's capture."""
+        """Return the holds of the server's write log, by the frame in the client's capture."""
         truth = self.sidecar.get("server_truth_holds") or {}
         holds: dict[tuple[int, int], float] = {}
         for hold in truth.get("list", []):
@@ -331,7 +327,7 @@ class _Scene:
         return bool((self.sidecar.get("emulator") or {}).get("drops"))
 
     def _link_ms(self, payload_bytes: int) -> float:
-        """Return time a segment takes on the link from the server, 0 where it has no rate."""
+        """Return a segment's serialization time on the link from the server, 0 without a rate."""
         link = self.sidecar["link"]
         rate = link.get("rate_down") or link.get("rate")
         return (payload_bytes + _HEADER_BYTES) * 8000 / rate if rate else 0.0
@@ -374,7 +370,7 @@ class _Scene:
         )
 
     def _response_after(self, client_port: int, time_ms: float) -> Response | None:
-        """Return the response whose first segment the server sent when the window had restarted."""
+        """Return the response whose first segment the server sent after the restart."""
         server = (self.server or self.client)[client_port]
         for index, response in enumerate(server.responses):
             if response.segments and response.opening.time_ms >= time_ms - _POLL_SLACK_MS:
@@ -387,7 +383,7 @@ def _by_frame(connection: Connection, frame: int) -> Segment:
 
 
 def _same_data(connection: Connection, wanted: Segment) -> Segment | None:
-    """Return the first segment of the server with the same bytes, in the capture of the other end."""
+    """Return the server's first segment with the same bytes in the capture of the other end."""
     return next(
         (
             segment

@@ -1,4 +1,4 @@
-"""The waits of a capture by transaction, as the product gives them."""
+"""Waits of a capture by transaction, from the product."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Part", "Shares", "of_all", "parts_of"]
 
-#: A transaction: the client's port and the number on the flow; the flow tells ports apart that are used again.
+#: Key of a transaction: client port, flow (for reused ports) and number on the flow.
 Key = tuple[int, int, int]
 
 
@@ -30,7 +30,7 @@ class Part:
 
 @dataclass(slots=True)
 class Shares:
-    """The waits of a capture; ``failure`` says why there are none."""
+    """Waits of a capture; ``failure`` is the reason of their absence."""
 
     path: Path
     parts: dict[Key, list[Part]] = field(default_factory=dict)
@@ -51,7 +51,7 @@ def parts_of(path: Path) -> Shares:
         analysis = tcptrace_http.analyze(path)
         ports = dict(analysis.flows.select("flow", "client_port").iter_rows())
         found: dict[Key, list[Part]] = defaultdict(list)
-        # A port's flows are counted, so that the same connection has the same key at both ends.
+        # Flows are counted per port, so that a connection has the same key at both ends.
         nth = {flow: list(ports.values())[:at].count(port) for at, (flow, port) in enumerate(ports.items())}
         for row in analysis.waits.iter_rows(named=True):
             ms = (row["end"] - row["start"]).total_seconds() * 1000
@@ -63,6 +63,6 @@ def parts_of(path: Path) -> Shares:
 
 
 def of_all(paths: Iterable[Path]) -> list[Shares]:
-    # Polars has threads, which a forked process would wait for in vain.
+    # Spawn: a forked process would deadlock on polars' threads.
     with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
         return list(pool.map(parts_of, paths, chunksize=4))

@@ -1,28 +1,29 @@
-"""Prints every detector's precision and recall: ``python -m tests.truth.precision FOLDER…``.
+"""Precision and recall of every detector: ``python -m tests.truth.precision FOLDER…``.
 
-A folder holds captures with sidecars, as the kernel captures and those of ``tests/truth/scenarios`` are,
-or has a folder ``kernel`` that does. ``rules`` has the truth, and its docstrings say how it is told.
-``--derived`` adds the captures of ``derived``. A detector with fewer than five cases is marked: its
-figures say little. ``--detector NAME`` lists every wrong finding and every miss of one, ``--list`` of all.
+A folder holds captures with sidecars, like the kernel captures and those of ``tests/truth/scenarios``, or has a
+folder ``kernel`` that does. ``rules`` has the truth, and its docstrings explain its derivation. ``--derived``
+adds the captures of ``derived``. A detector with fewer than five cases is marked: its figures say little.
+``--detector NAME`` lists every wrong finding and every miss of one detector, ``--list`` of all.
 
-A case is a capture in which the detector must find something. Precision counts findings: those at a place
-that must be found against those at a place that neither must nor may. Recall counts places.
+A case is a capture with at least one required finding of the detector. Precision counts findings: findings at
+required places against findings at places neither required nor permitted. Recall counts places.
 
 Sidecar
 -------
-``NAME.json`` beside ``NAME.pcap`` needs ``name``, ``capture``, ``port`` and ``observed`` (a mapping; it may be
-empty). What the rules read besides, each where it is there:
+``NAME.json`` beside ``NAME.pcap`` needs ``name``, ``capture``, ``port`` and ``observed`` (a mapping, possibly
+empty). The rules read these further fields if present:
 
 - ``capture_server_side`` (file), ``server`` (``software``, ``args``, ``think_ms``)
 - ``client`` (``mode``, ``rcvbuf``, ``split``, ``post_sep``, ``nodelay``)
 - ``link`` (``kind``, ``rtt_ms``, ``rate``)
 - ``kernel`` (``route_server``, ``sysctl_server``), ``mib_counters``
 - ``server_tcp_info``, ``server_truth_holds``, ``verdict.measured.kernel_cwnd_restarts_after_idle``
-- ``emulator``: ``drops`` (``t``, ``dir``, ``why``, ``sport``, ``dport``, ``seq_raw``, ``payload``) and ``summary``
-  (``down.queue_delay_max_ms``)
+- ``emulator``: ``drops`` (``t``, ``dir``, ``why``, ``sport``, ``dport``, ``seq_raw``, ``payload``) and
+  ``summary`` (``down.queue_delay_max_ms``)
 
-Or it says the truth itself: ``truth`` (by detector ``must``: lists of alternative places, ``may``: places, each
-with ``client_port`` and ``transaction``, or one of them, or neither) and ``judged``: the detectors it is about.
+Alternatively, the sidecar states the truth itself. ``truth`` has, per detector, ``must`` (lists of alternative
+places) and ``may`` (places). A place has ``client_port`` and ``transaction``, or one of them, or neither.
+``judged`` lists the detectors that the truth covers.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Score", "main", "scores"]
 
-#: With fewer cases a figure is an anecdote.
+#: With fewer cases, a figure is anecdotal.
 _CASES_MIN: Final = 5
 
 _Results = list[tuple["Capture", dict[str, Judgement]]]
@@ -55,7 +56,7 @@ _Results = list[tuple["Capture", dict[str, Judgement]]]
 
 @dataclass(slots=True)
 class Score:
-    """A detector's figures over several captures."""
+    """Figures of a detector over several captures."""
 
     cases: int = 0
     right: int = 0

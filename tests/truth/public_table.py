@@ -1,8 +1,8 @@
-"""Prints what is found in captures without a known truth: ``python -m tests.truth.public_table FOLDER…``.
+"""Table of findings in captures without a known truth: ``python -m tests.truth.public_table FOLDER…``.
 
-A folder holds captures, or has a folder ``public`` that does. The findings are counted by detector, and ``--choose
-N`` (ten) of them are chosen at random (``--seed``) for checking by hand, each with the tshark command that shows
-its packets. ``--detector NAME`` and ``--severity WORD`` choose among those alone.
+A folder holds captures, or has a folder ``public`` that does. The table counts findings by detector.
+``--choose N`` (ten) selects random findings (``--seed``) for manual checks, each with the tshark command that
+shows its packets. ``--detector NAME`` and ``--severity WORD`` restrict the selection.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Found", "found_in", "main"]
 
 _SUFFIXES: Final = frozenset({".pcap", ".pcapng", ".cap", ".dmp", ".trc"})
-#: Packets shown on either side of a finding's own.
+#: Packets shown before and after a finding's own.
 _CONTEXT: Final = 3
 _FIELDS: Final = (
     "frame.number frame.time_relative ip.src tcp.srcport tcp.flags.str tcp.seq tcp.len tcp.ack"
@@ -34,7 +34,7 @@ _FIELDS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A finding with what is needed to look at it."""
+    """Finding with the data for a manual check."""
 
     path: str
     detector: str
@@ -59,7 +59,7 @@ class Found:
 
 
 def found_in(path: Path) -> list[Found] | str:
-    """Return the findings of a capture, or why it could not be read."""
+    """Return the findings of a capture, or the reason why it could not be read."""
     import tcptrace_http
     from tcptrace_http.errors import TcptraceError
 
@@ -91,7 +91,7 @@ def main(arguments: list[str] | None = None) -> int:
     if not paths:
         print("no captures", file=sys.stderr)
         return 2
-    # Polars has threads, which a forked process would wait for in vain.
+    # Spawn: a forked process would deadlock on polars' threads.
     with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
         results = list(pool.map(found_in, paths, chunksize=4))
     unread = [result for result in results if isinstance(result, str)]

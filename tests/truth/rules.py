@@ -1,9 +1,9 @@
-"""For every detector the rule that says where it must find something, where it may, and where not.
+"""Rules per detector: where a finding is required, where permitted, and where wrong.
 
-One file a family (``rules_*``); its docstring has the rules in words. They were written before the detectors were,
-from the sidecars and the packets alone. Where a rule is a matter of opinion, ``Rule.opinion`` says what of it.
-A sidecar may say the truth of its capture itself, under ``truth``: it then stands instead of the rule, and
-``judged`` lists the detectors that the capture is about (all others are passed over).
+Each family has a file (``rules_*``), whose docstring states the rules in words. The rules were written before
+the detectors, from the sidecars and the packets alone. ``Rule.opinion`` names debatable parts of a rule. A
+sidecar may state the truth of its capture itself, under ``truth``. This replaces the rule, and ``judged``
+lists the detectors that the capture covers (all others are skipped).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ RULES: Final[dict[str, Rule]] = {name: rule for family in _FAMILIES for name, ru
 
 
 def truth_by_detector(scene: Scene) -> dict[str, Truth]:
-    """What each rule says of a capture; the sidecar's own word goes first."""
+    """Return each rule's verdict on a capture; the sidecar's own truth has priority."""
     said: dict[str, Any] | None = scene.sidecar.get("truth")
     if said is None:
         return {name: rule.judge(scene) for name, rule in RULES.items()}
@@ -49,7 +49,7 @@ def truth_by_detector(scene: Scene) -> dict[str, Truth]:
 
 
 def _said(words: dict[str, Any]) -> Truth:
-    """``{"must": [[{"client_port": 1}]], "may": [{}]}``; an empty place is the whole capture."""
+    """Return places from ``{"must": [[{"client_port": 1}]], "may": [{}]}``; ``{}`` is the whole capture."""
     return Truth(
         tuple(tuple(Place(**place) for place in places) for places in words.get("must", [])),
         tuple(Place(**place) for place in words.get("may", [])),

@@ -1,44 +1,44 @@
-"""How connections are made, used and ended.
+"""Rules for opening, use and end of connections.
 
 ``connection-per-request``
-    By the packets: four or more connections of one client to one server with one transaction each, and
-    none with more. Two or three, or a mix, may be named.
+    Evidence: packets. Required: at least four connections of one client to one server with one transaction
+    each, and none with more. Permitted: two or three, or a mix.
 ``parallel-connection-burst``
-    Most connections open at once (SYN to last data): more than six, what browsers open to a host today,
-    must be found, and three or more of whose packets the emulator's full queue dropped some of several; three to
-    six may; one or two not (RFC 2616, section 8.1.4).
+    Evidence: the maximum number of simultaneous connections (SYN to last data). Required: more than six,
+    today's browser limit per host; also three or more if the emulator's full queue dropped packets of several.
+    Permitted: three to six. Wrong: one or two (RFC 2616, section 8.1.4).
 ``keep-alive-refused``
-    By the messages: the client did not ask to close (HTTP/1.1 without ``Connection: close``, or 1.0 with
-    ``keep-alive``) and was told ``Connection: close`` or answered by a FIN within 10 ms of the response, on two
-    flows or more. Once may be named. Where the client asked for it, nowhere.
+    Evidence: messages. Required: on at least two flows, the client did not ask to close (HTTP/1.1 without
+    ``Connection: close``, or 1.0 with ``keep-alive``), and the server sent ``Connection: close``, or a FIN
+    within 10 ms of the response. Permitted: once. Wrong: the client asked for the close.
 ``repeated-slow-start``
-    A connection of several requests that began after an earlier one of the two hosts was done, where first
-    responses were half as long again as the initial window, or longer, on a path of 5 ms or more: it opened
-    its window anew. Shorter responses or paths may be named; one connection not. Where each connection has
-    one request it may: connection-per-request claims the round trips of their slow starts, and no time is
-    claimed twice (an earlier form of this rule asked for both).
+    Required: a connection of several requests that began after an earlier connection of the two hosts had
+    ended, if first responses were at least 1.5 times the initial window on a path of at least 5 ms. The
+    connection then repeated slow start. Permitted: shorter responses or paths. Wrong: one connection.
+    Connections with one request each are permitted only: connection-per-request claims the RTTs of their slow
+    starts, and no time is claimed twice (an earlier form of this rule required both).
 ``competing-bundle``
-    Several connections at once whose first responses are half as long again as the initial window, or longer,
-    and overlap on a path of 5 ms or more, without a drop, must be found: all are in slow start. Others of several
-    at once may be. One at a time not. (An earlier form of this rule asked for it where a queue had dropped
-    packets of several: that is parallel-connection-burst by the cases of both, and slow start is over then.)
+    Required: several simultaneous connections in slow start without a drop. Their first responses are at least
+    1.5 times the initial window, and overlap on a path of at least 5 ms. Permitted: other simultaneous
+    connections. Wrong: one connection at a time. (An earlier form required it after drops on several
+    connections. By the cases of both detectors, that is parallel-connection-burst, and slow start is then
+    over.)
 ``initial-window``
-    A server whose configuration gives an initial window under 10 segments (RFC 6928), where a flow's first
-    response is half as long again or longer, on a path of 5 ms or more. On a shorter path it may be named,
-    and where the link takes as long for that window as the path for its round trip: it is never idle, and a
-    larger one would have saved nothing. With ten or more not.
+    Required: a server configured with an initial window under 10 segments (RFC 6928), if a flow's first
+    response is at least 1.5 times that window, on a path of at least 5 ms. Permitted: a shorter path; also a
+    link that serializes this window in an RTT: it is never idle, and a larger window would save nothing. Wrong:
+    ten segments or more.
 ``syn-retransmission``, ``refused-connection``
-    By the packets: a client's SYN (or the server's SYN-ACK) seen twice; a SYN answered by an RST. Where the
-    emulator dropped a SYN before the capture point nothing can be seen: it may be named. So it may where
-    the path alone takes longer than the timer (one second, RFC 6298): the first SYN was answered, and
-    the second cost nothing. (The rule asked for those too, and a detector of lost time is silent there.)
+    Evidence: packets. Required: a repeated SYN or SYN-ACK; an RST in answer to a SYN. Permitted: a SYN dropped
+    by the emulator before the capture point. Permitted also: a path slower than the timer (one second, RFC
+    6298). The first SYN was answered there, and the second cost nothing. (An earlier form required these cases,
+    on which a detector of lost time is silent.)
 ``idle-timeout-race``
-    A request on a connection that had answered before and then been idle for 200 ms or more, which got no
-    byte of an answer, where the server's FIN or RST came within a round trip (but 10 ms at least) of it,
-    before or after. Where it had not been idle no timeout can have passed: it may. (An earlier form of this
-    rule did not ask for the idle time that the name has.)
+    Required: an unanswered request on a connection that had answered before and was then idle for at least 200
+    ms, if the server's FIN or RST came within an RTT (at least 10 ms) before or after it. Permitted: the same
+    without idle time, because no timeout can have passed. (An earlier form did not require idle time.)
 ``lost-pipelined-requests``
-    Two requests or more that the server left unanswered when it ended the connection, in a flow without gaps.
+    Required: at least two unanswered requests at the server's end of the connection, in a flow without gaps.
 """
 
 from __future__ import annotations
@@ -60,18 +60,19 @@ if TYPE_CHECKING:
 __all__ = ["RULES"]
 
 _SERIAL_MIN: Final = 4
-#: Firefox and Chromium open six connections to a host at most.
+#: Firefox and Chromium open at most six connections per host.
 _BROWSER_CONNECTIONS: Final = 6
 _SHARED_MIN: Final = 3
-#: Below this a round trip more is within the noise of the testbed.
-#: The first retransmission timeout before any round trip is known (RFC 6298, section 2.1).
+#: Below this RTT, one more RTT is within the testbed's noise.
+#:
+#: Initial RTO before the first RTT sample (RFC 6298, section 2.1).
 _SYN_TIMER_MS: Final = 1000.0
 _PATH_MIN_MS: Final = 5.0
-#: A server that ends the connection as its habit does so at once.
+#: A server that habitually ends the connection does so at once.
 _RACE_MIN_MS: Final = 10.0
 #: No server has a shorter idle timeout; most have seconds.
 _IDLE_MIN_MS: Final = 200.0
-#: A segment or two behind the initial window may go out before anybody sees a second flight.
+#: One or two segments beyond the initial window may be sent before a second flight is visible.
 _MORE_THAN: Final = 1.5
 #: RFC 6928.
 _INITIAL_WINDOW: Final = 10
@@ -143,20 +144,20 @@ def _repeated_slow_start(scene: Scene) -> Truth:
 
 
 def _begins_after_one(flows: list[Flow], flow: Flow) -> bool:
-    """Return whether another of the flows had sent all its data before this one began."""
+    """Return whether another flow had sent all its data before this flow began."""
     done = [max((p.time_ns for p in other.packets if p.payload_bytes), default=0) for other in flows]
     return any(0 < end < flow.packets[0].time_ns for end in done)
 
 
 def _outgrows(scene: Scene, flow: Flow, window: int) -> bool:
-    """Return whether the flow's first response is half as long again as the initial window, or longer."""
+    """Return whether the flow's first response is at least 1.5 times the initial window."""
     first = next(iter(scene.of_flow(flow)), None)
     length = first.response.wire_bytes if first is not None and first.response else 0
     return length >= _MORE_THAN * window * flow.segment_bytes
 
 
 def _dropped(scene: Scene) -> set[int]:
-    """Return ports of the clients whose data the emulator's full queue dropped."""
+    """Return the client ports whose data the emulator's full queue dropped."""
     return {drop["dport"] for drop in scene.drops if drop.get("why") == "queue" and drop["dir"] == "down"}
 
 
@@ -181,14 +182,14 @@ def _initial_window(scene: Scene) -> Truth:
     if window >= _INITIAL_WINDOW:
         return NOWHERE
     longer = [flow for flow in scene.flows if _outgrows(scene, flow, window)]
-    # The BSD-like stack's window is told in words only, and half of its end is ours.
+    # Only text describes the BSD-like stack's window, and half of its end is ours.
     certain = scene.rtt_ms >= _PATH_MIN_MS and not scene.is_lwip
     idle = [flow for flow in longer if certain and not _fills_path(scene, window * flow.segment_bytes)]
     return Truth.at(_ports(idle), _ports([flow for flow in longer if flow not in idle]))
 
 
 def _fills_path(scene: Scene, window_bytes: int) -> bool:
-    """Return whether the link takes a round trip for a window."""
+    """Return whether the link takes an RTT to serialize a window."""
     rate = float(scene.link.get("rate") or math.inf)
     return window_bytes * 8 >= rate * scene.rtt_ms / 1000
 
@@ -210,7 +211,7 @@ def _refused(scene: Scene) -> Truth:
 
 
 def is_refused(flow: Flow) -> bool:
-    """Return whether a SYN was answered by an RST, and by no SYN-ACK (RFC 9293, section 3.5.2)."""
+    """Return whether an RST, and no SYN-ACK, answered a SYN (RFC 9293, section 3.5.2)."""
     sent = {p.from_client: p for p in reversed(flow.packets)}
     first, answer = sent.get(True), sent.get(False)
     return bool(first and answer and first.has(SYN) and answer.has(RST) and not answer.has(SYN))

@@ -1,30 +1,29 @@
-"""What kept a sender from sending: windows, buffers, queues, and a server that had nothing yet.
+"""Rules for the limits of a sender: windows, buffers, queues, and a server without data.
 
 ``zero-window``
-    By the packets: the client announced a window of zero on an open connection, for 10 ms or more in all. It
-    must be found, once a flow. One that was closed for less may be: an application that reads as it can.
+    Evidence: packets. Required, once per flow: the client advertised a zero window on an open connection for at
+    least 10 ms in total. Permitted: a shorter time, normal for a busy application.
 ``receive-window-limit``
-    A client with a receive buffer set (``rcvbuf``) to 64 KB or less, on a path of 20 ms or more, and a
-    response of twice that buffer: it must be found, once a flow; unless the link takes a round trip or longer
-    to carry such a window, and so limits more (the rule once passed over that): there it may. Where the
-    kernel counted time limited by the receive window (``rwnd_lim_us``), or nothing is known of its limits
-    (the BSD-like stack's window is 16 KB), it may. Elsewhere not.
+    Required, once per flow: a client with a receive buffer (``rcvbuf``) of at most 64 KB, on a path of at least
+    20 ms, and a response of twice that buffer. Permitted: a link that needs at least an RTT to serialize such a
+    window, and thus limits more (an earlier form ignored this). Permitted also: time limited by the receive
+    window in the kernel's counters (``rwnd_lim_us``), or unknown limits (the BSD-like stack's window is 16 KB).
+    Wrong: elsewhere.
 ``small-send-buffer``
-    A server with ``--sndbuf`` that writes in chunks, on a path of 20 ms or more, with a response of twice the
-    kernel's buffer (which is twice what was asked for) that came in three flights or more: it must be
-    found, once a flow; other responses may. With one
-    write the kernel puts 64 KB into the buffer whatever its size, so there it must not be found.
+    Required, once per flow: a server with ``--sndbuf`` that writes in chunks, on a path of at least 20 ms, if a
+    response of twice the kernel's buffer (which is twice the requested size) came in at least three flights.
+    Permitted: its other responses. Wrong: a server with a single write, because the kernel then buffers 64 KB
+    regardless of the setting.
 ``queueing-delay``
-    At the server's end, where the round trip of data shows it: the emulator's queue held packets of a
-    flow for 50 ms and a round trip of the path or longer: it must be found in the capture. From 5 ms on,
-    at the client's end, and where the link was made to stand still (``link.env``), it may. Where the queue
-    held none so long, not.
+    Required, once per capture, at the server's end, which sees the RTT of data: the emulator's queue held
+    packets of a flow for at least 50 ms and at least an RTT. Permitted: from 5 ms on, at the client's end, and
+    on a deliberately stopped link (``link.env``). Wrong: shorter queueing.
 ``slow-server``
-    A server that thinks 20 ms or more (``--think-ms``): it must be found, once or often. Where the server
-    waited inside responses (``--gap-ms``, ``--chunk-gap-ms``), or is not the testbed's own (whose write
-    pattern is known), it may where the first byte of a response came 10 ms or more later than the path
-    takes, or a pause of that length was inside. The testbed's own does not think unasked: nowhere else,
-    but at transactions with losses and at a forgotten cork, which look alike from outside.
+    Required, once or often: a server with at least 20 ms of processing (``--think-ms``). Permitted: a server
+    that pauses inside responses (``--gap-ms``, ``--chunk-gap-ms``) or is not the testbed's own, if a first byte
+    came at least 10 ms later than the path takes, or a response had such a pause. The testbed's own server has
+    no further processing time. Wrong: elsewhere, except for transactions with losses and for a forgotten cork,
+    which look alike from outside.
 """
 
 from __future__ import annotations
@@ -44,16 +43,16 @@ __all__ = ["RULES"]
 
 _LONG_PATH_MS: Final = 20.0
 _SMALL_BUFFER_BYTES: Final = 65_536
-#: What an application that reads as fast as it can closes its window for.
+#: Time for which a fast-reading application may close its window.
 _SHUT_MIN_MS: Final = 10.0
 _QUEUE_MUST_MS: Final = 50.0
 _QUEUE_MAY_MS: Final = 5.0
 _THINK_MUST_MS: Final = 20.0
 _THINK_MAY_MS: Final = 10.0
-#: Options with which the testbed's server is slow, or seems so.
+#: Options with which the testbed's server is or appears slow.
 _WAITS: Final = frozenset({"--think-ms", "--gap-ms", "--chunk-gap-ms", "--cork-forget", "--more-forget"})
 _FLIGHTS_MIN: Final = 3
-#: Segments of one flight follow each other faster than this share of the round trip.
+#: Segments of one flight are closer together than this share of the RTT.
 _FLIGHT_GAP_SHARE: Final = 0.35
 
 
@@ -64,7 +63,7 @@ def _zero_window(scene: Scene) -> Truth:
 
 
 def _shut_ms(flow: Flow) -> float:
-    """How long the client's window was zero, in all."""
+    """Return the total time of the client's zero window."""
     told = [p for p in flow.sent(by_client=True) if not (p.has(RST) or p.has(SYN))]
     ends = [*(p.time_ns for p in told[1:]), flow.packets[-1].time_ns]
     return sum(end - p.time_ns for p, end in zip(told, ends, strict=True) if p.window == 0) / 1e6
@@ -107,11 +106,10 @@ def _send_buffer(scene: Scene) -> Truth:
 
 
 def _is_throttled(scene: Scene, client_port: int, kernel_bytes: float, chunk: float) -> bool:
-    """Return whether a response is twice what the kernel keeps and came in flights that are no more than it and
-    a write.
+    """Return whether a response is twice the buffer and came in flights of at most buffer plus write.
 
-    Linux takes the whole of what is written, ``chunk``, into one segment of its buffer if there is any room,
-    and appends more to one that has not left: a window of more than that is filled for all of the buffer.
+    If there is any room, Linux takes a whole write (``chunk``) into one segment of its buffer, and appends to
+    an unsent segment. A larger window fills the whole buffer.
     """
     if scene.rtt_ms < _LONG_PATH_MS:
         return False
@@ -131,7 +129,7 @@ def _flights(scene: Scene, message: Message) -> list[int]:
 
 
 def _sysctl_buffer(scene: Scene) -> int | None:
-    """Return the greatest send buffer, if the server's system limits it below 64 KB."""
+    """Return the maximum send buffer, if the server's system limits it below 64 KB."""
     words = str(((scene.sidecar.get("kernel") or {}).get("sysctl_server") or {}).get("tcp_wmem", "")).split()
     return int(words[2]) if words and int(words[2]) < _SMALL_BUFFER_BYTES else None
 

@@ -1,37 +1,37 @@
-"""What was lost, sent again, overtaken or cut off.
+"""Rules for losses, retransmissions, reordering and aborted responses.
 
-Losses are known exactly: the emulator logs every packet it drops with its sequence number. What the
-sender did then is read in the capture at its own end, where nothing is missing.
+The losses are known exactly: the emulator logs every dropped packet with its sequence number. The sender's
+reaction is read from the complete capture at its own end.
 
 ``tail-loss``
-    A dropped data segment behind which no other of its flight arrived before it was sent again: no
-    duplicate ACK could tell of it. It must be found in its transaction. A flight ends where its sender
-    neither sends nor hears anything for a round trip and 10 ms: what goes next is a probe (RFC 8985, 7.3:
-    new data, if there is some: a single segment), or data that was not there before: several of those tell
-    of the loss as what is behind one in a flight does, and it may be found. Where its sender was never silent for
-    so long before it was sent again, no timer was waited for: it went with a recovery that others of its
-    flight had begun, and RACK told (RFC 8985, section 6). There it may. (The rule asked for those, too.)
+    Required in its transaction: a dropped data segment after which no other segment of its flight arrived
+    before its retransmission. No duplicate ACK could report such a loss. A flight ends when its sender neither
+    sends nor receives for an RTT plus 10 ms. The next segment is a probe (RFC 8985, section 7.3: new data if
+    available, a single segment), or new data. Several segments of new data report the loss like later data of a
+    flight: permitted. Permitted also: no such silence before the retransmission. No timer was involved then: a
+    recovery begun by other segments of the flight (RACK; RFC 8985, section 6) retransmitted it. (An earlier
+    form required these cases.)
 ``retransmission-timeout``
-    A dropped data segment behind which others arrived, sent again after 190 ms or more (Linux's least
-    timeout is 200 ms) in which its sender neither sent data nor heard anything: it must be found. At a tail
-    loss it may be named, too. Where the kernel's counters have timeouts that this does not show, anywhere.
-    (The rule counted only what was sent before. Then the wait for a SACK that a probe had asked for,
-    or for one that stood in a queue, was a timeout, on captures whose kernels counted none.)
+    Required: a dropped data segment with later arrivals, retransmitted after at least 190 ms (Linux's minimum
+    RTO is 200 ms) in which its sender neither sent data nor received a packet. Permitted: a tail loss; also any
+    place, if the kernel's counters have timeouts that this rule does not find. (An earlier form counted only
+    data sent before. A wait for a SACK that a probe had elicited, or for a queued SACK, then counted as a
+    timeout, on captures whose kernels counted none.)
 ``spurious-retransmission``
-    Data that came to its receiver though it had come before, by the capture at that end: it must be found,
-    at either end. Where there is no capture at that end, the kernel's DSACK counters allow it anywhere.
-    Keep-alive probes (a byte or none before the next number) are none. On a flow whose client had no
-    room at times it may be named: what came may have been thrown away there. So it may where a sender has
-    done it only once or twice, each time with the last segment that it had sent, 10 ms or more after that: such
-    are tail-loss probes, which are sent on suspicion (RFC 8985, section 7). (The rule asked for those, too.)
+    Required at either end: data that arrived at a receiver that already had it, by the capture at that end.
+    Without that capture, the kernel's D-SACK counters permit findings anywhere. Keep-alive probes (at most one
+    byte before the next number) do not count. Permitted: a flow whose client sometimes had no room and may have
+    discarded data. Permitted also: a sender with one or two cases, each with its last segment, at least 10 ms
+    after it. These are tail-loss probes, sent on suspicion (RFC 8985, section 7). (An earlier form required
+    these cases.)
 ``reordering``
-    New data that came to its receiver behind later data, of which no copy was dropped: the original was
-    overtaken, whether it was sent again meanwhile or not. Without the emulator's log only what was not
-    sent twice. Where the packets show none, nowhere.
+    Required: new data that arrived after later data, without a dropped copy. The original was overtaken,
+    whether retransmitted meanwhile or not. Without the emulator's log, only data sent once counts. Wrong:
+    packets without reordering.
 ``reset-in-response``, ``truncated-response``
-    By the packets: a response of a known length that did not come to its end. With an RST of either side it
-    is the first, and may be the second; with a FIN of the server it is the second. Not where the
-    capture ends before the connection does, or has gaps.
+    Evidence: packets. Required: an incomplete response of known length. With an RST of either side the first,
+    and permitted the second; with a FIN of the server the second. Wrong: a capture that ends before the
+    connection, or has gaps.
 """
 
 from __future__ import annotations
@@ -50,18 +50,18 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES"]
 
-#: TCP_RTO_MIN of Linux is 200 ms; its timers fire by ticks of 4 ms, and the capture is not at the socket.
+#: Linux's TCP_RTO_MIN is 200 ms; its timers have ticks of 4 ms, and the capture is not at the socket.
 _TIMEOUT_SILENCE_MS: Final = 190.0
-#: A probe leaves two round trips after the flight, and never sooner than this (RFC 8985, section 7.2).
+#: A probe is sent two RTTs after the flight, and never sooner than this (RFC 8985, section 7.2).
 _FLIGHT_SLACK_MS: Final = 10.0
 _KEEP_ALIVE_BYTES: Final = 1
-#: So many needless probes of a sender are no suspicion any more.
+#: This many spurious probes of a sender exceed suspicion.
 _PROBES_MANY: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
 class _Loss:
-    """A dropped data segment: whose, what the sender did, and the transaction that waited for it."""
+    """Dropped data segment: its flow, the sender's reaction, and the waiting transaction."""
 
     place: Place
     is_tail: bool
@@ -70,7 +70,7 @@ class _Loss:
 
 
 def _ends(scene: Scene) -> tuple[list[Flow] | None, list[Flow] | None]:
-    """Return the flows as the client's and as the server's end saw them; None without that capture."""
+    """Return the flows as captured at the client and at the server; None without that capture."""
     folder, sidecar = scene.capture.path.parent, scene.sidecar
     both = [sidecar.get("capture"), sidecar.get("capture_server_side")]
     client, server = (read_flows(folder / name) if name else None for name in both)
@@ -102,7 +102,7 @@ def _loss(scene: Scene, flow: Flow, drop: dict, *, by_client: bool) -> _Loss | N
         return None
     lost, again = before[-1], after[0]
     gone = _dropped_numbers(scene, flow, by_client=by_client)
-    # Of what was sent again and lost again the first flight had told already.
+    # For a repeatedly lost packet, the first flight already reported the loss.
     ended = _flight_ended(scene, flow, before[0], by_client=by_client)
     same_flight = [p for p in data if before[0].frame < p.frame < min(again.frame, ended)]
     behind = [p for p in same_flight if p.seq >= lost.end and p.seq not in gone]
@@ -112,7 +112,7 @@ def _loss(scene: Scene, flow: Flow, drop: dict, *, by_client: bool) -> _Loss | N
 
 
 def _silence_ms(flow: Flow, packet: Packet, *, by_client: bool) -> float:
-    """How long the sender of a packet had neither sent data nor heard anything."""
+    """Return how long the sender of a packet had neither sent data nor received a packet."""
     before = [
         p.time_ns
         for p in flow.packets
@@ -122,16 +122,14 @@ def _silence_ms(flow: Flow, packet: Packet, *, by_client: bool) -> float:
 
 
 def _flight_ended(scene: Scene, flow: Flow, lost: Packet, *, by_client: bool) -> float:
-    """Return the frame of the first data that is of a later flight than ``lost``."""
+    """Return the frame of the first data in a later flight than ``lost``."""
     limit_ms = scene.rtt_ms + _FLIGHT_SLACK_MS
     later = (p for p in flow.data(by_client=by_client) if p.frame > lost.frame)
     return next((p.frame for p in later if _silence_ms(flow, p, by_client=by_client) >= limit_ms), math.inf)
 
 
 def _is_alone(flow: Flow, frame: float, *, by_client: bool) -> bool:
-    """Return whether the sender of this frame heard something before it sent anything else: a probe is one
-    segment.
-    """
+    """Return whether the sender received a packet before it sent further data: a probe is one segment."""
     behind = next((p for p in flow.packets if p.frame > frame), None)
     return behind is None or behind.from_client != by_client
 
@@ -194,7 +192,7 @@ def _spurious(scene: Scene) -> Truth:
 
 
 def _needless(flow: Flow, *, by_client: bool) -> list[Packet]:
-    """Data that the receiver had, at the receiver's end."""
+    """Return retransmissions of data that the receiver already had, from the receiver's capture."""
     had: list[tuple[int, int]] = []
     found = []
     for packet in flow.data(by_client=by_client):
@@ -210,9 +208,9 @@ def _of_port(flows: list[Flow] | None, port: int) -> Flow | None:
 
 
 def _may_be_probe(ends: tuple[Flow, Flow | None], copy: Packet, *, by_client: bool) -> bool:
-    """Return whether nothing behind it had come when a packet came again, and it left as long after the one
-    before as a probe waits. ``ends`` are its flow at its receiver's and at its sender's end: without that
-    nobody knows.
+    """Return whether a packet looks like a probe: repeated, with no later data, after a probe's delay.
+
+    ``ends`` are its flow at the receiver and at the sender; without them the result is unknown.
     """
     receiver, sender = ends
     if sender is None:
@@ -259,7 +257,7 @@ def _overtaken(flow: Flow, *, by_client: bool) -> list[Packet]:
 
 
 def _ended(scene: Scene, exchange: Exchange) -> tuple[bool, bool]:
-    """Return whether an RST of either side, and whether a FIN of the server, was seen on the flow."""
+    """Return whether the flow had an RST of either side, and a FIN of the server."""
     packets = scene.flow_of(exchange).packets
     reset = any(p.has(RST) for p in packets)
     return reset, any(p.has(FIN) and not p.from_client for p in packets)
@@ -277,7 +275,7 @@ def _unfinished(scene: Scene) -> list[Exchange]:
 
 
 def has_gap(flow: Flow) -> bool:
-    """Return whether bytes were acknowledged that the capture does not have."""
+    """Return whether bytes were acknowledged that the capture lacks."""
     for by_client in (True, False):
         had: list[tuple[int, int]] = [(0, 1)]
         for packet in flow.sent(by_client=by_client):
@@ -304,7 +302,7 @@ def _truncated(scene: Scene) -> Truth:
 
 
 def _or_unknown(judge):
-    """Without the end's capture or the emulator's log a loss can be neither confirmed nor refuted."""
+    """Permit findings: without the end's capture or the emulator's log, a loss is undecidable."""
 
     def judged(scene: Scene) -> Truth:
         known = scene.disturbances == [] or scene.sidecar.get("capture_server_side")

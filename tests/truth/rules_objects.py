@@ -1,31 +1,31 @@
-"""What was retrieved, and whether it had to be.
+"""Rules for retrieved objects and redundant retrievals.
 
-Bytes that cost nothing are no pathology: where those that were sent in vain are fewer than an initial window
-(ten segments, RFC 6928) and took less than 2 ms to come in, the three rules of repeats and the one of text say
-may, as the detectors' cases do (an earlier form of these rules asked for all of 1000 bytes or more). As
-long as they see only the server's end, that is the time in which the server wrote them.
+Bytes without cost are no pathology. The three rules on repeats and the rule on text only permit a finding in
+two combined cases: the redundant bytes are fewer than an initial window (ten segments, RFC 6928), and they
+arrived within 2 ms. The detectors' cases do the same (an earlier form required all bodies from 1000 bytes on).
+With only the server's end, the time is that of the server's writes.
 
 ``unconditional-repeat``
-    A GET of a target that was answered 200 before with a validator (ETag or Last-Modified), which carries no
-    condition (If-None-Match, If-Modified-Since) and got the same body of 1000 bytes or more: each such
-    target must be found, as one place. Smaller bodies or targets without a validator may be named, and what was
-    asked for before the first answer was there.
+    Required, one place per target: a GET of a target previously answered 200 with a validator (ETag or
+    Last-Modified), without a condition (If-None-Match, If-Modified-Since), with the same body of at least 1000
+    bytes. Permitted: smaller bodies, targets without a validator, and requests sent before the first response
+    arrived.
 ``duplicate-object``
-    The same body, of 1000 bytes or more, from two targets or hosts must be found. One target that was
-    retrieved twice may be named, for that is ``unconditional-repeat``'s. No body twice: nowhere.
+    Required: the same body of at least 1000 bytes from two targets or hosts. Permitted: one target retrieved
+    twice, which belongs to ``unconditional-repeat``. Wrong: no repeated body.
 ``delta-eligible-repeat``
-    A target retrieved again whose body, of 1000 bytes or more, changed, and of which the first tells at
-    least half: they begin and end alike for half of it, or compressed with the first as dictionary it has
-    less than half of its size compressed alone (DEFLATE sees 32 KB). The other changed ones may be named, and
-    what is no text by its type (whose bodies the analyser does not keep, as the detector says; an earlier form
-    of this rule asked for any). Nowhere where no body changed.
+    Required: a repeated target whose body of at least 1000 bytes changed, if the first body predicts at least
+    half of it. The test is a common beginning and end of half its length, or compression with the first body as
+    dictionary to less than half of its own compressed size (DEFLATE sees 32 KB). Permitted: other changed
+    bodies, and types other than text (the analyser does not keep their bodies, as the detector says; an earlier
+    form required all types). Wrong: no changed body.
 ``uncompressed-text``
-    A 200 with a body of 1400 bytes or more, of a text type, without Content-Encoding, that DEFLATE makes
-    smaller by half or more, to a request that accepts gzip: it must be found, one place a flow. Where the
-    request does not accept gzip, or less is saved, it may be named. Encoded, tiny or no text: nowhere.
+    Required, one place per flow: a 200 with at least 1400 bytes of a text type, without Content-Encoding, that
+    DEFLATE halves, in answer to a request that accepts gzip. Permitted: a request that does not accept gzip, or
+    a smaller saving. Wrong: encoded, tiny or non-text bodies.
 ``redirect-chain``
-    Two redirections (301, 302, 303, 307, 308) or more, each to the target of the next, must be found; a single
-    one may be named, and two of which the client did not follow the second.
+    Required: at least two redirections (301, 302, 303, 307, 308), each to the target of the next. Permitted: a
+    single redirection, and two of which the client did not follow the second.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ __all__ = ["RULES"]
 _OK: Final = 200
 _BODY_MIN_BYTES: Final = 1000
 _TEXT_MIN_BYTES: Final = 1400
-#: An initial window of ten segments: fewer bytes cost no round trip.
+#: An initial window of ten segments: fewer bytes cost no RTT.
 _WINDOW_BYTES: Final = 14_600
 _TIME_MIN_MS: Final = 2.0
 _TEXT: Final = ("text/", "application/json", "application/javascript", "application/xml", "image/svg+xml")
@@ -75,7 +75,7 @@ def _by_url(scene: Scene) -> dict[_Url, list[tuple[Exchange, Message, Message]]]
 
 
 def _costs(responses: list[Message], share: float = 1.0) -> bool:
-    """Return whether this share of the responses' bytes was worth a round trip or time that can be seen."""
+    """Return whether this share of the responses' bytes cost an RTT or a visible time."""
     took_ms = sum((response.last.time_ns - response.first.time_ns) / 1e6 for response in responses)
     saved = sum(len(response.body) for response in responses) * share
     return saved >= _WINDOW_BYTES or took_ms * share >= _TIME_MIN_MS
@@ -86,7 +86,7 @@ def _unconditional(scene: Scene) -> Truth:
     for retrieved in _by_url(scene).values():
         first = retrieved[0][2]
         again = [(e, r) for e, q, r in retrieved[1:] if r.body == first.body and not _is_conditional(q)]
-        # Asked for before the first was there: there was nothing yet to ask with.
+        # Requested before the first response arrived: there was no validator yet.
         later = [r for e, r in again if e.request and e.request.first.time_ns > first.last.time_ns]
         if not again:
             continue
@@ -113,7 +113,7 @@ def _duplicate(scene: Scene) -> Truth:
     for body, copies in by_body.items():
         urls = {url for url, _, _ in copies}
         places = _places([exchange for _, exchange, _ in copies])
-        # Asked for under another name once the first was there.
+        # Requested under another name after the first response.
         first_url, _, first = copies[0]
         twins = [
             r for url, e, r in copies[1:] if url != first_url and e.request.first.time_ns > first.last.time_ns
@@ -156,7 +156,7 @@ def _is_mostly(new: bytes, old: bytes) -> bool:
 
 
 def _common(one: bytes, other: bytes) -> int:
-    """How long the two are the same from the start."""
+    """Return the length of the common prefix."""
     both = zip(one, other, strict=False)
     return next((at for at, (a, b) in enumerate(both) if a != b), min(len(one), len(other)))
 
@@ -190,7 +190,7 @@ def _redirects(scene: Scene) -> Truth:
             waiting[_plain(urljoin(url, response.fields["location"]))] = chain
         elif chain:
             places.append(chain)
-    # The last was not followed: nobody waited for what it led to.
+    # The client did not follow the last redirect: it waited for no target.
     places += [chain[:-1] if len(chain) == _CHAIN_MIN else chain for chain in waiting.values()]
     must = tuple(tuple(chain) for chain in places if len(chain) >= _CHAIN_MIN)
     return Truth(must, tuple(place for chain in places if len(chain) == 1 for place in chain))

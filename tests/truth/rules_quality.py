@@ -1,16 +1,16 @@
-"""What a capture cannot show, by its packets alone.
+"""Rules for flaws of a capture, by its packets alone.
 
 ``capture-gap``
-    Bytes that were acknowledged and are not in the file, on a flow of which both directions are: once a flow.
+    Once per flow: acknowledged bytes that are not in the file, on a flow with both directions.
 ``one-sided-capture``
-    A flow with packets of one direction only, which have data or acknowledge some; a lone SYN is none.
+    A flow with packets of one direction only, with data or ACKs of data; a lone SYN does not count.
 ``segmentation-offload``
-    Payload of more than a full segment (the smaller MSS of both SYNs less the timestamps option), once a
-    capture. Without the SYNs more than 1460 bytes must be named, where the link is no loopback.
+    Once per capture: payload larger than a full segment (the smaller MSS of both SYNs less the timestamps
+    option). Without the SYNs, more than 1460 bytes, unless the link is a loopback.
 ``truncated-payload``
-    A packet captured shorter than it was, inside the TCP payload: once a capture.
+    Once per capture: a packet truncated inside its TCP payload.
 ``mid-stream-start``
-    A flow with data and no SYN: once a flow.
+    Once per flow: a flow with data and without a SYN.
 """
 
 from __future__ import annotations

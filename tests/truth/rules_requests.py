@@ -1,36 +1,35 @@
-"""How requests are sent and answered.
+"""Rules for sending and answering requests.
 
 ``request-lull``
-    A client that sends its requests one by one on a persistent connection (``mode`` serial) over a path of
-    20 ms or more, each within 6 ms of the response before it, waits a round trip for each. Where a page shows
-    three such lulls it must be found: four GETs of different targets in a row, none of them answered more than
-    half a round trip and 5 ms later than the path takes. A redirect must be waited for, and what is asked for
-    again begins a page anew. Fewer, on a path of 5 ms or more, after thinking, of other
-    methods, or on several connections, may. Nowhere where requests are pipelined or a connection has one.
-    (An earlier form of this rule counted the lulls of a flow, whatever was asked for: one document polled
-    again and again could not have been asked for sooner, nor a POST before the answer to another.)
+    A client that sends serial requests on a persistent connection (``mode`` serial), each within 6 ms of the
+    previous response, waits an RTT for each. Required on a path of at least 20 ms: a page with three such
+    lulls. That is four consecutive GETs of different targets, none answered more than half an RTT plus 5 ms
+    later than the path takes. A redirect must be awaited, and a repeated target begins a new page. Permitted on
+    a path of at least 5 ms: fewer lulls, lulls after think time, other methods, or several connections. Wrong:
+    pipelined requests, or one request per connection. (An earlier form counted all lulls of a flow. But a
+    repeatedly polled document could not be requested sooner, nor a POST before the response to another.)
 ``split-request``
-    A request that the client's application sent in pieces with a pause between them (``split.gap_ms``) of
-    10 ms or more: it must be found (busy hosts have 5.5 ms between two writes that follow each other). One whose
-    pieces the client's Nagle algorithm held apart (``split`` or ``post_sep`` without ``nodelay``), by 2 ms or
-    more beyond such a pause, must be found under the name of its cause, see ``rules_segments``; this one may be
-    given, too. Pieces that came at once may be told. Not where the client waited for 100
-    Continue. (Which of the two names a held request has was settled when the detectors had theirs.)
+    Required: a request that the client's application sent in pieces with a pause (``split.gap_ms``) of at least
+    10 ms (busy hosts have 5.5 ms between two consecutive writes). A request that the client's Nagle algorithm
+    held apart (``split`` or ``post_sep`` without ``nodelay``), for at least 2 ms beyond such a pause, requires
+    its cause's name, see ``rules_segments``; this name is permitted in addition. Permitted: pieces that arrived
+    together. Wrong: the client waited for 100 Continue. (The name of a held request was settled when the
+    detectors had names.)
 ``expect-continue-wait``
-    A request with ``Expect: 100-continue`` whose body came 5 ms or more after its head must be found, sooner
-    it may. Where the server said 100 before the body, a round trip of the wait is the path's, which the client
-    asked for: it must be found where it waited 5 ms and half a round trip longer than that. (An earlier form of
-    this rule held the round trip against the server.) Not without the field.
+    Required: a request with ``Expect: 100-continue`` whose body followed its head by at least 5 ms; permitted:
+    sooner. If the server sent 100 before the body, one RTT of the wait belongs to the path, at the client's
+    request. Required then: a wait of at least 5 ms plus half an RTT beyond that. (An earlier form blamed this
+    RTT on the server.) Wrong: no such field.
 ``head-of-line-blocking``
-    Of pipelined requests the second and later: where the server was silent for 50 ms and a round trip or more
-    with the request there and an earlier response not complete, it must be found, once for each such silence,
-    at one of the requests behind it (they waited for the same response, and no time is claimed twice; an
-    earlier form of this rule asked for a finding of each); else it may, for what an earlier response's data
-    took on its way would have been taken on another connection, too. Not without pipelining.
+    Affects pipelined requests from the second on. Required, once per silence: the server was silent for at
+    least 50 ms and at least an RTT, with the request arrived and an earlier response incomplete. The place is
+    one of the waiting requests (they waited for the same response, and no time is claimed twice; an earlier
+    form required a finding for each). Permitted: otherwise, because an earlier response's data would also take
+    its time on another connection. Wrong: no pipelining.
 ``stretch-ack``
-    An ACK for more than two full segments slows a sender that counts ACKs. Linux counts bytes (its receive
-    offload makes such ACKs all the time), so where it is the server no loss may be claimed; structure may
-    be told. The BSD-like stack may have lost time by them. Of the captures at hand none is known to.
+    An ACK of more than two full segments slows a sender that counts ACKs. Linux counts bytes (its receive
+    offload constantly makes such ACKs). Permitted: structure; wrong: lost time with a Linux server. The
+    BSD-like stack may have lost time by them, but no capture is known to show it.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ _PATH_MIN_MS: Final = 5.0
 #: A document and three objects.
 _CHAIN_MIN: Final = 4
 _ANSWER_SLACK_MS: Final = 5.0
-#: The client of the testbed sends its next request sooner than that.
+#: Upper bound on the testbed client's delay before its next request.
 _AT_ONCE_MS: Final = 6.0
 _PIECES_APART_MS: Final = 10.0
 _HELD_MS: Final = 2.0
@@ -63,7 +62,7 @@ _BLOCKED_MIN_MS: Final = 50.0
 
 
 def is_pipelined(exchanges: list[Exchange], index: int) -> bool:
-    """Return whether the request was seen before the response before it was complete."""
+    """Return whether the request was seen before the previous response was complete."""
     before, own = exchanges[index - 1] if index else None, exchanges[index]
     if before is None or before.request is None or own.request is None:
         return False
@@ -83,7 +82,7 @@ def _lull(scene: Scene) -> Truth:
 
 
 def _longest_chain(scene: Scene, exchanges: list[Exchange]) -> int:
-    """Return the most GETs in a row of which each asks for something else, at once, and is answered at once."""
+    """Return the maximum number of consecutive GETs for different targets, each sent and answered at once."""
     longest, asked = 0, set[str]()
     for index, exchange in enumerate(exchanges):
         request = exchange.request
@@ -113,7 +112,7 @@ def _is_answered_at_once(scene: Scene, exchange: Exchange) -> bool:
 def _sent_at_once(scene: Scene, before: Exchange, own: Exchange) -> bool:
     if before.response is None or own.request is None:
         return False
-    # At the server a response's end and the next request are a round trip apart.
+    # At the server, a response's end and the next request are an RTT apart.
     path_ms = scene.rtt_ms if scene.at_server else 0.0
     return (own.request.first.time_ns - before.response.last.time_ns) / 1e6 < path_ms + _AT_ONCE_MS
 
@@ -129,19 +128,21 @@ def _split(scene: Scene) -> Truth:
 
 
 def own_pause_ms(scene: Scene) -> float:
-    """How long the client's application pauses between the pieces of a request."""
+    """Return the application's pause between the pieces of a request at the client."""
     return float((scene.client.get("split") or {}).get("gap_ms") or 0)
 
 
 def runs_nagle_in_client(scene: Scene) -> bool:
-    """Return whether the client writes its requests in pieces, and its Nagle algorithm may hold these."""
+    """Return whether the client writes requests in pieces that its Nagle algorithm may hold."""
     writes_apart = bool(scene.client.get("split") or scene.client.get("post_sep"))
     return writes_apart and not scene.client.get("nodelay")
 
 
 def in_pieces(scene: Scene) -> list[tuple[Exchange, float]]:
-    """Return requests of several packets, with the longest pause between two, less what the later one takes on
-    the link before the server; not those that wait for 100 Continue.
+    """Return requests of several packets, with the longest pause between two packets.
+
+    The pause excludes the later packet's serialization on the link. Requests that wait for 100 Continue are
+    excluded.
     """
     rate = scene.link.get("rate_up") or scene.link.get("rate")
     byte_ms = 8000 / rate if rate and scene.at_server else 0.0
@@ -171,7 +172,7 @@ def _expect(scene: Scene) -> Truth:
 
 
 def _was_told(scene: Scene, exchange: Exchange) -> bool:
-    """Return whether the server sent something, which can be 100 Continue only, between head and body."""
+    """Return whether the server sent data between head and body, which can only be 100 Continue."""
     request = exchange.request
     if request is None:
         return False
@@ -196,9 +197,7 @@ def _head_of_line(scene: Scene) -> Truth:
 
 
 def _silence(flow: Flow, exchanges: list[Exchange], index: int) -> tuple[float, int]:
-    """Return the longest time in ms without data of the server from a request to the end of the response before
-    its own, and the frame that ended it.
-    """
+    """Return the server's longest silence before the end of the previous response, and its last frame."""
     request, before = exchanges[index].request, exchanges[index - 1].response
     if request is None or before is None:
         return 0.0, 0

@@ -1,31 +1,31 @@
-"""Segments that are short, and what waits behind them.
+"""Rules for short segments and the data that waits behind them.
 
 ``short-initial-segment``, ``odd-short-final-segment``, ``slow-start-restart``
-    The stalls of ``kernel_truth`` (its docstring has the rules): those that it requires must be found, in
-    their frames; the others may. Where the server runs Nagle's algorithm, any short hold may be named, and
-    where nobody looked for restarts (no ``verdict``) any restart, as inside a response whose client had a
-    window of zero: the truth knows only those between responses. A tail held by MSG_MORE leaves with the
-    next ACK as one held by Nagle's algorithm does, and may be named by either.
+    The stalls of ``kernel_truth`` (its docstring has the rules): its required stalls are required in their
+    frames, others permitted. If the server runs Nagle's algorithm, any short hold is permitted. If no
+    inspection looked for restarts (no ``verdict``), any restart is permitted, as is a restart inside a response
+    after a zero window of its client: the truth covers only restarts between responses. The next ACK releases a
+    tail held by MSG_MORE like a Nagle hold: both names are permitted.
 ``nagle-delayed-ack``, ``nagle-hold``
-    A request whose pieces the client's Nagle algorithm held apart (``split`` or ``post_sep`` without
-    ``nodelay``) by 3 ms or more, and for longer than its application paused, must be found: as the first where it
-    took 10 ms more than the path, for the server delayed its ACK, else as the second. So must be a stall in the
-    middle of a response. The server's other stalls have names of their own above, but may be named by their cause;
-    and where a sidecar lists but a part of its holds, any may be that is not among these. Nowhere else.
+    Required: a request whose pieces the client's Nagle algorithm held apart (``split`` or ``post_sep`` without
+    ``nodelay``) for at least 3 ms and longer than its application paused. The name is the first if the hold
+    exceeded the path by 10 ms, because the server then delayed its ACK; otherwise the second. Required also: a
+    stall in the middle of a response. Permitted: the server's other stalls, which have names above, by their
+    cause; and, if a sidecar lists only part of its holds, any hold outside this list. Wrong: elsewhere.
 ``cork-timeout``
-    A server that sets TCP_CORK or MSG_MORE and forgets it (``--cork-forget``, ``--more-forget``). It must
-    be found where a response is longer than one segment: the held tail shows as a gap of 150 ms or more
-    (the kernel's timer has 200). A response that fits in one segment was held whole, which looks like a
-    slow server: it may be named.
+    A server that sets TCP_CORK or MSG_MORE and never clears it (``--cork-forget``, ``--more-forget``).
+    Required: a response longer than one segment, whose held tail shows a gap of at least 150 ms (the kernel's
+    timer has 200). Permitted: a response within one segment, which was held as a whole and looks like a slow
+    server.
 ``delayed-ack-first-segment``
-    A server whose initial window is one segment (``route_server`` with ``initcwnd 1``): the second segment
-    of a flow's first response came a delayed ACK (over 10 ms longer than the path) after the first.
-    It may be named where the initial window is 2 and the first flight shows a single segment.
+    A server with an initial window of one segment (``route_server`` with ``initcwnd 1``). Required: the second
+    segment of a flow's first response came a delayed ACK (over 10 ms longer than the path) after the first.
+    Permitted: an initial window of 2 whose first flight shows a single segment.
 ``unfilled-segments``
-    Per response, by the packets: it must be found where three short segments or more were each followed by
-    more data within 2 ms, and they are at least as many as the response needed segments; where there are
-    more segments than needed, it may. An application that wrote later (over 2 ms) could not have filled
-    them. Nowhere on a flow with super-segments, which hide how segments were filled.
+    Evidence: packets, per response. Required: at least three short segments, each followed by more data within
+    2 ms, and at least as many as the segments that the response needs. Permitted: more segments than needed. An
+    application that wrote later (over 2 ms) could not have filled them. Wrong: a flow with super-segments,
+    which hide the segments' fill.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES"]
 
-#: A hold by a forgotten cork lasts 200 ms less what the timer's tick takes off (208-267 were seen).
+#: A hold by a forgotten cork lasts 200 ms less up to a timer tick (observed: 208-267).
 _CORK_MIN_MS: Final = 150.0
-#: Ten is the least delayed ACK of a tuned stack; a first segment is acknowledged sooner otherwise.
+#: Ten is the shortest delayed ACK of a tuned stack; otherwise a first segment is acknowledged sooner.
 _DELAYED_ACK_MIN_MS: Final = 10.0
-#: Both ends see a hold differently by as much as the tolerance is above the 2 ms from which one is told.
+#: Both ends' views of a hold differ by as much as the tolerance exceeds the reporting threshold of 2 ms.
 _HELD_MIN_MS: Final = 3.0
 _WASTED_SEGMENTS_MIN: Final = 3
 _AT_ONCE_MS: Final = 2.0
@@ -95,9 +95,7 @@ def _by_cause(cause: str, *, is_delayed: bool) -> Callable[[Scene], Truth]:
 
 
 def _is_held(scene: Scene, apart_ms: float, *, is_delayed: bool) -> bool:
-    """Return whether the client's Nagle algorithm held a part of a request, until a delayed ACK or an ordinary
-    one.
-    """
+    """Return whether the client's Nagle algorithm held a part of a request, until a delayed or ordinary ACK."""
     if not runs_nagle_in_client(scene) or apart_ms - 2 * own_pause_ms(scene) < _HELD_MIN_MS:
         return False
     return (apart_ms >= scene.rtt_ms + _DELAYED_ACK_MIN_MS) == is_delayed
@@ -128,7 +126,7 @@ def _pauses_ms(message: Message) -> list[float]:
 
 
 def initial_window(scene: Scene) -> int | None:
-    """Return segments of the server's initial window by its configuration; None where nothing tells it."""
+    """Return segments of the server's initial window by its configuration; None if unknown."""
     words = str((scene.sidecar.get("kernel") or {}).get("route_server") or "").split()
     if "initcwnd" in words:
         return int(words[words.index("initcwnd") + 1])
@@ -175,7 +173,7 @@ def _unfilled(scene: Scene) -> Truth:
 
 
 def _followed_at_once(message: Message, full: int) -> int:
-    """Short segments behind which more data came at once: it was there, and would have filled them."""
+    """Return short segments followed at once by more data, which would have filled them."""
     pairs = itertools.pairwise(message.packets)
     return sum(a.payload_bytes < full and (b.time_ns - a.time_ns) / 1e6 <= _AT_ONCE_MS for a, b in pairs)
 

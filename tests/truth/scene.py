@@ -1,9 +1,9 @@
-"""A capture with its sidecar, as the rules see it, and what a rule answers.
+"""Capture with its sidecar as the rules see it, and the answers of a rule.
 
-A rule answers with places. A place that *must* be found is one where the pathology is known to be, by
-the sidecar or by the packets alone. A place that *may* be found has the structure, or a cost that nothing
-at hand can confirm or refute: a finding there is neither asked for nor wrong. A finding anywhere else
-is wrong. A place names no more than the truth does: one without a client port is the whole capture.
+A rule answers with places. A place that *must* be found has the pathology, by the sidecar or by the packets
+alone. A place that *may* be found has the structure, or an undecidable cost: a finding there is neither
+required nor wrong. A finding anywhere else is wrong. A place is as specific as the truth: a place without a
+client port is the whole capture.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["ANYWHERE", "NOWHERE", "Place", "Rule", "Scene", "Truth", "first_of",
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where something is: the capture, a flow of it, a transaction or some frames."""
+    """Place of a pathology: the capture, a flow, a transaction or frames."""
 
     client_port: int | None = None
     transaction: int | None = None
@@ -45,10 +45,10 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """What a rule says of one detector in one capture.
+    """Answer of a rule for one detector in one capture.
 
-    Each ``must`` is a tuple of places any one of which will do: a pathology of several transactions is
-    found where it names one of them.
+    Each ``must`` is a tuple of alternative places: a pathology of several transactions is found if a finding
+    names one of them.
     """
 
     must: tuple[tuple[Place, ...], ...] = ()
@@ -56,7 +56,7 @@ class Truth:
 
     @classmethod
     def at(cls, must: Iterable[Place], may: Iterable[Place] = ()) -> Truth:
-        """Return every ``must`` place is to be found for itself."""
+        """Return an answer in which every ``must`` place is required separately."""
         return cls(tuple((place,) for place in must), tuple(may))
 
 
@@ -66,17 +66,17 @@ NOWHERE = Truth()
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """How a detector is judged; ``costs`` where structure that cost nothing (``info``) claims nothing."""
+    """Judgement of a detector; with ``costs``, structure without cost (``info``) makes no claim."""
 
     judge: Callable[[Scene], Truth]
     costs: bool = True
-    #: What of the rule another expert could decide otherwise; empty where there is nothing to decide.
+    #: Parts of the rule on which experts may disagree; empty if none.
     opinion: str = ""
 
 
 @dataclass(slots=True)
 class Scene:
-    """A capture file with its sidecar; what is read from the packets is read once, when first wanted."""
+    """Capture file with its sidecar; packet data is read once, on first use."""
 
     capture: Capture
     _read: dict[str, Any] = field(default_factory=dict)
@@ -97,7 +97,7 @@ class Scene:
 
     @property
     def exchanges(self) -> list[Exchange]:
-        """Of all flows, flow by flow."""
+        """Exchanges of all flows, flow by flow."""
         if "exchanges" not in self._read:
             self._read["exchanges"] = [exchange for flow in self.flows for exchange in exchanges_of(flow)]
         return self._read["exchanges"]
@@ -118,13 +118,13 @@ class Scene:
 
     @property
     def is_lwip(self) -> bool:
-        """Whether one end is the BSD-like userspace stack, about which the sidecar knows less."""
+        """Whether one end is the BSD-like userspace stack, on which the sidecar has less data."""
         words = [str(self.sidecar.get("server", {}).get("software", "")), str(self.client.get("stack", ""))]
         return any("lwip" in word.lower() for word in words) or self.client.get("mode") is None
 
     @property
     def rtt_ms(self) -> float:
-        """The path's round trip: of the link, else the least handshake seen."""
+        """RTT of the path: of the link, else of the fastest handshake."""
         configured = self.sidecar.get("link", {}).get("rtt_ms")
         if configured is not None:
             return float(configured)
@@ -136,7 +136,7 @@ class Scene:
 
     @property
     def disturbances(self) -> list[dict[str, Any]]:
-        """What the emulator logged: packets that it dropped, and those that it only delayed (``event``)."""
+        """Log of the emulator: dropped packets, and delayed packets (``event``)."""
         return (self.sidecar.get("emulator") or {}).get("drops") or []
 
     @property
@@ -144,7 +144,7 @@ class Scene:
         return [logged for logged in self.disturbances if logged.get("event", "drop") == "drop"]
 
     def server_option(self, name: str) -> float | None:
-        """Return the figure after an option of the server's command line."""
+        """Return the number after an option of the server's command line."""
         args = self.server_args
         return float(args[args.index(name) + 1]) if name in args else None
 
@@ -152,7 +152,7 @@ class Scene:
         return int(((self.sidecar.get("mib_counters") or {}).get(end) or {}).get(name, 0))
 
     def max_concurrent(self) -> int:
-        """Most connections open at once, from SYN to the last packet with data."""
+        """Maximum number of simultaneous connections, from SYN to the last data packet."""
         spans = [
             (flow.packets[0].time_ns, max((p.time_ns for p in flow.packets if p.payload_bytes), default=0))
             for flow in self.flows

@@ -1,6 +1,6 @@
-"""Responses of a capture as their data segments, read without the code under test.
+"""Responses of a capture as data segments, read without the code under test.
 
-Only what the ground truth needs: connections to one server port, in-order data, ACKs.
+The module covers the needs of the ground truth: connections to one server port, in-order data, ACKs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _HALF_SEQUENCE_SPACE: Final = 1 << 31
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A TCP segment; ``seq`` and ``ack`` are relative to the initial sequence numbers."""
+    """TCP segment; ``seq`` and ``ack`` are relative to the initial sequence numbers."""
 
     frame: int
     time_ms: float
@@ -35,7 +35,7 @@ class Segment:
     seq: int
     ack: int
     bytes: int
-    #: Its payload is what the head of a response ends with, and nothing behind that.
+    #: The payload ends with a response head, without body bytes.
     ends_head: bool = False
 
     @property
@@ -61,7 +61,7 @@ class Response:
 
 @dataclass(slots=True)
 class Connection:
-    """One connection: its round trip, the segment size and the responses on it."""
+    """Connection: its RTT, its segment size and its responses."""
 
     client_port: int
     rtt_ms: float = 0.0
@@ -85,7 +85,7 @@ class Connection:
 
 
 def read_connections(path: Path, port: int) -> dict[int, Connection]:
-    """Return the connections to ``port``, by the client's port (no capture here reuses one)."""
+    """Return the connections to ``port`` by client port (no capture here reuses a port)."""
     initial: dict[tuple[int, bool], int] = {}
     syn_times: dict[int, float] = {}
     connections: dict[int, Connection] = {}
@@ -137,7 +137,7 @@ def _note_handshake(
 
 
 def _cut_into_responses(connection: Connection) -> None:
-    """New client data after server data starts the next response."""
+    """Start the next response: new client data follows server data."""
     client_end = server_end = 0
     current: Response | None = None
     for segment in connection.segments:
@@ -155,7 +155,7 @@ def _cut_into_responses(connection: Connection) -> None:
 
 
 def _ip_packets(path: Path):
-    """Yield time in milliseconds and the IP packet (None if it is none) of every frame."""
+    """Yield time in milliseconds and IP packet (None if absent) of every frame."""
     with path.open("rb") as file:
         reader = dpkt.pcap.UniversalReader(file)
         link_type = reader.datalink()
@@ -176,11 +176,11 @@ def _ip(link_type: int, frame: bytes):
 
 
 def _payload_bytes(ip: dpkt.ip.IP, tcp: dpkt.tcp.TCP) -> int:
-    # dpkt reads the padding of short Ethernet frames as payload; the IP length does not lie here.
+    # dpkt reads the padding of short Ethernet frames as payload; the IP length is correct.
     return ip.len - ip.hl * 4 - tcp.off * 4
 
 
 def _distance(number: int, start: int) -> int:
-    """How far ``number`` is after ``start``, modulo 2^32 (RFC 9293, section 3.4)."""
+    """Return the distance of ``number`` from ``start``, modulo 2^32 (RFC 9293, section 3.4)."""
     wrapped = (number - start + _HALF_SEQUENCE_SPACE) & 0xFFFFFFFF
     return wrapped - _HALF_SEQUENCE_SPACE

@@ -1,8 +1,8 @@
-"""Prints the table capture, truth, found: ``python -m tests.truth.table CAPTURES``.
+"""Table of captures, truth and findings: ``python -m tests.truth.table CAPTURES``.
 
-CAPTURES is the folder of the kernel captures or the one that holds it (default: the environment
-variable TCPTRACE_HTTP_CAPTURES). ``--only PATTERN`` takes some captures, ``--bad`` shows only
-those that are not right, ``--verbose NAME`` lists every stall and finding of one.
+CAPTURES is the folder of the kernel captures, or its parent (default: the environment variable
+TCPTRACE_HTTP_CAPTURES). ``--only PATTERN`` selects captures, ``--bad`` shows only faulty captures,
+``--verbose NAME`` lists every stall and finding of one capture.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"no capture with a sidecar in {options.captures}", file=sys.stderr)
         return 2
     find = findings_by_cli if options.cli else findings_by_api
-    # Polars has threads, which a forked process would wait for in vain.
+    # Spawn: a forked process would deadlock on polars' threads.
     with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
         results = list(pool.map(_examine, captures, [find] * len(captures)))
     if options.verbose:

@@ -1,4 +1,4 @@
-"""The comparison of both ends: what it must see, and what it must allow."""
+"""Comparison of both ends: detected differences and permitted differences."""
 
 from pathlib import Path
 

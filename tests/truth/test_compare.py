@@ -1,4 +1,4 @@
-"""The comparison itself: a judge that lets everything pass would prove nothing."""
+"""Comparison with the truth: a judge that passes everything would prove nothing."""
 
 from truth.compare import Finding, compare, findings_of
 from truth.kernel_truth import Stall

@@ -1,4 +1,4 @@
-"""What an edit says of its capture and what the rules read in its packets are one: each checks the other."""
+"""Derived captures: the edits' truth equals the rules' reading of the packets."""
 
 from pathlib import Path
 
@@ -13,9 +13,9 @@ from truth.wire import read_flows
 
 SAMPLES = Path(__file__).parents[2] / "sample_traces"
 
-# A thinking server is told by its command line, which an edit does not change.
+# A rule identifies a slow server by its command line, which an edit does not change.
 BY_PACKETS = RULES.keys() - {"slow-server"}
-# The samples have no pipeline, and in none do three segments come without an ACK between them.
+# The samples have no pipelining, and never three segments without an ACK between them.
 NOT_OF_SAMPLES = {"pipeline_lost", "overtaken"}
 
 

@@ -1,4 +1,4 @@
-"""The testbed does what its sidecars say: nothing here asks the analyser."""
+"""Testbed: it behaves as its sidecars say, checked without the analyser."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ IMPATIENT = Client(transactions=3, timeout_seconds=1.5)
 
 
 def made(name: str, out: Path, **changes: Any) -> dict[str, tuple[dict[str, Any], list[Flow]]]:
-    """Sidecar and flows by capture point of a scenario, made shorter."""
+    """Return sidecar and flows of a shortened scenario, by capture point."""
     sidecars = [
         json.loads(path.read_text()) for path in make(dataclasses.replace(SCENARIOS[name], **changes), out)
     ]

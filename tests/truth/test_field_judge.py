@@ -1,4 +1,4 @@
-"""The judgement of findings by the field captures' sidecars, and what is shown of the half that is set aside."""
+"""Judgement by the field captures' sidecars, and the output on the half that is set aside."""
 
 from __future__ import annotations
 

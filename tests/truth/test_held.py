@@ -1,4 +1,4 @@
-"""Held data of the kernel captures: one owner a hold, the same figure at either end, silence elsewhere."""
+"""Held data in kernel captures: one owner per hold, equal time at both ends, no other findings."""
 
 import fnmatch
 from collections import Counter
@@ -18,8 +18,8 @@ HOLDS = {
 }
 OTHERS = {"cork-timeout", "small-send-buffer", "stretch-ack", "split-request"}
 
-#: How often each finding that claims time is right there, at both ends if none is named; captures that are not
-#: named have none.
+#: Number of right findings with lost time, per capture; at both ends if no end is named. Captures that are
+#: not listed have none.
 EXPECTED = {
     "req_split_nagle_lan": {"nagle-delayed-ack": 7},
     "req_split_nagle_rtt100": {"nagle-delayed-ack": 7, "nagle-hold": 1},
@@ -28,13 +28,13 @@ EXPECTED = {
     "lan_cork_forgotten": {"cork-timeout": 10},
     "buf_sndbuf4k_4kwrites_rtt100": {"small-send-buffer": 2},
     "buf_sndbuf16k_4kwrites_rtt100": {"small-send-buffer": 1},
-    # Once the client acknowledged three segments at once, 6 ms late: too soon for a delayed ACK. At its own end
-    # what took so long is the link.
+    # The client once acknowledged three segments at once, 6 ms late: too soon for a delayed ACK. At its own
+    # end, the delay is that of the link.
     "mix_bsdsrv_linuxcli_odd.srv": {"nagle-hold": 1},
 }
 NAMED_ELSEWHERE = {"short-initial-segment", "odd-short-final-segment"}
 
-#: The first response of a flow, of which the server's side has not seen the link's pace yet.
+#: First response of a flow, before the server's capture shows the link's pace.
 FIRST_ON_A_LONG_PATH_MS = 3.0
 
 
@@ -43,7 +43,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def kernel(captures):
-    """Return the kernel captures with what is found in them."""
+    """Return the kernel captures with their findings."""
     return [
         (capture, tcptrace_http.analyze(capture.path).findings) for capture in captures_of(captures / "kernel")
     ]
@@ -86,7 +86,7 @@ def test_client_and_server_tell_the_same_loss(kernel):
 
 
 def _lost_ms(capture):
-    """What was found lost by each stall of the truth, which has the same order at both ends."""
+    """Return the lost time found for each true stall; both ends have the same order."""
     truth = [stall for stall in truth_of(capture) if stall.detector != RESTART]
     found = compare(truth, findings_by_api(capture.path), nagle=runs_nagle(capture)).found
     return {

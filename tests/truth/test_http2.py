@@ -1,4 +1,4 @@
-"""A culprit of HTTP/2 is named by what it costs, and nothing else is."""
+"""Culprits of HTTP/2: findings name each with its cost, and nothing else."""
 
 from __future__ import annotations
 

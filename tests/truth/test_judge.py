@@ -1,4 +1,4 @@
-"""The judgement of findings by places: one that let everything pass would prove nothing."""
+"""Judgement of findings by places: a judge that passes everything would prove nothing."""
 
 import dataclasses
 

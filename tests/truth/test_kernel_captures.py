@@ -1,4 +1,4 @@
-"""Every stall of the ground truth is found with its name, cause and loss, and nothing else is."""
+"""Stalls of the ground truth: each is found with name, cause and loss, and nothing else is."""
 
 import fnmatch
 import tomllib
@@ -7,11 +7,11 @@ from pathlib import Path
 from truth.compare import compare, findings_by_api
 from truth.kernel_truth import captures_of, runs_nagle, truth_of
 
-#: What is missed or wrong, with the reason: of 686 stalls.
+#: Missed and wrong findings with the reason, of 686 stalls.
 FAULTS = tomllib.loads(Path(__file__).with_name("kernel_faults.toml").read_text())
 SAMPLES = Path(__file__).parents[2] / "sample_traces"
 
-# Names of captures that were made to be clean, or to fool a detector.
+# Names of captures without stalls, or with deceptive patterns.
 CLEAN = (
     *("neg_*", "*_nodelay", "*_one", "*cork*", "req_*", "*_default", "page_*"),
     *("ssr_small_invisible", "ssr_*_off"),

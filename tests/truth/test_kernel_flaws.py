@@ -1,4 +1,4 @@
-"""Captures of a real kernel were taken whole: only where offload was left on do they have a flaw."""
+"""Capture flaws of kernel captures: only offload captures have any."""
 
 from __future__ import annotations
 

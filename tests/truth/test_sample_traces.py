@@ -1,4 +1,4 @@
-"""The committed samples: the figures are what the generator makes, and are named as the paper does."""
+"""Committed samples: equal to the generator's output, and named as in the paper."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ def test_committed_figures_are_what_the_generator_writes(tmp_path):
 
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.name)
 def test_figure_fills_the_printed_lengths_with_all_of_its_http_text(figure):
-    # 14 bytes Ethernet, 20 IPv4, 20 TCP; the SYNs' option bytes are no payload.
+    # 14 bytes Ethernet, 20 IPv4, 20 TCP; the SYNs' options are not payload.
     payload = sum(len(frame) - 54 for _, frame in packets(figure)) - 8 * figure.name.endswith("figure2")
     assert payload == len(figure.request) + len(figure.response)
     assert figure.response.index(b"\r\n\r\n") + 4 == 226

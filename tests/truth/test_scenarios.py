@@ -1,4 +1,4 @@
-"""The scenarios of the loopback show what they were made for, by the rules that read their packets."""
+"""Loopback scenarios: each shows its pathology, by the packet rules."""
 
 import subprocess
 import sys

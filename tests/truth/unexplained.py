@@ -1,9 +1,9 @@
-"""Prints where elapsed time went by cause: ``python -m tests.truth.unexplained FOLDER…``.
+"""Elapsed time by cause: ``python -m tests.truth.unexplained FOLDER…``.
 
-Every capture of the folders (or of their ``kernel`` folder) counts, with a sidecar or without. The share of a
-cause is of the elapsed time of all transactions in sum. Asked is that less than two hundredths are
-``unexplained``; then the exit code is 0. ``unobserved`` is no fault of the analysis, but told. ``--all`` lists
-every capture, not only the worst.
+Every capture of the folders (or of their ``kernel`` folder) counts, with a sidecar or without. A cause's
+share is relative to the elapsed time of all transactions. The exit code is 0 if less than 2 % is
+``unexplained``. ``unobserved`` is reported, but is no fault of the analysis. ``--all`` lists every capture,
+not only the worst.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
-#: Asked of the kernel captures in sum.
+#: Required limit for the kernel captures in total.
 UNEXPLAINED_MAX: Final = 0.02
 _UNEXPLAINED: Final = "unexplained"
 _UNOBSERVED: Final = "unobserved"

@@ -1,4 +1,4 @@
-"""Every TCP packet of a capture by dpkt, grouped into flows: the truth reads nothing that the analyser made."""
+"""TCP packets of a capture by dpkt, grouped into flows: the truth uses no output of the analyser."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ __all__ = ["ACK", "FIN", "RST", "SYN", "Flow", "Packet", "distance", "has_zero_w
 
 FIN, SYN, RST, ACK = dpkt.tcp.TH_FIN, dpkt.tcp.TH_SYN, dpkt.tcp.TH_RST, dpkt.tcp.TH_ACK
 
-# LINKTYPE_ numbers (https://www.tcpdump.org/linktypes.html) and where their packet starts.
+# LINKTYPE_ numbers (https://www.tcpdump.org/linktypes.html), and the offset of their packet.
 _ETHERNET: Final = 1
 _LINK_HEADER_BYTES: Final = {_ETHERNET: 14, 12: 0, 101: 0, 113: 16, 276: 20}
-# Byte order and nanoseconds of a tick, by magic number.
+# Byte order and nanoseconds per tick, by magic number.
 _PCAP: Final = {
     b"\xd4\xc3\xb2\xa1": ("<", 1000),
     b"\xa1\xb2\xc3\xd4": (">", 1000),
@@ -35,7 +35,7 @@ _DEFAULT_MSS: Final = 536  # RFC 9293, section 3.7.1
 
 @dataclass(frozen=True, slots=True)
 class Packet:
-    """A TCP packet; ``seq`` and ``ack`` count from the SYN (0), or from the first seen without one."""
+    """TCP packet; ``seq`` and ``ack`` are relative to the SYN (0), or to the first packet seen without one."""
 
     frame: int
     time_ns: int
@@ -57,7 +57,7 @@ class Packet:
 
 @dataclass(slots=True)
 class Flow:
-    """One connection. The client sent the SYN; without one it is who talks to the lower port."""
+    """Connection. The client sent the SYN; without a SYN, the client is the end with the higher port."""
 
     client: tuple[bytes, int]
     server: tuple[bytes, int]
@@ -73,7 +73,7 @@ class Flow:
 
     @property
     def segment_bytes(self) -> int:
-        """Payload of a full segment of the server: the MSS less the timestamps option (RFC 9293, 3.7.1)."""
+        """Payload of the server's full segment: the MSS less the timestamps option (RFC 9293, section 3.7.1)."""
         announced = self.mss.get(True) or self.mss.get(False) or _DEFAULT_MSS
         both = min(announced, self.mss.get(False) or announced)
         return both - (_TIMESTAMP_OPTION_BYTES if self.has_timestamps else 0)
@@ -89,7 +89,7 @@ class Flow:
         return [packet for packet in self.sent(by_client=by_client) if packet.payload_bytes]
 
     def handshake_ms(self) -> float | None:
-        """SYN to SYN-ACK and the client's ACK, whichever of the two legs the capture point has in between."""
+        """Time from SYN to SYN-ACK plus time to the client's ACK: independent of the capture point."""
         syns = [packet for packet in self.packets if packet.has(SYN)]
         if len(syns) != 2:
             return None
@@ -119,12 +119,12 @@ def read_flows(path: Path) -> list[Flow]:
 
 
 def has_zero_window(flow: Flow) -> bool:
-    """Return whether the client said on an open connection that it could take nothing."""
+    """Return whether the client advertised a zero window on an open connection."""
     return any(not (p.has(RST) or p.has(SYN)) and p.window == 0 for p in flow.sent(by_client=True))
 
 
 def records_of(path: Path) -> Iterator[tuple[int, int, bytes]]:
-    """(time in nanoseconds, link type, captured bytes) of every frame of a pcap or pcapng file."""
+    """Yield (time in nanoseconds, link type, captured bytes) of every frame of a pcap or pcapng file."""
     content = path.read_bytes()
     if content[:4] not in _PCAP:
         with path.open("rb") as file:
@@ -143,7 +143,7 @@ def records_of(path: Path) -> Iterator[tuple[int, int, bytes]]:
 
 
 def _tcp(link_type: int, data: bytes):
-    """Addresses, header and payload length of a TCP packet; None for anything else."""
+    """Return addresses, header and payload length of a TCP packet; None for other packets."""
     packet = data[_LINK_HEADER_BYTES[link_type] :]
     if link_type == _ETHERNET and data[12:14] == _VLAN:
         packet = packet[4:]
@@ -155,14 +155,14 @@ def _tcp(link_type: int, data: bytes):
     if not isinstance(tcp, dpkt.tcp.TCP):
         return None
     is_v6 = isinstance(ip, dpkt.ip6.IP6)
-    # A super-segment of offload may claim a length of 0 or less than it has.
+    # A super-segment of offload may have a length field of 0, or below its real length.
     claimed = ip.plen if is_v6 else ip.len - ip.hl * 4
     payload_bytes = claimed - tcp.off * 4 if claimed > 0 else len(tcp.data)
     return (ip.src, tcp.sport), (ip.dst, tcp.dport), tcp, payload_bytes
 
 
 def _starts_anew(flow: Flow, source: tuple[bytes, int], tcp: dpkt.tcp.TCP) -> bool:
-    """Return a SYN with another number than the flow's: the ports are used again."""
+    """Return whether a SYN has another number than the flow's: the ports are reused."""
     is_first_syn = tcp.flags & SYN and not tcp.flags & ACK
     return bool(is_first_syn and flow.initial.get(source == flow.client) != tcp.seq)
 
@@ -206,5 +206,5 @@ def _note_options(flow: Flow, from_client: bool, tcp: dpkt.tcp.TCP) -> None:
 
 
 def distance(number: int, start: int) -> int:
-    """How far ``number`` is after ``start``, modulo 2^32 (RFC 9293, section 3.4)."""
+    """Return the distance of ``number`` from ``start``, modulo 2^32 (RFC 9293, section 3.4)."""
     return (number - start + (1 << 31) & 0xFFFFFFFF) - (1 << 31)

@@ -105,9 +105,7 @@ def test_h2_h3_the_stall_is_the_printed_silence():
 
 
 def test_h3_two_segments_are_acknowledged_at_once_and_the_third_not():
-    """Check the ACK's time: unlike on a shared medium, no "queued at client pending transmission of third
-    packet".
-    """
+    """Check the ACK time: the medium is not shared, so the client does not queue the ACK."""
     truth = simulate(figure_4(seed=1)).truth
     made = simulated(truth, last_retrieval(truth, document=1), from_start=False)[:8]
     sent = [line.described for line in made]
@@ -165,7 +163,7 @@ def test_h5_large_segments_and_delayed_acks_take_more_of_a_small_buffer():
 
 
 def rate_mbps(send_buffer, *, ack_every):
-    """Check segments of 1460 bytes."""
+    """Return the link rate with segments of 1460 bytes."""
     reno = stack("reno")
     scenario = retrieval(
         strategy=HTTP,

@@ -1,1 +1,1 @@
-"""Captures of a real kernel whose right answer is known by construction or from the kernel itself."""
+"""Captures of a real kernel with a truth known by construction or from the kernel."""

@@ -1,7 +1,7 @@
-"""Serial HTTP requests over one or several connections: ``python client.py JSON``.
+"""Client of serial HTTP requests over one or several connections: ``python client.py JSON``.
 
-JSON has the fields of ``scenario.Client`` and ``host``, ``port`` and ``targets``. Every transaction is printed,
-with the client's port, its number on the connection, its times and its outcome.
+JSON has the fields of ``scenario.Client`` and ``host``, ``port`` and ``targets``. The client prints every
+transaction with its port, its number on the connection, its times and its outcome.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ _LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
 
 
 class Gone(Exception):
-    """The server closed the connection before its response was whole."""
+    """Error: the server closed the connection before the end of its response."""
 
 
 class Worker:
-    """One connection at a time."""
+    """Client with one connection at a time."""
 
     def __init__(self, settings: dict[str, Any], log: list[dict[str, Any]]) -> None:
         self.settings, self.log = settings, log
@@ -80,7 +80,7 @@ class Worker:
                 self.socket.setsockopt(socket.SOL_SOCKET, option, self.settings[size])
         if self.settings["nodelay"]:
             self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        # The port is known although the connection may fail.
+        # The port is known even if the connection fails.
         self.socket.bind(("", 0))
         row["client_port"] = self.socket.getsockname()[1]
         self.socket.connect((self.settings["host"], self.settings["port"]))
@@ -137,7 +137,7 @@ def main() -> None:
         thread.join()
     print(json.dumps(log), flush=True)
     if settings["leaves_open"]:
-        # The connections stay until the capture is over.
+        # The connections stay open until the capture ends.
         sys.stdin.read()
 
 

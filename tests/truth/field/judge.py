@@ -1,9 +1,9 @@
-"""Judges the analyser by the field captures: ``python -m tests.truth.field.judge DIR [--set HALF] [--details]``.
+"""Judgement by the field captures: ``python -m tests.truth.field.judge DIR [--set HALF] [--details]``.
 
-Per kind: how many captures, how many of the things that must be named are and are not, the findings of Nagle's
-algorithm with a confidence over .5 where no kernel held anything, and the other findings (over .5, too) that the
-sidecar rules out. ``--details`` lists every fault; it refuses for the half that is set aside, of which nobody who
-works on a rule may see more than the sums.
+The table gives per kind: the number of captures, the numbers of named and missed items, the false Nagle
+findings with a confidence over .5, and the other false findings over .5. A Nagle finding is false if no
+kernel held data; other findings are false if the sidecar rules them out. ``--details`` lists every fault. It
+refuses the half that is set aside: authors of rules may see only its sums.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ __all__ = ["Claim", "Verdict", "judge", "judge_folder", "main", "sidecars_of"]
 _SURE: Final = 0.5
 _HOLD_MIN_NS: Final = 1_000_000
 _UNSEEN_NS: Final = 2_500_000
-#: The times of a capture and of a kernel differ by the poll, the clock and the path.
+#: Differences of times between capture and kernel, due to the poll, the clock and the path.
 _SLACK_NS: Final = 5_000_000
-#: Of a finding about the whole capture.
+#: Key of findings on the whole capture.
 _NO_PORTS: Final = (None, None)
 _SETS: Final = {"tuning": False, "aside": True}
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A finding of the analyser, with the ports of its flow."""
+    """Finding of the analyser, with the ports of its flow."""
 
     detector: str
     confidence: float
@@ -53,7 +53,7 @@ class Claim:
         return self.lost_ns > 0 or self.severity != "info"
 
     def is_at(self, place: dict[str, Any], slack_ns: int) -> bool:
-        """Return whether the claim can be about a place; what either leaves open agrees with everything."""
+        """Return whether the claim may refer to a place; an absent field matches every value."""
         for name in ("client_port", "server_port"):
             own = getattr(self, name)
             if None not in (own, place[name]) and own != place[name]:
@@ -66,7 +66,7 @@ class Claim:
 
 @dataclass(slots=True)
 class Verdict:
-    """What was found, missed and wrongly claimed in one capture."""
+    """Right, missed and wrong findings of one capture."""
 
     kind: str
     named: int = 0
@@ -75,7 +75,7 @@ class Verdict:
     other_wrong: list[Claim] = field(default_factory=list)
     #: Claims that the truth decides, and whether they are right.
     decided: list[tuple[Claim, bool]] = field(default_factory=list)
-    #: Why the capture could not be analysed.
+    #: Reason of a failed analysis.
     failure: str = ""
 
 
@@ -95,7 +95,7 @@ def judge(sidecar: dict[str, Any], claims: Iterable[Claim]) -> Verdict:
             by = {hold["by"] for hold in holds if claim.is_at(hold, slack_ns)}
             is_right, wrong = "Nagle" in by, verdict.false_nagle
             if not is_right and (by or claim.lost_ns < _unseen_ns(sidecar, claim)):
-                # A cork like it, or a hold that is too short to have been seen.
+                # A similar cork, or a hold too short for the poll.
                 continue
         elif claim in named or claim.detector in sidecar["never"]:
             is_right, wrong = claim in named, verdict.other_wrong
@@ -108,7 +108,7 @@ def judge(sidecar: dict[str, Any], claims: Iterable[Claim]) -> Verdict:
 
 
 def _unseen_ns(sidecar: dict[str, Any], claim: Claim) -> int:
-    """How long a hold at the time of the claim may have been without a look at its socket."""
+    """Return the longest possible unobserved hold of the socket at the time of the claim."""
     if claim.start_ns is None:
         return _UNSEEN_NS
     first, last = claim.start_ns - _SLACK_NS, claim.start_ns + claim.lost_ns + _SLACK_NS
@@ -151,7 +151,7 @@ def sidecars_of(folder: Path, chosen: str | None = None) -> list[Path]:
 
 
 def judge_folder(paths: list[Path]) -> list[Verdict]:
-    # Polars has threads, which a forked process would wait for in vain.
+    # Spawn: a forked process would deadlock on polars' threads.
     with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
         return list(pool.map(_judge_file, paths, chunksize=4))
 

@@ -1,8 +1,8 @@
-"""A link between two TAP devices: delay, rate, a drop-tail queue, and drops by rule.
+"""Link between two TAP devices: delay, rate, a drop-tail queue, and drops by rule.
 
 ``python link.py JSON`` with ``up`` and ``down`` (names of new devices), ``delay_us``, ``rate_mbit``,
-``queue_packets``, ``drops`` and ``log``. It prints ``ready`` when the devices exist; they may be moved to network
-namespaces then. At SIGTERM it writes every drop to the log.
+``queue_packets``, ``drops`` and ``log``. The link prints ``ready`` when the devices exist; they may then move
+to network namespaces. At SIGTERM, it writes every drop to the log.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _PRIORITY = 20
 
 
 class Direction:
-    """One way through the link."""
+    """One direction of the link."""
 
     def __init__(self, name: str, settings: dict[str, Any]) -> None:
         self.name = name
@@ -46,7 +46,7 @@ class Direction:
         self.drops: list[dict[str, Any]] = []
 
     def take(self, frame: bytes, now: int) -> None:
-        """Queues a frame, or drops it."""
+        """Queue a frame, or drop it."""
         while self.departures and self.departures[0] <= now:
             self.departures.popleft()
         why = self._dropped_by(frame)
@@ -111,7 +111,7 @@ def _write_due(device: int, direction: Direction, now: int) -> None:
         try:
             os.write(device, direction.waiting.popleft()[1])
         except OSError:
-            # The device's namespace is going away.
+            # The device's namespace is being removed.
             return
 
 
@@ -135,7 +135,7 @@ def main() -> None:
     up, down = Direction("up", settings), Direction("down", settings)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     with contextlib.suppress(PermissionError):
-        # On a busy machine, too, the delay is to be what was asked for.
+        # The delay must be exact even on a busy machine.
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(_PRIORITY))
     print("ready", flush=True)
     try:

@@ -1,7 +1,7 @@
-"""Makes the captures and their sidecars: ``python -m tests.truth.field.make --out DIR [--only GLOB]``.
+"""Maker of the captures and their sidecars: ``python -m tests.truth.field.make --out DIR [--only GLOB]``.
 
-It needs root, for network namespaces and TAP devices. Runs whose time is mostly silence run beside each other at
-the end, all others one by one, so that none disturbs another's times.
+Root is needed for network namespaces and TAP devices. Mostly silent runs run concurrently at the end, all
+others one by one, so that they do not disturb each other's times.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 __all__ = ["main", "make"]
 
 _QUIET_AT_A_TIME: Final = 6
-#: A run in which nobody looked at the sockets for longer, or tcpdump lost packets, is made anew, once.
+#: A run with a longer gap between polls, or with packets lost by tcpdump, is repeated once.
 _GAP_MAX_NS: Final = 15_000_000
 
 
 def make(scenario: Scenario, out: Path) -> list[Path]:
-    """Runs a scenario; the sidecars of its captures."""
+    """Run a scenario; return the sidecars of its captures."""
     done, folder = run(scenario)
     if max((end - start for start, end in done.gaps()), default=0) > _GAP_MAX_NS or not done.has_every_packet():
         folder.cleanup()

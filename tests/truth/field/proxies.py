@@ -51,7 +51,7 @@ backend back
 
 
 def command(folder: Path, proxy: Proxy, upstream: str) -> list[str]:
-    """Writes the configuration of a proxy before ``upstream``; the command that starts it."""
+    """Write the configuration of a proxy in front of ``upstream``; return its start command."""
     names = {"upstream": upstream, "port": FRONT_PORT, "server_port": SERVER_PORT}
     if proxy.software == "nginx":
         http = _lines(proxy.directives, ";") + "\n" + _NGINX_PROXY.format(**names)
@@ -67,7 +67,7 @@ def nginx_command(configuration: Path) -> list[str]:
 
 
 def nginx_of_files(folder: Path, files: Path, directives: Iterable[tuple[str, str]], port: int) -> Path:
-    """Writes the configuration of an nginx that serves a folder."""
+    """Write the configuration of an nginx that serves a folder."""
     server = f"    server {{ listen {port}; root {files}; }}"
     return _nginx(folder, port, _lines(directives, ";") + "\n" + server)
 

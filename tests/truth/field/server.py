@@ -1,6 +1,6 @@
-"""A server that writes its responses as it is told, in pieces and pauses: ``python server.py JSON LOG``.
+"""Server with scripted responses, in pieces with pauses: ``python server.py JSON LOG``.
 
-JSON has the fields of ``scenario.Server`` and ``port``. At SIGTERM every write goes to the log.
+JSON has the fields of ``scenario.Server`` and ``port``. At SIGTERM, the server writes every write to the log.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LAST_CHUNK = b"0\r\n\r\n"
 
 
 class Connection:
-    """One accepted connection, served in a thread of its own."""
+    """Accepted connection, served in its own thread."""
 
     def __init__(self, accepted: socket.socket, settings: dict[str, Any], log: list[dict[str, int]]) -> None:
         self.socket, self.settings, self.log = accepted, settings, log
@@ -38,7 +38,7 @@ class Connection:
                 number += 1
             self.socket.close()
         except OSError:
-            # The client has gone; or the whole run is over.
+            # The client has gone, or the run is over.
             return
 
     def _has_read_request(self) -> bool:

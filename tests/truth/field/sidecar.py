@@ -1,19 +1,20 @@
-"""The truth of a capture, from what its run was told to do and what the kernels said of their sockets.
+"""Truth of a capture, from its run's script and the kernels' view of their sockets.
 
 ``must``
-    What must be named: one of ``any_of`` on the connection (``client_port``, ``server_port``), between
-    ``start_ns`` and ``end_ns`` where they are given. It is told by the scenario's expectations of transactions
-    that failed; by a hold of Nagle's algorithm that delayed a response's end, or a request, by at least 10 ms;
-    and by the kernel's times for the peer's window and the send buffer, where they are at least 50 ms and a fifth
-    of the time with data.
+    Required findings: one of ``any_of`` on the connection (``client_port``, ``server_port``), between
+    ``start_ns`` and ``end_ns`` if given. Requirements have three sources. The first is the scenario's
+    expectation for failed transactions. The second is a Nagle hold of at least 10 ms that delayed a response's
+    end or a request. The third is the kernel's time for the peer's window or the send buffer, if it is at least
+    50 ms and a fifth of the time with data.
 ``holds``
-    Every time in which a kernel held less than a segment though no window forbade it: by Nagle's algorithm, or
-    (``by``) for HAProxy's MSG_MORE, which no packet tells from it. Nothing was held at any other time, but for
-    less than the time between two looks: 2.5 ms, and more in ``gaps``.
+    Every interval in which a kernel held less than a segment although no window forbade its transmission. The
+    holder is Nagle's algorithm, or (``by``) HAProxy's MSG_MORE, which packets do not distinguish from it.
+    Unlisted holds are shorter than the time between two polls: 2.5 ms, and longer in ``gaps``.
 ``hops``
-    Where both legs of a proxy are captured: which exchange with the upstream is for which transaction.
+    If both legs of a proxy are captured: the upstream exchange of each transaction.
 ``never``
-    Detectors that would be wrong anywhere in the capture: the kernels' counters and the links' logs rule them out.
+    Detectors that would be wrong anywhere in the capture: the kernels' counters and the links' logs rule them
+    out.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["LIMITS", "NAGLE", "sidecar_of"]
 
 NAGLE: Final = ("short-initial-segment", "odd-short-final-segment", "nagle-delayed-ack", "nagle-hold")
-#: What a client's held request may be called.
+#: Permitted names of a client's held request.
 _OF_REQUESTS: Final = (*NAGLE, "split-request")
 LIMITS: Final = {
     "rwnd_limited_us": ("receive-window-limit", "zero-window"),
@@ -43,7 +44,7 @@ _OF_FAILURES: Final = (
     "truncated-response",
     "reset-in-response",
 )
-#: No link changes the order of packets, and every capture is whole.
+#: No link reorders packets, and every capture is complete.
 _NEVER: Final = ("reordering", "capture-gap", "mid-stream-start", "truncated-payload")
 _HOLD_MIN_MS: Final = 10.0
 _LIMIT_MIN_US: Final = 50_000
@@ -53,7 +54,7 @@ _SLACK_MS: Final = 8.0
 
 
 def sidecar_of(run: Run, point: str) -> dict[str, Any]:
-    """Return the sidecar of the capture of one point."""
+    """Return the sidecar of the capture at one point."""
     scenario = run.scenario
     legs = _legs(run, point)
     is_haproxy = scenario.proxy is not None and scenario.proxy.software == "haproxy"
@@ -65,7 +66,7 @@ def sidecar_of(run: Run, point: str) -> dict[str, Any]:
     failures = _failures(run, point, failed, legs)
     must: list[dict[str, Any]] = []
     for each in (*failures, *_limits(run, sockets), *_delays(run, sockets)):
-        # A window that is closed to the end is both expected and seen by the kernel.
+        # A window that stays closed to the end is both expected and observed by the kernel.
         must += [] if each in must else [each]
     return {
         "name": f"{scenario.name}.{point}",
@@ -93,7 +94,7 @@ def sidecar_of(run: Run, point: str) -> dict[str, Any]:
 
 
 def _legs(run: Run, point: str) -> set[int]:
-    """Return ports of the servers whose connections the capture has."""
+    """Return the server ports of the captured connections."""
     if run.scenario.proxy is None or point in {"server", "upstream"}:
         return {SERVER_PORT}
     return {FRONT_PORT, SERVER_PORT} if point == "both" else {FRONT_PORT}
@@ -103,13 +104,13 @@ def _of_connection(told: dict[str, Any], *, is_haproxy: bool) -> dict[str, Any]:
     is_server = told["local_port"] in {FRONT_PORT, SERVER_PORT}
     ports = (told["remote_port"], told["local_port"]) if is_server else (told["local_port"], told["remote_port"])
     sender = "server" if is_server else "client"
-    # HAProxy always sets TCP_NODELAY, and says MSG_MORE where it expects more to come (option http-no-delay).
+    # HAProxy always sets TCP_NODELAY, and uses MSG_MORE if it expects more data (option http-no-delay).
     by = "MSG_MORE" if is_haproxy and told["local_port"] == FRONT_PORT else "Nagle"
     return {**told, "client_port": ports[0], "server_port": ports[1], "sender": sender, "by": by}
 
 
 def _hops(run: Run) -> list[dict[str, int]]:
-    """Which exchange of the upstream leg is for which transaction: the client asks for one at a time."""
+    """Return the upstream exchange of each transaction: the client requests one object at a time."""
     first = [write for write in run.log("server") if write["write"] == 0]
     pairs = zip(run.transactions, first, strict=False)
     return [
@@ -141,7 +142,7 @@ def _limits(run: Run, sockets: list[dict[str, Any]]) -> list[dict[str, Any]]:
             found.append({"any_of": ["zero-window"], **where})
             continue
         for counter, names in LIMITS.items():
-            # An automatic buffer may be full when the application has nothing more to write.
+            # An auto-tuned buffer may be full although the application has no more data.
             is_set = getattr(run.scenario, told["sender"]).send_buffer is not None
             if counter == "send_buffer_full_us" and not is_set:
                 continue
@@ -151,7 +152,7 @@ def _limits(run: Run, sockets: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _delays(run: Run, sockets: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the holds that something waited for."""
+    """Return the holds that delayed data."""
     path_ms = run.scenario.rtt_ms + _SLACK_MS
     return [
         {

@@ -1,9 +1,10 @@
-"""What the kernel itself says of its TCP sockets, polled through sock_diag(7): ``python sockets.py LOG``.
+"""Kernel's view of its TCP sockets, polled through sock_diag(7): ``python sockets.py LOG``.
 
-At SIGTERM it writes, for each socket, the spans in which Nagle's algorithm (or a cork) held data, the longest
-closed window with data behind it, how long the send buffer was full of data in flight, and the kernel's own
-counter of the time in which the peer's window was the limit (``tcpi_rwnd_limited``). The log also has the times
-between two polls that are longer than usual: what was held there only is missing.
+At SIGTERM, the program writes four values per socket. The first is the list of intervals in which Nagle's
+algorithm (or a cork) held data. The second is the longest closed window with pending data. The third is the
+time with a send buffer full of data in flight. The fourth is the kernel's own counter of time limited by the
+peer's window (``tcpi_rwnd_limited``). The log also lists unusually long gaps between two polls: holds inside
+these gaps are missing.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ _NETLINK_SOCK_DIAG = 4
 _REQUEST = 1
 _ANY_COOKIE = b"\xff" * 8
 _INFO, _MEMORY = 2, 7
-# Of INET_DIAG_SKMEMINFO: the send buffer's size and what is queued in it.
+# From INET_DIAG_SKMEMINFO: the send buffer's size and its queued bytes.
 _MEMORY_BYTES = struct.Struct("=12xI4xI")
 _PRIORITY = 10
 #: ESTABLISHED, FIN_WAIT1, FIN_WAIT2, CLOSE_WAIT, LAST_ACK, CLOSING.
 _STATES = frozenset({1, 4, 5, 8, 9, 11})
-# Packets with SYN, as a classic BPF program (code, jt, jf, k) from the IP header on.
+# SYN packets, as a classic BPF program (code, jt, jf, k) from the IP header on.
 _HAS_SYN = (
     (0x30, 0, 0, 9),
     (0x15, 0, 4, 6),
@@ -47,11 +48,11 @@ _SO_ATTACH_FILTER = 26
 _ETH_P_ALL = 3
 _OUTGOING = 4
 
-#: Address and port of the local end, then of the other.
+#: Address and port of the local end, then of the peer.
 _Ends = tuple[bytes, bytes, bytes, bytes]
 _POLL_SECONDS = 0.001
 _GAP_NS = 2_500_000
-# struct tcp_info of include/uapi/linux/tcp.h: offsets of what is read, 32 and 64 bits.
+# struct tcp_info of include/uapi/linux/tcp.h: offsets of the 32-bit and 64-bit fields in use.
 _FIELDS = {"snd_mss": 16, "unacked": 24, "lost": 32, "retrans": 36, "snd_cwnd": 80, "total_retrans": 100}
 _FIELDS |= {"notsent": 144, "snd_wnd": 228}
 _LONG_FIELDS = {
@@ -64,7 +65,7 @@ _LONG_FIELDS = {
 
 
 class Watch:
-    """One socket from poll to poll."""
+    """One socket across polls."""
 
     def __init__(self, local: int, remote: int) -> None:
         self.local, self.remote = local, remote
@@ -78,7 +79,7 @@ class Watch:
 
     def note(self, info: dict[str, int], now: int) -> None:
         if _is_held(info):
-            # It began after the poll before this one.
+            # The hold began after the previous poll.
             self.hold_start = self.hold_start or now
         elif self.hold_start is not None:
             self.holds.append({"start_ns": self.hold_start, "end_ns": now, "bytes": self.last["notsent"]})
@@ -102,7 +103,7 @@ class Watch:
 
 
 def _is_held(info: dict[str, int]) -> bool:
-    """Less than a segment is not sent, though neither window nor a loss forbids it."""
+    """Whether less than a segment is unsent, without a limit by window or loss recovery."""
     in_flight = info["bytes_sent"] - info["bytes_retrans"] - info["bytes_acked"]
     return (
         0 < info["notsent"] < info["snd_mss"]
@@ -113,15 +114,13 @@ def _is_held(info: dict[str, int]) -> bool:
 
 
 def _is_full(info: dict[str, int]) -> bool:
-    """Return all has been sent, and no writer is woken before a third of the buffer is free
-    (sk_stream_write_space).
-    """
+    """Whether all data is sent, but the writer sleeps for lack of free space (sk_stream_write_space)."""
     is_sent = info["notsent"] == 0 and 0 < info["unacked"] < info["snd_cwnd"]
     return is_sent and info["queued"] * 3 > info["send_buffer"] * 2
 
 
 def _sniffer() -> socket.socket:
-    """Sees the SYNs of this namespace: by them sockets are found, for to list all of them takes milliseconds."""
+    """Watcher of this namespace's SYNs, which identify sockets: listing all sockets takes milliseconds."""
     program = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *step) for step in _HAS_SYN))
     sniffer = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(_ETH_P_ALL))
     sniffer.setsockopt(
@@ -142,7 +141,7 @@ def _new_sockets(sniffer: socket.socket) -> Iterator[_Ends]:
 
 
 def _poll(netlink: socket.socket, ends: _Ends, watch: Watch) -> bool:
-    """Notes the state of a socket; False if it is over."""
+    """Note the state of a socket; return False if the socket is gone."""
     near, near_port, far, far_port = ends
     header = struct.pack("=IHHII", 72, _SOCK_DIAG_BY_FAMILY, _REQUEST, 0, 0)
     wanted = 1 << _INFO - 1 | 1 << _MEMORY - 1
@@ -151,7 +150,7 @@ def _poll(netlink: socket.socket, ends: _Ends, watch: Watch) -> bool:
     netlink.send(header + what + identity)
     answer, now = netlink.recv(1 << 16), time.time_ns()
     kind, state = struct.unpack_from("=4xH11xB", answer)
-    # An absent socket is answered by an error, or by the one that listens at its port.
+    # For an absent socket, the kernel returns an error or the listening socket of its port.
     is_open = kind == _SOCK_DIAG_BY_FAMILY and state in _STATES
     if is_open:
         watch.note(_read(answer), now)
@@ -174,7 +173,7 @@ def _read(message: bytes) -> dict[str, int]:
 
 
 def _hurry() -> None:
-    """Goes before all else on a busy machine, where that is allowed."""
+    """Raise the scheduling priority of this process, if permitted."""
     with contextlib.suppress(PermissionError):
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(_PRIORITY))
 

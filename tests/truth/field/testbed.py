@@ -1,4 +1,4 @@
-"""Hosts as network namespaces in a row, the links between them, and what runs on them."""
+"""Hosts as a chain of network namespaces, the links between them, and their programs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["SETTLE_SECONDS", "Run", "inside", "run", "within"]
 
 _HERE: Final = Path(__file__).parent
-#: Where each capture point is: the host's number in the row (negative: from its end), and the interface.
+#: Place of each capture point: the host's number in the chain (negative: from the end), and the interface.
 _POINTS: Final = {
     "client": (0, "eth0"),
     "server": (-1, "eth0"),
@@ -45,7 +45,7 @@ _numbers = itertools.count()
 
 
 class Run:
-    """One scenario while it runs, and what it leaves: captures and logs by name."""
+    """Running scenario, and its results: captures and logs by name."""
 
     def __init__(self, scenario: Scenario, folder: Path) -> None:
         self.scenario, self.folder = scenario, folder
@@ -63,11 +63,11 @@ class Run:
         return self.folder / f"{point}.pcap"
 
     def sockets(self) -> list[dict[str, Any]]:
-        """What the kernels of all end hosts said of their sockets."""
+        """Kernels' view of the sockets on all end hosts."""
         return [told for number in self._ends() for told in self.log(f"sockets{number}")["sockets"]]
 
     def gaps(self) -> list[list[int]]:
-        """Return the times, from and to, in which nobody looked at the sockets of some host."""
+        """Return the intervals without a poll on at least one host."""
         return [gap for number in self._ends() for gap in self.log(f"sockets{number}")["gaps"]]
 
     def has_every_packet(self) -> bool:
@@ -118,7 +118,7 @@ class Run:
             _do("ip", "link", "set", tap, "netns", host, "name", name)
 
     def _route(self) -> None:
-        """CUBIC to every neighbour: not every kernel lets a namespace choose it as its default."""
+        """Set CUBIC on the routes to all neighbours: not every kernel lets a namespace choose its default."""
         last = len(self.scenario.links) - 1
         for number in range(len(self.scenario.links)):
             near_name = "eth0" if number == 0 else "eth1"
@@ -148,7 +148,7 @@ class Run:
 
     def _start_tcpdump(self, point: str) -> None:
         host, interface = _POINTS[point]
-        # A packet takes the whole snap length in the kernel's buffer.
+        # A packet occupies the whole snap length in the kernel's buffer.
         options = f"-i {interface} -s 66000 -n -U --immediate-mode -B 65536 -Z root".split()
         command = ["tcpdump", *options, "-w", str(self.capture(point)), "tcp"]
         self._tcpdumps.append(self._start(self.hosts[host], *command, is_ready_on_stderr=True))
@@ -166,7 +166,7 @@ class Run:
         assert client.stdout is not None
         try:
             self.transactions = json.loads(client.stdout.readline())
-            # The last packets are to be in the captures.
+            # The captures must contain the last packets.
             time.sleep(SETTLE_SECONDS + scenario.rtt_ms / 1000)
             self._exit.close()
         finally:
@@ -178,7 +178,7 @@ class Run:
         self._start(self.hosts[host], sys.executable, str(_HERE / name), *arguments)
 
     def _start_daemon(self, host: int, command: list[str], port: int) -> None:
-        """A server that says nothing when it is ready: it is when something listens."""
+        """Start a server that does not report readiness, and wait until it listens."""
         self._popen(inside(self.hosts[host], *command), self.folder / f"daemon{port}.txt")
         deadline = time.monotonic() + _START_SECONDS
         while not within(self.hosts[host], "ss", "-Hltn", f"sport = :{port}"):
@@ -187,7 +187,7 @@ class Run:
             time.sleep(0.02)
 
     def _start(self, host: str | None, *command: str, is_ready_on_stderr: bool = False) -> Path:
-        """Starts a program and waits until it is ready; where it writes what it says."""
+        """Start a program and wait until it is ready; return its output file."""
         path = self.folder / f"process{next(_numbers)}.txt"
         process = self._popen(inside(host, *command) if host else list(command), path)
         deadline = time.monotonic() + _START_SECONDS
@@ -206,7 +206,7 @@ class Run:
 
 
 def run(scenario: Scenario) -> tuple[Run, tempfile.TemporaryDirectory[str]]:
-    """Executes a scenario; its files are there as long as the folder that comes with it."""
+    """Run a scenario; its files last as long as the given folder."""
     folder = tempfile.TemporaryDirectory(prefix="field-")
     Path(folder.name).chmod(0o755)
     done = Run(scenario, Path(folder.name))

@@ -1,1 +1,1 @@
-"""Real HTTP/2 with a culprit that is known: what it costs against a twin without it, and what is named."""
+"""Real HTTP/2 with a known culprit: its cost against a twin without it, and its findings."""

@@ -1,8 +1,8 @@
-"""Makes and judges captures of HTTP/2 with a known culprit: ``python -m tests.truth.http2 [--only GLOB]``.
+"""Maker and judge of HTTP/2 captures with a known culprit: ``python -m tests.truth.http2 [--only GLOB]``.
 
-It needs root, for network namespaces and TAP devices, and nghttp2's programs, nginx and curl. What a culprit costs
-is the time of its requests against that of its twin, the same without it. ``--judge DIR`` judges again what
-``--out`` kept.
+The program needs root (network namespaces, TAP devices), nghttp2's programs, nginx and curl. A culprit's cost
+is the time of its requests minus the time of its twin, the same setup without the culprit. ``--judge DIR``
+judges the files kept by ``--out`` again.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["main", "make", "verdicts"]
 
 
 def make(culprit: Culprit, folder: Path) -> None:
-    """The captures at both ends, and what the culprit cost."""
+    """Run a culprit and its twin; return the captures at both ends and the cost."""
     bad = run(culprit.setup, folder / "culprit")
     twin = run(culprit.twin, folder / "twin") if culprit.twin else bad
     truth = {"lost_ns": bad.took_ns - twin.took_ns, "twin_ns": twin.took_ns}

@@ -1,4 +1,4 @@
-"""Configurations of HTTP/2 with one culprit, each beside its twin without it, and good ones without any."""
+"""HTTP/2 configurations with one culprit, each with a twin, and good configurations without one."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ _MEGABYTE: Final = 1_000_000
 _FIRST_WINDOW: Final = 65_535
 _SERIAL: Final = [[{"bytes": 3000}]] * 8
 _FOUR: Final = [[{"bytes": 300_000}] * 4]
-#: All of it leaves at once, and comes within half a round trip.
+#: All of it is sent at once, and arrives within half an RTT.
 _SMALL_FOUR: Final = [[{"bytes": 30_000}] * 4]
 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What runs at either end: the peers of ``peer.py``, unless a command is given."""
+    """Programs at both ends: the peers of ``peer.py``, unless a command is given."""
 
     link: Link = _FAR
     server: dict[str, Any] = field(default_factory=dict)
     client: dict[str, Any] = field(default_factory=dict)
-    #: Their ``{folder}``, ``{port}`` and ``{url}`` are filled in.
+    #: ``{folder}``, ``{port}`` and ``{url}`` are filled in.
     server_command: str = ""
     client_command: str = ""
     initial_window: int = 2000
@@ -39,18 +39,18 @@ class Setup:
 class Culprit:
     name: str
     setup: Setup
-    #: The detectors that may name it; none: there is nothing to name.
+    #: Detectors that may name the culprit; empty: no finding is expected.
     named: tuple[str, ...] = ()
-    #: The same without the culprit.
+    #: The same setup without the culprit.
     twin: Setup | None = None
-    #: What else is true of it.
+    #: Further true findings.
     also: tuple[str, ...] = ()
-    #: What it costs is told by these waits, of which the detector tells a part; else by its findings.
+    #: Waits that measure the cost, of which the detector reports a part; otherwise its findings measure it.
     waits: tuple[str, ...] = ()
 
 
 def _python(rounds: list[list[dict[str, Any]]], link: Link = _FAR, **more: Any) -> Setup:
-    """Settings of the peers by the prefixes ``client_`` and ``server_``, and fields of the setup."""
+    """Return a setup from peer settings (prefixes ``client_`` and ``server_``) and setup fields."""
     of: dict[str, dict[str, Any]] = {"client": {"rounds": rounds}, "server": {}}
     fields = {}
     for name, value in more.items():
@@ -79,7 +79,7 @@ _URGENT: Final = [[{"bytes": 2 * _MEGABYTE, "urgency": 6}, {"bytes": 4000, "urge
 _IDLE: Final = [[{"bytes": _MEGABYTE}], [{"bytes": 400_000}], [{"bytes": 400_000}]]
 _UNREAD: Final = [[{"bytes": 100_000, "unread_ms": 1000}, {"bytes": 200_000, "after_ms": 20}]]
 _BUFFER: Final = 4_000_000
-#: The stream whose own bytes were lost waits as well.
+#: The stream with the lost bytes also waits.
 _REPAIRS: Final = ("stall.fast_recovery", "stall.retransmission_timeout", "stall.tail_loss")
 
 CULPRITS: Final = (
@@ -190,7 +190,7 @@ CULPRITS: Final = (
             server_command="node {folder}/node.js {folder} {port}",
             client_command="curl --silent --insecure --http2 -o /dev/null https://{url}/[3000-3023]",
         ),
-        # Of its first response Node compiles what it needs, and curl asks for one thing after the other.
+        # Node compiles its code for the first response, and curl requests one object after the other.
         also=("slow-server", "request-lull"),
     ),
 )

@@ -1,4 +1,4 @@
-"""What is named of a culprit, against what it cost."""
+"""Findings on a culprit against its cost."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 __all__ = ["WITHIN", "Costs", "Verdict", "judged"]
 
 WITHIN: Final = 0.1
-#: Less is not worth a word: a machine that makes captures loses as much by scheduling.
+#: Smaller costs are ignored: a capturing machine loses as much by scheduling.
 _OTHER_MIN_NS: Final = 2_000_000
-#: Two runs of the same differ by so much of what they take: hosts of a busy machine are late.
+#: Relative difference between two equal runs: hosts of a busy machine are late.
 _JITTER: Final = 0.02
 _JITTER_MIN_NS: Final = 5_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """Of a culprit, and of its twin."""
+    """Costs of a culprit, and duration of its twin."""
 
     lost_ns: int
     twin_ns: int
@@ -34,15 +34,15 @@ class Costs:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Of one capture."""
+    """Verdict on one capture."""
 
     name: str
     point: str
     lost_ns: int
-    #: What the twin takes.
+    #: Duration of the twin.
     twin_ns: int
     named_ns: int
-    #: What else is named, with how much.
+    #: Lost time of the other detectors' findings.
     others: dict[str, int]
 
     @property

@@ -1,8 +1,8 @@
-"""A client or a server of HTTP/2 that behaves as it is told: ``python peer.py JSON``.
+"""HTTP/2 client or server with scripted behaviour: ``python peer.py JSON``.
 
-A server prints ``ready`` when it listens. A client runs its rounds of requests one after the other, and prints how
-long they took in all, in nanoseconds: each from its beginning, or from its connection's for those that waited for
-one, to its end.
+A server prints ``ready`` when it listens. A client runs its rounds of requests one after the other, and
+prints their total duration in nanoseconds. A request's duration ends with its response. It begins with the
+request, or with the connection if the request waited for one.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ WIDE = 1 << 24
 _FIRST_WINDOW = 65_535
 _CHUNK = 16_384
 _READ_BYTES = 1 << 18
-#: Below that of the link.
+#: Below the priority of the link.
 _PRIORITY = 10
 
 DEFAULTS: dict[str, Any] = {
     "stream_window": WIDE,
     "connection_window": WIDE,
-    # How long a window is used up before its receiver gives more; else at half of it.
+    # Delay of WINDOW_UPDATE after a window is exhausted; None: WINDOW_UPDATE at half the window.
     "update_ms": None,
     "nodelay": True,
-    # HEADERS in a write() of their own.
+    # HEADERS in a separate write().
     "is_head_alone": False,
     "send_buffer": 0,
     "notsent_lowat": 0,
     "think_ms": 0,
-    # Of the server's replies: one segment each so many milliseconds.
+    # Server pacing: milliseconds per segment.
     "pace_ms": 0,
-    # A message in trailers, as gRPC has it.
+    # Message in trailers, as in gRPC.
     "has_trailers": False,
-    # Of the client: see ``client``.
+    # Client only: see ``client``.
     "rounds": (),
     "pause_ms": 0,
     "waits_for_settings": False,
@@ -55,7 +55,7 @@ DEFAULTS: dict[str, Any] = {
 
 @dataclass
 class Sending:
-    """What is left of a message to send."""
+    """Unsent rest of a message."""
 
     left: int
     urgency: int = 3
@@ -78,9 +78,9 @@ class Peer:
             self.h2.increment_flow_control_window(settings["connection_window"] - _FIRST_WINDOW)
         self.sending: dict[int, Sending] = {}
         self.turns = 0
-        #: By stream (0: the connection): bytes that came since the last WINDOW_UPDATE.
+        #: By stream (0: the connection): received bytes since the last WINDOW_UPDATE.
         self.used: dict[int, int] = defaultdict(int)
-        #: When something is to be done: a WINDOW_UPDATE, a reply, a request.
+        #: Times of the next actions: a WINDOW_UPDATE, a reply, a request.
         self.later: list[tuple[float, Any]] = []
         self.unread: dict[int, float] = {}
         self.asked: dict[int, dict[str, str]] = {}
@@ -111,7 +111,7 @@ class Peer:
         self.waiting += self.h2.data_to_send()
 
     def on_writable(self) -> None:
-        """At most a frame at a time, so that the order of streams is chosen as late as the kernel lets it."""
+        """Write at most one frame, to choose the order of streams as late as the kernel permits."""
         if not self.waiting and (stream := self._next()) is not None:
             self._send_chunk(stream)
         if self.waiting:
@@ -161,7 +161,7 @@ class Peer:
                     self.later.append((time.monotonic() + think, lambda: self._reply(stream)))
 
     def _take(self, stream: int, size: int) -> None:
-        """Gives the window back that DATA used."""
+        """Restore the window that DATA used."""
         until = self.unread.get(stream, 0.0)
         if until > time.monotonic():
             self.later.append((until, lambda: self._take(stream, size)))
@@ -193,7 +193,7 @@ class Peer:
         self.sending[stream] = Sending(int(asked[":path"].rpartition("/")[2]), urgency, self.turns, not_before)
 
     def ask(self, request: dict[str, Any]) -> int:
-        """Sends a request; its stream."""
+        """Send a request; return its stream."""
         stream = self.h2.get_next_available_stream_id()
         body = request.get("body", 0)
         fields = [(":method", "POST" if body else "GET"), (":scheme", "http"), (":authority", "a.example")]
@@ -209,7 +209,7 @@ class Peer:
 
 
 def turn(peers: list[Peer], listener: socket.socket | None = None) -> socket.socket | None:
-    """Waits for what is next, and does it; a new connection."""
+    """Wait for the next event and handle it; return a new connection, if any."""
     now = time.monotonic()
     due = [at for peer in peers for at, _ in peer.later]
     by_socket = {peer.socket: peer for peer in peers}
@@ -246,8 +246,9 @@ def server(settings: dict[str, Any]) -> None:
 
 
 def client(settings: dict[str, Any]) -> int:
-    """Return a round is a list of requests: ``bytes`` to get and to send (``body``), ``urgency``, when, and read
-    when.
+    """Run the rounds of a client; a round is a list of requests.
+
+    A request has ``bytes`` to receive and to send (``body``), ``urgency``, its start, and its read time.
     """
     total = 0.0
     peer = None
@@ -269,7 +270,7 @@ def client(settings: dict[str, Any]) -> int:
 
 
 def asked_at_once(peer: Peer, requests: list[dict[str, Any]], begun: float) -> float:
-    """Sends the requests and takes their responses; how long they took in sum."""
+    """Send the requests and receive their responses; return their total duration."""
     starts: dict[int, float] = {}
     ends: dict[int, float] = {}
 
@@ -290,11 +291,11 @@ def asked_at_once(peer: Peer, requests: list[dict[str, Any]], begun: float) -> f
 def main() -> None:
     settings = DEFAULTS | json.loads(sys.argv[1])
     with contextlib.suppress(PermissionError):
-        # On a busy machine, too, it is to answer at once.
+        # The peer must answer at once even on a busy machine.
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(_PRIORITY))
     if "host" in settings:
         print(json.dumps(client(settings)), flush=True)
-        # Open until the capture has its last packets.
+        # Stay open until the capture has its last packets.
         sys.stdin.read()
     else:
         server(settings)

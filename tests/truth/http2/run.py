@@ -1,4 +1,4 @@
-"""Runs a setup between two network namespaces: captures at both ends, and how long its requests took."""
+"""Runner of a setup between two network namespaces: captures at both ends, and duration of its requests."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["Done", "run"]
 
 _PEER: Final = Path(__file__).with_name("peer.py")
 _ADDRESS: Final = "10.9.0.2"
-#: On a busy machine, too.
+#: Applies to busy machines, too.
 _AT_ONCE: Final = ("chrt", "--fifo", "10")
 _SIZES: Final = (3000, 1_000_000)
 _NGINX: Final = """daemon off; worker_processes 1; pid {folder}/pid; error_log {folder}/error.log; user root;
@@ -51,11 +51,11 @@ server.listen(Number(port));
 
 @dataclass(frozen=True)
 class Done:
-    #: By capture point.
+    #: Captures by capture point.
     captures: dict[str, Path]
-    #: Secrets of TLS, if any were written.
+    #: TLS secrets, if any.
     keys: Path
-    #: The sum of all requests' times; of a command, from its first SYN to its last byte.
+    #: Total duration of all requests; for a command, from its first SYN to its last byte.
     took_ns: int
 
 
@@ -66,7 +66,7 @@ class _Http2Run(Run):
         self.took_ns = 0
 
     def _ends(self) -> list[int]:
-        """Nobody looks at the kernels' sockets."""
+        """Start no poll of the kernels' sockets."""
         return []
 
     def _route(self) -> None:
@@ -104,7 +104,7 @@ class _Http2Run(Run):
         ) as process:
             assert process.stdout is not None
             said = process.stdout.readline() if not setup.client_command else process.stdout.read()
-            # The last packets are to be in the captures.
+            # The captures must contain the last packets.
             time.sleep(SETTLE_SECONDS + setup.link.rtt_ms / 1000)
             self._exit.close()
         if not setup.client_command:
@@ -117,7 +117,7 @@ class _Http2Run(Run):
 
 
 def run(setup: Setup, folder: Path) -> Done:
-    """Once more if a capture lacks packets."""
+    """Run the setup, once more if a capture lacks packets."""
     for attempt in range(2):
         where = folder / str(attempt)
         where.mkdir(parents=True)

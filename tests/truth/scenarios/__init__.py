@@ -1,1 +1,1 @@
-"""Real connections on a loopback of their own, each made to show one pathology."""
+"""Real connections on an isolated loopback, each showing one pathology."""

@@ -1,9 +1,9 @@
-"""Makes the captures: ``python -m tests.truth.scenarios FOLDER``.
+"""Maker of the scenario captures: ``python -m tests.truth.scenarios FOLDER``.
 
-It runs itself in a network namespace of its own (``unshare``, util-linux; no root where user namespaces are
-allowed), whose loopback has the MTU of Ethernet and no offload: segments are as on a wire. There is no path
-to speak of, so what costs round trips does not show here. FOLDER then has ``NAME.pcap`` and the sidecar
-``NAME.json`` of each scenario, which ``tests.truth.precision`` reads; ``shows`` names what it was made for.
+The program runs itself in a network namespace (``unshare``, util-linux; no root if user namespaces are
+allowed). The namespace's loopback has the Ethernet MTU and no offload: segments have wire size. The path has
+no delay, so costs in RTTs are invisible. FOLDER then has ``NAME.pcap`` and the sidecar ``NAME.json`` of each
+scenario, which ``tests.truth.precision`` reads; ``shows`` names its purpose.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _MARK_PORT = 9
 _MARK_S = 0.05
 _PATIENCE_S = 20.0
 _FILE_HEADER_BYTES = 24
-# Ethernet and an IPv4 header without options, as the loopback has them.
+# Ethernet and an IPv4 header without options, as on the loopback.
 _PORTS_AT = 34
 _MODULE = __spec__.name if __spec__ else "tests.truth.scenarios.__main__"
 
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """Who asks for what of which server, and the detectors it was made for."""
+    """Client, server, requests, and the detectors that the scenario targets."""
 
     name: str
     shows: tuple[str, ...]
@@ -78,7 +78,7 @@ def scenarios() -> list[Scenario]:
         add("refused", ("refused-connection",), refused, [one] * (number + 1), has_server=False)
         hops = [f"/redirect/{at}" for at in range(number + 2, 0, -1)]
         add("redirect", ("redirect-chain",), serial, [*hops, "/plain/900"])
-        # More than an initial window: without a path to speak of, fewer bytes cost nothing.
+        # Larger than an initial window: without a path delay, fewer bytes cost nothing.
         long = 20_000 + size
         add("same", ("duplicate-object",), serial, [f"/same/{long}", f"/also/{long}"])
         add("again", ("unconditional-repeat",), serial, [f"/plain/{long}"] * 2, habits={"has_validators": True})
@@ -138,8 +138,8 @@ def main() -> int:
 
 @contextmanager
 def _captured(path: Path) -> Iterator[None]:
-    """Everything on the loopback goes into the file, from the first packet of the body to its last."""
-    # dumpcap and not tcpdump, which insists on changing its user and may not in a user namespace.
+    """Capture the loopback into the file, from the body's first packet to its last."""
+    # dumpcap, not tcpdump: tcpdump insists on changing its user, which a user namespace may forbid.
     command = ["dumpcap", "-q", "-P", "-i", "lo", "-f", "tcp", "-w", str(path)]
     with subprocess.Popen(command, stderr=subprocess.DEVNULL) as dumpcap:
         _until_written(path)
@@ -149,7 +149,7 @@ def _captured(path: Path) -> Iterator[None]:
 
 
 def _until_written(path: Path) -> None:
-    """Sends marks, SYNs to a closed port, until the file has grown by one."""
+    """Send marks (SYNs to a closed port) until the file has grown by one."""
     before = path.stat().st_size if path.exists() else 0
     give_up = time.monotonic() + _PATIENCE_S
     while not path.exists() or path.stat().st_size <= max(before, _FILE_HEADER_BYTES):
@@ -172,7 +172,7 @@ def _play(scenario: Scenario, port: int) -> None:
 
 
 def _write(folder: Path, scenario: Scenario, port: int, whole: bytes) -> None:
-    """The scenario's packets, which are those of its port, and its sidecar."""
+    """Write the scenario's packets (those of its port) and its sidecar."""
     capture = folder / f"{scenario.name}.pcap"
     capture.write_bytes(b"".join([whole[:_FILE_HEADER_BYTES], *_records_with(port, whole)]))
     sidecar = {

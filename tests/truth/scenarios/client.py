@@ -1,4 +1,4 @@
-"""The client of the scenarios: each function makes one kind of connection to a port of the loopback."""
+"""Client of the scenarios: each function makes one kind of connection to a loopback port."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _request(target: str, *fields: str, method: str = "GET") -> bytes:
 
 
 class _Reader:
-    """Reads responses off a connection by their Content-Length."""
+    """Reader of a connection's responses by their Content-Length."""
 
     def __init__(self, port: int, *, receive_buffer: int = 0) -> None:
         self.socket = socket.socket()
@@ -27,7 +27,7 @@ class _Reader:
         self.is_over = False
 
     def response(self) -> bytes:
-        """Head of the next response; empty if the connection ended first."""
+        """Return the head of the next response; empty if the connection ended first."""
         while b"\r\n\r\n" not in self.waiting:
             if not self._read():
                 return b""
@@ -50,7 +50,7 @@ class _Reader:
 
 
 def serial(port: int, targets: list[str], *fields: str) -> None:
-    """One request after the other, on as few connections as the server lets it."""
+    """Send serial requests, on as few connections as the server permits."""
     reader = None
     for target in targets:
         reader = reader or _Reader(port)
@@ -64,7 +64,7 @@ def serial(port: int, targets: list[str], *fields: str) -> None:
 
 
 def apart(port: int, targets: list[str]) -> None:
-    """A connection for each request."""
+    """Open one connection per request."""
     for target in targets:
         serial(port, [target], "Connection: close")
 
@@ -79,7 +79,7 @@ def pipelined(port: int, targets: list[str]) -> None:
 
 
 def expecting(port: int, targets: list[str], *, wait_s: float = 0.3) -> None:
-    """POSTs that wait for 100 Continue, in vain."""
+    """Send POSTs that wait for a 100 Continue that never arrives."""
     reader = _Reader(port)
     for target in targets:
         fields = ("Content-Length: 400", "Expect: 100-continue")
@@ -91,7 +91,7 @@ def expecting(port: int, targets: list[str], *, wait_s: float = 0.3) -> None:
 
 
 def slow_reader(port: int, targets: list[str], *, pause_s: float = 0.4) -> None:
-    """Reads nothing for a while, with a small buffer."""
+    """Pause reading, with a small receive buffer."""
     reader = _Reader(port, receive_buffer=8192)
     for target in targets:
         reader.socket.sendall(_request(target))
@@ -101,7 +101,7 @@ def slow_reader(port: int, targets: list[str], *, pause_s: float = 0.4) -> None:
 
 
 def refused(port: int, targets: list[str]) -> None:
-    """Connections to a port at which nobody listens."""
+    """Open connections to a port without a listener."""
     for _ in targets:
         with contextlib.suppress(ConnectionRefusedError):
             _Reader(port)

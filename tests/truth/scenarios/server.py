@@ -1,4 +1,4 @@
-"""An HTTP server that misbehaves as the request's path asks it to; a thread a connection."""
+"""HTTP server that misbehaves by the request's path, with a thread per connection."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WORDS = b"persistent connection segment delayed acknowledgment window server cl
 
 @dataclass(frozen=True, slots=True)
 class Habits:
-    """What the server does on every connection."""
+    """Server behaviour on every connection."""
 
     requests_max: int = 0  #: it closes after so many; 0: never
     has_validators: bool = False
@@ -25,7 +25,7 @@ class Habits:
 
 
 def serve(port: int, habits: Habits) -> socket.socket:
-    """Listens in a thread; closing the socket that it returns ends it."""
+    """Listen in a thread; closing the returned socket ends it."""
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.bind(("127.0.0.1", port))
@@ -73,7 +73,7 @@ def _without_body(connection: socket.socket, head: bytes, waiting: bytes) -> byt
 
 
 def _answer(connection: socket.socket, head: bytes, habits: Habits, count: int, *, is_last: bool) -> bool:
-    """Return whether the connection goes on."""
+    """Answer one request; return whether the connection persists."""
     kind, *words = head.split()[1].decode().strip("/").split("/")
     status, fields, body = "200 OK", ["Server: scenario"], noise(kind, int(words[0]) if words else 0)
     if kind == "think":
@@ -119,7 +119,7 @@ def _send(connection: socket.socket, message: bytes, kind: str, words: list[str]
 
 
 def noise(name: str, size: int) -> bytes:
-    """Return bytes that DEFLATE cannot make smaller, the same for one name; ``same`` and ``also`` are one."""
+    """Return incompressible bytes that depend only on the name; ``same`` and ``also`` have equal bytes."""
     seed = b"same" if name in {"same", "also"} else name.encode()
     made = bytearray()
     while len(made) < size:

@@ -1,4 +1,4 @@
-"""The kinds of runs, one per file."""
+"""Kinds of runs, one file per kind."""
 
 from __future__ import annotations
 

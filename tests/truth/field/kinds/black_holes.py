@@ -1,4 +1,4 @@
-"""Packets of one kind never arrive: full segments (path MTU), everything from some packet on, the request."""
+"""Runs with black holes: full segments (path MTU), all packets from a point on, or the request never arrive."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["scenarios"]
 
 _SMALL: Final = (Write(700),)
 _UNDELIVERED: Final = "undelivered-data"
-#: What the receiver's end shows of data that never arrives.
+#: Findings at the receiver's end for data that never arrives.
 _NOTHING_CAME: Final = (_UNDELIVERED, "unanswered-request", "truncated-response", "reset-in-response")
 _RESPONSE_LOST: Final = (Expectation((_UNDELIVERED,), ("server",)), Expectation(_NOTHING_CAME, ("client",)))
 _REQUEST_LOST: Final = (Expectation((_UNDELIVERED,), ("client",)),)
@@ -33,7 +33,7 @@ def scenarios() -> Iterator[Scenario]:
         drops = (Drop("down", passes_first=passes),)
         yield _hole(f"down_after_{passes}", drops, _RESPONSE_LOST, plans=((Write(4220),),))
         both = (Drop("down", passes_first=passes), Drop("up", passes_first=passes))
-        # Whether the last request or its response is the first to be lost is the packets' order's choice.
+        # The packet order decides whether the last request or its response is the first loss.
         yield _hole(f"both_after_{passes}", both, (Expectation(_NOTHING_CAME, ("client",)),))
     for passes in (0, 4, 7):
         drops = (Drop("up", min_payload=1, passes_first=passes),)

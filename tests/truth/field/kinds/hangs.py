@@ -1,4 +1,4 @@
-"""Servers that never answer, stop in a body or never read; connections that are not answered or refused."""
+"""Runs with hanging servers (silent, stopped in a body, not reading) and unanswered or refused connections."""
 
 from __future__ import annotations
 

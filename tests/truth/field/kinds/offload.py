@@ -1,4 +1,4 @@
-"""Segmentation offload on and off, for servers that stall and servers that do not."""
+"""Runs with segmentation offload on and off, for servers with and without stalls."""
 
 from __future__ import annotations
 

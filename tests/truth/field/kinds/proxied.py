@@ -1,4 +1,4 @@
-"""nginx and HAProxy, buffered and not, with TCP_NODELAY and without, before good, stalling and slow upstreams."""
+"""Runs with nginx and HAProxy, buffered or not, with and without TCP_NODELAY, and three kinds of upstreams."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _PROXIES: Final = {
 }
 _UPSTREAMS: Final = {
     "good": Server(plans=((Write(1400),), (Write(6220),), (Write(21_220),))),
-    # The head is a segment of its own; the body waits for its ACK.
+    # The head is a separate segment; the body waits for its ACK.
     "split": Server(plans=((Write(220), Write(900)), (Write(220), Write(3100, 3))), nodelay=False),
-    # The body's end is held.
+    # The end of the body is held.
     "blocks": Server(plans=((Write(4096), Write(4096), Write(700)), (Write(4096), Write(30))), nodelay=False),
     "slow": Server(plans=((Write(220, 5), Write(1200, 42)), (Write(220), Write(5000, 44))), jitter=0.05),
     "trickle": Server(plans=((Write(220), Write(800, 25), Write(800, 47), Write(300, 41)),)),
@@ -34,7 +34,7 @@ _UPSTREAMS: Final = {
         nginx=(("sendfile", "on"), ("tcp_nopush", "off"), ("tcp_nodelay", "off")), sizes=(900, 3883, 10_000)
     ),
 }
-#: At the client's end or at the proxy's; the path to the client.
+#: Capture point at the client's end or the proxy's; path to the client.
 _FRONTS: Final = (("front", 0.4), ("client", 10.0), ("front", 40.0), ("client", 2.0), ("front", 10.0))
 
 

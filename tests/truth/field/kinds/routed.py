@@ -1,4 +1,4 @@
-"""A capture of all interfaces of a router: every packet is in it twice."""
+"""Runs captured on all interfaces of a router: every packet appears twice."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def scenarios() -> Iterator[Scenario]:
     for number, (name, server) in enumerate(_SERVERS.items()):
         near = Link(rtt_ms=(1.0, 10.0, 40.0)[number % 3])
         yield _routed(f"{name}_far_client", server, (near, Link("veth", rtt_ms=0.0, offload=False)))
-        # Super-segments arrive at the router, and leave it as such.
+        # Super-segments arrive at the router and leave it unchanged.
         yield _routed(f"{name}_veth", server, (Link("veth", rtt_ms=0.0), Link("veth", rtt_ms=0.0)))
     lossy = (Link(rtt_ms=10.0), Link(rtt_ms=1.0, drops=_LOST_ONCE))
     yield _routed("lost_before", _SERVERS["whole"], lossy)

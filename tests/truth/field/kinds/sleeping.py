@@ -1,4 +1,4 @@
-"""Servers that pause between head and body: with TCP_NODELAY nothing is held, much as it looks like it."""
+"""Runs of servers that pause between head and body: with TCP_NODELAY, this resembles a hold without one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""POSTs of 100 to 500 kB: a small receive buffer, a slow reader, a small send buffer, split requests, nothing."""
+"""Runs with POSTs of 100 to 500 kB: small buffers, a slow reader, split requests, or no culprit."""
 
 from __future__ import annotations
 
