@@ -1,4 +1,4 @@
-"""Settings of Sphinx. The pages of the reference are generated from the program's own sources at each build."""
+"""Settings of Sphinx. Each build generates the reference pages from the program's own sources."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sourcelink = False
-# Examples are code, and no prose: quotes and dashes stay as they are typed.
+# Examples are code, not prose: quotes and dashes stay as typed.
 smartquotes = False
 pygments_style = "default"
 pygments_dark_style = "github-dark"

@@ -1,7 +1,7 @@
-"""Writes the generated pages: detectors, causes, tables, commands, glossary, limits and the like.
+"""Generator of reference pages: detectors, causes, tables, commands, glossary, limits and others.
 
-Each page comes from the source that ``explain``, ``--help`` and the catalogue use, so nothing is written twice.
-The pages are not committed. ``conf.py`` calls :func:`write` before each build.
+Each page shares its source with ``explain``, ``--help`` and the catalogue: no text is written twice. The
+pages are not committed. ``conf.py`` calls :func:`write` before each build.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ if TYPE_CHECKING:
     from tcptrace_http.schema import Column
 
 ROOT: Final = Path(__file__).resolve().parents[1]
-#: The folders that are written anew; none of their files is committed.
+#: Generated folders; none of their files is committed.
 FOLDERS: Final = ("detectors", "reference")
 
-#: The detectors by what they are about, in the order of a reader's interest.
+#: Detectors by subject, in the order of a reader's interest.
 GROUPS: Final = {
     "Nagle, delayed-ACK and corking stalls": """short-initial-segment odd-short-final-segment nagle-delayed-ack
         nagle-hold delayed-ack-first-segment cork-timeout""",
@@ -64,7 +64,7 @@ GROUPS: Final = {
     "Flaws of the capture": """one-sided-capture mid-stream-start capture-gap truncated-payload
         segmentation-offload no-pure-acks local-acks""",
 }
-#: Names that are no ordinary words: those of three words and more.
+#: Names that are no ordinary words: at least three words long.
 _OTHER_DETECTOR: Final = re.compile(
     rf"(?<![\w`/-])({'|'.join(name for name in DETECTORS if name.count('-') > 1)})(?![\w`/-])"
 )
@@ -115,7 +115,7 @@ def _first_line(detector: Detector) -> str:
 
 
 def _detector(detector: Detector) -> str:
-    """Return the docstring as a page, with the settings that remedy the pathology and the needs of the detector."""
+    """Return the docstring as a page, with the detector's remedies and needs."""
     name = detector.name
     remedied = [one for one in remedies() if name in one.detectors]
     settings = list(dict.fromkeys(f"- {_markdown(one.words)} ([source]({one.source}))" for one in remedied))
@@ -141,13 +141,13 @@ def _flaw(need: str) -> str:
 
 
 def _sections(doc: str) -> str:
-    """Return a docstring whose titles are underlined, as Markdown; names of detectors are links."""
+    """Return a docstring with underlined titles as Markdown; detector names are links."""
     text = _markdown(re.sub(r"^(.+)\n-{3,}$", r"## \1\n", doc, flags=re.MULTILINE))
     return _OTHER_DETECTOR.sub(r"[\1](\1.md)", text)
 
 
 def _markdown(text: str) -> str:
-    """Text of a docstring: code in single backticks, addresses as links, angle brackets as they stand."""
+    """Convert a docstring's text: code in single backticks, addresses as links, literal angle brackets."""
     parts = re.split(r"(``.+?``)", text, flags=re.DOTALL)
     return "".join(
         f"`{' '.join(part[2:-2].split())}`"
@@ -212,7 +212,7 @@ def _command(name: str) -> str:
 
 
 def _paragraph(text: str) -> str:
-    """Return a paragraph of a help text; one that click leaves as it stands is a block of code."""
+    """Return a paragraph of a help text; a paragraph that click leaves unwrapped is a code block."""
     lines = text.strip("\n").splitlines()
     if not lines or lines[0].strip() != "\b":
         return _markdown(" ".join(text.split()))
@@ -328,7 +328,7 @@ def _limits() -> str:
 
 
 def _known_faults() -> str:
-    """Cases of the tests whose right answer the program does not give yet."""
+    """Return the test cases that the program still gets wrong."""
     faults = tomllib.loads((ROOT / "tests/shortfalls.toml").read_text(encoding="utf-8"))
     about = (
         "Each line is a test case with a known right answer that the program does not give. A repaired case"
@@ -391,7 +391,7 @@ def _grid(headings: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
     )
 
 
-#: The pages of the reference: title and text.
+#: Reference pages: title and text.
 _REFERENCE: Final[dict[str, tuple[str, Callable[[], str]]]] = {
     "commands": ("Commands", _commands),
     "python": ("Python", _python),

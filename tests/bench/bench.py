@@ -1,9 +1,9 @@
 """Speed and memory of ``analyze``, ``check`` and scans against tcptrace, tshark and Zeek, on the same captures.
 
 ``python tests/bench/bench.py [--folder DIR] [--rounds N] [--capture NAME]`` makes the captures (see
-``make_captures.py``), runs the programs in turn, and prints Markdown tables of medians. CPU time is what
-counts: wall time depends on what else the machine does. tshark runs once per capture. Nothing here can fail
-on time; the ratios are for reading.
+``make_captures.py``), runs the programs in turn, and prints Markdown tables of medians. CPU time is the
+relevant figure: wall time depends on the machine's other load. tshark runs once per capture. No time limit
+fails the benchmark; the ratios are for readers.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _PROGRAMS: Final = {
     _OWN_SHARED: Program([*_ANALYZE, "json"]),
     "analyze, text, one thread": Program([*_ANALYZE, "text", *_ONE]),
     "analyze, parquet, one thread": Program([*_ANALYZE, "parquet", *_ONE, "--output", "transactions.parquet"]),
-    # A violated rule and what cannot be judged are verdicts.
+    # A violated rule and an inconclusive rule are verdicts.
     "check, one thread": Program([_PROGRAM, "check", "{}", "--quiet", *_ONE], verdicts=frozenset({0, 1, 3})),
     "tcptrace": Program(["tcptrace", "-l", "-n", "{}"]),
     _CONVERSATIONS: Program(["tshark", "-n", "-q", "-z", "conv,tcp", "-r", "{}"], runs_once=True),
@@ -61,14 +61,14 @@ _PROGRAMS: Final = {
     ),
 }
 _ZEEK: Final = Program(["zeek", "-C", "-r", "{}"])
-# Every row goes through Python once and is dropped: what a query costs before it does anything.
+# Every row passes through Python once and is dropped: the base cost of any query.
 _DRAIN: Final = """
 import sys, tcptrace_http
 frame = tcptrace_http.scan(sys.argv[1], sys.argv[2])
 for batch in (frame.select(sys.argv[3].split(",")) if len(sys.argv) > 3 else frame).collect_batches():
     pass
 """
-# -P: what is installed, not what lies in this folder.
+# -P: the installed package, not this folder's files.
 _PYTHON: Final = (sys.executable, "-P", "-c")
 _SCANS: Final = {
     "packets, all columns": Program([*_PYTHON, _DRAIN, "{}", "packets"]),
@@ -84,7 +84,7 @@ _VERSIONS: Final = {
 }
 _HELP: Final = Program([_PROGRAM, "--help"])
 _HELP_RUNS: Final = 11
-# What the core takes of a run, by one thread; start-up and output are left out.
+# Native core alone, on one thread; start-up and output excluded.
 _NATIVE: Final = """
 import sys, time
 from tcptrace_http.capture import decode
@@ -125,9 +125,9 @@ def main() -> int:
 
 
 def _made_apart(folder: Path, names: list[str]) -> dict[str, Recording]:
-    """Return the captures of these names and their tenths, made by a process of its own.
+    """Return the captures of these names and their tenths, made by a separate process.
 
-    What this one held at its peak the kernel would account to each program that is started here.
+    The kernel would add this process's peak memory to each program started here.
     """
     made = [name for name in LOADS if name.removesuffix(_TENTH) in names]
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as apart:
@@ -156,7 +156,7 @@ def _programs() -> dict[str, Program]:
 
 
 def _table(recording: Recording, medians: dict[str, Cost]) -> Iterator[str]:
-    """Yield a capture's programs; the ratios are to our JSON by one thread."""
+    """Yield a capture's programs; the ratios are relative to our JSON on one thread."""
     yield ""
     yield f"**{recording.name}**: {recording.packets} packets, {recording.bytes / _MEGABYTE:.0f} MB"
     yield ""
@@ -172,7 +172,7 @@ def _table(recording: Recording, medians: dict[str, Cost]) -> Iterator[str]:
 
 
 def _native_part(recording: Recording, rounds: int, folder: Path) -> str:
-    """Return the native core alone beside the ceilings of ``analysis/examples/ceiling.rs``."""
+    """Return the native core alone beside the lower limits of ``analysis/examples/ceiling.rs``."""
     native = [*_PYTHON, _NATIVE, recording.path]
     costs: dict[str, list[float]] = {"core": [], "bare": [], "one-shot": []}
     for _ in range(rounds):
@@ -189,7 +189,7 @@ def _native_part(recording: Recording, rounds: int, folder: Path) -> str:
 
 @cache
 def _ceiling() -> str:
-    """Return the program that shows how fast a capture can be gone through, built now."""
+    """Build the program that measures the minimum time of a pass over a capture; return its path."""
     build = ["cargo", "build", "--release", "--quiet", "--package", "tcptrace-analysis", "--example", "ceiling"]
     subprocess.run(build, cwd=_REPOSITORY, check=True)
     metadata = ["cargo", "metadata", "--format-version", "1", "--no-deps"]
@@ -198,7 +198,7 @@ def _ceiling() -> str:
 
 
 def _scan_table(recording: Recording, rounds: int, folder: Path) -> Iterator[str]:
-    """Scans of Python, started anew each time: the CPU time has that of importing polars in it."""
+    """Yield Python scans, each in a new process: the CPU time includes the import of polars."""
     yield ""
     yield "| scan | CPU s | wall s | thousand rows per CPU s | peak MB |"
     yield "|---|---|---|---|---|"
@@ -208,7 +208,7 @@ def _scan_table(recording: Recording, rounds: int, folder: Path) -> Iterator[str
 
 
 def _peak_of_tenth(tenth: Recording | None, folder: Path) -> str:
-    """Return the peak on a tenth of the length, if that was recorded."""
+    """Return the peak memory on a tenth of the length, if recorded."""
     if tenth is None:
         return ""
     warm(tenth.path)

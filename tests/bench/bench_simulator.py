@@ -1,11 +1,11 @@
 """CPU time of our simulator against Debian's ``ns``: the thesis's run with 32 web and 2 FTP clients.
 
 ``python tests/bench/bench_simulator.py [--seconds N]`` runs both on each strategy, one after the other, and
-prints a Markdown table: CPU seconds for a simulated second, the ratios, events a second, and our memory's
-peak for that time, four and ten times as long. ``ns`` runs ``tests/simulator/ns2/dumbbell.tcl``: stock
-FullTcp agents, made for each connection; its time is that of its whole process. Ours is that of the call
-``simulate`` alone, and (second ratio) of the whole process, with the start of Python and its imports.
-Rows of transactions are not recorded: ``ns`` keeps totals, too.
+prints a Markdown table: CPU seconds per simulated second, the ratios, events per second, and our peak memory
+for that time, four and ten times as long. ``ns`` runs ``tests/simulator/ns2/dumbbell.tcl``: stock FullTcp
+agents, made per connection, with the time of the whole process. Our time is that of the call ``simulate``
+alone, and (second ratio) of the whole process, with Python's start and imports. Rows of transactions are not
+recorded: ``ns`` keeps only totals, too.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ STRATEGIES: Final = {
 }
 WEBS: Final = 32
 FTPS: Final = 2
-# A process of its own: its peak of memory is that run's.
+# Separate process: its peak memory belongs to this run.
 _OURS: Final = """
 import resource, sys, time
 from datetime import timedelta
@@ -48,7 +48,7 @@ print(took, time.process_time(), simulation.events, resource.getrusage(resource.
 
 
 def ours(strategy: str, seconds: int) -> tuple[float, float, int, float]:
-    """CPU seconds of the simulation and of its process, events, and megabytes at the peak."""
+    """Return CPU seconds of the simulation and of its process, events, and peak megabytes."""
     command = [sys.executable, "-c", _OURS, strategy, str(seconds), str(WEBS), str(FTPS)]
     told = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
     return float(told[0]), float(told[1]), int(told[2]), int(told[3]) / 1000

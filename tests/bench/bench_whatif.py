@@ -1,7 +1,8 @@
 """Time of ``whatif`` with all fixes and strategies on a page of 50 objects.
 
-``python tests/bench/bench_whatif.py [--jobs N]`` simulates the capture of a page of 0.8 MB over four connections,
-and prints wall and CPU seconds of the whole command, how much of it is the inference's, and the peak of memory.
+``python tests/bench/bench_whatif.py [--jobs N]`` simulates the capture of a page of 0.8 MB over four
+connections, and prints wall and CPU seconds of the whole command, the share of the inference, and the peak
+memory.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""A dataset of thousands of captures: how long it takes, its memory, what kills do to it, and what a query reads.
+"""Benchmark of a dataset of thousands of captures: time, memory, resistance to kills, and reads of a query.
 
 ``python -m tests.bench.corpus [--folder DIR] [--captures N] [--size BYTES] [--kills N] [--rows N] [STEP...]``
-prints a table. Steps: ``add`` (against single ``analyze``, of which a sample is run and scaled), ``kill`` and
-``query``; by default all of them. The captures stay in the folder, to be used again; delete it afterwards.
+prints a table. Steps: ``add`` (against single ``analyze`` runs, scaled from a sample), ``kill`` and
+``query``; by default all of them. The captures stay in the folder for reuse; delete it afterwards.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ _JOBS: Final = 2
 _SAMPLE: Final = 200
 _SEED: Final = 1
 _LOOK_SECONDS: Final = 0.05
-#: Where a store has files that are being written; they are no part of the dataset.
+#: Folder of a store's unfinished files; they are no part of the dataset.
 _WRITING: Final = "_writing"
 
 
 @dataclass
 class Run:
-    """A command that ran, with the most memory that each of its processes had."""
+    """Finished command, with the peak memory of each of its processes."""
 
     seconds: float = 0.0
     cpu_seconds: float = 0.0
     peaks: dict[int, int] = field(default_factory=dict)
 
     def look(self, parent: int) -> None:
-        """Look at all its processes."""
+        """Poll all its processes."""
         for process in (parent, *_children(parent)):
             for line in _lines(process):
                 if line.startswith("VmHWM:"):
@@ -58,7 +58,7 @@ def _lines(process: int) -> list[str]:
 
 
 def _children(parent: int) -> list[int]:
-    """Give the processes that a process has started, and those that they have."""
+    """Return a process's children and their descendants."""
     found = []
     for tasks in Path(f"/proc/{parent}/task").glob("*/children"):
         try:
@@ -130,7 +130,7 @@ def _markers(dataset: Path) -> int:
 
 
 def _wait_for(process: subprocess.Popen[bytes], dataset: Path, units: int, seconds: float) -> bool:
-    """Wait until so many units are done, and a moment longer; false if all are done before."""
+    """Wait until this many units are done, and a moment longer; return False if all are done before."""
     while process.poll() is None and _markers(dataset) < units:
         time.sleep(_LOOK_SECONDS)
     time.sleep(seconds)
@@ -146,11 +146,11 @@ def kill(captures: Path, folder: Path, kills: int) -> Iterator[tuple[str, str]]:
     start = time.monotonic()
     chance = random.Random(_SEED)
     command = _add_command(captures, killed)
-    # On the average the last of them comes near the end.
+    # On average, the last kill comes near the end.
     steps = 2 * _markers(whole) // kills
     runs = workers = 0
     while runs + workers < kills:
-        # A group of its own, so that the workers are killed with the process that waits for them.
+        # Separate process group, so that the workers are killed with the waiting process.
         with subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True) as process:
             is_killed = False
             while not is_killed and runs + workers < kills:
@@ -185,7 +185,7 @@ def _is_worker(process: int) -> bool:
 
 
 def main() -> None:
-    """Run the steps, and print what they measured."""
+    """Run the steps, and print their measurements."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", type=Path, default=Path("/tmp/corpus-bench"))
     parser.add_argument("--captures", type=int, default=10_000)

@@ -1,6 +1,7 @@
-"""Thousands of captures that differ: simulated retrievals, copied with other clients, servers and times.
+"""Thousands of different captures: simulated retrievals, copied with other clients, servers and times.
 
-A copy adds a number to the client's address and takes it from the server's, so that every checksum stays right.
+A copy adds a number to the client's address and subtracts it from the server's, so that every checksum stays
+right.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ _STRATEGIES: Final = ("http10-serial", "http10-keep-alive-x4", "http11", "http11
 _PAGES: Final = ("heidemann", "fifty-small", "espn", "eggert-frames", "kruse-oufr", "bhalekar-25-large")
 _NETWORKS: Final = ("lan", "wan", "wan-loss")
 _STACK: Final = "linux-6"
-#: The first capture begins then; they are of two weeks.
+#: Time of the first capture; the captures cover two weeks.
 _START: Final = int(datetime(2026, 11, 16, tzinfo=UTC).timestamp())
 _SECONDS: Final = 14 * 86_400
-#: Of the logarithm of sizes: the largest of 10,000 is some hundred times the median.
+#: Standard deviation of the logarithm of sizes: the largest of 10,000 is a few hundred times the median.
 _SIGMA: Final = 1.2
 _FILE_HEADER: Final = 24
 _RECORD_HEADER: Final = 16
@@ -41,7 +42,7 @@ _GAP: Final = 1
 
 @dataclass(frozen=True)
 class Template:
-    """The records of a simulated retrieval, and where in them is what a copy changes."""
+    """Records of a simulated retrieval, and the places that a copy changes."""
 
     records: np.ndarray
     seconds_at: np.ndarray
@@ -50,7 +51,7 @@ class Template:
     seconds: int
 
     def copy(self, start: int, number: int) -> np.ndarray:
-        """Give the records with their first time at ``start``, between hosts ``number`` further on."""
+        """Return the records with their first time at ``start``, with addresses shifted by ``number``."""
         made = self.records.copy()
         times = _read(made, self.seconds_at, "<u4")
         _write(made, self.seconds_at, times - times[0] + np.uint32(start), "<u4")
@@ -70,7 +71,7 @@ def _write(records: np.ndarray, at: np.ndarray, values: np.ndarray, kind: str) -
 
 
 def _templates(seed: int) -> tuple[bytes, list[Template]]:
-    """Give the header of all files, and the retrievals."""
+    """Return the header of all files, and the retrievals."""
     header, made = b"", []
     with tempfile.NamedTemporaryFile(suffix=".pcap") as file:
         for strategy in _STRATEGIES:
@@ -103,7 +104,7 @@ def _template(records: bytes) -> Template:
 
 
 def make_captures(folder: Path, *, captures: int, size: int, seed: int = 1) -> Iterator[Path]:
-    """Make so many captures of so many bytes in all, each in the folder of its day; the same for the same seed."""
+    """Make this many captures of this total size, each in the folder of its day; the seed determines all."""
     chance = np.random.default_rng(seed)
     header, templates = _templates(seed)
     lengths = [len(template.records) for template in templates]
@@ -116,15 +117,15 @@ def make_captures(folder: Path, *, captures: int, size: int, seed: int = 1) -> I
         day.mkdir(parents=True, exist_ok=True)
         parts, written = [np.frombuffer(header, np.uint8)], 0
         while not written or written < wanted:
-            # One that is about as long as what is left, or the shortest one.
+            # A retrieval of about the remaining length, or the shortest.
             fitting = np.searchsorted(lengths, wanted - written, side="right")
             template = templates[chance.integers(max(1, fitting))]
             number += 1
-            # Within a capture all addresses differ; the 10,000 captures begin at other ones.
+            # All addresses within a capture differ; the 10,000 captures begin at different addresses.
             parts.append(template.copy(start, number % 60_000 + 1))
             written += len(template.records)
             start += template.seconds + _GAP
-        # Names of lone captures: those of rotated ones would be taken for one stream.
+        # Names of single captures: names of rotated captures would form one stream.
         path = day / f"{hashlib.sha256(str(index).encode()).hexdigest()[:12]}.pcap"
         path.write_bytes(np.concatenate(parts).tobytes())
         yield path

@@ -1,4 +1,4 @@
-"""Ten million transactions as a dataset has them, and a query of one day and one host: what it reads of them."""
+"""Ten million transactions in a dataset's layout, and the reads of a query for one day and one host."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _DAYS: Final = 14
 _UNITS_A_DAY: Final = 7
 _HOSTS: Final = 500
 _SEED: Final = 1
-#: The tenth by its traffic: some two in a hundred transactions.
+#: The tenth host by traffic: about two in a hundred transactions.
 _HOST: Final = "api-370.example"
 
-#: The query in a process of its own: what it reads is what that process reads. Local files are read by calls, not
-#: mapped, so that the kernel counts them.
+#: The query runs in a process of its own, so that the process's reads are the query's. Local files are read
+#: by calls, not mapped, so that the kernel counts them.
 _QUERY: Final = """
 import os, sys, time
 os.environ["POLARS_FORCE_ASYNC"] = "1"
@@ -53,7 +53,7 @@ print(slow.height, opened - start, end - opened, read() - before)
 
 
 def query(folder: Path, rows: int) -> Iterator[tuple[str, str]]:
-    """Make the rows, and ask for one day's slow transactions of one host."""
+    """Make the rows, and query one day's slow transactions of one host."""
     dataset = folder / f"rows-{rows}"
     if not dataset.exists():
         _make(folder, dataset, rows)
@@ -69,7 +69,7 @@ def query(folder: Path, rows: int) -> Iterator[tuple[str, str]]:
 
 
 def _make(folder: Path, dataset: Path, rows: int) -> None:
-    """Write units by the dataset's own functions: rows of a real analysis, with other times, hosts and targets."""
+    """Write units with the dataset's own functions: real rows with other times, hosts and targets."""
     import tcptrace_http
     from tcptrace_http.corpus.dataset import create, read_state, write_plan
     from tcptrace_http.corpus.digests import canonical
@@ -116,7 +116,7 @@ def _unit(real: pl.DataFrame, number: int, rows: int, chance: np.random.Generato
         pl.Duration("us")
     )
     shift = begins.cast(pl.Datetime("ns", "UTC")) - taken["start_time"]
-    # Most of the traffic is of few hosts, and one transaction in a hundred takes a second or more.
+    # A few hosts have most of the traffic, and one transaction in a hundred takes at least a second.
     host = pl.Series((chance.zipf(1.3, rows) * 37 % _HOSTS).astype(str))
     longer = pl.Series((chance.pareto(2, rows) * 100_000_000).astype(np.int64)).cast(pl.Duration("ns"))
     times = [name for name, dtype in taken.schema.items() if dtype == pl.Datetime("ns", "UTC")]

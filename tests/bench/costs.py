@@ -1,4 +1,4 @@
-"""CPU time, wall time and peak memory of programs, from the kernel's account of each."""
+"""CPU time, wall time and peak memory of programs, from the kernel's accounting."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 __all__ = ["ENVIRONMENT", "Cost", "Program", "measure", "run", "warm"]
 
 _CPU_SECONDS_MAX: Final = 120
-# A build machine may forbid Python to keep its bytecode; then every start would compile anew.
+# A build machine may forbid Python's bytecode cache; every start would then compile anew.
 ENVIRONMENT: Final = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A command, in which ``{}`` stands for the capture.
+    """Command, in which ``{}`` stands for the capture.
 
-    A program that takes tens of seconds runs in the first round only, and is stopped after two minutes of CPU
-    time: what it takes is then that or more. ``verdicts`` are the exit codes of a program that has done its work.
+    A program that takes tens of seconds runs in the first round only. It is stopped after two minutes of CPU
+    time, and its result is a lower bound. ``verdicts`` are the exit codes of a completed run.
     """
 
     command: Sequence[str]
@@ -36,7 +36,7 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Account of one run, or of several."""
+    """Costs of one run, or of several runs."""
 
     cpu_s: float
     wall_s: float
@@ -44,9 +44,9 @@ class Cost:
 
 
 def measure(capture: str, rounds: int, programs: Mapping[str, Program], folder: Path) -> dict[str, Cost]:
-    """Return the medians of the programs, each run once a round, so that a busy moment hits all alike.
+    """Return the medians of the programs, each run once per round, so that load peaks affect all alike.
 
-    They run in the folder, which takes what they write.
+    They run in the folder, which takes their output files.
     """
     warm(capture)
     costs: dict[str, list[Cost]] = {name: [] for name in programs}
@@ -72,7 +72,7 @@ def warm(capture: str) -> None:
 
 
 def run(program: Program, folder: Path, capture: str = "") -> Cost:
-    """Run a program with its output thrown away, and take its account from the kernel."""
+    """Run a program without its output, and return its costs from the kernel."""
     command = [capture if part == "{}" else part for part in program.command]
     if program.runs_once:
         command = ["prlimit", f"--cpu={_CPU_SECONDS_MAX}", *command]
@@ -85,7 +85,7 @@ def run(program: Program, folder: Path, capture: str = "") -> Cost:
     _, status, usage = os.wait4(process.pid, 0)
     wall_s = time.monotonic() - started
     process.returncode = os.waitstatus_to_exitcode(status)
-    # The kernel counts by ticks, and may stop it a little early.
+    # The kernel counts in ticks, and may stop the program slightly early.
     is_stopped = process.returncode == -signal.SIGKILL and usage.ru_utime + usage.ru_stime > 0.9 * _CPU_SECONDS_MAX
     if process.returncode not in program.verdicts and not is_stopped:
         raise SystemExit(f"{' '.join(command)}: {said.decode(errors='replace')}")

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 __all__ = ["DOCUMENTS", "PAGE_LOADS", "write_documents"]
 
-# Documents per folder of HTML.
+# HTML documents per folder.
 DOCUMENTS: Final = 64
-# How often the browser loads its page.
+# Number of page loads in the browser.
 PAGE_LOADS: Final = 500
 _PAGE_BYTES: Final = (200, 100_000)
 _SMALL_PAGE_BYTES: Final = (200, 20_000)
@@ -36,7 +36,7 @@ _HEAD: Final = (
     '<script src="/assets/site.js" defer></script>'
 )
 _FOOT: Final = "</body></html>\n"
-# A load that ends asks for the next one; the last one for /done, which ends the recording.
+# The end of a load requests the next load; the last load requests /done, which ends the recording.
 _NEXT_LOAD: Final = f"""<script>
 addEventListener("load", () => {{
   const loads = 1 + Number(new URLSearchParams(location.search).get("n"));
@@ -46,7 +46,7 @@ addEventListener("load", () => {{
 
 
 def write_documents(folder: Path) -> None:
-    """Write all that the loads ask for into the folder."""
+    """Write all documents of the loads into the folder."""
     (folder / "small").write_bytes(random.Random("small").randbytes(10_000))
     (folder / "large").write_bytes(random.Random("large").randbytes(1_000_000))
     for name, size in {"download": _DOWNLOAD_BYTES, "download_tenth": _DOWNLOAD_BYTES // 10}.items():
@@ -64,7 +64,7 @@ def _log_uniform(least: int, most: int, count: int) -> list[int]:
 
 
 def _html(draw: random.Random, size: int) -> str:
-    """Return a page of exactly the size, for all but the shortest."""
+    """Return a page of exactly this size (the shortest pages are larger)."""
     head = f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{_text(draw, 3)}</title>'
     parts = [head, _HEAD if size > _PLAIN_BYTES else "", "</head><body>\n"]
     left = size - len(_FOOT) - sum(map(len, parts))
@@ -116,7 +116,7 @@ _BLOCKS: Final[dict[Callable[[random.Random], str], int]] = {
 
 
 def _write_browser_page(folder: Path) -> None:
-    """A page of fifty objects, of which each load fetches all."""
+    """Write a page of fifty objects, which each load fetches."""
     folder.mkdir()
     draw = random.Random("page")
     sizes = _log_uniform(*_OBJECT_BYTES, len(_OBJECTS))
@@ -139,12 +139,12 @@ def _write_browser_page(folder: Path) -> None:
 
 
 def _repeat(line: str, size: int) -> str:
-    """Numbered lines, about as long as the size."""
+    """Return numbered lines of about this size."""
     return "".join(line.format(number) for number in range(size // len(line.format(100))))
 
 
 def _png(draw: random.Random, size: int) -> bytes:
-    """Return a square of noise, which a browser decodes: it breaks off what it cannot."""
+    """Return a square of noise that a browser can decode: browsers abort undecodable images."""
     side = isqrt(size)
     rows = b"".join(b"\0" + draw.randbytes(side) for _ in range(side))
     chunks = {

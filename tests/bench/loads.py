@@ -1,4 +1,4 @@
-"""Loads of the benchmark: requests, connections and the path of each capture."""
+"""Loads of the benchmark: requests, connections and path of each capture."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _WRK: Final = ("wrk", "--threads", "1", "--duration", "600s", "--script", str(_S
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """A capture's client, the token bucket that both ends send through, and that of a switch between them.
+    """Load of a capture: its client, the token bucket at both ends, and the switch between them.
 
     ``{folder}`` in the command stands for the folder of the server's documents.
     """
@@ -50,7 +50,7 @@ class Load:
 
 
 def keep_alive(name: str, responses: int) -> Load:
-    """Return ten connections, bodies of 1 MB without a media type of their own."""
+    """Return ten connections with bodies of 1 MB, without a specific media type."""
     return Load(name, ("ab", "-q", "-k", "-n", str(responses), "-c", "10", f"http://{SERVER}/large"))
 
 
@@ -60,7 +60,7 @@ def nginx_configuration(folder: Path) -> str:
 
 
 def _short() -> Load:
-    # -r: a connection that is reset must not end the run.
+    # -r: a reset connection must not end the run.
     return Load("short", ("ab", "-q", "-r", "-n", "20000", "-c", "20", f"http://{SERVER}/small"))
 
 
@@ -86,7 +86,7 @@ def _download(name: str) -> Load:
 
 
 def _browser() -> Load:
-    # A container's root has no namespaces for the sandbox; the page is ours.
+    # Root in a container has no namespaces for the sandbox; the page is ours.
     options = ("--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir={folder}/profile")
     debugger = "--remote-debugging-port=0"  # without it a headless browser ends with the first load
     return Load("browser", ("chromium", *options, debugger, f"http://{SERVER}/page/index.html"), _GIGABIT)
@@ -99,7 +99,7 @@ _ALL: Final = (
     _pages("pages_tenth", 6_400),
     _connections("connections", 20_000),
     _connections("connections_tenth", 2_000),
-    # HTTP/2 in clear text.
+    # Cleartext HTTP/2.
     _streams("streams", 417),
     _streams("streams_tenth", 42),
     _download("download"),

@@ -1,7 +1,7 @@
-"""Make the captures of the benchmark: a server and a client in two network namespaces.
+"""Maker of the benchmark's captures: a server and a client in two network namespaces.
 
-``python tests/bench/make_captures.py [--folder DIR] [NAME ...]``, as root. What is made is kept: a second run only
-checks that it is there.
+``python tests/bench/make_captures.py [--folder DIR] [NAME ...]``, as root. Captures are kept: a second run
+only checks their presence.
 
 - ``keep_alive``: about 1.2 GB; ten long connections, bodies of 1 MB.
 - ``short``: 20,000 connections of one request each, bodies of 10 kB.
@@ -44,9 +44,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Recording", "default_folder", "make_captures", "need_programs", "record"]
 
-# In KiB; at 1 Gbit/s, eight seconds in which tcpdump may do nothing.
+# KiB; eight seconds without a read by tcpdump at 1 Gbit/s.
 _TCPDUMP_BUFFER: Final = 1_000_000
-# The Debian package of each program that is run here and in the benchmark.
+# Debian package of each program that the benchmark runs.
 _PACKAGES: Final = {
     "nginx": "nginx-light",
     "ab": "apache2-utils",
@@ -69,7 +69,7 @@ _LOAD_DEADLINE_S: Final = 1800.0
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """A finished capture."""
+    """Finished capture."""
 
     name: str
     path: str
@@ -78,12 +78,12 @@ class Recording:
 
 
 def default_folder() -> Path:
-    """Where the captures are kept between runs."""
+    """Folder in which the captures are kept between runs."""
     return Path(tempfile.gettempdir()) / "tcptrace-http-bench"
 
 
 def need_programs() -> None:
-    """Install from Debian what is missing, and say so."""
+    """Install missing Debian packages, and report them."""
     missing = sorted({package for name, package in _PACKAGES.items() if shutil.which(name) is None})
     if missing:
         print(f"installing {' '.join(missing)}", file=sys.stderr)
@@ -107,7 +107,7 @@ def _kept(folder: Path, name: str) -> Recording | None:
 
 
 def record(folder: Path, load: Load) -> Recording:
-    """Run the load against nginx while tcpdump listens at the client."""
+    """Run the load against nginx while tcpdump captures at the client."""
     if os.geteuid() != 0:
         raise SystemExit("making the captures needs root: network namespaces and tcpdump")
     need_programs()
@@ -122,7 +122,7 @@ def record(folder: Path, load: Load) -> Recording:
 
 
 def _run_load(namespace: str, load: Load, served: Path) -> None:
-    """Run the load until it ends, or asks for /done."""
+    """Run the load until it ends, or requests /done."""
     command = [part.replace("{folder}", str(served)) for part in load.command]
     done, log = served / "done.log", served / "load.log"
     deadline = time.monotonic() + _LOAD_DEADLINE_S
@@ -143,7 +143,7 @@ def _note(folder: Path, name: str, path: Path) -> Recording:
 
 
 def _records(path: Path) -> int:
-    """How many records a little-endian pcap file has."""
+    """Return the number of records in a little-endian pcap file."""
     records = 0
     with path.open("rb") as file:
         file.seek(_PCAP_HEADER_BYTES)
@@ -177,7 +177,7 @@ def _wait_until_listening(namespace: str) -> None:
 
 @contextlib.contextmanager
 def _capturing(namespace: str, path: Path) -> Iterator[None]:
-    """Capture until the body is done; a capture that lost packets is an error."""
+    """Capture until the block ends; a capture with lost packets is an error."""
     command = ["tcpdump", "-i", "eth0", "-n", "-s", "0", "-Z", "root", "-B", str(_TCPDUMP_BUFFER)]
     listener = subprocess.Popen(
         ["ip", "netns", "exec", namespace, *command, "-w", str(path), "tcp"],
@@ -203,7 +203,7 @@ def _capturing(namespace: str, path: Path) -> Iterator[None]:
 
 
 def _wait_until_written(path: Path) -> None:
-    """Wait for the packets that are on their way from the kernel's buffer."""
+    """Wait for the packets in transit from the kernel's buffer."""
     before = -1
     while before != (before := path.stat().st_size):
         time.sleep(1.0)

@@ -1,4 +1,4 @@
-"""Two network namespaces, a server and a client, for the captures of the benchmark."""
+"""Two network namespaces, server and client, for the benchmark's captures."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _OFFLOADS: Final = ("tso", "off", "gso", "off", "gro", "off")
 
 @contextlib.contextmanager
 def network(load: Load) -> Iterator[tuple[str, str]]:
-    """Yield the namespaces of server and client, joined as the load asks."""
+    """Yield the namespaces of server and client, joined as the load requires."""
     server, client, switch = (f"bench-{end}-{os.getpid()}" for end in ("server", "client", "switch"))
     with contextlib.ExitStack() as stack:
         for namespace in (server, client, switch):
@@ -44,7 +44,7 @@ def network(load: Load) -> Iterator[tuple[str, str]]:
 
 
 def _join_by_switch(server: str, client: str, switch: str, bottleneck: str) -> None:
-    """A sender does not learn that a queue of the switch drops a packet, as it does of its own queue."""
+    """Join both hosts by a switch: a sender does not learn of drops in the switch's queue."""
     inside = ("ip", "-n", switch)
     call(*inside, "link", "add", "br0", "type", "bridge")
     call(*inside, "link", "set", "br0", "up")
@@ -55,19 +55,19 @@ def _join_by_switch(server: str, client: str, switch: str, bottleneck: str) -> N
 
 
 def _join(*ends: tuple[str, str]) -> None:
-    """Join two cards, each in its namespace, by a cable."""
+    """Join two network interfaces, each in its namespace, by a cable."""
     (near, near_card), (far, far_card) = ends
     cable = f"ip link add {near_card} netns {near} type veth peer name {far_card} netns {far}"
     call(*cable.split())
     for namespace, card in ends:
         call("ip", "-n", namespace, "link", "set", card, "up")
-        # By flow: packets of a flow that come in on two processors are reordered, which no cable does.
+        # By flow: packets of a flow that arrive on two processors are reordered, unlike on a cable.
         steering = f"echo 3 > /sys/class/net/{card}/queues/rx-0/rps_cpus"
         call("ip", "netns", "exec", namespace, "sh", "-c", steering)
 
 
 def call(*command: str, env: dict[str, str] | None = None) -> str:
-    """Return the standard output of a program, which ends the benchmark if it fails."""
+    """Return a program's standard output; a failure ends the benchmark."""
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
     if done.returncode:
         raise SystemExit(f"{' '.join(command)}: {done.stderr or done.stdout}")

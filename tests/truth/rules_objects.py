@@ -1,9 +1,9 @@
 """Rules for retrieved objects and redundant retrievals.
 
-Bytes without cost are no pathology. The three rules on repeats and the rule on text only permit a finding in
-two combined cases: the redundant bytes are fewer than an initial window (ten segments, RFC 6928), and they
-arrived within 2 ms. The detectors' cases do the same (an earlier form required all bodies from 1000 bytes on).
-With only the server's end, the time is that of the server's writes.
+Bytes without cost are no pathology. The three rules on repeats and the rule on text only permit a finding if
+the redundant bytes are fewer than an initial window (ten segments, RFC 6928) and arrived within 2 ms. The
+detectors' cases do the same (an earlier form required all bodies from 1000 bytes on). With only the server's
+end, the time is that of the server's writes.
 
 ``unconditional-repeat``
     Required, one place per target: a GET of a target previously answered 200 with a validator (ETag or

@@ -22,7 +22,7 @@
     RTT on the server.) Wrong: no such field.
 ``head-of-line-blocking``
     Affects pipelined requests from the second on. Required, once per silence: the server was silent for at
-    least 50 ms and at least an RTT, with the request arrived and an earlier response incomplete. The place is
+    least an RTT plus 50 ms, with the request arrived and an earlier response incomplete. The place is
     one of the waiting requests (they waited for the same response, and no time is claimed twice; an earlier
     form required a finding for each). Permitted: otherwise, because an earlier response's data would also take
     its time on another connection. Wrong: no pipelining.

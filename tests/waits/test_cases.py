@@ -1,7 +1,7 @@
-"""The waits' cases: every ``trace`` block of ``cases/*.md`` gives the waits of its ``waits`` block.
+"""Waits' cases: every ``trace`` block of ``cases/*.md`` gives the waits of its ``waits`` block.
 
-A line of that block is a wait: transaction, cause, milliseconds, and the frames at its borders. Waits of
-less than a tenth of a millisecond are left out: they are the time a host takes to answer.
+A line of that block is a wait: transaction, cause, milliseconds, and the frames at its borders. Waits of less
+than a tenth of a millisecond are omitted: they are a host's response time.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def test_a_case_gives_the_waits_it_names(trace: str, waits: str, tmp_path: Path)
     assert told(trace, tmp_path) == waits.splitlines()
 
 
-#: What the detectors have cases of, and what takes two connections.
+#: Cases of the detectors, and cases of two connections.
 WITHOUT_A_CASE = {"stall.cork_timeout", "server.upstream", "setup.unanswered"}
 
 

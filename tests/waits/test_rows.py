@@ -1,4 +1,4 @@
-"""How many rows the waits of a capture take."""
+"""Number of rows in the waits of a capture."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tests.bench.make_captures import record
 if TYPE_CHECKING:
     from pathlib import Path
 
-# Between the 48 rows that a response of 1 MB over a shared link of 600 Mb/s takes when its segments' turns are
-# told together (most of them ends of flights) and the 650 when each is told alone.
+# A response of 1 MB over a shared link of 600 Mb/s takes 48 rows if the segments' turns are merged (most are
+# ends of flights), and 650 otherwise.
 _ROWS_OF_A_MEGABYTE: Final = 150
 
 

@@ -1,4 +1,4 @@
-"""The waits of the sample captures: they partition the elapsed time, and name the stalls of 1996."""
+"""Waits of the sample captures: a partition of the elapsed time that names the stalls of 1996."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Predicted and measured savings, over captures of one workload at a broken and at a fixed server.
 
-Only the broken capture is read for the prediction. Captures and sidecars are those of a real kernel's stack
-(and of a BSD-like one) over an emulated path; each pair is of one workload: the same requests as often on the
-same path. The pairs were chosen by their sidecars before anything was predicted.
+The prediction reads only the broken capture. Captures and sidecars come from a real kernel's stack (and from
+a BSD-like stack) over an emulated path. Each pair has the same workload: the same requests, equally often, on
+the same path. The pairs were chosen by their sidecars before any prediction.
 
 >>> python -m tests.whatif.kernel_pairs /path/to/captures/kernel
 """
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tcptrace_http.analysis import Analysis
     from tcptrace_http.what_if import Row, WhatIf
 
-#: Broken capture, fixed capture, and what was changed, by the names of fixes.
+#: Broken capture, fixed capture, and the change in terms of fixes.
 PAIRS: Final = (
     ("bsd_phttp_orig", "bsd_phttp_fix1", "head-with-body"),
     ("bsd_phttp_orig", "bsd_phttp_fix2", "head-with-body+no-nagle"),
@@ -75,15 +75,15 @@ PAIRS: Final = (
     ("page_rtt100_keepalive_serial", "page_rtt100_keepalive_par4", "parallel-4"),
     ("page_rtt20_conn_per_req_serial", "page_rtt20_keepalive_par4", "keep-alive+parallel-4"),
 )
-#: A prediction is good within this part of what was measured.
+#: Relative tolerance of a good prediction.
 WITHIN: Final = 0.15
-#: The captures' machines were busy otherwise: up to so much of a retrieval's time is noise, by their README.
+#: Noise per retrieval: the capturing machines were busy, by their README.
 NOISE_NS: Final = 2_000_000
 
 
 @dataclass(frozen=True)
 class Result:
-    """One pair: nanoseconds of all retrievals together, pauses between them aside."""
+    """Pair of captures: nanoseconds of all retrievals together, without the pauses between them."""
 
     broken: str
     fixed: str
@@ -96,35 +96,35 @@ class Result:
 
     @property
     def measured(self) -> int:
-        """What the fix saved."""
+        """Measured saving of the fix."""
         return self.measured_broken - self.measured_fixed
 
     @property
     def predicted(self) -> int:
-        """What the fix saves in simulation."""
+        """Predicted saving of the fix."""
         return self.modelled_broken - self.modelled_fixed
 
     @property
     def is_above_noise(self) -> bool:
-        """Noise of each retrieval is less than what the prediction may be off."""
+        """Whether the retrievals' noise is below the prediction's tolerance."""
         return abs(self.measured) * WITHIN >= NOISE_NS * self.retrievals
 
     @property
     def is_good(self) -> bool:
-        """Within the part of the measured saving; of a small one, within the noise."""
+        """Whether the prediction is within the tolerance; for a small saving, within the noise."""
         allowed = max(abs(self.measured) * WITHIN, NOISE_NS * self.retrievals)
         return abs(self.predicted - self.measured) <= allowed
 
 
 def workload(folder: Path, name: str) -> tuple[Any, ...]:
-    """What was asked for how often over which path, by the sidecar."""
+    """Return the workload and path in the sidecar."""
     told = json.loads((folder / f"{name}.json").read_text())
     asked = sorted((each["rep"], each["path"], each["body"]) for each in told["workload"]["requests"])
     return asked, told["link"]
 
 
 def results(folder: Path, pairs: Iterable[tuple[str, str, str]] = PAIRS) -> Iterator[Result]:
-    """Yield the pairs of these captures: the prediction knows the broken one alone."""
+    """Yield the pairs of these captures; the prediction reads the broken capture alone."""
     for broken, fixed, fix in pairs:
         prediction, row = _predicted(folder / f"{broken}.pcap", fix)
         yield Result(
@@ -157,7 +157,7 @@ def _elapsed(capture: Path) -> int:
 
 
 def table(found: Iterable[Result]) -> str:
-    """Return a line a pair, in milliseconds."""
+    """Return one line per pair, in milliseconds."""
     head = (
         f"{'broken -> fixed':<66} {'fix':<24} {'n':>3} {'measured':>19} {'modelled':>19} {'saved':>9} {'told':>9}"
     )

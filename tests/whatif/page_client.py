@@ -42,7 +42,7 @@ def by_http1(connection, *, pipelined=False):
 
 
 def by_streams(connection):
-    """The requests of all images in one write, in windows that hold nothing back."""
+    """Send the requests of all images in one write, with windows that never limit."""
     client = h2.connection.H2Connection()
     client.initiate_connection()
     client.update_settings({h2.settings.SettingCodes.INITIAL_WINDOW_SIZE: 1 << 20})

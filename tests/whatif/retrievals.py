@@ -1,4 +1,4 @@
-"""Scenarios that fixes and strategies are tried on: each with something to mend."""
+"""Scenarios for fixes and strategies, each with a fault to fix."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _made() -> dict[str, Scenario]:
     prompt = replace(reno, name="prompt", nagle=Nagle.OFF, acks=at_once)
     linux = stack("linux-6")
     quick = replace(linux, name="quick", nagle=Nagle.OFF)
-    # It delays every ACK, and its server holds what follows a ticket.
+    # The client delays every ACK, and its server holds the data after a ticket.
     slow = replace(linux, name="slow", nagle=Nagle.OFF, acks=replace(linux.acks, quick_acks=None))
     holding = replace(linux, name="holding", nagle=Nagle.BSD)
     one = Page(name="one", objects=objects_of(500))
@@ -66,7 +66,7 @@ def _made() -> dict[str, Scenario]:
             retrieval(strategy="http11", page="heidemann", network="wan", client_stack="reno"),
             writes=Writes(chunk_bytes=1000),
         ),
-        # Nothing is held there, so that only the program takes its time.
+        # No data is held here: only the program takes time.
         "computed": _with_server(
             retrieval(strategy="http11", page="heidemann", network="lan", client_stack=prompt),
             writes=Writes(head_alone=True, chunk_bytes=1460, gap=50 * _MS),
@@ -89,5 +89,5 @@ def _made() -> dict[str, Scenario]:
     }
 
 
-#: By what is wrong with them.
+#: Scenarios by their fault.
 RETRIEVALS: Final = _made()

@@ -1,4 +1,4 @@
-"""The registry of fixes: what each changes, and the laws that all of them keep."""
+"""Registry of fixes: the change of each fix, and the common laws."""
 
 import re
 
@@ -80,7 +80,7 @@ def test_fix_saves_what_it_is_for(fix, name, cause):
 
 @pytest.mark.parametrize("fix", ["one-write", "head-with-body", "whole-writes"])
 def test_time_of_the_program_between_writes_is_not_saved_by_fewer_writes(fix):
-    """A body that is not there yet cannot go with its head: the head waits for it."""
+    """Check a body that is not ready: its head waits for it."""
     before = outcome_of(as_it_is(RETRIEVALS["computed"]))
     after = outcome_of(as_it_is(FIXES[fix].apply(RETRIEVALS["computed"])))
     program = {"server.think", "server.data_unavailable"}
@@ -98,7 +98,7 @@ def test_compression_leaves_alone_what_is_no_text():
 
 
 def test_links_in_what_was_compressed_are_found_where_they_then_are():
-    """Else a browser that waits for bytes that never come would never end."""
+    """Check that the browser ends: it must not wait for bytes that never arrive."""
     before, after = (
         scenario.browsers[0].visits[0]
         for scenario in (RETRIEVALS["pipelined"], FIXES["compression"].apply(RETRIEVALS["pipelined"]))

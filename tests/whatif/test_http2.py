@@ -1,4 +1,4 @@
-"""What a page takes by HTTP/2, predicted from a capture by HTTP/1.1; the same page of a real server."""
+"""Page time by HTTP/2, predicted from an HTTP/1.1 capture, against a real server."""
 
 from __future__ import annotations
 

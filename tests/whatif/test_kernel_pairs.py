@@ -1,12 +1,12 @@
-"""A real broken server's capture tells what its fix saves, as the fixed server's capture then shows."""
+"""Broken real servers: the predicted saving equals the fixed server's."""
 
 import pytest
 
 from tests.whatif.kernel_pairs import PAIRS, Result, results, workload
 
-#: So many of the predictions are to be good.
+#: Required share of good predictions.
 OF_ALL = 0.9
-# A pair of the captures in the repository: 20 responses, of which all but the first stall.
+# Pair of captures in the repository: 20 responses, of which all but the first stall.
 EVERYDAY = [("lan_hdrsep_small", "lan_hdrsep_small_nodelay", "no-nagle")]
 
 

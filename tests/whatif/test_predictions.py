@@ -1,4 +1,4 @@
-"""Predictions from captures: Heidemann's Table 1, exact sums, the same again, and what cannot be predicted."""
+"""Predictions from captures: Heidemann's Table 1, exact sums, repeatability, and impossible predictions."""
 
 import json
 import re
@@ -22,7 +22,7 @@ MS = 1_000_000
 
 @pytest.fixture(scope="module")
 def apache(sample_traces):
-    """Row 2 of Table 1, as hosts with BSD's rules show it: 602 ms a page, of which 590 ms are stalls."""
+    """Return row 2 of Table 1 with BSD's rules: 602 ms per page, of which 590 ms are stalls."""
     return tcptrace_http.whatif(sample_traces / "bsd_phttp_orig.pcap", draws=2)
 
 
@@ -42,7 +42,7 @@ def test_model_retells_the_capture(apache):
 
 
 def test_both_fixes_save_the_stalls_of_table_1(apache, sample_traces):
-    """605 ms against 26 ms: 579 ms are saved. Here the hosts take 12 ms for what took them 26."""
+    """Check 605 ms against 26 ms: 579 ms are saved. Our hosts take 12 ms in place of 26 ms."""
     both = tcptrace_http.whatif(sample_traces / "bsd_phttp_orig.pcap", fixes=["one-write+no-nagle"], draws=0)
     saved = both.row("one-write+no-nagle")
     assert saved.saved_ns == pytest.approx(579 * MS, rel=0.15)
@@ -51,13 +51,13 @@ def test_both_fixes_save_the_stalls_of_table_1(apache, sample_traces):
 
 
 def test_first_fix_alone_leaves_a_stall_as_table_1_has_it(apache):
-    """Row 3, 195 ms: the head goes with the data, which still is written by 4 kB."""
+    """Check row 3, 195 ms: the head is sent with the data, which is still written in 4 kB chunks."""
     first = apache.row("p-http-headers-fix")
     assert first.elapsed_ns == pytest.approx(195 * MS, rel=0.15)
 
 
 def test_second_fix_alone_leaves_the_stall_of_slow_start(apache):
-    """Section 2.2: a window of one short and one full segment waits for the delayed ACK, Nagle or not."""
+    """Check section 2.2: even without Nagle, one short and one full segment wait for the delayed ACK."""
     second = apache.row("no-nagle")
     assert second.saved_ns == pytest.approx(2 * 195 * MS, rel=0.05)
     assert {cause.cause: cause.after_ns for cause in second.causes}[STALL] > 150 * MS
@@ -70,7 +70,7 @@ def test_headline_tells_the_fix_the_times_and_the_findings(apache):
 
 
 def test_what_the_capture_leaves_open_is_in_the_range(apache, sample_traces):
-    """Hosts of 4.4BSD make the same packets here, and would stall as before with one write (its sosend)."""
+    """Check 4.4BSD hosts: they send the same packets here, and would stall again with one write (sosend)."""
     assert set(apache.left_open["server.stack"]) == {"sunos-4.1.3", "bsd-4.4"}
     assert "leaves server.stack open: sunos-4.1.3 or bsd-4.4" in " ".join(apache.text().split())
     every = tcptrace_http.whatif(sample_traces / "bsd_phttp_orig.pcap", fixes=["one-write"], draws=8)
@@ -154,7 +154,7 @@ def test_draws_are_seeded_and_within_the_figures(sample_traces):
 
 
 def test_draws_retell_the_capture(apache, page):
-    """A heartbeat at another phase would stall otherwise: that is not what was captured."""
+    """Check the heartbeat's phase: another phase has other stalls, which the capture lacks."""
     for prediction in (apache, tcptrace_http.whatif(page, fixes=["keep-alive"], draws=6)):
         assert prediction.baseline.low_ns >= 0.9 * prediction.modelled_ns
         assert prediction.baseline.high_ns <= 1.1 * prediction.modelled_ns
@@ -166,7 +166,7 @@ def test_model_that_is_far_off_is_warned_of(apache):
 
 
 def test_session_is_all_that_its_client_retrieved(sample_traces):
-    """20 small responses on a connection; 19 of them were held until a delayed ACK, of about 42 ms each."""
+    """Check 20 small responses on a connection: delayed ACKs of about 42 ms hold 19 of them."""
     path = sample_traces / "lan_hdrsep_small.pcap"
     one = tcptrace_http.whatif(path, fixes=["no-nagle"], draws=0)
     assert (one.retrievals, one.captured_retrievals) == (1, 20)
@@ -175,7 +175,7 @@ def test_session_is_all_that_its_client_retrieved(sample_traces):
     assert session.retells
     assert session.retrievals == 20
     row = session.row("no-nagle")
-    # The same server with Nagle off took 47.1 ms in place of 847.5 ms.
+    # The same server without Nagle took 47.1 ms in place of 847.5 ms.
     assert row.saved_ns == pytest.approx(800 * MS, rel=0.05)
     assert row.causes[0].cause == STALL
     assert "19 short-initial-segment" in headline(session)
@@ -241,7 +241,7 @@ def test_chart_has_a_bar_a_row_and_the_baseline(apache):
     ],
 )
 def test_what_was_predicted_is_what_real_hosts_then_took(captures, before, fix, after):
-    """Captures of real stacks before and after the change: within 3 % of the time before."""
+    """Check captures of real stacks before and after the change: within 3 % of the time before."""
     folder = captures / "kernel"
     prediction = tcptrace_http.whatif(folder / f"{before}.pcap", fixes=[fix], draws=0)
     took = tcptrace_http.whatif(folder / f"{after}.pcap", fixes=[], draws=0).measured_ns

@@ -1,4 +1,4 @@
-"""A captured retrieval under other strategies: what stays, what changes, and what cannot be."""
+"""Captured retrieval under other strategies: constants, changes, and impossible cases."""
 
 from dataclasses import replace
 
@@ -13,7 +13,7 @@ from tcptrace_http.what_if.outcome import elapsed_of
 from tcptrace_http.what_if.strategies import as_it_is, under
 from tests.whatif.retrievals import RETRIEVALS
 
-#: Of one visit each, with the origin: a retrieval by one of them is retold by the row itself.
+#: Strategies of one visit with the origin: the row itself reproduces its retrieval.
 PLAIN = ("http10-serial", "http10-parallel-4", "http10-keep-alive-x4", "http11", "http11-pipelined")
 
 
@@ -51,7 +51,7 @@ def test_hosts_path_and_pages_stay():
 
 
 def test_second_access_counts_where_a_strategy_is_about_that():
-    """A conditional GET asks for the page again: the time is that of the second time, less than the first."""
+    """Check a conditional GET, which requests the page again: the second time less the first."""
     scenario = RETRIEVALS["netscape"]
     candidate = under(scenario, STRATEGIES["conditional-get"])
     assert (candidate.visits_of_page, candidate.retrievals) == (2, 1)

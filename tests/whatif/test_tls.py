@@ -1,4 +1,4 @@
-"""What fixes of TLS save: predicted from a capture, and what they save of the scenario that made it."""
+"""Savings of TLS fixes: predicted from a capture, and simulated in its scenario."""
 
 from __future__ import annotations
 
@@ -44,18 +44,18 @@ def test_flight_has_the_bytes_that_its_choices_make(name):
 
 @pytest.mark.parametrize("name", CHOICES)
 def test_choices_are_inferred_from_the_capture(name):
-    """But for what does not show: the chain of a resumed handshake, a full record, and tickets in a response."""
+    """Return the scenario without invisible settings: a resumed chain, a full record, tickets in a response."""
     true, told = CHOICES[name], infer(analysed(secured(CHOICES[name]))).scenario.servers[0].tls
     hidden = {"record_bytes": told.record_bytes, "tickets_with_response": False, "processing": told.processing}
     if true.resumed:
         hidden["chain_bytes"] = told.chain_bytes
-    # Behind early data they come after the response.
+    # With early data, tickets follow the response.
     if true.tickets_with_response or true.early_data:
         hidden |= {"tickets": told.tickets, "ticket_bytes": told.ticket_bytes}
     if not true.tickets:
         hidden["ticket_bytes"] = told.ticket_bytes
     elif true.version is TlsVersion.TLS12:
-        # There is one at most.
+        # There is at most one ticket.
         hidden["tickets"] = 1
     if not true.hello_bytes:
         hidden["hello_bytes"] = told.hello_bytes
@@ -75,7 +75,7 @@ def test_the_prediction_is_the_saving_of_the_scenario_with_the_fix(name, fix):
 
 
 def test_price_of_a_round_trip_is_a_round_trip():
-    """TLS 1.2 to 1.3, with a chain that fits the first window in both."""
+    """Check TLS 1.2 to 1.3, with a chain that fits the first window in both."""
     scenario = secured(Tls(version=TlsVersion.TLS12, tickets=0))
     row = tcptrace_http.whatif(analysed(scenario), fixes=["tls-1.3"], draws=0).row("tls-1.3")
     (round_trip,) = analysed(scenario).flows["initial_rtt"].dt.total_nanoseconds()
@@ -84,7 +84,7 @@ def test_price_of_a_round_trip_is_a_round_trip():
 
 
 def test_the_range_has_the_saving_that_a_capture_of_tls12_leaves_open():
-    """Whether its server holds what follows a ticket shows only in TLS 1.3."""
+    """Check the server's hold after a ticket, which is visible only in TLS 1.3."""
     holding = RETRIEVALS["secured"]
     quick = replace(holding.servers[0], stack=replace(holding.servers[0].stack, nagle=Nagle.OFF))
     scenario = replace(holding, servers=(quick,))
@@ -118,7 +118,7 @@ def test_strategy_that_says_how_is_secured_that_way():
 
 @pytest.mark.slow
 def test_tls13_saves_of_a_real_server_what_is_predicted_of_its_capture_with_tls12(tmp_path):
-    """The best of five retrievals each, over a path of 60 ms: what carries its packets is late by milliseconds."""
+    """Check the fastest of five retrievals each, over 60 ms: the link is milliseconds late."""
     found = {}
     for version in ("TLSv1.2", "TLSv1.3"):
         with readable_folder() as folder, delayed_link(round_trip_seconds=0.06) as link:

@@ -1,4 +1,4 @@
-"""What a simulated retrieval waited for: a partition of its time, and the analyser's where they have one name."""
+"""Waits of a simulated retrieval: a partition of its time, equal to the analyser's where names correspond."""
 
 from dataclasses import replace
 
@@ -62,7 +62,7 @@ def test_waits_are_those_that_the_analyser_finds_in_the_capture(name, group, tmp
 
 
 def test_stalls_of_the_paper_are_nearly_all_of_its_time():
-    """Heidemann 1996, section 2.2 and 2.3: two stalls of up to 200 ms in a page of three documents."""
+    """Check Heidemann 1996, sections 2.2 and 2.3: two stalls of up to 200 ms in a page of three documents."""
     outcome = outcome_of(as_it_is(RETRIEVALS["apache"]))
     assert outcome.causes["stall.nagle_delayed_ack"] > 0.9 * outcome.elapsed_ns
 
