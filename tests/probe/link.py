@@ -44,10 +44,11 @@ class Link:
 def delayed_link(
     *, round_trip_seconds: float, loss: float = 0.0, seed: int = 0, congestion: str = ""
 ) -> Iterator[Link]:
-    """Join two namespaces by a path. Their names have this process's number: a killed process leaves them behind.
+    """Join two namespaces by a path; their names contain this process's number.
 
-    The path drops each packet from the server with the probability ``loss``. ``congestion`` names the congestion
-    control of both ends in place of the kernel's default.
+    A killed process leaves its namespaces behind. The path drops each packet from the server with the
+    probability ``loss``. ``congestion`` names the congestion control of both ends in place of the kernel's
+    default.
     """
     name = f"tt{os.getpid()}"
     ends = ((f"{name}-c", _CLIENT), (f"{name}-s", _SERVER))
@@ -79,7 +80,7 @@ def delayed_link(
 
 
 def _carry(devices: list[int], delay: float, is_lost: Callable[[], bool], ended: threading.Event) -> None:
-    """Give each device the packets of the other after ``delay`` seconds, in order; lose some of the server's."""
+    """Give each device the other's packets in order, ``delay`` seconds later; drop some of the server's."""
     waiting: list[tuple[float, int, int, bytes]] = []
     order = itertools.count()
     while not ended.is_set():

@@ -1,4 +1,4 @@
-"""Fetches a page: its document, then all of its images, by HTTP/1.1 or HTTP/2.
+"""Command that fetches a page: its document, then all of its images, by HTTP/1.1 or HTTP/2.
 
 ``python page_client.py h1|pipelined|h2 ADDRESS PORT`` requests ``/``, then each ``src="..."`` of the document.
 """
@@ -18,7 +18,7 @@ LINK = re.compile(rb'src="([^"]+)"')
 
 
 def by_http1(connection, *, pipelined=False):
-    """Fetch by one connection: one request outstanding, or those of all images in one write."""
+    """Fetch over one connection: one outstanding request, or all image requests in one write."""
     answers = connection.makefile("rb")
 
     def ask(*targets):

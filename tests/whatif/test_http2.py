@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from tests.whatif.real_pages import IMAGES, measured, took
 
 import tcptrace_http
 from reference_sim.http2 import FIRST_WINDOW, Http2
@@ -16,7 +17,6 @@ from tcptrace_http.inference import infer
 from tcptrace_http.what_if.outcome import elapsed_of, outcome_of
 from tcptrace_http.what_if.strategies import as_it_is, under
 from tests.simulator.test_http2 import by_streams, distant, page
-from tests.whatif.real_pages import IMAGES, measured, took
 from tests.whatif.retrievals import RETRIEVALS
 
 WITHIN = 0.15
@@ -56,7 +56,7 @@ def test_the_prediction_is_what_the_scenario_takes_by_streams(name):
 
 @pytest.fixture(scope="module", params=[0.02, 0.1], ids=["20ms", "100ms"])
 def real(request, tmp_path_factory):
-    """The analysis of the best of a few retrievals by each protocol over the same path, by protocol."""
+    """Return the analysis of the fastest retrieval by each protocol over the same path, by protocol."""
     analyses = measured(tmp_path_factory.mktemp("real"), round_trip=request.param)
     return {how: each[0] for how, each in analyses.items()}
 
