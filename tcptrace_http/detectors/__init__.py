@@ -1,4 +1,4 @@
-"""The detectors: one file a pathology, and here the one list of them."""
+"""Detectors: one module per pathology, and the list of all of them."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ DETECTORS: Final = {
             uncompressed_text,
             redirect_chain,
             expect_continue_wait,
-            # Those that look over several flows.
+            # Detectors that compare several flows.
             connection_per_request,
             keep_alive_refused,
             parallel_connection_burst,
@@ -133,10 +133,10 @@ DETECTORS: Final = {
             unanswered_connection,
             reset_in_response,
             truncated_response,
-            # Those that judge pages and what is on them.
+            # Detectors of pages and their objects.
             request_lull,
             head_of_line_blocking,
-            # Those that judge the capture itself.
+            # Detectors of capture flaws.
             one_sided_capture,
             mid_stream_start,
             capture_gap,
@@ -155,7 +155,7 @@ DETECTORS: Final = {
             receive_window_limit,
             queueing_delay,
             slow_server,
-            # Those that judge TLS.
+            # Detectors of TLS.
             tls_ticket_nagle,
             tls_handshake_nagle,
             tls_client_hello_split,
@@ -163,7 +163,7 @@ DETECTORS: Final = {
             tls_hello_retry,
             slow_handshake_server,
             tls_record_exceeds_window,
-            # Those that judge HTTP/2.
+            # Detectors of HTTP/2.
             h2_stream_window,
             h2_connection_window,
             h2_window_update_late,
@@ -175,7 +175,7 @@ DETECTORS: Final = {
     )
 }
 
-#: What the detectors of the whole capture gather; several may gather the same.
+#: Rows that the capture-wide detectors gather. Two detectors may gather the same rows.
 _GATHERS: Final = tuple(
     {
         it.name: it for it in (SOFTWARE, *(gather for each in DETECTORS.values() for gather in each.gathers))
@@ -183,15 +183,15 @@ _GATHERS: Final = tuple(
 )
 
 
-#: Of findings about more than is compared.
+#: Summary of a finding whose compared rows were cut by a limit.
 _AT_LEAST: Final = "{} (at least: not all {} were compared)"
 
 
 def findings_of_flows(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-    """What those detectors find that judge each flow by itself.
+    """Return the findings of the detectors that judge each flow by itself.
 
-    ``tables`` holds ``flows``, ``transactions``, ``flaws`` and what the detectors read. A detector is passed
-    over where all that it reads is empty, or no wait has a cause that it judges. The result has the columns of
+    ``tables`` holds ``flows``, ``transactions``, ``flaws`` and the tables that the detectors read. A detector
+    does not run if its tables are empty or no wait has one of its causes. The result has the columns of
     ``schema.TABLES["findings"]``.
     """
     chosen = (it for it in DETECTORS.values() if not (it.spans_flows or it.reads_pages or it.reads_flaws))
@@ -199,14 +199,14 @@ def findings_of_flows(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
 
 
 def findings_over_flows(gathered: Gathered) -> pl.DataFrame:
-    """What those detectors find that look over all flows of a capture; else as :func:`findings_of_flows`."""
+    """Return the findings of the detectors that compare flows; the rest is as in :func:`findings_of_flows`."""
     spanning = [each for each in DETECTORS.values() if each.spans_flows]
     cut = [it for it in spanning if gathered.cut.intersection(gather.name for gather in it.gathers)]
     return _at_least(_findings(gathered.tables, spanning), cut)
 
 
 def _at_least(found: pl.DataFrame, cut: Sequence[Detector]) -> pl.DataFrame:
-    """The findings, of which those of some detectors say that there may be more than they count."""
+    """Return the findings, with "at least" in the summaries of the detectors in ``cut``."""
     import polars as pl
 
     if not cut:
@@ -221,24 +221,25 @@ def _at_least(found: pl.DataFrame, cut: Sequence[Detector]) -> pl.DataFrame:
 
 
 def findings_of_pages(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-    """What those detectors find that read the tables of pages; else as :func:`findings_of_flows`."""
+    """Return the findings of the detectors that read page tables; the rest is as in :func:`findings_of_flows`."""
     return _findings(tables, (each for each in DETECTORS.values() if each.reads_pages))
 
 
 class Gathered:
-    """What is kept of the parts of a capture for the detectors that look over all of it.
+    """Rows kept from the parts of a capture for the capture-wide detectors.
 
-    Memory is that of what :attr:`Gather.merged` lets through, and does not grow with the capture.
+    :attr:`Gather.merged` bounds the memory, so memory does not grow with the capture.
     """
 
     def __init__(self) -> None:
         self.tables: dict[str, pl.DataFrame] = {}
-        #: Those of which a limit let not all rows through.
+        #: Names of the gathered rows that a limit cut.
         self.cut: set[str] = set()
 
     def add(self, tables: Mapping[str, pl.DataFrame], cut: Iterable[str]) -> None:
-        """Takes the next part of the capture, given as to :func:`findings_of_flows`. Of the tables in ``cut`` the
-        core left rows out.
+        """Add the next part of the capture.
+
+        ``tables`` is as in :func:`findings_of_flows`. ``cut`` names the tables whose rows the core cut at a limit.
         """
         import polars as pl
 
@@ -255,10 +256,10 @@ class Gathered:
 
 
 def findings_of_capture(flaws: pl.DataFrame, *, is_cut: bool) -> pl.DataFrame:
-    """What those detectors find that judge the capture itself: one row at most for each of them.
+    """Return the findings about the capture itself: at most one row per detector.
 
-    ``flaws`` is the table of that name, or what :func:`grouped` made of it: of a capture in parts, the groups
-    of all parts together. It ``is_cut`` where the core left rows of it out.
+    ``flaws`` is the table of that name or the result of :func:`grouped`. For a capture in parts, ``flaws``
+    holds the groups of all parts. ``is_cut`` is true if the core cut rows of that table.
     """
     import polars as pl
 
@@ -278,7 +279,7 @@ def _findings(tables: Mapping[str, pl.DataFrame], detectors: Iterable[Detector])
         if has_rows.intersection(_judged(each)) and (not each.causes or causes.intersection(each.causes))
     ]
     frames = zip(running, pl.collect_all([each.find(tables) for each in running]), strict=True)
-    # Most find nothing, which need not be put into words.
+    # Most detectors find nothing. Empty results need no texts.
     found = [as_findings(each, frame, tables) for each, frame in frames if not frame.is_empty()]
     if not found:
         return pl.DataFrame(schema=polars_schema(TABLES["findings"]))
@@ -286,22 +287,25 @@ def _findings(tables: Mapping[str, pl.DataFrame], detectors: Iterable[Detector])
 
 
 def _judged(detector: Detector) -> Iterable[str]:
-    """The tables whose rows may become its findings. There are always waits: where it reads another table too,
-    the rows are those, and ``waits`` says only when it is to run.
+    """Return the tables whose rows may become findings of the detector.
+
+    Every capture has waits. If a detector reads ``waits`` and another table, ``waits`` decides only whether
+    the detector runs.
     """
     return [name for name in detector.reads if name != "waits"] or detector.reads
 
 
 def together(found: Iterable[pl.DataFrame], gathered: Gathered | None) -> pl.DataFrame:
-    """All findings of a capture in order, with the server software that was seen where they are about; of a
-    capture without candidates nothing was ``gathered``.
+    """Return all findings of a capture in order, with the server software of the flows that they are about.
+
+    ``gathered`` is None for a capture without candidates.
     """
     findings = in_order(found)
     return findings if gathered is None else with_software(findings, gathered.tables[SOFTWARE.name])
 
 
 def in_order(found: Iterable[pl.DataFrame]) -> pl.DataFrame:
-    """All these findings, the greatest loss first."""
+    """Return all findings, sorted by loss, largest first."""
     import polars as pl
 
     order = ["lost", "flow", "transaction", "first_frame", "detector"]

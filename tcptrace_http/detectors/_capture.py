@@ -1,4 +1,4 @@
-"""What the detectors of the capture itself share: the rows of ``flaws``, one for all flows of a kind."""
+"""Common parts of the capture-flaw detectors: the rows of ``flaws``, grouped by kind."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ if TYPE_CHECKING:
 
 __all__ = ["TCPDUMP", "capture_finding", "grouped", "tcp_ports"]
 
-#: How to capture again; the filter follows. ``-B`` is the kernel's buffer in KiB: 64 MiB last for half a
+#: Command for a new capture; the filter follows. ``-B`` is the kernel's buffer in KiB: 64 MiB hold half a
 #: second of a full gigabit link.
 TCPDUMP: Final = "tcpdump -i INTERFACE -s 0 -B 65536 -w again.pcap"
-#: More ports than these make no filter that anyone reads.
+#: Maximum number of ports in a filter. A longer filter is unreadable.
 _PORTS_MAX: Final = 4
 _KEY: Final = ("flaw", "has_messages", "server_port", "direction")
 
 
 def grouped(flaws: pl.DataFrame) -> pl.DataFrame:
-    """The flaws with one row for all flows that differ in number only: ``flows``, the first ``flow``, first
-    and last ``frame``, the sums of ``count`` and ``bytes``, and ``bytes_max``.
+    """Return the flaws with one row per kind, direction and server port.
 
-    Groups of parts of a capture, one after the other, may be grouped again: that gives those of the whole.
+    The columns are ``flows``, the first ``flow``, the first and last ``frame``, the sums of ``count`` and
+    ``bytes``, and ``bytes_max``. Groups of consecutive parts may be grouped again. The result equals the
+    groups of the whole capture.
     """
     import polars as pl
 
@@ -43,10 +44,11 @@ def grouped(flaws: pl.DataFrame) -> pl.DataFrame:
 
 
 def capture_finding(flaws: pl.DataFrame, flaw: str) -> pl.LazyFrame:
-    """One row for all flows that have the flaw, none where there is no such flow.
+    """Return one row for all flows with the flaw, or no row if no flow has it.
 
-    The columns are those of a finding but the texts, and of :func:`grouped`: ``of_flows`` says how
-    many flows, of ``flows`` in all ``http_flows`` are; ``filter`` is what tcpdump needs to see them again.
+    The row has the finding columns except the texts, and the columns of :func:`grouped`. ``of_flows`` says
+    how many of ``flows`` are HTTP flows (``http_flows``). ``filter`` is the tcpdump filter for a new capture
+    of these flows.
     """
     import polars as pl
 
@@ -81,7 +83,7 @@ def capture_finding(flaws: pl.DataFrame, flaw: str) -> pl.LazyFrame:
 
 
 def tcp_ports(ports: pl.Expr) -> pl.Expr:
-    """The filter of tcpdump for all of these ports, or for TCP where they are many."""
+    """Return the tcpdump filter for these ports, or for all TCP if there are many ports."""
     import polars as pl
 
     each = ports.unique().sort()

@@ -1,4 +1,4 @@
-"""What a detector is, and how its rows become findings."""
+"""Detector type, and the conversion of its rows to findings."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ __all__ = ["FLAWS", "NEEDS", "Detector", "Gather", "Need", "as_findings", "detec
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """Something that a detector may need of a capture, and the flaw of a flow that spoils it."""
+    """Property of the capture that a detector needs, and the flaw of a flow that spoils it."""
 
     what: str
-    #: A word of ``schema.FLAWS``; the detector that tells it has the same name.
+    #: Word of ``schema.FLAWS``. The detector of that flaw has the same name.
     flaw: str
 
 
-#: What a detector may need of the capture of a flow in order to judge it. Where it is spoiled, no finding
-#: means nothing: the flow is counted in the table ``inconclusive``.
+#: Properties of a flow's capture that a detector may need. If a flaw spoils a property, the absence of a
+#: finding proves nothing. The table ``inconclusive`` then counts the flow.
 NEEDS: Final = {
     "both_directions": Need("the packets of both directions", "one_sided_capture"),
     "handshake": Need("the handshake, for the round trip, the MSS and the scale of windows", "mid_stream_start"),
@@ -41,34 +41,34 @@ NEEDS: Final = {
     "acks_of_server": Need("ACKs of the server itself", "local_acks"),
 }
 
-#: A finding where the capture lacks what its detector needs is so much less certain. A choice and no
-#: measurement: it puts such a finding behind all of its kind from sound captures.
+#: Confidence factor of a finding if the capture lacks a property that its detector needs. The value is
+#: chosen, not measured: the finding ranks behind all findings of its kind from sound captures.
 SPOILED_FACTOR: Final = 0.8
-#: Less than this, or than this share of the transaction, is a warning and no error.
+#: Minimum loss, absolute and as a share of the transaction, for severity ``error``. A smaller loss is a
+#: warning.
 ERROR_LOST_MIN: Final = timedelta(milliseconds=5)
 ERROR_SHARE_MIN: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class Gather:
-    """What is kept of each part of a capture, for detectors that look over several flows.
+    """Rows kept from each part of a capture for detectors that compare several flows.
 
-    A long capture comes in parts (:func:`tcptrace_http.analysis.analyze_in_batches`). ``rows`` are those
-    of one part. ``merged`` drops from the rows of several parts what is beyond a limit: merging parts
-    one by one must give what merging all of them at once gives, so that findings do not depend on the
-    parts.
+    A long capture arrives in parts (:func:`tcptrace_http.analysis.analyze_in_batches`). ``rows`` selects the
+    rows of one part. ``merged`` drops the rows of several parts that exceed a limit. Merging part by part
+    must give the same result as one merge of all parts. Findings then do not depend on the parts.
     """
 
     name: str
     rows: Callable[[Mapping[str, pl.DataFrame]], pl.LazyFrame]
     merged: Callable[[pl.LazyFrame], pl.LazyFrame]
-    #: The native table that the rows come from: where that lacks some, these do.
+    #: Native table of the rows. If the core cut rows of that table, the gathered rows are incomplete too.
     table: str
-    #: Several rows may become one; else a row that is not there any more was beyond the limit.
+    #: True if several rows may become one. Otherwise a missing row was cut at a limit.
     adds_up: bool = False
 
 
-#: Flows with a flaw: five bytes a row.
+#: Maximum number of flows with a flaw: five bytes per row.
 FLAWED_MAX: Final = 1 << 18
 
 
@@ -80,58 +80,57 @@ def _first_flawed(rows: pl.LazyFrame) -> pl.LazyFrame:
     return rows.unique().sort("flow", "flaw").head(FLAWED_MAX)
 
 
-#: The flaws of flows, for detectors whose findings are less certain where one of them spoils what they need.
+#: Flaws of flows, for detectors whose confidence a flaw lowers.
 FLAWS: Final = Gather("flaws", _flawed, _first_flawed, "flaws", adds_up=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Detector:
-    """A named pathology: how to find it, and what there is to say about it.
+    """Named pathology: the function that finds it, and its description.
 
-    ``find`` gives, per finding, the columns of the findings table that are its own: flow,
-    transaction, first_frame, last_frame, start, lost, confidence, cause, summary, evidence, remedy;
-    one that looks over the whole capture ``elapsed`` too, the time of all that a finding is about, and
-    ``flows``, all of them, where they may be several; and ``severity`` where it is another than the time
-    lost makes it (``info`` for structure alone).
+    ``find`` returns these columns of the findings table: flow, transaction, first_frame, last_frame, start,
+    lost, confidence, cause, summary, evidence, remedy. A capture-wide detector adds ``elapsed``, the time of
+    everything that the finding is about. If a finding may be about several flows, ``flows`` lists them.
+    ``severity`` is present if the lost time does not decide the severity (``info`` for structure alone).
     """
 
     name: str
     find: Find
     doc: str
-    #: The tables whose rows may become findings: it is not run where all of them are empty.
+    #: Tables whose rows may become findings. The detector does not run if all of them are empty.
     reads: tuple[str, ...]
-    #: Words of ``NEEDS``: what it needs of the capture of a flow, all of it.
+    #: Words of ``NEEDS``: the properties that the capture of a flow must have, all of them.
     needs: tuple[str, ...] = ()
-    #: Of a detector that looks over all flows of a capture (``SCOPE = "capture"``): ``find`` is given
-    #: what these gather from all parts of it, by name, and nothing else. ``reads`` names some of them.
+    #: Rows gathered by a capture-wide detector (``SCOPE = "capture"``). ``find`` receives only these rows, by
+    #: name, from all parts of the capture. ``reads`` names at least one of them.
     gathers: tuple[Gather, ...] = ()
-    #: Of one that judges waits: their causes. It is not run where no wait has one of them.
+    #: Wait causes that the detector judges. The detector does not run if no wait has one of them.
     causes: tuple[str, ...] = ()
 
     @property
     def reads_flaws(self) -> bool:
-        """Whether it judges the capture itself, and not what was captured."""
+        """Return whether the detector judges the capture itself, not its traffic."""
         return "flaws" in self.reads
 
     @property
     def spans_flows(self) -> bool:
-        """Whether it looks over all flows of a capture, at its end."""
+        """Return whether the detector compares all flows at the end of the capture."""
         return bool(self.gathers)
 
     @property
     def reads_pages(self) -> bool:
-        """Whether it judges pages, and so needs the whole capture."""
+        """Return whether the detector judges pages. Such a detector needs the whole capture."""
         return bool({"retrievals", "retrieval_transactions", "critical_path"}.intersection(self.reads))
 
     @property
     def reference(self) -> str:
-        """Where the pathology is described: the last part of the docstring, on one line."""
+        """Return the reference of the pathology: the last part of the docstring, on one line."""
         _, _, reference = self.doc.partition("Reference\n---------\n")
         return " ".join(reference.split())
 
 
 def detector(module: ModuleType) -> Detector:
-    """The detector of a module: named after its file, documented by its docstring."""
+    """Return the detector of a module. The file gives the name, the docstring gives the documentation."""
     name = module.__name__.rpartition(".")[2].replace("_", "-")
     gathers = module.GATHERS if getattr(module, "SCOPE", "flow") == "capture" else ()
     doc = inspect.getdoc(module) or ""
@@ -140,13 +139,14 @@ def detector(module: ModuleType) -> Detector:
 
 
 def flaws_that_spoil(needs: Iterable[str]) -> tuple[str, ...]:
-    """The flaw that spoils each need."""
+    """Return the flaw that spoils each need."""
     return tuple(NEEDS[need].flaw for need in needs)
 
 
 def as_findings(detector: Detector, found: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
-    """What ``detector`` found in the tables, as rows of the findings table; less certain where a flaw of the
-    capture spoils what it needs.
+    """Return the rows of ``detector`` as rows of the findings table.
+
+    If a flaw of the capture spoils a need of the detector, the confidence is lower.
     """
     import polars as pl
 
@@ -162,14 +162,14 @@ def as_findings(detector: Detector, found: pl.DataFrame, tables: Mapping[str, pl
         detector=pl.lit(detector.name),
         severity=pl.coalesce(*own, pl.when(is_error).then(pl.lit("error")).otherwise(pl.lit("warning"))),
         reference=pl.lit(detector.reference),
-        # What all findings claim is told when all are known.
+        # The last step fills in the shares, once all findings are known.
         elapsed_without=None,
         shared=pl.lit(0).cast(pl.Duration("ns")),
     ).select(pl.col(name).cast(dtype) for name, dtype in schema.items())
 
 
 def _of_flows(found: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
-    """The findings, with the server software of the flows that they are about, if it is only one."""
+    """Return the findings with the server software of their flows, if all flows have the same software."""
     import polars as pl
 
     from tcptrace_http.detectors._software import software_of_flows
@@ -180,13 +180,13 @@ def _of_flows(found: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) -> pl.Laz
 
 
 def _of_transactions(found: pl.LazyFrame, tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
-    """The findings, with how long their transactions took, and what software answered them."""
+    """Return the findings with the duration of their transactions and the server software that answered."""
     import polars as pl
 
     elapsed = pl.when(pl.col("response_last_time").is_not_null()).then(
         pl.col("end_time") - pl.coalesce("request_time", "response_first_time")
     )
-    # The transactions of pages come without it.
+    # The transactions of pages lack this column.
     has_software = "server_software" in tables["transactions"].columns
     software = pl.col("server_software") if has_software else pl.lit(None, pl.String).alias("server_software")
     transactions = (
@@ -200,7 +200,7 @@ def _of_transactions(found: pl.LazyFrame, tables: Mapping[str, pl.DataFrame]) ->
 
 
 def _less_certain(found: pl.LazyFrame, detector: Detector, tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
-    """The findings, with the confidence lowered of those in flows that lack what the detector needs."""
+    """Return the findings, with a lower confidence for those in flows whose flaws spoil a need of the detector."""
     import polars as pl
 
     if not detector.needs or tables["flaws"].is_empty():

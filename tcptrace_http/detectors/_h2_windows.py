@@ -1,4 +1,4 @@
-"""Messages that waited for a flow-control window of HTTP/2, with the windows that their receiver gave."""
+"""Messages that waited for an HTTP/2 flow-control window, with the windows of their receiver."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ if TYPE_CHECKING:
 __all__ = ["LOST_MIN", "NEEDS", "waited_for_window"]
 
 NEEDS: Final = ("both_directions", "no_gaps", "whole_payload")
-#: A round trip of less is one inside a site, as for slow start. The frames tell the window: one wait is no chance.
+#: Minimum loss: a shorter round trip is one inside a site, as for slow start. The frames show the window, so
+#: a single wait is no chance.
 LOST_MIN: Final = timedelta(milliseconds=4)
 _WAITS_MIN: Final = 1
-#: RFC 9113, section 6.9.2: the windows of who says nothing else.
+#: Default window (RFC 9113, section 6.9.2).
 _INITIAL_WINDOW: Final = 65_535
 
 
 def waited_for_window(
     tables: Mapping[str, pl.DataFrame], causes: Sequence[str], *, room: pl.Expr, lost_min: timedelta
 ) -> pl.LazyFrame:
-    """One row per message that waited for ``causes``, as ``limited`` has them.
+    """Return one row per message that waited for ``causes``, with the columns of ``limited``.
 
-    ``stream_window`` and ``connection_window`` are those that the receiver gave at the start of the connection.
+    ``stream_window`` and ``connection_window`` are the receiver's windows at the start of the connection.
     """
     import polars as pl
 

@@ -1,6 +1,6 @@
-"""Data that its sender held: the waits for what released it, and their place in the message.
+"""Data held by its sender: the waits for the releasing segment, and their place in the message.
 
-Each hold belongs to one detector alone, so no time is claimed twice.
+Each hold belongs to one detector only, so no time is claimed twice.
 """
 
 from __future__ import annotations
@@ -33,26 +33,27 @@ __all__ = [
 FROM_CLIENT: Final = "client_to_server"
 DELAYED_ACK: Final = "stall.nagle_delayed_ack"
 HOLD: Final = "stall.nagle_hold"
-#: The waits that Nagle's algorithm causes.
+#: Waits caused by Nagle's algorithm.
 NAGLE: Final = (DELAYED_ACK, HOLD)
-#: Less is not worth a finding: hosts lose as much by scheduling. Segmentation offload merges only segments that
-#: pass a host within a fraction of that, so a hold is between two packets of a capture, never within one.
+#: Minimum wait for a finding: host scheduling alone causes shorter ones. Segmentation offload merges only
+#: segments that pass a host within a fraction of that time. A hold therefore lies between two captured
+#: packets, never within one.
 LOST_MIN: Final = timedelta(milliseconds=2)
-#: A wait of this confidence is think time as well as a hold.
+#: Confidence of a wait that server think time explains as well as a hold.
 DOUBTFUL: Final = 0.5
 _SEGMENT: Final = ("flow", "transaction", "last_frame")
-#: Columns of ``tls_handshakes`` that place a held segment in a TLS handshake, or behind it.
+#: Columns of ``tls_handshakes`` that place a held segment inside or behind a TLS handshake.
 _HANDSHAKE: Final = (
     *("client_hello_time", "client_hello_frame", "client_hello_last_time", "client_finished_frame", "done_time"),
     *("unasked_first_frame", "unasked_last_frame"),
 )
-#: Places of data held in a TLS handshake: the ClientHello, and the rest.
+#: Places of data held inside a TLS handshake: the ClientHello, and the rest.
 CLIENT_HELLO: Final = "client_hello"
 HANDSHAKE: Final = "handshake"
 #: Places of data held behind a handshake: the request behind Finished, the response behind session tickets.
 _FINISHED: Final = "finished"
 _TICKETS: Final = "tickets"
-#: Names of the short segment in a sentence, by place.
+#: Descriptions of the short segment, by place.
 _SAID_OF_BEHIND: Final = {
     _FINISHED: "the client's TLS Finished in a short segment",
     _TICKETS: "TLS session tickets in a short segment",
@@ -61,23 +62,23 @@ _SAID_OF_BEHIND: Final = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Held:
-    """What a detector says of that which Nagle's algorithm held."""
+    """Texts of one detector about data held by Nagle's algorithm."""
 
     detector: str
-    #: With places for the message and for the segment that was waited for.
+    #: Summary with placeholders for the message and for the unacknowledged segment.
     what: str
     remedy: str
-    #: By a pattern of the Server field the setting of that server.
+    #: Setting of each known server, by a pattern of the Server field.
     remedies: Mapping[str, str] = field(default_factory=dict)
     remedy_of_requests: str = ""
 
 
 def holds(tables: Mapping[str, pl.DataFrame], causes: tuple[str, ...], *, lost_min: timedelta) -> pl.LazyFrame:
-    """The waits of ``causes`` that lost at least ``lost_min``, with the columns of findings but for the texts.
+    """Return the waits of ``causes`` that lost at least ``lost_min``, with the finding columns except the texts.
 
-    ``first_frame`` is the segment that was waited for. ``who`` sent the held segment, ``receiver`` acknowledged,
-    ``what`` names the message and ``doubt`` says what else the wait may be. ``place`` is that of the segment in a
-    TLS handshake or behind it, if it was held there.
+    ``first_frame`` is the unacknowledged segment. ``who`` sent the held segment and ``receiver``
+    acknowledged. ``what`` names the message. ``doubt`` names another explanation of the wait. ``place`` is
+    the place of the segment in or behind a TLS handshake, or null.
     """
     import polars as pl
 
@@ -111,11 +112,11 @@ def holds(tables: Mapping[str, pl.DataFrame], causes: tuple[str, ...], *, lost_m
 
 
 def _place_in_handshake() -> pl.Expr:
-    """The place of a held segment in a TLS handshake, or behind it; null for none."""
+    """Return the place of a held segment in or behind a TLS handshake; null for no such place."""
     import polars as pl
 
     is_from_client = pl.col("direction") == FROM_CLIENT
-    # At the server's side its Finished passes before the client has it.
+    # Near the server, its Finished passes the capture point before the client receives it.
     is_in_handshake = pl.col("offset").is_null() & pl.col("start").is_between(
         "client_hello_time", "done_time", closed="left"
     )
@@ -140,7 +141,9 @@ def _place_in_handshake() -> pl.Expr:
 
 
 def with_hosts(rows: pl.LazyFrame) -> pl.LazyFrame:
-    """``rows`` that have ``direction``, with ``who`` sent, the ``receiver``, and ``what`` names the message."""
+    """Return ``rows`` with the sender ``who``, the ``receiver``, and the message name ``what``; they need
+    ``direction``.
+    """
     import polars as pl
 
     is_request = pl.col("direction").cast(pl.String) == FROM_CLIENT
@@ -152,7 +155,7 @@ def with_hosts(rows: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def held_findings(tables: Mapping[str, pl.DataFrame], held: Held, *, lost_min: timedelta) -> pl.LazyFrame:
-    """The findings of one detector of what Nagle's algorithm held."""
+    """Return the findings of one detector about data held by Nagle's algorithm."""
     import polars as pl
 
     waited_for = pl.when(pl.col("behind_frame").is_null()).then(
@@ -193,7 +196,7 @@ def held_findings(tables: Mapping[str, pl.DataFrame], held: Held, *, lost_min: t
                 "released_by",
                 "last_frame",
                 "bytes",
-                # A handshake comes before the message, and so do tickets in the same segment.
+                # A handshake and tickets in the same segment precede the message.
                 pl.format(" at offset {}", "offset").fill_null(""),
                 "what",
             ),
@@ -206,14 +209,14 @@ def held_findings(tables: Mapping[str, pl.DataFrame], held: Held, *, lost_min: t
 
 def _transactions(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
     transactions = tables["transactions"].lazy()
-    # Of TLS the first record stands for a head that cannot be read: a write seldom shares a record with another.
+    # Under TLS the first record stands for an unreadable head: two writes seldom share a record.
     sizes = ("response_header_wire_bytes", "response_wire_bytes")
     continued = ("expects_continue", "interim_responses")
     return transactions.select("flow", *sizes, *continued, "server_software", transaction="index")
 
 
 def _owner() -> pl.Expr:
-    """The detector whose finding a hold is, by its place in the message; null for none."""
+    """Return the detector that owns a hold, by the hold's place in the message; null for none."""
     import polars as pl
 
     is_response = pl.col("direction") != FROM_CLIENT
@@ -222,7 +225,7 @@ def _owner() -> pl.Expr:
     is_behind_head = is_behind_opening & (behind_end <= pl.col("response_header_wire_bytes"))
     is_last = pl.col("offset") + pl.col("bytes") >= pl.col("response_wire_bytes")
     is_known = (pl.col("cause") == DELAYED_ACK) | pl.col("behind_frame").is_not_null()
-    # A body that waits for 100 (Continue) is expect-continue-wait's (RFC 9110, section 10.1.1).
+    # The detector expect-continue-wait owns a body that waits for 100 (Continue) (RFC 9110, section 10.1.1).
     awaits_continue = ~is_response & (pl.col("expects_continue") | (pl.col("interim_responses") > 0))
     place = pl.col("place")
     return (

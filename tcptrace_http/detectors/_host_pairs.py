@@ -1,7 +1,7 @@
-"""What is kept of each flow for the detectors that look over several flows of two hosts.
+"""Rows of each flow for the detectors that compare several flows of two hosts.
 
-Of each pair of hosts the first flows are kept, by number, and of the capture as many as memory bears:
-which these are does not depend on the parts in which the capture came.
+Each pair of hosts keeps its first flows by flow number. The whole capture keeps as many as memory allows. The
+choice does not depend on the parts of the capture.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ __all__ = [
     "SERVICE",
 ]
 
-#: What is shared by the flows of two hosts; and of a client and a server's port.
+#: Key of the flows between two hosts, and key of the flows between a client and a server port.
 PAIR: Final = ("client", "server")
 SERVICE: Final = ("client", "server", "server_port")
-#: A row takes some 200 bytes, so that these take about 25 MB; a page load has a hundred connections, a
-#: day of a busy server's port many more, of which the first tell enough.
+#: Maximum number of flow rows. A row takes about 200 bytes, so the rows take about 25 MB. A page load has
+#: about a hundred connections. A busy server port has many more per day, and the first ones suffice.
 FLOWS_MAX: Final = 1 << 17
-#: A pathology of two hosts shows in far fewer connections.
+#: Maximum number of flows per host pair. A pathology of two hosts shows in far fewer connections.
 FLOWS_OF_A_PAIR_MAX: Final = 1024
-#: Rows with lists of waits, or of what went wrong: larger, and rarer.
+#: Maximum number of rows with lists of waits or failures. These rows are larger and rarer.
 NOTABLE_MAX: Final = 1 << 15
 
-#: Waits that are there because data was lost.
+#: Waits caused by lost data.
 LOSS_WAITS: Final = ("stall.retransmission_timeout", "stall.tail_loss", "stall.fast_recovery")
 
 _OF_A_CONNECTION: Final = (
@@ -67,20 +67,20 @@ _OF_A_CONNECTION: Final = (
 )
 
 
-#: How a connection's server began, and how far it came.
+#: Columns of a server's first flight and of its window.
 _OF_A_WINDOW: Final = (
     *("first_flight_bytes", "first_flight_segments", "initial_window_bytes", "initial_window_segments"),
     "largest_window_bytes",
 )
 
-#: What a TLS handshake says of its session, and the times of its phases.
+#: Columns of a TLS handshake: its session, and the times of its phases.
 _OF_A_HANDSHAKE: Final = (
     *("server_name", "version", "resumed", "hello_retry", "round_trips"),
     *("client_hello_frame", "client_hello_time", "server_hello_time", "server_flight_last_time", "done_time"),
 )
 
 
-#: How much a connection of HTTP/2 carried, and how it was ended.
+#: Columns of an HTTP/2 connection: its streams, and how it ended.
 _OF_H2: Final = ("streams", "goaway_frame", "goaway_time", "goaway_by")
 
 
@@ -200,19 +200,19 @@ def _first(limit: int) -> Callable[[pl.LazyFrame], pl.LazyFrame]:
     return lambda rows: rows.sort("flow").head(limit)
 
 
-#: Connections that carried HTTP.
+#: Connections with HTTP messages.
 CONNECTIONS: Final = Gather("connections", _connections, _first_of_each_pair, "flows")
-#: The first request on each of them, and what it asked for as a number to compare.
+#: First request of each connection, with its target as a number for comparison.
 FIRST_REQUESTS: Final = Gather("first_requests", _first_requests, _first(FLOWS_MAX), "transactions")
-#: Their TLS handshakes.
+#: TLS handshakes of the connections.
 HANDSHAKES: Final = Gather("handshakes", _handshakes, _first_of_each_pair, "tls_handshakes")
-#: Those of HTTP/2.
+#: HTTP/2 connections.
 H2_CONNECTIONS: Final = Gather("h2_connections", _h2_connections, _first(FLOWS_MAX), "h2_connections")
-#: The first response on each that waited for its congestion window, or lost data.
+#: First response of each connection that waited for its congestion window or lost data.
 OPENINGS: Final = Gather("openings", _openings, _first(NOTABLE_MAX), "waits")
-#: What was learnt of the server of each of these.
+#: Inferred profile of the server of each opening.
 PROFILES: Final = Gather("profiles", _profiles, _first(NOTABLE_MAX), "profiles")
-#: How long the transactions of each connection waited for lost data.
+#: Time that the transactions of each connection waited for lost data.
 RECOVERIES: Final = Gather("recoveries", _recoveries, _summed, "waits", adds_up=True)
-#: Connections that let their client down.
+#: Connections that ended with a failure for the client.
 ENDINGS: Final = Gather("endings", _endings, _first(NOTABLE_MAX), "endings")

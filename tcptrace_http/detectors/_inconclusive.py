@@ -1,4 +1,4 @@
-"""What could not be judged, and why: a detector, and the flows that lack what it needs."""
+"""Detectors without a judgement, with the reason: flows that lack a needed property."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ __all__ = ["inconclusive"]
 
 
 def inconclusive(detectors: Iterable[Detector], flaws: pl.DataFrame, findings: pl.DataFrame) -> pl.DataFrame:
-    """The rows of ``schema.TABLES["inconclusive"]``: HTTP and TLS flows with a flaw that spoils what a detector
-    needs, and in which it found nothing.
+    """Return the rows of ``schema.TABLES["inconclusive"]``.
+
+    They are HTTP and TLS flows without a finding of a detector, whose flaw spoils a need of that detector.
     """
     import polars as pl
 
@@ -37,7 +38,7 @@ def inconclusive(detectors: Iterable[Detector], flaws: pl.DataFrame, findings: p
     found = findings.lazy().select("detector", "flow").drop_nulls().unique()
     has_found = pl.col("detector").is_in(findings["detector"].unique().implode())
     counts = (pl.len().cast(pl.UInt32).alias("flows"), pl.col("flow").min())
-    # Flows are looked at one by one only for detectors that found something: there may be very many.
+    # Only detectors with findings need a look at single flows: the flows may be very many.
     of_all = needs.lazy().filter(~has_found).join(flawed.group_by("flaw").agg(counts), on="flaw")
     of_others = (
         flawed.join(needs.lazy().filter(has_found), on="flaw")

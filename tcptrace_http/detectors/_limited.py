@@ -1,4 +1,4 @@
-"""Messages that waited again and again for one window or buffer, as the waits tell."""
+"""Messages that waited repeatedly for one window or buffer, from the waits."""
 
 from __future__ import annotations
 
@@ -25,9 +25,11 @@ def limited(
     lost_min: timedelta,
     waits_min: int,
 ) -> pl.LazyFrame:
-    """One row per message with at least so many waits of ``causes``, and the profile of its sender.
+    """Return one row per message with at least ``waits_min`` waits of ``causes``, with the profile of its
+    sender.
 
-    ``room`` names in the summary the window or buffer, by columns of ``with_hosts``; ``lost`` is the sum of waits.
+    ``room`` is the name of the window or buffer in the summary, from columns of ``with_hosts``. ``lost`` is
+    the sum of the waits.
     """
     import polars as pl
 

@@ -1,4 +1,4 @@
-"""What the detectors of objects have in common: the time that bytes took, and one finding for several."""
+"""Common parts of the object detectors: the transfer time of bytes, and one finding for several rows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = [
     "time_of_bytes",
 ]
 
-#: What the core makes of all flows together, and bounds: the rows come with the last part of a capture.
+#: Tables that the core makes of all flows and bounds. Their rows come with the last part of a capture.
 OBJECTS: Final = ("bodies", "redirects", "expectations")
 
 
@@ -40,28 +40,31 @@ def _all_rows(name: str) -> Gather:
 
 BODIES, REDIRECTS, EXPECTATIONS = map(_all_rows, OBJECTS)
 
-#: Fewer bytes fit the initial window of ten segments (RFC 6928): without them no round trip is saved.
+#: Minimum bytes saved. Fewer bytes fit the initial window of ten segments (RFC 6928), so no round trip is
+#: saved.
 REDUNDANT_BYTES_MIN: Final = 14_600
-#: Less time is within what two fetches of the same thing differ by.
+#: Minimum time saved. Two fetches of the same object differ by this much.
 REDUNDANT_TIME_MIN: Final = timedelta(milliseconds=1)
-#: As for all findings: less than this, or than this share of what it took, is no error.
+#: Minimum loss and share for severity ``error``, as for all findings.
 _ERROR_LOST_MIN: Final = timedelta(milliseconds=5)
 _ERROR_SHARE_MIN: Final = 0.05
 #: Segments of the initial window (RFC 6928).
 _INITIAL_WINDOW: Final = 10
-#: A transfer is slow start's if it took so many of the round trips that slow start needs: acknowledgments
-#: are delayed, and the last flight comes at once.
+#: Bounds of the ratio of measured round trips to the round trips of slow start. Within the bounds slow start
+#: explains the transfer: ACKs are delayed, and the last flight comes at once.
 _SLOW_START_LEAST: Final = 0.75
 _SLOW_START_MOST: Final = 1.5
-#: Of a URL in a sentence.
+#: Maximum length of a URL in a sentence.
 _URL_CHARACTERS_MAX: Final = 100
-#: A round trip below this is no part of the time that a response takes.
+#: Minimum round trip that counts as part of a response's time.
 _ROUND_TRIP_MIN: Final = timedelta(milliseconds=2)
 
 
 def time_of_bytes(saved: pl.Expr) -> pl.Expr:
-    """By how much a response had been shorter with ``saved`` bytes less: at its own rate, or in the round
-    trips that slow start needs for the one and the other where these are what it took.
+    """Return the time that a response saves if ``saved`` bytes are not sent.
+
+    The response's own rate applies. If slow start explains the transfer time, the saved round trips of slow
+    start apply.
     """
     import polars as pl
 
@@ -80,7 +83,7 @@ def time_of_bytes(saved: pl.Expr) -> pl.Expr:
         & (needed >= 1)
         & took.is_between(_SLOW_START_LEAST * needed * rtt, _SLOW_START_MOST * needed * rtt)
     )
-    # The first segment is there when the time begins to count.
+    # The time begins with the arrival of the first segment.
     at_its_rate = took * (saved / (size - segment).clip(1)).clip(0, 1)
     lost = (
         pl.when(is_slow_start)
@@ -93,9 +96,10 @@ def time_of_bytes(saved: pl.Expr) -> pl.Expr:
 def of_several(
     rows: pl.LazyFrame, by: Sequence[str], *, frames: tuple[str, str], extra: Sequence[pl.Expr] = ()
 ) -> pl.LazyFrame:
-    """One row for the rows that agree in ``by``: their number ``times``, the sum of ``lost`` and of
-    ``elapsed``, and the place that they share, if they share one. ``frames`` are the columns of the
-    first and the last frame.
+    """Return one row per group of rows with equal ``by`` columns.
+
+    The row has the number ``times``, the sums of ``lost`` and ``elapsed``, and the common place of the rows
+    if there is one. ``frames`` names the columns of the first and the last frame.
     """
     import polars as pl
 
@@ -119,7 +123,9 @@ def of_several(
 
 
 def severity() -> pl.Expr:
-    """As for all findings, of transactions that may be several; nothing notable lost is ``info``."""
+    """Return the severity of a finding about several transactions, as for all findings; ``info`` without a
+    notable loss.
+    """
     import polars as pl
 
     is_error = (pl.col("lost") >= _ERROR_LOST_MIN) & (
@@ -135,14 +141,14 @@ def severity() -> pl.Expr:
 
 
 def milliseconds(name: str) -> pl.Expr:
-    """A duration in milliseconds, to be read."""
+    """Return a duration in milliseconds, as text."""
     import polars as pl
 
     return (pl.col(name).dt.total_nanoseconds() / 1e6).round(1)
 
 
 def shown(*url: str) -> pl.Expr:
-    """A URL of these columns for a sentence: cut, if it is long."""
+    """Return the URL of these columns for a sentence, cut at the maximum length."""
     import polars as pl
 
     whole = pl.concat_str(url)
@@ -152,5 +158,5 @@ def shown(*url: str) -> pl.Expr:
 
 
 def kilobytes(bytes_: pl.Expr) -> pl.Expr:
-    """Bytes in kB, to be read."""
+    """Return bytes in kB, as text."""
     return (bytes_ / 1000).round(1)

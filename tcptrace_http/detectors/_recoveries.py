@@ -1,8 +1,8 @@
-"""Findings of the rows of ``recoveries``: the common part of the detectors of losses.
+"""Common part of the loss detectors: findings from the rows of ``recoveries``.
 
-Each detector chooses its rows and says what each of them cost; here the rows of one transaction become
-one finding. They read ``waits`` too, so that they run when those are made and leave them as they are:
-the core has given the time to the same causes already.
+Each detector selects its rows and gives the loss of each. This module merges the rows of one transaction into
+one finding. The detectors read ``waits`` too, so that they run when the waits exist and do not change them:
+the core has already given the time to the same causes.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ if TYPE_CHECKING:
 
 __all__ = ["CONFIDENCE_MIN", "by_transaction", "ms", "ns"]
 
-#: Rows whose kind is less certain are not told.
+#: Minimum confidence in the kind of a recovery for a finding.
 CONFIDENCE_MIN: Final = 0.5
 
 
 def ns(name: str) -> pl.Expr:
-    """A duration in nanoseconds."""
+    """Return a duration in nanoseconds."""
     import polars as pl
 
     return pl.col(name).dt.total_nanoseconds()
 
 
 def ms(name: str) -> pl.Expr:
-    """A duration in milliseconds, for a text."""
+    """Return a duration in milliseconds, for a text."""
     return (ns(name) / 1e6).round(1)
 
 
 def by_transaction(rows: pl.LazyFrame, *, lost_min: timedelta) -> pl.LazyFrame:
-    """One row a transaction and direction that lost at least so much. ``rows`` have ``lost``.
+    """Return one row per transaction and direction that lost at least ``lost_min``. ``rows`` have ``lost``.
 
-    ``times`` counts the rows, ``who`` names the sender and ``what`` the message; the other columns are
-    sums, or those of the row that lost most.
+    ``times`` counts the rows, ``who`` names the sender and ``what`` the message. The other columns are sums,
+    or the values of the row with the largest loss.
     """
     import polars as pl
 

@@ -1,4 +1,4 @@
-"""Whether a request that was not answered, or not whole, was sent again on a new connection."""
+"""Repetition of an unanswered or incomplete request on a new connection."""
 
 from __future__ import annotations
 
@@ -14,15 +14,17 @@ if TYPE_CHECKING:
 
 __all__ = ["of_services", "with_repeat"]
 
-#: A user who asks again after half a minute does so of his own accord.
+#: Maximum time until the repetition. After half a minute the user repeats the request by hand.
 REPEAT_MAX_SECONDS: Final = 30
-#: Frames that a finding names; the rest are as many more of the same.
+#: Maximum number of frames that a finding lists.
 FRAMES_SHOWN: Final = 6
 
 
 def with_repeat(endings: pl.LazyFrame, tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
-    """The rows of ``endings`` with ``repeat_time`` and ``repeat_frame``: the first request on another
-    connection of the two hosts that asks for the same after the connection was closed; else null.
+    """Return the rows of ``endings`` with ``repeat_time`` and ``repeat_frame``.
+
+    They describe the first equal request on another connection of the two hosts after the close. Without such
+    a request they are null.
     """
     import polars as pl
 
@@ -51,9 +53,9 @@ def with_repeat(endings: pl.LazyFrame, tables: Mapping[str, pl.DataFrame]) -> pl
 
 
 def of_services(rows: pl.LazyFrame, *, lost: pl.Expr, what: pl.Expr, remedy: pl.Expr) -> pl.LazyFrame:
-    """One finding for each client and port of a server, about all its rows.
+    """Return one finding per client and server port, about all its rows.
 
-    ``lost`` is null where nothing shows it, and ``what`` says in words what happened to the first.
+    ``lost`` is null if no packet shows a loss. ``what`` describes the first row.
     """
     import polars as pl
 
@@ -69,7 +71,7 @@ def of_services(rows: pl.LazyFrame, *, lost: pl.Expr, what: pl.Expr, remedy: pl.
         .group_by(SERVICE, maintain_order=True)
         .agg(
             times=pl.len(),
-            # Several have no one flow and transaction.
+            # Several rows have no common flow and transaction.
             flow=pl.when(pl.len() == 1).then(pl.col("flow").first()),
             transaction=pl.when(pl.len() == 1).then(pl.col("transaction").first()),
             start=pl.col("start").min(),

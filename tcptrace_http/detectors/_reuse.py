@@ -1,9 +1,9 @@
-"""Connections that were opened although the client had an earlier one with nothing to do.
+"""Connections that a client opened although an earlier connection was idle.
 
-Each connection with one transaction is free for the next once its response is there. Going through
-the connections of a client to one port of a server by their SYNs, one that finds a free earlier one
-could have been saved; the free one is then in use again. Two are never saved by one, so connections
-opened in parallel are saved only as far as earlier parallel ones were done.
+A connection with one transaction is free for the next once its response is complete. The connections of a
+client to one server port are taken in the order of their SYNs. A connection is needless if an earlier one is
+free at its SYN. The free connection is then in use again. One free connection saves one new connection at
+most.
 """
 
 from __future__ import annotations
@@ -17,22 +17,24 @@ if TYPE_CHECKING:
 
 __all__ = ["KEPT_OPEN_NS", "OPENED_AHEAD_NS", "needless"]
 
-#: A server keeps an idle connection at least so long: Apache's default of KeepAliveTimeout is 5 s, the
-#: least of the servers in use (nginx 75 s, Node.js 5 s).
+#: Minimum time that a server keeps an idle connection. Apache's default KeepAliveTimeout of 5 s is the
+#: shortest of the servers in use (nginx 75 s, Node.js 5 s).
 KEPT_OPEN_NS: Final = 5_000_000_000
-#: A connection that waits longer for its first request, beyond the handshake, was opened ahead of need.
+#: Minimum idle time between handshake and first request of a connection that was opened ahead of need.
 OPENED_AHEAD_NS: Final = 50_000_000
-#: Fewer of them are chance: a retry, or a client that was started several times.
+#: Minimum number of needless connections. Fewer are chance: a retry, or a client started several times.
 NEEDLESS_MIN: Final = 3
-#: Most connections of the client carry one transaction only; else it does reuse them.
+#: Minimum share of a client's connections with one transaction. Below it the client does reuse connections.
 SINGLE_SHARE_MIN: Final = 0.8
 
 
 def needless(
     connections: pl.DataFrame, *, needless_min: int = NEEDLESS_MIN, single_share_min: float = SINGLE_SHARE_MIN
 ) -> pl.LazyFrame:
-    """The connections that an earlier one of the same client could have saved, with ``setup``: how long
-    the request waited for the handshake. Only of clients that open one for each request.
+    """Return the connections that an earlier connection of the same client could have saved.
+
+    ``setup`` is the time that the request waited for the handshake. Only clients with one connection per
+    request count.
     """
     import polars as pl
 
@@ -42,7 +44,7 @@ def needless(
         .filter(
             pl.col("single_share") >= single_share_min,
             "has_syn",
-            # Of those h2-connection-churn tells.
+            # The detector h2-connection-churn covers HTTP/2.
             pl.col("protocol").cast(pl.String).ne_missing("h2"),
             pl.col("transactions") == 1,
             pl.col("first_request_time").is_not_null(),
@@ -52,13 +54,13 @@ def needless(
     starts = single.select("flow", *SERVICE, time="start", is_start=pl.lit(value=True))
     ends = single.select("flow", *SERVICE, time="last_response_time", is_start=pl.lit(value=False))
     is_start = pl.col("is_start")
-    # At one instant the responses come first: the SYN may be their consequence.
+    # At equal times the responses come first: the SYN may be their consequence.
     steps = pl.concat([starts, ends]).sort("time", "is_start", "flow")
     done = (~is_start).cum_sum().over(SERVICE).cast(pl.Int64)
     place = is_start.cum_sum().over(SERVICE).cast(pl.Int64) - 1
     latest_end = pl.when(~is_start).then(pl.col("time")).forward_fill().over(SERVICE)
-    # The number saved so far is S[i] = min(S[i-1] + 1, done[i]), so that S[i] - i is the least of
-    # done[k] - k up to there, and of 1 before the first.
+    # The number saved so far is S[i] = min(S[i-1] + 1, done[i]). Hence S[i] - i is the minimum of done[k] - k
+    # up to i, and of 1 before the first.
     saved = (
         steps.with_columns(done=done, place=place, latest_end=latest_end)
         .filter("is_start")

@@ -1,7 +1,7 @@
-"""The largest window that an earlier connection of two hosts had shown shortly before another began.
+"""Largest window that an earlier connection of two hosts had shown shortly before another connection began.
 
-Each shows what it had in flight at the least: one whose window was lowered by a loss, or that had little to
-send, takes nothing back of what another has shown.
+The bytes in flight of a connection are a lower bound of its window. A later loss, or a lack of data, does not
+lower the window that another connection has shown.
 """
 
 from __future__ import annotations
@@ -16,19 +16,20 @@ if TYPE_CHECKING:
 
 __all__ = ["RECENT_SECONDS", "with_shown_window"]
 
-#: What was learnt longer ago says little about the path now; RFC 9040, section 6, leaves the age open.
+#: Maximum age of a shown window in seconds. Older values say little about the path; RFC 9040, section 6, sets
+#: no age.
 RECENT_SECONDS: Final = 10
-#: A window and the number of its flow (u32) are compared as one.
+#: Factor that packs a window and its flow number (u32) into one comparable number.
 _FLOWS: Final = 1 << 32
 
 
 def with_shown_window(
     openings: pl.LazyFrame, connections: pl.LazyFrame, *, at: str, recent_seconds: float = RECENT_SECONDS
 ) -> pl.LazyFrame:
-    """``openings`` of connections before which others had shown a window: the largest, and its ``earlier_flow``.
+    """Return ``openings`` with the largest window that earlier connections had shown, and its ``earlier_flow``.
 
-    They begin at ``at``. Only connections count whose last response was complete by then, and not longer ago
-    than ``recent_seconds``.
+    Openings without such a connection are left out. They begin at ``at``. An earlier connection counts if its
+    last response was complete by then, at most ``recent_seconds`` before.
     """
     import polars as pl
 

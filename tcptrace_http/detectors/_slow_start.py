@@ -1,8 +1,8 @@
-"""Waits of slow start in the first response on a connection, and those that a larger first window spares.
+"""Waits of slow start in the first response of a connection, and those that a larger first window avoids.
 
-A first window of ``W`` bytes lets the first ``W`` bytes of a response go at once: what waited there is spared.
-If the response is longer, and no later data waited for the window, one round trip is left: the longest of
-these waits is not spared.
+A first window of ``W`` bytes releases the first ``W`` bytes of a response at once, so their waits are
+avoided. If the response is longer and no later data waited for the window, one round trip remains. The
+longest of these waits then still counts.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ __all__ = ["openings", "with_lost"]
 
 
 def openings(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
-    """First responses of connections that waited, with the profile of their sender."""
+    """Return the first responses of connections that waited, with the profile of their sender."""
     return tables["openings"].lazy().join(tables["profiles"].lazy(), on="flow", how="inner", maintain_order="left")
 
 
 def with_lost(rows: pl.LazyFrame) -> pl.LazyFrame:
-    """``rows`` of :func:`openings`, with ``lost``: what a first window of ``window`` bytes would have spared.
+    """Return ``rows`` of :func:`openings` with ``lost``: the waits that a first window of ``window`` bytes
+    avoids.
 
-    Those that it would have spared nothing are left out.
+    Rows without such waits are left out.
     """
     import polars as pl
 

@@ -1,4 +1,4 @@
-"""Which server software findings are about: of one transaction, of several flows, or of all that was seen."""
+"""Server software of findings: of one transaction, of several flows, or of the whole capture."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 __all__ = ["SOFTWARE", "software_of_flows", "with_software"]
 
-#: Pairs of a flow and a Server field; a flow rarely has two.
+#: Maximum number of pairs of a flow and a Server field. A flow rarely has two.
 PAIRS_MAX: Final = 1 << 17
-#: Of a Server field: more than any that a setting is known of.
+#: Maximum length of a Server field. No known setting depends on a longer one.
 _CHARACTERS_MAX: Final = 128
 
 
@@ -30,12 +30,12 @@ def _merged(pairs: pl.LazyFrame) -> pl.LazyFrame:
     return pairs.unique().sort("flow", "server_software").head(PAIRS_MAX)
 
 
-#: The Server fields (RFC 9110, section 10.2.4) of the responses of each flow.
+#: Server fields (RFC 9110, section 10.2.4) of the responses of each flow.
 SOFTWARE: Final = Gather("software", _seen, _merged, "transactions", adds_up=True)
 
 
 def software_of_flows(flows: pl.Series, software: pl.DataFrame) -> pl.Series:
-    """For each list of flows the Server field that their responses have; null where they have none, or several."""
+    """Return the Server field of the responses of each list of flows; null for none or several."""
     import polars as pl
 
     found = (
@@ -50,8 +50,10 @@ def software_of_flows(flows: pl.Series, software: pl.DataFrame) -> pl.Series:
 
 
 def with_software(findings: pl.DataFrame, software: pl.DataFrame) -> pl.DataFrame:
-    """The findings of a capture with the ``server_software`` that their own responses do not tell: that of their
-    flow, or of the capture, if it has only one.
+    """Return the findings with ``server_software`` filled in from their flow, or from the capture if it has one
+    value.
+
+    Only findings whose own responses do not name the software change.
     """
     import polars as pl
 

@@ -1,7 +1,7 @@
-"""Findings of what messages waited for a timer: the common part of the detectors of losses.
+"""Common part of the loss detectors: findings about waits for a timer.
 
-The waits say what a loss cost, for they know what else the message would have waited for and what it stood behind.
-The rows of ``recoveries`` say how its sender learnt of it. Waits that follow one another are one finding.
+The waits give the cost of a loss: they know the other reasons for which a message waits. The rows of
+``recoveries`` say how the sender detected the loss. Consecutive waits form one finding.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["sent_again", "timer_waits", "told_of_queue"]
 
-#: A kernel drops what completes a handshake when its application does not accept connections (Linux,
-#: tcp_v4_syn_recv_sock: sk_acceptq_is_full), and sends its SYN-ACK again.
+#: A kernel drops the last ACK of a handshake if its accept queue is full, and sends its SYN-ACK again (Linux,
+#: tcp_v4_syn_recv_sock: sk_acceptq_is_full).
 _REMEDY_OF_QUEUE: Final = (
     "server: accept connections sooner (more workers), and a longer accept queue: the backlog of listen() (nginx"
     " listen backlog=, Apache ListenBacklog, gunicorn --backlog) and net.core.somaxconn; nstat counts"
@@ -32,12 +32,12 @@ _RUN = (*_PLACE, "run")
 def timer_waits(
     tables: Mapping[str, pl.DataFrame], cause: str, kinds: list[str], *, lost_min: timedelta
 ) -> pl.LazyFrame:
-    """One row for all waits of ``cause`` that follow one another, if they lost at least so much.
+    """Return one row per run of consecutive waits of ``cause`` that lost at least ``lost_min``.
 
-    ``told`` is whether a recovery of one of these ``kinds`` is known of that time; its columns are those of the
-    one that was silent for longest. ``times`` counts such recoveries and ``segments`` what they sent again;
-    ``who`` names the sender and ``what`` the message. ``queue_frame`` is the SYN-ACK that was sent again meanwhile
-    though it had been acknowledged.
+    ``told`` is true if a recovery of one of these ``kinds`` is known in that time. The recovery columns come
+    from the recovery with the longest silence. ``times`` counts the recoveries and ``segments`` their
+    retransmitted segments. ``who`` names the sender and ``what`` the message. ``queue_frame`` is a SYN-ACK
+    that was sent again meanwhile although it had been acknowledged.
     """
     import polars as pl
 
@@ -60,7 +60,7 @@ def timer_waits(
         )
     )
     overlaps = (pl.col("begun") < pl.col("end")) & (pl.col("mended") > pl.col("start"))
-    # Where an answer was lost its request was sent again, too, in vain.
+    # If the answer was lost, its request was also retransmitted, in vain.
     worst = pl.all().exclude(_RUN).sort_by("was_lost", "silence", descending=True).first()
     told = (
         runs.select(*_RUN, "start", "end")
@@ -70,7 +70,7 @@ def timer_waits(
         .group_by(_RUN, maintain_order=True)
         .agg(worst, times=pl.len(), segments=pl.col("resent_segments").sum())
     )
-    # What was sent again in vain waited for an ACK that was late, and not for its loss to be noticed.
+    # A spurious retransmission waited for a late ACK, not for the detection of a loss.
     is_response = pl.col("direction").cast(pl.String) == "server_to_client"
     return (
         runs.filter(pl.col("lost") >= lost_min)
@@ -97,14 +97,14 @@ def timer_waits(
 
 
 def sent_again() -> pl.Expr:
-    """How much the recoveries of a finding sent again, as the middle of a list; nothing where none is known."""
+    """Return the number of retransmitted segments of a finding, as a text inside a list; empty if unknown."""
     import polars as pl
 
     return pl.format("{} in all; ", counted("segments", "segment")).fill_null("")
 
 
 def _synacks_again(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
-    """The first SYN-ACK of each flow that was sent again though it had been acknowledged."""
+    """Return the first SYN-ACK of each flow that was sent again although it had been acknowledged."""
     import polars as pl
 
     is_again = pl.col("kind").cast(pl.String) == "syn_retransmission"
@@ -117,7 +117,7 @@ def _synacks_again(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
 
 
 def told_of_queue(findings: pl.LazyFrame) -> pl.LazyFrame:
-    """The findings, with what is told of those whose request the server's accept queue had no room for."""
+    """Return the findings, with the text about a full accept queue where a request met one."""
     import polars as pl
 
     is_of_queue = pl.col("queue_frame").is_not_null()
@@ -134,7 +134,7 @@ def told_of_queue(findings: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _runs(waits: pl.LazyFrame, cause: str, apart_max: timedelta) -> pl.LazyFrame:
-    """Waits of ``cause``, in one row those of a transaction with no more than ``apart_max`` between them."""
+    """Return the waits of ``cause``, one row per run of a transaction with gaps of at most ``apart_max``."""
     import polars as pl
 
     follows = pl.col("start") - pl.col("end").shift(1) <= apart_max

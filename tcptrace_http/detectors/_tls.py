@@ -1,4 +1,4 @@
-"""TLS handshakes that a transaction waited for, with what is known of their path."""
+"""TLS handshakes that a transaction waited for, with the path of their flow."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ if TYPE_CHECKING:
 __all__ = ["CAUSE", "HELD", "LOST_MIN", "handshakes"]
 
 CAUSE: Final = "setup.tls_handshake"
-#: Causes of held data in a handshake, the delayed ACK of a one-segment window among them.
+#: Causes of held data in a handshake, including the delayed ACK of a one-segment window.
 HELD: Final = (*NAGLE, *FIRST_SEGMENT)
-#: A round trip of less is one inside a site, as for slow start.
+#: Minimum loss. A shorter round trip is one inside a site, as for slow start.
 LOST_MIN: Final = timedelta(milliseconds=4)
 
 
 def handshakes(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
-    """One row per handshake: its columns, ``transaction``, and of the server's profile the path and first flight.
+    """Return one row per handshake: its columns, ``transaction``, and the path and first flight of the server's
+    profile.
 
-    The first transaction of a flow alone waits for one: handshakes in a tunnel (CONNECT), whose path goes on
-    behind the proxy, are left out. So are those in which data was lost, overtaken or held by Nagle's algorithm:
-    other detectors have that time.
+    Only the first transaction of a flow waits for a handshake. Handshakes in a tunnel (CONNECT) are left out:
+    their path continues behind the proxy. Handshakes with lost, reordered or Nagle-held data are left out
+    too: other detectors claim that time.
     """
     import polars as pl
 

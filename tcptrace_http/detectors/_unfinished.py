@@ -1,6 +1,6 @@
-"""Transactions that did not come to their end: the common part of the detectors of silences without an end.
+"""Common part of the detectors of silences without an end: incomplete transactions.
 
-The waits tell since when a transaction stood still and for what; the flows, who closed the connection then.
+The waits give the start and the reason of the silence. The flows say which end closed the connection.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ROUND_TRIPS_MIN", "SILENCE_MIN", "unfinished"]
 
-#: A capture that ends some milliseconds after a request shows no fault. A second is the initial timeout (RFC 6298,
-#: section 2.1), and four round trips are two timeouts of a path that takes longer than that.
+#: Minimum silence. A capture that ends milliseconds after a request shows no fault. One second is the initial
+#: timeout (RFC 6298, section 2.1). Four round trips are two timeouts of a longer path.
 SILENCE_MIN: Final = timedelta(seconds=1)
 ROUND_TRIPS_MIN: Final = 4
 _KEY: Final = ("flow", "transaction")
@@ -31,9 +31,11 @@ def unfinished(
     silence_min: timedelta,
     round_trips_min: int = ROUND_TRIPS_MIN,
 ) -> pl.LazyFrame:
-    """One row per transaction that stood still for one of the ``causes`` and for so long until its end.
+    """Return one row per transaction that waited for one of ``causes`` until its end, for at least
+    ``silence_min``.
 
-    ``request`` names it in words, and ``until`` how its wait ended; ``round_trip`` may be null.
+    The wait also takes at least ``round_trips_min`` round trips. ``request`` names the request in words, and
+    ``until`` the end of its wait. ``round_trip`` may be null.
     """
     import polars as pl
 
@@ -83,7 +85,7 @@ def unfinished(
 
 
 def _until() -> pl.Expr:
-    """How the wait ended, in words."""
+    """Return the end of the wait, in words."""
     import polars as pl
 
     by = pl.col("closed_by").cast(pl.String)

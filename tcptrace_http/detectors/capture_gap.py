@@ -2,31 +2,31 @@
 
 What it does
 ------------
-Finds HTTP flows in which bytes were acknowledged that the capture does not have: holes in the sequence
-numbers that nothing filled later, and data beyond the last packet. A segment lost on the path is sent
-again and fills its hole; these were lost on the way into the capture file.
+Finds HTTP flows with acknowledged bytes that the capture lacks. They are holes in the sequence numbers that
+no later packet fills, or data beyond the last packet. A segment lost on the path is retransmitted and fills
+its hole. These segments were lost on the way into the capture file.
 
 Why it is bad
 -------------
-A packet that is missing looks like one that was lost, late or never sent. Messages lose bytes, gaps in
-time appear that were none, and no detector that follows segments can be trusted there.
+A missing packet looks like a lost, late or unsent one. Messages lose bytes and false time gaps appear.
+Detectors that follow segments are unreliable there.
 
 Evidence
 --------
-The number of holes and of bytes, and the frame behind the first of them. tcpdump counts the same when it
-ends, as "packets dropped by kernel"; dumpcap and Wireshark as "dropped". Nothing is lost by it on the
-wire, so the time lost is 0.
+The number of holes and of bytes, and the frame behind the first hole. tcpdump reports the same packets at its
+end as "packets dropped by kernel", dumpcap and Wireshark as "dropped". The wire lost nothing, so the time
+lost is 0.
 
 Fix
 ---
-Give the capture a larger buffer and less to do: ``tcpdump -B 65536`` (KiB), a filter for the port,
-``-n``, a file on a fast disk or in memory. On a mirror port (SPAN), look for its own drops: both
-directions of a full link do not fit into one port.
+Give the capture a larger buffer and less work: ``tcpdump -B 65536`` (KiB), a port filter, ``-n``, a file on a
+fast disk or in memory. On a mirror port (SPAN), check its own drop counters: one port cannot carry both
+directions of a full link.
 
 Reference
 ---------
-tcpdump(1), -B; Wireshark, tcp.analysis.ack_lost_segment ("ACKed unseen segment"); V. Paxson, Automated
-Packet Trace Analysis of TCP Implementations, 1997, on drops of the packet filter.
+tcpdump(1), -B; Wireshark, tcp.analysis.ack_lost_segment ("ACKed unseen segment"); V. Paxson, Automated Packet
+Trace Analysis of TCP Implementations, 1997, on drops of the packet filter.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ NEEDS: Final = ()
 
 
 def find(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
-    """One row if any HTTP flow lacks acknowledged bytes; see :class:`Detector`."""
+    """Return one row if any HTTP flow lacks acknowledged bytes; see :class:`Detector`."""
     import polars as pl
 
     return capture_finding(tables["flaws"], "capture_gap").with_columns(

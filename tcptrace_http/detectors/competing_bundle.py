@@ -2,32 +2,32 @@
 
 What it does
 ------------
-Finds connections between the same two hosts whose first responses overlap, each of them opening a
-congestion window of its own on the same path.
+Finds connections between the same two hosts whose first responses overlap. Each connection opens its own
+congestion window on the same path.
 
 Why it is bad
 -------------
-They share the path, and none knows of the other. One that begins while another already has a large
-window takes the round trips of slow start although the path's capacity is known; together they take
-more than the share of one connection from everybody else, and overshoot together.
+The connections share the path, but not what they learn about it. A connection that begins while another has a
+large window repeats the round trips of slow start. Together the connections take more than one connection's
+share of the bottleneck, and overshoot together.
 
 Evidence
 --------
-First responses that waited for their congestion window and began while the first response on another connection
-of the two hosts was still coming. Lost is the sum of the waits ``send_limited.slow_start`` of data that half of
-that one's window by then, the share of one of two in an ensemble, would have let go at once: its first flight,
-doubled each round trip, and no more than it has shown. Where they began at the same time nothing shows that they
-cost anything, and the finding is for information.
+First responses that waited for their congestion window and began during the first response of another
+connection of the two hosts. Half of that connection's window is the share of one of two connections in an
+ensemble. That window is its first flight, doubled per round trip, at most the window that it has shown. Lost
+is the sum of the waits ``send_limited.slow_start`` of data that this half would have released at once. If
+both began at the same time, no packet shows a cost and the finding is for information.
 
 Fix
 ---
-One connection with HTTP/2, which shares a window among its streams; or fewer connections to the host
-(browsers: six at most; no domain sharding on one server), each used longer.
+Use one HTTP/2 connection, whose streams share a window. Or use fewer connections to the host (browsers: six
+at most; no domain sharding on one server), each used longer.
 
 Reference
 ---------
-L. Eggert, J. Heidemann, J. Touch, Effects of Ensemble-TCP, ACM CCR 30 (1), 2000; RFC 9040, section 7;
-RFC 3124.
+L. Eggert, J. Heidemann, J. Touch, Effects of Ensemble-TCP, ACM CCR 30 (1), 2000; RFC 9040, section 7; RFC
+3124.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ READS: Final = ("openings",)
 NEEDS: Final = ("both_directions", "handshake", "no_gaps")
 GATHERS: Final = (OPENINGS, PROFILES, CONNECTIONS)
 
-#: Of an ensemble of two each has half of the window.
+#: Share of the window for each of two connections in an ensemble.
 SHARE: Final = 0.5
 REMEDY: Final = (
     "HTTP/2 on one connection, or fewer connections to the host (client pool size, no domain sharding), each"
@@ -59,7 +59,7 @@ REMEDY: Final = (
 
 
 def find(tables: Mapping[str, pl.DataFrame], *, share: float = SHARE) -> pl.LazyFrame:
-    """Pairs of hosts with connections in slow start at the same time; see :class:`Detector`."""
+    """Return the host pairs with connections in slow start at the same time; see :class:`Detector`."""
     import polars as pl
 
     before = pl.col("begin").shift(1)

@@ -2,30 +2,28 @@
 
 What it does
 ------------
-Names clients that open a TCP connection to a server, send one request on it, and open another for the
-next request when the response is there: HTTP/1.0's way, and that of HTTP/1.1 clients or servers that
-are told not to keep connections.
+Names clients that open a TCP connection, send one request, and open another connection after the response.
+HTTP/1.0 works this way, and so do HTTP/1.1 peers configured without persistent connections.
 
 Why it is bad
 -------------
-Each request waits for a handshake, one round trip, before it can be sent; with TLS, two or three. Each
-response starts in slow start again, with the initial window, whatever the connection before had learnt
-of the path. Servers keep state for every connection that was closed (TIME-WAIT), and the kernel's work
-for a connection is more than that for a small response.
+Each request first waits for a handshake: one round trip, with TLS two or three. Each response starts in slow
+start with the initial window, whatever earlier connections learned about the path. Servers keep state for
+every closed connection (TIME-WAIT). The kernel's work for a connection exceeds the work for a small response.
 
 Evidence
 --------
-Connections with one transaction each whose SYN came after the response on an earlier such connection
-was there, which no other had taken by then; connections opened in parallel are not counted for as long
-as no earlier one is free. Lost is the time in which their requests waited for the handshake (not where
-it was opened ahead), and the round trips of slow start that the window shown on the connection before
-would have saved. Said from three such connections to one port on, unless the client also reuses some.
+Connections with one transaction each whose SYN came after the response on an earlier, free connection.
+Parallel connections do not count while no earlier connection is free. Lost is the time that the requests
+waited for the handshake, and the round trips of slow start that the window shown on the previous connection
+would have saved. The handshake of a connection opened ahead of need does not count. A finding needs at least
+three such connections to one port and a client that reuses almost none.
 
 Fix
 ---
 nginx: ``keepalive_timeout 75s`` (0 turns it off), and towards upstreams ``keepalive 32`` with
 ``proxy_http_version 1.1`` and ``proxy_set_header Connection ""``. Apache: ``KeepAlive On``. lighttpd:
-``server.max-keep-alive-requests``. Clients: one session or agent for all requests (Python
+``server.max-keep-alive-requests``. Clients: use one session or agent for all requests (Python
 ``requests.Session``, Node.js ``http.Agent({keepAlive: true})``, Go: read the body to its end), no
 ``Connection: close``.
 
@@ -55,9 +53,9 @@ READS: Final = ("connections",)
 NEEDS: Final = ("both_directions", "handshake", "whole_payload")
 GATHERS: Final = (CONNECTIONS, OPENINGS, PROFILES)
 
-#: Who closes most of the connections is to change.
+#: Minimum share of the closes for the end that must change.
 MOST: Final = 0.5
-#: Frames that a finding names; the rest are as many more of the same.
+#: Maximum number of frames that a finding lists.
 FRAMES_SHOWN: Final = 8
 REMEDY_CLIENT: Final = (
     "the client asks for the close: let it keep connections (a session or agent with keep-alive, HTTP/1.1"
@@ -79,7 +77,7 @@ def find(
     needless_min: int = NEEDLESS_MIN,
     single_share_min: float = SINGLE_SHARE_MIN,
 ) -> pl.LazyFrame:
-    """Clients and ports with a connection for each request; see :class:`Detector`."""
+    """Return the clients and ports with one connection per request; see :class:`Detector`."""
     import polars as pl
 
     flows = needless(tables["connections"], needless_min=needless_min, single_share_min=single_share_min)
@@ -140,7 +138,9 @@ def find(
 
 
 def _rounds_saved(flows: pl.LazyFrame, tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
-    """Time of the round trips that the largest window of connections before would have saved, by flow."""
+    """Return, per flow, the round trips that the largest window of earlier connections would have saved, as
+    time.
+    """
     import polars as pl
 
     began = (

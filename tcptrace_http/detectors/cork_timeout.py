@@ -1,31 +1,30 @@
-"""The short end of each response comes 200 ms late: TCP_CORK or MSG_MORE that nobody took back.
+"""The short last segment of each response comes 200 ms late: TCP_CORK or MSG_MORE is never cleared.
 
 What it does
 ------------
-Finds messages whose short end came 200 ms after the full segments before it, without an ACK that released it;
-and messages of one short segment that came as late as a whole.
+Finds messages whose short last segment came 200 ms after the full segments before it, without a releasing
+ACK. Also finds messages of one short segment with the same delay.
 
 Why it is bad
 -------------
-A corked socket sends full segments only. If the application does not clear TCP_CORK (or sends its last part
-with MSG_MORE), the rest waits for a timer of 200 ms in the kernel: each response that does not end on a full
-segment, and each that is smaller than one, comes that much later. It looks like a slow server.
+A corked socket sends full segments only. Without a clearing of TCP_CORK (or with MSG_MORE on the last send)
+the rest waits for a kernel timer of 200 ms. Every response that does not end on a full segment is that late.
+The delay looks like a slow server.
 
 Evidence
 --------
-The wait ``stall.cork_timeout``: full segments that came at once, and a short rest that came when the timer ran
-out and no ACK did. An application that sleeps does not stop exactly at the end of a full segment. Lost is that
-wait.
+The wait ``stall.cork_timeout``: full segments without a pause, then a short rest at the timer's expiry,
+without an ACK. A sleeping application does not stop exactly at the end of a full segment. Lost is that wait.
 
 Fix
 ---
-Clear TCP_CORK after each response, or leave MSG_MORE out of its last send (setting TCP_NODELAY pushes the rest
-too). nginx and lighttpd do that themselves; look at modules and applications that set the option.
+Clear TCP_CORK after each response, or send its last part without MSG_MORE (setting TCP_NODELAY also sends the
+rest). nginx and lighttpd do so; check modules and applications that set the option.
 
 Reference
 ---------
-tcp(7), TCP_CORK; J. Heidemann, Performance Interactions Between P-HTTP and TCP Implementations, 1996,
-section 2.2 (the remedy that is misused here).
+tcp(7), TCP_CORK; J. Heidemann, Performance Interactions Between P-HTTP and TCP Implementations, 1996, section
+2.2 (the remedy, misused in this case).
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ REMEDY: Final = (
 
 
 def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) -> pl.LazyFrame:
-    """Short ends of messages that waited for the timer of a corked socket; see :class:`Detector`."""
+    """Return the short last segments that waited for the timer of a corked socket; see :class:`Detector`."""
     import polars as pl
 
     return holds(tables, CAUSES, lost_min=lost_min).with_columns(

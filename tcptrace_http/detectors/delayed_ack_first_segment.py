@@ -1,27 +1,16 @@
-"""A window of one segment waits for the delayed ACK of its only segment.
-
-What it does
-------------
-Finds messages whose first flight is one segment, and whose next data came when the delayed ACK of that
-segment did: an initial window of one segment, or a sender that starts again with one after an idle period or a
-retransmission timeout.
-
-Why it is bad
--------------
-The receiver acknowledges every second full segment at once and a single one when its timer ends, 40 ms
-(Linux) to 200 ms (BSD) later. A window of one segment can never offer it a second: slow start begins with a
-pause that has nothing to do with the path. Windows of two segments and more do not have it.
+"""A window of one segment never offers a second one. Slow start then begins with a pause unrelated to the path.
+Windows of at least two segments avoid the pause.
 
 Evidence
 --------
-The wait ``stall.delayed_ack_first_segment``: one full segment alone in flight, its ACK later than the path
-takes, and the data that this ACK released. Lost is the delay of the ACK alone: its round trip is the window's
-due.
+The wait ``stall.delayed_ack_first_segment``: a single full segment in flight, its ACK later than the round
+trip, and the data released by this ACK. Lost is only the delay of the ACK: any window costs the round trip
+itself.
 
 Fix
 ---
-Linux: ``ip route change ... initcwnd 10`` (the default since 2.6.39, RFC 6928); let a connection keep its
-window when idle (``net.ipv4.tcp_slow_start_after_idle=0``). Other stacks: an initial window of at least two
+Linux: ``ip route change ... initcwnd 10`` (the default since 2.6.39, RFC 6928); keep the window of an idle
+connection (``net.ipv4.tcp_slow_start_after_idle=0``). Other stacks: an initial window of at least two
 segments (RFC 5681).
 
 Reference
@@ -53,10 +42,10 @@ CAUSES: Final = ("stall.delayed_ack_first_segment",)
 
 
 def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) -> pl.LazyFrame:
-    """Windows of one segment whose ACK was delayed; see :class:`Detector`."""
+    """Return the one-segment windows whose ACK was delayed; see :class:`Detector`."""
     import polars as pl
 
-    # The rest of a ClientHello is tls-client-hello-split's.
+    # The detector tls-client-hello-split covers the rest of a ClientHello.
     is_own = pl.col("place").ne_missing(CLIENT_HELLO)
     return (
         holds(tables, CAUSES, lost_min=lost_min)

@@ -1,35 +1,34 @@
-"""An object was fetched again after a small change, and all of it was sent.
+"""An object was fetched again after a small change, and the server sent all of it.
 
 What it does
 ------------
-Finds URLs whose text a client fetched again, changed so little that the difference is a small part of what
-was sent. The difference is measured, not guessed: zstd with the earlier body as its prefix.
+Finds URLs whose text a client fetched again after a small change: the difference is a small part of the bytes
+sent. zstd measures the difference, with the earlier body as its prefix.
 
 Why it is bad
 -------------
-Pages and answers of an API mostly repeat what the client already has. Mogul and others found deltas a
-tenth of the size of the responses that they replace. On a long path the bytes cost round trips of
-slow start as well.
+Pages and answers of an API mostly repeat data that the client already has. Mogul and others found deltas of a
+tenth of the size of the replaced responses. On a long path the bytes also cost round trips of slow start.
 
 Evidence
 --------
-Both bodies as they were framed, gzip and zstd codings unpacked, and the size that zstd -3 makes of the
-later one with the earlier one as prefix: what ``zstd --patch-from`` and the content coding dcz write. Lost
-is the time of the bytes that the delta would have saved over the best plain coding that was measured, at the
-response's own rate, or in the round trips of slow start where these are what it took. Not said where the
-earlier response forbids to store it (no-store), where a body is over 1 MiB or not text, where the delta is more
-than half of it, nor where all that is saved at one URL fits the initial window and took no time.
+Both bodies after removal of the framing and of gzip and zstd codings. zstd -3 compresses the later body with
+the earlier one as prefix, as ``zstd --patch-from`` and the content coding dcz do. Lost is the transfer time
+of the bytes that the delta saves over the best measured plain coding. The response's own rate applies, or the
+round trips of slow start if they explain the transfer time. No finding is made if the earlier response
+forbids storage (no-store), a body exceeds 1 MiB or is not text, or the delta exceeds half of the body. The
+savings of one URL must also exceed the initial window or cost time.
 
 Fix
 ---
 Compression Dictionary Transport: ``Use-As-Dictionary`` on the response, then ``Content-Encoding: dcz`` or
-``dcb`` to clients that offer it (Chrome and Edge from 130 on; Cloudflare and Fastly pass it on). Where that is
-too much, move what changes into a response of its own.
+``dcb`` to clients that offer it (Chrome and Edge from 130 on; Cloudflare and Fastly pass it on). Or move the
+changing part into a separate response.
 
 Reference
 ---------
-RFC 9842; RFC 3229; J. C. Mogul, F. Douglis, A. Feldmann, B. Krishnamurthy, Potential benefits of delta encoding
-and data compression for HTTP, 1997.
+RFC 9842; RFC 3229; J. C. Mogul, F. Douglis, A. Feldmann, B. Krishnamurthy, Potential benefits of delta
+encoding and data compression for HTTP, 1997.
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ READS: Final = ("bodies",)
 NEEDS: Final = ("both_directions", "no_gaps", "whole_payload")
 GATHERS: Final = (BODIES, FLAWS)
 
-#: A larger difference is no small change, and plain compression comes near it.
+#: Maximum size of a delta as a share of the body. Beyond it plain compression is nearly as good.
 DELTA_SHARE_MAX: Final = 0.5
 
 REMEDY: Final = (
@@ -78,7 +77,7 @@ def find(
     redundant_bytes_min: int = REDUNDANT_BYTES_MIN,
     redundant_time_min: timedelta = REDUNDANT_TIME_MIN,
 ) -> pl.LazyFrame:
-    """URLs fetched again with a small change; see :class:`Detector`."""
+    """Return the URLs that were fetched again after a small change; see :class:`Detector`."""
     import polars as pl
 
     may_store = ~pl.col("previous_no_store")

@@ -2,28 +2,28 @@
 
 What it does
 ------------
-Finds bodies that one client fetched under more than one URL, and URLs whose unchanged body it fetched
-again because no response had a validator to ask with.
+Finds bodies that one client fetched under more than one URL, and URLs whose unchanged body it fetched again
+because no response had a validator to ask with.
 
 Why it is bad
 -------------
-Caches find objects by URL and keep them fresh by validators. The same bytes under another URL (a session
-or cache-buster in the query, two host names, a missing canonical path), or without ETag and
-Last-Modified, can only be sent again.
+Caches find objects by URL and revalidate them with validators. The same bytes must be sent again under
+another URL: a session or cache-buster in the query, two host names, a missing canonical path. They must also
+be sent again without ETag and Last-Modified.
 
 Evidence
 --------
-The digests (XXH3) and lengths of whole bodies, as they were framed. Under several URLs the first fetch was
-complete before the later was asked for. Lost is the time from the first to the last byte of the later
-responses, without stalls, for asking may still be needed. One finding a body, or a URL, and client. Not said
-of a body that fits in one segment, of one that Cache-Control forbids to store (no-store), nor where the
-repeats together fit the initial window and took no time.
+The digests (XXH3) and lengths of whole bodies after removal of the framing. Under several URLs, the first
+fetch was complete before the later request. Lost is the time from the first to the last byte of the later
+responses, without stalls: the requests may still be necessary. There is one finding per body (or URL) and
+client. Bodies of one segment and bodies under no-store are left out. The repeats together must exceed the
+initial window or cost time.
 
 Fix
 ---
-One object, one URL: serve it from one host and path and link to that, put versions in the path and no
-session in the query. Send ETag or Last-Modified (nginx ``etag on``, Apache ``FileETag``, an ``ETag``
-middleware such as Django's ConditionalGetMiddleware or Express' ``etag``).
+Use one URL per object: serve the object from one host and path, put versions in the path, and no session in
+the query. Send ETag or Last-Modified (nginx ``etag on``, Apache ``FileETag``, an ``ETag`` middleware such as
+Django's ConditionalGetMiddleware or Express' ``etag``).
 
 Reference
 ---------
@@ -76,7 +76,7 @@ def find(
     redundant_bytes_min: int = REDUNDANT_BYTES_MIN,
     redundant_time_min: timedelta = REDUNDANT_TIME_MIN,
 ) -> pl.LazyFrame:
-    """Bodies fetched under several URLs or without a validator; see :class:`Detector`."""
+    """Return the bodies that were fetched under several URLs or without a validator; see :class:`Detector`."""
     import polars as pl
 
     is_same = pl.col("is_unchanged").fill_null(value=False)

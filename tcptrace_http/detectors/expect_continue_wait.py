@@ -2,27 +2,27 @@
 
 What it does
 ------------
-Finds requests with ``Expect: 100-continue`` whose body came long after their head: the client waited for the
-server's leave, and got it late, or gave up waiting.
+Finds requests with ``Expect: 100-continue`` whose body came long after their head. The client waited for the
+server's 100 (Continue), which came late or never.
 
 Why it is bad
 -------------
-A server that does not know the expectation says nothing until it has the body, and the client does not send the
-body until it has heard something: both wait until the client's timer runs out (one second in curl, 350 ms in
-.NET). Even answered at once the expectation costs a round trip.
+A server without support for the expectation waits for the body. The client holds the body until the server
+answers or the client's timer expires (one second in curl, 350 ms in .NET). Even with an immediate answer the
+expectation costs a round trip.
 
 Evidence
 --------
-The time from the end of the head to the first byte of the body. Where a 100 came before the body, a round trip
-of the path is taken off: the least that the expectation costs by itself. Where none came, all of it was lost.
-Not said where the server had answered finally before the body (the expectation did what it is for), nor of
-less than some milliseconds. One finding a URL and client.
+The time from the end of the head to the first byte of the body. If a 100 came before the body, one round trip
+is subtracted: the minimum cost of the expectation. If none came, the whole time is lost. No finding is made
+if a final response preceded the body (the expectation served its purpose), or below a few milliseconds. There
+is one finding per URL and client.
 
 Fix
 ---
 Server: answer ``100 Continue`` as soon as the head is accepted (nginx, Apache and Node do; a handler that
-authenticates first is late). Client: leave the field out for bodies of ordinary size (curl
-``-H 'Expect:'`` or ``--expect100-timeout``; .NET ``ExpectContinue = false``; Apache HttpClient
+authenticates first is late). Client: omit the field for bodies of ordinary size (curl ``-H 'Expect:'`` or
+``--expect100-timeout``; .NET ``ExpectContinue = false``; Apache HttpClient
 ``setExpectContinueEnabled(false)``).
 
 Reference
@@ -51,9 +51,9 @@ READS: Final = ("expectations",)
 NEEDS: Final = ("both_directions", "whole_payload")
 GATHERS: Final = (EXPECTATIONS, FLAWS)
 
-#: Less is what a server may take to look at a head.
+#: Minimum loss: a server may take this long to read a head.
 LOST_MIN: Final = timedelta(milliseconds=5)
-#: A round trip varies; less than this part of it over the least one is no wait for the server.
+#: Minimum wait over the shortest round trip, as a share of it. Round trips vary by less.
 ROUND_TRIP_SHARE: Final = 0.5
 
 REMEDY_NEVER: Final = (
@@ -72,7 +72,7 @@ def find(
     lost_min: timedelta = LOST_MIN,
     round_trip_share: float = ROUND_TRIP_SHARE,
 ) -> pl.LazyFrame:
-    """Bodies that waited for 100 (Continue); see :class:`Detector`."""
+    """Return the bodies that waited for 100 (Continue); see :class:`Detector`."""
     import polars as pl
 
     waited = pl.col("body_time") - pl.col("head_time")

@@ -2,27 +2,27 @@
 
 What it does
 ------------
-Names clients and ports where one HTTP/2 connection after another ends by GOAWAY or FIN after few streams, and
-the client opens the next one right away.
+Names clients and ports whose HTTP/2 connections repeatedly end by GOAWAY or FIN after few streams. The client
+opens the next connection right away.
 
 Why it is bad
 -------------
-Each new connection costs its handshakes, with TLS two round trips, and begins with an empty HPACK table and in
-slow start. One connection is meant to carry all requests to a server.
+Each new connection costs its handshakes (two round trips with TLS), and begins in slow start with an empty
+HPACK table. HTTP/2 intends one connection for all requests to a server.
 
 Evidence
 --------
-Connections of at most twenty streams, ended no later than the SYN of the client's next connection to the same
-port, which came within five seconds of their last response; each next connection is counted once. Lost is the
-time in which the next first requests waited for the handshakes (not where it was opened ahead). Said from three
-such connections to one port on.
+Connections of at most twenty streams that ended before the SYN of the client's next connection to the same
+port. That SYN came within five seconds of their last response. Each next connection counts once. Lost is the
+time that the first requests on the next connections waited for the handshakes. Connections opened ahead of
+need do not count. A finding needs at least three such connections to one port.
 
 Fix
 ---
-Server closes: nginx ``keepalive_requests 1000`` (for HTTP/2 too), grpc ``MaxConnectionAge`` over minutes, Envoy
-``max_requests_per_connection`` unset. Client closes: one client, channel or session for all requests (grpc
-channel, .NET ``HttpClient``, Go ``http.Transport``, curl with one handle or ``--next``). A proxy that speaks
-HTTP/1.0 or closes to its upstream is connection-per-request's.
+Server closes: nginx ``keepalive_requests 1000`` (for HTTP/2 too), grpc ``MaxConnectionAge`` over minutes,
+Envoy ``max_requests_per_connection`` unset. Client closes: one client, channel or session for all requests
+(grpc channel, .NET ``HttpClient``, Go ``http.Transport``, curl with one handle or ``--next``). The detector
+connection-per-request covers a proxy that speaks HTTP/1.0 to its upstream or closes those connections.
 
 Reference
 ---------
@@ -51,13 +51,14 @@ READS: Final = ("h2_connections",)
 NEEDS: Final = ("both_directions", "handshake", "whole_payload")
 GATHERS: Final = (CONNECTIONS, H2_CONNECTIONS, HANDSHAKES)
 
-#: No server in use ends a connection after fewer requests unless told to (nginx keepalive_requests: 1000).
+#: Maximum number of streams of a short connection. Servers in use allow more requests by default (nginx
+#: keepalive_requests: 1000).
 STREAMS_MAX: Final = 20
-#: Fewer are chance: a client that was started several times.
+#: Minimum number of short connections. Fewer are chance: a client started several times.
 CHURN_MIN: Final = 3
-#: Who ends most of the connections is to change.
+#: Minimum share of the closes for the end that must change.
 MOST: Final = 0.5
-#: Frames that a finding names; the rest are as many more of the same.
+#: Maximum number of frames that a finding lists.
 FRAMES_SHOWN: Final = 8
 REMEDY_SERVER: Final = (
     "the server ends the connections: nginx keepalive_requests 1000 or more; grpc MaxConnectionAge of minutes,"
@@ -73,7 +74,7 @@ REMEDY_CLIENT: Final = (
 def find(
     tables: Mapping[str, pl.DataFrame], *, streams_max: int = STREAMS_MAX, churn_min: int = CHURN_MIN
 ) -> pl.LazyFrame:
-    """Clients and ports with one short connection after another; see :class:`Detector`."""
+    """Return the clients and ports with repeated short connections; see :class:`Detector`."""
     import polars as pl
 
     connections = _connections(tables)
@@ -144,7 +145,9 @@ def find(
 
 
 def _connections(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
-    """Those of HTTP/2: when and by whom each ended, and how long its first request waited for the handshakes."""
+    """Return the HTTP/2 connections: when and by which end each ended, and how long its first request waited for
+    handshakes.
+    """
     import polars as pl
 
     waited = pl.col("first_request_time") - pl.col("start")

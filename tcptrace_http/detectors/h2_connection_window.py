@@ -2,28 +2,28 @@
 
 What it does
 ------------
-Finds responses and uploads over HTTP/2 that waited for the window of their connection, which other streams had
-used up or which is as small as one stream's.
+Finds responses and uploads over HTTP/2 that waited for the window of their connection. Other streams had used
+up the window, or it is as small as the window of one stream.
 
 Why it is bad
 -------------
-All streams of the connection together send at most that window per round trip. SETTINGS does not change it: it
-is 65,535 bytes until a WINDOW_UPDATE of stream 0 raises it, so a client that sets only the stream window gains
-nothing. One stream that is not read keeps all others waiting.
+All streams of the connection together send at most that window per round trip. SETTINGS does not change the
+window. It is 65,535 bytes until a WINDOW_UPDATE of stream 0 raises it, so a larger stream window alone has no
+effect. A single unread stream blocks all others.
 
 Evidence
 --------
-DATA that used the connection's window up, and the WINDOW_UPDATE of stream 0 that let the next frame go (the
-waits ``send_limited.h2_connection_window``). Lost is the sum of these waits. Time in which the receiver had all
-of the window and did not answer is h2-window-update-late's.
+DATA that used the connection's window up, and the WINDOW_UPDATE of stream 0 that released the next frame (the
+waits ``send_limited.h2_connection_window``). Lost is the sum of these waits. The detector
+h2-window-update-late covers the time in which the receiver had received the whole window and did not answer.
 
 Fix
 ---
-Raise the receiver's connection window above that of its streams, to at least twice the path's bandwidth times
-delay: grpc-go ``WithInitialConnWindowSize`` and ``InitialConnWindowSize``, Envoy
+Raise the receiver's connection window above that of its streams, to at least twice the bandwidth-delay
+product: grpc-go ``WithInitialConnWindowSize`` and ``InitialConnWindowSize``, Envoy
 ``initial_connection_window_size``, Kestrel ``InitialConnectionWindowSize``, Node.js
-``session.setLocalWindowSize()``, Go ``MaxReceiveBufferPerConnection``. A stream that is read slowly belongs on
-a connection of its own.
+``session.setLocalWindowSize()``, Go ``MaxReceiveBufferPerConnection``. Give a slowly read stream its own
+connection.
 
 Reference
 ---------
@@ -57,7 +57,7 @@ REMEDY: Final = (
 
 
 def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) -> pl.LazyFrame:
-    """Messages limited by the window of their connection; see :class:`Detector`."""
+    """Return the messages limited by the window of their connection; see :class:`Detector`."""
     import polars as pl
 
     is_upload = pl.col("receiver") == "server"

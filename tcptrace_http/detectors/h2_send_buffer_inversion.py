@@ -1,32 +1,32 @@
-"""An urgent HTTP/2 response stands behind less urgent bytes that the server had sent or buffered before.
+"""An urgent HTTP/2 response waits behind less urgent bytes that the server had already sent or buffered.
 
 What it does
 ------------
-Finds responses that waited while bytes of a stream came which the client had called less urgent; and, where the
-client gave no urgency, small responses behind large ones, for information.
+Finds responses that waited behind bytes of a stream with a lower urgency. Without any urgency, finds small
+responses behind large ones, for information.
 
 Why it is bad
 -------------
-A server that writes megabytes into its socket has decided their order: a stream that is asked for later,
-however urgent, stands behind all of them. On a slow path these are seconds, and priorities do nothing.
+A server that writes megabytes into its socket fixes their order. A stream requested later waits behind all of
+them, whatever its urgency. On a slow path the wait takes seconds, and priorities have no effect.
 
 Evidence
 --------
-The time in which other streams' bytes came before the response's own (the waits
-``send_limited.multiplexed_behind``), with the urgency of both by RFC 9218 (3 where only one has it). Lost is
-the sum of those waits that were spent behind less urgent streams. Without any urgency the order is the server's
-choice: the finding is ``info``, with a confidence of 0.5 at most.
+The time in which bytes of other streams preceded the response's own bytes (the waits
+``send_limited.multiplexed_behind``). Both urgencies follow RFC 9218 (3 if only one stream has one). Lost is
+the sum of the waits behind less urgent streams. Without any urgency the server chooses the order: the finding
+is ``info``, with a confidence of 0.5 at most.
 
 Fix
 ---
-Let the kernel take little more than it can send: ``net.ipv4.tcp_notsent_lowat=16384`` (or the socket option
-``TCP_NOTSENT_LOWAT``), with BBR and fq; a small frame (nginx ``http2_chunk_size 8k``); a server that heeds the
-``priority`` field. Clients: send ``priority: u=…``.
+Limit the unsent data in the kernel: ``net.ipv4.tcp_notsent_lowat=16384`` (or the socket option
+``TCP_NOTSENT_LOWAT``), with BBR and fq; a small frame (nginx ``http2_chunk_size 8k``); a server that follows
+the ``priority`` field. Clients: send ``priority: u=…``.
 
 Reference
 ---------
-RFC 9218, sections 4.1 and 10; P. Meenan, Optimizing HTTP/2 prioritization with BBR and tcp_notsent_lowat, 2018
-(https://blog.cloudflare.com/http-2-prioritization-with-nginx).
+RFC 9218, sections 4.1 and 10; P. Meenan, Optimizing HTTP/2 prioritization with BBR and tcp_notsent_lowat,
+2018 (https://blog.cloudflare.com/http-2-prioritization-with-nginx).
 """
 
 from __future__ import annotations
@@ -47,11 +47,12 @@ READS: Final = ("waits",)
 CAUSES: Final = ("send_limited.multiplexed_behind",)
 NEEDS: Final = ("both_directions", "no_gaps", "whole_payload")
 
-#: A stream that is shown less waits for a frame or two of others, whatever the server does.
+#: Minimum loss. A stream waits for one or two frames of other streams on any server.
 LOST_MIN: Final = timedelta(milliseconds=20)
-#: RFC 9218, section 4.1.
+#: Default urgency (RFC 9218, section 4.1).
 DEFAULT_URGENCY: Final = 3
-#: Without urgency: one frame of the default size (RFC 9113, section 4.2), and so many times as much before it.
+#: Without urgency: maximum size of the waiting response, one default frame (RFC 9113, section 4.2), and
+#: minimum factor of the bytes before it.
 SMALL_BYTES_MAX: Final = 16_384
 LARGER_MIN: Final = 10
 CONFIDENCE_BY_SIZE: Final = 0.5
@@ -69,7 +70,7 @@ def find(
     small_bytes_max: int = SMALL_BYTES_MAX,
     larger_min: int = LARGER_MIN,
 ) -> pl.LazyFrame:
-    """Responses behind less urgent bytes; see :class:`Detector`."""
+    """Return the responses behind less urgent bytes; see :class:`Detector`."""
     import polars as pl
 
     own = pl.col("urgency").fill_null(DEFAULT_URGENCY)
@@ -123,7 +124,7 @@ def find(
 
 
 def _behind(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
-    """Waits of responses behind other streams, with size and urgency of both."""
+    """Return the waits of responses behind other streams, with size and urgency of both."""
     import polars as pl
 
     about = ("urgency", "response_first_frame", pl.col("response_wire_bytes").alias("bytes"))

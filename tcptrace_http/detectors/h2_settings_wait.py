@@ -2,26 +2,26 @@
 
 What it does
 ------------
-Names connections on which the client sent its preface, waited a round trip for the server's SETTINGS, and only
-then asked.
+Names connections on which the client sent its preface, waited a round trip for the server's SETTINGS, and
+then sent its first request.
 
 Why it is bad
 -------------
-The first request of every connection comes one round trip later than it could. A client may send requests right
-behind its preface, under the initial values of all settings.
+The first request of every connection comes one round trip late. A client may send requests right behind its
+preface, with the initial values of all settings.
 
 Evidence
 --------
-The first request followed the server's first SETTINGS by no more than the client takes, and the wait before it
-is ``setup.h2_settings``. Lost is that wait. In TLS 1.3 a server may send its SETTINGS with its Finished: a
-client then waits for nothing, and nothing is found.
+The first request followed the server's first SETTINGS at once, and the wait before the request is
+``setup.h2_settings``. Lost is that wait. In TLS 1.3 a server may send its SETTINGS with its Finished. The
+client then does not wait, and no finding is made.
 
 Fix
 ---
-Client: send the request with the preface. Settings that a client must know before (a server's
-``SETTINGS_ENABLE_CONNECT_PROTOCOL``, few streams) are rare. gRPC clients wait on purpose to tell a dead backend
-from a live one: keep their connections (one channel for all calls), and connect ahead of need (grpc-java
-``getState(true)``). Server: SETTINGS at once when the connection is there, not behind the client's preface.
+Client: send the request with the preface. Few requests depend on the server's settings
+(``SETTINGS_ENABLE_CONNECT_PROTOCOL``, few streams). gRPC clients wait on purpose to detect a dead backend:
+keep their connections (one channel for all calls), and connect ahead of need (grpc-java ``getState(true)``).
+Server: send SETTINGS once the connection is established, not behind the client's preface.
 
 Reference
 ---------
@@ -47,7 +47,7 @@ READS: Final = ("waits",)
 CAUSES: Final = ("setup.h2_settings",)
 NEEDS: Final = ("both_directions", "handshake", "whole_payload")
 
-#: A round trip of less is one inside a site, as for slow start.
+#: Minimum loss. A shorter round trip is one inside a site, as for slow start.
 LOST_MIN: Final = timedelta(milliseconds=4)
 REMEDY: Final = (
     "client: send the first request behind the preface, without waiting for SETTINGS (RFC 9113, section 3.4);"
@@ -57,7 +57,7 @@ REMEDY: Final = (
 
 
 def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) -> pl.LazyFrame:
-    """First requests that waited for SETTINGS; see :class:`Detector`."""
+    """Return the first requests that waited for SETTINGS; see :class:`Detector`."""
     import polars as pl
 
     connections = tables["h2_connections"].lazy().select("flow", "client_settings_frame", "server_settings_frame")

@@ -2,28 +2,28 @@
 
 What it does
 ------------
-Finds responses and uploads over HTTP/2 whose sender had used up the window of their stream, and waited for
-WINDOW_UPDATE although the congestion window and the receive window had room.
+Finds responses and uploads over HTTP/2 whose sender had used up the stream window and waited for
+WINDOW_UPDATE. The congestion window and the receive window had room.
 
 Why it is bad
 -------------
-At most one window per round trip goes over the path, whatever TCP allows: the 65,535 bytes of RFC 9113 at 100
-ms are 5 Mbit/s. A larger TCP buffer or another congestion control changes nothing.
+The path carries at most one window per round trip: the 65,535 bytes of RFC 9113 at 100 ms are 5 Mbit/s. A
+larger TCP buffer or another congestion control has no effect.
 
 Evidence
 --------
-DATA that used the stream's window up, and the WINDOW_UPDATE that let the next frame go (the waits
-``send_limited.h2_stream_window``). Both are read from frames, so the window is known and not estimated. Lost is
-the sum of these waits. Time in which the receiver had all of the window and did not answer is
-h2-window-update-late's.
+DATA that used the stream's window up, and the WINDOW_UPDATE that released the next frame (the waits
+``send_limited.h2_stream_window``). The frames show the window, so no estimate is necessary. Lost is the sum
+of these waits. The detector h2-window-update-late covers the time in which the receiver had received the
+whole window and did not answer.
 
 Fix
 ---
-Set the window of the receiver to at least twice the path's bandwidth times delay. Downloads: the client
-(grpc-go ``WithInitialWindowSize``, grpc-java ``initialFlowControlWindow``, .NET
-``InitialHttp2StreamWindowSize``, Node.js ``settings.initialWindowSize``). Uploads: the server (nginx
-``http2_body_preread_size``, HAProxy ``tune.h2.fe.initial-window-size``, Envoy ``initial_stream_window_size``,
-Kestrel ``InitialStreamWindowSize``).
+Set the receiver's window to at least twice the bandwidth-delay product. Downloads: the client (grpc-go
+``WithInitialWindowSize``, grpc-java ``initialFlowControlWindow``, .NET ``InitialHttp2StreamWindowSize``,
+Node.js ``settings.initialWindowSize``). Uploads: the server (nginx ``http2_body_preread_size``, HAProxy
+``tune.h2.fe.initial-window-size``, Envoy ``initial_stream_window_size``, Kestrel
+``InitialStreamWindowSize``).
 
 Reference
 ---------
@@ -64,7 +64,7 @@ REMEDY_OF_DOWNLOADS: Final = (
 
 
 def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) -> pl.LazyFrame:
-    """Messages limited by the window of their stream; see :class:`Detector`."""
+    """Return the messages limited by the window of their stream; see :class:`Detector`."""
     import polars as pl
 
     room = pl.format("the {}'s flow-control window of its stream", "receiver")

@@ -2,27 +2,27 @@
 
 What it does
 ------------
-Finds segments that were lost, and the streams whose bytes came behind them: their data was there, or would have
-been, and TCP could not hand it on.
+Finds lost segments, and the streams whose bytes came behind them. Their data had arrived, or would have
+arrived, but TCP could not deliver it.
 
 Why it is bad
 -------------
-TCP gives bytes to its application in order. One loss stops every stream for a round trip or more, where
-separate connections, or QUIC, would have stopped one. The more streams share a connection on a lossy path, the
-more each loss costs.
+TCP delivers bytes to its application in order. One loss stops every stream for at least one round trip. With
+separate connections or QUIC, one loss stops one stream. On a lossy path each loss costs more with more
+streams per connection.
 
 Evidence
 --------
 Waits for a loss (``stall.fast_recovery``, ``stall.retransmission_timeout``, ``stall.tail_loss``) in streams
-that had no bytes in the lost segment. One finding per lost segment; lost is the sum over the streams that stood
-behind it. The stream whose own bytes were lost is not among them: retransmission-timeout and tail-loss tell of
-it.
+without bytes in the lost segment. There is one finding per lost segment. Lost is the sum over the streams
+behind the segment. The detectors retransmission-timeout and tail-loss cover the stream whose own bytes were
+lost.
 
 Fix
 ---
-Mend the path first: look who drops packets, and let the server pace (fq; BBR) and use RACK and tail-loss
-probes, so that a loss costs one round trip. HTTP/3, whose streams are independent of each other (nginx ``listen
-443 quic``, Caddy and Envoy by configuration). Large downloads on a connection of their own.
+Repair the path first: find the packet drops. Let the server pace (fq; BBR) and use RACK and tail-loss probes,
+so that a loss costs one round trip. Use HTTP/3, whose streams are independent (nginx ``listen 443 quic``,
+Caddy and Envoy by configuration). Give large downloads their own connection.
 
 Reference
 ---------
@@ -49,9 +49,9 @@ READS: Final = ("waits",)
 CAUSES: Final = ("stall.fast_recovery", "stall.retransmission_timeout", "stall.tail_loss")
 NEEDS: Final = ("both_directions", "no_gaps", "whole_payload")
 
-#: Less is not worth a finding: hosts lose as much by scheduling.
+#: Minimum loss for a finding: host scheduling alone costs this much.
 LOST_MIN: Final = timedelta(milliseconds=5)
-#: Streams that a finding names; the rest are as many more of the same.
+#: Maximum number of streams that a finding lists.
 STREAMS_SHOWN: Final = 8
 REMEDY: Final = (
     "find out who drops packets; {}: fq pacing, net.ipv4.tcp_recovery=1 (RACK), tcp_early_retrans=3 and"
@@ -61,7 +61,7 @@ REMEDY: Final = (
 
 
 def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) -> pl.LazyFrame:
-    """Lost segments with other streams behind them; see :class:`Detector`."""
+    """Return the lost segments with other streams behind them; see :class:`Detector`."""
     import polars as pl
 
     stands = pl.col("behind_stream").is_not_null()
@@ -72,7 +72,7 @@ def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) 
         .with_columns(pl.col("cause").cast(pl.String), lost=pl.col("end") - pl.col("start"))
         .filter(pl.col("cause").is_in(CAUSES))
         .join(streams, on=["flow", "transaction"], how="left", maintain_order="left")
-        # All that stood behind a segment go on with its retransmission, as does the stream that it is of.
+        # The retransmission releases every stream behind the segment, and the segment's own stream.
         .group_by("flow", "direction", "cause", "end", maintain_order=True)
         .agg(
             pl.col("first_frame", "last_frame").max(),

@@ -1,27 +1,27 @@
-"""A receiver of HTTP/2 had all that its window allowed, and gave no more.
+"""An HTTP/2 receiver had received its whole window and sent no WINDOW_UPDATE.
 
 What it does
 ------------
-Finds responses and uploads over HTTP/2 whose receiver had got all DATA of a used-up window, and sent its
-WINDOW_UPDATE only a while later.
+Finds responses and uploads over HTTP/2 whose receiver had received all DATA of the window and sent its
+WINDOW_UPDATE late.
 
 Why it is bad
 -------------
-The sender may not send, and nothing is on its way: the path is idle for that time, once per window. Where the
-window of the connection is used up, one stream that nobody reads stops all others.
+The sender must not send and nothing is in flight: the path is idle once per window. If the connection window
+is used up, one unread stream stops all others.
 
 Evidence
 --------
 The last DATA of the window, and the WINDOW_UPDATE that followed late (the waits
-``send_limited.h2_window_update``). A capture at the sender's side shows both one path later; that time is taken
-off. Whether the application did not read or its library held the update back is not to be told from outside:
-confidence is 0.5 at most. Lost is the sum of these waits.
+``send_limited.h2_window_update``). A capture at the sender's side shows both one round trip later; that time
+is subtracted. A slow application and a late library look the same from outside, so the confidence is at most
+0.5. Lost is the sum of these waits.
 
 Fix
 ---
-Read the body of every stream without pause, or cancel it (RST_STREAM); no blocking work in the callback that
-takes data (Node.js streams, Netty event loops). Libraries: give back the window as data is read, at half of it
-at the latest. A window of several round trips hides short pauses.
+Read the body of every stream without pause, or cancel the stream (RST_STREAM). Do no blocking work in the
+data callback (Node.js streams, Netty event loops). Libraries: send WINDOW_UPDATE as data is read, at the
+latest at half of the window. A window of several round trips hides short pauses.
 
 Reference
 ---------
@@ -48,9 +48,10 @@ __all__ = ["CAUSES", "NEEDS", "READS", "find"]
 READS: Final = ("waits",)
 CAUSES: Final = ("send_limited.h2_window_update",)
 
-#: Far from the receiver only the path's least round trip tells when it had all: it may have been late by jitter.
+#: Minimum loss. Far from the receiver, only the shortest round trip gives the time when the receiver had the
+#: whole window. Jitter may add this much.
 LOST_MIN: Final = timedelta(milliseconds=20)
-#: The application may have been slow, or its library: both look the same.
+#: Maximum confidence: a slow application and a late library look the same.
 CONFIDENCE_MAX: Final = 0.5
 REMEDY: Final = (
     "{}: read the bodies of all streams without pause, or reset those that nobody reads; no blocking work in"
@@ -60,7 +61,7 @@ REMEDY: Final = (
 
 
 def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) -> pl.LazyFrame:
-    """Messages that waited for a receiver with all of its window; see :class:`Detector`."""
+    """Return the messages that waited for a receiver with its whole window; see :class:`Detector`."""
     import polars as pl
 
     is_of_stream = pl.col("constraint") == "h2_stream_window"

@@ -1,33 +1,33 @@
-"""The response to a pipelined request waits behind an earlier one that the server is slow to make.
+"""The response to a pipelined request waits behind an earlier, slow response.
 
 What it does
 ------------
-Finds requests that were sent while an earlier one on their connection was unanswered, and whose response
-came only behind that one's, which took the server a while.
+Finds requests that were sent before the response to an earlier request on their connection. Their response
+came behind the earlier, slow response.
 
 Why it is bad
 -------------
-HTTP/1.1 answers in the order of the requests. One slow answer holds back all that stand behind it, however
-soon they could be given, and the connection is idle meanwhile.
+HTTP/1.1 answers in the order of the requests. One slow response holds back all later responses, even finished
+ones. The connection is idle meanwhile.
 
 Evidence
 --------
-The time that the server took until the earlier response began (its ``server.think``), from when the later
-one could have been there: its own request, the round trip to the server, and what the server takes for a
-request that stands behind none. That is the median of the others on the flow, or what it took once the
-earlier response was over, whichever is more. Time in which the earlier response was on its way, with pauses
-or without, is not counted: the later one would have had to share the path with it.
+The server's time for the earlier response (its ``server.think``), from the earliest time at which the later
+response was possible. The later response needs its own request, the round trip to the server, and the
+server's time for a request without another one before it. That time is the median of the other requests on
+the flow, or the time after the end of the earlier response, if that is longer. The transfer time of the
+earlier response does not count, with or without pauses: the later response would share the path with it.
 
 Fix
 ---
-HTTP/2 (nginx: ``http2 on;``, Apache httpd: ``Protocols h2 http/1.1``), which answers in any order; or ask
-for what is slow over a connection of its own. Clients: do not pipeline behind dynamic responses (Apache
+HTTP/2 (nginx: ``http2 on;``, Apache httpd: ``Protocols h2 http/1.1``), which answers in any order; or request
+slow resources over a separate connection. Clients: do not pipeline behind dynamic responses (Apache
 HttpClient, curl and browsers do not by default).
 
 Reference
 ---------
-RFC 9112, section 9.3.2; H. F. Nielsen et al., Network Performance Effects of HTTP/1.1, CSS1, and PNG
-(SIGCOMM 1997); RFC 9113, section 1.
+RFC 9112, section 9.3.2; H. F. Nielsen et al., Network Performance Effects of HTTP/1.1, CSS1, and PNG (SIGCOMM
+1997); RFC 9113, section 1.
 """
 
 from __future__ import annotations
@@ -42,12 +42,13 @@ if TYPE_CHECKING:
 __all__ = ["NEEDS", "READS", "find"]
 
 READS: Final = ("waits",)
-#: Which response is to which request, and when the client had the one before.
+#: The detector matches responses to requests and needs the arrival time of the previous response.
 NEEDS: Final = ("both_directions",)
 
-#: What is shorter is the order of the server's work, not one response that holds up another.
+#: Minimum loss. A shorter wait is the order of the server's work, not a slow response.
 LOST_MIN_NS: Final = 5_000_000
-#: Without another request on the flow to compare with, the later response may have taken as long itself.
+#: Confidence with and without another request on the flow for comparison. Without one, the later response may
+#: itself be slow.
 CONFIDENCE_COMPARED: Final = 0.9
 CONFIDENCE_ALONE: Final = 0.7
 _SLOW: Final = "server.think"
@@ -58,7 +59,7 @@ REMEDY: Final = (
 
 
 def find(tables: Mapping[str, pl.DataFrame], *, lost_min_ns: int = LOST_MIN_NS) -> pl.LazyFrame:
-    """Responses that waited behind a slow one; see :class:`Detector`."""
+    """Return the responses that waited behind a slow one; see :class:`Detector`."""
     import polars as pl
 
     queued = _queued(tables)
@@ -68,14 +69,14 @@ def find(tables: Mapping[str, pl.DataFrame], *, lost_min_ns: int = LOST_MIN_NS) 
         .filter(pl.col("cause").cast(pl.String) == _SLOW)
         .select("flow", slow_start="start", slow_end="end", blocking="transaction")
     )
-    # Of an earlier response only the time in which it stood at the head of the line.
+    # An earlier response counts only for the time at the head of the line.
     lost = pl.min_horizontal("slow_end", "blocking_end") - pl.max_horizontal("slow_start", "possible", "at_head")
     return (
         queued.join(slow, on=["flow", "blocking"], how="inner")
         .with_columns(lost=lost.dt.total_nanoseconds().clip(0), took=pl.col("slow_end") - pl.col("slow_start"))
         .group_by("flow", "transaction", "blocking", maintain_order=True)
         .agg(
-            # A response that took no longer than another is no slow one.
+            # A response that took no longer than another is not slow.
             pl.min_horizontal(
                 pl.col("lost").sum(), pl.col("took").sum().dt.total_nanoseconds() - pl.col("needed").first()
             ).alias("lost"),
@@ -114,10 +115,10 @@ def find(tables: Mapping[str, pl.DataFrame], *, lost_min_ns: int = LOST_MIN_NS) 
 
 
 def _queued(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
-    """Pipelined requests with the response right before theirs, and when theirs was possible."""
+    """Return the pipelined requests with the response before theirs, and the time when their own was possible."""
     import polars as pl
 
-    # Most flows have none in line, and need not be sorted.
+    # Most flows have no pipelined request and need no sort.
     pipelining = tables["transactions"].lazy().filter("pipelined").select("flow").unique()
     thinks = (
         tables["waits"]
@@ -144,7 +145,7 @@ def _queued(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
             blocking_target=pl.col("target").shift(1).over("flow"),
             blocking_frame=pl.col("response_first_frame").shift(1).over("flow"),
             at_head=pl.coalesce(end.shift(2).over("flow"), pl.col("request_time").shift(1).over("flow")),
-            # A run of pipelined requests begins with the one that they are behind.
+            # A run of pipelined requests begins with the request before the first pipelined one.
             run=(~pl.col("pipelined")).cum_sum().over("flow"),
             like=pl.when(~pl.col("pipelined") & ~is_slow_one).then("think").median().over("flow"),
         )

@@ -2,29 +2,29 @@
 
 What it does
 ------------
-Names requests on a kept connection that had been idle, which the server closed just then: its FIN or
-RST crosses the request on the path, or came before it and was not heeded. The server's kernel answers
-the request with a RST, and the client must send it again on a new connection. Where the FIN was there a round
-trip and more before, nothing raced: the client does not look at its idle connections.
+Names requests on an idle persistent connection that the server closed at that time. The server's FIN or RST
+crosses the request on the path, or the client ignored an earlier FIN. The server's kernel answers the request
+with a RST. The client must send the request again on a new connection. If the FIN came at least one round
+trip before the request, there is no race: the client does not watch its idle connections.
 
 Why it is bad
 -------------
-The request fails, or takes a second attempt with a new handshake. A client may repeat it by itself only
-if its method is idempotent (RFC 9110, section 9.2.2): a POST becomes an error for the user (502 of a
-proxy). It is rare, hard to repeat, and follows from two timeouts: the client's is not shorter.
+The request fails, or needs a second attempt with a new handshake. A client may retry automatically only if
+the method is idempotent (RFC 9110, section 9.2.2). A POST becomes an error for the user (502 of a proxy). The
+race is rare and hard to reproduce. The cause is a client timeout that is not shorter than the server's.
 
 Evidence
 --------
-The connection had carried responses and was idle; the first FIN or RST of the server does not
-acknowledge the request, so that the server had closed before the request was there; no byte answers it.
-Lost is the time from the request to the same one on a new connection, if that was seen.
+The connection had carried responses and was idle; the first FIN or RST of the server does not acknowledge the
+request: the server closed before the request arrived. No byte answers the request. Lost is the time from the
+request to its repetition on a new connection, if captured.
 
 Fix
 ---
-Give up idle connections at the client before the server does: an idle timeout some seconds below the
-server's (nginx ``upstream`` ``keepalive_timeout 4s`` towards Node.js' ``server.keepAliveTimeout`` of
-5 s; Apache ``KeepAliveTimeout 5``; AWS load balancers: the back end's over 60 s), or let the server's be
-longer; ``proxy_next_upstream error non_idempotent`` only where repeating is safe.
+Close idle connections at the client before the server does: set an idle timeout a few seconds below the
+server's (nginx ``upstream`` ``keepalive_timeout 4s`` towards Node.js' ``server.keepAliveTimeout`` of 5 s;
+Apache ``KeepAliveTimeout 5``; AWS load balancers: the back end's over 60 s), or raise the server's timeout.
+Use ``proxy_next_upstream error non_idempotent`` only if a repetition is safe.
 
 Reference
 ---------
@@ -50,13 +50,13 @@ READS: Final = ("endings",)
 NEEDS: Final = ("both_directions", "no_gaps", "whole_payload")
 GATHERS: Final = (ENDINGS, CONNECTIONS, FIRST_REQUESTS)
 
-#: No server closes an idle connection earlier; one that closes behind its response sooner had no idle
-#: timeout, but would not keep the connection.
+#: Minimum idle time. No server closes an idle connection earlier. A server that closes sooner after its
+#: response has no idle timeout and does not keep connections.
 IDLE_MIN_NS: Final = 200_000_000
-#: Until the server's close is seen there passes one round trip at most, and what its kernel takes. Later
-#: it did not close just then: the request, or the server, was lost.
+#: Maximum time from the request to the server's close: one round trip at most, and the kernel's time. A later
+#: close has another reason: the request, or the server, was lost.
 CLOSE_MAX_NS: Final = 100_000_000
-#: A client that was told of the close a while before it asked.
+#: Remedy for a client that ignored an earlier close.
 REMEDY_OF_UNHEEDED: Final = (
     "let the client drop an idle connection when the server closes it: watch the socket while it is idle, or test"
     " it before it is used again (a client library's setting or a newer version of it), and repeat idempotent"
@@ -70,7 +70,7 @@ REMEDY: Final = (
 
 
 def find(tables: Mapping[str, pl.DataFrame], *, idle_min_ns: int = IDLE_MIN_NS) -> pl.LazyFrame:
-    """Requests that met a closing connection; see :class:`Detector`."""
+    """Return the requests that met a closing connection; see :class:`Detector`."""
     import polars as pl
 
     idle = pl.col("idle").dt.total_nanoseconds()

@@ -1,28 +1,29 @@
-"""A server whose initial window is smaller than it may be, or too large for the path.
+"""A server whose initial window is smaller than allowed, or too large for the path.
 
 What it does
 ------------
-Finds connections whose first flight, although there was more to send, was smaller than RFC 6928 allows:
-``min(10 * MSS, max(2 * MSS, 14600))`` bytes; and those with a larger one that lost segments of it.
+Finds connections whose first flight was smaller than RFC 6928 allows, ``min(10 * MSS, max(2 * MSS, 14600))``
+bytes, although more data waited. Also finds connections with a larger first flight that lost segments of it.
 
 Why it is bad
 -------------
-Slow start doubles the window each round trip. From 2 or 3 segments a response of 14 kB takes two round
-trips more than from 10, on every new connection. A window that overflows a queue on the path in its
-first flight costs a retransmission instead, often by timeout, for there is little behind it that would
-tell of the loss.
+Slow start doubles the window each round trip. With an initial window of 2 or 3 segments, a response of 14 kB
+takes two more round trips than with 10. Every new connection pays for them. An initial window that overflows
+a queue on the path costs a retransmission. The retransmission often needs a timeout, because few later
+segments reveal the loss.
 
 Evidence
 --------
-The first flight of the server on each connection, if more data waited behind it for an ACK: responses that fit
-in it show nothing. Lost is the sum of the waits ``send_limited.slow_start`` of data that the allowed window would
-have let go at once. Of a window that is too large the segments that were sent again are told; nothing is lost.
+The first flight of the server on each connection, if more data waited behind it for an ACK. Responses that
+fit in the first flight prove nothing. Lost is the sum of the waits ``send_limited.slow_start`` of data that
+the allowed window would have released at once. For too large a window the finding gives the retransmitted
+segments, and lost is 0.
 
 Fix
 ---
-Linux: ``ip route change … initcwnd 10`` (the default since 2.6.39), or less towards slow links; a reset
-``initcwnd`` in the route metrics is a common cause, so is an old kernel, appliance or proxy. For large
-windows pacing (``fq``, ``SO_MAX_PACING_RATE``) keeps the first flight from overflowing the queue.
+Linux: ``ip route change … initcwnd 10`` (the default since 2.6.39), or less towards slow links. Common causes
+are a reset ``initcwnd`` in the route metrics and an old kernel, appliance or proxy. With large windows, use
+pacing (``fq``, ``SO_MAX_PACING_RATE``) against queue overflow in the first flight.
 
 Reference
 ---------
@@ -50,11 +51,11 @@ READS: Final = ("openings",)
 NEEDS: Final = ("both_directions", "handshake", "no_gaps")
 GATHERS: Final = (OPENINGS, PROFILES, CONNECTIONS)
 
-#: RFC 6928, section 2.
+#: Allowed initial window (RFC 6928, section 2).
 SEGMENTS_ALLOWED: Final = 10
 BYTES_ALLOWED: Final = 14_600
-#: A handshake that took longer had its SYN or SYN-ACK lost, after which the window is one segment
-#: (RFC 5681, section 3.1): the first retransmission timeout is one second (RFC 6298).
+#: Maximum handshake time. A longer handshake lost its SYN or SYN-ACK, and the window is then one segment (RFC
+#: 5681, section 3.1). The first retransmission timeout is one second (RFC 6298).
 SETUP_MAX_NS: Final = 900_000_000
 REMEDY_SMALL: Final = (
     "Linux: ip route change … initcwnd 10 on the server (the default since 2.6.39; look at ip route show for"
@@ -64,7 +65,7 @@ REMEDY_LARGE: Final = "Linux: ip route change … initcwnd 10 on the server, or 
 
 
 def find(tables: Mapping[str, pl.DataFrame], *, segments_allowed: int = SEGMENTS_ALLOWED) -> pl.LazyFrame:
-    """Servers whose initial window is not the one allowed; see :class:`Detector`."""
+    """Return the servers whose initial window is not the allowed one; see :class:`Detector`."""
     import polars as pl
 
     full = pl.col("mss").cast(pl.Int64)
@@ -115,7 +116,7 @@ def find(tables: Mapping[str, pl.DataFrame], *, segments_allowed: int = SEGMENTS
             "lost",
             "elapsed",
             "flows",
-            # An application that pauses behind a full segment once looks the same.
+            # A single pause of the application behind a full segment looks the same.
             confidence=pl.when(pl.col("times") > 1).then(0.9).otherwise(0.75),
             cause=pl.lit("send_limited.slow_start"),
             summary=pl.when("is_small")

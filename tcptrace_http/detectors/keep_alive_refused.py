@@ -2,35 +2,35 @@
 
 What it does
 ------------
-Names servers that end a connection right after one response, or after a few, although the request let
-it go on (HTTP/1.1 without ``Connection: close``, or HTTP/1.0 with ``Connection: keep-alive``), and says
-how: in the response (``Connection: close``, an HTTP/1.0 response, a body that only the close ends), or
-by a FIN right behind it.
+Names servers that end a connection after one or a few responses although the request allowed a persistent
+connection (HTTP/1.1 without ``Connection: close``, or HTTP/1.0 with ``Connection: keep-alive``). The finding
+says how the server ends the connection: in the response (``Connection: close``, HTTP/1.0, a body ended by the
+close), or by a FIN right behind it.
 
 Why it is bad
 -------------
-The client has more to ask, and opens a new connection for it: a handshake, and slow start from the
-initial window. A request that was already on its way is lost and must be sent again.
+The client opens a new connection for its next request. The new connection costs a handshake and slow start
+from the initial window. A request in flight is lost and must be sent again.
 
 Evidence
 --------
-The last request on the connection lets it go on; the server's FIN or RST is the first one and comes
-within the round trip and a little after the response, or the response says that it is the last, whoever
-closes then; no more than some twenty requests were answered before; and the client opened another
-connection to the port soon after. Lost is the handshake of that, unless connection-per-request counts it, or
-requests were left unanswered, whose time is told there.
+The last request allows a persistent connection. The server's FIN or RST is the first one and follows the
+response within little more than a round trip. Or the response announces the close, whichever end closes
+first. The server answered at most about twenty requests, and the client soon opened another connection to the
+port. Lost is the handshake of that connection. If connection-per-request counts that handshake, or requests
+stayed unanswered, those findings claim the time.
 
 Fix
 ---
 nginx: ``keepalive_timeout`` over 0, ``keepalive_requests 1000``. Apache: ``KeepAlive On``,
 ``MaxKeepAliveRequests 0`` (unlimited; the default is 100), no ``nokeepalive`` for the client in
-``BrowserMatch``. lighttpd: ``server.max-keep-alive-requests = 1000``. Applications: answer in HTTP/1.1,
-with Content-Length or chunked.
+``BrowserMatch``. lighttpd: ``server.max-keep-alive-requests = 1000``. Applications: answer in HTTP/1.1, with
+Content-Length or chunked.
 
 Reference
 ---------
-RFC 9112, sections 9.3 and 9.6; J. Heidemann, Performance Interactions Between P-HTTP and TCP
-Implementations, 1996, section 1.
+RFC 9112, sections 9.3 and 9.6; J. Heidemann, Performance Interactions Between P-HTTP and TCP Implementations,
+1996, section 1.
 """
 
 from __future__ import annotations
@@ -54,16 +54,18 @@ READS: Final = ("connections",)
 NEEDS: Final = ("both_directions", "whole_payload")
 GATHERS: Final = (CONNECTIONS, ENDINGS)
 
-#: No server in use ends a connection after fewer requests unless told to: Apache's default of
-#: MaxKeepAliveRequests is 100, as nginx's of keepalive_requests was until 1.19.10.
+#: Maximum number of answered requests. Servers in use allow more by default: 100 for Apache's
+#: MaxKeepAliveRequests and, until 1.19.10, for nginx's keepalive_requests.
 ANSWERED_MAX: Final = 20
-#: A server closes behind its response within its own scheduling; idle timeouts are one second and more.
+#: Maximum time from the response to the close. The server's scheduling takes less; idle timeouts are at least
+#: one second.
 CLOSE_AT_ONCE_NS: Final = 100_000_000
-#: The client opens its next connection so soon if it has more to ask.
+#: Maximum time until the client's next connection, if it has more requests.
 NEXT_MAX_SECONDS: Final = 5
-#: One connection that ends under pipelined requests may be an accident, two are what the server does.
+#: Minimum number of connections with pipelined requests. One may be an accident, two are the server's
+#: behaviour.
 HABIT_MIN: Final = 2
-#: Frames that a finding names; the rest are as many more of the same.
+#: Maximum number of frames that a finding lists.
 FRAMES_SHOWN: Final = 8
 REMEDY: Final = (
     "nginx: keepalive_timeout 75s, keepalive_requests 1000; Apache: KeepAlive On, MaxKeepAliveRequests 0;"
@@ -73,10 +75,10 @@ REMEDY: Final = (
 
 
 def find(tables: Mapping[str, pl.DataFrame], *, answered_max: int = ANSWERED_MAX) -> pl.LazyFrame:
-    """Servers that refuse persistent connections; see :class:`Detector`."""
+    """Return the servers that refuse persistent connections; see :class:`Detector`."""
     import polars as pl
 
-    # HTTP/2 has no such field, and h2-connection-churn tells of its connections.
+    # HTTP/2 has no such field; h2-connection-churn covers its connections.
     connections = tables["connections"].lazy().filter(pl.col("protocol").cast(pl.String).ne_missing("h2"))
     said = ~pl.col("response_persists")
     by_server = pl.col("closed_by").cast(pl.String).str.starts_with("server")
@@ -85,7 +87,7 @@ def find(tables: Mapping[str, pl.DataFrame], *, answered_max: int = ANSWERED_MAX
     )
     nexts = connections.select(*SERVICE, opened="start", next_flow="flow", next_setup="initial_rtt").sort("opened")
     told = needless(tables["connections"]).select(next_flow="flow", is_counted=pl.lit(value=True))
-    # Where requests were left unanswered, that is what it cost.
+    # Unanswered requests have their own loss.
     unanswered = (
         tables["endings"]
         .lazy()
@@ -93,7 +95,7 @@ def find(tables: Mapping[str, pl.DataFrame], *, answered_max: int = ANSWERED_MAX
         .select("flow", is_unanswered=pl.lit(value=True))
         .unique()
     )
-    # A client that is told so may close before the server does.
+    # A client that receives this announcement may close before the server does.
     refuses = (said & pl.col("close_frame").is_not_null()) | (by_server & at_once)
     refused = (
         connections.join(unanswered, on="flow", how="left")
@@ -112,7 +114,7 @@ def find(tables: Mapping[str, pl.DataFrame], *, answered_max: int = ANSWERED_MAX
         .join(told, on="next_flow", how="left")
         .sort("flow")
     )
-    # One new connection may follow several that were closed.
+    # One new connection may follow several closed ones.
     is_first = (
         pl.col("next_flow").is_first_distinct()
         & pl.col("is_counted").is_null()
@@ -137,7 +139,7 @@ def find(tables: Mapping[str, pl.DataFrame], *, answered_max: int = ANSWERED_MAX
             elapsed=(pl.col("last_response_time") - pl.col("start")).sum(),
             shown=pl.col("close_frame").head(FRAMES_SHOWN).cast(pl.String).str.join(", "),
         )
-        # One connection that ended with requests unanswered has that finding.
+        # A single connection that ended with unanswered requests has its own finding.
         .filter((pl.col("answered_all") > 0) | (pl.col("times") >= HABIT_MIN))
         .select(
             "flow",
@@ -150,7 +152,7 @@ def find(tables: Mapping[str, pl.DataFrame], *, answered_max: int = ANSWERED_MAX
             transaction=pl.lit(None),
             confidence=pl.when(pl.col("said_times") > 0).then(0.98).otherwise(0.9),
             cause=pl.when(pl.col("lost") > pl.duration()).then(pl.lit("setup.handshake")),
-            # What cost nothing, or is told as a connection for each request, is structure alone.
+            # Without a loss of its own the finding is structure only.
             severity=pl.when(pl.col("lost") <= pl.duration()).then(pl.lit("info")),
             summary=pl.format(
                 "{} port {} closed {} after {}{}, which the requests let go on",

@@ -2,19 +2,19 @@
 
 What it does
 ------------
-Finds HTTP flows whose handshake took far longer than the ACKs of the client's data, while no answer came sooner
-than the handshake took: a NAT, a proxy or an accelerator acknowledges in the place of the server.
+Finds HTTP flows whose handshake took far longer than the ACKs of the client's data, while every answer took
+at least the handshake time. A NAT, a proxy or an accelerator acknowledges instead of the server.
 
 Why it is bad
 -------------
-The round trip of the path is in every wait for the server, and ACKs do not tell it. The server's own ACKs,
-losses and windows are behind the middlebox and do not show.
+Every wait for the server contains the round trip of the path, and the ACKs do not show it. The middlebox
+hides the server's own ACKs, losses and windows.
 
 Evidence
 --------
 The number of flows. The handshake took at least 8 times as long as the quickest ACK, and 20 ms longer; three
-ACKs took less than half of it, and each of at least three answers took a round trip of the handshake. Nothing
-is lost by it on the wire, so the time lost is 0.
+ACKs took less than half of it, and each of at least three answers took a round trip of the handshake. The
+wire lost nothing, so the time lost is 0.
 
 Fix
 ---
@@ -43,7 +43,7 @@ NEEDS: Final = ()
 
 
 def find(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
-    """One row if a middlebox acknowledges the client's data of any HTTP flow; see :class:`Detector`."""
+    """Return one row if a middlebox acknowledges the client's data of any HTTP flow; see :class:`Detector`."""
     import polars as pl
 
     return capture_finding(tables["flaws"], "local_acks").with_columns(

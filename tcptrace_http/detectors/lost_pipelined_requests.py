@@ -2,30 +2,31 @@
 
 What it does
 ------------
-Names connections on which the client sent requests ahead of the responses, and the server closed before
-it had answered all of them: after ``Connection: close`` or its greatest number of requests.
+Names connections with pipelined requests that the server closed before its last answer: after ``Connection:
+close`` or its maximum number of requests.
 
 Why it is bad
 -------------
-The requests behind the last response must be sent again on a new connection, with a handshake and slow
-start; and if the server closes while they come in, its RST may take the last responses away from the
-client that had not read them yet (RFC 9112, section 9.6).
+The requests behind the last response must be sent again on a new connection, with a handshake and slow start.
+If the server closes while requests arrive, its RST may destroy responses that the client has not read yet
+(RFC 9112, section 9.6).
 
 Evidence
 --------
-The requests without a response, sent before the last response was there, and the server's FIN or RST;
-whether the first of them was sent again on a new connection. Lost is the time from the close to that.
+The requests without a response that were sent before the last response arrived, and the server's FIN or RST.
+The finding says whether the first request was repeated on a new connection. Lost is the time from the close
+to the repetition.
 
 Fix
 ---
 Apache: ``MaxKeepAliveRequests 0`` (default 100). nginx: ``keepalive_requests 1000``. lighttpd:
-``server.max-keep-alive-requests``. Clients: pipeline no more than the server is known to answer, and
-close the sending half only after the last response.
+``server.max-keep-alive-requests``. Clients: pipeline no more requests than the server answers, and close the
+sending half only after the last response.
 
 Reference
 ---------
-RFC 9112, sections 9.3.2 and 9.6; H. F. Nielsen et al., Network Performance Effects of HTTP/1.1, CSS1,
-and PNG, SIGCOMM 1997.
+RFC 9112, sections 9.3.2 and 9.6; H. F. Nielsen et al., Network Performance Effects of HTTP/1.1, CSS1, and
+PNG, SIGCOMM 1997.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ REMEDY: Final = (
 
 
 def find(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
-    """Connections with pipelined requests that were not answered; see :class:`Detector`."""
+    """Return the connections with unanswered pipelined requests; see :class:`Detector`."""
     import polars as pl
 
     rows = (

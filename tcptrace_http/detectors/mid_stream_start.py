@@ -2,23 +2,22 @@
 
 What it does
 ------------
-Finds HTTP flows of which neither SYN nor SYN-ACK was captured.
+Finds HTTP flows without a captured SYN or SYN-ACK.
 
 Why it is bad
 -------------
-The handshake tells the round trip, the segment size and the scale of the windows. Without it a window
-cannot be read, a short segment is told from a full one by comparison only, and what the connection did
-before (its first response, its losses) is unknown.
+The handshake gives the round trip, the MSS and the window scale. Without the handshake the windows are
+unreadable, and only comparison tells short segments from full ones. The earlier responses and losses of the
+connection are unknown.
 
 Evidence
 --------
-The number of flows, and the first frame of each. Nothing is lost by it on the wire, so the time lost
-is 0.
+The number of flows, and the first frame of each. The wire lost nothing, so the time lost is 0.
 
 Fix
 ---
-Start the capture before the client connects, or have it connect anew (close the browser, restart the
-pool of the proxy). A filter must let SYNs in: none that asks for payload or for ``tcp[13] & 8``.
+Start the capture before the client connects, or make the client reconnect (close the browser, restart the
+proxy's pool). The filter must accept SYNs: do not filter for payload or ``tcp[13] & 8``.
 
 Reference
 ---------
@@ -43,7 +42,7 @@ NEEDS: Final = ()
 
 
 def find(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
-    """One row if any HTTP flow was joined after its handshake; see :class:`Detector`."""
+    """Return one row if any HTTP flow was captured without its handshake; see :class:`Detector`."""
     import polars as pl
 
     return capture_finding(tables["flaws"], "mid_stream_start").with_columns(

@@ -2,33 +2,33 @@
 
 What it does
 ------------
-Finds data that Nagle's algorithm held back until a delayed ACK came, in either direction: in the middle
-of a response whose server writes in pieces, or in a request whose client sends its head and its body, or
-two parts of its head, in two writes; or data that a window of a short segment and less than two full ones had
-no room for, until the delayed ACK of these came. (If the response opens with the head alone, this is
-short-initial-segment; if its last, short segment is held, odd-short-final-segment.)
+Finds data that Nagle's algorithm held until a delayed ACK came, in either direction. The server writes the
+middle of a response in pieces, or the client sends head and body, or two parts of the head, in two writes.
+Also finds data beyond a window of a short segment and fewer than two full ones, held until their delayed ACK.
+(The detector short-initial-segment covers a response that opens with the head alone. The detector
+odd-short-final-segment covers a held last segment.)
 
 Why it is bad
 -------------
-A short segment may not leave while another short one is unacknowledged (RFC 896). The receiver has less
-than two full segments to acknowledge and waits for its timer, 40 ms (Linux) to 200 ms (BSD). Each waits
-for the other. A request that is split so costs it before the server has even begun.
+A short segment must wait while another short one is unacknowledged (RFC 896). The receiver has fewer than two
+full segments to acknowledge and waits for its timer, 40 ms (Linux) to 200 ms (BSD). Each end waits for the
+other. A split request pays this delay before the server begins.
 
 Evidence
 --------
-The wait ``stall.nagle_delayed_ack``: the short segment, the delayed ACK of it, and the data that this ACK
-released. Lost is that wait. Its confidence is at most 0.5 if the application may have written the data then.
+The wait ``stall.nagle_delayed_ack``: the short segment, its delayed ACK, and the data released by this ACK.
+Lost is that wait. Its confidence is at most 0.5 if the application may have written the data then.
 
 Fix
 ---
-Send what is there in one call: writev, sendmsg, MSG_MORE or TCP_CORK on Linux; or set TCP_NODELAY.
+Send all available data in one call: writev, sendmsg, MSG_MORE or TCP_CORK on Linux; or set TCP_NODELAY.
 Servers: larger output buffers, ``tcp_nodelay on`` (nginx). Clients: head and body of a POST in one write;
 Python http.client and urllib3 do that for bodies of bytes, libcurl and Go set TCP_NODELAY.
 
 Reference
 ---------
-J. Heidemann, Performance Interactions Between P-HTTP and TCP Implementations, 1996, sections 2.2 and 2.3;
-RFC 896; RFC 1122, section 4.2.3.2.
+J. Heidemann, Performance Interactions Between P-HTTP and TCP Implementations, 1996, sections 2.2 and 2.3; RFC
+896; RFC 1122, section 4.2.3.2.
 """
 
 from __future__ import annotations
@@ -67,5 +67,5 @@ HELD: Final = Held(
 
 
 def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) -> pl.LazyFrame:
-    """Data held until a delayed ACK came; see :class:`Detector`."""
+    """Return the data held until a delayed ACK; see :class:`Detector`."""
     return held_findings(tables, HELD, lost_min=lost_min)

@@ -2,36 +2,35 @@
 
 What it does
 ------------
-Finds data that Nagle's algorithm held back until the ordinary, undelayed ACK of an earlier short segment
-came, in either direction: in the middle of a response whose server writes in pieces, or in a request whose
-client sends it in two writes. The original algorithm holds the short end of a response behind full segments as
-well. (If the response opens with the head alone, this is short-initial-segment; if its last, short segment is
-held behind a short one, odd-short-final-segment.) And the rest of a response that waited in the buffer until the
-next response, when it was asked for or written, filled its segment.
+Finds data that Nagle's algorithm held until the ordinary, undelayed ACK of an earlier short segment, in
+either direction. The server writes the middle of a response in pieces, or the client sends a request in two
+writes. The original algorithm also holds the short end of a response behind full segments. Also finds the
+rest of a response that waited in the buffer until the next response filled its segment. (The detector
+short-initial-segment covers a response that opens with the head alone. The detector odd-short-final-segment
+covers a last segment held behind a short one.)
 
 Why it is bad
 -------------
-A short segment may not leave while another short one (originally, anything: RFC 896) is unacknowledged, so each
-such pair of writes costs one round trip, whether or not the receiver delays its ACK: 100 ms and more on a long
-path.
+A short segment must wait while another short one (originally, any segment: RFC 896) is unacknowledged. Each
+such pair of writes costs one round trip, even without a delayed ACK: at least 100 ms on a long path.
 
 Evidence
 --------
-The wait ``stall.nagle_hold``: the short segment (or all that was outstanding), the ACK of it, and the short
-segment that this ACK released. Lost is that wait. Its confidence is at most 0.5 if the application may have
-written the data then. Of a rest that the next response filled: the full segment that brings the end of one
-response and the start of the next, which no ACK released.
+The wait ``stall.nagle_hold``: the short segment (or all bytes in flight), its ACK, and the short segment
+released by this ACK. Lost is that wait. Its confidence is at most 0.5 if the application may have written the
+data then. For a rest filled by the next response: the full segment with the end of one response and the start
+of the next, released by no ACK.
 
 Fix
 ---
-Send what is there in one call: writev, sendmsg, MSG_MORE or TCP_CORK on Linux; or set TCP_NODELAY.
+Send all available data in one call: writev, sendmsg, MSG_MORE or TCP_CORK on Linux; or set TCP_NODELAY.
 Servers: larger output buffers, ``tcp_nodelay on`` (nginx). Clients: head and body of a POST in one write;
 Python http.client and urllib3 do that for bodies of bytes, libcurl and Go set TCP_NODELAY.
 
 Reference
 ---------
-J. Heidemann, Performance Interactions Between P-HTTP and TCP Implementations, 1996, section 2.3; RFC 896;
-G. Minshall, draft-minshall-nagle-01.
+J. Heidemann, Performance Interactions Between P-HTTP and TCP Implementations, 1996, section 2.3; RFC 896; G.
+Minshall, draft-minshall-nagle-01.
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ HELD: Final = Held(
 
 
 def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) -> pl.LazyFrame:
-    """Data held until an ordinary ACK came, or the next response; see :class:`Detector`."""
+    """Return the data held until an ordinary ACK or until the next response; see :class:`Detector`."""
     import polars as pl
 
     behind_ack = held_findings(tables, HELD, lost_min=lost_min)

@@ -2,24 +2,24 @@
 
 What it does
 ------------
-Finds HTTP flows without any pure ACK in a direction in which TCP must have sent some: data was acknowledged
-by later data alone, and later than a delayed ACK may be, or full segments came in pairs.
+Finds HTTP flows without any pure ACK in a direction in which TCP must have sent one. Later data alone
+acknowledged the data, later than a delayed ACK may come, or full segments came in pairs.
 
 Why it is bad
 -------------
-A delayed ACK, a closed window and a loss show by ACKs. Without them neither what released a segment nor when
-the client had the last byte is known.
+ACKs reveal delayed ACKs, closed windows and losses. Without ACKs the release of a segment and the arrival of
+the last byte are unknown.
 
 Evidence
 --------
-The number of flows and the directions whose ACKs are missing. Data is acknowledged by data alone, and beyond
-the path's round trip that takes once more than 3.5 s (a delayed ACK and a lost answer take less), three times
-more than 210 ms, or eight pairs of full segments came. Nothing is lost by it on the wire, so the time lost is 0.
+The number of flows and the directions whose ACKs are missing. Only data acknowledges data. Beyond the round
+trip, the acknowledgment takes once more than 3.5 s (a delayed ACK and a lost answer take less) or three times
+more than 210 ms, or eight pairs of full segments came. The wire lost nothing, so the time lost is 0.
 
 Fix
 ---
-Capture or export with a filter that keeps whole connections (``tcp port 80``), not one for HTTP or for
-packets with data.
+Capture or export with a filter that keeps whole connections (``tcp port 80``), not with a filter for HTTP or
+for packets with data.
 
 Reference
 ---------
@@ -45,7 +45,7 @@ NEEDS: Final = ()
 
 
 def find(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
-    """One row if pure ACKs of any HTTP flow are missing; see :class:`Detector`."""
+    """Return one row if pure ACKs of any HTTP flow are missing; see :class:`Detector`."""
     import polars as pl
 
     return capture_finding(tables["flaws"], "no_pure_acks").with_columns(

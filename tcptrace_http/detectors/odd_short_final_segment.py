@@ -2,23 +2,22 @@
 
 What it does
 ------------
-Finds responses whose final short segment was held until the ACK of an earlier segment came: a short
-one (Nagle's algorithm as Linux has it, after Minshall), or an odd full one (the original algorithm,
-which lets nothing short out while anything is unacknowledged).
+Finds responses whose final short segment was held until the ACK of an earlier segment. Linux's variant of
+Nagle's algorithm (Minshall) waits for a short segment. The original algorithm waits for any unacknowledged
+segment, such as an odd full one.
 
 Why it is bad
 -------------
-The receiver has no second full segment to acknowledge, so its ACK is delayed, 40 ms (Linux) to
-200 ms (BSD), and the last bytes of the response with it. It happens when a server writes in chunks
-that are no multiple of the segment size, to responses of certain lengths only, so it looks random.
-Behind a short segment it still costs one round trip per response where the ACK is not delayed. (Behind full
-ones alone it does so, too, with the original algorithm: that is nagle-hold.)
+The receiver has no second full segment to acknowledge. The delayed ACK, 40 ms (Linux) to 200 ms (BSD), delays
+the last bytes of the response. Servers that write chunks of other sizes than the MSS show the delay for
+certain response lengths only, so it looks random. Without a delayed ACK the hold behind a short segment still
+costs one round trip per response. (The detector nagle-hold covers a hold behind full segments only.)
 
 Evidence
 --------
-The waits ``stall.nagle_delayed_ack`` and ``stall.nagle_hold`` of the last segment: the segment that it waited
-for, the ACK of that, and the last segment, which this ACK released. Lost is that wait. Its confidence is at most
-0.5 if the application may have written the data then.
+The waits ``stall.nagle_delayed_ack`` and ``stall.nagle_hold`` of the last segment: the unacknowledged
+segment, its ACK, and the last segment, released by this ACK. Lost is that wait. Its confidence is at most 0.5
+if the application may have written the data then.
 
 Fix
 ---
@@ -28,8 +27,8 @@ Set TCP_NODELAY on persistent connections, or hand the whole response to the ker
 
 Reference
 ---------
-J. Heidemann, Performance Interactions Between P-HTTP and TCP Implementations, 1996, section 2.3;
-RFC 896; G. Minshall, draft-minshall-nagle-01.
+J. Heidemann, Performance Interactions Between P-HTTP and TCP Implementations, 1996, section 2.3; RFC 896; G.
+Minshall, draft-minshall-nagle-01.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ REMEDY: Final = (
     "Set TCP_NODELAY on persistent connections, or write the whole response in one call"
     " (in nginx: tcp_nodelay on, and tcp_nopush on with sendfile on)"
 )
-#: What to change in servers that name themselves in the Server field.
+#: Setting of each server that the Server field names.
 REMEDIES: Final = {
     "nginx": "nginx: larger output_buffers",
     "Apache": "Apache httpd: leave TCP_NODELAY on (it is the default), write larger buckets",
@@ -69,5 +68,5 @@ HELD: Final = Held(
 
 
 def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) -> pl.LazyFrame:
-    """Responses whose last short segment was held; see :class:`Detector`."""
+    """Return the responses whose last short segment was held; see :class:`Detector`."""
     return held_findings(tables, HELD, lost_min=lost_min)

@@ -2,28 +2,28 @@
 
 What it does
 ------------
-Finds HTTP flows with packets of one end only that acknowledge data of the other end: it has answered, but
-its packets are not in the capture.
+Finds HTTP flows with packets of one end only. These packets acknowledge data of the other end, whose packets
+are not in the capture.
 
 Why it is bad
 -------------
-Requests without responses, or responses without requests: there are no waiting times, no round trips and
-no ACKs to tell a held segment from a thinking server by.
+Requests lack responses, or responses lack requests. The flow has no waiting times and no round trips. Without
+ACKs, a held segment looks like a thinking server.
 
 Evidence
 --------
-The number of flows, and which end's packets are there. A request that nobody answered is none of these:
-it acknowledges nothing. Nothing is lost by it on the wire, so the time lost is 0.
+The number of flows, and which end's packets are there. An unanswered request is no such flow: its packets
+acknowledge nothing. The wire lost nothing, so the time lost is 0.
 
 Fix
 ---
-Capture at one of the two ends, or mirror both directions of the port. Routes may be asymmetric; a filter
-for ``src host`` or ``dst port`` keeps one direction out.
+Capture at one of the two ends, or mirror both directions of the port. Check for asymmetric routes, and for a
+filter with ``src host`` or ``dst port``, which excludes one direction.
 
 Reference
 ---------
-Wireshark wiki, CaptureSetup/Ethernet; W. John et al., Estimating Routing Symmetry on Single Links by
-Passive Flow Measurements, 2010.
+Wireshark wiki, CaptureSetup/Ethernet; W. John et al., Estimating Routing Symmetry on Single Links by Passive
+Flow Measurements, 2010.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ NEEDS: Final = ()
 
 
 def find(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
-    """One row if of any HTTP flow one direction is missing; see :class:`Detector`."""
+    """Return one row if any HTTP flow lacks one direction; see :class:`Detector`."""
     import polars as pl
 
     of_client = pl.col("flows_of_client")

@@ -1,36 +1,35 @@
-"""Connections opened at once that overflow a queue together.
+"""Parallel connections that together overflow a queue.
 
 What it does
 ------------
-Finds three or more connections of a client to a server that are in use at the same time and that, within
-a round trip or two, begin to lose data together, or make each other wait: the handshake of one takes
-much longer than the path's least while the others are sending. More than six at once, which is what
-browsers open to a host, are told even if they hurt nobody here (info).
+Finds at least three parallel connections of a client to a server that begin to lose data together, within one
+or two round trips. Also finds connections that delay each other: one handshake takes much longer than the
+shortest while the others send. More than six parallel connections, the browsers' limit per host, are reported
+even without harm (info).
 
 Why it is bad
 -------------
-Each sends an initial window and doubles it: four connections put forty segments on the path at once, and
-eighty a round trip later. A queue that bears one of them overflows, all of them lose, and small
-windows must wait for a timeout, because too few segments follow the lost one. What fits stands in the
-queue and delays everything else on the link.
+Each connection sends an initial window and doubles it: four connections send forty segments at once, and
+eighty one round trip later. A queue sized for one connection overflows, and all connections lose data. Small
+windows then wait for a timeout, because too few segments follow the lost one. The queued segments delay all
+other traffic of the link.
 
 Evidence
 --------
-The connections in use at the time, and when each of them first lost data of the server; loss that is
-not the connections' own doing strikes one here and one there. Or the handshakes during it against the
-least of the two hosts. Lost is what these handshakes took over the least, and the waits for data that
-was lost together, but for those of the connection that waited longest: slow start overshoots once on a
-single connection too.
+The connections in use at the time, and the first loss of server data on each. Losses with another cause hit
+the connections at different times. Or the handshakes during that time against the shortest handshake of the
+two hosts. Lost is the excess of these handshakes, and the waits for data that was lost together. The
+connection with the longest waits does not count: slow start overshoots once on a single connection too.
 
 Fix
 ---
-HTTP/2 on one connection; fewer connections at once (client pool or browser limit, no domain sharding);
-pacing at the server (``fq``); active queue management on the link (``fq_codel``, ``cake``).
+Use HTTP/2 on one connection, fewer parallel connections (client pool or browser limit, no domain sharding),
+pacing at the server (``fq``), or active queue management on the link (``fq_codel``, ``cake``).
 
 Reference
 ---------
-L. Eggert, J. Heidemann, J. Touch, Effects of Ensemble-TCP, ACM CCR 30 (1), 2000; H. Balakrishnan et al.,
-TCP Behavior of a Busy Internet Server, INFOCOM 1998; RFC 9112, section 9.4.
+L. Eggert, J. Heidemann, J. Touch, Effects of Ensemble-TCP, ACM CCR 30 (1), 2000; H. Balakrishnan et al., TCP
+Behavior of a Busy Internet Server, INFOCOM 1998; RFC 9112, section 9.4.
 """
 
 from __future__ import annotations
@@ -52,23 +51,27 @@ READS: Final = ("connections",)
 NEEDS: Final = ("both_directions", "handshake", "no_gaps")
 GATHERS: Final = (CONNECTIONS, RECOVERIES)
 
-#: Two connections are a client that does two things.
+#: Minimum number of connections. Two connections are a client with two tasks.
 CONNECTIONS_MIN: Final = 3
-#: Of the connections in use so many lose together; loss by chance seldom strikes half of them at once.
+#: Minimum share of connections that lose together. Random loss seldom hits half of them at once.
 LOSING_SHARE_MIN: Final = 0.5
-#: A full queue may double the round trip, and loss is seen one round trip after it.
+#: Maximum time between the losses in round trips. A full queue may double the round trip, and the sender
+#: detects a loss one round trip after it.
 TOGETHER_RTTS: Final = 2
-#: A handshake is in a queue if it takes so much longer than the least, and by so much time: schedulers
-#: and delayed SYN-ACKs take less.
+#: Minimum excess of a queued handshake over the shortest, as a factor and as a time. Schedulers and delayed
+#: SYN-ACKs cause less.
 INFLATION_MIN: Final = 1.5
 INFLATION_MIN_NS: Final = 10_000_000
-#: A queue loses some of a flight. Where more is sent again the path is broken, whoever uses it.
+#: Maximum share of retransmitted segments. A queue drops part of a flight. Above this share the path itself
+#: loses data.
 LOSS_SHARE_MAX: Final = 0.25
-#: One handshake may have met a slow accept.
+#: Minimum number of delayed handshakes. One may have met a slow accept.
 INFLATED_MIN: Final = 2
-#: A handshake that takes longer had its SYN sent again: the first timeout is one second (RFC 6298).
+#: Maximum handshake time. A longer handshake retransmitted its SYN: the first timeout is one second (RFC
+#: 6298).
 QUEUED_MAX_NS: Final = 1_000_000_000
-#: Firefox (network.http.max-persistent-connections-per-server) and Chromium open six to a host at most.
+#: Maximum number of connections per host in Firefox (network.http.max-persistent-connections-per-server) and
+#: Chromium.
 USUAL_MAX: Final = 6
 REMEDY: Final = (
     "HTTP/2 on one connection, or fewer connections at once (client pool size, no domain sharding); pacing"
@@ -83,7 +86,7 @@ def find(
     losing_share_min: float = LOSING_SHARE_MIN,
     inflation_min: float = INFLATION_MIN,
 ) -> pl.LazyFrame:
-    """Bundles of connections that hurt themselves; see :class:`Detector`."""
+    """Return the bundles of connections that cause their own loss or delay; see :class:`Detector`."""
     import polars as pl
 
     rtt = pl.col("initial_rtt").dt.total_nanoseconds()
@@ -93,7 +96,7 @@ def find(
         pl.col("is_later") & (rtt >= least * inflation_min) & over.is_between(INFLATION_MIN_NS, QUEUED_MAX_NS)
     )
     gap = pl.col("server_loss_time").diff().over(*PAIR, "bundle").dt.total_nanoseconds()
-    # A run of losses each soon after the one before.
+    # A run of losses with short gaps.
     breaks = (gap.is_null() | (gap > least * TOGETHER_RTTS)).cum_sum().over(*PAIR, "bundle")
     losing = (
         _bundles(tables)
@@ -183,8 +186,11 @@ def find(
 
 
 def _bundles(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
-    """The connections of two hosts with the number of the bundle, a time without a moment at which none is
-    in use, how many of it are in use when one begins, and the least handshake of the two hosts.
+    """Return the connections of two hosts with the number of their bundle, a time during which one of them is
+    always in use.
+
+    The rows have the number of active connections at their start, and the shortest handshake of the two
+    hosts.
     """
     import polars as pl
 
@@ -194,7 +200,7 @@ def _bundles(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
     )
     begin = connections.select(*PAIR, "flow", time="start", step=pl.lit(1, dtype=pl.Int32))
     finish = connections.select(*PAIR, "flow", time="used_until", step=pl.lit(-1, dtype=pl.Int32))
-    # At one instant the response comes first: the SYN may be its consequence.
+    # At equal times the response comes first: the SYN may be its consequence.
     active = (
         pl.concat([begin, finish])
         .sort("time", "step", "flow")

@@ -1,34 +1,33 @@
-"""Packets of a response stood in a queue for longer than the path takes (bufferbloat).
+"""The queueing delay of a response exceeds the round trip of the path (bufferbloat).
 
 What it does
 ------------
-Finds responses whose packets were delayed, in the mean, by at least 50 ms and by as much as the path's
-round trip takes, and tells whether the response met the queue or filled it itself.
+Finds responses with a mean queueing delay of at least 50 ms and of at least the path's round trip. The
+finding says whether the response met the queue or filled it.
 
 Why it is bad
 -------------
-A buffer that is larger than the path needs does not make a download faster, but every other request
-behind it waits as long as the buffer holds: a click takes half a second on a path of 20 ms.
+A buffer above the bandwidth-delay product does not make a download faster. Every other request behind the
+download waits for the buffer to drain: a click takes half a second on a path of 20 ms.
 
 Evidence
 --------
-Near the client: the arrival of the packets against their sender's timestamps; a flow on which a packet
-comes sooner after its request than its delay allows has another clock, and is left out. Near the
-server: round trips against the least of the path, of ACKs that the client had no reason to delay. What
-was lost is counted only where the response's first packet met the queue: its delay, once. A queue that
-grew behind the first packet is the response's own; it cost this response nothing, and the finding is
-about structure.
+Near the client: the arrival of the packets against their sender's timestamps; a flow with a packet that
+follows its request sooner than its delay allows has a different clock and is left out. Near the server: round
+trips of ACKs without a delayed ACK, against the path's minimum. Lost is the delay of the response's first
+packet, if it met the queue. A queue behind the first packet is the response's own. Such a queue cost this
+response nothing, and the finding is about structure.
 
 Fix
 ---
-On the bottleneck (home router, wireless link, shaper): fair queueing with CoDel (Linux ``tc qdisc
-replace dev … root cake bandwidth …`` or ``fq_codel``), or a shorter queue. On the server: BBR
+On the bottleneck (home router, wireless link, shaper): fair queueing with CoDel (Linux ``tc qdisc replace dev
+… root cake bandwidth …`` or ``fq_codel``), or a shorter queue. On the server: BBR
 (``net.ipv4.tcp_congestion_control=bbr`` with ``fq``) keeps its own queue short.
 
 Reference
 ---------
-J. Gettys and K. Nichols, Bufferbloat: Dark Buffers in the Internet, CACM 2012; RFC 8289 (CoDel); RFC
-8290 (FQ-CoDel); RFC 6817 (LEDBAT), section 2.5: a queue of 100 ms is full.
+J. Gettys and K. Nichols, Bufferbloat: Dark Buffers in the Internet, CACM 2012; RFC 8289 (CoDel); RFC 8290
+(FQ-CoDel); RFC 6817 (LEDBAT), section 2.5: a queue of 100 ms is full.
 """
 
 from __future__ import annotations
@@ -49,9 +48,9 @@ __all__ = ["NEEDS", "READS", "find"]
 READS: Final = ("queues", "waits")
 NEEDS: Final = ("both_directions", "pure_acks")
 
-#: Half of LEDBAT's full queue (RFC 6817), ten times what CoDel leaves standing (RFC 8289).
+#: Minimum delay: half of LEDBAT's full queue (RFC 6817), ten times CoDel's target (RFC 8289).
 DELAY_MIN: Final = timedelta(milliseconds=50)
-#: The delay is as long as the path itself takes, too: twice its round trip in all.
+#: Minimum delay as a share of the path's round trip: with the queue the round trip doubles.
 RTT_SHARE_MIN: Final = 1.0
 REMEDY: Final = (
     "on the bottleneck: tc qdisc replace dev … root cake bandwidth … (or fq_codel), or a shorter queue;"
@@ -65,7 +64,7 @@ def find(
     delay_min: timedelta = DELAY_MIN,
     rtt_share_min: float = RTT_SHARE_MIN,
 ) -> pl.LazyFrame:
-    """Responses whose packets stood in a queue; see :class:`Detector`."""
+    """Return the responses whose packets waited in a queue; see :class:`Detector`."""
     import polars as pl
 
     transactions = (
@@ -78,9 +77,9 @@ def find(
             answered=pl.col("response_first_time") - pl.col("request_last_time"),
         )
     )
-    # Of the first packet, if its delay is known: it did not stand behind its own response.
+    # Known delay of the first packet: the response's own queue does not delay it.
     is_first = pl.col("first_frame") == pl.col("response_first_frame")
-    # A packet that stood in a queue comes late after its request; else its sender has another clock.
+    # A queued packet comes late after its request. Otherwise its sender has a different clock.
     is_consistent = (~is_first | (pl.col("answered") >= pl.col("first_delay"))).fill_null(True).all().over("flow")
     met = is_first & (pl.col("first_delay") >= delay_min) & (pl.col("measured_by").cast(pl.String) == "one_way")
     return (

@@ -1,31 +1,30 @@
-"""The receiver's window is smaller than the path needs.
+"""The receive window is smaller than the path needs.
 
 What it does
 ------------
-Finds responses that the server sent in flights as large as the client's window, waiting a round trip
-for each, although the client read all along; and uploads that waited so for the server's window.
+Finds responses in flights as large as the client's receive window, with a wait of one round trip for each
+flight. The client read all the time. Also finds uploads with the same waits for the server's receive window.
 
 Why it is bad
 -------------
-At most one window a round trip goes over the path, however fast it is: 64 KB at 100 ms are 5 Mbit/s.
+The path carries at most one window per round trip, at any link rate: 64 KB at 100 ms are 5 Mbit/s.
 
 Evidence
 --------
-Data that filled the window, and the ACK that let the next go (the waits ``send_limited.receive_window``).
-Nothing is said of a connection whose handshake was not captured: by how much its windows are scaled is not
-known, and unscaled ones look a hundred times too small.
-Lost is the sum of these waits.
+Data that filled the window, and the ACK that released the next data (the waits
+``send_limited.receive_window``). A connection without a captured handshake is left out: its window scale is
+unknown, and unscaled windows look a hundred times too small. Lost is the sum of these waits.
 
 Fix
 ---
 Do not set ``SO_RCVBUF`` at the receiver (of an upload, the server): Linux then tunes the buffer up to
-``net.ipv4.tcp_rmem`` (its third value: at least twice the path's bandwidth times delay). Window scaling on both
-ends (``net.ipv4.tcp_window_scaling=1``) and through every middlebox.
+``net.ipv4.tcp_rmem`` (third value: at least twice the bandwidth-delay product). Enable window scaling on both
+ends (``net.ipv4.tcp_window_scaling=1``) and in every middlebox.
 
 Reference
 ---------
-RFC 7323, section 2; RFC 4898, SndLimTimeRwin; Y. Zhang et al., On the Characteristics and Origins of
-Internet Flow Rates, SIGCOMM 2002; M. Siekkinen et al., Root Cause Analysis of Throughput, 2008.
+RFC 7323, section 2; RFC 4898, SndLimTimeRwin; Y. Zhang et al., On the Characteristics and Origins of Internet
+Flow Rates, SIGCOMM 2002; M. Siekkinen et al., Root Cause Analysis of Throughput, 2008.
 """
 
 from __future__ import annotations
@@ -47,9 +46,9 @@ READS: Final = ("waits",)
 CAUSES: Final = ("send_limited.receive_window",)
 NEEDS: Final = ("both_directions", "handshake", "no_gaps", "pure_acks")
 
-#: Less is not worth a finding.
+#: Minimum loss for a finding.
 LOST_MIN: Final = timedelta(milliseconds=20)
-#: One full window may be chance: a response that is limited by it fills it again and again.
+#: Minimum number of waits. One full window may be chance; a limited response fills its window repeatedly.
 WAITS_MIN: Final = 3
 REMEDY: Final = (
     "{}: do not set SO_RCVBUF, and let net.ipv4.tcp_rmem (third value) allow twice the path's bandwidth"
@@ -60,7 +59,7 @@ REMEDY: Final = (
 def find(
     tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN, waits_min: int = WAITS_MIN
 ) -> pl.LazyFrame:
-    """Messages limited by their receiver's window; see :class:`Detector`."""
+    """Return the messages limited by the receive window; see :class:`Detector`."""
     import polars as pl
 
     sent = pl.col("request_header_bytes").fill_null(0) + pl.col("request_body_bytes")

@@ -1,31 +1,30 @@
-"""A client was sent from URL to URL before it got what it had asked for.
+"""A client followed redirects before it received the requested resource.
 
 What it does
 ------------
-Finds redirects that a client followed: two or more in a row, or a single one that a correct link would have
-made unnecessary, to another host or only to add or take a slash.
+Finds redirects that a client followed: at least two in a row, or a single one that a correct link avoids: to
+another host, or to add or remove a slash.
 
 Why it is bad
 -------------
-Each redirect costs a round trip and the server's time, and one to another host a name lookup and a
-handshake more, before the first byte of the page is even asked for. Nothing of it can go on at the same time.
+Each redirect costs a round trip and the server's time, and a redirect to another host also costs a name
+lookup and a handshake. The page itself is requested after them, and none of these steps can run in parallel.
 
 Evidence
 --------
 Location of the redirect, resolved against its URL, is the URL of the client's next request, sent within two
-seconds. Lost is the time from the start of the first request to that of the last, or from its SYN to the SYN
-of the last one's connection where that was opened only then: one connection had been needed anyway. A client
-that follows on a connection which was open already, but later than at once, did something else meanwhile. One
-finding a chain and client. Not said of a single redirect within a host (a login, the page of a language), nor
-of the answer to a form (POST, redirect, GET). A redirect to https is not followed here: what comes next is
-encrypted.
+seconds. Lost is the time from the start of the first request to the start of the last. If a new connection
+was opened for the last request, lost is the time between the two SYNs: one connection is necessary anyway. A
+client that follows late on an open connection had other work meanwhile. There is one finding per chain and
+client. A single redirect within a host is left out (a login, a page's language), and so is the answer to a
+form (POST, redirect, GET). A redirect to https is not followed: the next request is encrypted.
 
 Fix
 ---
-Link to the final URL; redirect from any form of it in one step (nginx: one ``return 301
+Link to the final URL; redirect from any form of the URL in one step (nginx: one ``return 301
 https://example.org$request_uri`` for all names and schemes; Apache: one ``Redirect permanent``). For https:
 ``Strict-Transport-Security`` with ``includeSubDomains`` and ``preload``. A permanent redirect (301, 308) with
-``Cache-Control: max-age`` is asked for only once.
+``Cache-Control: max-age`` is requested only once.
 
 Reference
 ---------
@@ -53,12 +52,13 @@ READS: Final = ("redirects",)
 NEEDS: Final = ("both_directions", "whole_payload")
 GATHERS: Final = (REDIRECTS, FLAWS)
 
-#: So many in a row are a chain, wherever they lead.
+#: Minimum number of redirects in a chain, whatever their targets.
 CHAIN_MIN: Final = 2
-#: Less is what a redirect takes on the host itself.
+#: Minimum loss: a redirect within the host takes less.
 LOST_MIN: Final = timedelta(milliseconds=1)
-#: A client that follows on an open connection needs neither look-up nor handshake: one that takes longer had
-#: none free, or something else to do. Browsers take some milliseconds; the margin is a choice.
+#: Maximum pause before a client follows on an open connection, which needs no lookup and no handshake. A
+#: client with a longer pause had no free connection or other work. Browsers take a few milliseconds; the
+#: margin is a choice.
 FOLLOWED_AFTER_MAX: Final = timedelta(milliseconds=100)
 
 REMEDY: Final = (
@@ -70,7 +70,7 @@ REMEDY: Final = (
 def find(
     tables: Mapping[str, pl.DataFrame], *, chain_min: int = CHAIN_MIN, lost_min: timedelta = LOST_MIN
 ) -> pl.LazyFrame:
-    """Redirects in a row, and single ones that a correct link avoids; see :class:`Detector`."""
+    """Return the chains of redirects, and single redirects that a correct link avoids; see :class:`Detector`."""
     import polars as pl
 
     answers_form = (pl.col("method") == "POST") & pl.col("status").is_in([301, 302, 303])
@@ -104,7 +104,7 @@ def find(
         chains.filter((pl.col("redirects") >= chain_min) | pl.col("leads_elsewhere") | pl.col("is_slash"))
         .with_columns(start=start, elapsed=end - start, last=shown("next_host", "next_target"))
         .with_columns(lost=pl.col("elapsed") - pl.col("paused"))
-        # A chain is one on a fast path, too, and is told (info); a single redirect there is not worth it.
+        # A chain is reported on a fast path too (info), a single redirect is not.
         .filter((pl.col("lost") >= lost_min) | (pl.col("redirects") >= chain_min))
         .with_columns(response_first_time="start")
         .pipe(
@@ -113,7 +113,7 @@ def find(
             frames=("first_frame", "next_frame"),
             extra=(pl.col("redirects").first(), pl.col("frames").first()),
         )
-        # The time is not that of one transaction.
+        # The time spans several transactions.
         .with_columns(transaction=pl.lit(None, pl.UInt32))
         .with_columns(
             severity=severity(),
@@ -136,10 +136,10 @@ def find(
 
 
 def _paused() -> pl.Expr:
-    """How long a client did something else before it followed a redirect."""
+    """Return the time of the client's other work before it followed a redirect."""
     import polars as pl
 
-    # A new connection may wait for the look-up of a name, which the redirect made necessary.
+    # A new connection may wait for a name lookup, which the redirect made necessary.
     is_open = ~(pl.col("next_opened_time") >= pl.col("response_last_time")).fill_null(value=False)
     pause = pl.col("next_request_time") - pl.col("response_last_time")
     return pl.when(is_open & (pause > FOLLOWED_AFTER_MAX)).then(pause).otherwise(pl.duration())

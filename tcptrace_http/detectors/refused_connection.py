@@ -1,28 +1,28 @@
-"""Connections that were refused.
+"""Connections that a server refused.
 
 What it does
 ------------
-Names the ports at which a client's SYN was answered by a RST, how often it tried, and how long it took
-until a connection there succeeded. Only ports of HTTP: those that the capture shows HTTP on, and those that
-it is served on by custom (80, 443, 8000, 8080 and a few more).
+Names the ports whose RST answered a client's SYN, with the number of attempts and the time until a connection
+succeeded. Only HTTP ports count: ports with captured HTTP, and the usual ports (80, 443, 8000, 8080 and a few
+more).
 
 Why it is bad
 -------------
-Nothing is served until a connection succeeds. Clients with several addresses or back ends try them one
-after the other, so one that refuses delays each first request; retries with a fixed pause add that
-pause although the server is long up again.
+No request is served before a connection succeeds. Clients try several addresses or back ends in turn, so a
+refusing one delays each first request. Retries with a fixed pause add that pause even after the server is up
+again.
 
 Evidence
 --------
-The SYN and the RST that answered it, and the next connection to the same port that carried a response.
-Lost is the time from the first of the attempts before it to its SYN; nothing where none succeeded, for
-then the capture does not show what it cost.
+The SYN and the RST that answered it, and the next connection to the same port with a response. Lost is the
+time from the first failed attempt to the SYN of that connection. Without a success the capture shows no cost,
+and lost is 0.
 
 Fix
 ---
-Let the server listen before traffic is sent to it (readiness probes, systemd socket activation), on
-IPv6 as on IPv4 if its name has both (nginx ``listen [::]:80``); take dead back ends out
-(``proxy_next_upstream``, ``max_fails``); raise no RST in firewalls for ports that are in use.
+Let the server listen before traffic is sent to it (readiness probes, systemd socket activation), on IPv6 and
+IPv4 if its name has both (nginx ``listen [::]:80``). Take dead back ends out of service
+(``proxy_next_upstream``, ``max_fails``). Send no RST from firewalls for ports in use.
 
 Reference
 ---------
@@ -49,13 +49,13 @@ READS: Final = ("endings",)
 NEEDS: Final = ("both_directions",)
 GATHERS: Final = (ENDINGS, CONNECTIONS)
 
-#: Attempts longer before a success are another story: the server was down.
+#: Maximum time from an attempt to a success. With a longer time the server was down.
 SUCCESS_MAX_SECONDS: Final = 30
-#: Where HTTP is served by custom: IANA's http, https, http-alt (591, 8008, 8080), 8443 and 8888, what frameworks
-#: listen on by default (8000, 8081), and Wireshark's preference http.tcp.port (3128 of Squid, 8088). What refused
-#: on another port may have been anything: a scan, peers of a file sharing network.
+#: Usual HTTP ports: IANA's http, https, http-alt (591, 8008, 8080), 8443 and 8888, defaults of frameworks
+#: (8000, 8081), and Wireshark's preference http.tcp.port (3128 of Squid, 8088). A refusal on another port may
+#: be a scan or a file sharing peer.
 HTTP_PORTS: Final = (80, 443, 591, 3128, 8000, 8008, 8080, 8081, 8088, 8443, 8888)
-#: Ports that a finding names; a scan tries several.
+#: Maximum number of ports that a finding lists; a scan tries several.
 PORTS_SHOWN: Final = 4
 REMEDY: Final = (
     "let the server listen there before it is sent traffic (readiness probe, socket activation; nginx listen"
@@ -64,7 +64,7 @@ REMEDY: Final = (
 
 
 def find(tables: Mapping[str, pl.DataFrame], *, success_max_seconds: int = SUCCESS_MAX_SECONDS) -> pl.LazyFrame:
-    """Pairs of hosts of which one refuses; see :class:`Detector`."""
+    """Return the host pairs with refused connections; see :class:`Detector`."""
     import polars as pl
 
     successes = (
@@ -94,7 +94,7 @@ def find(tables: Mapping[str, pl.DataFrame], *, success_max_seconds: int = SUCCE
         .sort("flow")
     )
     waited = pl.col("opened") - pl.col("start")
-    # Of several attempts before one success the first has waited the longest.
+    # The first of several attempts before a success waited longest.
     is_first = pl.col("next_flow").is_first_distinct() | pl.col("next_flow").is_null()
     return (
         attempts.with_columns(waited=pl.when(is_first).then(waited))

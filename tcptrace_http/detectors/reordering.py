@@ -1,33 +1,32 @@
-"""The path delivers segments in another order than they were sent.
+"""The path delivers segments out of order.
 
 What it does
 ------------
-Finds flows whose segments overtook each other. Where the receiver did not wait for what came late,
-that is structure and cost nothing.
+Finds flows whose segments overtook each other. If the receiver did not wait for the late segment, the finding
+is structure without a cost.
 
 Why it is bad
 -------------
-Data behind the hole cannot be used until it is filled. Three duplicate ACKs look like a loss: the
-sender sends again what is on its way, and halves its window.
+The receiver cannot use data behind a hole until the late segment fills it. Three duplicate ACKs look like a
+loss: the sender retransmits data that is still in flight, and halves its window.
 
 Evidence
 --------
-A segment that fills a hole and was sent before what came behind the hole: its IPv4 identification or
-timestamp says so, or it came sooner than the sender can have heard of the hole. Near the sender, where
-the order is still the sent one: SACKs told of a hole that was filled though nothing was sent again, or
-though what was sent again turned out to have arrived. What was lost is the time in which nothing else
-came by before it.
+A segment that fills a hole and was sent before the data behind the hole. Its IPv4 identification or timestamp
+proves the order, or it came sooner than the sender could know of the hole. Near the sender, where the order
+is still the sent one: SACKs reported a hole that was filled without a retransmission, or with a spurious one.
+Lost is the silence before the late segment.
 
 Fix
 ---
-Spread load over links by flow, not by packet (layer 3+4 hashing on bonds and ECMP, no per-packet load
-balancing); on Linux senders RACK (``net.ipv4.tcp_recovery=1``) and ``net.ipv4.tcp_reordering`` bear
-more; on receivers with several queues keep one flow on one queue.
+Balance the load of links by flow, not by packet (layer 3+4 hashing on bonds and ECMP). On Linux senders RACK
+(``net.ipv4.tcp_recovery=1``) and ``net.ipv4.tcp_reordering`` tolerate more reordering. On receivers with
+several queues keep one flow on one queue.
 
 Reference
 ---------
-RFC 4737; RFC 8985; S. Jaiswal et al., Measurement and Classification of Out-of-Sequence Packets in a
-Tier-1 IP Backbone, INFOCOM 2003; M. Mellia et al., Passive Analysis of TCP Anomalies, 2008.
+RFC 4737; RFC 8985; S. Jaiswal et al., Measurement and Classification of Out-of-Sequence Packets in a Tier-1
+IP Backbone, INFOCOM 2003; M. Mellia et al., Passive Analysis of TCP Anomalies, 2008.
 """
 
 from __future__ import annotations
@@ -47,8 +46,8 @@ __all__ = ["NEEDS", "READS", "find"]
 READS: Final = ("recoveries", "waits")
 NEEDS: Final = ("both_directions", "no_gaps")
 
-#: Words of ``spurious_by`` by which the receiver itself says that the original had come; an early ACK is
-#: an inference from a round trip, and what had been acknowledged may have been sent again for any reason.
+#: Words of ``spurious_by`` with which the receiver confirms the arrival of the original. An early ACK is only
+#: an inference from a round trip, and acknowledged data may be retransmitted for any reason.
 ARRIVED_BY: Final = ("dsack", "timestamps", "original_arrived")
 REMEDY: Final = (
     "spread load over links by flow, not by packet (bonds and ECMP: layer 3+4 hashing);"
@@ -57,7 +56,7 @@ REMEDY: Final = (
 
 
 def find(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
-    """Flows whose path reorders; see :class:`Detector`."""
+    """Return the flows with reordering on their path; see :class:`Detector`."""
     import polars as pl
 
     late = (pl.col("end") - pl.col("start")).cast(pl.Duration("ns"))
@@ -69,7 +68,7 @@ def find(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
         tables["recoveries"]
         .lazy()
         .filter(is_seen | is_told, pl.col("confidence") >= CONFIDENCE_MIN)
-        # Near the sender the wait for what came late is not told from that of the flight.
+        # Near the sender, the wait for a late segment looks like the wait for the flight.
         .with_columns(silence=pl.when(is_seen).then("silence").otherwise(pl.duration(nanoseconds=0)))
         .group_by("flow", "direction", maintain_order=True)
         .agg(

@@ -1,28 +1,27 @@
-"""Slow start again on a path that an earlier connection had just measured.
+"""A connection repeats slow start on a path that an earlier connection has just measured.
 
 What it does
 ------------
-Finds connections between two hosts that begin with the initial window although an earlier connection of
-the same two had shown a larger flight shortly before, and whose first response needed more than that.
+Finds connections that begin with the initial window although an earlier connection of the two hosts had shown
+a larger flight shortly before. Their first response needed more than the initial window.
 
 Why it is bad
 -------------
-Each connection finds out anew what its predecessor knew. The round trips of slow start are paid again;
-sharing what is known between the connections of two hosts (TCP control block interdependence) would
-save them.
+Each connection measures the path again and pays the round trips of slow start again. Shared state between the
+connections of two hosts (TCP control block interdependence) would save them.
 
 Evidence
 --------
-The first flight on the later connection, behind which more data waited, and the most that any earlier one, whose
-last response was complete by then, had in flight since it last lost anything. Lost is the sum of the waits
-``send_limited.slow_start`` of data that a first flight of that size would have let go at once. Connections that
-connection-per-request counts are not counted again.
+The first flight on the later connection, behind which more data waited, and the maximum bytes in flight of
+any earlier connection since its last loss, if its last response was complete by then. Lost is the sum of the
+waits ``send_limited.slow_start`` of data that a first flight of that size would have released at once.
+Connections in a connection-per-request finding do not count again.
 
 Fix
 ---
-Use one connection for longer (connection reuse keeps its window, see slow-start-restart), or HTTP/2.
-Linux keeps ssthresh and round trip of a destination (``net.ipv4.tcp_no_metrics_save=0``), but not the
-window; ``ip route change … initcwnd`` sets it for a path whose capacity is known, with ``fq`` pacing.
+Reuse one connection (its window persists, see slow-start-restart), or use HTTP/2. Linux keeps ssthresh and
+the round trip of a destination (``net.ipv4.tcp_no_metrics_save=0``), but not the window. For a path of known
+capacity set ``ip route change … initcwnd``, with ``fq`` pacing.
 
 Reference
 ---------
@@ -51,7 +50,7 @@ READS: Final = ("openings",)
 NEEDS: Final = ("both_directions", "handshake", "no_gaps")
 GATHERS: Final = (OPENINGS, PROFILES, CONNECTIONS)
 
-#: The earlier flight is larger by this factor: less saves no round trip.
+#: Minimum factor between the earlier flight and the first flight: a smaller one saves no round trip.
 LARGER_MIN: Final = 1.4
 REMEDY: Final = (
     "keep one connection in use instead (HTTP keep-alive, with net.ipv4.tcp_slow_start_after_idle=0, or HTTP/2);"
@@ -65,7 +64,7 @@ def find(
     recent_seconds: float = RECENT_SECONDS,
     larger_min: float = LARGER_MIN,
 ) -> pl.LazyFrame:
-    """Pairs of hosts whose connections begin anew; see :class:`Detector`."""
+    """Return the host pairs whose connections repeat slow start; see :class:`Detector`."""
     import polars as pl
 
     connections = tables["connections"].lazy()

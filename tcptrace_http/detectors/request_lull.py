@@ -1,40 +1,39 @@
-"""Requests of a page go one after the other over an idle connection, each a round trip apart.
+"""Requests of a page go one by one over an idle connection, one round trip apart.
 
 What it does
 ------------
-Finds pages whose transactions follow each other on a persistent connection so that the client asks for
-the next object only when the one before it is whole, while nothing else of that client is in progress, or so on
-several connections side by side.
+Finds pages whose client requests the next object on a persistent connection only after the previous response
+is complete. No other transaction of that client is in progress, or several parallel connections do the same.
 
 Why it is bad
 -------------
-Between the last byte of a response and the first of the next one the path is idle for a round trip.
-Objects that the base document had named long before wait for each other; a page of thirty small objects
-takes thirty round trips that nothing is sent in.
+Between the last byte of a response and the first byte of the next one, the path is idle for a round trip.
+Objects that the base document named long before wait for each other. A page of thirty small objects has
+thirty idle round trips.
 
 Evidence
 --------
-The idle periods: last byte of a response to the first of the next, on one connection, without any other
-transaction of the client in progress, of at most twice the round trip. Lost is the round trip of each, at
-most the idle time. What must stay is not counted: the first request after the document that names the
-object, every request whose initiator is the response before it, and the rounds of slow start in which all
-responses together would have come. Of connections side by side, each of which was idle for
-half its time, lost is how much sooner the last of them would have been over. Not said where the client took its
-time before the request, where requests are not idempotent, or where the round trip is below 5 ms. Where
-only time says that the transactions are of one page, one of them may need the answer before it: the
-confidence says so.
+The idle periods on one connection, from the last byte of a response to the first byte of the next, of at most
+twice the round trip. No other transaction of the client is in progress. Lost is the round trip of each
+period, at most the idle time. Necessary round trips do not count: the first request after the document that
+names the object, every request initiated by the response before it, and the rounds of slow start of all
+responses together. For parallel connections, each idle for half of its time, lost is the earlier end of the
+last one. Requests after client think time, non-idempotent requests, and round trips below 5 ms are left out.
+If only time assigns the transactions to the page, a request may depend on the response before it, and the
+confidence is lower.
 
 Fix
 ---
 HTTP/2 (nginx: ``listen 443 ssl; http2 on;``, Apache httpd: ``Protocols h2 http/1.1``, lighttpd:
-``server.feature-flags += ("server.h2proto" => "enable")``), where all requests go at once; more parallel
-connections (browsers open six); or fewer objects. Where it is HTTP/2 already, the client must ask without waiting:
-all requests started together, and objects named early (``preload`` links, 103 Early Hints).
+``server.feature-flags += ("server.h2proto" => "enable")``), which sends all requests at once. Or use more
+parallel connections (browsers open six), or fewer objects. If the page already uses HTTP/2, let the client
+start all requests together, and name objects early (``preload`` links, 103 Early Hints).
 
 Reference
 ---------
 H. Kruse, M. Allman, J. Griner, D. Tran, Experimentation and Modeling of HTTP Over Satellite Channels, 2001,
-sections 3 and 5.1; J. C. Mogul, The Case for Persistent-Connection HTTP (SIGCOMM 1995); RFC 9112, section 9.3.2.
+sections 3 and 5.1; J. C. Mogul, The Case for Persistent-Connection HTTP (SIGCOMM 1995); RFC 9112, section
+9.3.2.
 """
 
 from __future__ import annotations
@@ -51,40 +50,41 @@ if TYPE_CHECKING:
 __all__ = ["NEEDS", "READS", "find"]
 
 READS: Final = ("retrieval_transactions",)
-#: Which response is to which request, and when the client had the one before.
+#: The detector matches responses to requests and needs the arrival time of the previous response.
 NEEDS: Final = ("both_directions",)
 
-#: A page with fewer lulls has no chain of requests; one may be a dependence that no evidence shows.
+#: Minimum number of lulls. Fewer are no chain: one may be an undetected dependence.
 LULLS_MIN: Final = 2
-#: Below this round trip a lull costs less than the client needs to handle a response.
+#: Minimum round trip. Below it a lull costs less than the client's handling of a response.
 RTT_MIN_NS: Final = 5_000_000
-#: What is idle for longer is the server's time or the client's, not the path's.
+#: Maximum idle time in round trips. A longer one is server or client time, not path time.
 IDLE_RTTS_MAX: Final = 2.0
-#: A client that has its next request ready sends it this soon: the larger of a time slice of Linux at
-#: 100 Hz and a quarter of the round trip.
+#: Maximum reaction time of a client with a ready request: the larger of a Linux time slice at 100 Hz and a
+#: quarter of the round trip.
 REACTION_MAX_NS: Final = 10_000_000
 REACTION_RTT_SHARE: Final = 0.25
-#: As of other findings: time observably lost is an error from here on.
+#: Minimum loss and share for severity ``error``, as for other findings.
 ERROR_LOST_MIN_NS: Final = 5_000_000
 ERROR_SHARE_MIN: Final = 0.05
-#: That a chain of requests is no chain of dependences: sure where a document named the objects before.
+#: Confidence that a chain of requests is no chain of dependences: high if a document had named the objects
+#: before.
 CONFIDENCE_NAMED: Final = 0.9
 CONFIDENCE_UNNAMED: Final = 0.6
-#: The window where the first flight was not captured: the least of RFC 5681, section 3.1, as is the segment.
+#: Window if the first flight was not captured: the minimum of RFC 5681, section 3.1, for window and segment.
 WINDOW_UNSEEN_SEGMENTS: Final = 2
 SEGMENT_UNSEEN_BYTES: Final = 536
-#: The window where the first response was no longer than its first flight: as many as RFC 6928, section 2, lets a
-#: connection begin with, if that is no more than it has shown since.
+#: Window if the first response fits in its first flight: the initial window of RFC 6928, section 2, at most
+#: the window shown later.
 WINDOW_UNFILLED_SEGMENTS: Final = 10
-#: Connections side by side may fill the path together, unless each is idle for so much of its time.
+#: Minimum idle share of each parallel connection. Below it the connections may fill the path together.
 IDLE_SHARE_MIN: Final = 0.5
-#: Methods that a client may send again and so may pipeline (RFC 9112, section 9.3.2).
+#: Methods that a client may repeat and therefore pipeline (RFC 9112, section 9.3.2).
 _IDEMPOTENT: Final = ("GET", "HEAD")
 REMEDY: Final = (
     "HTTP/2, where all requests go at once (nginx: http2 on; Apache httpd: Protocols h2 http/1.1);"
     " or several connections in parallel; or fewer objects"
 )
-#: Where it is HTTP/2 already.
+#: Remedy for pages that already use HTTP/2.
 REMEDY_OF_H2: Final = (
     "the client waits although HTTP/2 lets all requests go at once: start them together, and name objects early"
     " (Link: rel=preload, 103 Early Hints); or fewer objects"
@@ -94,19 +94,19 @@ REMEDY_OF_H2: Final = (
 def find(
     tables: Mapping[str, pl.DataFrame], *, lulls_min: int = LULLS_MIN, rtt_min_ns: int = RTT_MIN_NS
 ) -> pl.LazyFrame:
-    """Pages with serial requests over an idle path; see :class:`Detector`."""
+    """Return the pages with serial requests over an idle path; see :class:`Detector`."""
     import polars as pl
 
     members = _members(tables, _clients(tables, lulls_min=lulls_min, rtt_min_ns=rtt_min_ns))
     before = pl.col("end").shift(1).over("flow")
     idle = (pl.col("response_first_time") - before).dt.total_nanoseconds()
     rtt = _rtt_ns()
-    # The client sent it a part of the path before it was seen.
+    # The client sent the request one part of the path before the capture point.
     far = pl.col("client_path_rtt").dt.total_nanoseconds().fill_null(0)
     reaction = (pl.col("request_time") - before).dt.total_nanoseconds() - far
     is_ready = reaction <= pl.max_horizontal(pl.lit(REACTION_MAX_NS), rtt * REACTION_RTT_SHARE)
 
-    # What must stay: the first request that the base document's end releases, and dependences.
+    # Necessary requests: the first one released by the end of the base document, and dependences.
     is_of_page = pl.col("retrieval") == pl.col("retrieval").shift(1).over("flow")
     follows_base = (pl.col("how").cast(pl.String) == "base").shift(1).over("flow")
     is_caused = (pl.col("initiator_flow") == pl.col("flow")) & (
@@ -130,7 +130,7 @@ def find(
     )
     is_chain = (pl.col("lulls") >= lulls_min) & (pl.col("lost") > 0)
     alone = _of_page(lulls.filter("is_alone"), members, tables).filter(is_chain)
-    # Streams share a connection: that one of them waited is no idle time of it.
+    # Streams share a connection: the wait of one stream is no idle time of the connection.
     of_http1 = lulls.filter(~pl.col("is_h2"))
     side_by_side = _side_by_side(_of_page(of_http1, members, tables).filter(is_chain), members)
     others = side_by_side.join(alone, on="retrieval", how="anti", maintain_order="left")
@@ -138,17 +138,17 @@ def find(
 
 
 def _rtt_ns() -> pl.Expr:
-    """The round trip of a flow."""
+    """Return the round trip of a flow."""
     import polars as pl
 
     return pl.coalesce(pl.col("server_path_rtt") + pl.col("client_path_rtt"), "initial_rtt").dt.total_nanoseconds()
 
 
 def _clients(tables: Mapping[str, pl.DataFrame], *, lulls_min: int, rtt_min_ns: int) -> pl.DataFrame:
-    """The clients that have a page with a long enough chain on one connection; all others can be left out."""
+    """Return the clients that have a page with a long enough chain on one connection."""
     import polars as pl
 
-    # The document and the first object have none.
+    # The document and the first object have no lull.
     has_chain = pl.col("transactions") >= lulls_min + 2
     pages = tables["retrievals"].lazy().filter(has_chain).select("retrieval", "client")
     far = tables["flows"].lazy().filter(_rtt_ns() >= rtt_min_ns).select("flow")
@@ -158,7 +158,7 @@ def _clients(tables: Mapping[str, pl.DataFrame], *, lulls_min: int, rtt_min_ns: 
         .join(far, on="flow", how="semi")
         .group_by("retrieval", "flow")
         .len()
-        # Each lull is between two of them.
+        # Each lull lies between two of them.
         .filter(pl.col("len") > lulls_min)
         .join(pages, on="retrieval", how="inner")
         .select("client")
@@ -168,12 +168,12 @@ def _clients(tables: Mapping[str, pl.DataFrame], *, lulls_min: int, rtt_min_ns: 
 
 
 def _of_page(lulls: pl.LazyFrame, members: pl.LazyFrame, tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
-    """The lulls of each page and connection: nothing else was in progress, so the page is later by all of them."""
+    """Return the lulls of each page and connection. Nothing else was in progress, so all delay the page."""
     import polars as pl
 
-    # All requests at once make one transfer, which slow start sends in rounds (Kruse, section 5.1). The first
-    # of them must stay, and is not among the lulls; the others are idle time of their own. The ACKs of the
-    # first flight had opened the window to twice that.
+    # Concurrent requests form one transfer, which slow start sends in rounds (Kruse, section 5.1). The first
+    # round is necessary and not among the lulls; the others are idle time. The ACKs of the first flight have
+    # doubled the window.
     asked = members.group_by("retrieval", "flow").agg(
         rounds=(pl.col("response_wire_bytes").slice(1).sum() / _window() + 1).log(2).ceil().first()
     )
@@ -200,10 +200,10 @@ def _of_page(lulls: pl.LazyFrame, members: pl.LazyFrame, tables: Mapping[str, pl
 
 
 def _side_by_side(chains: pl.LazyFrame, members: pl.LazyFrame) -> pl.LazyFrame:
-    """The pages with chains on several connections, which were idle for most of the time.
+    """Return the pages with chains on several parallel connections that were idle for most of the time.
 
-    Without its lulls each connection would have ended so much sooner, and the page with the last of them, or what
-    waited for that.
+    Without its lulls each connection would have ended earlier. The page ends with the last connection, or
+    with the transactions that waited for it.
     """
     import polars as pl
 
@@ -235,7 +235,7 @@ def _side_by_side(chains: pl.LazyFrame, members: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _window() -> pl.Expr:
-    """What the server may have in flight after its first flight of the connection was acknowledged."""
+    """Return the server's window after the ACKs of its first flight on the connection."""
     import polars as pl
 
     first = pl.col("initial_window_segments")
@@ -250,7 +250,7 @@ def _window() -> pl.Expr:
 
 
 def _of_url(pages: pl.LazyFrame) -> pl.LazyFrame:
-    """One row for all retrievals of a page by a client; the frames are those of the worst."""
+    """Return one row for all retrievals of a page by a client. The frames come from the worst retrieval."""
     import polars as pl
 
     by_loss = pl.col("start", "first_frame", "last_frame", "retrieval", "requests").sort_by(
@@ -274,7 +274,9 @@ def _of_url(pages: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _members(tables: Mapping[str, pl.DataFrame], clients: pl.DataFrame) -> pl.LazyFrame:
-    """The transactions of pages of ``clients`` by connection and time, with what the other tables say of them."""
+    """Return the page transactions of ``clients`` by connection and time, with their columns of the other
+    tables.
+    """
     import polars as pl
 
     about_path = ("server_path_rtt", "client_path_rtt", "initial_rtt")
@@ -295,10 +297,10 @@ def _members(tables: Mapping[str, pl.DataFrame], clients: pl.DataFrame) -> pl.La
 
 
 def _alone(members: pl.LazyFrame) -> pl.LazyFrame:
-    """Adds whether nothing else of the client was in progress from ``idle_from`` to the response."""
+    """Add whether no other transaction of the client was in progress from ``idle_from`` to the response."""
     import polars as pl
 
-    # Transactions by their request: how many had begun by then, and when the last of those ended.
+    # Transactions by their request: how many had begun by then, and when the last of them ended.
     begun = (
         members.sort("client", "request_time")
         .select(
@@ -320,7 +322,7 @@ def _alone(members: pl.LazyFrame) -> pl.LazyFrame:
             .select("row", pl.col("begun").alias(names[0]), pl.col("until").alias(names[1]))
         )
 
-    # The one before ends at idle_from itself, and this one is all that begins until its response.
+    # The previous transaction ends at idle_from, and no other one begins before this response.
     is_alone = (pl.col("over_until") <= pl.col("idle_from")) & (
         pl.col("begun_later") == pl.col("begun_before") + 1
     )
@@ -333,7 +335,7 @@ def _alone(members: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _told(chains: pl.LazyFrame) -> pl.LazyFrame:
-    """The findings in words."""
+    """Return the findings with their texts."""
     import polars as pl
 
     is_error = (pl.col("lost") >= ERROR_LOST_MIN_NS) & (

@@ -1,26 +1,25 @@
-"""A connection reset before the response was complete.
+"""A RST ended the connection before the response was complete.
 
 What it does
 ------------
-Names responses that an RST cut off, who sent it, and whether the client asked again.
+Names responses cut off by a RST, the sender of the RST, and a repetition by the client.
 
 Why it is bad
 -------------
-What had arrived may be lost as well: an RST lets the receiver's kernel drop data that its application
-had not read. The client must send the request again, on a new connection, if that is safe at all.
+Received data may be lost too: after a RST the receiver's kernel may drop unread data. The client must repeat
+the request on a new connection, if a repetition is safe.
 
 Evidence
 --------
-The RST, the bytes of the body that had come and those that Content-Length announced; no byte of the
-response was missed by the capture. Where the client sent the RST it has given up itself, which is for
-information only. Lost is the time from the request to the same one on a new connection.
+The RST, the received bytes of the body and the bytes announced by Content-Length. The capture holds every
+byte of the response. A RST from the client means that the client gave up; the finding is then for
+information. Lost is the time from the request to its repetition on a new connection.
 
 Fix
 ---
-Look for what closes with data unread or unsent: ``SO_LINGER`` with 0, a worker that crashed or was
-killed (deployments without graceful stop), a proxy's or load balancer's timeout
-(``proxy_read_timeout``, idle timeout), a body of a request that the server does not read before it
-closes (nginx ``lingering_close on``; RFC 9112, section 9.6).
+Find the close with unread or unsent data: ``SO_LINGER`` with 0, a crashed or killed worker (deployments
+without graceful stop), a proxy's or load balancer's timeout (``proxy_read_timeout``, idle timeout), a request
+body that the server does not read before the close (nginx ``lingering_close on``; RFC 9112, section 9.6).
 
 Reference
 ---------
@@ -54,7 +53,7 @@ REMEDY_CLIENT: Final = "the client gave up: see its timeout, or what its user di
 
 
 def find(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
-    """Responses that an RST cut off; see :class:`Detector`."""
+    """Return the responses cut off by a RST; see :class:`Detector`."""
     import polars as pl
 
     rows = tables["endings"].lazy().filter(pl.col("kind") == "reset_in_response", pl.col("method").is_not_null())

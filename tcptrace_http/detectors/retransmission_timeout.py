@@ -1,27 +1,27 @@
-"""A loss that duplicate ACKs told of was still mended only by the retransmission timer.
+"""Duplicate ACKs reported a loss, but only the retransmission timer repaired it.
 
 What it does
 ------------
-Finds requests and responses that stood still until the retransmission timer ran out although what came
-behind the loss had arrived: too few duplicate ACKs, no SACK, or a retransmission that was lost again.
+Finds requests and responses that waited for the retransmission timer although data behind the loss had
+arrived. Causes are too few duplicate ACKs, no SACK, or a lost retransmission.
 
 Why it is bad
 -------------
-The timer is at least 200 ms on Linux, 300 on Windows, a second by RFC 6298, and doubles each time; and
-after it the sender starts again with one segment.
+The timer is at least 200 ms on Linux, 300 on Windows, a second by RFC 6298, and doubles each time. After the
+timeout the sender restarts with one segment.
 
 Evidence
 --------
-The hole (or the lost segment and its copy), the silence before the copy, and the ACKs that told of the
-hole. What was lost is the time that the message waited for the timer; how much is over a round trip is told
-too. A message that waited for several timers has a finding for each. Losses of which nothing told are
-``tail-loss``.
+The hole (or the lost segment and its copy), the silence before the copy, and the ACKs that reported the hole.
+Lost is the time that the message waited for the timer. The finding also gives the excess over a round trip. A
+message that waited for several timers has one finding per timer. The detector ``tail-loss`` covers losses
+that no ACK reported.
 
 Fix
 ---
-Linux: ``net.ipv4.tcp_sack=1`` and ``net.ipv4.tcp_recovery=1`` (RACK finds lost retransmissions by time)
-on the sender, ``tcp_sack=1`` on the receiver; keep middleboxes from stripping SACK. A lower ``rto_min``
-on the route where the path is short. Find out who drops packets.
+Linux: ``net.ipv4.tcp_sack=1`` and ``net.ipv4.tcp_recovery=1`` (RACK finds lost retransmissions by time) on
+the sender, ``tcp_sack=1`` on the receiver; keep middleboxes from stripping SACK. On a short path set a lower
+``rto_min`` on the route. Find the device that drops packets.
 
 Reference
 ---------
@@ -49,7 +49,7 @@ READS: Final = ("recoveries", "waits")
 NEEDS: Final = ("both_directions", "no_gaps", "pure_acks")
 
 CAUSE: Final = "stall.retransmission_timeout"
-#: Less than this is not worth a finding: hosts lose as much by scheduling.
+#: Minimum loss for a finding: host scheduling alone costs this much.
 LOST_MIN: Final = timedelta(milliseconds=5)
 REMEDY: Final = (
     "Linux: net.ipv4.tcp_sack=1 on both ends and net.ipv4.tcp_recovery=1 (RACK) on the sender; a lower"
@@ -58,7 +58,7 @@ REMEDY: Final = (
 
 
 def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) -> pl.LazyFrame:
-    """Waits for a retransmission timeout; see :class:`Detector`."""
+    """Return the waits for a retransmission timeout; see :class:`Detector`."""
     import polars as pl
 
     rows = timer_waits(tables, CAUSE, ["timeout"], lost_min=lost_min)

@@ -1,30 +1,29 @@
-"""Packets in the capture are larger than any that was on the wire.
+"""Packets in the capture are larger than the packets on the wire.
 
 What it does
 ------------
-Finds HTTP flows with packets whose payload exceeds what the client announced to accept (its MSS, less the
-timestamps option): the network card was still to cut them (TSO, GSO), or the kernel had merged them
-before the capture saw them (GRO, LRO). A loopback interface, whose MSS is 64 KB, has none.
+Finds HTTP flows with packets whose payload exceeds the receiver's MSS, less the timestamps option. The
+network card cuts them after the capture point (TSO, GSO), or the kernel merged them before it (GRO, LRO). A
+loopback interface, with an MSS of 64 KB, has no such packets.
 
 Why it is bad
 -------------
-Inside such a packet no segment has a time of its own: how segments were filled and the pace of the path do
-not show. A wait of two milliseconds is between packets, so what was held for so long does show.
+The segments inside such a super-segment have no individual times. Segment fill and the pace of the path are
+invisible. Holds of at least two milliseconds lie between packets and remain visible.
 
 Evidence
 --------
-The number of packets, the largest, and the frame of the first. Nothing is lost by it on the wire, so the
-time lost is 0.
+The number of packets, the largest size, and the first frame. The wire lost nothing, so the time lost is 0.
 
 Fix
 ---
-Where the capture is taken: ``ethtool -K INTERFACE gro off lro off tso off gso off``, then capture; turn
-them on again afterwards, for they save processor time. Or capture on another host, behind the card.
+On the capture host run ``ethtool -K INTERFACE gro off lro off tso off gso off``, then capture. Turn the
+offloads on again afterwards: they save CPU time. Or capture on another host, behind the card.
 
 Reference
 ---------
-Linux, Documentation/networking/segmentation-offloads.rst; Wireshark wiki, CaptureSetup/Offloading;
-RFC 9293, section 3.7.1.
+Linux, Documentation/networking/segmentation-offloads.rst; Wireshark wiki, CaptureSetup/Offloading; RFC 9293,
+section 3.7.1.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ NEEDS: Final = ()
 
 
 def find(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
-    """One row if any HTTP flow has packets larger than segments; see :class:`Detector`."""
+    """Return one row if any HTTP flow has packets larger than segments; see :class:`Detector`."""
     import polars as pl
 
     return capture_finding(tables["flaws"], "segmentation_offload").with_columns(

@@ -1,35 +1,35 @@
-"""The response opens with a short segment, and what follows waits for its acknowledgment.
+"""The response opens with a short segment, and the following data waits for its ACK.
 
 What it does
 ------------
-Finds responses whose first segment is short, and whose later data was held until the ACK of that segment
-came: by Nagle's algorithm (a short segment waits while a short one is unacknowledged), or because a window
-of one short and one full segment is not enough for the receiver to acknowledge at once. (If that segment
-has more than the head and the last segment alone was held, this is odd-short-final-segment.)
+Finds responses whose first segment is short, and whose later data was held until the ACK of that segment.
+Nagle's algorithm holds a short segment while another is unacknowledged. Or the window holds one short and one
+full segment, too little for an immediate ACK. (The detector odd-short-final-segment covers a first segment
+beyond the head with only the last segment held.)
 
 Why it is bad
 -------------
-A receiver acknowledges every second full segment; a single short one it acknowledges when its
-delayed-ACK timer ends, 40 ms (Linux) to 200 ms (BSD) later. Every response on a persistent
-connection pays that. Where the ACK is not delayed, it still costs one round trip per response.
+A receiver acknowledges every second full segment at once. It acknowledges a single short segment after its
+delayed-ACK timer, 40 ms (Linux) to 200 ms (BSD). Every response on a persistent connection pays this delay.
+Without a delayed ACK the hold still costs one round trip per response.
 
 Evidence
 --------
 The waits ``stall.nagle_delayed_ack`` and ``stall.nagle_hold`` behind the first segment of the response: that
-segment, the ACK of it, and the data that this ACK released. Lost is that wait. Its confidence is at most 0.5 if
-the application may have written the data then.
+segment, its ACK, and the data released by this ACK. Lost is that wait. Its confidence is at most 0.5 if the
+application may have written the data then.
 
 Fix
 ---
-Write head and body in one call (writev, or MSG_MORE or TCP_CORK around them), or set TCP_NODELAY.
-nginx: ``tcp_nodelay on`` and, with ``sendfile on``, ``tcp_nopush on``; remove ``postpone_output 0``.
-Python http.server: ``wbufsize = 65536`` or ``disable_nagle_algorithm = True``. Java
-com.sun.net.httpserver: ``-Dsun.net.httpserver.nodelay=true``. Node.js: leave ``noDelay`` on.
+Write head and body in one call (writev, or MSG_MORE or TCP_CORK around them), or set TCP_NODELAY. nginx:
+``tcp_nodelay on`` and, with ``sendfile on``, ``tcp_nopush on``; remove ``postpone_output 0``. Python
+http.server: ``wbufsize = 65536`` or ``disable_nagle_algorithm = True``. Java com.sun.net.httpserver:
+``-Dsun.net.httpserver.nodelay=true``. Node.js: leave ``noDelay`` on.
 
 Reference
 ---------
-J. Heidemann, Performance Interactions Between P-HTTP and TCP Implementations, 1996, section 2.2;
-RFC 896; RFC 1122, section 4.2.3.2.
+J. Heidemann, Performance Interactions Between P-HTTP and TCP Implementations, 1996, section 2.2; RFC 896; RFC
+1122, section 4.2.3.2.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ REMEDY: Final = (
     "Send the head and the body in one write (writev, MSG_MORE or TCP_CORK), or set TCP_NODELAY"
     " (in nginx: tcp_nodelay on, and tcp_nopush on with sendfile on)"
 )
-#: What to change in servers that name themselves in the Server field.
+#: Setting of each server that the Server field names.
 REMEDIES: Final = {
     "nginx": "nginx: no postpone_output 0",
     "BaseHTTP|SimpleHTTP|Python": ("Python http.server: set wbufsize = 65536 or disable_nagle_algorithm = True"),
@@ -70,5 +70,5 @@ HELD: Final = Held(
 
 
 def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) -> pl.LazyFrame:
-    """Responses held behind the short segment that opened them; see :class:`Detector`."""
+    """Return the responses held behind their short first segment; see :class:`Detector`."""
     return held_findings(tables, HELD, lost_min=lost_min)

@@ -1,30 +1,30 @@
-"""The server took long over its part of the TLS handshake.
+"""The server was slow in its part of the TLS handshake.
 
 What it does
 ------------
-Finds TLS handshakes in which the server worked, or waited for another service, for at least 20 ms before its
-ServerHello, or in TLS 1.2 before its Finished.
+Finds TLS handshakes with at least 20 ms of server time before the ServerHello, or in TLS 1.2 before the
+Finished. The server worked or waited for another service.
 
 Why it is bad
 -------------
-This time comes before the first request of each connection, and no network setting makes up for it. The
-signature itself takes less: 1 ms with an RSA key of 2048 bits, 6 ms with 4096, less than 0.1 ms with ECDSA P-256
-(by ``openssl speed rsa2048 rsa4096 ecdsap256``).
+This time delays the first request of each connection, and no network setting compensates for it. The
+signature itself takes less: 1 ms with an RSA key of 2048 bits, 6 ms with 4096, less than 0.1 ms with ECDSA
+P-256 (by ``openssl speed rsa2048 rsa4096 ecdsap256``).
 
 Evidence
 --------
-The ClientHello's first byte and the server's first, and in TLS 1.2 the client's Finished and the server's, less
-the path's round trip from the capture to the server. Told only if the server answered anything on the
-connection within 10 ms of that round trip: else the path may go on behind a proxy or a VPN that takes the
-connection itself. Not told where data was lost or overtaken in the handshake, nor through a proxy's tunnel
-(CONNECT). Lost is the server's time beyond 10 ms.
+The ClientHello's first byte and the server's first, and in TLS 1.2 the client's Finished and the server's,
+less the path's round trip from the capture to the server. The server must have answered at least once on the
+connection within 10 ms of that round trip: otherwise the path may continue behind a proxy or a VPN that
+terminates the connection. Handshakes with lost or reordered data, and handshakes in a proxy's tunnel
+(CONNECT), are left out. Lost is the server's time beyond 10 ms.
 
 Fix
 ---
-Check the server's work in the handshake: the accept queue of a busy or single-threaded server, keys in an HSM or
-on another machine, a certificate that is loaded (nginx ``ssl_certificate`` with variables) or obtained (Caddy
-``on_demand``) for each name, OCSP or client certificates that are looked up, RSA keys of 4096 bits. Resume
-sessions.
+Check the server's work in the handshake: the accept queue of a busy or single-threaded server, keys in an HSM
+or on another machine, a certificate that is loaded (nginx ``ssl_certificate`` with variables) or obtained
+(Caddy ``on_demand``) for each name, OCSP or client certificates that are looked up, RSA keys of 4096 bits.
+Resume sessions.
 
 Reference
 ---------
@@ -51,9 +51,10 @@ READS: Final = ("tls_handshakes", "waits")
 CAUSES: Final = ("setup.tls_handshake",)
 NEEDS: Final = ("both_directions", "handshake", "no_gaps", "acks_of_server")
 
-#: An answer may come sooner than the least round trip by the clock's error.
+#: Minimum answer time as a share of the path's round trip: the clock's error allows a faster answer.
 PATH_SHARE_MIN: Final = 0.9
-#: As for responses (slow_server): a busy host takes ten milliseconds, and as long again to get to run.
+#: Minimum and allowed server time, as for responses (slow_server): a busy host needs ten milliseconds, and as
+#: long again for its schedule.
 THINK_MIN: Final = timedelta(milliseconds=20)
 ALLOWED: Final = timedelta(milliseconds=10)
 REMEDY: Final = (
@@ -68,7 +69,7 @@ def find(
     think_min: timedelta = THINK_MIN,
     allowed: timedelta = ALLOWED,
 ) -> pl.LazyFrame:
-    """Handshakes that the server was slow in; see :class:`Detector`."""
+    """Return the handshakes with a slow server; see :class:`Detector`."""
     import polars as pl
 
     nothing, most = pl.duration(nanoseconds=0), pl.lit(allowed).cast(pl.Duration("ns"))
@@ -76,7 +77,7 @@ def find(
     answer = pl.col("response_first_time") - pl.col("request_last_time")
     paths = tables["flows"].lazy().select("flow", "server_path_rtt")
     answers = tables["transactions"].lazy().join(paths, on="flow").select("flow", "server_path_rtt", answer=answer)
-    # What comes sooner answers something else: a ticket of the handshake.
+    # A faster packet answers something else, such as a ticket of the handshake.
     is_quick = pl.col("answer").is_between(path * PATH_SHARE_MIN, path + most)
     parts = ("before_hello", "before_finished")
     is_hello = pl.col("before_hello") >= pl.col("before_finished")
@@ -85,7 +86,7 @@ def find(
         .join(paths, on="flow", maintain_order="left")
         .with_columns(
             before_hello=pl.col("server_hello_time") - pl.col("client_hello_last_time"),
-            # Where the server finishes first, the handshake is done with the client's Finished.
+            # If the server finishes first, the client's Finished ends the handshake.
             before_finished=pl.col("done_time") - pl.col("client_finished_time"),
         )
     )

@@ -1,31 +1,31 @@
-"""The server took long before it began to answer.
+"""The server was slow to begin its response.
 
 What it does
 ------------
-Finds responses for which the server worked (or waited for another service) for 20 ms and more before
-the first byte. Up to 200 ms that is for information: a page that is made anew each time takes as long.
+Finds responses with at least 20 ms of server time before the first byte (work, or a wait for another
+service). Up to 200 ms the finding is for information: a dynamic page takes that long.
 
 Why it is bad
 -------------
-No network setting makes up for it: the connection is idle, and on HTTP/1.1 the next request on it waits.
+No network setting compensates for this time. The connection is idle, and on HTTP/1.1 its next request waits.
 
 Evidence
 --------
-The request's last byte and the response's first, less the path's round trip: the wait ``server.think``,
-which holds no loss, no stall of the sender and no response before it on the connection, less what the
-first packet stood in a queue. What was lost
-is what it took over what a server may take (10 ms: a disk's seek).
+The time from the request's last byte to the response's first byte, less the path's round trip: the wait
+``server.think``. That wait contains no loss, no sender stall and no earlier response on the connection. The
+queueing delay of the first packet is subtracted. Lost is the server's time above the allowed 10 ms (a disk
+seek).
 
 Fix
 ---
-Look at the application with these requests: slow queries, missing indexes, calls one after the other to
-other services, cold caches, full worker pools (``listen`` queue, ``pm.max_children``, ``MaxRequestWorkers``).
-Cache what can be cached (nginx ``proxy_cache``, ``fastcgi_cache``); send the head early (103 Early Hints).
+Check the application with these requests: slow queries, missing indexes, calls one after the other to other
+services, cold caches, full worker pools (``listen`` queue, ``pm.max_children``, ``MaxRequestWorkers``). Cache
+what can be cached (nginx ``proxy_cache``, ``fastcgi_cache``); send the head early (103 Early Hints).
 
 Reference
 ---------
-web.dev, Time to First Byte; P. Barford and M. Crovella, Critical Path Analysis of TCP Transactions,
-SIGCOMM 2000; J. Dean, Numbers Everyone Should Know, 2009.
+web.dev, Time to First Byte; P. Barford and M. Crovella, Critical Path Analysis of TCP Transactions, SIGCOMM
+2000; J. Dean, Numbers Everyone Should Know, 2009.
 """
 
 from __future__ import annotations
@@ -46,18 +46,18 @@ READS: Final = ("waits",)
 CAUSES: Final = ("server.think",)
 NEEDS: Final = ("both_directions", "whole_payload", "acks_of_server")
 
-#: What a server has at hand it sends within a millisecond, and from a disk within ten; hosts that are
-#: busy take as long again to get to run.
+#: Minimum server time. A server sends cached data within one millisecond and disk data within ten. A busy
+#: host needs as long again for its schedule.
 THINK_MIN: Final = timedelta(milliseconds=20)
-#: A seek of a disk (J. Dean's numbers): no server need be faster.
+#: Allowed server time: a disk seek (J. Dean's numbers).
 ALLOWED: Final = timedelta(milliseconds=10)
-#: A quarter of what web.dev calls a good time to first byte (800 ms), which has set-up and path in it:
-#: less is for information.
+#: Minimum server time beyond severity ``info``: a quarter of web.dev's good time to first byte (800 ms),
+#: which includes connection setup and path.
 ERROR_THINK_MIN: Final = timedelta(milliseconds=200)
-#: A larger request leaves in several flights, and its end may stand in a queue where it is not seen: ten
-#: segments (RFC 6928). Near the server it is seen.
+#: Maximum request size, ten segments (RFC 6928). A larger request leaves in several flights, and its end may
+#: wait in an invisible queue. Near the server the end is visible.
 REQUEST_BYTES_MAX: Final = 14_600
-#: Where the wait may be another, nothing is told.
+#: Minimum confidence of the wait for a finding.
 CONFIDENCE_MIN: Final = 0.5
 REMEDY: Final = (
     "profile the application for these requests (slow queries, calls to other services, cold caches, full"
@@ -71,7 +71,7 @@ def find(
     think_min: timedelta = THINK_MIN,
     allowed: timedelta = ALLOWED,
 ) -> pl.LazyFrame:
-    """Responses that the server was slow to begin; see :class:`Detector`."""
+    """Return the responses with a slow start by the server; see :class:`Detector`."""
     import polars as pl
 
     key = ["flow", "transaction"]
@@ -79,7 +79,7 @@ def find(
     transactions = (
         tables["transactions"]
         .lazy()
-        # Several requests under TLS, each with a time of its own that cannot be told.
+        # Several requests in one TLS group have no individual times.
         .filter(~pl.col("is_group"))
         .select(
             "flow",

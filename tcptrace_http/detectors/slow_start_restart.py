@@ -1,30 +1,30 @@
-"""After an idle period the server opens its congestion window again from the start.
+"""After an idle period the sender restarts slow start.
 
 What it does
 ------------
-Finds messages that came after an idle period in the small, growing flights of slow start, on a flow whose
-window had been larger before.
+Finds messages after an idle period in the small, growing flights of slow start, on a flow with a larger
+window before.
 
 Why it is bad
 -------------
-The congestion window that the connection had earned is thrown away (reset to the initial window, or
-halved for each timeout that passed). A user who reads a page for a second gets the next one over a
-cold connection: one round trip more for each doubling, although nothing was lost.
+The sender drops its congestion window (reset to the initial window, or halved per elapsed RTO). After one
+second of reading, the user's next page comes over a cold connection. Each doubling costs one more round trip,
+although nothing was lost.
 
 Evidence
 --------
-The waits ``stall.slow_start_restart``: segments that the window before the idle period had let go at once, and
-the ACKs that released them. Lost is the sum of these waits.
+The waits ``stall.slow_start_restart``: segments that the window before the idle period would have released at
+once, and the ACKs that released them. Lost is the sum of these waits.
 
 Fix
 ---
-Linux: ``net.ipv4.tcp_slow_start_after_idle=0`` on the server (``sysctl -w``), or BBR, which does not
-restart. Pacing (``fq``) keeps the burst from overflowing a queue.
+Linux: ``net.ipv4.tcp_slow_start_after_idle=0`` on the server (``sysctl -w``), or BBR, which does not restart.
+Pacing (``fq``) keeps the burst from overflowing a queue.
 
 Reference
 ---------
-J. Heidemann, Performance Interactions Between P-HTTP and TCP Implementations, 1996, section 2.4;
-RFC 5681, section 4.1; RFC 7661.
+J. Heidemann, Performance Interactions Between P-HTTP and TCP Implementations, 1996, section 2.4; RFC 5681,
+section 4.1; RFC 7661.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ READS: Final = ("waits",)
 NEEDS: Final = ("both_directions", "handshake", "no_gaps", "whole_payload", "pure_acks")
 
 CAUSES: Final = ("stall.slow_start_restart",)
-#: A round trip of less costs less than hosts lose by scheduling.
+#: Minimum loss: a shorter round trip costs less than host scheduling.
 LOST_MIN: Final = timedelta(milliseconds=4)
 
 
 def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) -> pl.LazyFrame:
-    """Messages that were slow-started again after an idle period; see :class:`Detector`."""
+    """Return the messages with slow-start restart after an idle period; see :class:`Detector`."""
     import polars as pl
 
     return (

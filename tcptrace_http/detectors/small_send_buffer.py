@@ -2,27 +2,25 @@
 
 What it does
 ------------
-Finds responses and uploads that waited for several round trips with less outstanding than their window must
-have grown to by the ACKs that came, although nothing was lost and the receiver's window had room: the sender's
-socket buffer was full of unacknowledged data.
+Finds responses and uploads that waited for several round trips with fewer bytes in flight than their cwnd.
+Nothing was lost and the receive window had room: unacknowledged data filled the sender's socket buffer.
 
 Why it is bad
 -------------
-What is sent stays in the send buffer until it is acknowledged, so a connection never has more in flight
-than the buffer holds: 8 KB on a path of 100 ms are 80 KB/s, whatever the link could carry. A larger
-congestion window does not help.
+Sent data stays in the send buffer until its ACK, so the buffer bounds the bytes in flight. 8 KB on a path of
+100 ms are 80 KB/s at any link rate. A larger congestion window does not help.
 
 Evidence
 --------
-The waits ``send_limited.send_buffer``: the sender stopped with the same data in flight again and again, where
-slow start would have doubled it, and an ACK released the next segment. Lost is the sum of these waits. Nothing is
-said of a message that waited for a flow-control window of HTTP/2: that one makes its flights alike.
+The waits ``send_limited.send_buffer``: the sender stopped repeatedly at the same bytes in flight, where slow
+start would have doubled them, and an ACK released the next segment. Lost is the sum of these waits. Messages
+that waited for an HTTP/2 flow-control window are left out: that window has the same effect.
 
 Fix
 ---
-Leave the buffer to the kernel: no SO_SNDBUF (Linux then grows it up to the last value of
-``net.ipv4.tcp_wmem``). nginx: no ``sndbuf=`` in ``listen``. Apache: ``SendBufferSize 0``. Where it must be
-set, to twice the bandwidth-delay product.
+Leave the buffer to the kernel: set no SO_SNDBUF (Linux then grows the buffer up to the last value of
+``net.ipv4.tcp_wmem``). nginx: no ``sndbuf=`` in ``listen``. Apache: ``SendBufferSize 0``. If a fixed size is
+necessary, set twice the bandwidth-delay product.
 
 Reference
 ---------
@@ -49,11 +47,12 @@ READS: Final = ("waits",)
 CAUSES: Final = ("send_limited.send_buffer",)
 NEEDS: Final = ("both_directions", "no_gaps", "whole_payload", "pure_acks")
 
-#: Less is not worth a finding.
+#: Minimum loss for a finding.
 LOST_MIN: Final = timedelta(milliseconds=5)
-#: Windows of HTTP/2, which are used up in flights of one size.
+#: HTTP/2 windows, which also cause flights of equal size.
 _H2_WINDOWS: Final = ("h2_stream_window", "h2_connection_window")
-#: A buffer that is too small holds its sender at each turn; three flights of one size are too few to tell.
+#: Minimum number of waits. A small buffer stops its sender in each round trip; three equal flights prove too
+#: little.
 WAITS_MIN: Final = 4
 REMEDY: Final = (
     "Leave the send buffer to the kernel: no SO_SNDBUF (nginx: no sndbuf= in listen; Apache httpd:"
@@ -68,7 +67,7 @@ REMEDY_OF_REQUESTS: Final = (
 def find(
     tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN, waits_min: int = WAITS_MIN
 ) -> pl.LazyFrame:
-    """Messages that waited for a full send buffer; see :class:`Detector`."""
+    """Return the messages that waited for a full send buffer; see :class:`Detector`."""
     import polars as pl
 
     message = ["flow", "transaction", "direction"]

@@ -1,28 +1,28 @@
-"""A request came in more than one packet, and the server had to wait for the rest.
+"""A request came in several packets, and the server waited for the rest.
 
 What it does
 ------------
-Finds requests whose head was larger than the client's initial window and took a round trip more, or inside
-whose head, or before whose body, the client's application paused; and connections on which requests that
-would have fit in fewer segments came in pieces. Requests that Nagle's algorithm held in the client are
-nagle-delayed-ack and nagle-hold, and their time is theirs; a body that waits for 100 Continue is no split.
+Finds requests whose head exceeded the client's initial window and took one more round trip. Finds requests
+with an application pause inside the head or before the body. Also finds connections with requests in more
+segments than necessary. The detectors nagle-delayed-ack and nagle-hold cover requests held by Nagle's
+algorithm. A body that waits for 100 (Continue) is no split.
 
 Why it is bad
 -------------
-A server begins when the request is there whole. What comes a round trip or a pause later delays every
-response by as much; cookies of more than 14 KB do so on every connection. Pieces sent at once cost a packet
-here, and a stall as soon as Nagle's algorithm is at work.
+A server begins once the request is complete. A late rest delays every response by its round trip or pause;
+cookies above 14 KB do so on every connection. Pieces without a pause cost one packet, and a stall with
+Nagle's algorithm.
 
 Evidence
 --------
-The two segments around the pause, and what ended it: full segments before it and a pause of a round trip
-are a window that was used up; a pause that no ACK ended is the application's. Lost is that pause: the
-request would have been whole without it. Pieces that came at once cost nothing and are only told (info).
+The two segments around the pause, and the end of the pause. Full segments before a pause of one round trip
+show a full window. A pause that no ACK ended is the application's. Lost is that pause. Pieces without a pause
+cost nothing and are for information (info).
 
 Fix
 ---
-Keep the request in one write and below the initial window (10 segments, 14 KB): smaller cookies and
-Referer, ``POST`` for long queries; one writev for head and body. Linux: ``ip route change ... initcwnd``.
+Keep the request in one write and below the initial window (10 segments, 14 KB): smaller cookies and Referer,
+``POST`` for long queries; one writev for head and body. Linux: ``ip route change ... initcwnd``.
 
 Reference
 ---------
@@ -46,20 +46,20 @@ __all__ = ["NEEDS", "READS", "find"]
 READS: Final = ("segmentation",)
 NEEDS: Final = ("both_directions", "no_gaps", "whole_payload")
 
-#: A shorter pause is a busy host (measured: 5.5 ms between two writes that followed each other).
+#: Minimum pause. A shorter pause is a busy host (measured: 5.5 ms between two consecutive writes).
 PAUSE_MIN_NS: Final = 10_000_000
-#: A window that is used up waits for most of a round trip; of a shorter one nothing can be told.
+#: Minimum pause of a full window as a share of the round trip, and minimum round trip for that judgement.
 WINDOW_RTT_SHARE_MIN: Final = 0.5
 RTT_MIN_NS: Final = 4_000_000
-#: An application stops where its write ends. What stops near the end of a full segment, whatever the path
-#: makes that, was cut by TCP, and what follows was late on the path.
+#: Maximum fill of the last segment of a write, as a share of a full one. TCP cuts near the end of a full
+#: segment; the data behind such a cut was late on the path.
 WRITE_SHARE_MAX: Final = 0.8
-#: A window is two segments at least (RFC 5681, section 3.1).
+#: Minimum window in segments (RFC 5681, section 3.1).
 WINDOW_SEGMENTS_MIN: Final = 2
-#: Data that follows an ACK by less than this, or this share of the round trip, may have been released by it.
+#: Maximum time, and share of the round trip, between an ACK and the data that it may have released.
 RELEASE_MAX_NS: Final = 6_000_000
 RELEASE_RTT_SHARE: Final = 0.1
-#: So many requests in pieces on one connection are a habit.
+#: Minimum number of split requests on one connection.
 PIECES_MIN: Final = 2
 
 REMEDY: Final = (
@@ -69,7 +69,7 @@ REMEDY: Final = (
 
 
 def find(tables: Mapping[str, pl.DataFrame], *, pieces_min: int = PIECES_MIN) -> pl.LazyFrame:
-    """Requests that came in pieces; see :class:`Detector`."""
+    """Return the requests that came in pieces; see :class:`Detector`."""
     import polars as pl
 
     split = _split(tables)
@@ -93,7 +93,7 @@ def find(tables: Mapping[str, pl.DataFrame], *, pieces_min: int = PIECES_MIN) ->
 
 
 def _split(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
-    """Requests in more than one segment, with what may have ended the pause in them."""
+    """Return the requests in several segments, with the possible ends of their pause."""
     import polars as pl
 
     def ns(name: str) -> pl.Expr:
@@ -101,18 +101,18 @@ def _split(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
 
     flows = tables["flows"].lazy().select("flow", "server_path_rtt", "client_path_rtt")
     awaits_continue = (pl.col("expects_continue") | (pl.col("interim_responses") > 0)).alias("awaits_continue")
-    # In TLS several messages of an application may follow each other without an answer: they are no request.
+    # Under TLS several unanswered application messages in a row are no request.
     asked = (
         tables["transactions"]
         .lazy()
         .filter(pl.col("protocol") == "http")
         .select("flow", "response_first_time", pl.col("index").alias("transaction"), awaits_continue)
     )
-    # The server answered before it had all of the request (RFC 9112, section 9.5): the response did not wait.
+    # The server answered before the end of the request (RFC 9112, section 9.5): the response did not wait.
     is_early = pl.col("response_first_time") < pl.col("pause_start") + pl.col("pause")
     rtt = ns("server_path_rtt") + ns("client_path_rtt")
     full = pl.col("segment_bytes").cast(pl.UInt64)
-    # What follows the head is an upload, which takes the time that it takes.
+    # Data behind the head is an upload, which needs its transfer time.
     is_of_head = (pl.col("pause_offset") <= pl.col("head_bytes")).fill_null(value=False)
     ends_write = (pl.col("pause_offset") < WRITE_SHARE_MAX * full).fill_null(value=False)
     is_window = (

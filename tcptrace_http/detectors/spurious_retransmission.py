@@ -1,27 +1,26 @@
-"""Data was sent again that had arrived.
+"""The sender retransmitted data that had arrived.
 
 What it does
 ------------
-Finds flows on which data was sent again although nothing was lost: by a timer that ran out too early,
-or after duplicate ACKs that reordering had caused.
+Finds flows with spurious retransmissions: the timer expired too early, or reordering caused duplicate ACKs.
 
 Why it is bad
 -------------
-The same bytes take the path twice, and the sender halves its congestion window (or starts again with
-one segment) for a loss that was none, unless it learns better by D-SACK or timestamps.
+The same bytes cross the path twice. The sender halves its congestion window (or restarts with one segment)
+without a loss, unless D-SACK or timestamps reveal the error.
 
 Evidence
 --------
-The copy, and how it is known to be one: it had been acknowledged; a D-SACK; an ACK that echoes the
-timestamp of the original; an ACK that came sooner than the path allows; or the original, overtaken by
-its copy. What it cost cannot be told from outside: the finding is about structure. A single tail-loss
-probe is no finding, for it is meant to be sent on suspicion.
+The copy, and the proof that it is spurious: an earlier ACK, a D-SACK, an ACK that echoes the original's
+timestamp, an ACK sooner than the path allows, or the original behind its copy. The cost is not visible from
+outside, so the finding is about structure. A single tail-loss probe is no finding: the sender sends it on
+suspicion.
 
 Fix
 ---
 Linux keeps ``net.ipv4.tcp_timestamps=1``, ``tcp_dsack=1``, ``tcp_frto=2`` and ``tcp_recovery=1`` on by
-default: leave them on at both ends. Delay that jumps points to a bloated queue or a radio link;
-reordering to links that share the load packet by packet.
+default: leave them on at both ends. Variable delay indicates a bloated queue or a radio link. Reordering
+indicates load balancing per packet.
 
 Reference
 ---------
@@ -45,7 +44,8 @@ __all__ = ["NEEDS", "READS", "find"]
 READS: Final = ("recoveries", "waits")
 NEEDS: Final = ("both_directions", "no_gaps", "pure_acks")
 
-#: Probes are sent on suspicion (RFC 8985, section 7): a few that were not needed are no fault.
+#: Minimum number of unnecessary probes. Probes are sent on suspicion (RFC 8985, section 7): a few are no
+#: fault.
 PROBES_MIN: Final = 3
 EVIDENCE: Final = {
     "acknowledged": "it had been acknowledged",
@@ -61,7 +61,7 @@ REMEDY: Final = (
 
 
 def find(tables: Mapping[str, pl.DataFrame], *, probes_min: int = PROBES_MIN) -> pl.LazyFrame:
-    """Flows on which data was sent again in vain; see :class:`Detector`."""
+    """Return the flows with spurious retransmissions; see :class:`Detector`."""
     import polars as pl
 
     kind = pl.col("kind").cast(pl.String)
@@ -76,7 +76,7 @@ def find(tables: Mapping[str, pl.DataFrame], *, probes_min: int = PROBES_MIN) ->
         .agg(
             pl.col("first_frame", "start").first(),
             pl.col("last_frame").max(),
-            # Of one transaction, if all of them are.
+            # The transaction, if all rows have the same one.
             transaction=pl.when(pl.col("transaction").n_unique() == 1).then(pl.col("transaction").first()),
             times=pl.len(),
             probes=is_probe.sum(),

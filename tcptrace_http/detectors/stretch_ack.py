@@ -2,27 +2,26 @@
 
 What it does
 ------------
-Finds responses in slow start that waited for more round trips than an ACK for each second segment needs, while
-most of the client's ACKs were for more than two full segments.
+Finds responses in slow start with more round trips than ACKs of every second segment need. Most of the
+client's ACKs covered more than two full segments.
 
 Why it is bad
 -------------
-A sender that counts ACKs, or two segments for each at most (RFC 3465), opens its window by as much as it gets
-ACKs. With one ACK for a whole flight it grows by one or two segments a round trip instead of doubling: a
-response that would take five round trips takes ten.
+A sender that counts ACKs, or at most two segments per ACK (RFC 3465), opens its window in proportion to the
+ACKs. With one ACK per flight the window grows by one or two segments per round trip instead of doubling. A
+response of five round trips takes ten.
 
 Evidence
 --------
-The waits ``send_limited.slow_start`` of the response, and how many ACKs of the connection were for more than two
-segments. ACKs that come together because the data did, as behind a burst or an offload engine, do no harm to a
-sender that counts bytes (Linux): it needs no more round trips, and there is no finding. Lost is the sum of the
-waits beyond those round trips.
+The waits ``send_limited.slow_start`` of the response, and the number of the connection's ACKs for more than
+two segments. A burst or an offload engine also merges ACKs. A sender that counts bytes (Linux) then needs no
+more round trips, and no finding is made. Lost is the sum of the waits beyond those round trips.
 
 Fix
 ---
-Receiver: an ACK for every second segment (RFC 5681, section 4.2); turn off ACK thinning in modems and
-proxies, and GRO or LRO where it joins what did not come together (``ethtool -K DEV lro off``). Sender: count
-bytes with a larger limit (RFC 3465, L > 2).
+Receiver: send an ACK for every second segment (RFC 5681, section 4.2); turn off ACK thinning in modems and
+proxies, and GRO or LRO if it merges segments that arrived separately (``ethtool -K DEV lro off``). Sender:
+count bytes with a larger limit (RFC 3465, L > 2).
 
 Reference
 ---------
@@ -47,14 +46,14 @@ READS: Final = ("waits",)
 CAUSES: Final = ("send_limited.slow_start",)
 NEEDS: Final = ("both_directions", "no_gaps", "segments_as_sent", "whole_payload", "pure_acks")
 
-#: Of the ACKs this share is for more than two segments: systematic, not a burst now and then.
+#: Minimum share and number of ACKs for more than two segments: systematic, not a single burst.
 STRETCH_SHARE_MIN: Final = 0.5
 STRETCH_ACKS_MIN: Final = 4
-#: With an ACK for each second segment slow start grows by this factor per round trip.
+#: Growth factor of slow start per round trip with an ACK for each second segment.
 DELAYED_ACK_GROWTH: Final = 1.5
-#: A wait of less than this share of a round trip is one for another ACK of the same flight.
+#: Minimum wait as a share of a round trip. A shorter wait is for another ACK of the same flight.
 ROUND_SHARE_MIN: Final = 0.5
-#: Below this round trip a round costs less than can be measured.
+#: Minimum round trip: a shorter one costs less than the measurement error.
 RTT_MIN_NS: Final = 4_000_000
 
 REMEDY: Final = (
@@ -65,7 +64,7 @@ CONFIDENCE: Final = 0.75
 
 
 def find(tables: Mapping[str, pl.DataFrame], *, stretch_share_min: float = STRETCH_SHARE_MIN) -> pl.LazyFrame:
-    """Responses whose slow start was slowed by stretch ACKs; see :class:`Detector`."""
+    """Return the responses with slow start delayed by stretch ACKs; see :class:`Detector`."""
     import polars as pl
 
     key = ["flow", "transaction"]
@@ -86,7 +85,7 @@ def find(tables: Mapping[str, pl.DataFrame], *, stretch_share_min: float = STRET
     transactions = tables["transactions"].lazy().select("flow", "response_wire_bytes", transaction=pl.col("index"))
     factor = DELAYED_ACK_GROWTH
     flights = pl.col("response_wire_bytes") * (factor - 1) / pl.col("first_flight_bytes") + 1
-    # The first flight waits for nothing.
+    # The first flight does not wait.
     needed = (flights.log(factor).ceil() - 1).clip(0).cast(pl.UInt32)
     return (
         tables["waits"]

@@ -2,25 +2,24 @@
 
 What it does
 ------------
-Finds HTTP connections whose SYN or SYN-ACK was sent again, and that were set up later than their path
-asks for.
+Finds HTTP connections with a retransmitted SYN or SYN-ACK and a handshake longer than the path's round trip.
 
 Why it is bad
 -------------
-Before the first round trip is known the timer is one second (three on old stacks), then two, then four:
-one lost packet makes a page a second slower.
+Before the first round-trip sample the RTO is one second (three on old stacks), then two, then four. One lost
+packet delays a page by one second.
 
 Evidence
 --------
-The first SYN and its copies. What was lost is the time to the client's ACK less one round trip of the
-path, measured when it was known; a path that takes longer than the timer thus loses nothing.
+The first SYN and its copies. Lost is the time to the client's ACK less one round trip of the path, measured
+later. A path with a round trip above the timer thus loses nothing.
 
 Fix
 ---
-Look for a listen queue that overflows (Linux: ``ListenOverflows`` and ``ListenDrops`` in ``nstat``, nginx
-``listen … backlog``, ``net.core.somaxconn``, ``net.ipv4.tcp_max_syn_backlog``), for a firewall's table
-that is full (``nf_conntrack_max``), and for loss. Reuse connections (``keepalive`` in nginx upstreams,
-``Connection: keep-alive``): what is open needs no SYN.
+Check for an overflowing listen queue (Linux: ``ListenOverflows`` and ``ListenDrops`` in ``nstat``, nginx
+``listen … backlog``, ``net.core.somaxconn``, ``net.ipv4.tcp_max_syn_backlog``), for a full firewall table
+(``nf_conntrack_max``), and for loss. Reuse connections (``keepalive`` in nginx upstreams, ``Connection:
+keep-alive``): an open connection needs no SYN.
 
 Reference
 ---------
@@ -45,7 +44,7 @@ __all__ = ["NEEDS", "READS", "find"]
 READS: Final = ("recoveries", "waits")
 NEEDS: Final = ("both_directions", "handshake")
 
-#: Less than this is a round trip that varied. The timer is one second on all current stacks.
+#: Minimum loss. Less is a varying round trip; the timer is one second on all current stacks.
 LOST_MIN: Final = timedelta(milliseconds=50)
 REMEDY: Final = (
     "server: look for listen queue overflows (nstat ListenOverflows; net.core.somaxconn,"
@@ -54,13 +53,13 @@ REMEDY: Final = (
 
 
 def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) -> pl.LazyFrame:
-    """HTTP connections set up late by a SYN sent again; see :class:`Detector`."""
+    """Return the HTTP connections delayed by a retransmitted SYN; see :class:`Detector`."""
     import polars as pl
 
     carries = tables["flows"].lazy().filter(pl.col("protocol").is_not_null())
     flows = carries.select("flow", "initial_rtt", "client", "server", "server_port")
     is_client = pl.col("direction").cast(pl.String) == "client_to_server"
-    # The round trip of the handshake counts from the last SYN: of the client, if it sent one again.
+    # The round trip of the handshake counts from the client's last SYN, if the client retransmitted it.
     handshake = pl.when(is_client).then(ns("initial_rtt")).otherwise(ns("rtt"))
     lost = ns("silence") + handshake.fill_null(0) - ns("rtt").fill_null(0)
     return (
@@ -68,10 +67,10 @@ def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) 
         .lazy()
         .filter(pl.col("kind").cast(pl.String) == "syn_retransmission")
         .join(flows, on="flow", how="inner", maintain_order="left")
-        # A SYN that was on its way still may have been answered late; a SYN-ACK that was answered, not.
+        # A SYN still in flight may have a late answer; an answered SYN-ACK may not.
         .filter(is_client | (pl.col("spurious_by").cast(pl.String) == "none"))
         .with_columns(lost=lost.cast(pl.Duration("ns")))
-        # Both ends may have sent theirs again: who was late longer counts.
+        # Both ends may have retransmitted: the longer delay counts.
         .sort("flow", "lost", descending=[False, True], maintain_order=True)
         .unique("flow", keep="first", maintain_order=True)
         .filter(pl.col("lost") >= lost_min, pl.col("initial_rtt").is_not_null())

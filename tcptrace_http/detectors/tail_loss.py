@@ -1,35 +1,35 @@
-"""The last segments of a flight were lost, and nothing behind them told of it.
+"""The last segments of a flight were lost, and no later segment revealed the loss.
 
 What it does
 ------------
-Finds requests and responses whose last segments (or only one, or all of a flight) were lost, so that
-the sender had to wait for a timer: the tail-loss probe, or the retransmission timeout.
+Finds requests and responses that lost the last segments of a flight (or all of them). The sender then waited
+for a timer: the tail-loss probe, or the retransmission timeout.
 
 Why it is bad
 -------------
-HTTP messages are short: most losses of a short response hit a tail. A loss in the middle is mended
-within a round trip by duplicate ACKs; a tail waits two round trips for a probe, or 200 ms and more for
-the timeout, and twice that again if the resent segment is lost.
+HTTP messages are short, so most losses hit a tail. Duplicate ACKs repair a loss in the middle within a round
+trip. A tail waits two round trips for a probe, or at least 200 ms for the timeout. A lost retransmission
+doubles the wait.
 
 Evidence
 --------
-Near the sender the lost data and its copy go by. Near the receiver there is a silence, ended by data
-before which the sender had numbered packets that never came by (IPv4 identification). What was lost is
-the time that the message waited for it; not what it stood behind another message, nor what came in vain.
-How much of it is due to the timer is told too: what is over two round trips. A message that lost several
-flights' ends has a finding for each.
+Near the sender the capture holds the lost data and its copy. Near the receiver the capture holds a silence.
+The IPv4 identification of the packet after the silence shows that earlier packets never arrived. Lost is the
+time that the message waited for the timer, without waits behind another message and without spurious
+retransmissions. The finding also gives the timer's part: the excess over two round trips. A message that lost
+the tails of several flights has one finding per flight.
 
 Fix
 ---
-Linux senders: leave ``net.ipv4.tcp_early_retrans=3`` (tail-loss probe) and ``net.ipv4.tcp_recovery=1``
-(RACK) on, with ``net.ipv4.tcp_sack=1``; within a data centre a lower ``rto_min`` on the route
-(``ip route change … rto_min 20ms``). Send the response in one flight, and look for who drops packets.
+Linux senders: leave ``net.ipv4.tcp_early_retrans=3`` (tail-loss probe) and ``net.ipv4.tcp_recovery=1`` (RACK)
+on, with ``net.ipv4.tcp_sack=1``; within a data centre a lower ``rto_min`` on the route (``ip route change …
+rto_min 20ms``). Send the response in one flight, and find the device that drops packets.
 
 Reference
 ---------
-RFC 8985, section 7; N. Dukkipati et al., Tail Loss Probe, 2013; T. Flach et al., Reducing Web Latency:
-the Virtue of Gentle Aggression, SIGCOMM 2013; J. Zhou et al., Demystifying and Mitigating TCP Stalls at
-the Server Side, CoNEXT 2015.
+RFC 8985, section 7; N. Dukkipati et al., Tail Loss Probe, 2013; T. Flach et al., Reducing Web Latency: the
+Virtue of Gentle Aggression, SIGCOMM 2013; J. Zhou et al., Demystifying and Mitigating TCP Stalls at the
+Server Side, CoNEXT 2015.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ READS: Final = ("recoveries", "waits")
 NEEDS: Final = ("both_directions", "no_gaps", "pure_acks")
 
 CAUSE: Final = "stall.tail_loss"
-#: Less than this is not worth a finding: hosts lose as much by scheduling.
+#: Minimum loss for a finding: host scheduling alone costs this much.
 LOST_MIN: Final = timedelta(milliseconds=5)
-#: A probe leaves after two round trips, never sooner than this (RFC 8985, section 7.2).
+#: A probe leaves after two round trips, but not before this minimum (RFC 8985, section 7.2).
 PROBE_ROUND_TRIPS: Final = 2
 PROBE_AFTER_MIN_NS: Final = 10_000_000
 REMEDY: Final = (
@@ -64,7 +64,7 @@ REMEDY: Final = (
 
 
 def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) -> pl.LazyFrame:
-    """Waits for a timer because a tail was lost; see :class:`Detector`."""
+    """Return the waits for a timer after a lost tail; see :class:`Detector`."""
     import polars as pl
 
     rows = timer_waits(tables, CAUSE, ["tail_loss", "tail_loss_probe"], lost_min=lost_min)

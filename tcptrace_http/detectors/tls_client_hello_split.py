@@ -2,21 +2,21 @@
 
 What it does
 ------------
-Finds TLS handshakes whose ClientHello takes more than one segment and waited for its rest: the client held that
-rest, or it came late, or it was lost and sent again, or it was sent again and never answered.
+Finds TLS handshakes with a ClientHello of several segments whose rest was delayed. The client held the rest,
+or the rest came late, was lost and retransmitted, or was retransmitted and never answered.
 
 Why it is bad
 -------------
-A server answers a whole ClientHello only. With a post-quantum key (X25519MLKEM768) a ClientHello has more than
-1,400 bytes and seldom fits in one segment. Its end is a short segment. Some stacks hold that segment until the
-first one is acknowledged; some middleboxes expect the whole ClientHello in the first segment, and drop the rest
-or never answer. If the end is lost, no data follows it, so that a timer must run out.
+A server answers only a complete ClientHello. With a post-quantum key (X25519MLKEM768) a ClientHello has more
+than 1,400 bytes and seldom fits in one segment. Its end is a short segment. Some stacks hold that segment
+until the first one is acknowledged; some middleboxes expect the whole ClientHello in the first segment, and
+drop the rest or never answer. If the end is lost, no data follows it, so that a timer must run out.
 
 Evidence
 --------
-The segments of the ClientHello, and the wait of its rest: the wait of held data, the recovery of a lost segment
-behind the first one, or the pause alone. Lost is that time; of a ClientHello without an answer, the time in
-which its rest was sent again.
+The segments of the ClientHello, and the wait for its rest: the wait for held data, the recovery of a lost
+segment behind the first one, or the pause alone. Lost is that time. For an unanswered ClientHello, lost is
+the time of its retransmissions.
 
 Fix
 ---
@@ -56,10 +56,10 @@ REMEDY: Final = (
 
 
 def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) -> pl.LazyFrame:
-    """ClientHellos in several segments that waited for the rest; see :class:`Detector`."""
+    """Return the ClientHellos in several segments that waited for the rest; see :class:`Detector`."""
     import polars as pl
 
-    # Without the server's packets the client's flights are one.
+    # Without the server's packets all client flights look like one.
     one_sided = tables["flaws"].lazy().filter(pl.col("flaw").cast(pl.String) == "one_sided_capture")
     split = (
         tables["tls_handshakes"]
@@ -103,7 +103,7 @@ def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) 
 
 
 def _held(tables: Mapping[str, pl.DataFrame], lost_min: timedelta) -> pl.LazyFrame:
-    """Parts of a ClientHello that the client held: at most one row per flow."""
+    """Return the ClientHello parts that the client held: at most one row per flow."""
     import polars as pl
 
     return (
@@ -126,7 +126,7 @@ def _held(tables: Mapping[str, pl.DataFrame], lost_min: timedelta) -> pl.LazyFra
 
 
 def _late(tables: Mapping[str, pl.DataFrame], split: pl.LazyFrame) -> pl.LazyFrame:
-    """The ClientHellos whose rest came late, was lost, or was sent again and never answered."""
+    """Return the ClientHellos whose rest came late, was lost, or was retransmitted and never answered."""
     import polars as pl
 
     transactions = (
@@ -137,7 +137,7 @@ def _late(tables: Mapping[str, pl.DataFrame], split: pl.LazyFrame) -> pl.LazyFra
         .unique("flow", maintain_order=True)
     )
     is_answered = pl.col("server_hello_time").is_not_null()
-    # The first byte has offset 1: a loss that begins there is no loss of the second segment.
+    # The first byte has offset 1: a loss that begins there does not concern the second segment.
     is_rest = (pl.col("direction").cast(pl.String) == FROM_CLIENT) & (pl.col("offset") > 1)
     was_lost = pl.col("spurious_by").cast(pl.String) == "none"
     resent = (

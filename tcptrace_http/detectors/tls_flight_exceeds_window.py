@@ -1,28 +1,28 @@
-"""The server's part of the TLS handshake is larger than its first window, and waits a round trip inside.
+"""The server's part of the TLS handshake exceeds its initial window and waits a round trip.
 
 What it does
 ------------
-Finds TLS handshakes whose first flight of the server, ServerHello to Finished or ServerHelloDone, is larger
-than the server's first window, so that the rest of the flight waits for an ACK.
+Finds TLS handshakes whose first server flight (ServerHello to Finished or ServerHelloDone) exceeds the
+server's initial window. The rest of the flight waits for an ACK.
 
 Why it is bad
 -------------
-The congestion window of a new connection is ten segments, some 14 kB. A certificate chain that does not fit
-costs a whole round trip, before the first request, on every full handshake; from 44 kB on it costs two.
+The congestion window of a new connection is ten segments, about 14 kB. A larger certificate chain costs a
+whole round trip before the first request on every full handshake. At 44 kB the chain costs two.
 
 Evidence
 --------
-The bytes of the server's first flight and those that it sent before any ACK of them; the time from the first
-to the last byte of the flight, which is a round trip (two, three) of the path. Not told where the first window
-fills the path, for then the flight goes on without a pause; nor where fewer than ten segments came first and one
-of them is short, or only an end shorter than a segment waits, as after a write or by Nagle's algorithm. Lost are
-the round trips, and no more than the flight took.
+The bytes of the server's first flight, and its bytes before any ACK. The time from the first to the last byte
+of the flight is one round trip of the path (or two, or three). No finding is made if the initial window fills
+the path: the flight then has no pause. No finding is made for fewer than ten first segments with a short one,
+nor for a wait of a short end: a write or Nagle's algorithm explains both. Lost are the round trips, at most
+the time of the flight.
 
 Fix
 ---
-A smaller chain: leave the root and needless intermediates out, use ECDSA instead of RSA keys, divide a certificate
-with very many names. Compress certificates (RFC 8879). Let clients resume sessions, which sends no certificate.
-Linux: ``ip route change … initcwnd 20`` on the server.
+Use a smaller chain: omit the root and unnecessary intermediates, use ECDSA instead of RSA keys, divide a
+certificate with very many names. Compress certificates (RFC 8879). Let clients resume sessions: a resumption
+sends no certificate. Linux: ``ip route change … initcwnd 20`` on the server.
 
 Reference
 ---------
@@ -50,9 +50,10 @@ READS: Final = ("tls_handshakes", "waits")
 CAUSES: Final = ("setup.tls_handshake",)
 NEEDS: Final = ("both_directions", "handshake", "no_gaps", "pure_acks")
 
-#: RFC 6928, section 2. Fewer segments, of which one is short, may be the application's first write instead.
+#: Allowed initial window (RFC 6928, section 2). Fewer segments with a short one may be the application's
+#: first write.
 SEGMENTS_ALLOWED: Final = 10
-#: The time of the data itself, on top of whole round trips: what takes longer waits for something else.
+#: Maximum time of the data itself beyond whole round trips. A longer time has another reason.
 ROUND_TRIPS_OVER_MAX: Final = 0.5
 REMEDY: Final = (
     "make the certificate chain smaller (no root, no needless intermediates, ECDSA keys, fewer names), compress"
@@ -67,15 +68,15 @@ def find(
     round_trips_over_max: float = ROUND_TRIPS_OVER_MAX,
     lost_min: timedelta = LOST_MIN,
 ) -> pl.LazyFrame:
-    """Handshakes with a flight that the first window did not hold; see :class:`Detector`."""
+    """Return the handshakes with a flight larger than the initial window; see :class:`Detector`."""
     import polars as pl
 
     window, left = pl.col("first_flight_bytes"), pl.col("server_flight_bytes") - pl.col("first_flight_bytes")
-    # Slow start doubles the window each round trip: 1, 3, 7 windows.
+    # Slow start doubles the window per round trip: 1, 3, 7 windows.
     rounds = ((pl.col("server_flight_bytes") / window + 1).log(2).ceil() - 1).cast(pl.Int64)
     is_full = window >= pl.col("first_flight_segments") * pl.col("mss")
     is_window = (pl.col("first_flight_segments") >= segments_allowed) | (is_full & (left >= pl.col("mss")))
-    # Such a window keeps the slowest link busy until the ACKs come back.
+    # Such a window keeps the bottleneck busy until the ACKs come back.
     fills_path = window * 8 / pl.col("link_rate") * 1e9 > ns("round_trip") / 2
     return (
         handshakes(tables)

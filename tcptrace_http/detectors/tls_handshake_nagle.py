@@ -3,25 +3,25 @@
 What it does
 ------------
 Finds parts of a TLS handshake flight, the server's or the client's, that Nagle's algorithm held until the ACK
-of an earlier short segment of the same flight came. A part that follows a message of the peer answers it, and is
-none of these.
+of an earlier short segment of the same flight. A part that follows a message of the peer is an answer and
+does not count.
 
 Why it is bad
 -------------
 A TLS library that writes a flight in pieces (one write per message or record) sends the first, short piece
-alone; the next one may not leave before its ACK (RFC 896). The peer cannot answer a part of a flight, so its
-ACK comes when its delayed-ACK timer ends, 40 ms (Linux) to 200 ms (BSD) later. Every handshake pays that, for
-each flight so written.
+alone. The next piece must wait for its ACK (RFC 896). The peer cannot answer a partial flight, so its ACK
+comes after the delayed-ACK timer, 40 ms (Linux) to 200 ms (BSD). Every handshake pays this delay for each
+such flight.
 
 Evidence
 --------
-The waits ``stall.nagle_delayed_ack`` and ``stall.nagle_hold`` inside the TLS handshake: the short segment, the
-ACK of it, and the part that this ACK released, with no data of the peer in between. No key is needed. Lost is
+The waits ``stall.nagle_delayed_ack`` and ``stall.nagle_hold`` inside the TLS handshake: the short segment,
+its ACK, and the part released by this ACK, without data of the peer in between. No key is necessary. Lost is
 that wait.
 
 Fix
 ---
-Set TCP_NODELAY before the TLS handshake, not behind it; or collect the messages of a flight and write them at
+Set TCP_NODELAY before the TLS handshake, not after it. Or collect the messages of a flight and write them at
 once.
 
 Reference
@@ -64,5 +64,5 @@ HELD: Final = Held(
 
 
 def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) -> pl.LazyFrame:
-    """Parts of handshake flights that were held; see :class:`Detector`."""
+    """Return the held parts of handshake flights; see :class:`Detector`."""
     return held_findings(tables, HELD, lost_min=lost_min)

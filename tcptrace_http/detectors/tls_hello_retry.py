@@ -1,24 +1,24 @@
-"""The server asked for another ClientHello (HelloRetryRequest): one round trip more.
+"""The server asked for another ClientHello (HelloRetryRequest): one more round trip.
 
 What it does
 ------------
-Finds TLS 1.3 handshakes with a HelloRetryRequest: the client guessed a group for the key exchange that the
-server does not take, and had to begin again.
+Finds TLS 1.3 handshakes with a HelloRetryRequest: the server does not accept the client's key exchange group,
+and the client must begin again.
 
 Why it is bad
 -------------
 A handshake of TLS 1.3 takes one round trip, and with a HelloRetryRequest two. A client that does not remember
-the server's group pays for it on every connection.
+the server's group pays on every connection.
 
 Evidence
 --------
-The HelloRetryRequest itself, which is in clear. Lost is the path's least round trip.
+The HelloRetryRequest itself, which is not encrypted. Lost is the path's minimum round trip.
 
 Fix
 ---
-Let the server take a group that clients offer a key for: X25519, and X25519MLKEM768 for new ones. nginx:
-``ssl_ecdh_curve X25519MLKEM768:X25519:prime256v1``. Or let the client offer a key for the server's group, as with
-``curl --curves``.
+Let the server accept a group of the clients' key shares: X25519, and X25519MLKEM768 for new ones. nginx:
+``ssl_ecdh_curve X25519MLKEM768:X25519:prime256v1``. Or let the client offer a key for the server's group, as
+with ``curl --curves``.
 
 Reference
 ---------
@@ -51,7 +51,7 @@ REMEDY: Final = (
 
 
 def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) -> pl.LazyFrame:
-    """Handshakes that began twice; see :class:`Detector`."""
+    """Return the handshakes with a HelloRetryRequest; see :class:`Detector`."""
     import polars as pl
 
     return (

@@ -1,29 +1,28 @@
-"""A full TLS handshake on each connection, although an earlier session could have been resumed.
+"""A full TLS handshake on each connection, although the client could resume an earlier session.
 
 What it does
 ------------
-Names clients that make one full TLS handshake after another with the same server and host name, when they
-might have resumed the session of an earlier connection.
+Names clients with repeated full TLS handshakes to the same server and host name that could resume the session
+of an earlier connection.
 
 Why it is bad
 -------------
-Before TLS 1.3 a full handshake takes one round trip more than a resumed one. In every version it brings the
-certificate chain, which may take round trips of its own, and a signature of the server. With TLS 1.3 only a
-resumed session can carry the request in the first flight (0-RTT).
+Before TLS 1.3 a full handshake takes one more round trip than a resumed one. In every version a full
+handshake transfers the certificate chain, which may take more round trips, and needs a signature of the
+server. With TLS 1.3 only a resumed session can carry the request in the first flight (0-RTT).
 
 Evidence
 --------
-Handshakes that were not resumed, each begun when an earlier connection to the same port and name had brought a
-response in the five minutes before. Lost are, before TLS 1.3, the round trips but one that the client waited for,
-and the time from the first to the last byte of the server's flight: two round trips of it at most. Said from
-three such handshakes on, for information where they cost less than 4 ms each; not where some clients of the
-same address do resume.
+Full handshakes, each within five minutes after a response on an earlier connection to the same port and name.
+Lost is, before TLS 1.3, the client's wait in round trips less one. Lost is also the time from the first to
+the last byte of the server's flight, at most two round trips. A finding needs at least three such handshakes,
+and is for information below 4 ms per handshake. No finding is made if clients of the same address do resume.
 
 Fix
 ---
 Server: nginx ``ssl_session_cache shared:SSL:10m`` and ``ssl_session_tickets on``, with one ticket key for all
-machines behind an address. Client: one session, agent or TLS context for all connections (Go
-``tls.Config.ClientSessionCache``, Node.js ``https.Agent``), and the session given back (Python
+machines behind an address. Client: use one session, agent or TLS context for all connections (Go
+``tls.Config.ClientSessionCache``, Node.js ``https.Agent``), and reuse the session (Python
 ``wrap_socket(session=…)``). Fewer connections need fewer handshakes.
 
 Reference
@@ -52,17 +51,19 @@ READS: Final = ("handshakes",)
 NEEDS: Final = ("both_directions", "handshake", "whole_payload")
 GATHERS: Final = (HANDSHAKES,)
 
-#: Sessions of a server and host name.
+#: Key of the sessions of a server and host name.
 _SITE: Final = (*SERVICE, "server_name")
-#: The least time that servers keep a session by default: OpenSSL and nginx (ssl_session_timeout 5m).
+#: Minimum default time that servers keep a session: OpenSSL and nginx (ssl_session_timeout 5m).
 SESSION_LIFETIME: Final = timedelta(minutes=5)
-#: Fewer are chance: a client that was started several times.
+#: Minimum number of full handshakes. Fewer are chance: a client started several times.
 NEEDLESS_MIN: Final = 3
-#: Where more are resumed, client and server can, and the others are other clients.
+#: Maximum share of resumed handshakes. Above it client and server can resume, and the others are other
+#: clients.
 RESUMED_SHARE_MAX: Final = 0.2
-#: A chain of more than 44 kB takes longer than that, and so does one of which a segment was lost.
+#: Maximum round trips of the certificate flight. A chain above 44 kB takes longer, and so does a lost
+#: segment.
 CHAIN_ROUND_TRIPS_MAX: Final = 2
-#: Frames that a finding names; the rest are as many more of the same.
+#: Maximum number of frames that a finding lists.
 FRAMES_SHOWN: Final = 8
 REMEDY: Final = (
     "server: nginx ssl_session_cache shared:SSL:10m and ssl_session_tickets on (one ticket key for all machines);"
@@ -78,7 +79,7 @@ def find(
     session_lifetime: timedelta = SESSION_LIFETIME,
     lost_min: timedelta = LOST_MIN,
 ) -> pl.LazyFrame:
-    """Clients and sites with full handshakes that could have been resumed; see :class:`Detector`."""
+    """Return the clients and sites with full handshakes instead of resumption; see :class:`Detector`."""
     import polars as pl
 
     handshakes = (
@@ -88,7 +89,7 @@ def find(
         .with_columns(pl.col("server_name").fill_null(""))
         .filter(pl.col("resumed").mean().over(_SITE) <= resumed_share_max)
     )
-    # A ticket of TLS 1.3 comes behind the handshake: with the first response it is there.
+    # A TLS 1.3 ticket follows the handshake and is present by the first response.
     sessions = handshakes.select(*_SITE, session_time="last_response_time").sort("session_time")
     needless = (
         handshakes.filter(~pl.col("resumed"))
@@ -153,7 +154,7 @@ def find(
 
 
 def _rounds_saved() -> pl.Expr:
-    """Before TLS 1.3 a resumed handshake takes one round trip."""
+    """Return the round trips that a resumed handshake saves: one, before TLS 1.3."""
     import polars as pl
 
     beyond_one = pl.col("round_trips").cast(pl.Int64).clip(1) - 1
@@ -163,7 +164,9 @@ def _rounds_saved() -> pl.Expr:
 
 
 def _chain_saved() -> pl.Expr:
-    """The flight with the certificates; behind a HelloRetryRequest it is not told from the round trip."""
+    """Return the time of the certificate flight. Behind a HelloRetryRequest it is indistinguishable from the
+    round trip.
+    """
     import polars as pl
 
     chain = pl.col("server_flight_last_time") - pl.col("server_hello_time")
@@ -172,7 +175,7 @@ def _chain_saved() -> pl.Expr:
 
 
 def _round_trip() -> pl.Expr:
-    """That of the TCP handshake; if its SYN was lost, no more than the TLS handshake took."""
+    """Return the round trip of the TCP handshake; if its SYN was lost, at most the time of the TLS handshake."""
     import polars as pl
 
     took = pl.col("done_time") - pl.col("client_hello_time")

@@ -1,28 +1,29 @@
-"""The first TLS record of a response exceeds the window: the client can use no byte of it for a round trip.
+"""The first TLS record of a response exceeds the window: the client waits one round trip for its first usable
+byte.
 
 What it does
 ------------
-Finds responses in TLS whose first record is larger than the window of the server, so that the end of the record
-waited for an ACK.
+Finds TLS responses whose first record exceeds the server's window. The end of the record waited for an ACK.
 
 Why it is bad
 -------------
-A record is decrypted whole or not at all (RFC 8446, section 5.2). The first window of a new connection is ten
-segments, some 14 kB, and a record has up to 16 kB. The first byte comes early, and the first byte that the
-client can use a round trip later: a browser finds the links of a page only then. Smaller records first would
-not shorten the response itself.
+A receiver decrypts only whole records (RFC 8446, section 5.2). The initial window of a new connection is ten
+segments, about 14 kB, and a record has up to 16 kB. The first usable byte comes one round trip after the
+first byte. A browser finds the links of a page only then. Smaller first records would not shorten the
+response itself.
 
 Evidence
 --------
-The waits ``send_limited.slow_start`` of segments that lie in the first record; the bytes of that record and
-those that came before the first of these waits. No key is needed. No time is claimed: lost is 0 and the severity
-info; the summary says how much later the first usable byte came.
+The waits ``send_limited.slow_start`` of segments that lie in the first record; the bytes of that record, and
+its bytes before the first of these waits. No key is necessary. No time is claimed: lost is 0 and the severity
+info. The summary gives the delay of the first usable byte.
 
 Fix
 ---
-Smaller records at the start of a response: nginx ``ssl_buffer_size 4k``; HAProxy ``tune.ssl.maxrecord 1400``
-(and again after ``tune.idletimer``); a server with dynamic record sizes, as Go's crypto/tls. Small records for all
-of a response cost CPU and bytes. Linux: ``ip route change … initcwnd 20`` on the server.
+Use smaller records at the start of a response: nginx ``ssl_buffer_size 4k``; HAProxy ``tune.ssl.maxrecord
+1400`` (and again after ``tune.idletimer``); a server with dynamic record sizes, such as Go's crypto/tls.
+Small records throughout a response cost CPU time and bytes. Linux: ``ip route change … initcwnd 20`` on the
+server.
 
 Reference
 ---------
@@ -56,7 +57,7 @@ REMEDY: Final = (
 
 
 def find(tables: Mapping[str, pl.DataFrame], *, late_min: timedelta = LOST_MIN) -> pl.LazyFrame:
-    """Responses whose first record waited for a window; see :class:`Detector`."""
+    """Return the responses whose first record waited for a window; see :class:`Detector`."""
     import polars as pl
 
     records = (
@@ -65,7 +66,7 @@ def find(tables: Mapping[str, pl.DataFrame], *, late_min: timedelta = LOST_MIN) 
         .filter(pl.col("first_record_time").is_not_null())
         .select("flow", "first_record_time", "first_record_bytes", "response_first_frame", transaction="index")
     )
-    # The first segment of a response waits for the server, whatever an ACK released.
+    # The first segment of a response waits for the server, whichever ACK came.
     is_within = (pl.col("offset") > 0) & (pl.col("offset") < pl.col("first_record_bytes"))
     return (
         tables["waits"]

@@ -3,29 +3,29 @@
 What it does
 ------------
 Finds first responses of TLS connections that Nagle's algorithm held until the ACK of the server's session
-tickets came, and first requests that it held until the ACK of the client's Finished came.
+tickets. Also finds first requests held until the ACK of the client's Finished.
 
 Why it is bad
 -------------
 After a TLS 1.3 handshake a server sends session tickets: short segments that the client does not answer. The
-response is the next short segment and may not leave before their ACK (RFC 896), which the client delays, 40 ms
-(Linux) to 200 ms (BSD). In TLS 1.3, and where an earlier session is resumed, the client speaks last in the
-handshake and first behind it, so that its request waits for the ACK of its own Finished. Each new connection
-pays for it, and no later request on the connection.
+response is the next short segment and must wait for their ACK (RFC 896). The client delays that ACK by 40 ms
+(Linux) to 200 ms (BSD). In TLS 1.3 and in resumed sessions the client sends the last handshake message and
+the first request. Its request then waits for the ACK of its own Finished. Each new connection pays this delay
+once.
 
 Evidence
 --------
-The waits ``stall.nagle_delayed_ack`` and ``stall.nagle_hold`` behind records that the server sent unasked, or
-behind the client's Finished: that segment, the ACK of it, and the data that this ACK released. No key is
-needed. Lost is that wait. Its confidence is at most 0.5 if the application may have written the data then.
+The waits ``stall.nagle_delayed_ack`` and ``stall.nagle_hold`` behind unrequested records of the server, or
+behind the client's Finished: that segment, its ACK, and the data released by this ACK. No key is necessary.
+Lost is that wait. Its confidence is at most 0.5 if the application may have written the data then.
 
 Fix
 ---
-Set TCP_NODELAY on the accepted (client: connected) socket before the TLS handshake. nginx: ``tcp_nodelay on``,
-the default. Rust axum-server: ``axum_server::accept::NoDelayAcceptor``. Python: ``setsockopt(IPPROTO_TCP,
-TCP_NODELAY, 1)`` in the handler's ``setup``, or ``disable_nagle_algorithm = True``. A server that resumes no
-session can leave tickets out (OpenSSL ``SSL_CTX_set_num_tickets(ctx, 0)``, Python ``SSLContext.num_tickets =
-0``).
+Set TCP_NODELAY on the accepted (client: connected) socket before the TLS handshake. nginx: ``tcp_nodelay
+on``, the default. Rust axum-server: ``axum_server::accept::NoDelayAcceptor``. Python:
+``setsockopt(IPPROTO_TCP, TCP_NODELAY, 1)`` in the handler's ``setup``, or ``disable_nagle_algorithm = True``.
+A server without session resumption can omit tickets (OpenSSL ``SSL_CTX_set_num_tickets(ctx, 0)``, Python
+``SSLContext.num_tickets = 0``).
 
 Reference
 ---------
@@ -66,5 +66,7 @@ HELD: Final = Held(
 
 
 def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) -> pl.LazyFrame:
-    """First responses held behind session tickets, and first requests behind Finished; see :class:`Detector`."""
+    """Return the first responses held behind session tickets, and first requests behind Finished; see
+    :class:`Detector`.
+    """
     return held_findings(tables, HELD, lost_min=lost_min)

@@ -1,23 +1,24 @@
-"""Packets were captured only in part: the snapshot length cut off their payload.
+"""The snapshot length cut off the payload of packets.
 
 What it does
 ------------
-Finds flows with segments of which the capture holds fewer payload bytes than their headers announce. Also
-flows in which no HTTP was found: it may not have been recognized for that reason.
+Finds flows with segments whose captured payload is shorter than their headers announce. Flows without
+recognized HTTP count too: the missing payload may be the reason.
 
 Why it is bad
 -------------
-Heads of messages end in the middle, so that requests, responses, their lengths and what they link to are
-unknown, or not even recognized as HTTP.
+Heads of messages are incomplete. Requests, responses, their lengths and their links are unknown, or not
+recognized as HTTP.
 
 Evidence
 --------
-The number of segments and of bytes cut off, and the frame of the first. Nothing is lost by it on the
-wire, so the time lost is 0.
+The number of cut segments and of missing bytes, and the first frame. The wire lost nothing, so the time lost
+is 0.
 
 Fix
 ---
-``tcpdump -s 0``, ``dumpcap -s 0`` (both defaults today); ``editcap -s`` and anonymizers cut as well.
+Capture with ``tcpdump -s 0`` or ``dumpcap -s 0`` (both are defaults today). ``editcap -s`` and anonymizers
+also cut.
 
 Reference
 ---------
@@ -43,7 +44,7 @@ NEEDS: Final = ()
 
 
 def find(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
-    """One row if any flow has segments that were captured in part; see :class:`Detector`."""
+    """Return one row if any flow has cut segments; see :class:`Detector`."""
     import polars as pl
 
     has_http = pl.col("http_flows") > 0

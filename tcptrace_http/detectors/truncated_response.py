@@ -2,25 +2,24 @@
 
 What it does
 ------------
-Names responses whose connection the server closed in order, by a FIN, before the body had the length
-that Content-Length announced, or before the last chunk.
+Names responses whose server closed the connection with a FIN before the end of the body: before the
+Content-Length, or before the last chunk.
 
 Why it is bad
 -------------
-The message is incomplete (RFC 9112, section 8): a client must not take it for whole, and caches must
-not store it as such. Clients that do not check show half a page or a broken image; others ask again.
+The message is incomplete (RFC 9112, section 8): a client must not treat it as complete, and caches must not
+store it as complete. Clients without a check show half a page or a broken image; others repeat the request.
 
 Evidence
 --------
-The FIN, the bytes of the body that came and those announced; no byte was missed by the capture, and
-the response was not to a HEAD request. Lost is the time from the request to the same one on a new
-connection.
+The FIN, the received bytes of the body and the announced bytes. The capture holds every byte, and the request
+is not HEAD. Lost is the time from the request to its repetition on a new connection.
 
 Fix
 ---
-Look for what stops writing: an upstream that closed early (nginx: "upstream prematurely closed
-connection", ``proxy_read_timeout``, ``proxy_buffering``, a full ``proxy_temp_path``), a worker that
-died, a Content-Length of before a filter changed the body.
+Find the reason for the early end: an upstream that closed early (nginx: "upstream prematurely closed
+connection", ``proxy_read_timeout``, ``proxy_buffering``, a full ``proxy_temp_path``), a crashed worker, a
+Content-Length computed before a filter changed the body.
 
 Reference
 ---------
@@ -53,7 +52,7 @@ REMEDY: Final = (
 
 
 def find(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
-    """Responses that a FIN cut off; see :class:`Detector`."""
+    """Return the responses cut off by a FIN; see :class:`Detector`."""
     import polars as pl
 
     rows = (
@@ -63,7 +62,7 @@ def find(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
             pl.col("kind") == "truncated_response",
             pl.col("method").is_not_null(),
             pl.col("method") != "HEAD",
-            # What the capture lacks the server may have sent.
+            # The server may have sent the bytes that the capture lacks.
             pl.col("server_gap_bytes") == 0,
         )
     )

@@ -1,26 +1,26 @@
-"""Connections that nobody answered.
+"""Connection attempts without an answer.
 
 What it does
 ------------
-Names the ports at which a SYN was sent again and no handshake followed: neither a SYN-ACK nor a RST, or a
-SYN-ACK that nobody acknowledged. Only ports of HTTP, as for ``refused-connection``.
+Names the ports with a retransmitted SYN and no handshake: neither SYN-ACK nor RST, or a SYN-ACK without an
+ACK. Only HTTP ports count, as for ``refused-connection``.
 
 Why it is bad
 -------------
-Nothing tells the client that nobody is there: it tries for its connect timeout, or for two minutes where it
-has none (Linux: ``tcp_syn_retries`` 6), before it goes on to another address.
+No packet tells the client of the failure. The client tries until its connect timeout, or without one for two
+minutes (Linux: ``tcp_syn_retries`` 6). Only then it tries another address.
 
 Evidence
 --------
-The first SYN and the last one or SYN-ACK. Lost is the time between them, which is the least that the client
-waited; attempts at the same time count once.
+The first SYN, and the last SYN or SYN-ACK. Lost is the time between them, the minimum wait of the client.
+Parallel attempts count once.
 
 Fix
 ---
-Let the firewall refuse what it does not let through (``REJECT --reject-with tcp-reset`` for ``DROP``); look for a
-full listen queue (``nstat`` ListenOverflows), a full table of connections (``nf_conntrack_max``), and a way back
-that differs (a SYN-ACK that is not acknowledged). Take addresses that are down out of DNS and upstreams, and give
-clients a connect timeout (nginx ``proxy_connect_timeout``).
+Let the firewall reject instead of drop (``REJECT --reject-with tcp-reset`` for ``DROP``). Check for a full
+listen queue (``nstat`` ListenOverflows), a full connection table (``nf_conntrack_max``), and an asymmetric
+route (a SYN-ACK without an ACK). Remove dead addresses from DNS and upstreams, and give clients a connect
+timeout (nginx ``proxy_connect_timeout``).
 
 Reference
 ---------
@@ -55,7 +55,7 @@ REMEDY: Final = (
 
 
 def find(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
-    """Pairs of hosts of which one did not answer; see :class:`Detector`."""
+    """Return the host pairs with unanswered connection attempts; see :class:`Detector`."""
     import polars as pl
 
     seen = tables["connections"].lazy().select("server_port", shows_http=pl.lit(value=True)).unique()

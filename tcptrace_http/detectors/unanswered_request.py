@@ -1,29 +1,29 @@
-"""A request was not answered, or not to its end.
+"""A request has no response, or an incomplete one.
 
 What it does
 ------------
-Finds requests that the server acknowledged and sent no response to, and messages that stopped before
-their end, where nothing more came for a second and four round trips: until the client gave up, the
-server closed the connection, or the capture ended. A connection that its server closes before it has
-answered the first request on it is told however soon that is.
+Finds requests that the server acknowledged but did not answer, and messages that stopped before their end.
+The silence lasts at least one second and four round trips: until the client gave up, the server closed the
+connection, or the capture ended. A connection that the server closes before its first answer is reported
+after any time.
 
 Why it is bad
 -------------
-The client has nothing to show and waits for its own timeout, which is a minute or more by default; its
-connection, and a worker of the server, are taken until then.
+The client has nothing to show and waits for its own timeout, by default at least one minute. The connection
+and a server worker stay occupied until then.
 
 Evidence
 --------
-The request's last byte, the server's ACK of it, and that nothing of a response was sent or acknowledged
-behind it. Lost is the time from then to the end. A stream of events (``text/event-stream``), a tunnel and a
-connection that idles between requests are none of that; nor is a path that was answered after more than half
-as long before (long polling), nor a silence that the capture's end cuts off sooner.
+The request's last byte, the server's ACK, and the absence of any response byte behind it. Lost is the time
+from that ACK to the end. Event streams (``text/event-stream``), tunnels and idle connections between requests
+are left out. A path with an earlier answer after more than half of that time (long polling) is left out, and
+so is a shorter silence at the end of the capture.
 
 Fix
 ---
-Find out what the server waits for: a lock, a dead back end, a full worker pool, a request body that it
-does not read. Bound that time where it is spent (nginx ``proxy_read_timeout``, ``fastcgi_read_timeout``, PHP
-``request_terminate_timeout``), answer 503 or 504 then, and give the client a timeout of its own.
+Find the reason for the server's wait: a lock, a dead back end, a full worker pool, an unread request body.
+Bound that wait (nginx ``proxy_read_timeout``, ``fastcgi_read_timeout``, PHP ``request_terminate_timeout``),
+answer 503 or 504 after it, and give the client its own timeout.
 
 Reference
 ---------
@@ -50,7 +50,7 @@ READS: Final = ("waits",)
 NEEDS: Final = ("both_directions", "no_gaps", "whole_payload")
 
 UNFINISHED: Final = ("unfinished.unanswered", "unfinished.stopped")
-#: An application that answers a path after more than half of the silence may answer it yet.
+#: Factor between the silence and the usual answer time of a path. A smaller factor allows a late answer.
 POLL_SHARE: Final = 2
 REMEDY: Final = (
     "find what the server waits for (a lock, a dead back end, a full worker pool) and bound it there (nginx"
@@ -63,7 +63,7 @@ CLOSED_REMEDY: Final = (
 
 
 def find(tables: Mapping[str, pl.DataFrame], *, silence_min: timedelta = SILENCE_MIN) -> pl.LazyFrame:
-    """Requests without a response, or without its end; see :class:`Detector`."""
+    """Return the requests without a response or with an incomplete one; see :class:`Detector`."""
     import polars as pl
 
     rows = unfinished(tables, UNFINISHED, silence_min=silence_min).join(
@@ -98,7 +98,7 @@ def find(tables: Mapping[str, pl.DataFrame], *, silence_min: timedelta = SILENCE
 
 
 def _answered(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
-    """How long the server usually takes for a path on a flow, where it has answered it."""
+    """Return the server's usual answer time for each answered path of a flow."""
     import polars as pl
 
     return (
@@ -111,7 +111,7 @@ def _answered(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
 
 
 def _closed(tables: Mapping[str, pl.DataFrame], silent: pl.LazyFrame) -> pl.LazyFrame:
-    """Connections that their server closed before it had answered the first request on them."""
+    """Return the connections that their server closed before its answer to the first request."""
     import polars as pl
 
     key = ["flow", "transaction"]

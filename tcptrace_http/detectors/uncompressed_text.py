@@ -1,34 +1,34 @@
-"""Text was sent as it is, though the client had offered to take it compressed.
+"""The server sent text uncompressed, although the client accepts compression.
 
 What it does
 ------------
 Compresses the text of responses without Content-Encoding (HTML, CSS, JavaScript, JSON, XML, SVG) with gzip -6
-and zstd -3, and says what the codings that the client offered would have saved.
+and zstd -3, and gives the savings of the codings that the client offered.
 
 Why it is bad
 -------------
-Text shrinks to a third or less. What is not sent needs no time on the path: on a slow one at its rate, on a
-long one in the round trips that slow start takes to open the window.
+Text shrinks to at most a third. On a slow path the saved bytes save their transfer time. On a long path they
+save round trips of slow start.
 
 Evidence
 --------
-The sizes that real coders make of the very bodies, and the Accept-Encoding of the requests. Lost is the time
-of the saved bytes at the response's own rate, or in the round trips of slow start where these are what it
-took. One finding a host and client. Where the client offered no coding that was measured, the finding says so,
-is only ``info`` and no time is lost: the server may not compress then. Not said of bodies of one segment, of
-those over 1 MiB, where less than a segment or a tenth is saved, nor where all that is saved fits the initial
-window and took no time.
+The sizes of the captured bodies after real coders, and the Accept-Encoding of the requests. Lost is the
+transfer time of the saved bytes at the response's own rate, or the saved round trips of slow start if they
+explain the transfer time. There is one finding per host and client. If the client offered no measured coding,
+the server must not compress: the finding is ``info`` and no time is lost. Bodies of one segment, bodies above
+1 MiB, and savings below one segment or a tenth are left out. The savings together must exceed the initial
+window or cost time.
 
 Fix
 ---
 nginx: ``gzip on`` and ``gzip_types`` (only text/html is compressed by default), ``gzip_proxied any`` behind a
-proxy; Apache: ``mod_deflate`` with ``AddOutputFilterByType DEFLATE``; lighttpd: ``mod_deflate``. For files that
-do not change ``gzip_static`` or zstd and brotli made beforehand. In a client: ``curl --compressed``.
+proxy; Apache: ``mod_deflate`` with ``AddOutputFilterByType DEFLATE``; lighttpd: ``mod_deflate``. For static
+files use ``gzip_static``, or precompressed zstd and brotli. In a client: ``curl --compressed``.
 
 Reference
 ---------
-RFC 9110, sections 8.4 and 12.5.3; RFC 1952; RFC 8878; H. F. Nielsen and others, Network Performance Effects of
-HTTP/1.1, CSS1, and PNG, 1997.
+RFC 9110, sections 8.4 and 12.5.3; RFC 1952; RFC 8878; H. F. Nielsen and others, Network Performance Effects
+of HTTP/1.1, CSS1, and PNG, 1997.
 """
 
 from __future__ import annotations
@@ -62,9 +62,9 @@ READS: Final = ("bodies",)
 NEEDS: Final = ("both_directions", "no_gaps", "whole_payload")
 GATHERS: Final = (BODIES, FLAWS)
 
-#: Less than one segment on Ethernet saves no packet.
+#: Minimum bytes saved: less than one segment on Ethernet saves no packet.
 SAVED_BYTES_MIN: Final = 1460
-#: Less is not worth the coder's time: such text is packed already, or random.
+#: Minimum share saved. Text with less is already compressed, or random.
 SAVED_SHARE_MIN: Final = 0.1
 
 REMEDY: Final = (
@@ -82,7 +82,7 @@ def find(
     redundant_bytes_min: int = REDUNDANT_BYTES_MIN,
     redundant_time_min: timedelta = REDUNDANT_TIME_MIN,
 ) -> pl.LazyFrame:
-    """Text that was sent uncompressed, by host; see :class:`Detector`."""
+    """Return the uncompressed text, by host; see :class:`Detector`."""
     import polars as pl
 
     offers_gzip, offers_zstd = _offers("gzip|x-gzip|\\*"), _offers("zstd|\\*")
@@ -148,7 +148,9 @@ def find(
 
 
 def _offers(codings: str) -> pl.Expr:
-    """Whether Accept-Encoding names one of these, and not with a weight of zero (RFC 9110, 12.5.3)."""
+    """Return whether Accept-Encoding names one of these codings with a weight above zero (RFC 9110, section
+    12.5.3).
+    """
     import polars as pl
 
     named = f"(?i)(^|,)\\s*({codings})\\s*"

@@ -1,29 +1,29 @@
-"""The same object was fetched again unchanged, where a conditional request would have brought a 304.
+"""The same object was fetched again unchanged, although a conditional request would have returned 304.
 
 What it does
 ------------
-Finds URLs whose unchanged body a client fetched again with a plain GET, although the response before
-had a validator (ETag or Last-Modified).
+Finds URLs whose unchanged body a client fetched again with a plain GET, although the earlier response had a
+validator (ETag or Last-Modified).
 
 Why it is bad
 -------------
-With If-None-Match or If-Modified-Since the server would have answered 304 (Not Modified): a head, and
-nothing to wait for behind it. The whole body crossed the path a second time instead, and on a long path
-every doubling of the congestion window that it needs is a round trip.
+With If-None-Match or If-Modified-Since the server would have answered 304 (Not Modified): a head without a
+body. Instead the whole body crossed the path a second time. On a long path each doubling of its congestion
+window costs a round trip.
 
 Evidence
 --------
 Both bodies are whole and have the same digest and length, the earlier one was complete before the later
-request was sent, and Cache-Control did not forbid to store it (no-store). Lost is the time from the
-first to the last byte of the response, without stalls: a 304 would have come with the first. One finding
-a URL and client. Not said of a body that fits in one segment, nor where all repeats of the URL together fit the
-initial window and took no time. Several programs behind one address (a NAT, a proxy) count as one client.
+request was sent, and Cache-Control allowed storage (no no-store). Lost is the time from the first to the last
+byte of the response, without stalls: a 304 would have arrived with the first. There is one finding per URL
+and client. Bodies of one segment are left out. The repeats of the URL together must exceed the initial window
+or cost time. Several programs behind one address (a NAT, a proxy) count as one client.
 
 Fix
 ---
 Give the client a cache: any browser's, ``requests-cache`` or ``hishel`` for Python, ``proxy_cache`` with
 ``proxy_cache_revalidate on`` in nginx. On the server ``Cache-Control: max-age`` (nginx ``expires``, Apache
-``ExpiresActive``) saves even the question; ``no-store`` without need prevents both.
+``ExpiresActive``) avoids even the conditional request. An unnecessary ``no-store`` prevents both.
 
 Reference
 ---------
@@ -73,7 +73,7 @@ def find(
     redundant_bytes_min: int = REDUNDANT_BYTES_MIN,
     redundant_time_min: timedelta = REDUNDANT_TIME_MIN,
 ) -> pl.LazyFrame:
-    """URLs fetched again unchanged without a condition; see :class:`Detector`."""
+    """Return the URLs fetched again unchanged without a condition; see :class:`Detector`."""
     import polars as pl
 
     may_store = ~pl.col("previous_no_store")

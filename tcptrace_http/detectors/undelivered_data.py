@@ -1,27 +1,27 @@
-"""Data was sent again and again and never acknowledged.
+"""The sender retransmitted data repeatedly and never received an ACK.
 
 What it does
 ------------
-Finds requests and responses whose sender sent the same data again for a second and four round trips, or whose
-receiver reported a hole for as long, and which nobody acknowledged until the end. Where segments of full size
-alone vanish and smaller ones get through it says so: the path MTU is less than the two hosts believe.
+Finds requests and responses with retransmissions of the same data, or a reported hole, for at least one
+second and four round trips. No ACK came until the end. If only full-size segments vanish, the finding says
+so: the path MTU is smaller than the two hosts assume.
 
 Why it is bad
 -------------
-The timer doubles up to two minutes; Linux gives up after 15 minutes (``tcp_retries2``). Until then the
-client sees a page that loads and never comes, and small requests go on to work.
+The timer doubles up to two minutes; Linux gives up after 15 minutes (``tcp_retries2``). Until then the page
+never finishes loading, while small requests still work.
 
 Evidence
 --------
-The copies, the size of the smallest, and the largest segment on that direction that was ever acknowledged. A
-full segment that vanished each time while none of its size ever came through is a path MTU black hole.
+The copies, the size of the smallest, and the largest acknowledged segment in that direction. A path MTU black
+hole drops every copy of a full segment, and no segment of that size ever arrives.
 
 Fix
 ---
-Path MTU: let ICMP fragmentation needed (IPv6: packet too big) through firewalls, clamp the MSS on the tunnel's
-router (``iptables -t mangle … TCPMSS --clamp-mss-to-pmtu``), or let the sender probe (Linux
-``net.ipv4.tcp_mtu_probing=1``). Else follow the packets: captures on both ends of the path tell where they end
-(a route that changed, a NAT or firewall that forgot the connection, a link that died).
+Path MTU: allow ICMP "fragmentation needed" (IPv6: "packet too big") in firewalls, clamp the MSS on the
+tunnel's router (``iptables -t mangle … TCPMSS --clamp-mss-to-pmtu``), or let the sender probe (Linux
+``net.ipv4.tcp_mtu_probing=1``). Otherwise trace the packets: captures at both ends of the path show where
+they vanish (a changed route, a NAT or firewall without the connection's state, a dead link).
 
 Reference
 ---------
@@ -47,7 +47,8 @@ READS: Final = ("waits",)
 NEEDS: Final = ("both_directions", "pure_acks")
 
 CAUSES: Final = ("unfinished.undelivered",)
-#: No path takes less: the least MTU of IPv6, 1280 bytes (RFC 8200, section 5), less the headers with options.
+#: Minimum size of a full segment: the IPv6 minimum MTU, 1280 bytes (RFC 8200, section 5), less the headers
+#: with options.
 FULL_MIN: Final = 1200
 REMEDY: Final = (
     "capture on both ends to see where the packets vanish (a route that changed, a firewall or NAT that forgot"
@@ -61,7 +62,7 @@ PATH_MTU_REMEDY: Final = (
 
 
 def find(tables: Mapping[str, pl.DataFrame], *, silence_min: timedelta = SILENCE_MIN) -> pl.LazyFrame:
-    """Messages that did not get through; see :class:`Detector`."""
+    """Return the messages that never arrived; see :class:`Detector`."""
     import polars as pl
 
     sizes_sent = ("mss", "segment_max", "acked_segment_max")

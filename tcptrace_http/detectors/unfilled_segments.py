@@ -1,33 +1,32 @@
-"""Segments inside responses are not full: the server writes in pieces that are no part of a segment.
+"""Segments inside responses are not full: the server writes pieces that do not fill segments.
 
 What it does
 ------------
-Finds connections on whose responses several segments before the last were short, so that the responses took
-more segments than their bytes need.
+Finds connections whose responses have several short segments before the last one. The responses took more
+segments than their bytes need.
 
 Why it is bad
 -------------
-Each segment costs 40 bytes of IP and TCP headers and more below them, an interrupt, and its part of an ACK; a
-congestion window counts segments, so a window of short ones carries less. And where Nagle's algorithm is at
-work each such segment may hold up the next (nagle-hold, nagle-delayed-ack, odd-short-final-segment), whose
-time is told there.
+Each segment costs 40 bytes of IP and TCP headers, link headers, an interrupt, and part of an ACK. A
+congestion window counts segments, so a window of short segments carries less. With Nagle's algorithm each
+short segment may delay the next (nagle-hold, nagle-delayed-ack and odd-short-final-segment give that time).
 
 Evidence
 --------
-The number of segments, of short ones, and of those that the bytes would have filled; bytes of headers are
-counted with Ethernet, IPv4 and TCP with timestamps (66). No time is claimed: lost is 0 and the severity info.
+The number of segments, of short segments, and of full segments for the same bytes. A header counts 66 bytes:
+Ethernet, IPv4, and TCP with timestamps. No time is claimed: lost is 0 and the severity info.
 
 Fix
 ---
-Write in larger pieces, or let the kernel fill segments: nginx ``output_buffers 2 32k``, ``proxy_buffering on``
-or larger ``proxy_buffers``, ``tcp_nopush on``; chunked encoding with size line, data and CRLF in one writev;
-MSG_MORE or TCP_CORK around the writes; fewer flushes in applications.
+Write in larger pieces, or let the kernel fill segments: nginx ``output_buffers 2 32k``, ``proxy_buffering
+on`` or larger ``proxy_buffers``, ``tcp_nopush on``; chunked encoding with size line, data and CRLF in one
+writev; MSG_MORE or TCP_CORK around the writes; fewer flushes in applications.
 
 Reference
 ---------
 D. Gürkan, A Simulation Study on HTTP Performance Analysis in Terms of Its Interaction with TCP, Bilkent
-University, 1998 (segment-filled pipelining); RFC 896; J. Mogul, G. Minshall, Rethinking the TCP Nagle Algorithm,
-2001.
+University, 1998 (segment-filled pipelining); RFC 896; J. Mogul, G. Minshall, Rethinking the TCP Nagle
+Algorithm, 2001.
 """
 
 from __future__ import annotations
@@ -46,12 +45,13 @@ __all__ = ["NEEDS", "READS", "find"]
 READS: Final = ("segmentation",)
 NEEDS: Final = ("no_gaps", "segments_as_sent", "whole_payload")
 
-#: One segment more is a head that was sent alone, or one flush; a few are a pattern.
+#: Minimum number of extra segments. One is a separate head or one flush; several are a pattern.
 EXTRA_SEGMENTS_MIN: Final = 3
-#: So is this share of a response's segments.
+#: Minimum share of extra segments.
 EXTRA_SHARE_MIN: Final = 0.1
-#: Full segments of a path with a smaller MTU look short, but cost few segments more: each that is really
-#: short costs half of one and more. Where a full one came through there is no such path.
+#: Minimum number of extra segments per short segment. Full segments of a path with a smaller MTU look short
+#: but cost few extra segments; each truly short one costs at least half of one. A full segment that arrived
+#: excludes such a path.
 EXTRA_OF_UNFILLED_MIN: Final = 0.5
 #: Ethernet 14, IPv4 20, TCP with timestamps 32.
 HEADER_BYTES: Final = 66
@@ -68,7 +68,7 @@ def find(
     extra_segments_min: int = EXTRA_SEGMENTS_MIN,
     extra_share_min: float = EXTRA_SHARE_MIN,
 ) -> pl.LazyFrame:
-    """Connections whose responses came in unfilled segments; see :class:`Detector`."""
+    """Return the connections with unfilled segments in their responses; see :class:`Detector`."""
     import polars as pl
 
     full = pl.col("segment_bytes").cast(pl.UInt64)

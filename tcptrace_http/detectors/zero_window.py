@@ -2,26 +2,26 @@
 
 What it does
 ------------
-Finds responses (and requests) that stood still because their receiver offered no window, and those that
-went on standing still when it was open again, because the sender did not hear of it.
+Finds responses and requests that waited for a closed receive window. Also finds messages that waited longer
+because the window update was lost.
 
 Why it is bad
 -------------
-The network and the server wait for an application: a client that renders before it reads on, a proxy
-whose other side is slow, a server that takes an upload at the speed of its disk. If the ACK that opens
-the window is lost, the sender asks for it only by the persist timer: 200 ms at least, doubling.
+The network and the server wait for an application: a client that renders before it reads on, a proxy with a
+slow other side, a server that writes an upload at disk speed. If the ACK that opens the window is lost, only
+the persist timer probes it: at least 200 ms, doubling.
 
 Evidence
 --------
-The segment that closed the window, the one that opened it, and the probes between. What was lost is
-the time from the one to the other; for an opening that was not heard of, from when data could have
-come by to when it did. Windows that were closed when nothing waited to be sent do not count.
+The segment that closed the window, the one that opened it, and the probes between. Lost is the time from the
+closing to the opening. After a lost window update, lost is the time until the data, from the earliest
+possible time. Closed windows without waiting data do not count.
 
 Fix
 ---
-Read sooner and in larger pieces, in a thread of its own; enlarge the buffer (``SO_RCVBUF``, better not
-set at all: Linux tunes it up to ``net.ipv4.tcp_rmem``). nginx as a proxy: ``proxy_buffers``,
-``proxy_max_temp_file_size``, ``client_body_buffer_size``.
+Read sooner and in larger pieces, in a separate thread. Enlarge the buffer (set no ``SO_RCVBUF``: Linux tunes
+the buffer up to ``net.ipv4.tcp_rmem``). nginx as a proxy: ``proxy_buffers``, ``proxy_max_temp_file_size``,
+``client_body_buffer_size``.
 
 Reference
 ---------
@@ -47,7 +47,7 @@ __all__ = ["NEEDS", "READS", "find"]
 READS: Final = ("waits",)
 NEEDS: Final = ("both_directions", "handshake", "pure_acks")
 
-#: Shorter closings are those of an application that reads as fast as it can.
+#: Minimum loss. An application that reads at full speed closes its window for shorter times.
 LOST_MIN: Final = timedelta(milliseconds=10)
 REMEDY: Final = (
     "let the client's application read sooner (a thread of its own, larger reads); do not set SO_RCVBUF, so that"
@@ -61,7 +61,7 @@ REMEDY_OF_REQUESTS: Final = (
 
 
 def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) -> pl.LazyFrame:
-    """Transactions that waited for a closed window; see :class:`Detector`."""
+    """Return the transactions that waited for a closed window; see :class:`Detector`."""
     import polars as pl
 
     is_persist = pl.col("kind").cast(pl.String) == "persist"
@@ -106,7 +106,9 @@ def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) 
 
 
 def _to_the_end(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
-    """Windows that stayed closed, as rows of ``recoveries``: no segment ended the wait, and it has no bytes."""
+    """Return the windows that stayed closed, as rows of ``recoveries`` without an ending segment and without
+    bytes.
+    """
     import polars as pl
 
     return (
