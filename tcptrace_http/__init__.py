@@ -1,4 +1,4 @@
-"""tcptrace_http reads packet captures and says where the time of HTTP transactions went, and why.
+"""Analysis of packet captures: where HTTP transactions spend their time, and why.
 
 ::
 
@@ -14,8 +14,8 @@
     tcptrace_http.add_captures(["captures/"], into="week")  # a dataset of many captures
     tcptrace_http.corpus("week").findings  # its tables, as lazy frames
 
-The names in ``__all__`` are the public ones. They are imported when they are first used: importing
-the package costs nothing, and ``--help`` works without the native core.
+The names in ``__all__`` are the public ones. They are imported when they are first used: importing the
+package costs nothing, and ``--help`` works without the native core.
 """
 
 from __future__ import annotations

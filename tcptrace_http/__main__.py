@@ -1,4 +1,4 @@
-"""``python -m tcptrace_http`` is ``tcptrace-http``, also where no script was installed."""
+"""Entry point of ``python -m tcptrace_http``, the equivalent of ``tcptrace-http`` without an installed script."""
 
 from tcptrace_http.cli.main import main
 

@@ -1,4 +1,4 @@
-"""What has the tables of an analysis: all that charts, views and the verdict need to know of one."""
+"""Tables of an analysis, as charts, views and the verdict need them."""
 
 from __future__ import annotations
 
@@ -13,39 +13,39 @@ __all__ = ["Analysed"]
 
 
 class Analysed(Protocol):
-    """The tables by their names; ``schema.TABLES`` says what their columns mean."""
+    """Tables by name; ``schema.TABLES`` describes their columns."""
 
     @property
     def capture(self) -> Provenance:
-        """Where the rows come from."""
+        """Return the origin of the rows."""
 
     @property
     def segments(self) -> pl.DataFrame:
-        """One row a TCP segment."""
+        """Return one row per TCP segment."""
 
     @property
     def flows(self) -> pl.DataFrame:
-        """One row a TCP connection."""
+        """Return one row per TCP connection."""
 
     @property
     def transactions(self) -> pl.DataFrame:
-        """One row an HTTP request and its response."""
+        """Return one row per HTTP request and its response."""
 
     @property
     def waits(self) -> pl.DataFrame:
-        """One row an interval of a transaction with one cause."""
+        """Return one row per interval of a transaction with one cause."""
 
     @property
     def findings(self) -> pl.DataFrame:
-        """One row a named pathology."""
+        """Return one row per finding."""
 
     @property
     def retrieval_transactions(self) -> pl.DataFrame:
-        """One row a transaction of a page."""
+        """Return one row per transaction of a page."""
 
     @property
     def critical_path(self) -> pl.DataFrame:
-        """One row an interval of a page's time."""
+        """Return one row per interval of a page's time."""
 
     def table(self, name: str) -> pl.DataFrame:
-        """The table of that name."""
+        """Return the table of that name."""

@@ -1,6 +1,6 @@
-"""What may become findings, and what detectors are given of it: most flows of a capture have none.
+"""Candidates for findings, and the columns that detectors receive. Most flows of a capture have no candidate.
 
-Detectors of flows judge the flows with rows in ``CANDIDATE_TABLES`` or with long waits.
+Flow detectors judge only flows with rows in ``CANDIDATE_TABLES`` or with long waits.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ __all__ = [
     "OF_OBJECTS",
 ]
 
-#: The tables whose rows may become findings; and those that are looked up for them.
+#: Tables whose rows may become findings, and tables for lookups.
 CANDIDATE_TABLES: Final = (
     *("segmentation", "endings", "recoveries", "queues"),
     *("bodies", "redirects", "expectations"),
     "flaws",
 )
-#: Of these the detectors that look over several flows want all.
+#: Waits that the capture-wide detectors need without exception.
 LOSS_WAITS: Final = ("stall.retransmission_timeout", "stall.tail_loss", "stall.fast_recovery")
-#: Waits of a transaction and a cause that are candidates if they are so long together: less is no finding.
+#: Minimum sum of the waits of one transaction and cause for a candidate, in nanoseconds.
 CANDIDATE_WAITS_NS: Final = {
     "setup.tls_handshake": 4_000_000,
     "setup.h2_settings": 4_000_000,
@@ -45,10 +45,10 @@ CANDIDATE_WAITS_NS: Final = {
     "send_limited.zero_window": 10_000_000,
     **dict.fromkeys(("unfinished.unanswered", "unfinished.undelivered", "unfinished.stopped"), 1_000_000_000),
 }
-#: Candidates that the core makes of all flows together; their findings read nothing else of their flows.
+#: Candidates that the core makes of all flows together. Their findings read nothing else of the flows.
 OF_OBJECTS: Final = ("bodies", "redirects", "expectations")
-#: The columns of the tables of facts that detectors of flows read of flows with candidates: most flows have none,
-#: and most columns are for people.
+#: Columns of the fact tables that flow detectors read of flows with candidates. Most columns serve human
+#: readers only.
 JUDGED_COLUMNS: Final = {
     "flows": frozenset(
         {
@@ -103,7 +103,7 @@ JUDGED_COLUMNS: Final = {
         }
     ),
 }
-#: The same of the detectors that look over several flows, which take them of all flows.
+#: Columns of the fact tables that capture-wide detectors read of all flows.
 GATHERED_COLUMNS: Final = {
     "flows": frozenset(
         {
@@ -141,7 +141,7 @@ GATHERED_COLUMNS: Final = {
         }
     ),
 }
-#: The columns of which hops are told, and their waits.
+#: Columns for the proxy hops and their waits.
 HOP_COLUMNS: Final = {
     "flows": frozenset({"flow", "client", "server", "server_port", "observation_point"}),
     "transactions": frozenset(

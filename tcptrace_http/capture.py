@@ -1,4 +1,4 @@
-"""Captures read: their bytes fed to the core, whose rows come out, all together or as soon as they are final."""
+"""Capture reading: the core receives the bytes and returns the rows, all together or as soon as they are final."""
 
 from __future__ import annotations
 
@@ -42,9 +42,10 @@ __all__ = [
     "text_of",
 ]
 
-# A smaller capture is read before a second thread has begun.
+# Minimum capture size for a second thread. The first thread finishes a smaller capture before the second one
+# starts.
 SHARED_FROM_BYTES: Final = 32 * 1024 * 1024
-#: Rows after which those that are final leave the core: some ten megabytes.
+#: Number of rows, about ten megabytes, after which the final rows leave the core.
 ROWS_IN_A_BATCH: Final = 24_576
 _ERRORS: Final[dict[str, type[CaptureError]]] = {
     "unknown_format": UnknownFormat,
@@ -55,38 +56,38 @@ _ERRORS: Final[dict[str, type[CaptureError]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """Rows of a capture as the core gave them: all of them, or those that were final by then."""
+    """Rows of a capture from the core: all rows, or the rows that are final so far."""
 
-    #: What they were read from.
+    #: Source of the rows.
     source: Source
     rows: native.Rows
     on_request: frozenset[str]
-    #: Whether ``flows`` has its statistics.
+    #: True if ``flows`` has its statistics.
     statistics: bool
-    #: What is known of the capture by then.
+    #: Facts known of the capture so far.
     provenance: Provenance
     strangeness: tuple[Strangeness, ...]
-    #: Whether no more rows of the capture come.
+    #: True if no more rows of the capture follow.
     is_last: bool = True
-    #: What there is of the frame that was asked for.
+    #: Fields of the requested frame.
     asked: native.AskedFields | None = None
-    #: The key log that it was read with.
+    #: Key log of the analysis.
     keylog: str | os.PathLike[str] | None = None
 
 
 def is_glob(path: str) -> bool:
-    """Whether a path stands for several files; an existing path is never taken for a glob."""
+    """Return whether a path is a glob. An existing path never is."""
     # The "?" of a web server's URL begins its query.
     return path != STANDARD_INPUT and glob.has_magic(path) and not is_web(path) and not os.path.lexists(path)
 
 
 def text_of(path: str) -> str:
-    """The path with the bytes escaped that are no UTF-8: a column of text has no place for them."""
+    """Return the path with bytes outside UTF-8 escaped: a text column cannot hold them."""
     return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def expand(patterns: Iterable[str]) -> Iterator[str]:
-    """The files that paths and globs name, in order."""
+    """Yield the files that paths and globs name, in order."""
     for pattern in patterns:
         if not is_glob(pattern):
             yield pattern
@@ -106,7 +107,7 @@ def decode(
     progress: Callable[[CaptureStream], None] | None = None,
     keylog: str | os.PathLike[str] | None = None,
 ) -> Decoded:
-    """All rows of a capture; ``progress`` is called after every chunk."""
+    """Return all rows of a capture. ``progress`` is called after every chunk."""
     *_, last = batches(
         source,
         on_request=on_request,
@@ -131,12 +132,12 @@ def batches(  # noqa: PLR0913 -- what there is to ask for
     follows: bool = False,
     keylog: str | os.PathLike[str] | None = None,
 ) -> Iterator[Decoded]:
-    """The rows of a capture, those that are final whenever there are many; at the end the rest.
+    """Yield the rows of a capture in batches of final rows; the last batch has the rest.
 
-    ``asked_frame`` is that of a segment which is explained in full: :attr:`Decoded.asked`. With
-    ``follows`` a transaction comes as soon as it is acknowledged, though more of its connection may show.
-    ``keylog`` is a file with the secrets of TLS connections, beside those that the capture has itself.
-    Memory is bounded by what is read between two batches, and by the flows that are open.
+    ``asked_frame`` is the frame of a segment to explain: :attr:`Decoded.asked`. With ``follows``, a
+    transaction is yielded once it is acknowledged, although its connection continues. ``keylog`` is a file
+    with TLS secrets, in addition to the secrets in the capture. The bytes between two batches and the open
+    flows bound the memory.
     """
     with CaptureStream(source) as stream:
         jobs = 1 if on_request or asked_frame is not None else _jobs(stream, jobs)
@@ -159,17 +160,20 @@ def batches(  # noqa: PLR0913 -- what there is to ask for
                 asked=asked,
                 keylog=keylog,
             )
-            # The next rows are made while these may go.
+            # The core makes the next rows while these are released.
             del rows
 
 
 def new_core(keylog: str | os.PathLike[str] | None, **asked: Any) -> native.Analyzer:
-    """The core, with the secrets of a key log; :raises CaptureError: that cannot be read."""
+    """Return the core with the secrets of a key log.
+
+    :raises CaptureError: the key log cannot be read.
+    """
     path = None if keylog is None else os.fspath(keylog)
     try:
         return native.Analyzer(keylog=path, **asked)
     except OSError as error:
-        # The core says what is wrong as the system does, with a number behind.
+        # The core reports the system's error text with a number behind it.
         what = str(error).partition(" (os error")[0]
         raise CaptureError(str(path), f"the key log cannot be read: {what}") from None
 
@@ -181,7 +185,7 @@ def _parts(
     progress: Callable[[CaptureStream], None] | None,
     rows_in_a_batch: int | None,
 ) -> Generator[tuple[native.Rows, Provenance, native.AskedFields | None, bool]]:
-    """The rows that are final whenever there are many, and at the end the rest, with what is known by then."""
+    """Yield the final rows in batches, and the rest at the end, with the facts known so far."""
     for _ in _fed(core, stream, ahead=jobs > 1, rows=rows_in_a_batch):
         if progress is not None:
             progress(stream)
@@ -193,8 +197,9 @@ def _parts(
 
 
 def _jobs(stream: CaptureStream, jobs: int | None) -> int:
-    """The threads that a capture is worth, one of which reads ahead: a single one for a small capture,
-    and for a pipe, which may be slow.
+    """Return the number of threads for a capture, one of which reads ahead.
+
+    A small capture gets one thread, and so does a pipe, which may be slow.
     """
     if stream.total is None or stream.total < SHARED_FROM_BYTES:
         return 1
@@ -202,7 +207,7 @@ def _jobs(stream: CaptureStream, jobs: int | None) -> int:
 
 
 def is_small(path: str) -> bool:
-    """Whether a capture is a file that is read by one thread in an instant."""
+    """Return whether a capture is a file small enough for one thread."""
     try:
         status = os.stat(path)
     except OSError:
@@ -211,7 +216,7 @@ def is_small(path: str) -> bool:
 
 
 def cores() -> int:
-    """How many cores this process may use."""
+    """Return the number of CPU cores available to this process."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1  # macOS
@@ -220,10 +225,12 @@ def cores() -> int:
 def blocks(
     path: str | os.PathLike[str], table: Table, columns: Sequence[str], *, block_rows: int
 ) -> Iterator[native.ArrowTable]:
-    """The rows of a table of ``schema.ON_REQUEST``, ``block_rows`` at a time (the last time fewer).
+    """Yield the rows of a table of ``schema.ON_REQUEST``, ``block_rows`` per block (fewer in the last).
 
-    Only the named columns are made, and no other table. The file is open while the iterator is; it
-    may be closed early. Raises :class:`CaptureError` where the capture cannot be read on.
+    Only the named columns are made, and no other table. The file is open during the iteration and may be
+    closed early.
+
+    :raises CaptureError: the capture cannot be read further.
     """
     core = native.Analyzer(
         packets=columns if table.name == "packets" else False,
@@ -242,8 +249,10 @@ def blocks(
 def _fed(
     core: native.Analyzer, stream: CaptureStream, *, ahead: bool = False, rows: int | None = None
 ) -> Iterator[None]:
-    """Feed a whole capture to the core, with a stop after every chunk, after every so many rows of the flows
-    that were open at its end, and one when all is finished.
+    """Feed a whole capture to the core.
+
+    The generator stops after every chunk, after every ``rows`` rows of the flows that are still open, and at
+    the end.
     """
     chunk_bytes = SHARED_CHUNK_BYTES if ahead else CHUNK_BYTES
     try:
@@ -258,16 +267,16 @@ def _fed(
 
 
 def read(source: Source) -> Trace:
-    """Read a capture into a trace: every packet's headers, and what was strange.
+    """Read a capture into a trace: every packet's headers, and the anomalies.
 
-    ``source`` is a path, ``-`` for standard input, or the bytes of a capture themselves.
+    ``source`` is a path, ``-`` for standard input, or the bytes of a capture.
 
     >>> import tcptrace_http
     >>> trace = tcptrace_http.read("sample_traces/heidemann_1996_figure2.pcap")
     >>> trace.provenance.packets, trace.packets["payload_bytes"].max()
     (9, 1460)
 
-    :raises CaptureError: the file is no capture, or cannot be read.
+    :raises CaptureError: the file is not a capture, or is unreadable.
     """
     decoded = decode(source, on_request=frozenset({"packets"}))
     return Trace(
@@ -278,7 +287,7 @@ def read(source: Source) -> Trace:
 
 
 def anomalies_of(decoded: Decoded) -> pl.DataFrame:
-    """The anomalies that the core saw, and those of the packing."""
+    """Return the anomalies of the traffic and of the packing."""
     import polars as pl
 
     seen = frame_of(decoded.rows.table("anomalies"), TABLES["anomalies"])
@@ -287,10 +296,10 @@ def anomalies_of(decoded: Decoded) -> pl.DataFrame:
 
 
 def error_of(fault: native.CaptureFault, stream: CaptureStream) -> CaptureError:
-    """What the core says of a capture that cannot be read, as an error that names the file."""
+    """Return the core's fault as an error that names the file."""
     kind, what = fault.args
     if kind == "unknown_format":
-        # A command that converts the file names it.
+        # The suggested conversion command names the file.
         what = what.replace("{file}", shlex.quote(stream.path))
     for one in stream.strangeness:
         what = f"{one.detail}, and what could be unpacked is no capture: {what}"
@@ -298,7 +307,7 @@ def error_of(fault: native.CaptureFault, stream: CaptureStream) -> CaptureError:
 
 
 def provenance_of(path: str, core: native.Analyzer, *, is_damaged: bool) -> Provenance:
-    """What the core knows of the capture so far."""
+    """Return the core's facts of the capture so far."""
     fields = core.provenance()
     return Provenance(
         path=path,

@@ -1,4 +1,4 @@
-"""The bytes of captures: files, standard input or what is in memory, unpacked by their content."""
+"""Bytes of captures from files, standard input or memory, unpacked according to their content."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from tcptrace_http.packing import Packing
 
-    #: What a capture is read from: a path, a URL, ``-`` for standard input, or its bytes themselves.
+    #: Source of a capture: a path, a URL, ``-`` for standard input, or the bytes.
     Source: TypeAlias = str | os.PathLike[str] | bytes
 
     class _FillAll(Protocol):
@@ -34,18 +34,18 @@ __all__ = ["CHUNK_BYTES", "SHARED_CHUNK_BYTES", "STANDARD_INPUT", "CaptureStream
 
 STANDARD_INPUT: Final = "-"
 
-# Reads of 256 KiB are as fast as a mapped file, and serve pipes too; larger ones leave the cache.
+# Read size. Reads of 256 KiB are as fast as a mapped file and also serve pipes. Larger reads leave the cache.
 CHUNK_BYTES: Final = 256 * 1024
-# Threads that wait for each other after every chunk get larger ones.
+# Read size for threads that wait for each other after every chunk.
 SHARED_CHUNK_BYTES: Final = 1024 * 1024
-#: What stands for the path of a capture that is in memory.
+#: Path name of a capture in memory.
 _IN_MEMORY: Final = "<bytes>"
 _MAGIC_BYTES: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Strangeness:
-    """What was strange about the packing of a file: a row of ``anomalies`` that the core cannot know."""
+    """Anomaly of a file's packing: a row of ``anomalies`` unknown to the core."""
 
     kind: str
     offset: int
@@ -53,7 +53,7 @@ class Strangeness:
 
 
 class _Source(io.RawIOBase):
-    """A file that counts what was read from it, and whose first bytes can be looked at before."""
+    """File that counts the bytes read and lets a caller peek at its first bytes."""
 
     def __init__(self, file: io.RawIOBase | io.BytesIO) -> None:
         self._file = file
@@ -86,16 +86,16 @@ class _Source(io.RawIOBase):
 
 
 class CaptureStream:
-    """The bytes of a capture, unpacked; a context manager.
+    """Unpacked bytes of a capture; a context manager.
 
-    A packed file that ends early or is damaged gives all that could be unpacked, and then says so
-    in ``strangeness``.
+    A truncated or damaged packed file yields all bytes that can be unpacked. ``strangeness`` then describes
+    the damage.
     """
 
     def __init__(self, source: Source) -> None:
         self.path = _IN_MEMORY if isinstance(source, bytes) else os.fspath(source)
         self.strangeness: list[Strangeness] = []
-        #: Size of the file as it lies on the disk; None for a pipe.
+        #: Size of the file on disk; None for a pipe.
         self.total: int | None = None
         if isinstance(source, bytes):
             self.total = len(source)
@@ -133,13 +133,13 @@ class CaptureStream:
 
     @property
     def position(self) -> int:
-        """Bytes read from the file as it lies on the disk."""
+        """Return the number of bytes read from the file on disk."""
         return self._source.position
 
     def chunks(self, *, chunk_bytes: int = CHUNK_BYTES, ahead: bool = False) -> Iterator[memoryview]:
-        """The bytes; each chunk is valid until the next one is asked for.
+        """Yield the bytes. Each chunk is valid until the next request.
 
-        ``ahead`` lets a thread read (and unpack) the next chunks meanwhile.
+        With ``ahead``, a thread reads and unpacks the next chunks in parallel.
         """
         fill_all = partial(filled_ahead if ahead else filled, chunk_bytes=chunk_bytes)
         try:

@@ -1,4 +1,4 @@
-"""One frame of a capture with its bytes, also as a packet of scapy and of dpkt."""
+"""Frame of a capture with its bytes, also as a packet of scapy or dpkt."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CapturedFrame", "captured_frame"]
 
-#: The module and class of dpkt that read a link type (LINKTYPE_ numbers, tcpdump.org/linktypes.html).
+#: Module and class of dpkt for each link type (LINKTYPE_ numbers, tcpdump.org/linktypes.html).
 _DPKT: Final = {
     0: ("loopback", "Loopback"),
     1: ("ethernet", "Ethernet"),
@@ -31,9 +31,9 @@ _IPV6: Final = 6
 
 @dataclass(frozen=True, slots=True)
 class CapturedFrame:
-    """One record of a capture."""
+    """Record of a capture."""
 
-    #: Number as Wireshark counts, from 1.
+    #: Frame number as in Wireshark, from 1.
     frame: int
     #: Capture time in nanoseconds since the epoch.
     time_ns: int
@@ -41,14 +41,14 @@ class CapturedFrame:
     link_type: int
     #: Length on the wire; ``data`` may be shorter.
     wire_bytes: int
-    #: The captured bytes.
+    #: Captured bytes.
     data: bytes
 
     def __bytes__(self) -> bytes:
         return self.data
 
     def scapy(self) -> Any:
-        """Return the frame as a packet of scapy, with its time and its length on the wire.
+        """Return the frame as a packet of scapy, with its time and its wire length.
 
         :raises MissingExtra: scapy is not installed.
         """
@@ -65,7 +65,7 @@ class CapturedFrame:
         return packet
 
     def dpkt(self) -> Any:
-        """Return the frame as a packet of dpkt, which has no time.
+        """Return the frame as a packet of dpkt, without a time.
 
         :raises MissingExtra: dpkt is not installed.
         :raises UnknownName: dpkt has no reader for the link type.

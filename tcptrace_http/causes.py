@@ -1,4 +1,4 @@
-"""How each cause of ``schema.CAUSES`` is told, and by whose rule. What they mean stands in the schema."""
+"""Presentation of each cause of ``schema.CAUSES``, and the source of its rule. The schema gives the meanings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _HEIDEMANN = "Heidemann, Performance Interactions Between P-HTTP and TCP Impleme
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """By what a cause is told in a capture, and where the rule comes from."""
+    """Criterion of a cause in a capture, and the source of the rule."""
 
     told_by: str
     source: str

@@ -1,8 +1,8 @@
-"""What a transaction would have taken without a finding, and what two findings claim together.
+"""Duration of a transaction without a finding, and the time that two findings claim together.
 
-Every nanosecond of a transaction has one cause, so two findings can claim the same time only where they
-name the same cause: a connection that was not kept open and an initial window that was small both cost
-round trips of slow start. Findings about several transactions claim the time of none of them alone.
+Every nanosecond of a transaction has one cause. Two findings claim the same time only if they name the same
+cause. For example, a refused keep-alive and a small initial window both cost round trips of slow start.
+Findings about several transactions claim no time of a single one.
 """
 
 from __future__ import annotations
@@ -20,17 +20,18 @@ _KEY: Final = ("flow", "transaction")
 
 
 def with_counterfactual(findings: pl.DataFrame, waits: pl.DataFrame, transactions: pl.DataFrame) -> pl.DataFrame:
-    """The findings with ``elapsed_without`` and ``shared``, in their order; columns as in ``schema.TABLES``.
+    """Return the findings with ``elapsed_without`` and ``shared``, in their order; columns as in
+    ``schema.TABLES``.
 
-    ``elapsed_without`` is the transaction's elapsed time less ``lost``, which is never more than that
-    time. ``shared`` is by how much the findings of one transaction and cause together claim more than
-    the waits of that cause took: no more than each of them lost.
+    ``elapsed_without`` is the transaction's elapsed time less ``lost``, and ``lost`` never exceeds that time.
+    ``shared`` is the excess of the claims of one transaction and cause over the waits of that cause. It is at
+    most the ``lost`` of each finding.
     """
     import polars as pl
 
     if findings.is_empty():
         return findings
-    # What was never answered has no elapsed time.
+    # An unanswered transaction has no elapsed time.
     answered = transactions.filter(pl.col("response_last_time").is_not_null())
     elapsed = answered.select(
         "flow", pl.col("index").alias("transaction"), elapsed=pl.col("end_time") - pl.col("start_time")

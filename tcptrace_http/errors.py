@@ -1,4 +1,4 @@
-"""Every exception this package raises on purpose.
+"""Exceptions of this package.
 
 ::
 
@@ -10,17 +10,17 @@
     ├── FilterError               an expression that does not fit the table it selects from
     ├── PolicyError               a policy that cannot be used: file, line, the nearest valid name
     ├── ProbeError                a server that cannot be probed: address and reason
-    ├── ScenarioError             a simulation that cannot be: file, field, what to do
-    ├── DatasetError              a folder or URL that is no dataset, or one of another format
-    ├── ExecutorError             who should work on a dataset does not, or no more
+    ├── ScenarioError             an invalid simulation: file, field, what to do
+    ├── DatasetError              a folder or URL without a dataset, or with one of another format
+    ├── ExecutorError             an executor that does not work on a dataset
     ├── StoreError                a folder or object store that cannot be read or written: URL and reason
-    ├── NothingToDraw             a chart of what the analysis does not have
+    ├── NothingToDraw             a chart of data that the analysis lacks
     ├── MissingExtra              a library that a feature needs is not installed
     ├── UnknownName               a name that `explain` or `scan` does not know
     ├── UnknownSegment            a frame without a segment that `explain --frame` can explain
     └── StaleNativeCore           the compiled core is missing, or is not of this version
 
-Strange traffic is no error but a row in the table ``anomalies``; slow traffic is a finding.
+Strange traffic is a row of the table ``anomalies``, not an error. Slow traffic is a finding.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ __all__ = [
 
 
 class TcptraceError(Exception):
-    """Base of the exceptions of this package; its text says what, where and what to do."""
+    """Base class of the exceptions of this package. The text says what happened, where, and what to do."""
 
 
 class CaptureError(TcptraceError):
-    """A capture that cannot be read; ``what`` holds the offset and packet number where they are known."""
+    """Unreadable capture. ``what`` holds the offset and packet number if they are known."""
 
     def __init__(self, path: str, what: str) -> None:
         super().__init__(f"{path}: {what}")
@@ -59,28 +59,28 @@ class CaptureError(TcptraceError):
         self.what = what
 
     def __reduce__(self) -> tuple[type[CaptureError], tuple[str, str]]:
-        """Errors cross process pools; an exception is rebuilt from what it was made of."""
+        """Return the arguments for pickling: errors cross process pools."""
         return type(self), (self.path, self.what)
 
 
 class UnknownFormat(CaptureError):
-    """The bytes are no capture format that is known."""
+    """Bytes without a known capture format."""
 
 
 class UnsupportedLinkType(CaptureError):
-    """The capture has only packets of link types that cannot be decoded."""
+    """Capture with only undecodable link types."""
 
 
 class MalformedCapture(CaptureError):
-    """The capture is broken before its first packet."""
+    """Capture that is broken before its first packet."""
 
 
 class FilterError(TcptraceError):
-    """An expression that cannot be evaluated on the table it is meant for."""
+    """Expression that cannot be evaluated on its table."""
 
 
 class PolicyError(TcptraceError):
-    """A policy that cannot be used: ``what`` is wrong, with ``path`` and ``line`` where they are known."""
+    """Invalid policy: ``what`` is wrong, with ``path`` and ``line`` if they are known."""
 
     def __init__(self, what: str, *, path: str = "", line: int | None = None) -> None:
         place = path if line is None else f"{path or 'policy'}:{line}"
@@ -91,7 +91,7 @@ class PolicyError(TcptraceError):
 
 
 class ProbeError(TcptraceError):
-    """A server that cannot be probed: ``url`` and what is wrong with it, or with its answer."""
+    """Server that cannot be probed: ``url``, and the fault of the URL or of the answer."""
 
     def __init__(self, url: str, what: str) -> None:
         super().__init__(f"{url}: {what}")
@@ -100,9 +100,9 @@ class ProbeError(TcptraceError):
 
 
 class ScenarioError(TcptraceError):
-    """A simulation that cannot be: ``what`` is wrong, with ``field`` and ``path`` where they are known.
+    """Invalid simulation: ``what`` is wrong, with ``field`` and ``path`` if they are known.
 
-    An error gains its place on its way up: who reads a field names it, who reads a file names that.
+    Each caller adds its place to the error: a field reader the field, a file reader the file.
     """
 
     def __init__(self, what: str, *, field: str = "", path: str = "") -> None:
@@ -112,11 +112,11 @@ class ScenarioError(TcptraceError):
         self.path = path
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Errors cross process pools; an exception is rebuilt from what it was made of."""
+        """Return the arguments for pickling: errors cross process pools."""
         return _scenario_error, (self.what, self.field, self.path)
 
     def within(self, field: str, *, path: str = "") -> ScenarioError:
-        """The same error of a field further out, and of a file."""
+        """Return the same error with an outer field and a file."""
         separator = "." if field and self.field and not self.field.startswith("[") else ""
         return ScenarioError(self.what, field=f"{field}{separator}{self.field}", path=path or self.path)
 
@@ -126,7 +126,7 @@ def _scenario_error(what: str, field: str, path: str) -> ScenarioError:
 
 
 class DatasetError(TcptraceError):
-    """A place that has no dataset, or one that cannot be used: ``location`` and what is wrong."""
+    """Location without a usable dataset: ``location`` and the fault."""
 
     def __init__(self, location: str, what: str) -> None:
         super().__init__(f"{location}: {what}")
@@ -134,16 +134,16 @@ class DatasetError(TcptraceError):
         self.what = what
 
     def __reduce__(self) -> tuple[type[DatasetError], tuple[str, str]]:
-        """Errors cross process pools; an exception is rebuilt from what it was made of."""
+        """Return the arguments for pickling: errors cross process pools."""
         return type(self), (self.location, self.what)
 
 
 class ExecutorError(TcptraceError):
-    """An executor that cannot be reached, has another version, or takes no more work."""
+    """Executor that is unreachable, has another version, or accepts no more work."""
 
 
 class StoreError(TcptraceError):
-    """An object store that cannot be read or written: ``uri`` and what is wrong."""
+    """Object store that cannot be read or written: ``uri`` and the fault."""
 
     def __init__(self, uri: str, what: str) -> None:
         super().__init__(f"{uri}: {what}")
@@ -151,43 +151,48 @@ class StoreError(TcptraceError):
         self.what = what
 
     def __reduce__(self) -> tuple[type[StoreError], tuple[str, str]]:
-        """Errors cross process pools; an exception is rebuilt from what it was made of."""
+        """Return the arguments for pickling: errors cross process pools."""
         return type(self), (self.uri, self.what)
 
 
 class UnknownName(TcptraceError):
-    """A name that is no detector, cause, table, column or anomaly, nor a part of a simulation."""
+    """Name of no detector, cause, table, column, anomaly or simulation part."""
 
 
 class UnknownSegment(TcptraceError):
-    """A frame that is not in the capture, or has no data of an HTTP message."""
+    """Frame that the capture lacks, or that has no HTTP message data."""
 
 
 class NothingToDraw(TcptraceError):
-    """A chart of a flow, retrieval or direction that the analysis does not have, or of a table without rows."""
+    """Chart of a flow, page or direction that the analysis lacks, or of a table without rows."""
 
 
 class MissingExtra(TcptraceError):
-    """A library that only some features need is not installed; the message has the command that installs it."""
+    """Missing optional library. The message gives the installation command."""
 
     def __init__(self, needed: str, extra: str) -> None:
-        """``needed`` says which feature needs which library; ``extra`` is the extra that brings it."""
+        """Make the error. ``needed`` names the feature and its library; ``extra`` is the extra with that
+        library.
+        """
         super().__init__(f"{needed}: {_pip_install(f'tcptrace-http[{extra}]')}")
 
 
 class StaleNativeCore(TcptraceError):
-    """The compiled core is missing, or was built from other sources than the Python around it."""
+    """Compiled core that is missing, or was built from other sources than the Python package."""
 
     def __init__(self, wrong: str) -> None:
-        """``wrong`` says which core is wrong, and how; the message has the command that builds or installs it."""
+        """Make the error. ``wrong`` names the core and its fault; the message gives the build or install
+        command.
+        """
         super().__init__(f"{wrong}; {_rebuild()}")
 
 
 def _pip_install(*arguments: str) -> str:
     """Return a command line that installs into the environment of this process, from any directory.
 
-    The interpreter is named: the `pip` on PATH is often another environment's. An installed package satisfies its
-    own name, so that an extra is added to an editable installation, a wheel and a release alike.
+    The command names the interpreter, because the `pip` on PATH often belongs to another environment. An
+    installed package satisfies its own name. The command thus adds an extra to an editable installation, a
+    wheel or a release.
     """
     import shlex
     import sys
@@ -200,7 +205,7 @@ def _pip_install(*arguments: str) -> str:
 
 
 def _rebuild() -> str:
-    """Return what to do about the core: a source tree is built, a wheel installed anew."""
+    """Return the command that repairs the core: build a source tree, or reinstall a wheel."""
     from pathlib import Path
 
     tree = Path(__file__).resolve().parents[1]

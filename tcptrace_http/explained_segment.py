@@ -1,4 +1,6 @@
-"""One segment in full: when each constraint allowed it, which one bound it, and where the core decides that."""
+"""Explanation of one segment: the time at which each constraint allowed it, the binding constraint, and the
+deciding code.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["DECIDED_IN", "ExplainedSegment", "Flow", "Wait", "explain_frame"]
 
-#: The file below ``tcptrace_http/native`` that decides a constraint: it is wrong, or what it is given.
+#: File below ``tcptrace_http/native`` that decides each constraint. A wrong constraint is an error there or
+#: in its input.
 DECIDED_IN: Final = {
     "application": "attribution/src/spans.rs",
     "receive_window": "sender/src/receive_window.rs",
@@ -32,25 +35,25 @@ DECIDED_IN: Final = {
     "h2_connection_window": "attribution/src/multiplexed.rs",
     "link": "path/src/bottleneck.rs",
     "loss": "attribution/src/recovery.rs",
-    # Of the first segment of a message, the application's time is told by the transaction.
+    # The transaction gives the application's time of the first segment of a message.
     "opening": "attribution/src/transaction.rs",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """The connection of a segment: address and port of both ends."""
+    """Connection of a segment: address and port of both ends."""
 
     number: int
     client: str
     server: str
-    #: What it carries, if that was found.
+    #: Detected application protocol, if any.
     protocol: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """An interval of the transaction that ends with the segment: a row of ``waits``."""
+    """Interval of the transaction that ends with the segment: a row of ``waits``."""
 
     cause: str
     start_ns: int
@@ -60,7 +63,7 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class ExplainedSegment:
-    """A segment, the connection that it belongs to, and the waits that end with it."""
+    """Segment with its connection and the waits that end with it."""
 
     capture: str
     #: Time of the first packet.
@@ -71,7 +74,7 @@ class ExplainedSegment:
     waits: tuple[Wait, ...]
 
     def decided_in(self, constraint: str) -> str:
-        """The file that decides a constraint of this segment."""
+        """Return the file that decides a constraint of this segment."""
         is_opening = constraint == "application" and self.segment["offset"] == 0
         return DECIDED_IN["opening" if is_opening else constraint]
 
@@ -83,10 +86,10 @@ def explain_frame(
     progress: Callable[[CaptureStream], None] | None = None,
     keylog: str | os.PathLike[str] | None = None,
 ) -> ExplainedSegment:
-    """Explain the segment in that frame; ``keylog`` is a file with the secrets of TLS connections.
+    """Explain the segment in a frame. ``keylog`` is a file with TLS secrets.
 
     :raises CaptureError: the capture or the key log cannot be read.
-    :raises UnknownSegment: the capture has no such frame, or it has no data of an HTTP message.
+    :raises UnknownSegment: the capture lacks the frame, or the frame has no HTTP message data.
     """
     flows: list[Flow] = []
     waits: list[tuple[int, Wait]] = []
@@ -109,7 +112,7 @@ def explain_frame(
 
 
 def _flows(decoded: Decoded, number: int) -> list[Flow]:
-    """The row of that flow, if it is in the batch."""
+    """Return the row of a flow, if the batch has it."""
     columns = {"flow", "client", "client_port", "server", "server_port", "protocol"}
     table = decoded.rows.table("flows", columns, {number})
     rows = frame_of(table, TABLES["flows"], statistics=False, only=columns)
@@ -125,7 +128,7 @@ def _flows(decoded: Decoded, number: int) -> list[Flow]:
 
 
 def _waits(decoded: Decoded, flow: int, frame: int) -> list[tuple[int, Wait]]:
-    """The waits in the batch that end with the frame, each with the number of its transaction."""
+    """Return the waits of the batch that end with the frame, each with its transaction number."""
     import polars as pl
 
     columns = {"flow", "transaction", "cause", "start", "end", "last_frame", "confidence"}
@@ -138,7 +141,7 @@ def _waits(decoded: Decoded, flow: int, frame: int) -> list[tuple[int, Wait]]:
 
 
 def _missing(decoded: Decoded, flows: list[Flow]) -> str:
-    """Why there is nothing to explain, and what to do."""
+    """Return the reason for the missing explanation, and what to do."""
     asked, capture = decoded.asked, decoded.provenance
     if asked is None or not asked["is_captured"]:
         return f"is not in the capture: give a number from 1 to {capture.packets}, as Wireshark counts"

@@ -1,4 +1,4 @@
-"""Buffers that are filled again and again: in turn with their use, or by a thread meanwhile."""
+"""Buffers that are filled repeatedly, in turn with their use or by a parallel thread."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ if TYPE_CHECKING:
 
 __all__ = ["filled", "filled_ahead"]
 
-# One is used, one is full, one is being filled.
+# Number of buffers: one in use, one full, one being filled.
 _BUFFERS_AHEAD: Final = 3
 
 
 def filled(fill: Callable[[memoryview], int], *, chunk_bytes: int) -> Iterator[memoryview]:
-    """One buffer, filled by ``fill`` until that gives 0; each chunk is valid until the next."""
+    """Yield one buffer, filled by ``fill`` until ``fill`` returns 0. Each chunk is valid until the next."""
     view = memoryview(bytearray(chunk_bytes))
     while count := fill(view):
         yield view[:count]
 
 
 def filled_ahead(fill: Callable[[memoryview], int], *, chunk_bytes: int) -> Iterator[memoryview]:
-    """The same by another thread, which is ahead by up to two buffers.
+    """Yield buffers filled by another thread, which is at most two buffers ahead.
 
-    What ``fill`` raises is raised here, after the chunks before it.
+    An exception of ``fill`` is raised here, after the earlier chunks.
     """
     from queue import SimpleQueue
     from threading import Thread

@@ -1,4 +1,4 @@
-"""The findings of a capture as every report tells them: grouped, counted and summed in one place."""
+"""Findings of a capture grouped, counted and summed for every report."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ if TYPE_CHECKING:
 
 __all__ = ["NOTE", "FindingGroup", "claimed", "finding_groups", "lost_ns"]
 
-#: The severity of notes: they are told behind the findings.
+#: Severity of notes. Reports list them behind the findings.
 NOTE: Final = "info"
 _KEY: Final = ("flow", "transaction", "cause")
 
 
 @dataclass(frozen=True, slots=True)
 class FindingGroup:
-    """The findings, or the notes, of one detector and cause."""
+    """Findings or notes of one detector and cause."""
 
     detector: str
     cause: str | None
-    #: The gravest of theirs.
+    #: Highest severity of the findings.
     severity: str
-    #: Their time, without what findings of other groups claim too.
+    #: Lost time, without time that other groups also claim.
     lost_ns: int
-    #: Their rows, the most time lost first.
+    #: Rows of the findings, sorted by loss.
     findings: pl.DataFrame
 
     @property
     def is_note(self) -> bool:
-        """Whether they are notes."""
+        """Return whether the findings are notes."""
         return self.severity == NOTE
 
 
 def finding_groups(findings: pl.DataFrame) -> list[FindingGroup]:
-    """All findings, the most time lost first; behind them all notes."""
+    """Return all findings sorted by loss, then all notes."""
     import polars as pl
 
     is_note = pl.col("severity").cast(pl.String) == NOTE
@@ -58,12 +58,14 @@ def _group(rows: pl.DataFrame) -> FindingGroup:
 
 
 def lost_ns(findings: pl.DataFrame) -> int:
-    """The time that all of these findings lost, that which several of them claim only once."""
+    """Return the time that the findings lost. Time claimed by several findings counts once."""
     return _sum(claimed(findings))
 
 
 def claimed(findings: pl.DataFrame) -> pl.Series:
-    """What each finding lost that no greater one of its transaction and cause claims too: these add up."""
+    """Return the loss of each finding that no larger finding of the same transaction and cause claims. The
+    losses add up.
+    """
     import polars as pl
 
     rows = (

@@ -1,5 +1,5 @@
-"""Meanings of the names in reports: detectors, causes, needs, tables, columns, kinds of anomalies and flaws, the
-field's terms, and the names of other tools.
+"""Meanings of the names in reports: detectors, causes, needs, tables, columns, anomaly and flaw kinds, terms,
+and names of other tools.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ def explain(name: str) -> str:
     >>> tcptrace_http.explain("stall.cork_timeout").splitlines()[0]
     'stall.cork_timeout (cause)'
 
-    :raises UnknownName: nothing is called so.
+    :raises UnknownName: the name is unknown.
     """
     entries = _entries()
     exact = [meaning for known, meaning in entries if name == known]
     columns = [meaning for known, meaning in entries if name == known.rpartition(".")[2]]
-    # Abbreviations are written in capitals, and typed in small letters.
+    # Abbreviations are written in capitals but often typed in lower case.
     words = [meaning for known, meaning in _words() if name.casefold() == known.casefold()]
     if exact or columns or words:
         return "\n\n".join([*words, *(exact or columns)])
@@ -42,12 +42,12 @@ def explain(name: str) -> str:
 
 
 def names() -> set[str]:
-    """Every name that :func:`explain` knows."""
+    """Return every name that :func:`explain` knows."""
     return {known for known, _ in (*_entries(), *_words())} | _column_names()
 
 
 def listing() -> str:
-    """All names, by what they are."""
+    """Return all names, grouped by kind."""
     groups = {
         "Detectors": list(DETECTORS),
         "Causes": list(CAUSES),
@@ -62,7 +62,7 @@ def listing() -> str:
 
 
 def _entries() -> list[tuple[str, str]]:
-    """Every name of the tables, detectors and causes with its meaning."""
+    """Return the names of tables, detectors and causes with their meanings."""
     entries = [(detector.name, _detector(detector)) for detector in DETECTORS.values()]
     entries += [(name, _cause(name)) for name in CAUSES]
     entries += [(name, f"{name} (anomaly)\n  {meaning}") for name, meaning in ANOMALY_KINDS.items()]
@@ -78,7 +78,7 @@ def _entries() -> list[tuple[str, str]]:
 
 
 def _words() -> list[tuple[str, str]]:
-    """Every term and every column of a text report with its meaning."""
+    """Return the terms and the text report columns with their meanings."""
     words = [(name, _term(name, term)) for name, term in TERMS.items()]
     return words + [
         (title, _report_column(title, one)) for title, columns in REPORT_COLUMNS.items() for one in columns
@@ -96,7 +96,7 @@ def _report_column(title: str, column: ReportColumn) -> str:
 
 
 def explain_peer(tool: str, name: str | None = None) -> str:
-    """The fields of a tool with our columns for them; of those of that name only, if one is given."""
+    """Return the fields of a tool with our columns for them, or only the field ``name``."""
     known = peer(tool)
     shown = [field for field in known.fields if name is None or field.name == name]
     if not shown:

@@ -1,8 +1,8 @@
-"""The table ``hops``: which request of a proxy to its upstream server served which request of a client.
+"""Table ``hops``: the upstream request of a proxy for each client request.
 
-A proxy cannot ask its upstream server before it was asked, nor answer before it was answered, and both legs are
-in one capture with one clock. So an upstream leg is nested in its front leg. If several front legs fit, sizes and
-digests of bodies decide, else the order of the requests.
+A proxy asks its upstream server after the client's request, and answers after the upstream answer. Both legs
+are in one capture with one clock, so an upstream leg is nested in its front leg. If several front legs fit,
+body sizes and digests decide, then the order of the requests.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["find_hops"]
 
-#: By how much each word of the column ``evidence`` lessens the doubt that two nested legs belong together.
+#: Factor of each word of the column ``evidence`` on the doubt that two nested legs belong together.
 _FACTORS: Final = {
     "nesting": 1.0,
     "target": 1.0,
@@ -31,26 +31,27 @@ _FACTORS: Final = {
     "body-size": 0.5,
     "body-digest": 0.4,
 }
-#: Two requests of one method for one target, nested in time, that have nothing to do with each other are rare
-#: even on one host. A choice and no measurement, like the factors above and the one below.
+#: Doubt without further evidence. Two nested requests with equal method and target are rarely unrelated, even
+#: on one host. The value is chosen, not measured, as are the factors above and below.
 _DOUBT: Final = 0.2
-#: Of legs that were matched in order only, for others fit as well.
+#: Evidence word and factor for legs that only their order matches, because other legs fit too.
 _IN_ORDER: Final = "in-order"
 _IN_ORDER_FACTOR: Final = 0.6
-#: Front legs that are compared for one upstream leg: more than wait for the same target on any but a broken proxy.
+#: Maximum number of front legs compared with one upstream leg. Fewer wait for the same target on a working
+#: proxy.
 _COMPARED_MAX: Final = 16
-#: The host that took the capture, whatever its addresses are.
+#: Key of the host that took the capture, for all its addresses.
 _LOCAL: Final = ""
-#: Addresses of any host for itself begin so (there is no other ::1 than the whole address).
+#: Prefixes of loopback addresses (::1 is a whole address).
 _LOOPBACK: Final = ("127.", "::1")
-#: A target in absolute form (RFC 9112, section 3.2.2) begins so.
+#: Scheme and authority of a target in absolute form (RFC 9112, section 3.2.2).
 _AUTHORITY: Final = r"^[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*"
-#: The last segment of a path, with the query.
+#: Last segment of a path, with the query.
 _TARGET_END: Final = r"(/[^/?]*(?:\?.*)?)$"
 
 
 class _Leg(NamedTuple):
-    """A transaction as one leg of an exchange; times in nanoseconds."""
+    """Transaction as one leg of an exchange; times in nanoseconds."""
 
     flow: int
     transaction: int
@@ -66,26 +67,26 @@ class _Leg(NamedTuple):
     request_bytes: int | None
     body_bytes: int | None
     digest: int | None
-    #: What both legs of an exchange have in common.
+    #: Properties common to both legs of an exchange.
     key: tuple[str | int | None, ...]
 
     @property
     def answered(self) -> int:
-        """When the leg no longer waits."""
+        """Return the time at which the leg stops waiting."""
         return self.end if self.first is None else self.first
 
 
 class _Fronts:
-    """The front legs of one key that have begun, in order; one that is over leaves when it is met."""
+    """Front legs of one key that have begun, in order. A finished leg is dropped on the next look."""
 
     def __init__(self) -> None:
         self.waiting: OrderedDict[tuple[int, int], _Leg] = OrderedDict()
-        #: Those that have an upstream leg, and the end of it: a proxy may ask again.
+        #: Front legs with an upstream leg, and its end: a proxy may retry.
         self._served: OrderedDict[tuple[int, int], _Leg] = OrderedDict()
         self._served_until: dict[tuple[int, int], int] = {}
 
     def serve(self, upstream: _Leg) -> tuple[_Leg, list[str]] | None:
-        """The front leg that ``upstream`` belongs to, with the evidence."""
+        """Return the front leg of ``upstream``, with the evidence."""
         told = [(front, _common(front, upstream)) for front in self._fitting(upstream)]
         if not told:
             return self._serve_again(upstream)
@@ -97,12 +98,12 @@ class _Fronts:
         return front, evidence + [_IN_ORDER] * is_ambiguous
 
     def _fitting(self, upstream: _Leg) -> Iterator[_Leg]:
-        """The first of those that wait and may have caused it."""
+        """Yield the first waiting front legs that may have caused the upstream leg."""
         waiting = _still_open(self.waiting, iter(self.waiting.values()), upstream.start)
         return (front for front in waiting if _is_nested(upstream, front))
 
     def _serve_again(self, upstream: _Leg) -> tuple[_Leg, list[str]] | None:
-        """The last of those that were served for which the proxy may have asked again."""
+        """Return the last served front leg for which the proxy may have retried."""
         for front in _still_open(self._served, reversed(self._served.values()), upstream.start):
             place = front.flow, front.transaction
             if self._served_until[place] <= upstream.start and _is_nested(upstream, front):
@@ -112,7 +113,7 @@ class _Fronts:
 
 
 def _still_open(legs: OrderedDict[tuple[int, int], _Leg], in_order: Iterator[_Leg], now: int) -> list[_Leg]:
-    """The first few that are not answered by now; those met that are leave."""
+    """Return the first unanswered legs, and drop the answered ones before them."""
     opened: list[_Leg] = []
     is_over: list[_Leg] = []
     for leg in in_order:
@@ -125,16 +126,16 @@ def _still_open(legs: OrderedDict[tuple[int, int], _Leg], in_order: Iterator[_Le
 
 
 def find_hops(transactions: pl.DataFrame, flows: pl.DataFrame) -> pl.DataFrame:
-    """The table ``hops`` of these transactions; those of other flows than ``flows`` are left out.
+    """Return the table ``hops`` of the transactions, only for the flows in ``flows``.
 
-    The time it takes grows with the transactions, and no faster than sorting them does.
+    The run time grows like a sort of the transactions.
     """
     import polars as pl
 
     fronts, upstreams = _legs(transactions, flows)
     path = pl.col("target").str.replace(_AUTHORITY, "")
     found = _frame(_matched(fronts, upstreams, ("proxy", "method", path), "target"))
-    # Of another target the end must be the same, and the bodies.
+    # If the target differs, its end and the bodies must match.
     of_hop = ["upstream_flow", "upstream_transaction"]
     left = upstreams.join(found, left_on=["flow", "index"], right_on=of_hop, how="anti", maintain_order="left")
     has_body = pl.col("digest").is_not_null() & (pl.col("body_bytes") > 0)
@@ -149,7 +150,7 @@ def find_hops(transactions: pl.DataFrame, flows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _frame(found: list[tuple[object, ...]]) -> pl.DataFrame:
-    """The rows as a frame, with times in nanoseconds."""
+    """Return the rows as a frame, with times in nanoseconds."""
     import polars as pl
 
     declared = polars_schema(TABLES["hops"])
@@ -158,7 +159,7 @@ def _frame(found: list[tuple[object, ...]]) -> pl.DataFrame:
 
 
 def _legs(transactions: pl.DataFrame, flows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The transactions with a proxy's server, and those with its client, by the start of the request."""
+    """Return the transactions with a proxy's server, and those with its client, by the start of the request."""
     import polars as pl
 
     point = pl.col("observation_point").cast(pl.String)
@@ -199,7 +200,7 @@ def _is_loopback(column: str) -> pl.Expr:
 def _matched(
     fronts: pl.DataFrame, upstreams: pl.DataFrame, key: tuple[str | pl.Expr, ...], word: str
 ) -> list[tuple[object, ...]]:
-    """Pairs of legs with the same key, as rows of the table."""
+    """Return the pairs of legs with the same key, as rows of the table."""
     begun: defaultdict[tuple[str | int | None, ...], _Fronts] = defaultdict(_Fronts)
     coming = _in_order(fronts, key)
     next_front = next(coming, None)
@@ -220,7 +221,7 @@ def _in_order(legs: pl.DataFrame, key: tuple[str | pl.Expr, ...]) -> Iterator[_L
 
 
 def _is_nested(upstream: _Leg, front: _Leg) -> bool:
-    """Whether the front leg can have caused the other, and waited for its answer."""
+    """Return whether the front leg can have caused the upstream leg and waited for its answer."""
     is_in_time = front.start <= upstream.start <= front.answered
     is_answered_later = upstream.first is None or front.first is None or upstream.first <= front.first
     is_another = (front.server, front.port) != (upstream.server, upstream.port)
@@ -228,7 +229,7 @@ def _is_nested(upstream: _Leg, front: _Leg) -> bool:
 
 
 def _common(front: _Leg, upstream: _Leg) -> list[str]:
-    """What both have in common besides the key: words of ``evidence``."""
+    """Return the common properties of both legs besides the key: words of ``evidence``."""
     shared = {
         "address": front.address == upstream.address and not front.address.startswith(_LOOPBACK),
         "host": front.host is not None and front.host == upstream.host,

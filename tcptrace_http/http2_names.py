@@ -1,4 +1,4 @@
-"""Names of HTTP/2's error codes (RFC 9113, section 7) and of gRPC's calls and statuses, as reports tell them."""
+"""Names of HTTP/2 error codes (RFC 9113, section 7) and of gRPC calls and statuses, as in reports."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _GRPC_STATUSES: Final = (
 
 
 def error_name(code: int) -> str:
-    """The name of an error code; its number if it has none.
+    """Return the name of an error code, or its number if it has no name.
 
     >>> error_name(8), error_name(4711)
     ('CANCEL', '4711')
@@ -28,7 +28,7 @@ def error_name(code: int) -> str:
 
 
 def grpc_status_name(status: int) -> str:
-    """The name of a gRPC status; its number if it has none.
+    """Return the name of a gRPC status, or its number if it has no name.
 
     >>> grpc_status_name(12), grpc_status_name(99)
     ('UNIMPLEMENTED', '99')
@@ -37,7 +37,7 @@ def grpc_status_name(status: int) -> str:
 
 
 def grpc_call(target: str | None) -> tuple[str, str] | None:
-    """The service, with its package, and the method that a gRPC request calls; None of another target.
+    """Return the service (with its package) and the method of a gRPC request; None for another target.
 
     >>> grpc_call("/grpc.testing.TestService/UnaryCall")
     ('grpc.testing.TestService', 'UnaryCall')

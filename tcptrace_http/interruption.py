@@ -1,4 +1,4 @@
-"""Standard input that a signal ends: what was read until then is kept."""
+"""Standard input that a signal ends: the input read so far is kept."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 
 __all__ = ["InterruptibleFile", "Interruption", "interruptible", "is_followed"]
 
-#: After a signal the writer of a pipe (tcpdump gets the signal, too) may still write what it has buffered.
+#: Grace period after a signal: the writer of a pipe (tcpdump gets the signal too) may still flush its buffer.
 _GRACE_SECONDS: Final = 1.0
-#: How often a file that grows is looked at.
+#: Interval between two looks at a growing file.
 _GROWTH_SECONDS: Final = 0.2
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
 
 class Interruption:
-    """Whether a signal has ended the input: the first after a grace period, the second at once."""
+    """State of an input that a signal ends: the first signal after a grace period, the second at once."""
 
     def __init__(self, *, follows: bool) -> None:
-        #: Whether a file is waited for at its end, for it grows.
+        #: True if the end of a growing file is not the end of the input.
         self.follows = follows
         self._woken, self._wake = os.pipe()
         self._signals = 0
@@ -35,15 +35,15 @@ class Interruption:
 
     @property
     def is_ended(self) -> bool:
-        """Whether there was a signal."""
+        """Return whether a signal came."""
         return self._signals > 0
 
     def note(self, *_signal: object) -> None:
-        """Wake up who waits for input."""
+        """Wake up the thread that waits for input."""
         os.write(self._wake, b"\0")
 
     def lets_read(self, file: int) -> bool:
-        """Wait until there is something to read, or the end; False where the input ends by a signal."""
+        """Wait for input or its end; return False if a signal ends the input."""
         while self._signals <= 1:
             left = self._deadline - time.monotonic() if self._signals else None
             if left is not None and left <= 0:
@@ -58,14 +58,14 @@ class Interruption:
         return False
 
     def waits_at_end(self) -> bool:
-        """Wait a moment for a file to grow; False where there is no waiting, any more."""
+        """Wait a moment for a file to grow; return False if the input does not wait."""
         if not self.follows or self._signals:
             return False
         self._ready([self._woken], _GROWTH_SECONDS)
         return True
 
     def _ready(self, files: list[int], seconds: float | None) -> list[int]:
-        """Wait, and take signals meanwhile."""
+        """Wait for the files, and accept signals meanwhile."""
         before = signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
         try:
             return select.select(files, [], [], seconds)[0]
@@ -82,10 +82,10 @@ _current: Interruption | None = None
 
 
 class InterruptibleFile(io.FileIO):
-    """Standard input, or a file that is followed, which ends where :func:`interruptible` says."""
+    """Standard input or a followed file, ended as :func:`interruptible` describes."""
 
     def readinto(self, buffer: Any) -> int | None:
-        """Read, if the input has not ended."""
+        """Read, unless the input has ended."""
         current = _current
         if current is None:
             return super().readinto(buffer)
@@ -97,7 +97,7 @@ class InterruptibleFile(io.FileIO):
         return 0
 
     def read(self, size: int | None = -1) -> bytes:
-        """Read so many bytes at most, by :meth:`readinto`."""
+        """Read at most ``size`` bytes with :meth:`readinto`."""
         if size is None or size < 0:
             return self.readall()
         buffer = bytearray(size)
@@ -105,17 +105,17 @@ class InterruptibleFile(io.FileIO):
 
 
 def is_followed() -> bool:
-    """Whether files are read on as they grow."""
+    """Return whether files are followed as they grow."""
     return _current is not None and _current.follows
 
 
 @contextmanager
 def interruptible(*, follows: bool = False) -> Iterator[Interruption]:
-    """Have SIGINT and SIGTERM end the input, instead of the program; with ``follows`` only they end a file."""
+    """Let SIGINT and SIGTERM end the input instead of the program. With ``follows``, only signals end a file."""
     global _current  # noqa: PLW0603 -- signals are of the process, too
     made = Interruption(follows=follows)
     before = {}
-    # At other times they wait: polars, which has a handler of its own, would end what it is doing.
+    # Signals stay blocked otherwise: polars has its own handler and would abort its work.
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     if threading.current_thread() is threading.main_thread():
         before = {number: signal.signal(number, made.note) for number in _SIGNALS}
@@ -124,7 +124,7 @@ def interruptible(*, follows: bool = False) -> Iterator[Interruption]:
         yield made
     finally:
         _current = None
-        # Those that waited are noted, not raised.
+        # Pending signals are noted, not raised.
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         for number, handler in before.items():
             signal.signal(number, handler)

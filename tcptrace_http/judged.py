@@ -1,4 +1,4 @@
-"""The findings of a capture that comes in parts: those of each part, and those of all of them."""
+"""Findings of a capture in parts: of each part, and of all parts together."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["Judged"]
 
 
 class Judged:
-    """Takes the parts of a capture, and tells what one part with all of it would.
+    """Collector of capture parts with the same result as one part for the whole capture.
 
-    Of the parts it keeps their findings, and which flows have flaws.
+    The collector keeps the findings of the parts, and the flows with flaws.
     """
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ class Judged:
         self._gathered: Gathered | None = None
 
     def add(self, part: Analysis) -> None:
-        """Takes the next part; what is found over several flows comes with the last."""
+        """Add the next part. Capture-wide findings come with the last part."""
         from tcptrace_http.detectors import grouped
 
         self._found.append(part.findings_of_flows)
@@ -43,7 +43,7 @@ class Judged:
 
     @cached_property
     def findings(self) -> pl.DataFrame:
-        """All findings, as :attr:`Analysis.findings` has them."""
+        """Return all findings, as in :attr:`Analysis.findings`."""
         import polars as pl
 
         from tcptrace_http.detectors import findings_of_capture, together
@@ -53,7 +53,7 @@ class Judged:
 
     @cached_property
     def inconclusive(self) -> pl.DataFrame:
-        """What could not be judged, as :attr:`Analysis.inconclusive` has it."""
+        """Return the missing judgements, as in :attr:`Analysis.inconclusive`."""
         import polars as pl
 
         from tcptrace_http.detectors import DETECTORS, inconclusive

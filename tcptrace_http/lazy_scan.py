@@ -1,4 +1,4 @@
-"""Captures as lazy frames: only the rows and columns that a query needs are made, block by block."""
+"""Captures as lazy frames: a query makes only its rows and columns, block by block."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 __all__ = ["scan"]
 
 _CAPTURE: Final = "capture"
-# A block of all columns is some 5 MB, within the caches of today's processors; larger ones are slower.
+# Maximum block size. A block of all columns takes about 5 MB and fits the CPU caches; larger ones are slower.
 _BLOCK_ROWS_MAX: Final = 1 << 15
-# Smaller ones cost more to hand over than to make. A query for one row reads this many.
+# Minimum block size, also read for a query of one row. Smaller blocks cost more to hand over than to make.
 _BLOCK_ROWS_MIN: Final = 1 << 10
 
 
 def scan(
     path: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], table: str = "transactions"
 ) -> pl.LazyFrame:
-    """A table of a capture as a polars ``LazyFrame``; nothing is read before it is collected.
+    """Return a table of a capture as a polars ``LazyFrame``; the file is read only on collection.
 
     ::
 
@@ -49,30 +49,28 @@ def scan(
         duckdb.sql("select flow, count(*) from segments where is_retransmission group by flow")
         pyarrow.table(segments.collect())
 
-    ``table`` is a name of ``schema.TABLES``; the rows, their order and the types are those of
-    ``analyze(path, tables=[table])``, whatever the query. Rows of ``packets``, ``segments``,
-    ``tls_records`` and ``h2_windows`` are made while the file is read, with only the columns that the query
-    uses, and are not kept: memory does not grow with the capture. ``head`` stops the reading. Of ``segments``,
-    up to 2**20 rows wait for their ``acked_by_frame`` and ``rtt``, unless the query uses neither. The other
-    tables need the whole capture; of them the rows are kept.
+    ``table`` is a name of ``schema.TABLES``. For every query the rows, their order and the types are those of
+    ``analyze(path, tables=[table])``. Rows of ``packets``, ``segments``, ``tls_records`` and ``h2_windows``
+    are made during the read, with only the columns of the query, and are not kept: memory does not grow with
+    the capture. ``head`` stops the reading. Up to 2**20 rows of ``segments`` wait for ``acked_by_frame`` and
+    ``rtt``, unless the query uses neither. The other tables need the whole capture, and their rows are kept.
 
     >>> import tcptrace_http
     >>> segments = tcptrace_http.scan("sample_traces/heidemann_1996_figure2.pcap", table="segments")
     >>> segments.select("payload_bytes").sum().collect().item()
     4658
 
-    Of a glob or of several paths, the rows follow each other, with a first column ``capture`` that
-    holds the path of each, as in ``tcptrace-http analyze --table``. The files are those that there
-    are when the frame is collected. A frame may be collected more than once, so standard input is
-    refused: use ``analyze("-")``.
+    For a glob or several paths, the rows of the captures follow each other. The first column ``capture``
+    holds the path, as in ``tcptrace-http analyze --table``. The glob is expanded on collection. A frame may
+    be collected several times, so standard input is refused: use ``analyze("-")``.
 
-    The frames speak the Arrow PyCapsule interface, with times, durations and enumerations as such:
-    DuckDB, pyarrow and pandas take them as they are. (A ``Duration`` becomes DuckDB's ``INTERVAL``,
-    which has microseconds.) A predicate with a Python function in it needs the package cloudpickle.
+    The frames speak the Arrow PyCapsule interface, with native times, durations and enumerations. DuckDB,
+    pyarrow and pandas accept them unchanged. (A ``Duration`` becomes DuckDB's ``INTERVAL``, with
+    microseconds.) A predicate with a Python function in it needs the package cloudpickle.
 
-    Raises :class:`UnknownName` for a table that there is not, and :class:`CaptureError` for standard
-    input. When it is collected, the frame raises :class:`CaptureError` for the first capture that
-    cannot be read (where ``tcptrace-http analyze`` goes on with the others).
+    Raises :class:`UnknownName` for an unknown table, and :class:`CaptureError` for standard input. On
+    collection, the frame raises :class:`CaptureError` for the first unreadable capture (``tcptrace-http
+    analyze`` continues with the others).
     """
     from polars.io.plugins import register_io_source
 
@@ -96,11 +94,11 @@ def _declared(name: str) -> Table:
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """What a scan reads."""
+    """Source of a scan."""
 
     paths: tuple[str, ...]
     table: Table
-    #: Whether a column says of which capture a row is.
+    #: True if a column names the capture of each row.
     is_labelled: bool
 
     @classmethod
@@ -124,7 +122,7 @@ class _Source:
     def batches(
         self, with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, batch_size: int | None
     ) -> Iterator[pl.DataFrame]:
-        """What polars asks for: ``n_rows`` of the source, of which ``predicate`` selects some."""
+        """Yield the frames for polars: ``n_rows`` of the source, filtered by ``predicate``."""
         used = set(self.schema() if with_columns is None else with_columns)
         if predicate is not None:
             used.update(predicate.meta.root_names())
@@ -135,10 +133,10 @@ class _Source:
             yield from selected.iter_slices(size)
 
     def _rows(self, used: set[str], block_rows: int) -> Iterator[pl.DataFrame]:
-        """All rows, with the columns that are used."""
+        """Yield all rows with the columns in use."""
         import polars as pl
 
-        # Without any column a frame would not know how many rows it has.
+        # A frame without columns has no row count.
         columns = [column.name for column in self.table.columns if column.name in used] or [
             self.table.columns[0].name
         ]
@@ -160,7 +158,7 @@ def _frames(path: str, table: Table, columns: list[str], block_rows: int) -> Ite
 
 
 def _first(frames: Iterator[pl.DataFrame], n_rows: int | None) -> Iterator[pl.DataFrame]:
-    """The first ``n_rows`` rows; no frame is asked for after them."""
+    """Yield the first ``n_rows`` rows and request no later frame."""
     left = n_rows
     while left != 0 and (frame := next(frames, None)) is not None:
         if left is not None:
@@ -170,10 +168,10 @@ def _first(frames: Iterator[pl.DataFrame], n_rows: int | None) -> Iterator[pl.Da
 
 
 def _filtered(frames: Iterator[pl.DataFrame], predicate: pl.Expr) -> Iterator[pl.DataFrame]:
-    """The rows for which the predicate is true.
+    """Yield the rows for which the predicate is true.
 
-    A predicate that compares a row with others, as with their mean, needs all of them at once. Polars
-    is meant to keep such ones to itself, but nothing promises it, and by frame they select other rows.
+    A predicate that compares a row with others, such as with their mean, needs all rows at once. Polars
+    should not push down such predicates, but does not guarantee it. Per frame they would select other rows.
     """
     import polars as pl
 
@@ -187,5 +185,7 @@ def _filtered(frames: Iterator[pl.DataFrame], predicate: pl.Expr) -> Iterator[pl
 
 
 def _is_by_row(expression: pl.Expr) -> bool:
-    """Whether the value at a row depends on that row alone; polars answers for the outermost operation only."""
+    """Return whether the value at a row depends on that row alone. Polars answers only for the outermost
+    operation.
+    """
     return expression.meta.is_row_separable() and all(map(_is_by_row, expression.meta.pop()))

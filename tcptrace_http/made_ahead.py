@@ -1,4 +1,4 @@
-"""Things that another thread makes while the ones before are used."""
+"""Objects that another thread makes in advance."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ Thing = TypeVar("Thing")
 
 
 def made_ahead(things: Generator[Thing, None, None]) -> Iterator[Thing]:
-    """The same things, the next one of which is made by another thread while one is used.
+    """Yield the objects while another thread makes the next one.
 
-    What making one raises is raised here, after the things before it.
+    An exception of the maker is raised here, after the earlier objects.
     """
     from queue import SimpleQueue
     from threading import Thread
 
-    # One is used, and one is made: no third is begun before the first may go.
+    # One object is in use and one is being made. No third begins before the first is released.
     wanted: SimpleQueue[bool] = SimpleQueue()
     made: SimpleQueue[Thing | _End] = SimpleQueue()
     maker = Thread(target=_make_all, args=(things, wanted, made), name="make-ahead", daemon=True)
@@ -40,7 +40,7 @@ def made_ahead(things: Generator[Thing, None, None]) -> Iterator[Thing]:
 
 
 class _End:
-    """No more things come, for the reason given or for none."""
+    """End of the objects, with or without an exception."""
 
     def __init__(self, error: BaseException | None = None) -> None:
         self.error = error

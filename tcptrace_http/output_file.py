@@ -1,4 +1,4 @@
-"""Output files: each is whole or absent, and none replaces an input."""
+"""Output files: each file is complete or absent, and no output replaces an input."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ if TYPE_CHECKING:
 
 __all__ = ["PRIVATE", "conflict", "errors_kept", "replacing", "write_bytes", "write_text"]
 
-#: A file that only its owner may read: a capture holds what its users sent.
+#: Mode of a file that only its owner may read: a capture holds user data.
 PRIVATE: Final = 0o600
 
 
 @contextmanager
 def replacing(path: str | os.PathLike[str], *, mode: int | None = None) -> Iterator[BinaryIO]:
-    """Open a temporary file beside ``path`` that takes its place at the end, if there is no error.
+    """Open a temporary file beside ``path`` that replaces ``path`` at the end, if no error occurs.
 
-    A device or a pipe is written to as it is. ``mode`` is the new file's; by default that of the file it replaces.
+    A device or a pipe is written directly. ``mode`` is the mode of the new file, by default that of the
+    replaced file.
     """
-    # Importing it takes time that no other output needs.
+    # This import is slow, and no other output needs it.
     import tempfile
 
-    # A link stays a link: the file that it names is replaced.
+    # A link stays a link: the output replaces its target.
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
         with target.open("wb") as file:
@@ -49,7 +50,7 @@ def replacing(path: str | os.PathLike[str], *, mode: int | None = None) -> Itera
 
 
 class _Sink:
-    """A file that remembers why it could not be written."""
+    """File that keeps the reason of a failed write."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -74,7 +75,7 @@ class _Sink:
 
 @contextmanager
 def errors_kept(file: BinaryIO) -> Iterator[Any]:
-    """Have a library that makes errors of its own of those of the file raise these."""
+    """Raise the file's own error instead of the error that a library made of it."""
     sink = _Sink(file)
     try:
         yield sink
@@ -86,7 +87,7 @@ def errors_kept(file: BinaryIO) -> Iterator[Any]:
 
 @contextmanager
 def _named(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Have errors name the file that was asked for, not the temporary one."""
+    """Make errors name the requested file, not the temporary one."""
     try:
         yield
     except OSError as error:
@@ -95,7 +96,7 @@ def _named(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def _mode_of(target: Path) -> int:
-    """Give the permissions of the file, or those of a new one."""
+    """Return the permissions of the file, or those of a new file."""
     with suppress(FileNotFoundError):
         return stat.S_IMODE(target.stat().st_mode)
     mask = os.umask(0)
@@ -104,20 +105,20 @@ def _mode_of(target: Path) -> int:
 
 
 def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write a whole file."""
+    """Write a complete file."""
     with replacing(path) as file:
         file.write(content)
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a whole file in UTF-8."""
+    """Write a complete file in UTF-8."""
     write_bytes(path, text.encode("utf-8"))
 
 
 def conflict(
     outputs: Iterable[str | os.PathLike[str] | None], inputs: Iterable[str | os.PathLike[str] | None]
 ) -> str | None:
-    """Say which output would replace an input or another output, by whichever name or link."""
+    """Return a complaint if an output would replace an input or another output, by any name or link."""
     read = [_identity(path) for path in inputs if path is not None]
     written: set[object] = set()
     for path in outputs:
@@ -133,7 +134,7 @@ def conflict(
 
 
 def _identity(path: str | os.PathLike[str]) -> object | None:
-    """Give what two names of one file have in common; None of a pipe, a device or a folder."""
+    """Return an identity that all names of a file share; None for a pipe, a device or a folder."""
     try:
         status = Path("/dev/stdin" if path == "-" else path).stat()
     except (OSError, ValueError):

@@ -1,6 +1,6 @@
 """Packets in memory as a capture: scapy's packets, dpkt's readers, and pairs of (time, bytes).
 
-Neither library is imported: whoever has packets of scapy has imported it.
+Neither library is imported here: a caller with scapy packets has already imported scapy.
 """
 
 from __future__ import annotations
@@ -20,27 +20,29 @@ if TYPE_CHECKING:
     from tcptrace_http.capture_stream import Source
     from tcptrace_http.trace import Record
 
-    #: A path, ``-``, the bytes of a capture, or packets: scapy's, or (time, bytes) as dpkt's readers give them.
+    #: A path, ``-``, the bytes of a capture, or packets: scapy's, or (time, bytes) pairs as from dpkt's
+    #: readers.
     Packets: TypeAlias = Source | Iterable[Any]
 
 __all__ = ["as_source"]
 
-#: In place of the path of a capture, in messages.
+#: Path name of the packets in messages.
 _NAME: Final = "<packets>"
 _NANOSECONDS: Final = 1_000_000_000
-#: A float holds the seconds of today to a quarter of a microsecond, dpkt's readers give microseconds as such.
+#: Rounding of times: a float resolves today's seconds to a quarter of a microsecond, dpkt's readers to
+#: microseconds.
 _MICROSECONDS: Final = 1_000_000
-#: LINKTYPE_RAW, and those of one version of IP alone, which a list may mix (tcpdump.org/linktypes.html).
+#: LINKTYPE_RAW, and the link types of a single IP version, which a list may mix (tcpdump.org/linktypes.html).
 _RAW_IP: Final = 101
 _RAW_IP_OF_A_VERSION: Final = (228, 229)
-#: What a (time, bytes) pair has.
+#: Length of a (time, bytes) pair.
 _PAIR: Final = 2
 
 
 def as_source(packets: Packets) -> Source:
-    """Return a path or the bytes of a capture as they are, and packets as the bytes of a pcap file.
+    """Return a path or capture bytes unchanged, and packets as the bytes of a pcap file.
 
-    :raises CaptureError: an item is no packet, has no time, or another link type than the first.
+    :raises CaptureError: an item is not a packet, lacks a time, or has another link type than the first.
     """
     if isinstance(packets, (str, bytes, os.PathLike)):
         return packets
@@ -78,12 +80,12 @@ def _of_scapy(first: Any, items: Iterator[Any]) -> Iterator[Record]:
                 f"item {number} has link type {_link_type(packet)}, the first one {link_type}: analyze them apart",
             )
         frame = bytes(packet)
-        # The captured part may be shorter than the packet was.
+        # The captured part may be shorter than the packet.
         yield _time_ns(packet.time, number), frame, max(packet.wirelen or 0, len(frame))
 
 
 def _link_type(packet: Any) -> int:
-    """The number of the link type whose frames scapy reads as packets of this class."""
+    """Return the link type number whose frames scapy reads as packets of this class."""
     from scapy.config import conf
 
     known = conf.l2types.layer2num.get(type(packet))
@@ -115,7 +117,7 @@ def _chained(first: Any, items: Iterator[Any]) -> Iterator[Any]:
 
 
 def _time_ns(time: object, number: int) -> int:
-    """Nanoseconds since the epoch: integers are such; fractions, as libraries give them, are seconds."""
+    """Return nanoseconds since the epoch. Integers are nanoseconds; fractions, as from libraries, are seconds."""
     if isinstance(time, int) and not isinstance(time, bool):
         return time
     if isinstance(time, Decimal):

@@ -1,4 +1,6 @@
-"""How captures are packed: known by the first bytes, unpacked in bounded memory by the standard library."""
+"""Packing formats of captures: detection by the first bytes, unpacking in bounded memory with the standard
+library.
+"""
 
 from __future__ import annotations
 
@@ -13,21 +15,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, TypeAlias
 
-    #: What is unpacked, and the errors that damaged data raises; data that ends early is an EOFError.
+    #: Unpacked stream, and the errors that damaged data raises. Truncated data raises EOFError.
     Unpacked: TypeAlias = tuple[io.BufferedIOBase, tuple[type[Exception], ...]]
 
 __all__ = ["Packing", "packing_of"]
 
-# A zstd frame says how far back it refers, and that is memory: 128 MiB, as the command zstd allows
-# without --long (ZSTD_WINDOWLOG_LIMIT_DEFAULT).
+# Maximum window of a zstd frame, which needs that much memory: 128 MiB, as in the command zstd without --long
+# (ZSTD_WINDOWLOG_LIMIT_DEFAULT).
 _ZSTD_WINDOW_LOG_MAX: Final = 27
-# The command xz needs 65 MiB to unpack what its highest level (-9) packed.
+# Maximum memory for xz. The command xz needs 65 MiB for data packed at its highest level (-9).
 _XZ_MEMORY_MAX: Final = 128 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Packing:
-    """A packing with its magic number, and how to unpack it."""
+    """Packing format: its magic number and its unpacker."""
 
     name: str
     magic: bytes
@@ -35,11 +37,11 @@ class Packing:
 
 
 class _Damaged(Exception):
-    """The data is not as its format says."""
+    """Data that violates its format."""
 
 
 class _Streams(io.RawIOBase):
-    """What is packed in one stream after another; bytes of 0 between them are padding."""
+    """Reader of consecutive packed streams; zero bytes between them are padding."""
 
     def __init__(
         self, packed: io.BufferedReader, begin: Callable[[], bz2.BZ2Decompressor | lzma.LZMADecompressor]
@@ -68,7 +70,7 @@ class _Streams(io.RawIOBase):
                 return len(unpacked)
 
     def _next_stream(self) -> bytes:
-        """The beginning of what follows a stream and its padding; nothing at the end of the file."""
+        """Return the first bytes after a stream and its padding; nothing at the end of the file."""
         more = self._stream.unused_data.lstrip(b"\0")
         while not more:
             read = self._packed.read1()
@@ -127,5 +129,5 @@ _PACKINGS: Final = (
 
 
 def packing_of(start: bytes) -> Packing | None:
-    """The packing of data that begins so; None if it is packed in none that is unpacked here."""
+    """Return the packing of data with these first bytes; None for an unsupported one."""
     return next((each for each in _PACKINGS if start.startswith(each.magic)), None)

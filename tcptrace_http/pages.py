@@ -1,6 +1,6 @@
-"""The pages of a capture, gathered from all its batches: a page may have transactions in any of them.
+"""Pages of a capture, gathered from all batches: a page may have transactions in any batch.
 
-The core groups them; polars is needed only where a detector of pages may find something.
+The core groups the transactions. Polars is needed only if a page detector may find something.
 """
 
 from __future__ import annotations
@@ -18,52 +18,54 @@ if TYPE_CHECKING:
 
 __all__ = ["PAGE_TABLES", "Pages"]
 
-#: The tables that are made here.
+#: Tables made by this module.
 PAGE_TABLES: Final = ("retrievals", "retrieval_transactions", "critical_path")
-#: Of what pages are made from, of a whole capture: some 200,000 transactions. To group them takes three times
-#: that.
+#: Maximum memory for the rows of pages of a whole capture: about 200,000 transactions. Grouping takes three
+#: times that.
 PAGES_BYTES_MAX: Final = 64 << 20
-#: Pages without so many transactions on one connection with such a round trip have no ``request-lull``: its
-#: least number of lulls, each between two of them, and the document and the first object beside them.
+#: Minimum number of lulls on one connection, and their minimum round trip, for ``request-lull``. Each lull
+#: lies between two transactions, besides the document and the first object.
 CHAIN_LULLS_MIN: Final = 2
 CHAIN_RTT_MIN_NS: Final = 5_000_000
 
 
 class Pages:
-    """Takes what pages are made from, batch by batch, and makes their tables when all is there."""
+    """Collector of the rows of pages, batch by batch; makes the page tables at the end."""
 
     def __init__(self, bytes_max: int = PAGES_BYTES_MAX) -> None:
-        """There are no pages where all that they are made from takes more memory."""
+        """Make an empty collector. If the rows need more than ``bytes_max``, the capture gets no pages."""
         self._gathered = native.Pages(bytes_max)
 
     def add(self, rows: native.Rows, stalled: Sequence[tuple[int, int, str, int, int]]) -> None:
-        """Add the rows of a batch. ``stalled`` are the waits of those transactions that have others than the
-        core's: flow, transaction, cause, and start and end in nanoseconds, in order.
+        """Add the rows of a batch.
+
+        ``stalled`` has the waits of transactions whose waits differ from the core's: flow, transaction,
+        cause, and start and end in nanoseconds, in order.
         """
         self._gathered.add(rows, stalled)
 
     @property
     def complaint(self) -> str | None:
-        """What to say where there was too much to make all pages of it."""
+        """Return the complaint if the capture was too large for all its pages."""
         return self._gathered.complaint() or self.rows.complaint()
 
     @cached_property
     def rows(self) -> native.PageRows:
-        """The tables of pages in the core, made when all is there."""
+        """Return the page tables in the core, made from all batches."""
         return self._gathered.tables()
 
     def table(self, name: str) -> pl.DataFrame:
-        """One of ``PAGE_TABLES``."""
+        """Return one of ``PAGE_TABLES``."""
         return frame_of(self.rows.table(name), TABLES[name])
 
     @property
     def has_candidates(self) -> bool:
-        """Whether a detector of pages may find something."""
+        """Return whether a page detector may find something."""
         return self._gathered.has_chain(self.rows, CHAIN_LULLS_MIN + 2, CHAIN_LULLS_MIN, CHAIN_RTT_MIN_NS)
 
     @cached_property
     def findings(self) -> pl.DataFrame:
-        """What the detectors of pages find."""
+        """Return the findings of the page detectors."""
         if not self.has_candidates:
             return empty_frame(TABLES["findings"])
         from tcptrace_http.detectors import findings_of_pages
@@ -72,7 +74,7 @@ class Pages:
         return findings_of_pages(gathered | {name: self.table(name) for name in PAGE_TABLES})
 
     def source(self, name: str) -> pl.DataFrame:
-        """What the pages were made from: some columns of flows, transactions or flaws."""
+        """Return the source rows of the pages: certain columns of flows, transactions or flaws."""
         import polars as pl
 
         source = self._gathered.source(name)

@@ -1,4 +1,4 @@
-"""Numbers as a reader wants them: exact counts, durations with three or four digits."""
+"""Numbers for readers: exact counts, durations with three or four digits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MINUTE: Final = 60 * _SECOND
 
 
 def duration(nanoseconds: int | None) -> str:
-    """A duration in the unit that suits it; a dash where it is not known."""
+    """Return a duration in a suitable unit; a dash if it is unknown."""
     if nanoseconds is None:
         return "-"
     size = abs(nanoseconds)
@@ -30,7 +30,7 @@ def duration(nanoseconds: int | None) -> str:
 
 
 def moment(nanoseconds: int) -> str:
-    """A time since the epoch as date and time of day, in UTC, to the millisecond."""
+    """Return a time since the epoch as date and time of day, in UTC, to the millisecond."""
     from datetime import UTC, datetime, timedelta
 
     seconds, rest = divmod(nanoseconds, _SECOND)
@@ -39,5 +39,5 @@ def moment(nanoseconds: int) -> str:
 
 
 def counted(count: int, noun: str) -> str:
-    """A count with its noun: ``1 flow``, ``20,060 flows``."""
+    """Return a count with its noun: ``1 flow``, ``20,060 flows``."""
     return f"{count:,} {noun if count == 1 else noun + 's'}"

@@ -1,4 +1,4 @@
-"""Text of a capture without what may be secret or misleading: query values, user names, invisible controls."""
+"""Text of a capture without secret or misleading parts: query values, user names, invisible controls."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ REDACTED: Final = "REDACTED"
 _USERINFO: Final = re.compile(r"(://)[^/?#@\s]*@")
 _QUERY_IN_TEXT: Final = re.compile(r"(?<=\S)\?([^\s\"'<>()]+)")
 _NAMED: Final = re.compile(r"[^=]+=")
-#: Columns that are one URL or target each, and those of which nothing is kept.
+#: Columns with one URL or target each, and columns that are removed whole.
 _URLS: Final = frozenset({"target", "url"})
 _DROPPED: Final = frozenset({"referer", "location"})
-#: DEL and C1 (ECMA-48), and the controls of direction (UAX 9, section 2): a display obeys them unseen.
+#: DEL, C1 (ECMA-48) and direction controls (UAX 9, section 2): a display obeys them invisibly.
 _CONTROLS: Final = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
 def redacted_url(url: str) -> str:
-    """Replace the values of the query, a query without names, and the user."""
+    """Replace the query values, a query without names, and the user."""
     before, mark, query = url.partition("?")
     before = _USERINFO.sub(rf"\1{REDACTED}@", before)
     if not mark:
@@ -37,7 +37,7 @@ def _without_values(query: str) -> str:
 
 
 def redacted_text(text: str, url: str | None = None) -> str:
-    """Replace the same in a sentence, in which ``url`` may stand."""
+    """Replace the same parts in a sentence, which may contain ``url``."""
     if url:
         text = text.replace(url, redacted_url(url))
     text = _USERINFO.sub(rf"\1{REDACTED}@", text)
@@ -58,5 +58,5 @@ def redacted_frame(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def escaped_controls(json_text: str) -> str:
-    """Write invisible controls in JSON as escapes: the value is the same."""
+    """Write invisible controls in JSON as escapes, without a change of the value."""
     return _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", json_text)

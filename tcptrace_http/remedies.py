@@ -1,7 +1,7 @@
-"""The settings of known servers and kernels that remedy a finding: a small table, each entry with its source.
+"""Settings of known servers and kernels that fix a finding: a small table, each entry with its source.
 
-The table is ``remedies.toml``. A finding says what to change; this says where: by the detector, and by the
-server's name in the response's ``Server`` field (RFC 9110, section 10.2.4) where it gives one.
+The table is ``remedies.toml``. A finding says what to change; the table says where. The key is the detector
+and, if known, the server's name in the response's ``Server`` field (RFC 9110, section 10.2.4).
 """
 
 from __future__ import annotations
@@ -20,32 +20,32 @@ __all__ = ["Remedy", "remedies", "settings_for", "settings_for_all"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Remedy:
-    """One setting."""
+    """Setting that fixes findings."""
 
-    #: The detectors whose findings it remedies.
+    #: Detectors whose findings the setting fixes.
     detectors: tuple[str, ...]
-    #: Where it is set: "nginx", "Linux", "Go net/http".
+    #: Software with the setting: "nginx", "Linux", "Go net/http".
     where: str
-    #: What the ``Server`` field of such a server begins with, in lower case; empty for what is no server.
+    #: Prefix of the server's ``Server`` field, in lower case; empty for software that is not a server.
     server: str = ""
-    #: Whether such a server gives no ``Server`` field.
+    #: True if the server sends no ``Server`` field.
     is_silent: bool = False
-    #: The setting as it is written there.
+    #: Setting in the syntax of the software.
     setting: str
-    #: What it does, in one sentence.
+    #: Effect of the setting, in one sentence.
     why: str
-    #: Where that is documented.
+    #: Source that documents the setting.
     source: str
 
     @property
     def words(self) -> str:
-        """The setting with where it is made."""
+        """Return the setting with the name of its software."""
         return f"{self.where}: {self.setting}"
 
 
 @cache
 def remedies() -> tuple[Remedy, ...]:
-    """All entries, in the order of the file."""
+    """Return all entries, in the order of the file."""
     text = files("tcptrace_http").joinpath("remedies.toml").read_text(encoding="utf-8")
     return tuple(
         Remedy(**{**entry, "detectors": tuple(entry["detectors"])}) for entry in tomllib.loads(text)["remedy"]
@@ -53,15 +53,17 @@ def remedies() -> tuple[Remedy, ...]:
 
 
 def settings_for_all(detector: str, software: Iterable[str | None]) -> tuple[str, ...]:
-    """The settings for findings of one detector about several servers: those of the ones that say their names."""
+    """Return the settings for findings of one detector about several servers, for the servers with a
+    known name.
+    """
     known = dict.fromkeys(name for name in software if name is not None) or (None,)
     return tuple(dict.fromkeys(setting for name in known for setting in settings_for(detector, name)))
 
 
 def settings_for(detector: str, server_software: str | None) -> tuple[str, ...]:
-    """The settings that remedy a detector's findings: those of the server that answered, and those of no server.
+    """Return the settings that fix a detector's findings: those of the answering server, and those of no server.
 
-    Of a server that does not say its name, those of all servers: one may have been told to keep it to itself.
+    If the server's name is unknown, the settings of all servers are returned: the server may hide its name.
     """
     name = None if server_software is None else server_software.lower()
     return tuple(

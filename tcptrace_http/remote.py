@@ -1,7 +1,7 @@
-"""Captures and datasets that are not on this machine: object stores (s3, gs, az) and web servers.
+"""Captures and datasets on other machines: object stores (s3, gs, az) and web servers.
 
-Credentials, region and endpoint are those of the environment (``AWS_ACCESS_KEY_ID``, ``AWS_ENDPOINT_URL``,
-``GOOGLE_APPLICATION_CREDENTIALS``, ``AZURE_STORAGE_ACCOUNT_NAME`` …), as polars and DuckDB read them, too.
+The environment provides credentials, region and endpoint (``AWS_ACCESS_KEY_ID``, ``AWS_ENDPOINT_URL``,
+``GOOGLE_APPLICATION_CREDENTIALS``, ``AZURE_STORAGE_ACCOUNT_NAME`` …), as for polars and DuckDB.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ _WEB: Final = ("http://", "https://")
 _SCHEMES: Final = (*_WEB, "s3://", "s3a://", "gs://", "az://", "abfs://", "abfss://")
 _MAGIC: Final = frozenset("*?[")
 _ANY_DEPTH: Final = "**"
-#: Pieces of an object: its reader holds two of them.
+#: Piece size of an object. A reader holds two pieces.
 _PIECE_BYTES: Final = 1024 * 1024
 _TIMEOUT_SECONDS: Final = 30
 
 
 def is_remote(path: str | os.PathLike[str]) -> bool:
-    """Whether a path is a URL of an object store or a web server."""
+    """Return whether a path is a URL of an object store or a web server."""
     return isinstance(path, str) and path.startswith(_SCHEMES)
 
 
 def is_web(path: str) -> bool:
-    """Whether a path is a URL of a web server, which has no list of its files."""
+    """Return whether a path is a URL of a web server, which cannot list its files."""
     return path.startswith(_WEB)
 
 
 @cache
 def object_store(url: str) -> ObjectStore:
-    """Give the store whose keys begin at ``url``.
+    """Return the store whose keys begin at ``url``.
 
     :raises MissingExtra: obstore is not installed.
     """
@@ -56,17 +56,17 @@ def object_store(url: str) -> ObjectStore:
 
 
 def reason(error: Exception) -> str:
-    """Give the first line of an error: obstore's go on with the structure of what caused them."""
+    """Return the first line of an error: obstore appends the structure of the causes."""
     return str(error).partition("\n")[0].strip()
 
 
 class RemoteFile(io.RawIOBase):
-    """A remote file, read once from its beginning to its end, piece by piece."""
+    """Remote file, read once from start to end, piece by piece."""
 
     def __init__(self, url: str) -> None:
         self._url = url
         self._left = memoryview(b"")
-        #: Size of the file; None where its server does not tell.
+        #: Size of the file; None if its server does not report the size.
         self.total: int | None = None
         try:
             self._pieces = self._web() if is_web(url) else self._objects()
@@ -86,7 +86,7 @@ class RemoteFile(io.RawIOBase):
         return iter(answer.stream(min_chunk_size=_PIECE_BYTES))
 
     def _web(self) -> Iterator[bytes]:
-        """Read by the standard library: the URL stays as it is, so that a presigned one is valid."""
+        """Read with the standard library: the URL stays unchanged, so a presigned URL stays valid."""
         from urllib.request import urlopen
 
         answer = urlopen(self._url, timeout=_TIMEOUT_SECONDS)  # noqa: S310 -- the scheme is http or https
@@ -95,11 +95,11 @@ class RemoteFile(io.RawIOBase):
         return iter(lambda: answer.read(_PIECE_BYTES), b"")
 
     def readable(self) -> bool:
-        """It is."""
+        """Return True."""
         return True
 
     def readinto(self, buffer: Any) -> int:  # the buffer protocol has no name before Python 3.12
-        """Fill a buffer as far as the present piece goes.
+        """Fill a buffer from the current piece.
 
         :raises OSError: the connection failed.
         """
@@ -119,7 +119,7 @@ class RemoteFile(io.RawIOBase):
 
 
 def matching(pattern: str) -> Iterator[str]:
-    """List the objects that a URL with ``*``, ``?``, ``[…]`` or ``**`` names, in order.
+    """Yield the objects that a URL with ``*``, ``?``, ``[…]`` or ``**`` names, in order.
 
     :raises CaptureError: the store cannot be listed.
     """

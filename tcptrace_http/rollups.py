@@ -1,6 +1,6 @@
-"""The waits summed up in the words of others: HAR timings, the sender's states of RFC 4898, TAPO's stalls.
+"""Sums of the waits in other vocabularies: HAR timings, RFC 4898 sender states, TAPO stalls.
 
-The sums are those of the waits: no time is lost or counted twice.
+The sums equal those of the waits: no time is dropped or counted twice.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ if TYPE_CHECKING:
 
 __all__ = ["HAR_TIMINGS", "ROLLUPS", "RollUp", "by_rfc4898", "by_tapo", "har_timings", "tls_timings"]
 
-#: HAR 1.2, in its order. No capture of a connection shows how its name was looked up: dns is null.
+#: HAR 1.2 timings, in its order. A capture of a connection never shows the name lookup: dns is null.
 HAR_TIMINGS: Final = ("blocked", "dns", "connect", "send", "wait", "receive")
-#: What HAR phase it is shows in the waits before it: receive once a response is being received, else wait.
+#: Marker of time whose HAR phase depends on the waits before it: receive once a response is arriving, else
+#: wait.
 BY_PLACE: Final = "by place"
-#: Not one of the words of RFC 4898 or TAPO: no time in which the server's sender is limited, or no stall.
+#: Word outside RFC 4898 and TAPO: the server's sender is not limited, or no stall exists.
 NONE: Final = "none"
 
 _CWND, _RWIN, _SND = "SndLimTimeCwnd", "SndLimTimeRwin", "SndLimTimeSnd"
@@ -25,13 +26,13 @@ _CWND, _RWIN, _SND = "SndLimTimeCwnd", "SndLimTimeRwin", "SndLimTimeSnd"
 
 @dataclass(frozen=True, slots=True)
 class RollUp:
-    """What others call the time of a cause."""
+    """Names of a cause's time in other vocabularies."""
 
-    #: One of ``HAR_TIMINGS`` (HAR 1.2, Odvarko et al.), or ``BY_PLACE``.
+    #: Word of ``HAR_TIMINGS`` (HAR 1.2, Odvarko et al.), or ``BY_PLACE``.
     har: str
-    #: The state of the server's sender (RFC 4898, section 4.3: tcpEStatsPerfSndLimTime…), or ``NONE``.
+    #: State of the server's sender (RFC 4898, section 4.3: tcpEStatsPerfSndLimTime…), or ``NONE``.
     rfc4898: str
-    #: The leaf of TAPO's stall tree (Zhou et al., CoNEXT 2015), or ``NONE``.
+    #: Leaf of TAPO's stall tree (Zhou et al., CoNEXT 2015), or ``NONE``.
     tapo: str
 
 
@@ -79,11 +80,12 @@ ROLLUPS: Final = {
 
 
 def har_timings(waits: pl.DataFrame) -> pl.DataFrame:
-    """The HAR timings of each transaction: a row with ``flow``, ``transaction`` and the six as durations.
+    """Return the HAR timings of each transaction: a row with ``flow``, ``transaction`` and the six timings as
+    durations.
 
     ``waits`` has the columns of ``schema.TABLES["waits"]``. ``dns`` is null (HAR writes -1). Time by place,
-    such as that of a lost segment, is ``receive`` behind a wait that is, and ``wait`` before. For segments of
-    the request it is ``send``.
+    such as that of a lost segment, is ``receive`` after a wait of that kind, ``wait`` before it, and ``send``
+    for request segments.
 
     >>> import tcptrace_http
     >>> analysis = tcptrace_http.analyze("sample_traces/lan_hdrsep_small.pcap")
@@ -116,8 +118,9 @@ def har_timings(waits: pl.DataFrame) -> pl.DataFrame:
 
 
 def tls_timings(waits: pl.DataFrame) -> pl.DataFrame:
-    """The part of ``connect`` that is the TLS handshake, HAR's ``ssl``: ``flow``, ``transaction``, ``ssl``, of the
-    transactions that waited for one.
+    """Return the TLS part of ``connect``, HAR's ``ssl``: ``flow``, ``transaction``, ``ssl``.
+
+    Only transactions that waited for a TLS handshake have a row.
     """
     import polars as pl
 
@@ -128,14 +131,14 @@ def tls_timings(waits: pl.DataFrame) -> pl.DataFrame:
 
 
 def _rolled_up() -> pl.Expr:
-    """The HAR timing of a cause."""
+    """Return the HAR timing of a cause."""
     import polars as pl
 
     return pl.col("cause").cast(pl.String).replace_strict({name: up.har for name, up in ROLLUPS.items()})
 
 
 def _is_held_in_handshake() -> pl.Expr:
-    """Whether a part of a TLS handshake was held: it comes before its message, and behind another part."""
+    """Return whether a part of a TLS handshake was held: before its message, and behind another part."""
     import polars as pl
 
     is_before_message = pl.col("bytes").is_not_null() & pl.col("offset").is_null()
@@ -144,8 +147,8 @@ def _is_held_in_handshake() -> pl.Expr:
 
 
 def by_rfc4898(waits: pl.DataFrame) -> pl.DataFrame:
-    """The time of each transaction by the state of the server's sender: ``flow``, ``transaction``, ``state``,
-    ``time``. ``none`` is time in which it was not the sender of the response that something waited for.
+    """Return the time of each transaction by sender state: ``flow``, ``transaction``, ``state``, ``time``.
+    ``none`` is time that did not wait for the response's sender.
 
     >>> import tcptrace_http
     >>> analysis = tcptrace_http.analyze("sample_traces/lan_hdrsep_small.pcap")
@@ -159,9 +162,9 @@ def by_rfc4898(waits: pl.DataFrame) -> pl.DataFrame:
 
 
 def by_tapo(waits: pl.DataFrame) -> pl.DataFrame:
-    """The time of each transaction by TAPO's kinds of stalls: ``flow``, ``transaction``, ``stall``, ``time``.
+    """Return the time of each transaction by TAPO's stall kinds: ``flow``, ``transaction``, ``stall``, ``time``.
 
-    ``none`` is time that is no stall to TAPO: waits of ordinary round trips, and the handshake.
+    ``none`` is time without a TAPO stall: ordinary round trips, and the handshake.
 
     >>> import tcptrace_http
     >>> analysis = tcptrace_http.analyze("sample_traces/lan_hdrsep_small.pcap")
@@ -172,7 +175,7 @@ def by_tapo(waits: pl.DataFrame) -> pl.DataFrame:
 
 
 def _is_of_request() -> pl.Expr:
-    """Whether a segment of the request waited."""
+    """Return whether a segment of the request waited."""
     import polars as pl
 
     return (pl.col("direction").cast(pl.String) == "client_to_server").fill_null(value=False)

@@ -1,8 +1,8 @@
-"""Rotated captures: the files of one capture point, which are one stream, whole or by windows.
+"""Rotated captures: files of one capture point as one stream, whole or in windows.
 
-A flow over the edge of two files is one flow. A stream that is too long for one worker is cut into windows of
-files; each worker reads the window before and the one after, too, so that every flow is told once, by the window
-that has its SYN (``native/analysis/src/window.rs`` says how).
+A flow across two files is one flow. A stream that is too long for one worker is cut into windows of files.
+Each worker also reads the windows before and after. The window with the SYN reports the flow, so every flow
+is reported once (``native/analysis/src/window.rs``).
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ __all__ = ["FileRead", "rotated_batches"]
 
 @dataclass(frozen=True, slots=True)
 class FileRead:
-    """What was read of one file of a stream."""
+    """Facts of one file of a stream."""
 
     path: str
-    #: Number of its first frame in the stream, or in the window.
+    #: Number of its first frame in the stream or window.
     first_frame: int
     packets: int
-    #: Greatest capture time of the stream at the end of the file, in nanoseconds.
+    #: Maximum capture time of the stream up to the end of the file, in nanoseconds.
     last_time_ns: int | None
-    #: Whether the file ends inside a record, or is damaged.
+    #: True if the file ends inside a record, or is damaged.
     is_cut_short: bool
-    #: Why it, or its rest, could not be read.
+    #: Reason why the file, or its rest, is unreadable.
     error: str | None
 
 
@@ -52,11 +52,11 @@ def rotated_batches(  # noqa: PLR0913 -- what there is to ask for
     keylog: str | os.PathLike[str] | None = None,
     rows_in_a_batch: int = ROWS_IN_A_BATCH,
 ) -> Iterator[Decoded]:
-    """The rows of the files as of one capture, which is called ``label``: as
-    :func:`~tcptrace_http.capture.batches` gives them. ``on_file`` is told of each file at its end.
+    """Yield the rows of the files as of one capture with the name ``label``, as
+    :func:`~tcptrace_http.capture.batches` does.
 
-    ``before`` and ``after`` are the files of the windows around. A file that cannot be read is passed over, and
-    the stream goes on with the next one.
+    ``on_file`` is called at the end of each file. ``before`` and ``after`` are the files of the adjacent
+    windows. An unreadable file is skipped, and the stream continues with the next file.
     """
     core = new_core(keylog, **dict.fromkeys(ON_REQUEST, False))
     stream = _Stream(core, label, keylog, rows_in_a_batch)
@@ -78,7 +78,7 @@ def rotated_batches(  # noqa: PLR0913 -- what there is to ask for
 
 
 class _Stream:
-    """The files as they are fed to the core one after the other."""
+    """Files that are fed to the core one after the other."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class _Stream:
         self._provenance = provenance_of(label, core, is_damaged=False)
 
     def read(self, path: str, on_file: Callable[[FileRead], None] | None = None) -> Iterator[Decoded]:
-        """Feed a file, with a stop where many rows are final."""
+        """Feed a file, with a stop whenever many rows are final."""
         packets = self._core.provenance()["packets"]
         is_whole, error = True, None
         damage: list[Strangeness] = []
@@ -109,7 +109,7 @@ class _Stream:
             error = str(error_of(fault, stream))
         except CaptureError as failure:
             error = str(failure)
-            # What was read of it stays; the stream goes on with the next file.
+            # The rows read so far stay valid; the stream continues with the next file.
             is_whole = self._ends_early()
         if on_file is None:
             return
@@ -144,12 +144,12 @@ class _Stream:
         return False
 
     def ends_window(self) -> None:
-        """What is known of the capture is what is known by now."""
+        """Fix the facts of the capture as they are now."""
         self._provenance = provenance_of(self._label, self._core, is_damaged=bool(self._strangeness))
         self._is_own = False
 
     def decoded(self, *, is_last: bool = False) -> Decoded:
-        """The rows that are final."""
+        """Return the final rows."""
         if self._is_own:
             self._provenance = provenance_of(self._label, self._core, is_damaged=bool(self._strangeness))
         return Decoded(

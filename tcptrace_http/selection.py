@@ -1,4 +1,4 @@
-"""The tables of an analysis, reduced to the rows for which an expression is true and what belongs to them."""
+"""Tables of an analysis, reduced to the rows for which an expression is true and to their related rows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["selected"]
 
-#: By which columns a row of a table belongs to a transaction; only to a flow where it has one name.
+#: Columns that assign the rows of a table to a transaction, or to a flow only (one column).
 _KEYS: Final = {
     "flows": ("flow",),
     "segments": ("flow",),
@@ -51,9 +51,9 @@ def selected(
     absent: AbstractSet[str],
     is_cut: bool,
 ) -> dict[str, pl.DataFrame]:
-    """The rows of ``table`` for which ``expression`` is true, with those of the other tables that belong to them.
+    """Return the rows of ``table`` for which ``expression`` is true, with the related rows of the other tables.
 
-    Tables that are ``absent`` are left out. The table of flaws ``is_cut`` where a limit was reached.
+    Tables in ``absent`` are left out. ``is_cut`` is true if a limit cut the table of flaws.
     """
     chosen = rows_where(analysed.table(table), expression, table)
     if table == "retrievals":
@@ -82,8 +82,9 @@ def selected(
 def _about_more_than_a_transaction(
     table: str, selected: Mapping[str, pl.DataFrame], findings: pl.DataFrame, *, is_cut: bool
 ) -> dict[str, pl.DataFrame]:
-    """What was inconclusive in the flows of the rows selected from ``table``; and unless it is findings,
-    those of the transactions, with those about these flows, about several flows and the capture.
+    """Return the inconclusive rows of the selected flows, and the related findings unless ``table`` is findings.
+
+    Related findings concern the selected transactions, their flows, several flows, or the capture.
     """
     import polars as pl
 

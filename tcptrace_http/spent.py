@@ -1,4 +1,4 @@
-"""Time between two moments of a row: never less than nothing."""
+"""Time between two moments of a row, at least zero."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ __all__ = ["spent"]
 
 
 def spent(start: str, end: str) -> pl.Expr:
-    """The duration from the column ``start`` to the column ``end``; null where one of them is.
+    """Return the duration from the column ``start`` to the column ``end``; null if one is null.
 
-    A server may answer before it has the whole request (RFC 9112, section 9.5), and a clock may be set back: what
-    ended before it began took no time.
+    A server may answer before the end of the request (RFC 9112, section 9.5), and a clock may step back. A
+    negative time counts as zero.
     """
     import polars as pl
 

@@ -1,4 +1,4 @@
-"""The field's terms that reports use, and the columns of the text reports."""
+"""Terms of the field in reports, and the columns of the text reports."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ __all__ = ["REPORT_COLUMNS", "TERMS", "ReportColumn", "Term"]
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A term, its meaning and where it is defined; ``ours`` if only this program uses it."""
+    """Term with its meaning and the source of its definition; ``ours`` if only this program uses it."""
 
     meaning: str
     source: str = ""
     ours: bool = False
 
 
-#: The field's terms, and the few that only this program uses.
+#: Terms of the field, and the few terms of this program.
 TERMS: Final = {
     "ACK": Term("A segment with the ACK flag. It names the next byte that its sender expects.", "RFC 9293, 3.1"),
     "application-limited": Term(
@@ -122,7 +122,7 @@ TERMS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class ReportColumn:
-    """A column of a text report: the report, the meaning, and the table column with the value, if any."""
+    """Column of a text report: the report, the meaning, and the table column with the value, if any."""
 
     report: str
     meaning: str
@@ -141,7 +141,7 @@ _HOLDS: Final = "reproduce --stack"
 _FILES: Final = "analyze, Transfers of files"
 _CORPUS: Final = "corpus report"
 
-#: The columns of the text reports by title. A title may stand in several reports.
+#: Columns of the text reports by title. Several reports may share a title.
 REPORT_COLUMNS: Final[dict[str, tuple[ReportColumn, ...]]] = {
     "cause": (
         ReportColumn(_CAUSES, "The cause of the waits; explain knows each.", "waits.cause"),

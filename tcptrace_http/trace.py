@@ -1,4 +1,4 @@
-"""The trace: the facts of one capture, and the only place where native columns become polars ones."""
+"""Facts of one capture; the only module that converts native columns to polars columns."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    #: Time in nanoseconds since the epoch, captured bytes, and the length on the wire where it is longer.
+    #: Time in nanoseconds since the epoch, captured bytes, and the wire length if it is longer.
     Record: TypeAlias = tuple[int, bytes] | tuple[int, bytes, int]
 
     class ArrowStream(Protocol):
-        """A native table, of whichever native module."""
+        """Table of a native module."""
 
         def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
 
 __all__ = ["Provenance", "Trace", "empty_frame", "frame_of", "native", "write_pcap"]
 
-#: The compiled core, checked to be of this version.
+#: Compiled core, checked for this version.
 native = _native
 
 if _native.__version__ != __version__:
@@ -40,10 +40,10 @@ if _native.__version__ != __version__:
         f"the native core is of version {_native.__version__}, the Python package of {__version__}"
     )
 
-# The magic number of a pcap file whose timestamps have nanoseconds (draft-ietf-opsawg-pcap, section 4).
+# Magic number of a pcap file with nanosecond timestamps (draft-ietf-opsawg-pcap, section 4).
 _PCAP_NANOSECOND_MAGIC: Final = 0xA1B23C4D
 _PCAP_VERSION: Final = (2, 4)
-# The largest snapshot length that libpcap accepts (MAXIMUM_SNAPLEN).
+# Maximum snapshot length of libpcap (MAXIMUM_SNAPLEN).
 _PCAP_SNAPSHOT_BYTES: Final = 262_144
 _NANOSECONDS: Final = 1_000_000_000
 LINKTYPE_ETHERNET: Final = 1
@@ -51,26 +51,26 @@ LINKTYPE_ETHERNET: Final = 1
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Where a trace comes from, and how much of it there is."""
+    """Origin and extent of a trace."""
 
     path: str
     #: pcap or pcapng.
     format: str
     packets: int
     tcp_packets: int
-    #: Least and greatest capture time, in nanoseconds since the epoch; None without packets.
+    #: Minimum and maximum capture time, in nanoseconds since the epoch; None without packets.
     first_time_ns: int | None
     last_time_ns: int | None
-    #: The file ends before the capture did, or could be unpacked only in part.
+    #: True if the file ends before the capture did, or could be unpacked only in part.
     truncated: bool
     link_types: tuple[str, ...]
-    #: Bytes of the capture format that were read, after unpacking.
+    #: Bytes read of the capture format, after unpacking.
     bytes_read: int
 
 
 @dataclass(frozen=True)
 class Trace:
-    """The facts of one capture: its packets and what was strange about it."""
+    """Facts of one capture: its packets and anomalies."""
 
     packets: pl.DataFrame
     anomalies: pl.DataFrame
@@ -84,11 +84,11 @@ def frame_of(
     statistics: bool = True,
     only: Collection[str] | None = None,
 ) -> pl.DataFrame:
-    """The polars frame of a native table, with the types that the schema declares.
+    """Return the polars frame of a native table, with the types of the schema.
 
-    The core gives enumerations as codes and times as integers; strings and lists as they are.
-    Without ``statistics`` it left those columns out; ``only`` names the columns that it was asked for,
-    if these are not all.
+    The core returns enumerations as codes, times as integers, strings and lists unchanged. Without
+    ``statistics``, those columns are missing. ``only`` names the requested columns, if not all were
+    requested.
     """
     import polars as pl
 
@@ -119,7 +119,7 @@ def _typed(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
 
 
 def empty_frame(table: Table) -> pl.DataFrame:
-    """A frame of the table without rows."""
+    """Return a frame of the table without rows."""
     import polars as pl
 
     return pl.DataFrame(schema=polars_schema(table))
@@ -128,7 +128,7 @@ def empty_frame(table: Table) -> pl.DataFrame:
 def write_pcap(file: BinaryIO, records: Iterable[Record], *, link_type: int = LINKTYPE_ETHERNET) -> None:
     """Write (time in nanoseconds since the epoch, bytes of the frame) as a pcap file with nanoseconds.
 
-    A third element is the length on the wire, if only the beginning of the frame was captured.
+    A third element is the wire length, if the frame was cut.
 
     >>> import io, tcptrace_http
     >>> file = io.BytesIO()

@@ -1,8 +1,8 @@
-"""Files by FTP: which data connections belong to a control connection, and what each carried.
+"""FTP transfers: the control connection of each data connection, and the bytes of each transfer.
 
-FTP opens a data connection per file beside its control connection (RFC 959, section 3.2): from the server to a
-port that the client named (active), or from the client to a port that the server named (passive). FTP has no
-transactions: files are told by their flows alone, without their names.
+FTP opens one data connection per file beside its control connection (RFC 959, section 3.2). In active mode
+the server connects to the client's port, in passive mode the client connects to the server's port. FTP has no
+transactions, so the flows describe the files, without names.
 """
 
 from __future__ import annotations
@@ -16,15 +16,16 @@ if TYPE_CHECKING:
 
 __all__ = ["find_transfers"]
 
-#: RFC 959, section 8: the port of the control connection.
+#: Port of the control connection (RFC 959, section 8).
 _CONTROL: Final = 21
 _COLUMNS: Final = ("flow", "client", "server", "client_port", "server_port", "start", "end", "close_time")
 
 
 def find_transfers(flows: pl.DataFrame) -> pl.DataFrame:
-    """One row per file: its flow and that of its control connection, who sent it, its bytes and its time.
+    """Return one row per file: its flow, the control connection's flow, the sender, the bytes and the time.
 
-    ``elapsed`` is from the first packet of the data connection to its first FIN, which ends the file.
+    ``elapsed`` is the time from the first packet of the data connection to its first FIN, which ends the
+    file.
     """
     import polars as pl
 
@@ -52,7 +53,7 @@ def _transfers(controls: list[dict[str, Any]], data: list[dict[str, Any]]) -> It
         if control is None:
             continue
         is_active = row["client"] == control["server"]
-        # In active mode the server of files is the client of TCP.
+        # In active mode the file server is the TCP client.
         to_client, to_server = ("client_bytes", "server_bytes") if is_active else ("server_bytes", "client_bytes")
         carried = max(row[to_client], row[to_server])
         if carried == 0:
@@ -71,7 +72,7 @@ def _transfers(controls: list[dict[str, Any]], data: list[dict[str, Any]]) -> It
 
 
 def _control_of(row: dict[str, Any], controls: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """The latest control connection of the same two hosts that was open when the data connection began."""
+    """Return the latest control connection of the two hosts that was open at the start of the data connection."""
     hosts = {row["client"], row["server"]}
     open_then = (
         control

@@ -1,9 +1,10 @@
-"""The waits of a proxy's front legs for their upstream legs.
+"""Waits of a proxy's front legs for their upstream legs.
 
-Without the upstream leg a proxy's time is the server's, and data that comes from upstream late looks as if the
-proxy's socket had held it. No byte of a response can leave a proxy before it has come from upstream, so as long as
-the upstream response is under way and the front leg keeps up with it, its waits are for upstream. A front leg that
-does not keep up has data in its buffers; it waited for upstream only where a silence there ended a silence here.
+Without the upstream leg, a proxy's time looks like server time, and late upstream data looks like data held
+by the proxy's socket. No response byte can leave a proxy before it arrives from upstream. While the upstream
+response arrives and the front leg keeps up, the front leg's waits are waits for upstream. A front leg that
+does not keep up has buffered data. It waited for upstream only if the end of an upstream silence ended its
+own silence.
 """
 
 from __future__ import annotations
@@ -20,28 +21,29 @@ __all__ = ["with_upstream"]
 
 UPSTREAM: Final = "server.upstream"
 _UNAVAILABLE: Final = "server.data_unavailable"
-#: Before the response begins nothing else can hold a proxy up than its own work.
+#: Causes before the response: only the proxy's own work explains them otherwise.
 _BEFORE: Final = ("server.think", _UNAVAILABLE, "unexplained")
-#: Inside the response these look the same when data is not there yet.
+#: Causes inside the response that look the same when the upstream data is missing.
 _HELD: Final = (
     *("stall.nagle_delayed_ack", "stall.nagle_hold", "stall.delayed_ack_first_segment", "stall.cork_timeout"),
     *("stall.slow_start_restart", "send_limited.slow_start", "send_limited.cwnd"),
     *("send_limited.send_buffer", "send_limited.bottleneck"),
 )
 _WITHIN: Final = (_UNAVAILABLE, "unexplained", *_HELD)
-#: Waits of an upstream leg for the proxy, which does not read on while its client does not.
+#: Waits of an upstream leg for a proxy that stops reading while its client does not read.
 _PRESSED: Final = (
     "client.not_reading",
     "send_limited.receive_window",
     "send_limited.zero_window",
     "stall.persist",
 )
-#: What a proxy takes at most to pass on what has come: as late as a busy host answers an ACK (TOLERANCE_MAX_NS of
-#: native/path), and a tenth of the least time that a delayed ACK or a cork holds data, 40 ms.
+#: Maximum time for a proxy to forward arrived data: as long as a busy host takes for an ACK (TOLERANCE_MAX_NS
+#: of native/path), and a tenth of the shortest delayed-ACK or cork timer, 40 ms.
 _PASSED_ON: Final = timedelta(milliseconds=4)
 _KEY: Final = ("flow", "transaction")
 _OF_UPSTREAM: Final = ("upstream_flow", "upstream_transaction")
-#: What bound the segment that ended a wait: that of a wait for upstream is the application's.
+#: Constraint columns of the segment that ended a wait. The constraint of a wait for upstream is the
+#: application.
 _BOUND: Final = (
     *("direction", "constraint", "released_by", "offset", "bytes"),
     *("behind_frame", "behind_offset", "behind_bytes"),
@@ -49,10 +51,10 @@ _BOUND: Final = (
 
 
 def with_upstream(waits: pl.DataFrame, hops: pl.DataFrame, transactions: pl.DataFrame) -> pl.DataFrame:
-    """The waits with those for upstream in their place; the sum of every transaction stays.
+    """Return the waits with waits for upstream inserted; the sum per transaction is unchanged.
 
-    ``waits`` are finished otherwise and in order, and those of both legs of ``hops`` are among them;
-    ``transactions`` has the front and the upstream ones.
+    ``waits`` are otherwise finished and in order, and contain both legs of ``hops``. ``transactions`` has the
+    front and upstream transactions.
     """
     import polars as pl
 
@@ -77,7 +79,7 @@ def with_upstream(waits: pl.DataFrame, hops: pl.DataFrame, transactions: pl.Data
 
 
 def _legs(hops: pl.DataFrame, transactions: pl.DataFrame, waits: pl.DataFrame) -> pl.DataFrame:
-    """The hops, one after the other for each front leg, with what its waits are compared with."""
+    """Return the hops in order per front leg, with the columns for comparison with its waits."""
     import polars as pl
 
     fronts = transactions.select(
@@ -112,7 +114,7 @@ def _legs(hops: pl.DataFrame, transactions: pl.DataFrame, waits: pl.DataFrame) -
 
 
 def _arrivals(of_fronts: pl.DataFrame, waits: pl.DataFrame) -> pl.DataFrame:
-    """For each wait inside a response the end of a silence of upstream that ended it, if one did."""
+    """Return, per wait inside a response, the end of the upstream silence that ended it, if any."""
     import polars as pl
 
     silence = {"quiet": pl.col("start").min(), "arrived": pl.col("end").max()}
@@ -137,7 +139,7 @@ def _arrivals(of_fronts: pl.DataFrame, waits: pl.DataFrame) -> pl.DataFrame:
 
 
 def _taken(of_fronts: pl.DataFrame) -> pl.DataFrame:
-    """The parts of waits that are for upstream, from ``since`` to ``until``, in order."""
+    """Return the parts of waits that belong to upstream, from ``since`` to ``until``, in order."""
     import polars as pl
 
     cause, first = pl.col("cause"), pl.col("response_first_time")
@@ -155,14 +157,14 @@ def _taken(of_fronts: pl.DataFrame) -> pl.DataFrame:
 
 
 def _left(rows: pl.DataFrame) -> pl.DataFrame:
-    """What is left of the waits: all of them, or what is before, between and behind the parts taken."""
+    """Return the rest of the waits: whole waits, or the parts before, between and behind the upstream parts."""
     import polars as pl
 
     before = rows.with_columns(
         start=pl.coalesce(pl.col("until").shift().over("row"), "start"), end=pl.coalesce("since", "end")
     )
     behind = rows.filter(pl.col("until").is_not_null()).unique("row", keep="last", maintain_order=True)
-    # A proxy took that to pass on what had come, whatever the wait was before.
+    # The proxy took this time to forward the arrived data, whatever the cause of the wait before it.
     is_passing = pl.col("cause").is_in(_HELD) & (pl.col("end") - pl.col("until") <= _PASSED_ON)
     released = ("released_by", "behind_frame", "behind_offset", "behind_bytes")
     passed_on = behind.with_columns(

@@ -1,4 +1,4 @@
-"""The first sentence of a report, and of a notebook's overview: how it stands, and what costs the most."""
+"""First sentence of a report and of a notebook overview: the overall state and the largest loss."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ __all__ = ["Verdict", "findings_told", "verdict"]
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A headline, and a sentence with the figures."""
+    """Headline, and a sentence with the figures."""
 
     headline: str
     detail: str
 
 
 def verdict(analysis: Analysed) -> Verdict:
-    """How it stands with a capture."""
+    """Return the verdict on a capture."""
     import polars as pl
 
     worst = max(finding_groups(analysis.findings), key=lambda group: group.lost_ns, default=None)
@@ -48,7 +48,7 @@ def verdict(analysis: Analysed) -> Verdict:
 
 
 def findings_told(findings: pl.DataFrame) -> str:
-    """How many findings there are, what they lost with the notes, and how many notes: those for information."""
+    """Return the number of findings, their loss including the notes, and the number of notes (severity info)."""
     is_note = findings["severity"] == NOTE
     told, notes = int((~is_note).sum()), int(is_note.sum())
     lost = lost_ns(findings)

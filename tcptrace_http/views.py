@@ -1,4 +1,4 @@
-"""One flow, one transaction, and a whole analysis as a notebook shows them: small tables, text escaped."""
+"""Flow, transaction and analysis as a notebook shows them: small tables with escaped text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FlowView", "TransactionView", "flow_view", "overview", "summary", "transaction_view"]
 
-#: Rows that a notebook shows of a table; its caption says how many there are.
+#: Maximum number of table rows in a notebook. The caption gives the total.
 _ROWS_MAX: Final = 10
 _TEXT_MAX: Final = 120
 _OF_FLOWS: Final = (
@@ -41,18 +41,18 @@ _OF_WAITS: Final = ("cause", "start", "end", "first_frame", "last_frame")
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """A row of a table with all that belongs to it; the row's columns are attributes too."""
+    """Row of a table with its related rows; the row's columns are attributes too."""
 
-    #: The columns of its row, by name; ``schema.TABLES`` says what they mean.
+    #: Columns of the row by name; ``schema.TABLES`` describes them.
     fields: Mapping[str, Any]
-    #: Rows of the tables of those names that belong to it.
+    #: Related rows of the tables of these names.
     waits: pl.DataFrame
     findings: pl.DataFrame
     _analysis: Analysed
 
     def __getattr__(self, name: str) -> Any:
-        """A column of the row."""
-        # Not before there are fields: copying asks for attributes of an object that has none yet.
+        """Return a column of the row."""
+        # Copying asks an object for attributes before it has fields.
         fields: Mapping[str, Any] = object.__getattribute__(self, "fields")
         if name in fields:
             return fields[name]
@@ -63,7 +63,7 @@ class _View:
 
     @property
     def segments(self) -> pl.DataFrame:
-        """Its segments; unless ``analyze`` was asked for them, the capture is read again."""
+        """Return the segments. Unless ``analyze`` made them, the capture is read again."""
         return self._analysis.segments.filter(flow=self.fields["flow"])
 
     def __eq__(self, other: object) -> bool:
@@ -74,13 +74,13 @@ class _View:
 
 
 class FlowView(_View):
-    """One TCP connection: its row, ``segments``, ``transactions``, ``waits`` and ``findings``."""
+    """TCP connection: its row, ``segments``, ``transactions``, ``waits`` and ``findings``."""
 
     __slots__ = ()
 
     @property
     def transactions(self) -> pl.DataFrame:
-        """Its transactions."""
+        """Return the transactions of the flow."""
         return self._analysis.transactions.filter(flow=self.fields["flow"])
 
     def __repr__(self) -> str:
@@ -95,13 +95,13 @@ class FlowView(_View):
 
 
 class TransactionView(_View):
-    """One request and its response: its row, ``segments`` of its frames, ``waits`` and ``findings``."""
+    """Request and its response: its row, ``segments`` of its frames, ``waits`` and ``findings``."""
 
     __slots__ = ()
 
     @property
     def segments(self) -> pl.DataFrame:
-        """The segments of its flow from the first frame that its waits tell of to the last."""
+        """Return the segments of the flow, from the first to the last frame of the transaction's waits."""
         own = super().segments
         first, last = self.waits["first_frame"].min(), self.waits["last_frame"].max()
         return own.filter(own["frame"].is_between(first, last)) if self.waits.height else own.clear()
@@ -118,9 +118,9 @@ class TransactionView(_View):
 
 
 def flow_view(analysis: Analysed, flow: int) -> FlowView:
-    """The flow of that number.
+    """Return the flow with a number.
 
-    :raises UnknownName: there is none.
+    :raises UnknownName: no flow has the number.
     """
     row = analysis.flows.filter(flow=flow)
     if row.is_empty():
@@ -130,9 +130,9 @@ def flow_view(analysis: Analysed, flow: int) -> FlowView:
 
 
 def transaction_view(analysis: Analysed, flow: int, index: int) -> TransactionView:
-    """The transaction of that number on that flow.
+    """Return the transaction with a number on a flow.
 
-    :raises UnknownName: there is none.
+    :raises UnknownName: no transaction has the number.
     """
     on_flow = analysis.transactions.filter(flow=flow)
     row = on_flow.filter(index=index)
@@ -148,7 +148,7 @@ def _are(count: int, noun: str) -> str:
 
 
 def summary(analysis: Analysed) -> str:
-    """An analysis in a line: how much there is of what, and the time that findings lost."""
+    """Return an analysis in one line: the counts, and the time that findings lost."""
     from tcptrace_http.verdict import findings_told
 
     capture = analysis.capture
@@ -162,7 +162,7 @@ def summary(analysis: Analysed) -> str:
 
 
 def _by_detector(findings: pl.DataFrame) -> pl.DataFrame:
-    """A row per detector and cause: how many findings, the time lost in all, and the worst of them."""
+    """Return one row per detector and cause: the number of findings, the total loss, and the largest loss."""
     import polars as pl
 
     rows = []
@@ -176,7 +176,7 @@ def _by_detector(findings: pl.DataFrame) -> pl.DataFrame:
 
 
 def overview(analysis: Analysed) -> str:
-    """An analysis as HTML: the verdict, the findings by detector and the slowest transactions."""
+    """Return an analysis as HTML: the verdict, the findings by detector and the slowest transactions."""
     import polars as pl
 
     from tcptrace_http.verdict import verdict
@@ -206,7 +206,7 @@ def _fields(fields: Mapping[str, Any], names: tuple[str, ...]) -> str:
 
 
 def _table(title: str, frame: pl.DataFrame, names: tuple[str, ...]) -> str:
-    """The first rows of a table; nothing of an empty one but that it is."""
+    """Return the first rows of a table as HTML; for an empty table only a note."""
     if frame.is_empty():
         return f"<p>{title}: none</p>"
     shown = [name for name in names if name in frame.columns]
@@ -225,7 +225,7 @@ def _rows(frame: pl.DataFrame) -> Iterator[str]:
 
 
 def _text(value: object) -> str:
-    """A value as escaped text: what comes from a capture may be anything."""
+    """Return a value as escaped text: capture content may be arbitrary."""
     from datetime import timedelta
 
     if value is None:

@@ -17,7 +17,7 @@ __all__ = ["rows_where"]
 _NANOSECONDS: Final = {"ns": 1, "us": 1_000, "µs": 1_000, "ms": 1_000_000, "s": 10**9, "min": 60 * 10**9}
 _DURATION: Final = re.compile(rf"'(\d+(?:\.\d+)?)\s*({'|'.join(_NANOSECONDS)})'")
 _OPERATOR: Final = r"\s*(?:<=|>=|<>|!=|=|<|>)\s*"
-#: A transaction's times, which its table has the ends of.
+#: Times of a transaction, computed from their ends in the table.
 _SPANS: Final = {
     "elapsed": ("start_time", "end_time"),
     "wait": ("request_last_time", "response_first_time"),
@@ -26,7 +26,8 @@ _SPANS: Final = {
 
 
 def rows_where(frame: pl.DataFrame | pl.LazyFrame, expression: str, table: str) -> pl.DataFrame:
-    """The rows of the frame of a table; of transactions ``elapsed``, ``wait`` and ``receive`` can be asked for.
+    """Return the rows of a frame for which the expression is true; transactions also have ``elapsed``, ``wait``,
+    ``receive``.
 
     A lazy frame is collected.
 
@@ -61,7 +62,9 @@ def _interval(found: re.Match[str]) -> str:
 
 
 def _number_compared(durations: list[str], expression: str) -> str | None:
-    """The duration that is compared with a number, on either side; polars would take it for nanoseconds."""
+    """Return the duration that is compared with a number, on either side; polars would read the number as
+    nanoseconds.
+    """
     for name in durations:
         column, number = rf"\b{name}\b\"?", r"[\d.]+"
         between = rf"{column}\s+(?:not\s+)?between\s+{number}"
