@@ -1,4 +1,4 @@
-"""A simulator's scenario from a capture: what was measured, as something that can be run and changed.
+"""Simulator scenario inferred from a capture: the measured figures in a form that can be run and changed.
 
 >>> inference = infer(tcptrace_http.analyze("page.pcapng", tables=NEEDED_TABLES))
 >>> inference.scenario

@@ -1,9 +1,9 @@
-"""How long the client held ACKs back, and when its heartbeat beat, if its stack has one.
+"""Client's delayed-ACK timer, and the phase of its heartbeat if its stack has one.
 
-A BSD host sends its delayed ACKs five times a second, all at the same moments: the phase of these
-against the retrieval decides how long each one waits (Heidemann 1996, section 2.3). Clocks of hosts that
-count ticks are some per mille off, which adds up over a session: the period is that of the ACKs. Other
-hosts have a timer for each ACK, of which the same is true: ticks come in between.
+A BSD host sends its delayed ACKs five times per second, at fixed moments. The phase of these moments against
+the retrieval decides the delay of each ACK (Heidemann 1996, section 2.3). Clocks that count ticks deviate by
+a few per mille, which adds up over a session. The period therefore comes from the ACKs. Other hosts have one
+timer per ACK, with the same deviation and with ticks between the ACKs.
 """
 
 from __future__ import annotations
@@ -39,24 +39,26 @@ _PHASE: Final = "client.heartbeat_phase"
 _PERIOD: Final = "client.heartbeat_period"
 _TIMER: Final = "client.ack_timer"
 _QUICK: Final = "client.quick_acks"
-# A timer or period that is further off than this part is not that of the preset: something else was waited for.
+# Maximum relative deviation of a timer or period from the preset. A larger one has another cause.
 _OFF: Final = 0.5
 _CLOCK_OFF: Final = 0.02
-# Most of the ACKs that a heartbeat sends come within this part of its period, though clocks are off.
+# Share of a heartbeat's ACKs within a part of its period, although clocks deviate.
 _MOST_OF: Final = 0.75
 _BEAT: Final = 0.1
-# How sure it is that something is so because a run with it is nearer.
+# Confidence of a figure whose only evidence is a closer run.
 _UNSURE: Final = 0.5
-# Two of them fit any period; from this number on the fit says something.
+# Minimum number of beats for a fit. Two beats fit any period.
 _FIT: Final = 4
-# An ACK that comes sooner after its data was made at once: no stack's timer is shorter (Linux: 4 ms).
+# Minimum delay of a delayed ACK in nanoseconds. An earlier ACK is immediate: no stack has a shorter timer
+# (Linux: 4 ms).
 _LEAST: Final = 3_000_000
-# RFC 1122, section 4.2.3.2: a delay is less than 0.5 s. What comes later has another cause.
+# Maximum delay of a delayed ACK in nanoseconds: below 0.5 s (RFC 1122, section 4.2.3.2). A later ACK has
+# another cause.
 _MOST: Final = 500_000_000
 
 
 def ack_delay(observed: Observed) -> Figure:
-    """The longest that an ACK of the client was delayed, as the core learnt it."""
+    """Return the longest delay of a client's ACK, as the core inferred it."""
     rows = [row for row in observed.profiles.values() if row["ack_delay"] is not None]
     if not rows:
         return assumed(_NAME, None, unit="ns", reason="no ACK of the client was delayed: as the preset")
@@ -74,18 +76,18 @@ def ack_delay(observed: Observed) -> Figure:
 
 
 def heartbeat_period(stack: Stack) -> int | None:
-    """Nanoseconds between the heartbeats that send a stack's delayed ACKs; None: it has a timer for each."""
+    """Return the nanoseconds between the heartbeats of a stack; None for a stack with one timer per ACK."""
     delay = stack.acks.delay
     return nanoseconds(delay.period) if isinstance(delay, Heartbeat) else None
 
 
 def held_acks(observed: Observed, seen_at: dict[int, int]) -> tuple[Held, ...]:
-    """The delayed ACKs of the client, in their order; none, if what is seen is not near it."""
+    """Return the client's delayed ACKs in order; none if the capture point is not near the client."""
     return tuple(_delayed(observed, seen_at)) if observed.is_near_client else ()
 
 
 def may_hold(stack: Stack, held: tuple[Held, ...]) -> bool:
-    """Whether this stack can have held its ACKs so: as long as its timer has it, or until its heartbeat."""
+    """Return whether this stack can have delayed its ACKs by its timer or until its heartbeat."""
     if len(held) < _FIT:
         return True
     delay = stack.acks.delay
@@ -97,7 +99,7 @@ def may_hold(stack: Stack, held: tuple[Held, ...]) -> bool:
 
 
 def phase_of_runs(phase: int, confidence: float, observed: Observed) -> Figure:
-    """The phase of the heartbeat, if runs told it and no ACK."""
+    """Return the phase of the heartbeat if runs, not ACKs, determined it."""
     return seen(
         _PHASE,
         phase,
@@ -111,9 +113,9 @@ def phase_of_runs(phase: int, confidence: float, observed: Observed) -> Figure:
 def with_delays(
     stack: Stack, observed: Observed, seen_at: dict[int, int], *, told: Figure | None = None
 ) -> tuple[Stack, list[Figure]]:
-    """The client's stack with its ACKs' timer, or its heartbeat, as delayed ACKs show them.
+    """Return the client's stack with its ACK timer or heartbeat, as delayed ACKs show them.
 
-    ``told``: the phase of the heartbeat, if it is known already.
+    ``told`` is the phase of the heartbeat, if it is already known.
     """
     delay = stack.acks.delay
     found = _delayed(observed, seen_at)
@@ -126,7 +128,9 @@ def with_delays(
 
 
 def with_quick_acks(stack: Stack, observed: Observed, *, is_so: bool) -> tuple[Stack, list[Figure]]:
-    """The client's stack with or without the ACKs at once that its preset has; a program can switch them off."""
+    """Return the client's stack with or without the immediate ACKs of its preset; an application can disable
+    them.
+    """
     if stack.acks.quick_acks is None:
         return stack, []
     if is_so:
@@ -142,7 +146,7 @@ def with_quick_acks(stack: Stack, observed: Observed, *, is_so: bool) -> tuple[S
 
 
 def _timer(delay: DelayTimer, observed: Observed, found: list[Held]) -> tuple[DelayTimer, Figure]:
-    """The timer of a host that has one for each ACK."""
+    """Return the timer of a host with one timer per ACK."""
     usual = nanoseconds(delay.delay)
     like = [held for held in found if abs(held.delay - usual) < _OFF * usual]
     if not like or not observed.is_near_client:
@@ -162,7 +166,7 @@ def _timer(delay: DelayTimer, observed: Observed, found: list[Held]) -> tuple[De
 
 
 def beating_later(stack: Stack, offset: int) -> Stack:
-    """The stack with its heartbeat, if it has one, so much later."""
+    """Return the stack with its heartbeat, if any, later by ``offset``."""
     delay = stack.acks.delay
     if not isinstance(delay, Heartbeat):
         return stack
@@ -173,7 +177,7 @@ def beating_later(stack: Stack, offset: int) -> Stack:
 def _heartbeat(
     delay: Heartbeat, observed: Observed, found: list[Held], told: Figure | None
 ) -> tuple[Heartbeat, list[Figure]]:
-    """The heartbeat of a host that has one for all ACKs."""
+    """Return the heartbeat of a host with one heartbeat for all ACKs."""
     usual = nanoseconds(delay.period)
     if told is not None and isinstance(told.value, int):
         return replace(delay, phase=told.value), [told]
@@ -212,7 +216,7 @@ def _heartbeat(
 
 
 def _period(times: list[int], usual: int) -> int:
-    """Nanoseconds from beat to beat, if the beats that ACKs came with show another period than the usual."""
+    """Return the nanoseconds between beats, if the ACKs show another period than the usual one."""
     beats = [0]
     for before, time in pairwise(times):
         beats.append(beats[-1] + round((time - before) / usual))
@@ -223,24 +227,24 @@ def _period(times: list[int], usual: int) -> int:
 
 
 def _earliest_of_most(phases: list[int], period: int) -> int:
-    """The earliest of the shortest arc that holds most of them: queues make single ones late."""
+    """Return the start of the shortest arc that holds most phases: queues delay single ACKs."""
     return _shortest(phases, period, len(phases) // 2)[1] % period
 
 
 def _arc(phases: list[int], period: int, part: float) -> int:
-    """How long the shortest arc is that holds this part of them."""
+    """Return the length of the shortest arc with this share of the phases."""
     return _shortest(sorted(phases), period, int(part * (len(phases) - 1)))[0]
 
 
 def _shortest(phases: list[int], period: int, count: int) -> tuple[int, int]:
-    """Length and start of the shortest arc with so many behind its start."""
+    """Return length and start of the shortest arc with ``count`` phases behind its start."""
     around = [*phases, *(phase + period for phase in phases)]
     return min((around[start + count] - around[start], around[start]) for start in range(len(phases)))
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """An ACK that was not made by what came last."""
+    """ACK that the latest packet did not trigger."""
 
     delay: int
     time: int
@@ -248,7 +252,7 @@ class Held:
 
 
 def _delayed(observed: Observed, seen_at: dict[int, int]) -> list[Held]:
-    """The delayed ACKs, in their order."""
+    """Return the delayed ACKs in order."""
     latest: dict[int, int] = {}
     acknowledged: dict[int, int] = {}
     found = []

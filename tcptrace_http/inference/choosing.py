@@ -1,4 +1,4 @@
-"""The strategy, the presets of both ends and the way of writing whose run is nearest to a capture."""
+"""Strategy, presets of both ends and way of writing with the run nearest to a capture."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from tcptrace_http.inference.parts import Choice, Parts
 
 __all__ = ["NEAR", "Found", "chosen", "otherwise"]
 
-# More than any page has objects: as the simulator's table has it.
+# Number of connections that exceeds any page's objects, as in the simulator's table.
 _ALL_AT_ONCE: Final = 100
-# A run whose packets are no further off on average, as a part of the page time, explains the capture.
+# Maximum mean distance of a run's packets, as a share of the page time, for a run that explains the capture.
 NEAR: Final = 0.01
-# Ways of writing are tried with so many of the nearest strategies and stacks.
+# Number of the nearest strategies and stacks that are tried with each way of writing.
 _LIKELY: Final = 4
 _NOTHING: Final[Mapping[str, Any]] = {}
 _ONE_WRITE: Final = Writes()
@@ -45,19 +45,19 @@ _ONE_WRITE: Final = Writes()
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Found:
-    """What runs told, how far the nearest one is off, and the figures of that."""
+    """Result of the runs, with the distance of the nearest run and its figures."""
 
     choice: Choice
     writes: Writes
-    #: No other way of writing was tried.
+    #: True if no other way of writing was tried.
     keeps_writes: bool
-    #: Knobs of the server that are not those of its preset.
+    #: Server knobs that differ from its preset.
     held: Mapping[str, Any]
     off: float
     figures: tuple[Figure, ...]
-    #: The server's stacks that the runs do not tell from the chosen one.
+    #: Server stacks that the runs do not distinguish from the chosen one.
     servers: tuple[Stack, ...]
-    #: The nearest choices, the one that is taken first.
+    #: Nearest choices, best first.
     likely: tuple[Choice, ...]
 
 
@@ -68,7 +68,9 @@ def chosen(
     held: Mapping[str, Any] = _NOTHING,
     keeps_writes: bool = False,
 ) -> Found:
-    """Strategy, presets and way of writing whose run is nearest to the capture; ``held``: knobs of the server."""
+    """Return the strategy, presets and way of writing with the run nearest to the capture. ``held``: knobs of
+    the server.
+    """
     match = nearest_run(parts.seen, _choices(parts), partial(parts.scenario, writes=writes, **held))
     best = replace(match.best, server=replace(match.best.server, **held))
     ways = [writes] if keeps_writes else ways_of_writing(parts.seen)
@@ -87,10 +89,13 @@ def chosen(
 
 
 def otherwise(parts: Parts, usual: Found) -> Found:
-    """What another way of writing explains, or data that nothing holds, another strategy or stack need not."""
+    """Return the result with the nearest way of writing and Nagle rule.
+
+    Another strategy or stack is then unnecessary.
+    """
     ways = ways_of_writing(parts.seen)
     knobs: tuple[dict[str, Any], ...] = ({}, *({"nagle": rule} for rule in Nagle))
-    # Together, for the nearest strategy by a wrong way of writing may be a wrong one.
+    # Both are varied together: with a wrong way of writing the nearest strategy may be wrong.
     each = [(choice, *pair) for pair in product(ways, knobs) for choice in usual.likely]
     _, way, held = nearest_run(
         parts.seen, each, lambda tried: parts.scenario(tried[0], writes=tried[1], **tried[2])
@@ -99,13 +104,13 @@ def otherwise(parts: Parts, usual: Found) -> Found:
 
 
 def _choices(parts: Parts) -> list[Choice]:
-    """The strategies and presets that what was seen leaves."""
+    """Return the strategies and presets that the observations allow."""
     rows = strategies_with(signs(parts.seen), shares=parts.shares) or [_as_observed(parts.seen)]
     if parts.most_at_once is not None:
         rows = [_bounded(row, parts.most_at_once) for row in rows]
     clients = nearest(parts.of_client, None, held_acks(parts.seen, parts.reactions()))
     return [
-        # Two hosts that look alike are taken to be.
+        # Two hosts with the same observations are assumed to be equal.
         Choice(strategy=variant, server=_serving(server, row), client=server if server in clients else clients[0])
         for row in rows
         for variant in (variants(parts.seen, row) if row.http2 else (row,))
@@ -114,19 +119,19 @@ def _choices(parts: Parts) -> list[Choice]:
 
 
 def _serving(stack: Stack, row: Strategy) -> Stack:
-    """The stack with those knobs that servers of this strategy usually have."""
+    """Return the stack with the usual server knobs of this strategy."""
     return replace(stack, **row.server_stack) if row.http2 else stack
 
 
 def _bounded(row: Strategy, most: int) -> Strategy:
-    """The row with at most so many connections."""
+    """Return the row with at most ``most`` connections."""
     if row.connections is not None and row.connections <= most:
         return row
     return row.but(f"{row.name}, at most {most}", row.about, connections=most)
 
 
 def _written_figures(parts: Parts, match: Match[Choice], written: Match[Writes]) -> list[Figure]:
-    """How the server wrote: by writes, or by frames."""
+    """Return the figures of the server's writes, or of its frames."""
     best = match.best.strategy.http2
     if best is None:
         return [writes_figure(parts.seen, written)]
@@ -144,7 +149,7 @@ def _choice_figures(parts: Parts, match: Match[Choice]) -> list[Figure]:
     rows = others("strategy")
     how = f"of {match.candidates} runs the nearest: packets {100 * match.off:.3f} % of the page time off"
     if not match.is_told:
-        # What retells the capture badly tells little: all that requests and connections leave may be it.
+        # A poor match proves little: every strategy that requests and connections allow remains possible.
         left = dict.fromkeys(row.name for row in strategies_with(signs(parts.seen), shares=parts.shares))
         rows = tuple(name for name in dict.fromkeys((*rows, *left)) if name != best.strategy.name)
         how = f"{how}, so that it may as well be another that makes such requests"
@@ -164,7 +169,7 @@ def _choice_figures(parts: Parts, match: Match[Choice]) -> list[Figure]:
 
 
 def _as_observed(what: Observed) -> Strategy:
-    """A strategy of the choices that were seen, where no row of the table has them."""
+    """Return a strategy with the observed choices, if no row of the table has them."""
     shown = signs(what)
     return Strategy(
         name="inferred",

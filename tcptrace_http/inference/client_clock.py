@@ -1,8 +1,8 @@
-"""When the client's reaction to a packet of the server could pass the observation point.
+"""Times at which the client's reaction to a server packet can pass the observation point.
 
-Near the client that is the packet's own time. Before the slowest link it is what remains of the way
-there, the queue of that link included, and the way back: the queue is that of one FIFO link of
-``path.rate`` into which the packets went as they were seen.
+Near the client the time is the packet's own time. Before the bottleneck the rest of the path there, the
+bottleneck's queue and the way back are added. The queue is that of one FIFO link of ``path.rate``, fed with
+the packets as captured.
 """
 
 from __future__ import annotations
@@ -18,21 +18,22 @@ __all__ = ["departures", "reactions", "sending_time", "sent_at"]
 
 _S: Final = 1_000_000_000
 _BITS_A_BYTE: Final = 8
-# The clock of a capture: packets that are no further apart than it tells came one behind the other.
+# Clock resolution of a capture in nanoseconds: packets within this gap are back to back.
 _CLOCK: Final = 1_000
 
 
 def sending_time(size: int, rate: int | None) -> int:
-    """Nanoseconds that a link of this rate takes for so many bytes; none, if no rate is known."""
+    """Return the serialization time of the bytes in nanoseconds; 0 for an unknown rate."""
     return 0 if rate is None else round(size * _BITS_A_BYTE * _S / rate)
 
 
 def reactions(
     observed: Observed, rate: int | None, propagation: int, *, without: Collection[int] = ()
 ) -> dict[int, int]:
-    """By the frames of the server's packets: when what they made the client do at once can be seen.
+    """Return, by frame of the server's packets, the time at which an immediate reaction of the client is
+    visible.
 
-    ``without``: places of packets that took none in the link's queue.
+    ``without`` has the places of packets that took no room in the link's queue.
     """
     if observed.is_near_client:
         return {packet.frame: packet.time for packet in observed.packets if packet.to_client}
@@ -48,7 +49,9 @@ def reactions(
 
 
 def departures(observed: Observed, rate: int | None) -> dict[int, int]:
-    """By the frames of the client's packets: when the link had sent them; several may be made at once."""
+    """Return, by frame of the client's packets, the time at which the link had sent them; several may leave
+    together.
+    """
     found = {}
     free = 0
     for packet in observed.packets:
@@ -62,10 +65,10 @@ def departures(observed: Observed, rate: int | None) -> dict[int, int]:
 
 
 def sent_at(observed: Observed, rate: int | None) -> dict[int, int]:
-    """By the frames of the client's packets: when the client can have sent them, the path's propagation aside.
+    """Return, by frame of the client's packets, the possible sending time, without the path's propagation.
 
-    Near the client that is when they were seen. Elsewhere the link took its time for the packet, and for those
-    of the client that came directly before it, for which it may have waited.
+    Near the client the sending time is the capture time. Elsewhere the serialization times of the packet and
+    of the client packets directly before it are subtracted: the packet may have waited for them.
     """
     packets = [packet for packet in observed.packets if not packet.to_client]
     if observed.is_near_client:
@@ -77,6 +80,6 @@ def sent_at(observed: Observed, rate: int | None) -> dict[int, int]:
         while before >= 0 and alone[before] > begin and packets[before].time >= begin - _CLOCK:
             before -= 1
         is_behind = before >= 0 and packets[before].time >= begin - _CLOCK
-        # What the one before waited for, this one waited for as well.
+        # The wait of the previous packet also delayed this packet.
         found.append(found[before] if is_behind else begin)
     return {packet.frame: begin for packet, begin in zip(packets, found, strict=True)}

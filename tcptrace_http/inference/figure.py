@@ -1,4 +1,4 @@
-"""One inferred quantity: its value, how far it can be off, and what it was read from."""
+"""Inferred quantity: its value, its bounds, and its evidence."""
 
 from __future__ import annotations
 
@@ -6,40 +6,40 @@ from dataclasses import dataclass, replace
 
 __all__ = ["Figure", "assumed", "seen"]
 
-#: What a figure can be: a number, a word, or whether something is so.
+#: Value of a figure: a number, a word, or a truth value.
 Value = int | float | str | bool
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Figure:
-    """A quantity of a scenario as a capture shows it, or an assumption where it shows none."""
+    """Quantity of a scenario as the capture shows it, or an assumption if the capture does not."""
 
-    #: Its place in the scenario: ``path.rtt``, ``server.initial_window``.
+    #: Place in the scenario: ``path.rtt``, ``server.initial_window``.
     name: str
     value: Value | None
-    #: The least and the most that it can be by what was seen; None: no bound is known.
+    #: Bounds that the observations allow; None for an unknown bound.
     low: Value | None = None
     high: Value | None = None
     #: ``ns``, ``b/s``, ``B``, ``segments``; empty for words.
     unit: str = ""
-    #: 0 to 1. 0: assumed, 1: the capture leaves no choice.
+    #: Confidence from 0 (assumed) to 1 (the capture allows no other value).
     confidence: float = 0.0
-    #: Frames of the capture that it came from; the first few where there are many.
+    #: Frames of the capture as evidence; only the first ones if there are many.
     frames: tuple[int, ...] = ()
-    #: By what method it was found.
+    #: Method of the inference.
     how: str = ""
-    #: The capture does not show it: ``reason`` says why, and what stands for it.
+    #: True if the capture does not show the figure. ``reason`` names the cause and the substitute.
     is_assumed: bool = False
     reason: str = ""
-    #: Other values that this capture would look the same with.
+    #: Other values with which this capture would look the same.
     alternatives: tuple[str, ...] = ()
 
     def named(self, name: str) -> Figure:
-        """The same figure under another name."""
+        """Return the same figure under another name."""
         return replace(self, name=name)
 
 
-#: So many frames show where a figure is from; more would be a table of its own.
+#: Maximum number of evidence frames per figure.
 _FRAMES_SHOWN = 8
 
 
@@ -55,7 +55,7 @@ def seen(  # noqa: PLR0913 -- the parts of a figure
     unit: str = "",
     alternatives: tuple[str, ...] = (),
 ) -> Figure:
-    """What the capture shows; without bounds, exactly the value."""
+    """Return a figure that the capture shows; without bounds the value is exact."""
     return Figure(
         name=name,
         value=value,
@@ -78,5 +78,5 @@ def assumed(
     high: Value | None = None,
     unit: str = "",
 ) -> Figure:
-    """What the capture does not show, and why."""
+    """Return an assumed figure, with the reason."""
     return Figure(name=name, value=value, low=low, high=high, unit=unit, is_assumed=True, reason=reason)

@@ -1,6 +1,6 @@
-"""From an analysis to a scenario that runs: each quantity by its own estimator, then put together.
+"""Inference of a runnable scenario from an analysis: one estimator per quantity, then a combination.
 
-A session is one browser's visits, with the pauses between them as they were captured.
+A session is the sequence of one browser's visits, with the captured pauses.
 """
 
 from __future__ import annotations
@@ -40,34 +40,34 @@ from tcptrace_http.inference.refining import EXACT, all_refined
 
 __all__ = ["Inference", "infer"]
 
-# A run that is no further off nearly does, on a busy machine.
+# Maximum distance of a nearly matching run, as on a busy machine.
 _NEARLY: Final = 2 * NEAR
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Inference:
-    """A scenario that retells a captured retrieval or session, and where each figure of it is from."""
+    """Scenario that reproduces a captured retrieval or session, with the evidence of each figure."""
 
-    #: It loses the packets that the capture shows to be lost.
+    #: The scenario loses the same packets as the capture.
     scenario: Scenario
     figures: tuple[Figure, ...]
-    #: Part of the server's packets with data that were lost otherwise than from a full queue.
+    #: Share of the server's data packets lost other than by a full queue.
     chance_of_loss: float
-    #: How much of the retrieval or session it is of; None: all of it.
+    #: Modelled part of the retrieval or session; None for all of it.
     part: Part | None = None
 
     @property
     def by_chance(self) -> Scenario:
-        """The scenario with as many losses by chance: for other strategies, which send other packets."""
+        """Return the scenario with the same rate of random losses, for strategies that send other packets."""
         network = self.scenario.network
         there, back = (link.title for link in network.links)
         loss = (PacketLoss(rate=self.chance_of_loss),) if self.chance_of_loss else ()
         return replace(self.scenario, network=network.with_link(there, loss=()).with_link(back, loss=loss))
 
     def figure(self, name: str) -> Figure:
-        """The figure of this name.
+        """Return the figure with this name.
 
-        :raises KeyError: there is none.
+        :raises KeyError: no figure has this name.
         """
         found = next((figure for figure in self.figures if figure.name == name), None)
         if found is None:
@@ -76,18 +76,17 @@ class Inference:
 
     @property
     def assumptions(self) -> tuple[Figure, ...]:
-        """What the capture does not show."""
+        """Return the figures that the capture does not show."""
         return tuple(figure for figure in self.figures if figure.is_assumed)
 
 
 def infer(analysis: Analysis, *, retrieval: int | None = None, session: bool = False) -> Inference:
-    """The scenario of one retrieval of a capture; by default of the one with most transactions.
+    """Return the scenario of one retrieval of a capture, by default of the one with most transactions.
 
-    ``session``: of all that its client retrieved from its server, one visit after the other. ``analysis``
-    should have the tables of :data:`~tcptrace_http.inference.observed.NEEDED_TABLES`, else the capture is
-    read again for them.
+    With ``session``, the scenario covers all visits of its client to its server. ``analysis`` should have the
+    tables of :data:`~tcptrace_http.inference.observed.NEEDED_TABLES`; otherwise the capture is read again.
 
-    :raises ScenarioError: no retrieval was captured, or none of this number.
+    :raises ScenarioError: the capture has no retrieval, or none with this number.
     """
     return _infer(observed(analysis, retrieval=retrieval, session=session))
 
@@ -119,7 +118,7 @@ def _infer(what: Observed) -> Inference:
     choice, writes, chosen = found.choice, found.writes, found.figures
     *_, of_ends = parts.stacks(choice)
     server, knobs = _with_knobs(parts, found)
-    # A loss that shows only as a wait is told by the run that it explains the capture with, and by no other.
+    # A loss that shows only as a wait counts only if its run explains the capture.
     of_runs = parts.lost
     lost = of_runs if found.off <= NEAR else shown
     parts, queue = with_queue(parts, choice, writes, server)
@@ -142,24 +141,24 @@ def _infer(what: Observed) -> Inference:
 
 
 def _nearest(parts: Parts) -> tuple[Parts, Found]:
-    """What the nearest run is of: with what servers usually do, or with another way of writing."""
+    """Return the parts and the result of the nearest run, with the usual or another way of writing."""
     usual = chosen(parts, keeps_writes=True)
     if usual.off <= EXACT:
         return all_refined(parts, usual)
     parts, usual = _as_shared(parts, usual)
     other = otherwise(parts, usual)
-    # What nearly explains it before anything is fitted is taken: times can be made to fit any other.
+    # A choice that nearly matches before any fit is taken: fitted times can match any other choice.
     if other.off <= min(_NEARLY, usual.off / 2) or other.off <= NEAR < usual.off:
         return all_refined(parts, other)
     if usual.off <= NEAR:
         return all_refined(parts, usual)
-    # What is off may be losses and times that no packet shows: each is refined, and the nearer one taken.
+    # Invisible losses and times may cause the distance. Each choice is refined, and the nearer one taken.
     each = [all_refined(parts, found) for found in (usual, other)]
     return min(each, key=lambda pair: pair[1].off)
 
 
 def _as_shared(parts: Parts, usual: Found) -> tuple[Parts, Found]:
-    """With hosts that share what they know of the path, if a run of such hosts is much nearer to the capture."""
+    """Return the parts with hosts that share path state, if such a run is much nearer to the capture."""
     shown = signs(parts.seen)
     if not strategies_with(shown, shares=True):
         return parts, usual
@@ -175,7 +174,7 @@ def _as_shared(parts: Parts, usual: Found) -> tuple[Parts, Found]:
 
 
 def _with_knobs(parts: Parts, found: Found) -> tuple[Stack, list[Figure]]:
-    """The server's stack with those knobs that runs tell."""
+    """Return the server's stack with the knobs that runs determine."""
     server = found.choice.server
     figures = []
     for name in KNOBS:
@@ -191,7 +190,7 @@ def _with_knobs(parts: Parts, found: Found) -> tuple[Stack, list[Figure]]:
 
 
 def _window_of(window: Figure, server: Stack) -> Figure:
-    """The figure of the first window; the preset's, where none was seen."""
+    """Return the figure of the initial window, or the preset's if none was observed."""
     if window.value is not None:
         return window
     least, usual = least_first_window(window, server), first_window(server)

@@ -1,6 +1,6 @@
-"""The server's initial congestion window, as the core learnt it: what it sent before any of it was acknowledged.
+"""Server's initial congestion window, as the core inferred it: the bytes sent before their first ACK.
 
-The window is told where more data waited behind it for the first ACK; else it is at least what was sent.
+The window is known if more data waited for the first ACK. Otherwise the bytes sent are a lower bound.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ __all__ = ["initial_window"]
 
 _NAME: Final = "server.initial_window"
 _UNIT: Final = "segments"
-# The smallest initial window that any standard has allowed (RFC 2001) stands where nothing was seen.
+# Value without an observation: the smallest initial window of any standard (RFC 2001).
 _LEAST: Final = 1
 
 
 def initial_window(observed: Observed, *, shares: bool = False) -> Figure:
-    """Segments of the first flight of the flows whose first response was longer than that.
+    """Return the segments of the first flight, from flows with a longer first response.
 
-    ``shares``: later connections begin with what earlier ones learnt, so that only the first one shows it.
+    With ``shares``, later connections begin with shared path state, so only the first connection counts.
     """
     rows = [row for row in observed.profiles.values() if observed.flows[row["flow"]]["has_syn_ack"]]
     if shares:

@@ -1,4 +1,4 @@
-"""After how many requests the server closes a connection that the client would go on with."""
+"""Number of requests after which the server closes a persistent connection."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ _UNIT: Final = "requests"
 
 
 def max_requests(observed: Observed) -> Figure:
-    """Requests on a connection whose last response says that the server closes it, unasked."""
+    """Return the requests on a connection whose last response announces an unrequested close."""
     closing = [
         exchange for exchange in observed.exchanges if exchange.server_closes and not exchange.asks_to_close
     ]
     most = max(exchange.index + 1 for exchange in observed.exchanges)
-    # A server that closes after each response keeps no connection; one with a bound closes at it, always.
+    # A server that closes after each response keeps no connection. A server with a limit always closes at the
+    # limit.
     if not closing or most == 1 or any(exchange.index + 1 != most for exchange in closing):
         reason = f"the server closed no connection by itself after more than one request; it took {most}"
         return assumed(_NAME, None, low=most, unit=_UNIT, reason=reason)

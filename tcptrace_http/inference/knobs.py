@@ -1,7 +1,7 @@
-"""Knobs of the server's stack that show only where they made a difference: Nagle's algorithm, idle restart.
+"""Server knobs that show only if they made a difference: Nagle's algorithm, slow-start restart.
 
-Each of their values is run. Where all runs are alike, this retrieval never came to the point: there was
-no short segment to hold, or no idle period before a large response.
+Each value is run. If all runs are alike, the retrieval had no short segment to hold, or no idle period before
+a large response.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 __all__ = ["KNOBS", "NO_NAGLE", "knob"]
 
-#: Servers, as they call themselves, that set TCP_NODELAY unless they are told not to: nginx's tcp_nodelay, on for
-#: connections that are kept; Apache httpd and lighttpd on the socket that listens.
+#: Server names that set TCP_NODELAY by default: nginx (tcp_nodelay, on for persistent connections), Apache
+#: httpd and lighttpd (on the listening socket).
 NO_NAGLE: Final = ("nginx", "Apache", "lighttpd")
 
-#: Field of the stack to its values and why a capture may not show it.
+#: Stack field, its values, and the reason why a capture may not show them.
 KNOBS: Final[dict[str, tuple[tuple[Nagle | IdleRestart, ...], str]]] = {
     "nagle": (
         (Nagle.BSD, Nagle.STRICT, Nagle.MINSHALL, Nagle.OFF),
@@ -44,10 +44,10 @@ def knob(
     servers: Sequence[Stack],
     scenario_of: Callable[[Stack, Nagle | IdleRestart], Scenario],
 ) -> Figure:
-    """The value of this knob whose run is nearest to the capture; the preset's where it makes no difference.
+    """Return the knob value with the run nearest to the capture, or the preset's if the runs are alike.
 
-    ``servers``: the stack that was chosen, and those that the capture does not tell from it. A value that
-    explains the capture with one of these is not excluded.
+    ``servers`` are the chosen stack and the stacks that the capture does not distinguish from it. A value
+    that explains the capture with one of them is not excluded.
     """
     values, why_not = KNOBS[name]
     own = getattr(servers[0], name)

@@ -1,12 +1,11 @@
-"""Which packets were lost, of either end, and what part of the server's that is.
+"""Lost packets of both ends, and the loss rate of the server's packets.
 
-Theory of operation. Behind the place of loss a packet that was lost is a hole, which a later packet
-fills. Before it the packet is seen twice: it was lost, unless what it carries was acknowledged too soon
-for the second one to have done it, or together with a hole before it, when the client already had what
-came behind that hole (a receiver acknowledges at once what fills a gap: RFC 5681, section 4.2). What a
-receiver reports to have got twice (RFC 2883) was not lost either.
+Theory of operation. Behind the place of loss, a lost packet is a hole that a later packet fills. Before the
+place of loss, the packet is seen twice. The first copy was lost unless an ACK came too soon for the second
+copy. The first copy also arrived if one ACK covers it together with an earlier hole: a receiver acknowledges
+at once after filling a gap (RFC 5681, section 4.2). A D-SACK (RFC 2883) excludes a loss too.
 
-A loss that leaves no hole, at the end of what was sent, shows behind its place only as a wait: see
+A loss at the end of the sent data leaves no hole. Behind the place of loss it shows only as a wait: see
 :mod:`tcptrace_http.inference.replay`.
 """
 
@@ -33,37 +32,37 @@ if TYPE_CHECKING:
 __all__ = ["Lost", "chance_of_loss", "loss_rate", "losses", "segments_of"]
 
 _NAME: Final = "path.loss"
-# The 95 % interval of Wilson 1927 for a part of so many.
+# Quantile of the 95 % interval of Wilson 1927 for a proportion.
 _Z: Final = 1.96
-# Rates and paths are known to microseconds: an ACK is too soon only if it is so by more.
+# Margin in nanoseconds. Rates and paths are known to microseconds: an ACK is too soon only beyond the margin.
 _CLOCK: Final = 100_000
-# What was lost unseen did not stand in the queue: so much less of it may have been to wait for.
+# Share of the queueing delay that unseen losses may explain: a lost packet was not in the queue.
 _UNKNOWN: Final = 0.3
-# What fills a hole after this part of the way to the sender and back was sent for it.
+# Share of the round trip to the sender after which a packet that fills a hole is a retransmission.
 _OF_ROUND_TRIP: Final = 0.9
 
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """One packet that was lost."""
+    """Lost packet."""
 
     flow: int
     to_client: bool
-    #: Its first place in the sender's stream: the SYN is 0, the first byte 1.
+    #: Offset in the sender's stream: the SYN is 0, the first byte 1.
     offset: int
-    #: Of the packet that stood in for it.
+    #: Frame of its replacement.
     frame: int
-    #: Its place among the packets of the retrieval, if it was seen.
+    #: Index among the packets of the retrieval, if captured.
     place: int | None = None
 
 
 def losses(observed: Observed, rate: int | None, propagation: int) -> tuple[Lost, ...]:
-    """The packets of both ends that the capture shows to be lost, flow by flow."""
+    """Return the lost packets of both ends, flow by flow."""
     found = _losses(observed, reactions(observed, rate, propagation, without=_sent_before(observed)))
     if observed.is_near_client:
         return found
     while True:
-        # What was not lost took its place in the queue: what was sent again behind it had longer to wait.
+        # Packets that were not lost occupied the queue, so a retransmission behind them waited longer.
         gone = {each.place for each in found if each.place is not None}
         fewer = _losses(observed, reactions(observed, rate, propagation, without=gone))
         if len(fewer) >= len(found):
@@ -72,7 +71,9 @@ def losses(observed: Observed, rate: int | None, propagation: int) -> tuple[Lost
 
 
 def _losses(observed: Observed, seen_at: dict[int, int]) -> tuple[Lost, ...]:
-    """``seen_at``: by the frames of the server's packets, when what they made the client do could be seen."""
+    """Return the losses. ``seen_at``: by frame of the server's packets, the time of the client's visible
+    reaction.
+    """
     found: list[Lost] = []
     for flow, packets in observed.by_flow.items():
         for to_client in (True, False):
@@ -85,7 +86,7 @@ def _losses(observed: Observed, seen_at: dict[int, int]) -> tuple[Lost, ...]:
 
 
 def _sent_before(observed: Observed) -> set[int]:
-    """The places of the server's packets that were sent again later."""
+    """Return the places of the server's packets that were retransmitted later."""
     found: set[int] = set()
     for flow, packets in observed.by_flow.items():
         data = observed.lookups[flow].data(to_client=True)
@@ -96,14 +97,14 @@ def _sent_before(observed: Observed) -> set[int]:
 
 
 def _carrying(again: Packet, data: SentData) -> list[Packet]:
-    """The packets before this one that carried any of what it carries."""
+    """Return the earlier packets with any of this packet's data."""
     return [packet for packet in data.carrying(again.seq, again.end) if packet.place < again.place]
 
 
 def segments_of(observed: Observed, lost: Iterable[Lost], *, to_client: bool) -> tuple[LostSegment, ...]:
-    """The losses of one direction as the simulator has them."""
+    """Return the losses of one direction in the simulator's form."""
     numbers = {flow: number for number, flow in enumerate(sorted(observed.by_flow))}
-    # What was sent before the connection as it was captured began is in no stream of the simulator.
+    # The simulator has no stream bytes from before the start of the captured connection.
     of_stream = (each for each in lost if each.to_client is to_client and each.offset >= 0)
     counts = Counter((numbers[each.flow], each.offset) for each in of_stream)
     return tuple(
@@ -113,7 +114,7 @@ def segments_of(observed: Observed, lost: Iterable[Lost], *, to_client: bool) ->
 
 
 def chance_of_loss(observed: Observed, lost: Iterable[Lost]) -> float:
-    """The part that these losses are of the server's packets with data."""
+    """Return the losses as a share of the server's data packets."""
     gone = sum(each.to_client and each.offset > 0 for each in lost)
     came = sum(packet.to_client and packet.payload > 0 for packet in observed.packets)
     total = came + (gone if observed.is_near_client else 0)
@@ -121,9 +122,9 @@ def chance_of_loss(observed: Observed, lost: Iterable[Lost]) -> float:
 
 
 def loss_rate(observed: Observed, lost: tuple[Lost, ...], *, of_runs: tuple[Lost, ...]) -> Figure:
-    """The part of the server's packets with data that was lost.
+    """Return the loss rate of the server's data packets.
 
-    ``of_runs``: what is lost in the nearest run. Where that is not ``lost``, the interval is of either.
+    ``of_runs`` are the losses of the nearest run. If they differ from ``lost``, the interval covers both.
     """
     came = [packet for packet in observed.packets if packet.to_client and packet.payload]
     gone = [each for each in lost if each.to_client and each.offset]
@@ -131,7 +132,7 @@ def loss_rate(observed: Observed, lost: tuple[Lost, ...], *, of_runs: tuple[Lost
         return assumed(_NAME, 0.0, reason="the server sent no data")
     count, other = len(gone), sum(each.to_client and each.offset > 0 for each in of_runs)
     total, of_other = (len(came) + (lost_too if observed.is_near_client else 0) for lost_too in (count, other))
-    # Where a middlebox or the capture changed what was sent, more can be found lost than was seen.
+    # If a middlebox or the capture changed the packets, more losses than packets are possible.
     total, of_other = max(total, count), max(of_other, other)
     low, high = _interval(count, total)
     least, most = _interval(other, of_other)
@@ -149,14 +150,14 @@ def loss_rate(observed: Observed, lost: tuple[Lost, ...], *, of_runs: tuple[Lost
 
 
 def _holes(observed: Observed, flow: int, data: list[Packet]) -> list[Lost]:
-    """What came late behind what follows it, as seen behind the place of loss.
+    """Return the packets that filled holes late, as seen behind the place of loss.
 
-    What was only overtaken comes sooner than the sender can have heard of the hole.
+    A reordered packet comes sooner than the sender can know of the hole.
     """
     far = observed.server_path if observed.is_near_client else observed.client_path
     found = []
     came: set[int] = set()
-    # The ends of what came furthest, and when.
+    # Highest stream offsets so far, and their times.
     ends: list[int] = []
     times: list[int] = []
     for packet in data:
@@ -174,7 +175,7 @@ def _holes(observed: Observed, flow: int, data: list[Packet]) -> list[Lost]:
 
 
 def _sent_again(observed: Observed, flow: int, seen_at: dict[int, int], *, to_client: bool) -> list[Lost]:
-    """What had to be sent again, as seen before the place of loss."""
+    """Return the necessary retransmissions, as seen before the place of loss."""
     far = observed.server_path if observed.is_near_client else observed.client_path
     packets = observed.by_flow[flow]
     data = [packet for packet in packets if packet.to_client is to_client]
@@ -184,7 +185,7 @@ def _sent_again(observed: Observed, flow: int, seen_at: dict[int, int], *, to_cl
     again = [packet for packet in data if packet.is_resent or _carrying(packet, with_data)]
     needed = 0
     for packet in again:
-        # Before the slowest link, it has a queue to pass; what stood in it is not known to the packet.
+        # Before the bottleneck, the packet has an unknown queue to pass.
         least = packet.time + far
         until = least if observed.is_near_client else seen_at.get(packet.frame, least)
         surely = until - max(round(_UNKNOWN * (until - least)), _CLOCK)
@@ -196,19 +197,19 @@ def _sent_again(observed: Observed, flow: int, seen_at: dict[int, int], *, to_cl
             gone.setdefault(before.place, lost)
     side = "server" if to_client else "client"
     in_vain = int(observed.flows[flow].get(f"{side}_unnecessary_retransmissions") or 0)
-    # What was not needed is told by reports, too, though not which it was.
+    # Receiver reports also reveal the number of spurious retransmissions, but not which ones they are.
     doubted = max(in_vain - (len(again) - needed), 0)
     return list(gone.values())[: max(len(gone) - doubted, 0)]
 
 
 class _Heard:
-    """What the ACKs of one direction's data told its sender, one after the other."""
+    """Knowledge of a data sender from its ACKs, in order."""
 
     def __init__(self, data: list[Packet], acks: list[Packet]) -> None:
         self._acks = acks
         self._furthest = list(accumulate((ack.ack for ack in acks), max))
-        #: Before each ACK: the highest that came, and the end of what had been sent when the receiver last showed
-        #: that something came out of order.
+        #: Before each ACK: the highest acknowledged offset, and the highest sent offset when the receiver
+        #: last reported reordering.
         self._before: list[tuple[int, int]] = []
         highest, recovery = 1, 0
         sent = place = 0
@@ -223,9 +224,9 @@ class _Heard:
                 recovery = sent
 
     def was_there(self, again: Packet, surely: int, until: int) -> bool:
-        """Whether the receiver had what was sent again before that came.
+        """Return whether the receiver had the data before its retransmission arrived.
 
-        An ACK made by it can be seen from ``until`` on, and ``surely`` not sooner than that.
+        An ACK of the retransmission is visible from ``until`` on, and certainly not before ``surely``.
         """
         number = bisect_right(self._furthest, again.seq)
         if number == len(self._acks):
@@ -236,10 +237,10 @@ class _Heard:
 
 
 def _opening(observed: Observed, flow: int, packets: list[Packet]) -> list[Lost]:
-    """SYNs and SYN-ACKs that were sent again.
+    """Return the retransmitted SYNs and SYN-ACKs.
 
-    Near the client a SYN that is repeated may be lost, or the answer to it: as that is sent again at the same
-    moment by most servers' timers, it comes as soon either way, and the answer is taken.
+    Near the client, a repeated SYN means that the SYN or its answer was lost. Most servers' timers repeat the
+    answer at the same moment, so the delay is the same and the answer is assumed lost.
     """
     syns = [packet for packet in packets if packet.flags & SYN and not packet.to_client]
     answers = [packet for packet in packets if packet.flags & SYN and packet.to_client]

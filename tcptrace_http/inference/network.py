@@ -1,4 +1,4 @@
-"""The path as a network of the simulator: two hosts and one link of the inferred rate and delay."""
+"""Path as a simulator network: two hosts and one link with the inferred rate and delay."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def network_of(
     lost: Iterable[Lost] = (),
     queue: Queue = _UNLIMITED,
 ) -> Network:
-    """Client and server with this link between them, which loses the packets that were lost."""
+    """Return client and server with this link between them; the link loses the lost packets."""
     network = path("inferred", rate=rate, delay=propagation // 2, queue=queue, about="inferred from a capture")
     there, back = network.links
     for link, to_client in ((there, False), (back, True)):

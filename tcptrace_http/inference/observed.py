@@ -1,12 +1,11 @@
-"""What the inference reads of an analysis: retrievals, their flows, their exchanges and their packets.
+"""Inference input from an analysis: retrievals, their flows, exchanges and packets.
 
-A session is what one client retrieved from one server: visits, one after the other. A single retrieval is a
-session of one visit.
+A session is the sequence of one client's visits to one server. A single retrieval is a session of one visit.
 
-Theory of operation. All estimators are about one client, one server and the path between them, seen
-at one point. ``server_path`` is the least time from that point to the server and back and
-``client_path`` the same to the client: what an ACK that passes at t releases cannot pass before
-``t + server_path``. So every rule here holds wherever the capture was taken.
+Theory of operation. All estimators concern one client, one server and the path between them, seen at one
+point. ``server_path`` is the minimum time from that point to the server and back, ``client_path`` the same to
+the client. Data released by an ACK at t cannot pass before ``t + server_path``. Every rule thus holds for any
+capture point.
 """
 
 from __future__ import annotations
@@ -28,19 +27,19 @@ if TYPE_CHECKING:
 
 __all__ = ["NEEDED_TABLES", "Exchange", "Observed", "Visited", "observed", "visits_of_session"]
 
-#: The tables of a row each packet that an analysis must have for this.
+#: Tables with one row per packet that the analysis must have.
 NEEDED_TABLES: Final = ("packets", "segments", "h2_windows")
-#: Content types that a page can begin with.
+#: Content types of a page's first document.
 _DOCUMENT: Final = ("text/html", "application/xhtml")
-#: Of exchanges that are encrypted: what clients of today ask in where it is not HTTP/2.
+#: Assumed version of encrypted exchanges other than HTTP/2.
 _VERSION_IN_TLS: Final = "HTTP/1.1"
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A request and its response; times are nanoseconds from the session's first packet."""
+    """Request with its response; times in nanoseconds since the session's first packet."""
 
-    #: Number of the visit that it is of.
+    #: Visit number.
     visit: int
     flow: int
     index: int
@@ -49,7 +48,7 @@ class Exchange:
     version: str
     status: int
     content_type: str
-    #: The SYN of its connection where that was opened for it, else its request.
+    #: Time of the connection's SYN if the connection was opened for this request, else of the request.
     start: int
     request_time: int
     request_end: int
@@ -63,26 +62,26 @@ class Exchange:
     response_frame: int
     response_last_frame: int
     is_pipelined: bool
-    #: Its number as a stream of HTTP/2; None: it is none, or nothing is known of it.
+    #: HTTP/2 stream number; None if unknown or not HTTP/2.
     stream: int | None
-    #: How urgent the request says that it is (RFC 9218, section 4.1).
+    #: Urgency of the request (RFC 9218, section 4.1).
     urgency: int | None
-    #: The response with what frames it.
+    #: Bytes of the response including its framing.
     wire_bytes: int
     asks_to_close: bool
     asks_to_keep: bool
     server_closes: bool
-    #: It came in TLS, and nothing is known of what it says.
+    #: True for an exchange under TLS with unknown content.
     is_opaque: bool
-    #: URL of the transaction that led to it, by its number in the visit, if that is known.
+    #: Number, within the visit, of the transaction that named this URL, if known.
     initiator: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class Visited:
-    """A page as it was retrieved; times are nanoseconds from the session's first packet."""
+    """Page as it was retrieved; times in nanoseconds since the session's first packet."""
 
-    #: From the first SYN or request to the last byte.
+    #: Time from the first SYN or request to the last byte.
     start: int
     end: int
     exchanges: tuple[Exchange, ...]
@@ -90,10 +89,10 @@ class Visited:
 
 @dataclass(frozen=True)
 class Observed:
-    """A session as it was captured."""
+    """Captured session."""
 
     packets: tuple[Packet, ...]
-    #: One or more, one after the other.
+    #: At least one visit, in order.
     visits: tuple[Visited, ...]
     #: Rows of the flows table, by flow.
     flows: dict[int, dict[str, Any]]
@@ -102,40 +101,40 @@ class Observed:
     server_software: str
     #: Rows of the table of TLS handshakes, by flow.
     handshakes: dict[int, dict[str, Any]]
-    #: Rows of the table of connections by HTTP/2, by flow, and of the windows of their responses.
+    #: Rows of the HTTP/2 connections table, by flow, and of the response windows.
     h2_connections: dict[int, dict[str, Any]]
     h2_windows: tuple[dict[str, Any], ...] = ()
-    #: How much of the session this is; None: all of it.
+    #: Modelled part of the session; None for all of it.
     part: Part | None = None
 
     @cached_property
     def exchanges(self) -> tuple[Exchange, ...]:
-        """Those of all visits."""
+        """Return the exchanges of all visits."""
         return tuple(exchange for visit in self.visits for exchange in visit.exchanges)
 
     @cached_property
     def elapsed(self) -> int:
-        """Nanoseconds of all visits, without what was between them."""
+        """Return the nanoseconds of all visits without the pauses."""
         return sum(visit.end - visit.start for visit in self.visits)
 
     @cached_property
     def server_path(self) -> int:
-        """Least nanoseconds from the observation point to the server and back."""
+        """Return the minimum nanoseconds from the observation point to the server and back."""
         return _least(self.flows, "server_path_rtt")
 
     @cached_property
     def client_path(self) -> int:
-        """Least nanoseconds from the observation point to the client and back."""
+        """Return the minimum nanoseconds from the observation point to the client and back."""
         return _least(self.flows, "client_path_rtt")
 
     @property
     def is_near_client(self) -> bool:
-        """Data of the server is seen in the pace in which it arrives, not in that in which it was sent."""
+        """Return whether server data is seen at its arrival pace rather than at its sending pace."""
         return self.client_path <= self.server_path
 
     @cached_property
     def by_flow(self) -> dict[int, list[Packet]]:
-        """The packets of each flow."""
+        """Return the packets of each flow."""
         grouped: dict[int, list[Packet]] = {number: [] for number in self.flows}
         for packet in self.packets:
             grouped[packet.flow].append(packet)
@@ -143,16 +142,16 @@ class Observed:
 
     @cached_property
     def lookups(self) -> dict[int, FlowPackets]:
-        """The packets of each flow, for look-ups."""
+        """Return the packets of each flow, for lookups."""
         return {number: FlowPackets(packets) for number, packets in self.by_flow.items()}
 
     @cached_property
     def by_frame(self) -> dict[int, Packet]:
-        """The packet of each frame."""
+        """Return the packet of each frame."""
         return {packet.frame: packet for packet in self.packets}
 
     def segment_bytes(self, flow: int) -> int:
-        """Payload of a full segment of the server on this flow."""
+        """Return the payload of a full server segment on this flow."""
         declared = self.flows[flow]["segment_bytes"]
         return int(declared or self.lookups[flow].largest_of_server or 1)
 
@@ -162,11 +161,11 @@ def _least(flows: dict[int, dict[str, Any]], name: str) -> int:
 
 
 def observed(analysis: Analysis, *, retrieval: int | None = None, session: bool = False) -> Observed:
-    """The retrieval of this number; by default the one with most transactions.
+    """Return the retrieval with this number, by default the one with most transactions.
 
-    ``session``: with all that its client retrieved from its server.
+    With ``session``, the result covers all visits of its client to its server.
 
-    :raises ScenarioError: the capture has no retrieval, or none of this number.
+    :raises ScenarioError: the capture has no retrieval, or none with this number.
     """
     import polars as pl
 
@@ -221,7 +220,7 @@ def observed(analysis: Analysis, *, retrieval: int | None = None, session: bool 
 
 
 def _profiles(analysis: Analysis, flows: pl.DataFrame) -> dict[int, dict[str, Any]]:
-    """What was learnt of the server's data on each flow."""
+    """Return the inferred profile of the server's data on each flow."""
     import polars as pl
 
     is_of_server = pl.col("direction").cast(pl.String) == "server_to_client"
@@ -235,7 +234,7 @@ def _of_flows(table: pl.DataFrame, flows: pl.DataFrame) -> dict[int, dict[str, A
 
 
 def _h2_windows(analysis: Analysis, flows: pl.DataFrame, last_frame: int) -> tuple[dict[str, Any], ...]:
-    """What was used of the windows of responses, and given, up to this frame."""
+    """Return the use and the updates of the response windows, up to this frame."""
     import polars as pl
 
     if analysis.h2_connections.is_empty():
@@ -246,11 +245,11 @@ def _h2_windows(analysis: Analysis, flows: pl.DataFrame, last_frame: int) -> tup
 
 
 def _pages(analysis: Analysis, retrieval: int, *, session: bool) -> list[list[int]]:
-    """The retrievals that are a page each: the one of this number, or all of its client and server.
+    """Return the retrievals that form a page: the one with this number, or all of its client and server.
 
-    Over a slow path a page has silences, and without a Referer nothing ties its parts together. A part that
-    begins with what is no document goes on with the page before: pages begin with documents. But in a session
-    what is asked for again is of another visit: a page asks for each object once.
+    Over a slow path a page has silences, and without a Referer nothing connects its parts. A part that begins
+    with another content type than a document continues the page before it. Within a session, a repeated
+    request begins another visit: a page requests each object once.
     """
     import polars as pl
 
@@ -279,12 +278,12 @@ def _pages(analysis: Analysis, retrieval: int, *, session: bool) -> list[list[in
 
 
 def visits_of_session(analysis: Analysis, retrieval: int) -> list[list[int]]:
-    """The visits of this retrieval's client to its server: of each the retrievals that it is of."""
+    """Return the visits of this retrieval's client to its server, each as a list of retrievals."""
     return _pages(analysis, retrieval, session=True)
 
 
 def _targets(analysis: Analysis) -> dict[int, set[str]]:
-    """What each retrieval asked for."""
+    """Return the requested targets of each retrieval."""
     import polars as pl
 
     named = analysis.transactions.select("flow", pl.col("index").alias("transaction"), "host", "target")
@@ -298,7 +297,7 @@ def _targets(analysis: Analysis) -> dict[int, set[str]]:
 
 
 def _physical(frame: pl.DataFrame) -> pl.DataFrame:
-    """The frame with times and durations as integer nanoseconds, enumerations as text."""
+    """Return the frame with times and durations as integer nanoseconds, and enumerations as text."""
     import polars as pl
     import polars.selectors as cs
 
@@ -306,7 +305,7 @@ def _physical(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _packets(analysis: Analysis, flows: list[int], origin: int) -> pl.DataFrame:
-    """The packets of these flows: the columns of :class:`Packet` but for its place."""
+    """Return the packets of these flows with the columns of :class:`Packet` except its place."""
     import polars as pl
 
     headers = analysis.packets.select("frame", "header_bytes", "source", "timestamp_value")
@@ -322,7 +321,7 @@ def _packets(analysis: Analysis, flows: list[int], origin: int) -> pl.DataFrame:
             "seq",
             pl.col("ack").fill_null(0),
             "payload_bytes",
-            # IPv4 without options, or IPv6 without extension headers, before the TCP header.
+            # IPv4 header without options, or IPv6 header without extension headers, before the TCP header.
             (
                 pl.col("payload_bytes")
                 + pl.col("header_bytes").fill_null(20).cast(pl.UInt32)
@@ -337,13 +336,13 @@ def _packets(analysis: Analysis, flows: list[int], origin: int) -> pl.DataFrame:
 
 
 def _answered(analysis: Analysis, members: pl.DataFrame, flows: list[int]) -> pl.DataFrame:
-    """The transactions that were answered whole, in their order.
+    """Return the completely answered transactions in order.
 
-    :raises ScenarioError: there is none.
+    :raises ScenarioError: no transaction was answered.
     """
     import polars as pl
 
-    # A model of what was mostly not captured would be one of nothing, and could be of any size.
+    # A model of a mostly uncaptured response would have no basis and unbounded size.
     response = pl.sum_horizontal("response_header_bytes", "response_body_bytes")
     is_captured = pl.col("missing_bytes") <= response / 2
     answered = members.join(
@@ -360,7 +359,7 @@ def _answered(analysis: Analysis, members: pl.DataFrame, flows: list[int]) -> pl
 
 
 def _begun(answered: pl.DataFrame, last_frame: int) -> pl.DataFrame:
-    """Those that began up to this frame, and the last of each of their visits."""
+    """Return the transactions that began up to this frame, and the last of each of their visits."""
     import polars as pl
 
     of_visit = pl.int_range(pl.len()).over("visit")
@@ -370,7 +369,7 @@ def _begun(answered: pl.DataFrame, last_frame: int) -> pl.DataFrame:
 
 
 def _visits(answered: pl.DataFrame, members: pl.DataFrame, origin: int) -> Iterator[Visited]:
-    """The visits in which anything was answered."""
+    """Return the visits with at least one answered transaction."""
     import polars as pl
 
     spans = _physical(members.group_by("visit").agg(pl.col("start").min(), pl.col("end").max()))
@@ -385,7 +384,7 @@ def _visits(answered: pl.DataFrame, members: pl.DataFrame, origin: int) -> Itera
 
 
 def _note_concurrent(rows: list[dict[str, Any]]) -> None:
-    """Streams that were asked for before the response to one before them had come are pipelined."""
+    """Mark streams as pipelined if their request preceded the end of an earlier response."""
     open_until: dict[int, int] = {}
     for row in rows:
         until = open_until.get(row["flow"], 0)

@@ -1,6 +1,6 @@
-"""The packets of a session, and those of a flow for look-ups.
+"""Packets of a session, and of a flow for lookups.
 
-An estimator that asks something of each exchange does not go over all packets for it.
+An estimator for each exchange uses the lookups instead of a scan of all packets.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _PLACE = attrgetter("place")
 
 @dataclass(frozen=True, slots=True)
 class Packet:
-    """A TCP packet of the session; times are nanoseconds from the session's first packet."""
+    """TCP packet of the session; times in nanoseconds since the session's first packet."""
 
     frame: int
     time: int
@@ -35,37 +35,37 @@ class Packet:
     seq: int
     ack: int
     payload: int
-    #: Its IP packet: headers of IP and TCP, and payload.
+    #: Bytes of the IP packet: IP and TCP headers, and payload.
     ip_bytes: int
     flags: int
     window: int
     is_resent: bool
     timestamp: int | None
-    #: Its place among the packets of the session.
+    #: Index among the packets of the session.
     place: int
 
     @property
     def end(self) -> int:
-        """The sequence number behind it."""
+        """Return the sequence number behind the packet."""
         return self.seq + self.payload
 
 
 class SentData:
-    """The packets with data of one direction, by their places in the stream."""
+    """Data packets of one direction, by their offsets in the stream."""
 
     def __init__(self, packets: Iterable[Packet]) -> None:
         self._packets = sorted(packets, key=attrgetter("seq"))
         self._starts = [packet.seq for packet in self._packets]
-        #: Up to each packet, the furthest end of it and those that start before it.
+        #: For each packet, the maximum end of the packets that start no later.
         self._ends = list(accumulate((packet.end for packet in self._packets), max))
 
     def starting_in(self, first: int, end: int) -> list[Packet]:
-        """The packets that start from ``first`` on and before ``end``, as they passed."""
+        """Return the packets that start at or after ``first`` and before ``end``, in capture order."""
         low, high = bisect_left(self._starts, first), bisect_left(self._starts, end)
         return sorted(self._packets[low:high], key=_PLACE)
 
     def carrying(self, first: int, end: int) -> list[Packet]:
-        """The packets that carry any byte from ``first`` on and before ``end``, as they passed."""
+        """Return the packets with any byte at or after ``first`` and before ``end``, in capture order."""
         found = []
         for number in range(bisect_left(self._starts, end) - 1, -1, -1):
             if self._ends[number] <= first:
@@ -76,7 +76,7 @@ class SentData:
 
 
 class FlowPackets:
-    """The packets of one flow, in their order."""
+    """Packets of one flow, in order."""
 
     def __init__(self, packets: Sequence[Packet]) -> None:
         self._packets = packets
@@ -84,38 +84,38 @@ class FlowPackets:
 
     @cached_property
     def of_client(self) -> list[Packet]:
-        """The packets that the client sent."""
+        """Return the client's packets."""
         return [packet for packet in self._packets if not packet.to_client]
 
     def data(self, *, to_client: bool) -> SentData:
-        """The packets with data of one direction."""
+        """Return the data packets of one direction."""
         return self._data_of_server if to_client else self._data_of_client
 
     @cached_property
     def largest_of_server(self) -> int:
-        """The longest payload of the server; 0: it sent no data."""
+        """Return the server's largest payload; 0 without server data."""
         return max((packet.payload for packet in self._packets if packet.to_client), default=0)
 
     @cached_property
     def openings(self) -> list[Packet]:
-        """The packets with SYN."""
+        """Return the packets with SYN."""
         return [packet for packet in self._packets if packet.flags & SYN]
 
     def between(self, first_frame: int, last_frame: int) -> Sequence[Packet]:
-        """The packets from one frame to another."""
+        """Return the packets from one frame to another."""
         return self._packets[bisect_left(self._frames, first_frame) : bisect_left(self._frames, last_frame + 1)]
 
     def of_client_since(self, time: int) -> Packet | None:
-        """The client's first packet that passed at this time or later."""
+        """Return the client's first packet at or after this time."""
         number = bisect_left(self._times_of_client, time)
         return self.of_client[number] if number < len(self.of_client) else None
 
     def first_ack_from(self, end: int) -> Packet | None:
-        """The client's first packet that acknowledges all up to this place."""
+        """Return the client's first packet that acknowledges everything up to this offset."""
         number = bisect_left(self._acks_of_client, end)
         return self.of_client[number] if number < len(self.of_client) else None
 
-    # Clocks can go back, and acknowledgments can come out of order: the furthest so far never does.
+    # A clock can step back and ACKs can come out of order; the running maximum never decreases.
     @cached_property
     def _times_of_client(self) -> list[int]:
         return list(accumulate((packet.time for packet in self.of_client), max))

@@ -1,4 +1,4 @@
-"""The pages: their objects in the order in which they were asked for, their sizes, and what led to them."""
+"""Pages: their objects in request order, their sizes, and their initiators."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["pages_of"]
 
 
 def pages_of(observed: Observed, processing: Sequence[Figure]) -> tuple[Page, ...]:
-    """The pages as their visits show them, with the server's time for each exchange of the session."""
+    """Return the pages of the visits, with the server's time for each exchange of the session."""
     figures = iter(processing)
     return tuple(
         _page(
@@ -29,7 +29,7 @@ def pages_of(observed: Observed, processing: Sequence[Figure]) -> tuple[Page, ..
 
 
 def _page(name: str, visit: Visited, processing: Sequence[Figure]) -> Page:
-    """The page as the visit shows it; bodies are as they were sent, framing removed."""
+    """Return the page of a visit; bodies as sent, without framing."""
     host = next((exchange.host for exchange in visit.exchanges if exchange.host), "www.example.com")
     return Page(
         name=name,
@@ -43,7 +43,7 @@ def _page(name: str, visit: Visited, processing: Sequence[Figure]) -> Page:
 
 def _object(number: int, exchange: Exchange, processing: Figure) -> Object:
     value = processing.value
-    # What is found in a later object, or in itself, is found in the document.
+    # An initiator in a later object, or in the object itself, is replaced by the document.
     initiator = exchange.initiator if exchange.initiator is not None and exchange.initiator < number else 0
     return Object(
         target=exchange.target,

@@ -1,8 +1,7 @@
-"""The browser's time from what it knows to what it asks for.
+"""Browser's time from known object to request.
 
-What a fetch waits for is a matter of its strategy: for all of the document that names it, or for the
-part with the link. The least time from there to a SYN or a request is the browser's own; what took
-longer waited for a connection.
+The strategy decides whether a fetch waits for the whole document or for the part with the link. The minimum
+time from there to a SYN or request is the browser's own. A longer time waited for a connection.
 """
 
 from __future__ import annotations
@@ -27,10 +26,10 @@ __all__ = ["parse_time"]
 
 _NAME: Final = "browser.parse"
 _UNIT: Final = "ns"
-# Links are taken to be spread evenly over a document where the capture does not hold them.
+# Even spread of the links over a document, if the capture lacks the document.
 _BY_PLACE: Final = 0.6
 _BY_END: Final = 0.9
-# A request that leaves so soon after its connection was free waited for that.
+# Maximum time in nanoseconds between a free connection and a request that waited for it.
 _AT_ONCE: Final = 200_000
 
 
@@ -43,9 +42,9 @@ def parse_time(
     *,
     lost: Collection[int] = (),
 ) -> Figure:
-    """Nanoseconds from an object's becoming known to its request, under these plans.
+    """Return the nanoseconds from a known object to its request, under these plans.
 
-    ``lost``: the places of packets that were seen before they were lost.
+    ``lost`` has the places of packets that were seen before their loss.
     """
     seen_at = reactions(observed, rate, propagation)
     sent = sent_at(observed, rate)
@@ -82,7 +81,9 @@ def parse_time(
 
 
 def _waited(before: Exchange | None, exchange: Exchange, known: int, begun: int, seen_at: dict[int, int]) -> bool:
-    """Whether the request waited for the response before it on its connection: that shows nothing of parsing."""
+    """Return whether the request waited for the previous response on its connection; such a request shows no
+    parsing time.
+    """
     if before is None or exchange.is_pipelined:
         return False
     free = seen_at.get(before.response_last_frame)
@@ -90,10 +91,10 @@ def _waited(before: Exchange | None, exchange: Exchange, known: int, begun: int,
 
 
 def _begin(observed: Observed, exchange: Exchange, sent: dict[int, int]) -> int:
-    """When the client began with the exchange: the link took its time for the SYN or request that is seen."""
+    """Return the start of the exchange at the client: the visible SYN or request less its serialization time."""
     packets = observed.lookups[exchange.flow]
     opening = packets.openings
-    # An opening that had to be repeated took long, but was for what was asked for first.
+    # A repeated opening took long, but served the first request.
     is_repeated = exchange.index == 0 and len(opening) > len({packet.to_client for packet in opening})
     start = opening[0].time if is_repeated else exchange.start
     first = packets.of_client_since(start)
@@ -101,7 +102,7 @@ def _begin(observed: Observed, exchange: Exchange, sent: dict[int, int]) -> int:
 
 
 def _wanted(page: Page, after: Complete | Bytes) -> int | None:
-    """How much of the body of what it waits for a fetch needs; None: all."""
+    """Return the body bytes of the initiator that a fetch needs; None for all."""
     if isinstance(after, Complete):
         return None
     size = page.objects[after.fetch].size
@@ -109,14 +110,14 @@ def _wanted(page: Page, after: Complete | Bytes) -> int | None:
 
 
 class _Delivery:
-    """How a response came, without holes.
+    """Arrival of a response, without holes.
 
-    ``lost``: the places of packets that were seen before they were lost.
+    ``lost`` has the places of packets that were seen before their loss.
     """
 
     def __init__(self, observed: Observed, response: Exchange, lost: Collection[int]) -> None:
         self._response = response
-        #: So much was there with these frames.
+        #: Bytes present with each frame.
         self._bytes: list[int] = []
         self._frames: list[int] = []
         begin = observed.by_frame.get(response.response_frame)
@@ -136,11 +137,11 @@ class _Delivery:
             self._frames.append(packet.frame)
 
     def frame_of(self, body: int | None) -> int:
-        """The frame with which so many bytes of the body had come; ``None``: all of it."""
+        """Return the frame that completed this number of body bytes; ``None``: all of them."""
         whole = self._response.head_bytes + self._response.body_bytes
         wanted = whole if body is None else self._response.head_bytes + body
         if self._response.stream is not None and whole:
-            # Frames have headers.
+            # HTTP/2 frames have headers.
             wanted = wanted * self._response.wire_bytes // whole
         number = bisect_left(self._bytes, wanted)
         return self._frames[number] if number < len(self._frames) else self._response.response_last_frame

@@ -1,7 +1,8 @@
-"""The part of a session that is modelled: its first segments, where it has more than runs can take.
+"""Modelled part of a session: its first segments, if the session is too long for the runs.
 
-An inference simulates all that it models up to some hundred times. How path and hosts behave shows in the first
-thousands of segments, and a page has no more. Of a long download or session the rest is left out, and told to be.
+An inference simulates its whole model up to a few hundred times. The first thousands of segments show the
+behaviour of path and hosts, and a page has no more. The rest of a long download or session is left out, and
+the report says so.
 """
 
 from __future__ import annotations
@@ -21,28 +22,28 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST_SEGMENTS", "Part", "first_packets", "up_to"]
 
-#: Segments that are modelled at most: a page has some thousand, and the window of a long path is full sooner.
+#: Maximum number of modelled segments. A page has about a thousand, and a long path fills its window sooner.
 MOST_SEGMENTS: Final = 10_000
-#: What hosts or captures merged into one packet is as many segments of Ethernet's size.
+#: Payload of an Ethernet segment: a merged packet counts as several of them.
 _FULL: Final = 1460
-#: Packets at the beginning of a connection that are always modelled: its handshake is among them.
+#: Minimum number of modelled packets of a connection, including its handshake.
 _OPENING: Final = 8
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Part:
-    """How much of a session is modelled."""
+    """Modelled extent of a session."""
 
     packets: int
     of_packets: int
     transactions: int
     of_transactions: int
-    #: Those of the transactions whose response is modelled up to there only.
+    #: Number of transactions whose response is modelled only in part.
     cut_transactions: int
 
     @property
     def words(self) -> str:
-        """The same in words."""
+        """Return the extent in words."""
         cut = f", {self.cut_transactions} of them in part" if self.cut_transactions else ""
         return (
             f"the first {self.packets:,} of {self.of_packets:,} packets,"
@@ -51,7 +52,7 @@ class Part:
 
 
 def first_packets(rows: pl.DataFrame, begin: int) -> pl.DataFrame:
-    """The packets of a session that are modelled; ``begin``: the frame in which its first request is."""
+    """Return the modelled packets of a session. ``begin`` is the frame of its first request."""
     import polars as pl
 
     segments = pl.col("payload_bytes").cast(pl.Int64) // (_FULL + 1) + 1
@@ -62,9 +63,9 @@ def first_packets(rows: pl.DataFrame, begin: int) -> pl.DataFrame:
 
 
 def up_to(whole: Observed, last_frame: int, *, of_packets: int, of_transactions: int) -> Observed:
-    """The session without what came after this frame.
+    """Return the session up to this frame.
 
-    :raises ScenarioError: no response begins before it.
+    :raises ScenarioError: no response begins before the frame.
     """
     kept = (_visit_up_to(whole, visit, last_frame) for visit in whole.visits)
     visits = tuple(_numbered(number, visit) for number, visit in enumerate(filter(None, kept)))
@@ -98,7 +99,7 @@ def _numbered(number: int, visit: Visited) -> Visited:
 
 
 def _visit_up_to(whole: Observed, visit: Visited, last_frame: int) -> Visited | None:
-    """The visit as far as it went by then; None: no response had begun."""
+    """Return the visit up to the frame; None if no response has begun."""
     cut = [_exchange_up_to(whole, exchange, last_frame) for exchange in visit.exchanges]
     if cut == list(visit.exchanges):
         return visit
@@ -111,13 +112,13 @@ def _visit_up_to(whole: Observed, visit: Visited, last_frame: int) -> Visited | 
     ]
     if not kept:
         return None
-    # How a visit ends is a matter of the strategy, which goes on to be the same.
+    # The end of a visit depends on the strategy, which stays the same.
     kept[-1] = replace(kept[-1], asks_to_close=visit.exchanges[-1].asks_to_close)
     return replace(visit, end=max(exchange.response_end for exchange in kept), exchanges=tuple(kept))
 
 
 def _exchange_up_to(whole: Observed, exchange: Exchange, last_frame: int) -> Exchange | None:
-    """The exchange with what had come of its body by then; None: its head had not come whole."""
+    """Return the exchange with the body up to the frame; None if its head is incomplete."""
     if exchange.response_last_frame <= last_frame:
         return exchange
     if exchange.stream is not None:
@@ -135,7 +136,7 @@ def _exchange_up_to(whole: Observed, exchange: Exchange, last_frame: int) -> Exc
 
 
 def _stream_up_to(whole: Observed, exchange: Exchange) -> Exchange | None:
-    """The same of a stream: its DATA that had come by then."""
+    """Return the exchange of a stream with the DATA up to the frame."""
     own = (exchange.flow, exchange.stream, "data")
     data = [row for row in whole.h2_windows if (row["flow"], row["stream"], row["event"]) == own]
     last = whole.by_frame.get(data[-1]["frame"]) if data else None
@@ -146,7 +147,7 @@ def _stream_up_to(whole: Observed, exchange: Exchange) -> Exchange | None:
 
 
 def _packets_of(whole: Observed, exchanges: Sequence[Exchange]) -> list[Packet]:
-    """The packets of the connections of these exchanges, without the requests of others that came later."""
+    """Return the packets of the connections of these exchanges, without later requests of other exchanges."""
     asked: dict[int, int] = {}
     for exchange in exchanges:
         asked[exchange.flow] = max(asked.get(exchange.flow, 0), exchange.request_last_frame)

@@ -1,4 +1,4 @@
-"""What was measured of a capture before any run, and the scenario that it makes with a choice."""
+"""Measurements of a capture before any run, and the scenario that they form with a choice."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ if TYPE_CHECKING:
 __all__ = ["Choice", "Parts"]
 
 
-#: Longer requests are refused by the simulator's scenario.
+#: Maximum request length of the simulator's scenario.
 _REQUEST_BYTES_MAX: Final = 65_536
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Choice:
-    """What a run is needed to tell: the strategy, and the presets of both ends."""
+    """Properties that need runs: the strategy, and the presets of both ends."""
 
     strategy: Strategy
     server: Stack
@@ -53,10 +53,10 @@ class Choice:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Parts:
-    """What was measured, before any run."""
+    """Measurements before any run."""
 
     seen: Observed
-    #: The server's time for each response.
+    #: Server time of each response.
     times: tuple[Figure, ...]
     lost: tuple[Lost, ...]
     queue: Queue
@@ -67,30 +67,32 @@ class Parts:
     of_server: Options
     of_client: Options
     splits: dict[tuple[int, int], Split]
-    #: The hosts share what they know of the path.
+    #: True if the hosts share path state between connections.
     shares: bool = False
-    #: How connections are secured.
+    #: TLS parameters of the connections.
     tls: Tls | None = None
-    #: The phase of the client's heartbeat, where runs told it.
+    #: Phase of the client's heartbeat, if runs determined it.
     phase: Figure | None = None
-    #: What the hosts' clocks show, past a whole tick, when the client begins.
+    #: Time of the hosts' clocks past a whole tick, at the client's start.
     clock: int = 0
-    #: Most connections that the browser opens at once, where that bounds it.
+    #: Maximum number of parallel connections of the browser, if limited.
     most_at_once: int | None = None
-    #: The client acknowledges at once as its preset does, not only what its timer is too late for.
+    #: True if the client sends the immediate ACKs of its preset. Otherwise only its timer limits the delay.
     has_quick_acks: bool = True
 
     @property
     def pages(self) -> tuple[Page, ...]:
-        """A page for each visit."""
+        """Return one page per visit."""
         return pages_of(self.seen, self.times)
 
     def reactions(self) -> dict[int, int]:
-        """By the frames of the server's packets: when what they made the client do at once can be seen."""
+        """Return, by frame of the server's packets, the time at which an immediate reaction of the client is
+        visible.
+        """
         return reactions(self.seen, self.rate, self.propagation)
 
     def stacks(self, choice: Choice) -> tuple[Stack, Stack, list[Figure]]:
-        """Server's and client's stack with what their segments say, and the figures of that."""
+        """Return the stacks of server and client with the values from their segments, and the figures."""
         server, of_server = with_options(choice.server, self.of_server, self.window, "server")
         client, of_client = with_options(choice.client, self.of_client, None, "client")
         client, of_delays = with_delays(client, self.seen, self.reactions(), told=self.phase)
@@ -100,32 +102,32 @@ class Parts:
 
     @property
     def lost_to_server(self) -> tuple[Lost, ...]:
-        """What was lost on the way that no queue of the server's packets is on."""
+        """Return the losses towards the server, where no queue of the server's packets exists."""
         return tuple(each for each in self.lost if not each.to_client)
 
     @property
     def network(self) -> Network:
-        """The path between client and server."""
+        """Return the path between client and server."""
         return network_of(
             self.seen, rate=self.rate, propagation=self.propagation, lost=self.lost, queue=self.queue
         )
 
     def keep_alive(self) -> KeepAlive:
-        """How the server keeps connections that its strategy has it keep."""
+        """Return the server's keep-alive policy for persistent connections."""
         most = self.most_requests.value
         return KeepAlive(max_requests=most if isinstance(most, int) else None)
 
     def parse(self, strategy: Strategy) -> Figure:
-        """The browser's time from what it knows to what it asks for, by this strategy."""
+        """Return the browser's time from known object to request, for this strategy."""
         plans = [strategy.visits(page)[0].plan for page in self.pages]
         lost = {each.place for each in self.lost if each.place is not None}
         return parse_time(self.seen, self.pages, plans, self.rate, self.propagation, lost=lost)
 
     def visits(self, strategy: Strategy) -> tuple[Visit, ...]:
-        """The pages by this strategy, with the pauses that were between them."""
+        """Return the pages with this strategy, with the captured pauses."""
         made: list[Visit] = []
         last = 0
-        # Elsewhere the last byte and the next request have their way before they are seen.
+        # Elsewhere the last byte and the next request cross the path before their capture.
         way = 0 if self.seen.is_near_client else self.seen.client_path
         for page, visited, is_kept in zip(self.pages, self.seen.visits, self._kept(), strict=True):
             visit = strategy.visits(page)[0]
@@ -135,14 +137,14 @@ class Parts:
         return tuple(made)
 
     def _kept(self) -> list[bool]:
-        """Of each visit, whether a later one went on with a connection that it or one before it had."""
+        """Return, per visit, whether a later visit reused a connection of this or an earlier visit."""
         visits = self.seen.visits
         last = {exchange.flow: number for number, visit in enumerate(visits) for exchange in visit.exchanges}
         furthest = (max(last[exchange.flow] for exchange in visit.exchanges) for visit in visits)
         return [later > number for number, later in enumerate(accumulate(furthest, max))]
 
     def scenario(self, choice: Choice, *, writes: Writes | None = None, **knobs: object) -> Scenario:
-        """The session by this choice; ``knobs`` are of the server's stack."""
+        """Return the session with this choice. ``knobs`` belong to the server's stack."""
         parse = self.parse(choice.strategy).value
         server_stack, client_stack, _ = self.stacks(choice)
         if knobs:
@@ -173,7 +175,7 @@ class Parts:
         return Scenario(network=network, servers=(server,), browsers=(browser,), taps=(at,))
 
     def _request_bytes(self) -> int:
-        """Give the length of the shortest request.
+        """Return the length of the shortest request.
 
         :raises ScenarioError: the simulator has no requests of that length.
         """

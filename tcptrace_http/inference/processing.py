@@ -1,9 +1,9 @@
-"""The server's time for each response: from the end of the request to the first byte, less the path.
+"""Server time of each response: from the end of the request to the first byte, less the path.
 
-Where packets of other flows came directly before, a queue may be part of that time, but no more than since
-the link was idle last. A pipelined request waits for the response before it, and what is seen of its own time
-is what the window and that response leave. These get the median of the others, within what their bounds leave;
-runs tell more of them: where a response comes at another time than in the run, its time is changed by that.
+If packets of other flows came directly before, a queue may explain part of the time, at most since the link
+was last idle. A pipelined request waits for the previous response. The window and that response hide part of
+its own time. Hidden times get the median of the others, within their bounds. Runs refine them: if a response
+comes at another time than in the run, its time is changed by the difference.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ __all__ = ["processing_times", "with_times_of_runs"]
 _UNIT: Final = "ns"
 _ALONE: Final = 0.95
 _OF_RUNS: Final = "other data was on the path meanwhile: as the run has it that is nearest to the capture"
-# No stack's timeout is shorter.
+# Minimum retransmission timeout of any stack, in nanoseconds.
 _TIMEOUT: Final = 200_000_000
-# Times of run and capture differ by roundings, and by no more than this.
+# Maximum rounding difference between run and capture, in nanoseconds.
 _PARTED: Final = 50_000
-# What an ACK lets go leaves so soon after it on any machine, and what takes longer was not ready.
+# Maximum time between an ACK and the data that it releases, on any machine. Later data was not ready.
 _SOON: Final = 2_000_000
-# So many times are changed, and so many of what parts first are tried each time.
+# Maximum number of changed times, and number of first divergences tried per change.
 _STEPS: Final = 24
 _FIRST: Final = 2
-# A packet that comes no later behind another than this part more than it takes to send has queued behind it.
+# Maximum gap of a queued packet, relative to its serialization time.
 _BEHIND: Final = 1.02
 
 
 def processing_times(
     observed: Observed, rate: int | None, propagation: int, *, shares: bool = False
 ) -> tuple[Figure, ...]:
-    """Nanoseconds for each exchange, in their order.
+    """Return the nanoseconds of each exchange, in order.
 
-    ``shares``: a response may wait for a window that the connections share.
+    With ``shares``, a response may wait for a window that the connections share.
     """
     left = departures(observed, rate)
     behind = _behind_others(observed)
@@ -60,7 +60,7 @@ def processing_times(
         sending = sending_time(since, rate)
         found.append(_bounds(observed, is_behind, first, elapsed, sending, rate, propagation))
     held = [_waits_for_tickets(observed, exchange, rate) for exchange in observed.exchanges]
-    # It may have been ready all the time.
+    # The response may have been ready all the time.
     found = [(0 if is_held else low, high) for is_held, (low, high) in zip(held, found, strict=True)]
     if shares:
         alone = [_is_alone(observed, exchange) for exchange in observed.exchanges]
@@ -69,7 +69,7 @@ def processing_times(
     least = 0 if any(held) else min((high for _, high in found), default=0)
     usual = round(median(exact)) if exact else least
     if observed.is_near_client:
-        # What is so much longer may have been lost at first, and have waited for a timeout.
+        # A much longer time may be a lost packet and a timeout.
         found = [(0 if high - usual > _TIMEOUT else low, high) for low, high in found]
     return tuple(
         _figure(number, exchange, low, high, usual)
@@ -78,7 +78,7 @@ def processing_times(
 
 
 def _is_alone(observed: Observed, exchange: Exchange) -> bool:
-    """Whether no other response was outstanding between the request and its response."""
+    """Return whether no other response was outstanding between the request and its response."""
     return all(
         other.flow == exchange.flow
         or other.response_end <= exchange.request_time
@@ -88,7 +88,7 @@ def _is_alone(observed: Observed, exchange: Exchange) -> bool:
 
 
 def _behind_others(observed: Observed) -> set[tuple[int, int]]:
-    """The streams that others were sent before, after they had been asked for."""
+    """Return the streams requested before the end of another response that began before theirs."""
     found = set()
     until: dict[int, int] = {}
     for exchange in sorted(observed.exchanges, key=lambda each: (each.response_start, each.index)):
@@ -99,7 +99,7 @@ def _behind_others(observed: Observed) -> set[tuple[int, int]]:
 
 
 def _waits_for_tickets(observed: Observed, exchange: Exchange, rate: int | None) -> bool:
-    """Whether a response came as soon as the tickets before it were acknowledged."""
+    """Return whether a response came with the ACK of the tickets before it."""
     tickets = unasked(observed, exchange)
     if not tickets:
         return False
@@ -112,9 +112,9 @@ def _waits_for_tickets(observed: Observed, exchange: Exchange, rate: int | None)
 
 
 def _first_of(observed: Observed, exchange: Exchange, begin: Packet) -> tuple[Packet, int]:
-    """The packet of a response that came first, and the bytes that the link sent from the response's begin on.
+    """Return the earliest packet of a response, and the bytes that the link sent from the response's start.
 
-    Where the begin of the response was lost, what follows it came before.
+    If the first part of the response was lost, the following part came before it.
     """
     end = begin.seq + exchange.head_bytes + exchange.body_bytes
     first = observed.lookups[exchange.flow].data(to_client=True).starting_in(begin.seq, end)[0]
@@ -126,7 +126,7 @@ def _first_of(observed: Observed, exchange: Exchange, begin: Packet) -> tuple[Pa
 def with_times_of_runs(
     observed: Observed, times: tuple[Figure, ...], scenario_of: Callable[[tuple[Figure, ...]], Scenario]
 ) -> tuple[Figure, ...]:
-    """The times, those that are assumed as the runs that are nearest to the capture have them."""
+    """Return the times, with the assumed ones replaced by those of the nearest runs."""
 
     def nexts(held: tuple[Figure, ...], run: Timeline) -> Iterator[tuple[Figure, ...]]:
         return _with_another(observed, run, held)
@@ -135,7 +135,7 @@ def with_times_of_runs(
 
 
 def _with_another(observed: Observed, run: Timeline, times: tuple[Figure, ...]) -> Iterator[tuple[Figure, ...]]:
-    """The times with one that is changed by what run and capture part first."""
+    """Yield the times with one changed by the first divergence of run and capture."""
     for packet, late in [each for each in partings(observed, run, by=_PARTED) if each.packet.to_client][:_FIRST]:
         for number, (exchange, figure) in enumerate(zip(observed.exchanges, times, strict=True)):
             is_of_it = exchange.response_frame <= packet.frame <= exchange.response_last_frame
@@ -170,7 +170,7 @@ def _bounds(  # noqa: PLR0913, PLR0917 -- the exchange, and the path
     rate: int | None,
     propagation: int,
 ) -> tuple[int, int]:
-    """The least and the most that it can be; the same twice: nothing else is part of it."""
+    """Return the bounds of the server time; equal bounds mean that nothing else contributes."""
     if not observed.is_near_client:
         most = max(elapsed, 0)
         return (0 if is_behind else most), most
@@ -181,7 +181,7 @@ def _bounds(  # noqa: PLR0913, PLR0917 -- the exchange, and the path
 
 
 def _queued_at_most(observed: Observed, answer: Packet, rate: int | None) -> int:
-    """How long the packet can have waited behind others for the link: since that was idle last."""
+    """Return the maximum time that the packet can have queued for the link since the link was last idle."""
     begin = end = answer.time - sending_time(answer.ip_bytes, rate)
     behind = answer
     for place in range(answer.place - 1, -1, -1):

@@ -1,10 +1,10 @@
-"""How much the slowest link's queue holds: what stood in it when packets passed, and when they did not.
+"""Queue bound of the bottleneck: the queue lengths at passed and at dropped packets.
 
-Theory of operation. A drop-tail queue takes a packet if what waits and the packet are within its bound.
-What waited is known for each packet from when it was offered to the link: before the link, of the capture,
-and behind it, of the run that retells the capture. The bound is no less than the most that a packet that
-passed came to, and less than what any packet came to that was dropped. What was lost although more had
-passed at other times was lost by chance, and took its place in the queue.
+Theory of operation. A drop-tail queue accepts a packet if the waiting packets and the packet fit its bound.
+The waiting packets are known for each packet from its arrival at the link: before the link from the capture,
+behind it from the matching run. The bound is at least the maximum length at a passed packet, and below the
+length at every dropped packet. A loss below the maximum length of passed packets was random, and the packet
+took room in the queue.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ __all__ = [
 ]
 
 _NAME: Final = "path.queue"
-#: A packet that was lost is now and then not known to be: so many for each that is are let pass.
+#: Tolerated share of unknown losses per known loss, and number of rounds.
 _DOUBTED: Final = 0.2
 _ROUNDS: Final = 2
-#: So few losses at the longest queue may be chance.
+#: Maximum number of losses at the longest queue that may be chance.
 FEW_DROPS: Final = 2
 _CONFIDENCE: Final = 0.9
-# Packets are no longer than Ethernet's.
+# Maximum packet length: Ethernet's.
 _FULL: Final = 1500
-#: No queue holds fewer packets: what was lost while less waited was lost by chance.
+#: Minimum queue bound in packets: a loss at a shorter queue was random.
 LEAST_QUEUE: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Offered:
-    """A packet of the server as it came to the link."""
+    """Packet of the server at its arrival at the link."""
 
     time: int
     ip_bytes: int
@@ -62,14 +62,14 @@ class Offered:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """The bound, and the losses that it explains."""
+    """Bound of the queue, with the losses that it explains."""
 
     figure: Figure
     dropped: frozenset[Lost]
 
 
 def offered_of_capture(observed: Observed, lost: Sequence[Lost]) -> list[Offered]:
-    """The packets as they were seen before the link."""
+    """Return the packets as captured before the link."""
     by_place = {each.place: each for each in lost if each.to_client and each.place is not None}
     return [
         Offered(packet.time, packet.ip_bytes, packet.frame, by_place.get(packet.place))
@@ -79,7 +79,7 @@ def offered_of_capture(observed: Observed, lost: Sequence[Lost]) -> list[Offered
 
 
 def offered_of_run(scenario: Scenario, lost: Sequence[Lost], flows: Sequence[int]) -> list[Offered]:
-    """The packets as a run has them come to the link; ``flows``: in the order of their opening."""
+    """Return the packets of a run at the link. ``flows``: in opening order."""
     import polars as pl
 
     truth = simulate(replace(scenario, record=Record(packets=True))).truth
@@ -109,9 +109,9 @@ def offered_of_run(scenario: Scenario, lost: Sequence[Lost], flows: Sequence[int
 
 
 def queue_bound(offered: Sequence[Offered], rate: int | None) -> Bound:
-    """What may wait besides the packet in service; assumed to be without bound where nothing was dropped.
+    """Return the bound besides the packet in service; unlimited without drops.
 
-    A bound in packets is taken where it explains more losses than one in bytes.
+    A bound in packets is taken if it explains more losses than one in bytes.
     """
     if rate is None:
         return Bound(assumed(_NAME, None, unit="B", reason="without path.rate no queue is known"), frozenset())
@@ -121,7 +121,7 @@ def queue_bound(offered: Sequence[Offered], rate: int | None) -> Bound:
 
 
 def longest_queue(offered: Sequence[Offered], rate: int | None) -> int:
-    """Packets that waited at most, if nothing was dropped."""
+    """Return the maximum number of queued packets without drops."""
     if rate is None:
         return 0
     passed, _ = _stood(offered, rate, frozenset(), in_packets=True)
@@ -130,7 +130,7 @@ def longest_queue(offered: Sequence[Offered], rate: int | None) -> int:
 
 def _bound(offered: Sequence[Offered], rate: int, *, unit: str) -> Bound:
     dropped = frozenset(each.lost for each in offered if each.lost is not None)
-    # Once with all losses taken to be drops, and then with those in their place that were by chance.
+    # The first round treats all losses as drops. The second round puts random losses back into the queue.
     for _ in range(_ROUNDS):
         passed, refused = _stood(offered, rate, dropped, in_packets=unit == "packets")
         limit, doubted = _limit([size for size, _ in passed], [size for size, _, _ in refused])
@@ -157,7 +157,7 @@ def _bound(offered: Sequence[Offered], rate: int, *, unit: str) -> Bound:
 
 
 def _limit(passed: list[int], refused: list[int]) -> tuple[int, int]:
-    """The bound that is at odds with the fewest packets, and how many passed all the same."""
+    """Return the bound that contradicts the fewest packets, and the number of packets that passed nevertheless."""
     passed, refused = sorted(passed), sorted(refused)
 
     def over(limit: int) -> int:
@@ -171,7 +171,7 @@ def _limit(passed: list[int], refused: list[int]) -> tuple[int, int]:
 def _stood(
     offered: Sequence[Offered], rate: int, dropped: frozenset[Lost], *, in_packets: bool
 ) -> tuple[list[tuple[int, int]], list[tuple[int, int, Lost]]]:
-    """What waited, the packet itself included, when packets passed and when they did not, with their frames."""
+    """Return the queue lengths at passed and at dropped packets, the packet included, with their frames."""
     passed: list[tuple[int, int]] = []
     refused: list[tuple[int, int, Lost]] = []
     waiting: deque[tuple[int, int]] = deque()

@@ -1,4 +1,4 @@
-"""The bound of a queue in place of what it dropped: by what stood in it, or by runs with each bound."""
+"""Queue bound in place of the dropped packets: from queue lengths, or from runs with each bound."""
 
 from __future__ import annotations
 
@@ -30,13 +30,15 @@ if TYPE_CHECKING:
 
 __all__ = ["with_queue"]
 
-# Bounds of so many packets are tried, and one is told if its run is no further off.
+# Maximum tried bound in packets, and maximum distance of a run that confirms a bound.
 _LONGEST: Final = 64
 _TOLD_BY_RUNS: Final = 2e-3
 
 
 def with_queue(parts: Parts, choice: Choice, writes: Writes, server: Stack) -> tuple[Parts, Figure]:
-    """With the queue's bound in place of what it dropped, if a run tells the capture with it."""
+    """Return the parts with the queue's bound in place of its drops, if a run with the bound matches the
+    capture.
+    """
     what = parts.seen
     knobs = {name: getattr(server, name) for name in KNOBS}
 
@@ -54,7 +56,7 @@ def with_queue(parts: Parts, choice: Choice, writes: Writes, server: Stack) -> t
 
 
 def _with_queue_of_runs(parts: Parts, scenario_of: Callable[[Parts], Scenario]) -> tuple[Parts, Figure]:
-    """With the queue's bound whose run drops what was lost: behind a queue nothing tells what stood in it."""
+    """Return the parts with the bound whose run drops the lost packets: behind a queue its length is invisible."""
     what = parts.seen
     offered = offered_of_run(scenario_of(parts), parts.lost, sorted(what.by_flow))
     bound = queue_bound(offered, parts.rate)

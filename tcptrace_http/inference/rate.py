@@ -1,13 +1,12 @@
-"""The rate of the path's slowest link, by packet dispersion.
+"""Rate of the bottleneck, by packet dispersion.
 
-Packets that leave together queue at the slowest link and come out one behind the other: the time from
-one to the next is that packet's length over the link's rate (Jacobson 1988, the packet pair; Dovrolis,
-Ramanathan and Moore 2001). Behind the link that is seen in the data itself, before it in the ACKs: the
-bytes that were sent between the ends of what two ACKs acknowledge, over the time between them.
+Packets that leave together queue at the bottleneck and come out back to back. The gap between two of them is
+the packet's serialization time at the link's rate (Jacobson 1988, the packet pair; Dovrolis, Ramanathan and
+Moore 2001). Behind the link the data shows the gaps. Before the link the ACKs show them: the bytes between
+the acknowledged ends of two ACKs, over the time between the ACKs.
 
-The rate is the most common of these quotients, those of the longest packets counting most. Idle times
-make single quotients too low, and ACKs or frames that were delayed and bunched make some too high;
-neither makes the same value again and again.
+The rate is the most common quotient, weighted towards the longest packets. Idle times make single quotients
+too low. Delayed and bunched ACKs or frames make single quotients too high. Neither repeats the same value.
 """
 
 from __future__ import annotations
@@ -34,35 +33,35 @@ __all__ = ["bottleneck_rate"]
 _NAME: Final = "path.rate"
 _BITS_A_BYTE: Final = 8
 _S: Final = 1_000_000_000
-# Quotients this near to each other are of one rate: the clock of a capture on Ethernet has a microsecond,
-# a full packet at 100 Mb/s takes 120.
+# Maximum ratio between quotients of one rate: a capture clock on Ethernet has a microsecond, and a full
+# packet takes 120 at 100 Mb/s.
 _BAND: Final = 1.03
-# So near they are with a busy machine's noise, too.
+# Maximum ratio with the noise of a busy machine.
 _NOISY_BAND: Final = 1.1
-# A faster band is the rate if it has this part of the most common one's bytes: the slower ones are the
-# sender's pace then.
+# Minimum share of bytes, relative to the most common band, for a faster band to be the rate. The slower bands
+# are then the sender's pace.
 _ENOUGH: Final = 0.25
-# ACKs are bunched, each bunch at another rate: a faster band is the rate only if it has this part of the pairs
-# that the most common one has.
+# Minimum share of pairs, relative to the most common band, for a faster band of ACKs. Bunched ACKs have
+# varying rates.
 _ABOUT_AS_COMMON: Final = 0.6
-# The confidence of one pair alone: nothing confirms it.
+# Confidence of a single pair without confirmation.
 _ONE_PAIR: Final = 0.3
-# From this confidence on, no other method is asked.
+# Minimum confidence that makes other methods unnecessary.
 _SURE: Final = 0.5
-# A client that acknowledges two segments at a time does so at least every so many ACKs.
+# Maximum number of ACKs between two ACKs of two segments, for a client with delayed ACKs.
 _OFTEN: Final = 4
-# From so many quotients on, more make nothing surer.
+# Number of quotients from which more add no confidence.
 _MANY: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
 class _Dispersion:
-    """Bytes that followed each other through the link in this time."""
+    """Consecutive bytes through the link, and their time."""
 
     bits: int
     gap: int
     frame: int
-    #: Nothing passed between them whose answer the second one can be.
+    #: True if no packet between them can have triggered the second one.
     is_unasked: bool = False
 
     @property
@@ -71,15 +70,14 @@ class _Dispersion:
 
 
 def bottleneck_rate(observed: Observed) -> Figure:
-    """Bits a second of IP packets through the slowest link from the server to the client."""
+    """Return the bits per second of IP packets through the bottleneck from server to client."""
     least = _least_rate(observed)
     if observed.is_near_client:
         found = _by_dispersion(observed, list(_behind(observed, to_client=True)), "packets", is_bounded=True)
     else:
         found = _by_dispersion(observed, list(_of_acks(observed)), "ACKs", is_bounded=False)
         back = _by_dispersion(observed, list(_behind(observed, to_client=False)), "packets", is_bounded=True)
-        # ACKs that were delayed say little; packets of the client came through the same link, if that has
-        # one rate in both directions.
+        # Delayed ACKs prove little. Client packets crossed the same link, if its rate is symmetric.
         if back is not None and (found is None or found.confidence < _SURE):
             found = replace(back, confidence=min(back.confidence, _SURE), how=f"{back.how}, of the client")
     if found is not None and (
@@ -94,14 +92,14 @@ def bottleneck_rate(observed: Observed) -> Figure:
 
 
 def _is_common(observed: Observed) -> bool:
-    """Half of many packets have one rate: a single answer that was quicker than a handshake says less."""
+    """Return whether half of many packets have one rate. A single answer faster than a handshake proves less."""
     usable = _within_a_round_trip(observed, list(_behind(observed, to_client=True)))
     together = sum(pair.bits for pair in _heaviest_band(usable)) if usable else 0
     return len(usable) > _MANY and 2 * together > sum(pair.bits for pair in usable)
 
 
 def _of_one_pair(found: Figure) -> Figure:
-    """One pair may have been sent apart, and shows no more than that the link is no slower."""
+    """Return the figure of a single pair, a lower bound: the pair may have been sent apart."""
     return replace(
         assumed(_NAME, found.value, reason="a single pair of packets may have been sent apart", low=found.low),
         unit="b/s",
@@ -116,7 +114,7 @@ def _float(value: object) -> float:
 def _by_dispersion(
     observed: Observed, pairs: list[_Dispersion], of_what: str, *, is_bounded: bool
 ) -> Figure | None:
-    """The rate of these pairs; ``is_bounded``: none of them can be faster than the link."""
+    """Return the rate of these pairs. With ``is_bounded``, no pair can be faster than the link."""
     usable = _within_a_round_trip(observed, pairs)
     if not usable:
         return None
@@ -136,16 +134,16 @@ def _by_dispersion(
 
 
 def _within_a_round_trip(observed: Observed, pairs: list[_Dispersion]) -> list[_Dispersion]:
-    """What one round trip lies between may have been released by an ACK of the packet before, if there was one."""
+    """Return the pairs within a round trip. An ACK may have released the second packet of a wider pair."""
     round_trip = observed.server_path + observed.client_path
     return [pair for pair in pairs if pair.gap < round_trip or pair.is_unasked] or pairs
 
 
 def _least_rate(observed: Observed) -> Figure | None:
-    """The least rate with which the quickest answer can have come.
+    """Return the minimum rate that allows the fastest answer.
 
-    An answer that took the server no time takes longer than a handshake by what it is longer: at the
-    link's rate. That is a bound, and an estimate where the server answers at once.
+    An answer without server time exceeds the handshake by the serialization time of its extra bytes. The rate
+    is a lower bound, and an estimate if the server answers at once.
     """
     opened = min(handshakes(observed), default=None)
     if not observed.is_near_client or opened is None:
@@ -173,7 +171,7 @@ def _least_rate(observed: Observed) -> Figure | None:
 
 
 def _behind(observed: Observed, *, to_client: bool) -> Iterator[_Dispersion]:
-    """Each packet with data behind another one of the same sender; of the client, each packet."""
+    """Yield each data packet behind another one of the same sender; for the client each packet."""
     before: Packet | None = None
     asked: int | None = None
     for packet in observed.packets:
@@ -188,7 +186,7 @@ def _behind(observed: Observed, *, to_client: bool) -> Iterator[_Dispersion]:
 
 
 def _of_acks(observed: Observed) -> Iterator[_Dispersion]:
-    """Each ACK of new data behind another one, over all flows: they share the link."""
+    """Yield each ACK of new data behind another one, over all flows: they share the link."""
     sent = 0
     ends: dict[int, list[int]] = {}
     totals: dict[int, list[int]] = {}
@@ -216,7 +214,7 @@ def _of_acks(observed: Observed) -> Iterator[_Dispersion]:
         if not is_prompt:
             before = None
             continue
-        # What was sent after the ACK before came did not queue behind what that acknowledges.
+        # Data sent after the previous ACK did not queue behind the acknowledged data.
         is_behind = before is not None and times[flow][covered - 1] < before[0]
         if before is not None and is_behind and packet.time > before[0] and through > before[1]:
             yield _Dispersion((through - before[1]) * _BITS_A_BYTE, packet.time - before[0], packet.frame)
@@ -224,7 +222,7 @@ def _of_acks(observed: Observed) -> Iterator[_Dispersion]:
 
 
 def _prompt_bytes(observed: Observed) -> dict[int, int]:
-    """How much an ACK acknowledges, by flow, that no timer has sent: two segments, if the client waits for two."""
+    """Return, by flow, the bytes of an ACK without a timer: two segments for a client with delayed ACKs."""
     singles = pairs = 0
     for number, packets in observed.by_flow.items():
         full = observed.segment_bytes(number)
@@ -237,21 +235,21 @@ def _prompt_bytes(observed: Observed) -> dict[int, int]:
 
 
 class _Band(NamedTuple):
-    """Quotients of one rate, by their places among all, the slowest first."""
+    """Quotients of one rate, by their indices in ascending order."""
 
     start: int
     stop: int
-    #: Of all of them together.
+    #: Bits of all quotients together.
     bits: int
 
     @property
     def pairs(self) -> int:
-        """How many they are."""
+        """Return the number of quotients."""
         return self.stop - self.start
 
 
 def _bands(ordered: list[_Dispersion], width: float = _BAND) -> list[_Band]:
-    """From each quotient on, those that are of one rate with it."""
+    """Return, for each quotient, the following quotients of the same rate."""
     before = [0, *accumulate(pair.bits for pair in ordered)]
     bands = []
     stop = 0
@@ -267,7 +265,7 @@ def _by_rate(pairs: list[_Dispersion]) -> list[_Dispersion]:
 
 
 def _fastest_common_band(pairs: list[_Dispersion]) -> list[_Dispersion]:
-    """The quotients of the fastest rate that is common among them."""
+    """Return the quotients of the fastest common rate."""
     ordered = _by_rate(pairs)
     bands = _bands(ordered)
     most = max(band.bits for band in bands)
@@ -276,22 +274,22 @@ def _fastest_common_band(pairs: list[_Dispersion]) -> list[_Dispersion]:
 
 
 def _heaviest_band(pairs: list[_Dispersion]) -> list[_Dispersion]:
-    """The quotients of about the rate that most bytes have."""
+    """Return the quotients near the rate with most bytes."""
     ordered = _by_rate(pairs)
     band = max(_bands(ordered, _NOISY_BAND), key=attrgetter("bits"))
     return ordered[band.start : band.stop]
 
 
 def _most_common_band(pairs: list[_Dispersion]) -> list[_Dispersion]:
-    """The quotients of the rate that most of them have; of the fastest of those that are about as common.
+    """Return the quotients of the most common rate, or of the fastest of about equally common rates.
 
-    Windows make the same pace again and again, too, and it is a slower one.
+    Windows also repeat a pace, but a slower one.
     """
     ordered = _by_rate(pairs)
     bands = _bands(ordered)
     most = max(band.pairs for band in bands)
     common = [band for band in bands if band.pairs >= most * _ABOUT_AS_COMMON]
-    # Of bands that overlap, the one with most.
+    # The largest of overlapping bands.
     fastest = max(band.start for band in common)
     overlapping = (band for band in common if ordered[band.stop - 1].rate >= ordered[fastest].rate)
     band = max(overlapping, key=attrgetter("pairs"))

@@ -1,6 +1,6 @@
-"""What no packet tells and no choice explains, found by runs: losses, times, clocks, phases, bounds.
+"""Refinements by runs: losses, times, clocks, phases and bounds that no packet shows and no choice explains.
 
-Each refinement changes the parts; it is kept if a run with it is nearer to the capture.
+Each refinement changes the parts. The change is kept if its run is nearer to the capture.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ from tcptrace_http.inference.choosing import NEAR, Found, chosen
 
 __all__ = ["EXACT", "all_refined"]
 
-#: A run that is no further off is the capture, but for rounding: there is nothing to refine.
+#: Maximum distance of a run that equals the capture except for rounding.
 EXACT: Final = 2e-4
-# So many phases of a heartbeat are tried: each is off by 5 ms at most, where the period is 200 ms.
+# Number of tried heartbeat phases: each is within 5 ms for a period of 200 ms.
 _PHASES: Final = 20
-# Then it is moved by what run and capture part by first: so many packets are tried, so many times.
+# Number of first divergences tried, and number of moves, for the phase.
 _PARTED_FIRST: Final = 4
 _PHASE_STEPS: Final = 4
 
 
 def all_refined(parts: Parts, found: Found) -> tuple[Parts, Found]:
-    """All refinements, one after the other."""
+    """Return the parts after all refinements, in order."""
     for refine in _REFINED:
         parts, found = _refined(parts, found, refine)
     parts, found = _unbound(parts, found)
@@ -51,7 +51,7 @@ def all_refined(parts: Parts, found: Found) -> tuple[Parts, Found]:
 
 
 def _refined(parts: Parts, found: Found, refine: Callable[[Parts, Found], Parts]) -> tuple[Parts, Found]:
-    """What is found with parts that are refined, if a run is off and the refined one is nearer."""
+    """Return the refined parts if the run deviates and the refined run is nearer."""
     if found.off <= EXACT:
         return parts, found
     refined = refine(parts, found)
@@ -62,7 +62,7 @@ def _refined(parts: Parts, found: Found, refine: Callable[[Parts, Found], Parts]
 
 
 def _with_bound(parts: Parts, found: Found) -> Parts:
-    """With as many connections as were open at once, if the nearest strategy may open more."""
+    """Return the parts limited to the observed parallel connections, if the nearest strategy may open more."""
     shown = signs(parts.seen)
     may_open = found.choice.strategy.connections
     is_bound = shown.at_once > 1 and (may_open is None or may_open > shown.at_once)
@@ -70,7 +70,7 @@ def _with_bound(parts: Parts, found: Found) -> Parts:
 
 
 def _unbound(parts: Parts, found: Found) -> tuple[Parts, Found]:
-    """Without the bound on connections, if what was found after it explains the capture as well."""
+    """Return the parts without the connection limit, if the later result explains the capture as well."""
     if parts.most_at_once is None:
         return parts, found
     free = replace(parts, most_at_once=None)
@@ -79,13 +79,15 @@ def _unbound(parts: Parts, found: Found) -> tuple[Parts, Found]:
 
 
 def _without_quick_acks(parts: Parts, found: Found) -> Parts:
-    """With a client that delays each ACK that may be delayed, if its stack acknowledges some at once."""
+    """Return the parts with a client that delays every ACK that it may delay, if its stack sends
+    immediate ACKs.
+    """
     is_possible = found.choice.client.acks.quick_acks is not None and held_acks(parts.seen, parts.reactions())
     return replace(parts, has_quick_acks=False) if is_possible and found.off > NEAR else parts
 
 
 def _with_late_losses(parts: Parts, found: Found) -> Parts:
-    """With the losses that only runs tell."""
+    """Return the parts with the losses that only runs reveal."""
 
     def scenario_of(lost: tuple[Lost, ...]) -> Scenario:
         return replace(parts, lost=lost).scenario(found.choice, writes=found.writes)
@@ -94,7 +96,7 @@ def _with_late_losses(parts: Parts, found: Found) -> Parts:
 
 
 def _with_times(parts: Parts, found: Found) -> Parts:
-    """With those of the server's times that only runs tell."""
+    """Return the parts with the server times that only runs reveal."""
 
     def scenario_of(times: tuple[Figure, ...]) -> Scenario:
         return replace(parts, times=times).scenario(found.choice, writes=found.writes)
@@ -103,13 +105,13 @@ def _with_times(parts: Parts, found: Found) -> Parts:
 
 
 def _with_clock(parts: Parts, found: Found) -> Parts:
-    """With the ticks of the server's clock where timeouts show them."""
+    """Return the parts with the phase of the server's clock, if timeouts show it."""
     offsets = clock_offsets(parts.seen, found.choice.server, parts.rate, parts.propagation)
     return _nearer(parts, [replace(parts, clock=offset) for offset in offsets], found)
 
 
 def _nearer(parts: Parts, others: list[Parts], found: Found) -> Parts:
-    """Those of the parts whose run is nearest."""
+    """Return the parts with the nearest run."""
     match = nearest_run(
         parts.seen, (parts, *others), lambda each: each.scenario(found.choice, writes=found.writes)
     )
@@ -117,7 +119,7 @@ def _nearer(parts: Parts, others: list[Parts], found: Found) -> Parts:
 
 
 def _with_phase(parts: Parts, found: Found) -> Parts:
-    """With the phase of the client's heartbeat by runs, where its ACKs do not show what explains the capture."""
+    """Return the parts with the heartbeat phase from runs, if the ACKs do not show it."""
     period = heartbeat_period(found.choice.client)
     if period is None or found.off <= NEAR:
         return parts
@@ -129,7 +131,7 @@ def _with_phase(parts: Parts, found: Found) -> Parts:
         return at_phase(phase).scenario(found.choice, writes=found.writes)
 
     def nexts(phase: int, run: Timeline) -> Iterator[int]:
-        # What a heartbeat let go on is off by as much as the heartbeat is.
+        # Data released by a heartbeat deviates by as much as the heartbeat.
         return ((phase + late) % period for _, late in partings(parts.seen, run, by=0)[:_PARTED_FIRST])
 
     coarse = nearest_run(parts.seen, range(0, period, period // _PHASES), scenario_of)
@@ -138,7 +140,7 @@ def _with_phase(parts: Parts, found: Found) -> Parts:
     return replace(parts, phase=phase_of_runs(best, match.confidence, parts.seen))
 
 
-# What one of them tells, another may need; the server's times last, for they can be made to fit anything.
+# One refinement may need the result of another. Server times come last, because they can fit anything.
 _REFINED: Final = (
     _with_bound,
     _without_quick_acks,

@@ -1,8 +1,8 @@
-"""Losses that show only as waits are found by runs: one after the other is tried where run and capture part.
+"""Losses that show only as waits, found by runs: each is tried where run and capture diverge.
 
-A packet that was lost at the end of what was sent leaves no hole: behind the place of loss it comes late, by
-the sender's timeout. Where the run that retells the capture has such a packet much earlier, it is taken to be
-lost there, too, if the run is nearer then. And a loss that the run has too much, which makes it late, is none.
+A packet lost at the end of the sent data leaves no hole. Behind the place of loss the packet comes late,
+after the sender's timeout. If the matching run has such a packet much earlier, the packet is assumed lost,
+provided that the run comes nearer. A loss that makes the run late is dropped.
 """
 
 from __future__ import annotations
@@ -22,20 +22,21 @@ if TYPE_CHECKING:
 
 __all__ = ["with_late_losses"]
 
-# No stack's timer for lost data is shorter (RFC 8985, section 7.2: a probe waits 10 ms beyond two round trips).
+# Minimum timer for lost data of any stack, in nanoseconds (RFC 8985, section 7.2: a probe waits 10 ms beyond
+# two round trips).
 _LATE: Final = 20_000_000
-# So many losses are looked for; each is a run or two.
+# Maximum number of losses; each takes one or two runs.
 _MOST: Final = 24
-# Of what parts first, so many packets are tried each time.
+# Number of first divergences tried per step.
 _FIRST: Final = 2
-# So many packets at the end of a flight may be lost together.
+# Maximum number of packets at the end of a flight that may be lost together.
 _TOGETHER: Final = 3
 
 
 def with_late_losses(
     observed: Observed, lost: tuple[Lost, ...], scenario_of: Callable[[tuple[Lost, ...]], Scenario]
 ) -> tuple[Lost, ...]:
-    """The losses, with those that make the run nearer to the capture."""
+    """Return the losses, with those that bring the run nearer to the capture."""
 
     def nexts(held: tuple[Lost, ...], run: Timeline) -> Iterator[tuple[Lost, ...]]:
         return _with_one_more_or_less(observed, run, held)
@@ -46,7 +47,9 @@ def with_late_losses(
 def _with_one_more_or_less(
     observed: Observed, run: Timeline, lost: tuple[Lost, ...]
 ) -> Iterator[tuple[Lost, ...]]:
-    """The losses with one more where the capture first is late, or without one where the run first is."""
+    """Yield the losses with one more where the capture is late first, or without one where the run is late
+    first.
+    """
     parted = partings(observed, run, by=_LATE)
     for packet, _ in [each for each in parted if each.late > 0][:_FIRST]:
         more = _lost_from(observed, packet)
@@ -55,7 +58,7 @@ def _with_one_more_or_less(
     for packet, _ in [each for each in parted if each.late < 0][:_FIRST]:
         of_flow = [each for each in lost if each.flow == packet.flow]
         before = [each for each in of_flow if each.to_client is not packet.to_client or each.offset <= packet.seq]
-        # The last ones of either direction that can have made it late; the answer may be what was lost instead.
+        # The last candidates of either direction: the answer may be the lost packet.
         for gone in {each.to_client: each for each in before}.values():
             place = lost.index(gone)
             fewer = (*lost[:place], *lost[place + 1 :])
@@ -64,7 +67,7 @@ def _with_one_more_or_less(
 
 
 def _lost_from(observed: Observed, first: Packet) -> list[Lost]:
-    """A packet and those that follow it in the stream, which may have been lost with it."""
+    """Return a packet and its followers in the stream, which may have been lost with it."""
     packets = observed.by_flow[first.flow]
     data = (p for p in packets if p.payload and p.to_client is first.to_client and p.seq >= first.seq)
     frames = {p.seq: p.frame for p in data}

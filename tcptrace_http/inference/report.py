@@ -1,4 +1,4 @@
-"""An inference for people and programs: the table of figures, JSON, and the scenario with comments."""
+"""Inference for people and programs: the table of figures, JSON, and the scenario with comments."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["as_json", "as_text", "as_toml", "value_text"]
 
-#: Counts the JSON of ``infer``; it grows when a field changes its meaning.
+#: Version of the JSON of ``infer``; incremented when a field changes its meaning.
 VERSION: Final = 1
 _MICROSECOND: Final = 1000
 _KILOBIT: Final = 1000
@@ -29,7 +29,7 @@ _FRAMES_SHOWN: Final = 3
 
 
 def as_text(inference: Inference, *, width: int = _WIDTH) -> str:
-    """What was seen, each figure with its range, frames and method, and what is assumed."""
+    """Return the observations, each figure with its range, frames and method, and the assumptions."""
     objects = [figure for figure in inference.figures if figure.name.startswith(_OBJECTS)]
     shown = [figure for figure in inference.figures if not figure.name.startswith(_OBJECTS)]
     seen = [figure for figure in shown if not figure.is_assumed]
@@ -40,14 +40,14 @@ def as_text(inference: Inference, *, width: int = _WIDTH) -> str:
 
 
 def _part(inference: Inference, width: int) -> list[str]:
-    """How much of the retrieval is modelled, if it is not all of it."""
+    """Return the modelled part of the retrieval, unless it is complete."""
     if inference.part is None:
         return []
     return [*textwrap.wrap(f"Of {inference.part.words}", width), ""]
 
 
 def _entries(figures: Sequence[Figure], width: int) -> Iterator[str]:
-    """Two lines or more for each figure: what it is, and where from."""
+    """Yield at least two lines per figure: the value and its origin."""
     name = max((len(figure.name) for figure in figures), default=0)
     value = max((len(value_text(figure.value, figure.unit)) for figure in figures), default=0)
     for figure in figures:
@@ -63,7 +63,7 @@ def _wrapped(words: str, width: int) -> list[str]:
 
 
 def _origin(figure: Figure) -> str:
-    """Method, confidence, frames and what it can be as well."""
+    """Return method, confidence, frames and alternatives of a figure."""
     parts = [figure.how, f"confidence {figure.confidence:.2f}"]
     if figure.frames:
         parts.append(f"{'frame' if len(figure.frames) == 1 else 'frames'} {_frames(figure)}")
@@ -73,7 +73,7 @@ def _origin(figure: Figure) -> str:
 
 
 def _of_objects(figures: Sequence[Figure], width: int) -> Iterator[str]:
-    """The server's time for the objects, in one entry."""
+    """Yield the server's times for the objects, in one entry."""
     times = sorted(figure.value for figure in figures if isinstance(figure.value, int))
     if not times:
         return
@@ -96,7 +96,7 @@ def _frames(figure: Figure) -> str:
 
 
 def value_text(value: Value | None, unit: str) -> str:
-    """The value as a reader wants it: times to the microsecond, rates to the kilobit."""
+    """Return the value for readers: times to the microsecond, rates to the kilobit."""
     if value is None:
         return "-"
     if isinstance(value, bool):
@@ -111,9 +111,9 @@ def value_text(value: Value | None, unit: str) -> str:
 
 
 def as_json(inference: Inference) -> str:
-    """The figures as one JSON object; values are in the unit that each names.
+    """Return the figures as one JSON object; each names its unit.
 
-    ``part``: how much of the retrieval they are of; null: all of it.
+    ``part`` is the modelled part of the retrieval; null for all of it.
     """
     figures = [asdict(figure) for figure in inference.figures]
     part = None if inference.part is None else asdict(inference.part)
@@ -122,12 +122,12 @@ def as_json(inference: Inference) -> str:
 
 
 def as_toml(inference: Inference, capture: str) -> str:
-    """The scenario as a file that ``simulate --scenario`` runs, with what each part is from."""
+    """Return the scenario as a file for ``simulate --scenario``, with the origin of each part."""
     return toml_of(inference.scenario, comments=_comments(inference, capture))
 
 
 def _comments(inference: Inference, capture: str) -> dict[str, str]:
-    """Each figure's story at what it became."""
+    """Return the origin of each figure, by its place in the scenario."""
     scenario = inference.scenario
     places = {
         "path": "network.links",
@@ -140,7 +140,7 @@ def _comments(inference: Inference, capture: str) -> dict[str, str]:
     }
     if inference.part is not None:
         found[""].append(f"It is of {inference.part.words}.")
-    # Figures count the objects of all pages, pages their own.
+    # Figures number the objects across all pages, each page numbers its own.
     pages = [visit.page for visit in scenario.browsers[0].visits]
     parts = [f"{page.name}.objects[{number}]" for page in pages for number in range(len(page.objects))]
     for figure in inference.figures:

@@ -1,7 +1,8 @@
-"""How the client wrote its requests: whole, or in two writes, and whether Nagle's algorithm held the second one.
+"""Client's request writes: whole or in two parts, and whether Nagle's algorithm held the second part.
 
-A request in two segments of which the first one is short was written in two parts. If the second part came on
-an ACK of the first, it waited for it; if it came before one could, nothing holds what this client writes.
+A request in two segments with a short first one was written in two parts. If the second part came on an ACK
+of the first, it waited for that ACK. If it came before any ACK was possible, this client uses no Nagle's
+algorithm.
 """
 
 from __future__ import annotations
@@ -21,30 +22,30 @@ __all__ = ["Split", "split_figure", "splits", "with_nagle", "with_splits"]
 
 _NAME: Final = "browser.split_request"
 _NAGLE: Final = "client.nagle"
-# What comes so soon after an ACK was sent because of it: a client's work for it is less on any machine.
+# Maximum time between an ACK and the segment that it released: a client's work takes less on any machine.
 _SOON: Final = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """A request in two parts."""
+    """Request in two parts."""
 
     #: Bytes of the first part.
     after: int
-    #: Nanoseconds between the two as they passed.
+    #: Captured time between the parts, in nanoseconds.
     gap: int
-    #: The second part came on an ACK of the first.
+    #: True if the second part came on an ACK of the first.
     is_held: bool
     frame: int
 
     @property
     def pause(self) -> int:
-        """Nanoseconds that the application took between its writes."""
+        """Return the nanoseconds between the application's writes."""
         return 0 if self.is_held else self.gap
 
 
 def splits(observed: Observed) -> dict[tuple[int, int], Split]:
-    """The requests in two parts, by visit and place in it."""
+    """Return the requests in two parts, by visit and index."""
     found = {}
     for number, visit in enumerate(observed.visits):
         for place, exchange in enumerate(visit.exchanges):
@@ -65,9 +66,9 @@ def _split(observed: Observed, exchange: Exchange) -> Split | None:
     first, second = parts
     inside = packets[packets.index(first) : packets.index(second)]
     if any(packet.to_client and packet.payload for packet in inside):
-        # The server said something, such as 100 Continue, and the rest is an answer to that.
+        # The server sent something, such as 100 (Continue), and the rest is the answer.
         return None
-    # Where the capture is not the client's, an ACK has the way there and back before what it releases is seen.
+    # Away from the client, an ACK crosses the rest of the path twice before its effect is visible.
     way = 0 if observed.is_near_client else observed.client_path
     is_held = any(
         packet.to_client and packet.ack >= first.end and 0 <= second.time - packet.time - way < _SOON
@@ -77,13 +78,13 @@ def _split(observed: Observed, exchange: Exchange) -> Split | None:
 
 
 def _full(observed: Observed, flow: int, mss: int) -> int:
-    """Payload of a full segment of the client: timestamps take 12 bytes (RFC 7323, appendix A)."""
+    """Return the payload of a full client segment: timestamps take 12 bytes (RFC 7323, appendix A)."""
     has_timestamps = any(packet.timestamp is not None for packet in observed.by_flow[flow][:1])
     return mss - 12 * has_timestamps
 
 
 def with_splits(plan: Plan, visit: int, found: dict[tuple[int, int], Split]) -> Plan:
-    """The plan of this visit with its requests in parts as they were."""
+    """Return the plan of this visit with its captured request parts."""
     if not any(number == visit for number, _ in found):
         return plan
 
@@ -97,9 +98,9 @@ def with_splits(plan: Plan, visit: int, found: dict[tuple[int, int], Split]) -> 
 def with_nagle(
     stack: Stack, found: dict[tuple[int, int], Split], behind_finished: bool | None
 ) -> tuple[Stack, Figure]:
-    """The client's stack without Nagle's algorithm, where the second part of a request did not wait.
+    """Return the client's stack, without Nagle's algorithm if the second part of a request did not wait.
 
-    ``behind_finished``: a request waited for the ACK of the client's Finished; None: there is no TLS.
+    ``behind_finished``: whether a request waited for the ACK of the client's Finished; None without TLS.
     """
     if not found and behind_finished is False:
         off = Nagle.OFF
@@ -125,7 +126,7 @@ def with_nagle(
 
 
 def split_figure(observed: Observed, found: dict[tuple[int, int], Split]) -> Figure:
-    """How many requests were in parts, and where the first of them was cut."""
+    """Return the number of split requests, and the cut of the first one."""
     if not found:
         return seen(
             _NAME,

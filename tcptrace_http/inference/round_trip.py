@@ -1,8 +1,8 @@
-"""The path's round trip: the least time to the other end and back, and how it spreads.
+"""Path round trip: the minimum time to the other end and back, and its spread.
 
-Taken from handshakes: their packets are small and are answered by the stack, not by an application,
-and at once, so that no delayed ACK is in it. Wherever the capture was taken, SYN to the client's ACK
-is the whole path. A link's time to send these packets is taken off: what remains is propagation.
+Handshakes are the source: the stacks, not applications, answer their small packets at once, without a delayed
+ACK. At any capture point the time from SYN to the client's ACK covers the whole path. The serialization time
+of these packets is subtracted; the rest is propagation.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ __all__ = ["propagation", "round_trip", "round_trip_spread"]
 
 _S: Final = 1_000_000_000
 _BITS_A_BYTE: Final = 8
-# A round trip that was measured once may have stood in a queue.
+# Confidence of a single measurement, which may include queueing delay.
 _ONCE: Final = 0.8
-# From so many on, the least of them is that of an empty path.
+# Number of measurements whose minimum is that of an empty path.
 _MANY: Final = 5
 
 
 def round_trip(observed: Observed) -> Figure:
-    """Nanoseconds of the least handshake: propagation and the time to send small packets."""
+    """Return the nanoseconds of the shortest handshake: propagation and serialization of small packets."""
     found = sorted(handshakes(observed))
     if not found:
         least = observed.server_path + observed.client_path
@@ -51,7 +51,7 @@ def round_trip(observed: Observed) -> Figure:
 
 
 def propagation(observed: Observed, rate: int | None) -> Figure:
-    """Nanoseconds of the least round trip without the time that links take to send the packets."""
+    """Return the nanoseconds of the shortest round trip without serialization times."""
     found = sorted((elapsed - _sending(sizes, rate), frame) for elapsed, sizes, frame in handshakes(observed))
     total = round_trip(observed)
     if not found:
@@ -70,7 +70,7 @@ def propagation(observed: Observed, rate: int | None) -> Figure:
 
 
 def round_trip_spread(observed: Observed) -> Figure:
-    """Nanoseconds from the least to the 90th percentile of the handshakes: what queues add."""
+    """Return the nanoseconds from the minimum to the 90th percentile of the handshakes: the queueing delay."""
     times = sorted(elapsed for elapsed, _, _ in handshakes(observed))
     if len(times) < 2:  # noqa: PLR2004 -- one value has no spread
         return assumed("path.rtt_spread", 0, reason="fewer than two handshakes were captured", unit="ns")

@@ -1,7 +1,7 @@
-"""When the server's clock ticks, if its stack sends lost data again at whole ticks as BSD's slow timer does.
+"""Phase of the server's clock, for stacks that retransmit at whole ticks, such as BSD with its slow timer.
 
-The phase of these ticks against the retrieval decides how long each timeout takes (Stevens 1995, volume 2,
-section 25.3). What a timeout sent again left at a tick: each such packet gives a phase.
+The phase of the ticks against the retrieval decides the length of each timeout (Stevens 1995, volume 2,
+section 25.3). A timeout retransmission leaves at a tick, so each one gives a phase.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 __all__ = ["clock_offsets"]
 
-# What comes so long after the packet before it may be sent by a timeout: no stack's is shorter.
+# Minimum pause before a timeout retransmission: no stack's timeout is shorter.
 _PAUSE: Final = 200_000_000
-# Phases are alike within the time that a queue can add.
+# Maximum difference of equal phases: queueing delay can add this much.
 _ALIKE: Final = 1_000_000
-# So many phases are tried.
+# Maximum number of tried phases.
 _MOST: Final = 8
 
 
 def clock_offsets(observed: Observed, stack: Stack, rate: int | None, propagation: int) -> list[int]:
-    """What the server's clock can have shown, past a whole tick, when the client began."""
+    """Return the candidate times of the server's clock past a whole tick, at the client's start."""
     rules = stack.retransmission
     if not rules.on_ticks:
         return []

@@ -1,4 +1,4 @@
-"""The TCP of both ends: what their SYNs and windows say, and the preset of the simulator that is nearest."""
+"""TCP stacks of both ends: the evidence of SYNs and windows, and the nearest simulator preset."""
 
 from __future__ import annotations
 
@@ -18,18 +18,19 @@ if TYPE_CHECKING:
 
 __all__ = ["Options", "first_window", "least_first_window", "nearest", "options", "stack_figure", "with_options"]
 
-#: Stacks that a host of the papers' time or ours runs, in the order in which a tie is decided; the others of
-#: the table are simulators' or share state between connections, which SYNs do not tell. What one of them does
-#: that the one before it does not, such as 4.4BSD's writes in clusters, shows, or is not assumed.
+#: Stacks of real hosts, past and present, in tie-break order. The other presets are simulators' stacks, or
+#: share state between connections, which SYNs do not show. A behaviour of a later stack only, such as
+#: 4.4BSD's clustered writes, must be visible and is not assumed.
 ORDINARY: Final = ("linux-6", "newreno", "reno", "sunos-4.1.3", "bsd-4.4", "netbsd-1.2.1", "linux-2.0")
-# What a difference costs: an option that is there or not is the implementation's; a buffer is configured.
+# Costs of a difference: an option belongs to the implementation, a buffer to the configuration.
 _OPTION: Final = 4.0
 _WINDOW: Final = 3.0
 _BUFFER: Final = 2.0
 _SCALE: Final = 1.0
-# Options can be switched off, timers of delayed ACKs cannot: more than all else together.
+# Cost of a delayed-ACK timer difference: above all others together, since options are configurable and timers
+# are not.
 _TIMER: Final = 20.0
-# Buffers are alike within this part: windows are rounded to segments and to the scale's unit.
+# Maximum relative difference of equal buffers: windows are rounded to segments and to the scale's unit.
 _ALIKE: Final = 0.15
 _SURE: Final = 0.9
 _UNSURE: Final = 0.5
@@ -37,7 +38,7 @@ _UNSURE: Final = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What an end's SYN offers, and the largest window that it announced."""
+    """SYN options of an end, and its maximum announced window."""
 
     mss: int | None
     window_scale: int | None
@@ -48,7 +49,7 @@ class Options:
 
 
 def options(observed: Observed, *, of_client: bool) -> Options:
-    """What the client's or the server's segments say of its stack."""
+    """Return the stack evidence in the segments of the client or the server."""
     side = "client" if of_client else "server"
     rows = list(observed.flows.values())
     row = next((row for row in rows if row["has_syn" if of_client else "has_syn_ack"]), rows[0])
@@ -65,12 +66,12 @@ def options(observed: Observed, *, of_client: bool) -> Options:
 
 
 def _after_opening(sent: list[Packet]) -> list[Packet]:
-    """Windows of SYNs are not scaled, and speak for an end that sent nothing else."""
+    """Return the packets after the SYN. SYN windows are unscaled; they count only if an end sent nothing else."""
     return [packet for packet in sent if not packet.flags & SYN] or sent
 
 
 def first_window(stack: Stack) -> int:
-    """Segments of a stack's first flight to a client that waits for it."""
+    """Return the segments of a stack's first flight to a client that waits for it."""
     full = stack.mss
     match stack.initial_window:
         case Segments(segments=segments):
@@ -83,9 +84,9 @@ def first_window(stack: Stack) -> int:
 
 
 def nearest(own: Options, window: Figure | None, held: tuple[Held, ...] = ()) -> list[Stack]:
-    """The presets that differ least from what was seen.
+    """Return the presets with the smallest difference from the observations.
 
-    ``window`` is the server's first one; ``held`` are the client's delayed ACKs.
+    ``window`` is the server's initial window; ``held`` are the client's delayed ACKs.
     """
     scored = [
         (_distance(stack, own, window) + _TIMER * (not may_hold(stack, held)), stack)
@@ -96,7 +97,7 @@ def nearest(own: Options, window: Figure | None, held: tuple[Held, ...] = ()) ->
 
 
 def stack_figure(side: str, chosen: str, alike: tuple[str, ...], own: Options) -> Figure:
-    """Which preset stands for this end."""
+    """Return the figure of the preset for this end."""
     return seen(
         f"{side}.stack",
         chosen,
@@ -122,7 +123,7 @@ def _distance(stack: Stack, own: Options, window: Figure | None) -> float:
 
 
 def with_options(stack: Stack, own: Options, window: Figure | None, side: str) -> tuple[Stack, list[Figure]]:
-    """The preset with what was seen in place of its own, and a figure for each of these knobs."""
+    """Return the preset with the observed values, and a figure for each."""
     changes: dict[str, Any] = {}
     figures = []
     if own.mss is not None:
@@ -145,7 +146,7 @@ def with_options(stack: Stack, own: Options, window: Figure | None, side: str) -
 
 
 def least_first_window(window: Figure, stack: Stack) -> int:
-    """Segments of the first flight as they were seen; else the preset's, if no more were sent at once."""
+    """Return the observed segments of the first flight, or the preset's if no more were sent at once."""
     if isinstance(window.value, int):
         return window.value
     return max(window.low if isinstance(window.low, int) else 1, first_window(stack))

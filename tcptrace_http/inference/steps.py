@@ -1,4 +1,4 @@
-"""Towards a capture step by step: what runs and capture part by first suggests what to change next."""
+"""Stepwise approach to a capture: the first divergence of run and capture suggests the next change."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
 
 __all__ = ["NEAR", "Parting", "partings", "stepwise"]
 
-#: A run that is no further off on average, as a part of the page time, needs no more steps.
+#: Maximum mean distance, as a share of the page time, of a run that needs no more steps.
 NEAR: Final = 2e-4
-# A step must make the run nearer by this part to be taken.
+# Maximum ratio of the new distance to the old one for a step.
 _BETTER: Final = 0.9
-# What is mended first may make the rest worse, by no more than this.
+# Maximum ratio by which a repair of the first divergence may worsen the rest.
 _ABOUT: Final = 1.2
-# Times of run and capture differ by roundings, and by no more than this where they go together.
+# Maximum rounding difference between matching times of run and capture, in nanoseconds.
 _PARTED: Final = 50_000
 _T = TypeVar("_T")
 
 
 class Parting(NamedTuple):
-    """The first packet of a flow and direction that a run has at another time than the capture."""
+    """First packet of a flow and direction with different times in run and capture."""
 
     packet: Packet
-    #: Nanoseconds by which the capture has it later.
+    #: Nanoseconds by which the capture is later.
     late: int
 
 
@@ -43,7 +43,7 @@ def stepwise(
     *,
     most: int,
 ) -> _T:
-    """From one state to the nearest of those that its run suggests, as long as that makes it nearer."""
+    """Return the nearest state, reached by steps that each run suggests and that reduce the distance."""
     run = timeline_of_run(scenario_of(begin))
     state, off = begin, distance_of(observed, run)
     best, least = state, off
@@ -64,7 +64,7 @@ def stepwise(
 
 
 def _is_better(observed: Observed, one: tuple[float, Timeline], other: tuple[float, Timeline]) -> bool:
-    """Whether a run is nearer than another, or about as near and goes along with the capture for longer."""
+    """Return whether a run is nearer than another, or about as near and matching for longer."""
     (off, run), (other_off, other_run) = one, other
     if off <= other_off * _BETTER:
         return True
@@ -72,13 +72,13 @@ def _is_better(observed: Observed, one: tuple[float, Timeline], other: tuple[flo
 
 
 def _goes_along(observed: Observed, run: Timeline) -> int:
-    """Until when the run goes with the capture."""
+    """Return the time until which the run matches the capture."""
     parted = partings(observed, run, by=_PARTED)
     return parted[0].packet.time - max(parted[0].late, 0) if parted else observed.packets[-1].time
 
 
 def partings(observed: Observed, run: Timeline, *, by: int) -> list[Parting]:
-    """Where run and capture part by more than ``by`` nanoseconds, the earliest first."""
+    """Return the places where run and capture diverge by more than ``by`` nanoseconds, earliest first."""
     return sorted(_partings(observed, run, by), key=lambda each: each.packet.time - max(each.late, 0))
 
 

@@ -1,6 +1,6 @@
-"""The strategy in use, as far as a capture shows it directly: which rows of the simulator's table it can be.
+"""Strategy evidence in a capture: the possible rows of the simulator's table.
 
-Version, reuse of connections and pipelining leave a few rows; which of these it is, runs of them tell
+Version, connection reuse and pipelining leave a few rows. Runs select among them
 (:mod:`tcptrace_http.inference.synthesis`).
 """
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["STRATEGIES_SEEN", "STRATEGIES_SHARED", "Signs", "signs", "strategies_with"]
 
-#: Rows that differ in their requests and connections, which a capture of one retrieval shows; the others differ
-#: in their stacks, in what is sent, or in who answers, and are these rows with another stack, page or network.
+#: Rows that differ in their requests and connections, which the capture of one retrieval shows. The other
+#: rows are these rows with another stack, page or network.
 STRATEGIES_SEEN: Final = (
     "http10-serial",
     "http10-parallel",
@@ -39,9 +39,9 @@ STRATEGIES_SEEN: Final = (
     "http2",
     "http2-tls",
 )
-#: Rows whose hosts know the path from earlier connections, or from others that are open (RFC 1644, RFC 2140,
-#: Eggert 1999). Hosts of today do not share windows: these rows are tried where the rows above do not retell
-#: the capture. The rows for a repeated access are these rows with two visits.
+#: Rows whose hosts know the path from earlier or open connections (RFC 1644, RFC 2140, Eggert 1999). Current
+#: hosts do not share windows. These rows are tried if the rows above do not match the capture. The rows for a
+#: repeated access are these rows with two visits.
 STRATEGIES_SHARED: Final = (
     "http10-ttcp",
     "http10-s-tcb-temporal",
@@ -51,8 +51,9 @@ STRATEGIES_SHARED: Final = (
     "http10-etcp-ticket-decay",
     "http10-etcp-html-pre",
 )
-# Of so many requests on a connection, a client that pipelines sends some before the response before them is
-# complete: what the document names is known when all of it has come, if not sooner.
+# Minimum number of requests on a connection that shows pipelining: a pipelining client sends some requests
+# before the previous response is complete. The document's objects are known at the latest when it is
+# complete.
 _REQUESTS: Final = 3
 #: ALPN's name of HTTP/2 over TLS (RFC 9113, section 3.1).
 _H2: Final = "h2"
@@ -60,33 +61,33 @@ _H2: Final = "h2"
 
 @dataclass(frozen=True, slots=True)
 class Signs:
-    """What the capture shows of the strategy."""
+    """Strategy evidence of the capture."""
 
     version: str
-    #: It can have come as streams of HTTP/2, and not as such.
+    #: True if HTTP/2 streams, or HTTP/1, can explain the capture.
     may_be_streams: bool
     may_be_http1: bool
     is_secured: bool
-    #: A connection carried more than one request.
+    #: True if a connection carried more than one request.
     is_reused: bool
-    #: Client and server were both willing to go on with a connection.
+    #: True if client and server both allowed a persistent connection.
     may_persist: bool
     is_pipelined: bool
-    #: The last request asked the server to close.
+    #: True if the last request asked the server to close.
     closes_with_last: bool
-    #: Most requests of a visit on one connection, and most connections that a visit used.
+    #: Maximum number of requests of a visit on one connection, and maximum number of connections of a visit.
     requests: int
     connections: int
-    #: Most connections that were open, from the SYN to the last response, at one time.
+    #: Maximum number of connections open at one time, from the SYN to the last response.
     at_once: int
-    #: The server closed a connection that the client would have gone on with.
+    #: True if the server closed a connection that the client would have kept.
     is_closed_by_server: bool
-    #: A SYN of the client carried data, which the server accepted without a handshake (RFC 1644).
+    #: True if a client's SYN carried data that the server accepted without a handshake (RFC 1644).
     has_data_on_syn: bool
 
 
 def signs(observed: Observed) -> Signs:
-    """What the exchanges and flows show directly."""
+    """Return the direct evidence of exchanges and flows."""
     exchanges = observed.exchanges
     counts = Counter(exchange.flow for exchange in exchanges)
     of_visits = [Counter(exchange.flow for exchange in visit.exchanges) for visit in observed.visits]
@@ -116,7 +117,7 @@ def signs(observed: Observed) -> Signs:
 
 
 def _protocols(observed: Observed) -> tuple[bool, bool]:
-    """Whether it can be HTTP/2, and HTTP/1: without keys ALPN tells (RFC 7301), as far as it is seen."""
+    """Return whether HTTP/2 and HTTP/1 are possible. Without keys, a captured ALPN decides (RFC 7301)."""
     if not all(exchange.is_opaque for exchange in observed.exchanges):
         is_streams = any(exchange.stream is not None for exchange in observed.exchanges)
         return is_streams, not is_streams
@@ -128,7 +129,9 @@ def _protocols(observed: Observed) -> tuple[bool, bool]:
 
 
 def _server_closes(observed: Observed, exchange: Exchange) -> bool:
-    """Whether the server would not go on with the connection; in TLS that shows only where it closes first."""
+    """Return whether the server refused to keep the connection. Under TLS only a server that closes first shows
+    it.
+    """
     is_closing = exchange.is_opaque and observed.flows[exchange.flow]["closed_by"] == "server"
     return exchange.server_closes or is_closing
 
@@ -143,13 +146,13 @@ def _at_once_in(exchanges: Iterable[Exchange]) -> int:
         start, end = spans.get(exchange.flow, (exchange.start, exchange.response_end))
         spans[exchange.flow] = (min(start, exchange.start), max(end, exchange.response_end))
     starts = sorted(start for start, _ in spans.values())
-    # Where a clock goes back a connection can end before it starts: it was open at no time.
+    # With a clock step back, a connection can end before its start; it then counts as never open.
     ends = sorted(max(span) for span in spans.values())
     return max(bisect_right(starts, begin) - bisect_right(ends, begin) for begin in starts)
 
 
 def strategies_with(shown: Signs, *, shares: bool = False) -> list[Strategy]:
-    """The rows that can show these signs; ``shares``: of hosts that share what they know of the path."""
+    """Return the rows that match the evidence. ``shares``: rows of hosts that share path state."""
     names = STRATEGIES_SHARED if shares else STRATEGIES_SEEN
     rows = [STRATEGIES[name] for name in names if _can_show(STRATEGIES[name], shown)]
     if not shares:
@@ -175,7 +178,7 @@ def _can_show_http1(row: Strategy, shown: Signs) -> bool:
         return False
     if not shown.is_pipelined and row.pipelining > 1 and shown.requests >= _REQUESTS:
         return False
-    # What a server closes is opened again.
+    # A connection closed by the server is opened again.
     used = shown.at_once if shown.is_closed_by_server else shown.connections
     if row.connections is not None and row.persistent and used > row.connections:
         return False

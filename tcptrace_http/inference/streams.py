@@ -1,9 +1,9 @@
-"""HTTP/2 of a capture: windows and frames as they were seen, and what only runs tell of requests and order.
+"""HTTP/2 of a capture: windows and frames as captured, and the requests and order that only runs reveal.
 
-The client's windows stand in its SETTINGS and WINDOW_UPDATEs, the server's order in that of its frames. When the
-client knew of its objects, and how many requests it has outstanding, does not stand anywhere: each is run. Of
-streams inside TLS without keys lengths are seen only: windows that hold nothing back, and the first ones of
-RFC 9113, are run as well.
+The client's SETTINGS and WINDOW_UPDATEs give its windows, and the order of frames gives the server's order.
+The time at which the client knew its objects, and its outstanding requests, are visible nowhere, so each is
+run. For TLS streams without keys only lengths are visible. Unlimited windows and the initial windows of RFC
+9113 are run as well.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 __all__ = ["most_outstanding", "order_figure", "terms_of", "variants", "windows_figures"]
 
 _WIDE: Final = STRATEGIES["http2"].http2 or Http2()
-#: Of requests that do not say (RFC 9218, section 4.1).
+#: Default urgency of a request (RFC 9218, section 4.1).
 _URGENCY: Final = 3
 _WAITS: Final = "client.h2_waits_for_settings"
 _UNKNOWN: Final = "the frames are encrypted, and the capture has no keys"
 
 
 def terms_of(observed: Observed) -> Http2 | None:
-    """The windows and frames that the capture shows; None: it shows no streams."""
+    """Return the windows and frames of the capture; None without streams."""
     row = next((row for _, row in sorted(observed.h2_connections.items())), None)
     if row is None:
         return None
@@ -51,7 +51,7 @@ def terms_of(observed: Observed) -> Http2 | None:
 
 
 def _update_bytes(observed: Observed) -> int | None:
-    """How much a WINDOW_UPDATE gives at least, once there was DATA; None: there was none."""
+    """Return the minimum increment of a WINDOW_UPDATE after the first DATA; None without one."""
     has_data = set()
     given = []
     for event in observed.h2_windows:
@@ -63,7 +63,7 @@ def _update_bytes(observed: Observed) -> int | None:
 
 
 def _first_window(observed: Observed, row: dict[str, Any]) -> int:
-    """The window of most streams before their first DATA: SETTINGS and WINDOW_UPDATE both open it."""
+    """Return the usual window of a stream before its first DATA: SETTINGS and WINDOW_UPDATE both open it."""
     found: dict[tuple[int, int], int] = {}
     for event in observed.h2_windows:
         if event["event"] == "data" and event["stream_window"] is not None:
@@ -73,9 +73,9 @@ def _first_window(observed: Observed, row: dict[str, Any]) -> int:
 
 
 def _waits_for_settings(observed: Observed, row: dict[str, Any]) -> bool:
-    """Whether the first request left behind the server's SETTINGS, and not with the preface.
+    """Return whether the first request left behind the server's SETTINGS, not with the preface.
 
-    Inside TLS a server may send its SETTINGS before it is asked for anything, so that this shows nothing.
+    Under TLS a server may send its SETTINGS before any request, so its order proves nothing.
     """
     if observed.handshakes:
         return False
@@ -85,12 +85,12 @@ def _waits_for_settings(observed: Observed, row: dict[str, Any]) -> bool:
 
 
 def most_outstanding(observed: Observed) -> int:
-    """The most requests of a connection that had no whole response yet, at any time."""
+    """Return the maximum number of incomplete requests of a connection at any time."""
     most = 0
     for visit in observed.visits:
         for flow in {exchange.flow for exchange in visit.exchanges}:
             of_flow = [exchange for exchange in visit.exchanges if exchange.flow == flow]
-            # What ends when another begins makes room for it.
+            # At equal times an end precedes a begin.
             events = [(each.request_time, 1) for each in of_flow] + [(each.response_end, -1) for each in of_flow]
             most, now = max(most, 1), 0
             for _, change in sorted(events):
@@ -100,7 +100,7 @@ def most_outstanding(observed: Observed) -> int:
 
 
 def variants(observed: Observed, row: Strategy) -> list[Strategy]:
-    """The strategy with each of what the capture leaves open."""
+    """Return the strategy with each option that the capture leaves open."""
     most = most_outstanding(observed)
     requests = max(len(visit.exchanges) for visit in observed.visits)
     bounds = [row.pipelining] if 1 < most >= requests - 1 else [row.pipelining, most]
@@ -119,9 +119,9 @@ def _terms(observed: Observed) -> list[Http2]:
 
 
 def _orders(observed: Observed) -> list[WriteOrder]:
-    """The orders in which the server can have written what was ready, the likeliest first.
+    """Return the possible write orders of the server, likeliest first.
 
-    It shows where a frame of another stream comes before a response is whole that its own window lets go on.
+    The order shows if a frame of another stream precedes the end of a response whose window is open.
     """
     urgency = {(each.flow, each.stream or 0): each.urgency for each in observed.exchanges}
     sizes = {(each.flow, each.stream or 0): each.body_bytes for each in observed.exchanges}
@@ -143,18 +143,18 @@ def _orders(observed: Observed) -> list[WriteOrder]:
         in_turn += not is_urgent
     has_urgency = any(value is not None for value in urgency.values())
     if in_turn:
-        # What is asked for again of an urgent stream comes before the next one's turn.
+        # A repeated request of an urgent stream precedes the next stream's turn.
         return [WriteOrder.ROUND_ROBIN]
     if urgent:
         return [WriteOrder.PRIORITY, WriteOrder.ROUND_ROBIN]
-    # One response after the other may also be how they were ready.
+    # Sequential responses may also be the order in which they became ready.
     return [WriteOrder.SEQUENTIAL, WriteOrder.ROUND_ROBIN, *[WriteOrder.PRIORITY] * has_urgency]
 
 
 class _Credit:
-    """What windows have let a server send in all, after each update.
+    """Total credit of the windows after each update.
 
-    A response that has sent exactly so much may have had to stop there, whenever the rest of it passes.
+    A response that has sent exactly this credit may have stopped there.
     """
 
     def __init__(self, sizes: dict[tuple[int, int], int]) -> None:
@@ -164,13 +164,13 @@ class _Credit:
 
     def give(self, event: dict[str, Any]) -> None:
         edges = self._edges.get((event["flow"], event["stream"]))
-        # Before there is DATA the window itself tells.
+        # Before any DATA the window itself is known.
         if edges is not None:
             edges[1].add(edges[0] + event["bytes"])
             self._edges[event["flow"], event["stream"]] = (edges[0] + event["bytes"], edges[1])
 
     def use(self, event: dict[str, Any]) -> bool:
-        """Whether there is more behind this DATA, and both windows certainly let it go."""
+        """Return whether more data follows this DATA and both windows certainly allow it."""
         is_free = True
         for stream, name in ((event["stream"], "stream_window"), (0, "connection_window")):
             key = (event["flow"], stream)
@@ -196,7 +196,7 @@ def _discoveries(observed: Observed, requests: int) -> list[Discovery]:
 
 
 def windows_figures(observed: Observed, chosen: Http2) -> Iterator[Figure]:
-    """The client's windows, the server's frames, and whether requests wait for SETTINGS."""
+    """Yield the figures of the client's windows, the server's frames, and the wait for SETTINGS."""
     row = next((row for _, row in sorted(observed.h2_connections.items())), None)
     told: tuple[tuple[str, int | bool, str], ...] = (
         ("client.h2_stream_window", bytes_of(chosen.stream_window), "B"),
@@ -217,7 +217,7 @@ def windows_figures(observed: Observed, chosen: Http2) -> Iterator[Figure]:
 
 
 def order_figure(observed: Observed, best: Http2) -> Figure:
-    """In which order the server writes what is ready."""
+    """Return the figure of the server's write order."""
     name = "server.h2_order"
     others = tuple(str(order) for order in _orders(observed)[1:])
     if terms_of(observed) is None:

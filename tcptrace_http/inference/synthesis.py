@@ -1,8 +1,8 @@
-"""What no single packet tells is found by running what it can be, and laying the runs beside the capture.
+"""Comparison of candidate runs with the capture, for facts that no single packet shows.
 
-Each candidate is simulated on the inferred path. The one whose packets are nearest is taken; those that
-are as near make the same packets with this page on this path: the capture cannot tell them apart, and
-says so.
+Each candidate is simulated on the inferred path. The candidate with the nearest packets is taken. Equally
+near candidates make the same packets for this page and path: the capture cannot distinguish them, and the
+result lists them.
 """
 
 from __future__ import annotations
@@ -20,61 +20,60 @@ if TYPE_CHECKING:
 
 __all__ = ["Match", "is_alike", "nearest_run"]
 
-# A run that is further off on average, as a part of the page time, does not retell the capture: what is
-# particular to it is not told by it.
+# Maximum mean distance, as a share of the page time, of a run that matches the capture. A farther run proves
+# none of its properties.
 _FAR: Final = 0.01
-# On a busy machine all runs are that far off: up to here one does retell the capture, if all others are so many
-# times as far off.
+# Maximum distance of a match on a busy machine, if all other runs are farther by the factor.
 _NOISY: Final = 0.05
 _TIMES: Final = 3.0
-# Runs whose packets are so near to the best run's, as a part of the retrieval, are as near as it.
+# Maximum difference to the best run, as a share of the retrieval, for equally near runs.
 _ALIKE: Final = 2e-5
-# Of runs that are all further off, those within this part of the best are as near.
+# The same relative to the best distance, if all runs are farther.
 _ALIKE_OF_BEST: Final = 0.02
 _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
 class Match(Generic[_T]):
-    """The candidate whose run is nearest to a capture."""
+    """Candidate with the run nearest to a capture."""
 
     best: _T
-    #: Mean distance of its packets from the captured ones, as a part of the retrieval.
+    #: Mean distance of its packets from the captured ones, as a share of the retrieval.
     off: float
-    #: The others that the capture does not tell from it.
+    #: Other candidates that the capture does not distinguish.
     alike: tuple[_T, ...]
-    #: All, the nearest first.
+    #: All candidates, nearest first.
     ranked: tuple[_T, ...]
-    #: How far off the nearest one is that is not alike; None: there is no such one.
+    #: Distance of the nearest candidate that is distinguishable; None without one.
     next_off: float | None = None
 
     @property
     def candidates(self) -> int:
-        """How many were run."""
+        """Return the number of candidates that were run."""
         return len(self.ranked)
 
     @property
     def is_told(self) -> bool:
-        """The nearest run retells the capture, or would but for noise."""
+        """Return whether the nearest run matches the capture, apart from noise."""
         if self.off <= _FAR:
             return True
         return self.off <= _NOISY and self.next_off is not None and self.next_off >= _TIMES * self.off
 
     @property
     def confidence(self) -> float:
-        """1: the run is the capture, and no other is; less, the further off and the more alike."""
+        """Return the confidence: 1 for an exact and unique match, less with distance and with alternatives."""
         return max(1 - 5 * self.off, 0.1) / (1 + len(self.alike))
 
 
 def is_alike(off: float, least: float) -> bool:
-    """Whether a run that is so far off is no further than the nearest one, as far as a capture tells."""
+    """Return whether a capture cannot distinguish a run with this distance from the nearest run."""
     return off <= least * (1 + _ALIKE_OF_BEST) + _ALIKE
 
 
 def nearest_run(observed: Observed, candidates: Sequence[_T], scenario_of: Callable[[_T], Scenario]) -> Match[_T]:
-    """The candidate whose run is nearest; of those that are alike, the first.
+    """Return the candidate with the nearest run; among equals, the first.
 
-    :raises ValueError: there is no candidate.
+    :raises ValueError: no candidate was given.
     """
     scores = [distance_of(observed, timeline_of_run(scenario_of(candidate))) for candidate in candidates]
     least = min(scores)

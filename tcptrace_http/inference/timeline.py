@@ -1,7 +1,7 @@
-"""The data packets of a session as they passed a point, flow by flow, and how far two such lists are apart.
+"""Data packets of a session at one point, flow by flow, and the distance between two such lists.
 
-Times are those since the visit began in which they passed: what one visit is off, the next one need not be.
-Both a capture and a run of the simulator have one: an inferred scenario is as good as these are alike.
+Times count from the start of the packet's visit, so the deviation of one visit does not shift the next. A
+capture and a simulator run both have such a list. Their distance is the quality of an inferred scenario.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
 __all__ = ["Timeline", "distance", "distance_by_bytes", "distance_of", "timeline_of_capture", "timeline_of_run"]
 
-#: Of each flow, by opening: time from the first packet of the visit, payload and whether the server sent it.
+#: Per flow in opening order: time since the visit's first packet, payload, and whether the server sent the
+#: packet.
 Timeline = list[list[tuple[int, int, bool]]]
-# A packet that the other list does not have, or has with another length, counts as if it were off by this
-# part of the whole time.
+# Distance of a packet that the other list lacks or has with another length, as a share of the whole time.
 _MISSING: Final = 0.05
-# How many connections there are does not depend on any time: a list that has none of the other's counts so much.
+# Distance of a list without any connection of the other: the number of connections does not depend on times.
 _OTHER_CONNECTIONS: Final = 0.5
 
 
 def timeline_of_capture(observed: Observed) -> Timeline:
-    """The data packets of a captured session."""
+    """Return the data packets of a captured session."""
     starts = [observed.packets[0].time, *(visit.start for visit in observed.visits[1:])]
     flows = [
         [(_since(starts, packet.time), packet.payload, packet.to_client) for packet in packets if packet.payload]
@@ -40,7 +40,7 @@ def timeline_of_capture(observed: Observed) -> Timeline:
 
 
 def timeline_of_run(scenario: Scenario) -> Timeline:
-    """The data packets at the first tap of a scenario's run."""
+    """Return the data packets at the first tap of a scenario's run."""
     import polars as pl
 
     simulation = simulate(scenario)
@@ -49,7 +49,7 @@ def timeline_of_run(scenario: Scenario) -> Timeline:
     port = scenario.servers[0].port
     flows: dict[int, list[tuple[int, int, bool]]] = {}
     of_client = [time for time, source, *_ in rows if source != port]
-    # The truth of a run takes longer to read than the packets do.
+    # The ground truth of a run takes longer to read than its packets.
     is_one = len(scenario.browsers[0].visits) == 1
     starts = (of_client[:1] or [0]) if is_one else _starts(simulation, of_client)
     for time, source, destination, payload, flags in rows:
@@ -63,7 +63,7 @@ def timeline_of_run(scenario: Scenario) -> Timeline:
 
 
 def _starts(simulation: Simulation, of_client: list[int]) -> list[int]:
-    """When the first packet of each visit passed; ``of_client``: when any of the client's did."""
+    """Return the time of each visit's first packet. ``of_client``: times of the client's packets."""
     begun = simulation.truth.retrievals["start"].to_physical().to_list()
     return [of_client[min(bisect_left(of_client, start), len(of_client) - 1)] for start in begun] or [0]
 
@@ -73,9 +73,9 @@ def _since(starts: list[int], time: int) -> int:
 
 
 def distance_by_bytes(one: Timeline, other: Timeline, elapsed: int) -> float:
-    """How far apart the same parts of what servers sent are, however it was cut: frames of one size need not be.
+    """Return the distance of equal stream parts of the servers, independent of the cut: frame sizes may differ.
 
-    Clients of HTTP/2 write WINDOW_UPDATEs, each in its own way, and servers heads of other lengths.
+    HTTP/2 clients send WINDOW_UPDATEs in different ways, and servers send heads of different lengths.
     """
     off = 0.0
     count = 0
@@ -96,25 +96,25 @@ def distance_by_bytes(one: Timeline, other: Timeline, elapsed: int) -> float:
 
 
 def _by_visit(flow: list[tuple[int, int, bool]]) -> list[list[tuple[int, int, bool]]]:
-    """The packets of each visit: their times are counted from its beginning."""
+    """Return the packets of each visit: their times count from its start."""
     starts = [0, *(number for number in range(1, len(flow)) if flow[number][0] < flow[number - 1][0]), len(flow)]
     return [flow[first:behind] for first, behind in pairwise(starts)]
 
 
 def _sums(flow: list[tuple[int, int, bool]]) -> list[tuple[int, int]]:
-    """How much the server had sent with each of its packets, and when."""
+    """Return the server's cumulative bytes at each of its packets, with the times."""
     sent = [(time, payload) for time, payload, from_server in flow if from_server]
     return list(zip(accumulate(payload for _, payload in sent), (time for time, _ in sent), strict=True))
 
 
 def distance_of(observed: Observed, run: Timeline) -> float:
-    """How far a run is from the capture."""
+    """Return the distance of a run from the capture."""
     measure = distance_by_bytes if observed.h2_connections else distance
     return measure(timeline_of_capture(observed), run, observed.elapsed // len(observed.visits))
 
 
 def distance(one: Timeline, other: Timeline, elapsed: int) -> float:
-    """How far the packets of two timelines are apart on average, as a part of ``elapsed``; 0: not at all."""
+    """Return the mean distance of the packets of two timelines, as a share of ``elapsed``; 0 for equal ones."""
     off = 0.0
     count = 0
     for number in range(max(len(one), len(other))):

@@ -1,7 +1,7 @@
-"""TLS of a capture's connections: the version, the sizes of the flights, the server's time for its answer.
+"""TLS of the captured connections: version, flight sizes, and the server's time for its flight.
 
-Ciphertext shows lengths only. The certificate chain is taken to be as long as it must be for the server's flight
-to have its length. Tickets are what the server sent between the handshake and its first response.
+Ciphertext shows lengths only. The certificate chain is assumed as long as the server's flight requires.
+Tickets are the server's bytes between the handshake and its first response.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ __all__ = ["data_bytes", "tls_of", "unasked", "waits_behind_finished"]
 
 _TLS13: Final = "TLS 1.3"
 _VERSIONS: Final = {"TLS 1.2": TlsVersion.TLS12, _TLS13: TlsVersion.TLS13}
-#: A whole record.
+#: Length of a whole ChangeCipherSpec record.
 _CHANGE_CIPHER_SPEC: Final = 6
-#: Bytes of a ticket's record and message around it in TLS 1.3, and in 1.2, where Finished follows.
+#: Bytes of record and message around a ticket in TLS 1.3, and in 1.2, where Finished follows.
 _AROUND_TICKET: Final = 47
 _AROUND_TICKET_12: Final = 15
 _TICKET_EXTENSION: Final = 4
@@ -34,7 +34,7 @@ _RECORD_BYTES: Final = 22
 
 
 def tls_of(observed: Observed, rate: int | None, propagation: int) -> tuple[Tls | None, tuple[Figure, ...]]:
-    """TLS of the first connection with a whole handshake, and the figure of it; None: in clear."""
+    """Return TLS of the first connection with a complete handshake, and its figures; None without TLS."""
     row = next((row for _, row in sorted(observed.handshakes.items()) if _is_whole(row)), None)
     if row is None:
         return None, ()
@@ -60,14 +60,14 @@ def tls_of(observed: Observed, rate: int | None, propagation: int) -> tuple[Tls 
 
 
 def waits_behind_finished(observed: Observed) -> bool | None:
-    """Whether a client's request waited until its Finished, a short segment, was acknowledged; None: in clear."""
+    """Return whether a request waited for the ACK of the client's Finished, a short segment; None without TLS."""
     if not observed.handshakes:
         return None
     return any(_is_held(observed, number, row) for number, row in observed.handshakes.items())
 
 
 def data_bytes(observed: Observed, size: int) -> int:
-    """The data of a write that took so many bytes of the stream."""
+    """Return the data bytes of a write that took ``size`` stream bytes."""
     if not observed.handshakes:
         return size
     return max(size - _RECORD_BYTES * -(-size // (RECORD_DATA_MAX + _RECORD_BYTES)), 1)
@@ -78,7 +78,7 @@ def _is_whole(row: dict[str, Any]) -> bool:
 
 
 def _processing(observed: Observed, row: dict[str, Any], rate: int | None, propagation: int) -> int:
-    """Nanoseconds from the ClientHello to the server's flight, less the path."""
+    """Return the nanoseconds from the ClientHello to the server's flight, less the path."""
     elapsed = int(row["server_hello_time"] - row["client_hello_time"])
     if not observed.is_near_client:
         return max(elapsed, 0)
@@ -88,7 +88,7 @@ def _processing(observed: Observed, row: dict[str, Any], rate: int | None, propa
 
 
 def _tickets(observed: Observed, row: dict[str, Any], version: TlsVersion) -> dict[str, Any]:
-    """Number and length of the tickets, by the server's packets before its first response."""
+    """Return number and length of the tickets, from the server's packets before its first response."""
     if row["resumed"] and version is TlsVersion.TLS12:
         # The ticket is part of the flight.
         bare = Tls(version=version, resumed=True, tickets=0)
@@ -104,7 +104,7 @@ def _tickets(observed: Observed, row: dict[str, Any], version: TlsVersion) -> di
     if not alone:
         return {"tickets": 0}
     one = alone[0].payload
-    # Some may be part of the response's first packet.
+    # Tickets may be part of the response's first packet.
     return {
         "tickets": len(alone) + _within(observed, exchange, one),
         "ticket_bytes": min(max(one - _AROUND_TICKET, 1), _TICKET_BYTES_MAX),
@@ -112,7 +112,7 @@ def _tickets(observed: Observed, row: dict[str, Any], version: TlsVersion) -> di
 
 
 def unasked(observed: Observed, exchange: Exchange) -> list[Packet]:
-    """The packets of the server's tickets before a first response, and none of the response; TLS 1.3 has them."""
+    """Return the packets of the server's tickets before a first response (TLS 1.3), without the response."""
     row = observed.handshakes.get(exchange.flow)
     if row is None or row["version"] != _TLS13 or exchange.index:
         return []
@@ -120,13 +120,13 @@ def unasked(observed: Observed, exchange: Exchange) -> list[Packet]:
     if last is None or answer is None:
         return []
     sent = observed.lookups[exchange.flow].data(to_client=True).starting_in(last.end, answer.seq)
-    # The server's SETTINGS come before its first response as well.
+    # The server's SETTINGS also precede its first response.
     settings = observed.h2_connections.get(exchange.flow, {}).get("server_settings_frame")
     return [packet for packet in sent if not packet.is_resent and packet.frame != settings]
 
 
 def _within(observed: Observed, exchange: Exchange, size: int) -> int:
-    """How many tickets of this size are in the packet that the response begins in."""
+    """Return the number of tickets of this size in the packet with the start of the response."""
     answer, last = (observed.by_frame.get(it) for it in (exchange.response_frame, exchange.response_last_frame))
     if answer is None or last is None or not exchange.is_opaque:
         return 0
@@ -141,9 +141,9 @@ def _ticket12(message: int) -> dict[str, Any]:
 
 
 def _with_chain(secured: Tls, flight: int) -> Tls:
-    """With the chain that makes the server's flight so long."""
+    """Return TLS with the chain that gives the server's flight this length."""
     made = replace(secured, chain_bytes=max(flight, CHAIN_BYTES_MIN))
-    # The second time the chain has as many records as it needs.
+    # In the second round the chain has its final number of records.
     for _ in range(2):
         missing = flight - flight_bytes(made)
         made = replace(made, chain_bytes=max(int(made.chain_bytes) + missing, CHAIN_BYTES_MIN))

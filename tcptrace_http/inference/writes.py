@@ -1,9 +1,9 @@
-"""How the server wrote its responses: the head alone, chunks of one size, or all at once.
+"""Server's response writes: the head alone, chunks of one size, or all at once.
 
-Short segments inside a response end where a write ended. What they suggest is run. Where runs are alike,
-PSH tells: stacks set it on the segment in which a write ended, also where the next one filled that up
-(RFC 9293, section 3.9.1.2). What came later behind a short segment than any ACK of that can have made it come
-was written so much later.
+Short segments inside a response end with a write. The ways of writing that they suggest are run. If runs are
+alike, PSH decides: stacks set PSH on the segment that ends a write, even if the next write fills that segment
+(RFC 9293, section 3.9.1.2). Data behind a short segment, later than any ACK of it explains, was written
+later.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ if TYPE_CHECKING:
 __all__ = ["ways_of_writing", "words_of", "writes_figure"]
 
 _NAME: Final = "server.writes"
-# Sizes that are tried, the most common ones first.
+# Maximum number of tried sizes, most common first.
 _TRIED: Final = 2
-# A busy machine is late by so much without any reason that a capture shows.
+# Delay of a busy machine without a visible reason, in nanoseconds.
 _NOISE: Final = 3_000_000
-# Buffers that servers wrote by, also where no short segment shows it: BUFSIZ of BSD's stdio and Apache 1.1's
-# (Heidemann 1996, section 2.3), and Apache 2's (AP_IOBUFSIZE).
+# Usual write buffers of servers, tried without a short segment too: BUFSIZ of BSD's stdio and Apache 1.1
+# (Heidemann 1996, section 2.3), and Apache 2 (AP_IOBUFSIZE).
 _USUAL: Final = (4096, 8192)
 
 
 def ways_of_writing(observed: Observed) -> list[Writes]:
-    """What short segments suggest, and what servers usually do; one write a response first."""
+    """Return the ways of writing that short segments suggest, and the usual ones; one write per response first."""
     ends = list(_short_ends(observed))
     if any(exchange.stream is not None for exchange in observed.exchanges):
-        # Frames are no writes: only a head that goes out before there is any DATA shows.
+        # Frames are not writes: only a head without DATA behind it shows a write.
         is_alone = any(offset == head for offset, head in ends)
         return [Writes(), Writes(head_alone=True)] if is_alone else [Writes()]
     heads = {exchange.head_bytes for exchange in observed.exchanges}
@@ -60,7 +60,7 @@ def ways_of_writing(observed: Observed) -> list[Writes]:
 
 
 def writes_figure(observed: Observed, match: Match[Writes]) -> Figure:
-    """How the server wrote, by the runs of the ways that it can have."""
+    """Return the figure of the server's writes, from the runs of the possible ways."""
     if not match.is_told:
         off = f"the nearest run is {100 * match.off:.1f} % of the page time off"
         return assumed(_NAME, words_of(match.best), reason=f"no run retells the capture: {off}")
@@ -75,7 +75,7 @@ def writes_figure(observed: Observed, match: Match[Writes]) -> Figure:
 
 
 def words_of(writes: Writes) -> str:
-    """A way of writing in words."""
+    """Return a way of writing in words."""
     parts = ["head alone"] * writes.head_alone
     parts += [f"{writes.chunk_bytes} B a write"] if writes.chunk_bytes else []
     parts += [f"{time_text(nanoseconds(writes.gap))} between writes"] if writes.gap else []
@@ -83,7 +83,7 @@ def words_of(writes: Writes) -> str:
 
 
 def _responses(observed: Observed) -> Iterator[tuple[Exchange, int, int, list[Packet]]]:
-    """Each exchange, where its response begins, what a full segment has, and the packets with the response."""
+    """Yield each exchange, the start of its response, the size of a full segment, and the response's packets."""
     for exchange in observed.exchanges:
         begin = observed.by_frame.get(exchange.response_frame)
         if begin is None:
@@ -94,7 +94,7 @@ def _responses(observed: Observed) -> Iterator[tuple[Exchange, int, int, list[Pa
 
 
 def _short_ends(observed: Observed) -> Iterator[tuple[int, int]]:
-    """Where short segments end inside a response, from its start, and the length of its head."""
+    """Yield the ends of short segments inside a response, from its start, with the length of its head."""
     for exchange, first, full, data in _responses(observed):
         total = exchange.head_bytes + exchange.body_bytes
         for packet in data:
@@ -103,7 +103,7 @@ def _short_ends(observed: Observed) -> Iterator[tuple[int, int]]:
 
 
 def _gap(observed: Observed, way: Writes) -> int | None:
-    """Nanoseconds between writes that end where these do, if any two were apart: the median of those that were."""
+    """Return the median nanoseconds between writes with these ends, among those with a gap; None without one."""
     if not way.head_alone and not way.chunk_bytes:
         return None
     gaps = [gap for offset, head, gap in _paused(observed) if (offset == head) is way.head_alone]
@@ -111,7 +111,7 @@ def _gap(observed: Observed, way: Writes) -> int | None:
 
 
 def _paused(observed: Observed) -> Iterator[tuple[int, int, int]]:
-    """Where a write ended, the length of the head, and how much later the next one came, if no ACK explains it."""
+    """Yield the end of a write, the length of the head, and the delay of the next write, if no ACK explains it."""
     for exchange, first, full, data in _responses(observed):
         packets = observed.lookups[exchange.flow]
         for before, after in pairwise(data):
@@ -126,14 +126,14 @@ def _paused(observed: Observed) -> Iterator[tuple[int, int, int]]:
 
 @dataclass(frozen=True, slots=True)
 class _Pushed:
-    """The full segments inside a response, as offsets, and which of them have PSH."""
+    """Full segments inside a response, as offsets, with the ones that have PSH."""
 
     head: int
     total: int
     segments: tuple[tuple[int, int, bool], ...]
 
     def ends(self, way: Writes) -> set[int]:
-        """Where writes end inside the response if it is written this way."""
+        """Return the ends of writes inside the response, for this way of writing."""
         first = self.head if way.head_alone else 0
         step = int(way.chunk_bytes) if way.chunk_bytes else self.total
         return {end for end in (first, *range(first + step, self.total, step)) if end}
@@ -151,7 +151,7 @@ def _pushed(observed: Observed) -> Iterator[_Pushed]:
 
 
 def _explains(way: Writes, responses: list[_Pushed]) -> bool:
-    """Whether a write ends in each full segment with PSH, and in no other one."""
+    """Return whether writes end exactly in the full segments with PSH."""
     is_seen = False
     for response in responses:
         ends = response.ends(way)
