@@ -1,13 +1,14 @@
-"""What a capture would have cost otherwise: with the server fixed, and under every other strategy.
+"""Predictions for a capture: with fixes, and with every other strategy.
 
 ::
 
     prediction = tcptrace_http.whatif("slow.pcapng")
-    prediction.table               # a row a fix or strategy, what saves most first
+    prediction.table               # one row per fix or strategy, largest saving first
     prediction.row("no-nagle").causes  # the difference, cause by cause
     print(prediction.text())
 
-A scenario that retells the capture is inferred (:mod:`tcptrace_http.inference`), changed and simulated.
+The inference (:mod:`tcptrace_http.inference`) makes a scenario that reproduces the capture. The scenario is
+then changed and simulated.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Other hosts that the capture looks the same with: of which of them it is, a prediction can depend.
+"""Alternative hosts that the capture does not distinguish; a prediction can depend on them.
 
-The inference names one stack and one way of writing, and beside them those whose runs are as near to the
-capture. A fix can help the one and not the other: 4.4BSD copies a write in steps of 2048 bytes and sends
-after each, which shows only when nothing else holds the data.
+The inference names one stack and one way of writing, and the alternatives with equally near runs. A fix can
+help one alternative and not another. For example, 4.4BSD copies a write in steps of 2048 bytes and sends
+after each step, which shows only when nothing else holds the data.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 __all__ = ["alike", "left_open"]
 
-#: Hosts whose retrieval is no further off than this explain the capture as well.
+#: Maximum distance of a retrieval whose hosts also explain the capture.
 _ALIKE: Final = 0.01
-#: What SYNs and windows show of a stack, whatever its name is.
+#: Stack properties that SYNs and windows show.
 _SEEN: Final = ("mss", "window_scale", "timestamps", "sack", "receive_buffer", "initial_window")
 _OPEN: Final = ("server.stack", "server.writes", "server.nagle", "server.idle_restart")
 _CHUNK: Final = re.compile(r"(\d+) B a write")
@@ -37,9 +37,9 @@ _GAP: Final = re.compile(r"([\d.]+ \w+) between writes")
 
 
 def alike(scenario: Scenario, figures: Sequence[Figure]) -> tuple[Scenario, ...]:
-    """The scenario and its like, those with the fewest peculiarities that the capture does not show first.
+    """Return the scenario and its alternatives, fewest unobserved behaviours first.
 
-    :raises ScenarioError: the scenario does not come to its end.
+    :raises ScenarioError: the scenario does not finish.
     """
     by_name = {figure.name: figure for figure in figures}
     took = elapsed_of(as_it_is(scenario))
@@ -51,7 +51,7 @@ def alike(scenario: Scenario, figures: Sequence[Figure]) -> tuple[Scenario, ...]
 
 
 def left_open(figures: Sequence[Figure]) -> dict[str, tuple[str, ...]]:
-    """The figures of the server of which the capture shows no more than that it is one of these."""
+    """Return the server figures for which the capture allows several values."""
     return {
         figure.name: (str(figure.value), *figure.alternatives)
         for figure in figures
@@ -60,12 +60,14 @@ def left_open(figures: Sequence[Figure]) -> dict[str, tuple[str, ...]]:
 
 
 def _peculiarities(scenario: Scenario) -> int:
-    """What a stack does that no capture of this kind shows, and is no ground for a prediction."""
+    """Return the number of a stack's behaviours that such a capture does not show; they are no basis for a
+    prediction.
+    """
     return sum(server.stack.write_step_bytes is not None for server in scenario.servers)
 
 
 def _others(scenario: Scenario, figures: dict[str, Figure]) -> Iterator[Scenario]:
-    """Every combination of what the capture leaves open, the inferred choice first."""
+    """Yield every combination of the open values, the inferred choice first."""
     for stack, way, nagle, restart in product(*((None, *_alternatives(figures, name)) for name in _OPEN)):
         knobs: dict[str, Any] = {}
         if nagle is not None:
@@ -79,7 +81,7 @@ def _others(scenario: Scenario, figures: dict[str, Figure]) -> Iterator[Scenario
             servers = (replace(it, stack=replace(it.stack, **knobs)) for it in made.servers)
             made = replace(made, servers=tuple(servers))
         yield made
-        # As well without what the preset does and the capture need not show.
+        # Also without the preset's behaviours that the capture need not show.
         yield replace(
             made,
             servers=tuple(
@@ -93,7 +95,7 @@ def _alternatives(figures: dict[str, Figure], name: str) -> tuple[str, ...]:
 
 
 def _with_stack(scenario: Scenario, figures: dict[str, Figure], name: str) -> Scenario:
-    """Both ends with this stack where both can have it: hosts that look alike are taken to be."""
+    """Return the scenario with this stack at both ends if both allow it: similar hosts are assumed equal."""
     made = replace(
         scenario,
         servers=tuple(replace(it, stack=_as(it.stack, figures["server.stack"], name)) for it in scenario.servers),
@@ -107,7 +109,7 @@ def _with_stack(scenario: Scenario, figures: dict[str, Figure], name: str) -> Sc
 
 
 def _as(stack: Stack, inferred: Figure, name: str) -> Stack:
-    """Another stack with all that the capture showed of the inferred one."""
+    """Return another stack with all captured properties of the inferred one."""
     preset = PRESETS[str(inferred.value)].stack
     told = [
         field.name
@@ -118,7 +120,7 @@ def _as(stack: Stack, inferred: Figure, name: str) -> Stack:
 
 
 def _writes(words: str) -> Writes:
-    """The way of writing that the figure's words tell."""
+    """Return the way of writing that the figure's words describe."""
     chunk, gap = _CHUNK.search(words), _GAP.search(words)
     return Writes(
         head_alone="head alone" in words,

@@ -1,4 +1,4 @@
-"""What was captured: how long it took, what was found in it, and the scenario that retells it."""
+"""Captured retrieval: its duration, its findings, and the scenario that reproduces it."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ __all__ = ["Captured", "captured"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Captured:
-    """One retrieval of a capture or a session, and a scenario for it."""
+    """Retrieval or session of a capture, with its scenario."""
 
     name: str
-    #: How many retrievals the capture has in all.
+    #: Number of retrievals in the capture.
     retrievals: int
-    #: From the first SYN or request to the last byte, of all visits together.
+    #: Time from the first SYN or request to the last byte, summed over the visits.
     elapsed_ns: int
     scenario: Scenario
     figures: tuple[Figure, ...]
-    #: Findings in the retrieval: how often, by detector.
+    #: Number of findings in the retrieval, by detector.
     findings: Mapping[str, int]
-    #: The same by cause and detector, of those that lost time.
+    #: Number of findings that lost time, by cause and detector.
     stalls: Mapping[str, Mapping[str, int]]
-    #: How much of the retrieval or session all this is of; None: all of it.
+    #: Modelled part of the retrieval or session; None for all of it.
     part: Part | None
 
 
 def captured(analysis: Analysis, *, retrieval: int | None = None, session: bool = False) -> Captured:
-    """A retrieval of a capture, by default the one with most transactions, or all of its session.
+    """Return a retrieval of a capture, by default the one with most transactions, or its whole session.
 
-    :raises ScenarioError: no retrieval was captured, or none of this number.
+    :raises ScenarioError: the capture has no retrieval, or none with this number.
     """
     inference = infer(analysis, retrieval=retrieval, session=session)
     what = observed(analysis, retrieval=retrieval, session=session)
@@ -52,7 +52,7 @@ def captured(analysis: Analysis, *, retrieval: int | None = None, session: bool 
         name=analysis.capture.path,
         retrievals=analysis.retrievals.height,
         elapsed_ns=what.elapsed,
-        # Candidates send other packets than those that were lost.
+        # Candidates send other packets than the lost ones.
         scenario=_with_encodings(inference.by_chance, analysis, what),
         figures=inference.figures,
         findings=findings,
@@ -62,7 +62,7 @@ def captured(analysis: Analysis, *, retrieval: int | None = None, session: bool 
 
 
 def _findings(analysis: Analysis, what: Observed) -> tuple[dict[str, int], dict[str, dict[str, int]]]:
-    """The findings of the retrieval's flows and transactions."""
+    """Return the findings of the retrieval's flows and transactions."""
     import polars as pl
 
     numbers = {(exchange.flow, exchange.index) for exchange in what.exchanges}
@@ -82,7 +82,7 @@ def _findings(analysis: Analysis, what: Observed) -> tuple[dict[str, int], dict[
 
 
 def _with_encodings(scenario: Scenario, analysis: Analysis, what: Observed) -> Scenario:
-    """The pages, their objects told apart by whether they came compressed: the inference has their sizes only."""
+    """Return the pages with their objects marked as compressed or not: the inference has only their sizes."""
     import polars as pl
 
     rows = (

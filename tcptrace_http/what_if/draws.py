@@ -1,7 +1,7 @@
-"""What else the capture can be of: the figures drawn within their ranges, the same draws for every candidate.
+"""Draws of the figures within their ranges, equal for every candidate.
 
-Each draw changes what the path and the hosts are, not who does what. As all candidates get the same
-draws, what they save is compared with what is alike (common random numbers).
+Each draw changes the path and the hosts, not the actions of the programs. All candidates get the same draws,
+so their savings are compared under equal conditions (common random numbers).
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ if TYPE_CHECKING:
 
 __all__ = ["DRAWS", "draws"]
 
-#: Beside the figures' own values; 9 runs are enough for a median and a range, and few enough to wait for.
+#: Number of draws besides the inferred figures. 9 runs suffice for a median and a range, and finish soon.
 DRAWS: Final = 8
-#: Parts of the figures' ranges that are tried, and how near a draw is to take as long as the figures' own values:
-#: as far off as a model may be that is believed.
+#: Tried shares of the figures' ranges, and the maximum deviation of a draw's time from the inferred figures'
+#: time: the maximum deviation of a trusted model.
 _SPREADS: Final = (1.0, 0.5, 0.25, 0.125)
 _NEAR: Final = 0.1
 _OF_OBJECT: Final = re.compile(r"objects\[(\d+)\]\.processing")
 
 
 def draws(alike: Sequence[Scenario], figures: Sequence[Figure], more: int = DRAWS) -> tuple[Scenario, ...]:
-    """The first scenario itself, and ``more`` others with figures from within their ranges and seeds of their own.
+    """Return the first scenario, and ``more`` others with figures from their ranges and with separate seeds.
 
-    They take turns among the scenarios that are ``alike``. A figure without bounds, or that is exact, stays.
-    The least likely values are the bounds: the law is a triangle with the figure at its top. A draw that does
-    not retell the capture is none that the capture leaves open: its figures go nearer to their values.
+    The draws alternate among the scenarios in ``alike``. A figure without bounds, or an exact one, stays. The
+    distribution is a triangle with the figure at its peak and the bounds at its ends. A draw that does not
+    reproduce the capture is moved nearer to the figures.
 
-    :raises ScenarioError: a scenario does not come to its end.
+    :raises ScenarioError: a scenario does not finish.
     """
     took = elapsed_of(as_it_is(alike[0]))
     others = (_retelling(alike[number % len(alike)], figures, number, took) for number in range(1, more + 1))
@@ -48,7 +48,7 @@ def draws(alike: Sequence[Scenario], figures: Sequence[Figure], more: int = DRAW
 
 
 def _retelling(scenario: Scenario, figures: Sequence[Figure], number: int, took: int) -> Scenario:
-    """The widest draw that takes as long; losses may fall otherwise then."""
+    """Return the widest draw with about the same time; its losses may differ."""
     tried = (_drawn(scenario, figures, number, spread) for spread in _SPREADS)
     near = (made for made in tried if abs(elapsed_of(as_it_is(made)) - took) <= _NEAR * took)
     return replace(next(near, scenario), seed=(scenario.seed + number) % (1 << 64))
@@ -71,7 +71,7 @@ def _drawn(scenario: Scenario, figures: Sequence[Figure], number: int, spread: f
 
 
 def _value(figure: Figure, number: int, spread: float) -> int | None:
-    """A value within this part of the figure's bounds; the same figure and number, the same value."""
+    """Return a value within this share of the figure's bounds; equal figures and numbers give equal values."""
     top, low, high = figure.value, figure.low, figure.high
     if not isinstance(top, int):
         return None
@@ -84,7 +84,9 @@ def _value(figure: Figure, number: int, spread: float) -> int | None:
 
 
 def _with_propagation(scenario: Scenario, value: int) -> Scenario:
-    """The round trip's propagation, half of it each way: an inferred path is one link there and one back."""
+    """Return the scenario with this round-trip propagation, half in each direction: an inferred path has one
+    link each way.
+    """
     return _with_links(scenario, delay=value // 2)
 
 
@@ -117,7 +119,9 @@ def _with_parse(scenario: Scenario, value: int) -> Scenario:
 
 
 def _with_processing(scenario: Scenario, times: dict[int, int]) -> Scenario:
-    """The server's times for objects of the first browser's visits; they are numbered through."""
+    """Return the scenario with these server times for the objects of the first browser's visits, numbered across
+    visits.
+    """
     first, *others = scenario.browsers
     numbers = count()
     visits = []

@@ -1,4 +1,4 @@
-"""A fix: a change of a scenario that somebody could make, by its name."""
+"""Fix: a named change of a scenario that an operator could make."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Fix", "Side", "changed", "together"]
 
 
 class Side(StrEnum):
-    """Who has to change something."""
+    """Party that must change something."""
 
     SERVER = "server"
     CLIENT = "client"
@@ -25,30 +25,30 @@ class Side(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Fix:
-    """One change; applied twice it is the same as once."""
+    """Change of a scenario; a second application has no effect."""
 
-    #: Stable, in kebab-case.
+    #: Stable name in kebab-case.
     name: str
     about: str
-    #: Where it is from.
+    #: Source of the fix.
     source: str
     side: Side
-    #: The scenario with the fix; None: it changes nothing, for the reason in ``unneeded``.
+    #: Function that returns the fixed scenario, or None without a change; ``unneeded`` then gives the reason.
     apply: Callable[[Scenario], Scenario | None]
     unneeded: str
-    #: The detectors whose findings it mends.
+    #: Detectors whose findings the fix removes.
     mends: tuple[str, ...] = ()
-    #: It can be put into practice as it is; else it is the bound of what could be gained.
+    #: True for a practical fix; False for a bound of the possible gain.
     is_practical: bool = True
 
 
 def changed(before: Scenario, after: Scenario) -> Scenario | None:
-    """The second one, where it is another."""
+    """Return the second scenario if it differs."""
     return None if after == before else after
 
 
 def together(fixes: tuple[Fix, ...]) -> Callable[[Scenario], Scenario | None]:
-    """One fix after the other, those that apply."""
+    """Return the applicable fixes as one, in order."""
 
     def apply(scenario: Scenario) -> Scenario | None:
         fixed = scenario

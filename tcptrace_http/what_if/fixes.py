@@ -1,4 +1,4 @@
-"""The registry of fixes, by name."""
+"""Registry of fixes by name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FIXES", "fix_named"]
 
-#: Between the names of fixes that are applied one after the other.
+#: Separator between the names of combined fixes.
 _AND: Final = "+"
 
 
@@ -43,14 +43,14 @@ def _registry() -> dict[str, Fix]:
     return {fix.name: fix for fix in (*singles, every)}
 
 
-#: Every fix by its name.
+#: Fixes by name.
 FIXES: Final[Mapping[str, Fix]] = _registry()
 
 
 def fix_named(name: str) -> Fix:
-    """The fix of this name; ``no-nagle+initial-window-10`` are both, one after the other.
+    """Return the fix with this name; ``no-nagle+initial-window-10`` combines two, in order.
 
-    :raises UnknownName: there is none; the message names what is near.
+    :raises UnknownName: the name is unknown; the message suggests similar names.
     """
     parts = tuple(_single(part) for part in name.split(_AND))
     if len(parts) == 1:

@@ -1,4 +1,4 @@
-"""What a fix is, for ``tcptrace-http explain``."""
+"""Descriptions of fixes for ``tcptrace-http explain``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _INDENT: Final = "  "
 
 
 def meaning(name: str) -> str | None:
-    """The page of the fix of this name; None: there is none."""
+    """Return the description of the fix with this name; None for an unknown name."""
     fix = FIXES.get(name)
     if fix is None:
         return None
@@ -28,7 +28,7 @@ def meaning(name: str) -> str | None:
 
 
 def names_listed() -> str:
-    """The names alone, as ``explain`` lists them."""
+    """Return the names as ``explain`` lists them."""
     return "\n".join(["Fixes of a what-if", *(f"{_INDENT}{name}" for name in FIXES)])
 
 

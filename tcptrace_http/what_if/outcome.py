@@ -1,4 +1,4 @@
-"""A run of a scenario as far as a prediction needs it: how long its retrievals took, and what they waited for."""
+"""Result of a scenario's run for a prediction: the duration of its retrievals, and their waits."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ _WAITS: Record = Record(packets=True, limits=True)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Outcome:
-    """Nanoseconds of the retrievals together, and by cause: these sum to those."""
+    """Total nanoseconds of the retrievals, and nanoseconds by cause; the causes sum to the total."""
 
     elapsed_ns: int
     causes: Mapping[str, int]
 
 
 def elapsed_of(candidate: Candidate) -> int:
-    """Nanoseconds of the retrievals that count.
+    """Return the nanoseconds of the counted retrievals.
 
-    :raises ScenarioError: one of them does not come to its end.
+    :raises ScenarioError: a retrieval does not finish.
     """
     return sum(end - start for _, _, start, end in _counted(candidate, _run(candidate, _TIMES)))
 
 
 def outcome_of(candidate: Candidate) -> Outcome:
-    """The same with its causes.
+    """Return the nanoseconds of the counted retrievals with their causes.
 
-    :raises ScenarioError: one of them does not come to its end.
+    :raises ScenarioError: a retrieval does not finish.
     """
     simulation = _run(candidate, _WAITS)
     retrievals = list(_counted(candidate, simulation))
@@ -58,12 +58,12 @@ def outcome_of(candidate: Candidate) -> Outcome:
 
 
 def _run(candidate: Candidate, record: Record) -> Simulation:
-    # Nothing is captured: only the times are wanted. A document is not checked twice.
+    # Only the times are needed, so nothing is captured. A document is not checked twice.
     return simulate({**candidate.scenario.document(), "record": fields_of(record), "taps": []})
 
 
 def _counted(candidate: Candidate, simulation: Simulation) -> Iterator[tuple[int, int, int, int]]:
-    """Client, visit, start and end of each retrieval that stands for a captured one."""
+    """Yield client, visit, start and end of each retrieval that represents a captured one."""
     import polars as pl
 
     times = (pl.col("start", "end").to_physical(),)
@@ -81,7 +81,7 @@ def _counted(candidate: Candidate, simulation: Simulation) -> Iterator[tuple[int
 def _from_control_connections(
     candidate: Candidate, files: list[tuple[int, int, int, int]]
 ) -> Iterator[tuple[int, int, int, int]]:
-    """A transfer's files as one retrieval, from the opening of its control connection on."""
+    """Yield a transfer's files as one retrieval, from the opening of its control connection."""
     from datetime import UTC, datetime
 
     from reference_sim.quantities import nanoseconds

@@ -1,4 +1,4 @@
-"""The path that is asked for in place of the captured one: "what if the user sat 100 ms away"."""
+"""Requested path in place of the captured one, such as a user at a distance of 100 ms."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ __all__ = ["over"]
 
 
 def over(scenario: Scenario, *, rtt_ns: int | None, rate: int | None) -> Scenario:
-    """The scenario with this round trip (nanoseconds of propagation) and this rate (bits a second)."""
+    """Return the scenario with this round trip (nanoseconds of propagation) and this rate (bits per second)."""
     links = scenario.network.links
     if rtt_ns is not None:
-        # An inferred path is one link there and one back.
+        # An inferred path has one link in each direction.
         links = tuple(replace(link, delay=rtt_ns // len(links)) for link in links)
     if rate is not None:
         links = tuple(replace(link, rate=rate) for link in links)

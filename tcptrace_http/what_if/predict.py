@@ -1,4 +1,4 @@
-"""From a capture to its predictions: the baseline, and each fix and strategy beside it."""
+"""Predictions from a capture: the baseline, and each fix and strategy."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = ["nearest", "whatif"]
 
-#: In place of names: every one.
+#: Keyword for every name.
 _ALL: Final = "all"
 
 
@@ -52,15 +52,14 @@ def whatif(  # noqa: PLR0913 -- one parameter a choice
     draws: int = DRAWS,
     jobs: int = 1,
 ) -> WhatIf:
-    """What a captured retrieval would have cost with fixes, and fetched by other strategies.
+    """Predict the time of a captured retrieval with fixes, and with other strategies.
 
-    A scenario is inferred that retells the capture; it is simulated as it is and with each change.
-    ``fixes`` and ``strategies`` are names or ``"all"``; without either, all fixes that change anything
-    and all strategies. ``rtt`` (nanoseconds, or text such as ``100 ms``) and ``rate`` (bits a second, or
-    ``1.5 Mb/s``) replace those of the path. ``retrieval`` is the one that is changed, by default that with
-    most transactions; ``session``: with all that its client retrieved from its server. Ranges come from
-    ``draws`` more runs of each candidate with the figures drawn within their bounds. ``jobs`` threads
-    simulate at a time.
+    The inferred scenario reproduces the capture. It is simulated unchanged and with each change. ``fixes``
+    and ``strategies`` are names or ``"all"``; by default all strategies, and all fixes with an effect.
+    ``rtt`` (nanoseconds, or text such as ``100 ms``) and ``rate`` (bits per second, or ``1.5 Mb/s``) replace
+    those of the path. ``retrieval`` is the predicted one, by default the one with most transactions.
+    ``session`` adds all other visits of its client to its server. Ranges come from ``draws`` more runs of
+    each candidate, with figures drawn within their bounds. ``jobs`` is the number of simulation threads.
 
     >>> import tcptrace_http
     >>> prediction = tcptrace_http.whatif("sample_traces/bsd_phttp_orig.pcap", fixes=["no-nagle"], draws=0)
@@ -68,8 +67,8 @@ def whatif(  # noqa: PLR0913 -- one parameter a choice
     'stall.nagle_delayed_ack'
 
     :raises CaptureError: the capture cannot be read.
-    :raises ScenarioError: it has no retrieval, or no strategy of a name.
-    :raises UnknownName: there is no fix of a name.
+    :raises ScenarioError: the capture has no retrieval, or a strategy name is unknown.
+    :raises UnknownName: a fix name is unknown.
     """
     chosen_fixes = _fixes(fixes, is_default=fixes is None and strategies is None)
     chosen_strategies = _strategies(strategies, is_default=fixes is None and strategies is None)
@@ -111,7 +110,7 @@ _AS_CAPTURED: Final[dict[str, int | None]] = {"rtt_ns": None, "rate": None}
 
 @dataclass(frozen=True, slots=True)
 class _Baseline:
-    """The scenarios of all draws, the figures' own first, and what they took."""
+    """Scenarios of all draws, the inferred figures first, with their times."""
 
     scenarios: tuple[Scenario, ...]
     elapsed: tuple[int, ...]
@@ -142,9 +141,9 @@ def _listed(names: Sequence[str] | str | None) -> list[str]:
 
 
 def nearest(what: Captured) -> Scenario:
-    """The inferred scenario; where packets are lost, with the seed whose time is nearest to the captured one.
+    """Return the inferred scenario; with losses, with the seed whose time is nearest to the captured one.
 
-    :raises ScenarioError: its retrieval does not come to its end.
+    :raises ScenarioError: its retrieval does not finish.
     """
     scenario = what.scenario
     if not any(link.loss for link in scenario.network.links):
@@ -155,7 +154,7 @@ def nearest(what: Captured) -> Scenario:
 
 def _baseline(told: Sequence[Scenario], what: Captured, count: int, asked: Mapping[str, int | None]) -> _Baseline:
     rtt, rate = asked["rtt_ns"], asked["rate"]
-    # What retells the capture does so on its own path.
+    # A draw must reproduce the capture on the captured path.
     drawn = draws(told, what.figures, count)
     scenarios = tuple(over(scenario, rtt_ns=rtt, rate=rate) for scenario in drawn)
     outcome = outcome_of(as_it_is(scenarios[0]))
@@ -164,7 +163,7 @@ def _baseline(told: Sequence[Scenario], what: Captured, count: int, asked: Mappi
 
 
 def _fixed(base: _Baseline, fix: Fix, what: Captured, *, is_asked_for: bool) -> Row | Skipped:
-    """The row of a fix; a fix that changes nothing has one where it was asked for."""
+    """Return the row of a fix. A fix without an effect has a row only if it was requested."""
     scenarios = [fix.apply(scenario) for scenario in base.scenarios]
     mends = tuple(detector for detector in fix.mends if detector in what.findings)
     if scenarios[0] is None and not is_asked_for:
@@ -193,7 +192,7 @@ def _by_strategy(base: _Baseline, strategy: Strategy) -> Row | Skipped:
 def _row(
     base: _Baseline, candidates: Sequence[Candidate | None], *, kind: str, name: str, about: str, source: str
 ) -> Row | Skipped:
-    """What the candidates of all draws take, beside the baseline of the same draw."""
+    """Return the row of a change: the times of all draws against the baseline of the same draw."""
     try:
         first = base.outcome if candidates[0] is None else outcome_of(candidates[0])
         others = (
@@ -223,7 +222,7 @@ def _range(values: Sequence[int]) -> Range:
 
 
 def _causes(before: Outcome, after: Outcome) -> tuple[Cause, ...]:
-    """The causes of which the time differs: the differences sum to that of the times."""
+    """Return the causes with different times; their differences sum to the difference of the total."""
     one, other = Counter(before.causes), Counter(after.causes)
     names = sorted({*one, *other}, key=lambda name: (-abs(one[name] - other[name]), name))
     return tuple(

@@ -1,4 +1,4 @@
-"""Fixes of the programs: how the server writes and keeps connections, how the browser asks, what is sent."""
+"""Fixes of the programs: the server's writes and connections, the browser's requests, and the content."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["of_browsers", "of_pages", "of_paths", "of_server_programs"]
 
-# More than any page has objects: as the simulator's table has it.
+# Number of requests that exceeds any page's objects, as in the simulator's table.
 _ALL_AT_ONCE: Final = 100
 _OK: Final = 200
 _CONTENT_ENCODING: Final = "content-encoding:"
@@ -30,7 +30,9 @@ _NO_TIME: Final = Constant(value=0)
 
 
 def _writing(change: Callable[[Writes], Writes]) -> Callable[[Scenario], Scenario | None]:
-    """The server writes otherwise; what its program took between writes that are one now, it takes before."""
+    """Return a change of the server's writes. Pauses between writes that are merged move before the merged
+    write.
+    """
 
     def apply(scenario: Scenario) -> Scenario | None:
         server = scenario.servers[0]
@@ -50,7 +52,7 @@ def _writing(change: Callable[[Writes], Writes]) -> Callable[[Scenario], Scenari
 
 
 def _count(part: Object, server: Server, writes: Writes) -> int:
-    """In how many writes a response goes out."""
+    """Return the number of writes of a response."""
     size = round(_size(part)) + (0 if writes.head_alone else server.min_head_bytes)
     chunks = 1 if writes.chunk_bytes is None else max(-(-size // bytes_of(writes.chunk_bytes)), 1)
     return chunks + writes.head_alone
@@ -61,7 +63,7 @@ def _serving(change: Callable[[Server], Server]) -> Callable[[Scenario], Scenari
 
 
 def _planned(change: Callable[[Plan], Plan]) -> Callable[[Scenario], Scenario]:
-    """Every visit's plan with this change."""
+    """Return a change of every visit's plan."""
 
     def apply(scenario: Scenario) -> Scenario:
         browsers = (
@@ -74,7 +76,7 @@ def _planned(change: Callable[[Plan], Plan]) -> Callable[[Scenario], Scenario]:
 
 
 def _kept(scenario: Scenario) -> Scenario:
-    """Servers that keep connections open without limits."""
+    """Return the scenario with servers that keep connections open without limits."""
     return replace(scenario, servers=tuple(replace(it, keep_alive=KeepAlive()) for it in scenario.servers))
 
 
@@ -84,7 +86,7 @@ def _keep_alive(scenario: Scenario) -> Scenario | None:
 
 def _pipelining(scenario: Scenario) -> Scenario | None:
     def piped(plan: Plan) -> Plan:
-        # A connection a request leaves nothing to pipeline.
+        # One connection per request leaves nothing to pipeline.
         return replace(plan, persistent=True, pipelining=_ALL_AT_ONCE, connections=plan.connections or 1)
 
     if all(visit.plan.pipelining > 1 for browser in scenario.browsers for visit in browser.visits):
@@ -118,7 +120,7 @@ def _whole_requests(scenario: Scenario) -> Scenario | None:
 
 
 def _paged(change: Callable[[Object, Page], Object]) -> Callable[[Scenario], Scenario | None]:
-    """Every object with this change; links in what became shorter are found where they then are."""
+    """Return a change of every object. Links in a shortened object move to their new offsets."""
 
     def visited(visit: Visit) -> Visit:
         page = visit.page.with_objects(tuple(change(part, visit.page) for part in visit.page.objects))
@@ -159,7 +161,7 @@ def _compressed(part: Object, page: Page) -> Object:
 
 
 def _alone(part: Object, page: Page, version: Callable[[Page], Page]) -> Object:
-    """What this version of a page makes of the object."""
+    """Return the object in this version of its page."""
     (made,) = version(page.with_objects((replace(part, found_in=0),))).objects
     return replace(made, found_in=part.found_in)
 
@@ -183,7 +185,7 @@ def _without_loss(scenario: Scenario) -> Scenario | None:
 
 
 def of_server_programs() -> tuple[Fix, ...]:
-    """What the server's program can do otherwise."""
+    """Return the fixes of the server's program."""
     return (
         Fix(
             name="one-write",
@@ -244,7 +246,7 @@ def of_server_programs() -> tuple[Fix, ...]:
 
 
 def of_browsers() -> tuple[Fix, ...]:
-    """What the browser can do otherwise."""
+    """Return the fixes of the browser."""
     return (
         Fix(
             name="pipelining",
@@ -283,7 +285,7 @@ def of_browsers() -> tuple[Fix, ...]:
 
 
 def of_pages() -> tuple[Fix, ...]:
-    """What need not be sent."""
+    """Return the fixes that avoid content."""
     return (
         Fix(
             name="cache",
@@ -298,7 +300,7 @@ def of_pages() -> tuple[Fix, ...]:
 
 
 def of_paths() -> tuple[Fix, ...]:
-    """What is nobody's to change, and tells what the path costs."""
+    """Return the bounds that show the cost of the path; no party can apply them."""
     return (
         Fix(
             name="no-loss",

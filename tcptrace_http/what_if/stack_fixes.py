@@ -1,4 +1,4 @@
-"""Fixes of the two hosts' TCP: knobs of their stacks."""
+"""Fixes of the TCP stacks of both hosts."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 __all__ = ["of_clients", "of_hosts", "of_servers"]
 
 _RFC6928_SEGMENTS: Final = 10
-# Linux: the maxima of tcp_wmem and tcp_rmem (tcp(7)).
+# Linux maxima of tcp_wmem and tcp_rmem (tcp(7)).
 _SEND_BUFFER: Final = 4 << 20
 _RECEIVE_BUFFER: Final = 6 << 20
-# Linux offers this shift with its default buffers: 65535 << 7 is more than the 6 MB.
+# Linux window scale with default buffers: 65535 << 7 exceeds the 6 MB.
 _WINDOW_SCALE: Final = 7
 
 
@@ -61,7 +61,9 @@ def _quick_acks(stack: Stack) -> Stack:
 
 
 def _bigger_receive_buffer(scenario: Scenario) -> Scenario | None:
-    """A larger window has to be told: both ends offer the option (RFC 7323, section 2.2)."""
+    """Return the scenario with a larger receive buffer. A larger window needs the option of both ends (RFC 7323,
+    section 2.2).
+    """
 
     def scaled(stack: Stack) -> Stack:
         return replace(stack, window_scale=max(stack.window_scale or 0, _WINDOW_SCALE))
@@ -79,7 +81,7 @@ _ETCP: Final = _with(sharing=Sharing.ETCP_FAIR, accelerated_open=True, idle_rest
 
 
 def of_servers() -> tuple[Fix, ...]:
-    """What the server's host can change."""
+    """Return the fixes of the server's host."""
     return (
         Fix(
             name="no-nagle",
@@ -142,7 +144,7 @@ def of_servers() -> tuple[Fix, ...]:
 
 
 def of_clients() -> tuple[Fix, ...]:
-    """What the client's host can change."""
+    """Return the fixes of the client's host."""
     return (
         Fix(
             name="no-delayed-acks",
@@ -181,7 +183,7 @@ def of_clients() -> tuple[Fix, ...]:
 
 
 def of_hosts() -> tuple[Fix, ...]:
-    """What both hosts have to change."""
+    """Return the fixes that both hosts need."""
     return (
         Fix(
             name="sack",

@@ -1,4 +1,4 @@
-"""The same pages from the same hosts over the same path, fetched by another strategy."""
+"""Captured pages from the same hosts over the same path, fetched with another strategy."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ if TYPE_CHECKING:
 
 __all__ = ["Candidate", "as_it_is", "under"]
 
-#: Between a first and a second access, where the capture has no pause between visits: longer than the
-#: first timeouts of all presets but one (RFC 6298: 1 s), so that a window that is restarted shows, and
-#: shorter than the shortest usual keep-alive timeout of a server (Apache httpd: 5 s). Papers leave it open.
+#: Pause between a first and a second access, if the capture has no pause between visits. It exceeds the first
+#: timeouts of all presets but one (RFC 6298: 1 s), so a slow-start restart shows. It is below the shortest
+#: usual keep-alive timeout of a server (Apache httpd: 5 s). The papers do not specify it.
 REVISIT_PAUSE_NS: Final = 3_000_000_000
-#: Connections that share one window: what a run takes grows with the square of their number.
+#: Maximum number of connections that share a window: the run time grows with the square of their number.
 SHARING_MOST: Final = 256
 _ABOUT_SHARING: Final = frozenset({"sharing", "accelerated_open"})
 _ENSEMBLE: Final = "etcp-"
-#: It fetches a page of which the capture knows nothing.
+#: Strategy that fetches a page unknown to the capture.
 _PREFETCH: Final = "prefetch"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Candidate:
-    """A scenario, and which of its visits stand for the captured ones."""
+    """Scenario, with the visits that represent the captured ones."""
 
     scenario: Scenario
-    #: Numbers of browsers (or transfers) whose retrievals count; the others are machinery.
+    #: Number of browsers (or transfers) whose retrievals count; the others are auxiliary.
     clients: int
-    #: Every so many visits the last one counts: 2 for a second access, after a first that fills a cache.
+    #: Visits per page, of which the last counts: 2 for a second access after a first one that fills a cache.
     visits_of_page: int = 1
     note: str = ""
 
     @property
     def retrievals(self) -> int:
-        """How many visits, or files, have to come to their end."""
+        """Return the number of visits, or files, that must finish."""
         scenario = self.scenario
         if scenario.transfers:
             return sum(len(transfer.files) for transfer in scenario.transfers)
@@ -54,16 +54,16 @@ class Candidate:
 
 
 def as_it_is(scenario: Scenario) -> Candidate:
-    """The scenario with all visits of its browsers."""
+    """Return the scenario with all visits of its browsers."""
     return Candidate(scenario=scenario, clients=len(scenario.browsers))
 
 
 def under(scenario: Scenario, strategy: Strategy) -> Candidate:
-    """The scenario's visits by this strategy: pages, path, hosts and the server's time stay.
+    """Return the scenario's visits with this strategy. Pages, path, hosts and server times stay.
 
-    The server writes as it did, unless the strategy is about that; stacks have the strategy's knobs on top.
+    The server's writes stay unless the strategy concerns them. The strategy's knobs are added to the stacks.
 
-    :raises ScenarioError: the strategy cannot be put on this network, or does something that is no visit here.
+    :raises ScenarioError: the strategy does not fit this network, or its action is not a visit.
     """
     if strategy.name == _PREFETCH:
         raise ScenarioError("it brings a page that comes next, of which the capture knows nothing")
@@ -77,7 +77,7 @@ def under(scenario: Scenario, strategy: Strategy) -> Candidate:
     if first.transfers:
         return _by_transfer(made)
     browsers = [_with_habits(browser, each) for browser, each in zip(scenario.browsers, made, strict=True)]
-    # What else the strategy needs, such as a cache that asks its origin, is there once.
+    # Auxiliary parts of the strategy, such as a cache that asks its origin, exist once.
     machinery = first.browsers[1:]
     per_page = len(first.browsers[0].visits)
     whole = replace(
@@ -91,7 +91,7 @@ def under(scenario: Scenario, strategy: Strategy) -> Candidate:
 
 
 def _check_sharing(scenario: Scenario, strategy: Strategy) -> None:
-    """Refuse connections that share one window if they are too many: each ACK of one asks all of them."""
+    """Refuse too many connections that share a window: each ACK of one queries all of them."""
     is_ensemble = str(strategy.server_stack.get("sharing", "")).startswith(_ENSEMBLE)
     visits = (visit for browser in scenario.browsers for visit in browser.visits)
     objects = max((len(visit.page.objects) for visit in visits), default=0)
@@ -102,7 +102,7 @@ def _check_sharing(scenario: Scenario, strategy: Strategy) -> None:
 
 
 def _visited(scenario: Scenario, browser: Browser, visit: Visit, strategy: Strategy) -> Scenario:
-    """One visit of one browser by the strategy."""
+    """Return one visit of one browser with the strategy."""
     (server, *_) = scenario.servers
     is_without_pause = strategy.revisit is not once and browser.think == Constant(value=0)
     return retrieval(
@@ -122,10 +122,10 @@ def _visited(scenario: Scenario, browser: Browser, visit: Visit, strategy: Strat
 
 
 def _without_sharing(stack: Stack, strategy: Strategy) -> Stack:
-    """The stack as it is without the captured hosts' shared state, if the strategy is about shared state."""
+    """Return the stack without the captured hosts' shared state, if the strategy concerns shared state."""
     if not _ABOUT_SHARING & strategy.client_stack.keys():
         return stack
-    # Pacing after idle is E-TCP's; RFC 5681 (section 4.1) restarts the window.
+    # Pacing after idle belongs to E-TCP; RFC 5681 (section 4.1) restarts the window.
     restart = IdleRestart.RESET if stack.idle_restart is IdleRestart.PACE else stack.idle_restart
     return replace(stack, sharing=Sharing.NONE, accelerated_open=False, idle_restart=restart)
 
@@ -136,7 +136,7 @@ def _place(scenario: Scenario) -> str:
 
 
 def _with_habits(browser: Browser, made: list[Scenario]) -> Browser:
-    """The strategy's browser, with all visits and with what else the captured one does."""
+    """Return the strategy's browser with all visits and with the other habits of the captured browser."""
     fetching = made[0].browsers[0]
     visits = (
         _between(captured, each.browsers[0].visits) for captured, each in zip(browser.visits, made, strict=True)
@@ -153,7 +153,9 @@ def _with_habits(browser: Browser, made: list[Scenario]) -> Browser:
 
 
 def _between(captured: Visit, made: tuple[Visit, ...]) -> tuple[Visit, ...]:
-    """The strategy's visits of one page: after the captured pause, and with connections kept as they were."""
+    """Return the strategy's visits of one page, after the captured pause and with the captured
+    connection reuse.
+    """
     first, *others = made
     *before, last = (replace(first, think=captured.think), *others)
     keeps = last.plan.keeps_connections or (captured.plan.keeps_connections and last.plan.persistent)
@@ -173,7 +175,7 @@ def _serving(made: Server, captured: Server, strategy: Strategy) -> Server:
 
 
 def _by_transfer(made: list[list[Scenario]]) -> Candidate:
-    """The files of all pages, one after the other."""
+    """Return the files of all pages in sequence."""
     transfers = tuple(
         replace(each[0].transfers[0], files=tuple(chain.from_iterable(it.transfers[0].files for it in each)))
         for each in made

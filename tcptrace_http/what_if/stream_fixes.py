@@ -1,4 +1,4 @@
-"""Fixes of HTTP/2: windows that hold nothing back, and requests that do not wait for SETTINGS."""
+"""Fixes of HTTP/2: windows without a limit, and requests that do not wait for SETTINGS."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 __all__ = ["of_streams"]
 
-#: Those of Chromium (kSpdyStreamMaxRecvWindowSize and kSpdySessionMaxRecvWindowSize).
+#: Windows of Chromium (kSpdyStreamMaxRecvWindowSize and kSpdySessionMaxRecvWindowSize).
 _STREAM_WINDOW: Final = 6 << 20
 _CONNECTION_WINDOW: Final = 15 << 20
 
 
 def _by_streams(change: Callable[[Http2], Http2]) -> Callable[[Scenario], Scenario | None]:
-    """A scenario whose servers of HTTP/2, and the clients of these, have this change."""
+    """Return a change of the HTTP/2 servers and their clients."""
 
     def otherwise(server: Server) -> Server:
         return server if server.http2 is None else replace(server, http2=change(server.http2))
@@ -43,7 +43,7 @@ def _at_once(terms: Http2) -> Http2:
 
 
 def of_streams() -> tuple[Fix, ...]:
-    """What a client of HTTP/2 can change."""
+    """Return the fixes of an HTTP/2 client."""
     return (
         Fix(
             name="wider-h2-windows",

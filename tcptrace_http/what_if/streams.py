@@ -1,4 +1,4 @@
-"""Causes of waits that only HTTP/2 has, in the scenario of a simulated retrieval."""
+"""Wait causes specific to HTTP/2, for a simulated retrieval."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ __all__ = ["cause_before_requests", "cause_inside_responses"]
 
 
 def cause_inside_responses(scenario: Scenario) -> str:
-    """The cause of a pause inside a response of which TCP has sent everything that was written.
+    """Return the cause of a pause inside a response after TCP sent everything written.
 
-    A server of HTTP/2 has all of a response when it writes the head: only a window of HTTP/2 holds the rest.
+    An HTTP/2 server has the whole response when it writes the head: only an HTTP/2 window holds the rest.
     """
     http2 = _http2(scenario)
     if http2 is None:
         return "server.data_unavailable"
     streams = max(len(visit.plan.fetches) for browser in scenario.browsers for visit in browser.visits)
-    # All streams together do not use the connection's window up.
+    # All streams together do not use up the connection's window.
     is_of_stream = bytes_of(http2.stream_window) * streams <= bytes_of(http2.connection_window)
     return "send_limited.h2_stream_window" if is_of_stream else "send_limited.h2_connection_window"
 
 
 def cause_before_requests(scenario: Scenario) -> str | None:
-    """The cause of the time from the handshake of TCP to the first request; None: there is none.
+    """Return the cause of the time from the TCP handshake to the first request; None for no such time.
 
-    :raises ScenarioError: there are two, of which the truth does not tell where one ends.
+    :raises ScenarioError: there are two causes, and the ground truth does not separate them.
     """
     http2 = _http2(scenario)
     waits = http2 is not None and http2.waits_for_settings

@@ -1,4 +1,4 @@
-"""Predictions for a reader: how well the model retells the capture, what saves most and by which causes."""
+"""Predictions for a reader: the model's deviation from the capture, the largest savings, and their causes."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 __all__ = ["headline", "rendered", "retelling"]
 
-#: Rows of each kind that are shown where not all are asked for; savings below this part are told in a line.
+#: Maximum number of rows per kind by default; smaller savings than this share are merged into one line.
 _SHOWN: Final = 10
 _SHARE_MIN: Final = 0.005
-#: A row shows so many causes; those below this part of its greatest are told by their number.
+#: Maximum number of causes per row. Causes below this share of the largest are only counted.
 _CAUSES_SHOWN: Final = 2
-#: Columns that a cause's name needs at least.
+#: Minimum width of a cause's name in columns.
 _CAUSES_ROOM: Final = 12
-#: So many rows have their causes in a table of their own.
+#: Maximum number of rows with a separate table of causes.
 _DETAILED_MAX: Final = 4
 _CAUSE_MIN: Final = 0.05
 _NAME_MAX: Final = 60
-#: The fix that is all of the server's; and who has to make those that are told first.
+#: Name of the fix with all server fixes, and the party whose fixes come first.
 _EVERY: Final = "all-fixes"
 _SERVER: Final = "server"
 _CAUSES: Final = (
@@ -36,7 +36,7 @@ _CAUSES: Final = (
     Heading("after", is_number=True),
     Heading("saves", is_number=True),
 )
-#: The tables by their titles: the kind of their rows, whether they are of second accesses, and what more are.
+#: Tables by title: the kind of their rows, whether they are second accesses, and the noun for further rows.
 _TITLES: Final = {
     "fix": ("fix", False, "fixes"),
     "strategy": ("strategy", False, "strategies"),
@@ -45,7 +45,7 @@ _TITLES: Final = {
 
 
 def rendered(prediction: WhatIf, *, width: int, every: bool) -> str:
-    """The whole text, lines of at most ``width`` where their words let them."""
+    """Return the whole text, with lines of at most ``width`` where the words allow it."""
     sections = [
         [*_wrapped(retelling(prediction), width), *_wrapped(headline(prediction), width)],
         *(_table(prediction, title, width, every=every) for title in _TITLES),
@@ -56,7 +56,7 @@ def rendered(prediction: WhatIf, *, width: int, every: bool) -> str:
 
 
 def retelling(prediction: WhatIf) -> str:
-    """Measured and modelled time, and whether the one can stand for the other."""
+    """Return measured and modelled time, and whether the model is accurate enough."""
     what = "retrieval" if prediction.retrievals == 1 else counted(prediction.retrievals, "retrieval")
     name = clipped(printable(prediction.capture), _NAME_MAX)
     measured, modelled = duration(prediction.measured_ns), duration(prediction.modelled_ns)
@@ -88,7 +88,7 @@ def _path(prediction: WhatIf) -> str:
 
 
 def headline(prediction: WhatIf) -> str:
-    """What the change that matters most would bring, and what it is that goes."""
+    """Return the result of the most important change, and the cause that disappears."""
     best = _best(prediction)
     if best is None:
         return "No tried change shortens the retrieval."
@@ -104,7 +104,7 @@ def headline(prediction: WhatIf) -> str:
 
 
 def _best(prediction: WhatIf) -> Row | None:
-    """The row to begin with: a fix that mends what was found, first the server's; else the one that saves most."""
+    """Return the first row to show: a fix of a finding, the server's first, or else the largest saving."""
     saving = [row for row in prediction.rows if row.share >= _SHARE_MIN and not row.is_second_access]
     single = [row for row in saving if row.kind == "fix" and row.is_practical and row.name != _EVERY]
     mending = [row for row in single if row.mends]
@@ -117,7 +117,7 @@ def _wrapped(text: str, width: int) -> list[str]:
 
 
 def _table(prediction: WhatIf, title: str, width: int, *, every: bool) -> list[str]:
-    """The rows of a kind: those that make no difference are named in a line."""
+    """Return the rows of a kind. Rows without an effect are named in one line."""
     kind, is_second_access, words = _TITLES[title]
     rows = [row for row in prediction.rows if row.kind == kind and row.is_second_access == is_second_access]
     if not rows:
@@ -134,7 +134,7 @@ def _table(prediction: WhatIf, title: str, width: int, *, every: bool) -> list[s
 
 
 def _grid(title: str, rows: Sequence[Row], width: int) -> list[str]:
-    """The rows by their whole names, for these are what can be asked for; causes where there is room."""
+    """Return the rows with their full names, which users can request, and with causes where the width allows."""
     headings = [
         Heading(title),
         *(Heading(name, is_number=True) for name in ("takes", "saves", "min saved", "max saved")),
@@ -156,7 +156,7 @@ def _cells(row: Row) -> Sequence[str]:
 
 
 def _changes(row: Row) -> Iterator[str]:
-    """The causes that matter, by the last part of their names."""
+    """Yield the relevant causes, by the last part of their names."""
     least = _CAUSE_MIN * abs(row.causes[0].saved_ns) if row.causes else 0
     for cause in row.causes[:_CAUSES_SHOWN]:
         if abs(cause.saved_ns) >= least:
@@ -164,7 +164,7 @@ def _changes(row: Row) -> Iterator[str]:
 
 
 def _details(prediction: WhatIf, width: int) -> list[str]:
-    """Where few changes were asked for, all causes of each: they sum to what it saves."""
+    """Return all causes of each change, if few were requested: they sum to its saving."""
     if len(prediction.rows) > _DETAILED_MAX:
         return []
     rows = [(row.name, cause) for row in prediction.rows for cause in row.causes]
@@ -176,7 +176,7 @@ def _details(prediction: WhatIf, width: int) -> list[str]:
 
 
 def _notes(prediction: WhatIf, width: int, *, every: bool) -> list[str]:
-    """What there is to know of the rows, and what has none, and why."""
+    """Return notes about the rows, and about changes without a row."""
     lines = []
     if any(row.mends for row in prediction.rows):
         lines += _wrapped("* fixes a finding of this capture.", width)

@@ -1,4 +1,4 @@
-"""Fixes of TLS: fewer round trips of the handshake, smaller flights, tickets that go with the response."""
+"""Fixes of TLS: fewer handshake round trips, smaller flights, tickets together with the response."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 __all__ = ["of_tls"]
 
-#: Bytes of the timestamps option in a segment (RFC 7323, appendix A).
+#: Bytes of the timestamps option per segment (RFC 7323, appendix A).
 _TIMESTAMPS: Final = 12
 
 
 def _secured(change: Callable[[Tls, Stack], Tls]) -> Callable[[Scenario], Scenario | None]:
-    """A scenario whose servers with TLS have this change."""
+    """Return a change of the servers with TLS."""
 
     def otherwise(server: Server) -> Server:
         return server if server.tls is None else replace(server, tls=change(server.tls, server.stack))
@@ -43,7 +43,7 @@ def _resumed(secured: Tls, stack: Stack) -> Tls:
 
 
 def _with_fitting_chain(secured: Tls, stack: Stack) -> Tls:
-    """A chain that is shorter by the bytes of the first flight beyond the first window."""
+    """Return a chain shortened by the bytes of the first flight beyond the initial window."""
     window = first_window(stack) * (stack.mss - _TIMESTAMPS * stack.timestamps)
     beyond = flight_bytes(secured) - window
     if secured.resumed or beyond <= 0:
@@ -59,7 +59,7 @@ def _with_tickets_in_response(secured: Tls, stack: Stack) -> Tls:
 
 
 def of_tls() -> tuple[Fix, ...]:
-    """Fixes of a server's TLS."""
+    """Return the fixes of a server's TLS."""
     return (
         Fix(
             name="tls-1.3",

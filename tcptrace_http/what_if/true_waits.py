@@ -1,10 +1,9 @@
-"""What a simulated retrieval waited for: its critical path from the truth, a partition to the nanosecond.
+"""Waits of a simulated retrieval: its critical path from the ground truth, a partition to the nanosecond.
 
-Theory of operation. The path is walked backwards from the last byte. Inside a response it is what the
-server's sender was held by; before it the server's time; before that the request's way; before that
-what the request waited for: a handshake, a connection, or the document that names its object, which
-is where the path goes on. Each step covers the time from where it begins to where the one behind it
-does, so that the steps sum to the retrieval's time whatever they are called.
+Theory of operation. The path is walked backwards from the last byte. Inside a response the limit of the
+server's sender counts, before it the server time, before that the request's transfer. A request waited for a
+handshake, a connection, or the document that names its object; the path continues there. Each step covers the
+time up to the start of the next step. The steps therefore sum to the retrieval's time.
 
 The names are the causes of :data:`tcptrace_http.schema.CAUSES`.
 """
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TRANSFER", "TrueWaits"]
 
-#: The cause of a file's time: FTP has no requests to tell apart.
+#: Cause of a file's time: FTP has no requests.
 TRANSFER: Final = "transfer"
 _PROPAGATION: Final = "network.propagation"
 _BOTTLENECK: Final = "send_limited.bottleneck"
@@ -53,9 +52,9 @@ _CAUSE_OF: Final = {
     "scheduler": _CWND,
     "send_buffer": "send_limited.send_buffer",
 }
-#: While a sender is held by these, the path may be busy with what it sent: then that is what takes time.
+#: Sender limits during which the path may be busy with the sent data; the path then takes the time.
 _WINDOWS: Final = frozenset({"slow_start", "congestion_avoidance", "receive_window", "max_window", "send_buffer"})
-#: An ACK that is delayed holds back what only an ACK lets go; a buffer that is too small is the cause itself.
+#: Limits that only an ACK releases, so a delayed ACK counts. A small buffer is a cause of its own.
 _BY_ACKS: Final = frozenset({"slow_start", "congestion_avoidance", "nagle"})
 _BITS_A_BYTE: Final = 8
 _S: Final = 1_000_000_000
@@ -64,7 +63,7 @@ _Interval = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """A request and its response, in nanoseconds."""
+    """Request with its response, in nanoseconds."""
 
     connection: int
     index: int
@@ -77,7 +76,7 @@ class _Request:
 
 
 class TrueWaits:
-    """The waits of the retrievals of a run; its scenario recorded limits and packets."""
+    """Waits of the retrievals of a run; its scenario recorded limits and packets."""
 
     def __init__(self, scenario: Scenario, simulation: Simulation) -> None:
         truth = simulation.truth
@@ -90,7 +89,7 @@ class TrueWaits:
         self.opened = dict(_rows(truth.connections, ("connection", "opened")))
         self.before_requests = cause_before_requests(scenario)
         self.inside_responses = cause_inside_responses(scenario)
-        #: When the handshake of TCP is done.
+        #: End of each TCP handshake.
         self.established = dict(_rows(truth.connections, ("connection", "established")))
         self._limits: dict[tuple[int, str], list[tuple[int, str]]] = defaultdict(list)
         for connection, side, time, limit in _rows(truth.limits, ("connection", "side", "time", "limit")):
@@ -105,7 +104,7 @@ class TrueWaits:
         self._held: dict[int, _Overlaps] = {}
 
     def of_retrieval(self, client: int, visit: int, start: int, end: int) -> Counter[str]:
-        """Nanoseconds by cause; they sum to ``end - start``."""
+        """Return nanoseconds by cause; they sum to ``end - start``."""
         requests = self._requests[client, visit]
         visits = self._scenario.browsers[client].visits
         parse = nanoseconds(self._scenario.browsers[client].parse)
@@ -113,7 +112,7 @@ class TrueWaits:
         return walk.causes()
 
     def sender(self, connection: int, side: str, begin: int, end: int) -> Iterator[tuple[str, int, int]]:
-        """What held this end's sender, piece by piece; ``application``: nothing but what it had to send."""
+        """Yield the limits of this end's sender, piece by piece; ``application``: it had nothing to send."""
         rows = self._limits[connection, side]
         place = max(bisect_left(rows, (begin + 1, "")) - 1, 0)
         at = begin
@@ -130,7 +129,7 @@ class TrueWaits:
             yield limit, at, end
 
     def last_sent(self, connection: int, side: str, until: int, after: int) -> int:
-        """When what had come last by then was sent."""
+        """Return the sending time of the last data that had arrived by ``until``."""
         key = connection, side
         if key not in self._arrivals:
             came = ((received, sent) for sent, received, payload, _ in self._packets[key] if payload)
@@ -139,14 +138,14 @@ class TrueWaits:
         return min(max(self._arrivals[key][number - 1][1], after), until) if number else until
 
     def way(self, connection: int, side: str) -> int:
-        """The least time of a packet on its way."""
+        """Return the minimum transit time of a packet."""
         key = connection, side
         if key not in self._ways:
             self._ways[key] = min((received - sent for sent, received, *_ in self._packets[key]), default=0)
         return self._ways[key]
 
     def busy(self, begin: int, end: int) -> Iterator[_Interval]:
-        """When the slowest link was sending towards the client."""
+        """Yield the times at which the bottleneck was sending towards the client."""
         for number in range(max(bisect_left(self._busy, (begin, begin)) - 1, 0), len(self._busy)):
             low, high = self._busy[number]
             if low >= end:
@@ -155,7 +154,7 @@ class TrueWaits:
                 yield max(low, begin), min(high, end)
 
     def held(self, connection: int, begin: int, end: int) -> list[_Interval]:
-        """When the server waited for ACKs that the client delayed, as far as that was in this time."""
+        """Return the times in the interval at which the server waited for delayed ACKs."""
         if connection not in self._held:
             self._held[connection] = _Overlaps(self._delays(connection))
         return self._held[connection].within(begin, end)
@@ -171,15 +170,15 @@ class TrueWaits:
 
 
 class _Overlaps:
-    """Intervals, to be asked for those of a time."""
+    """Intervals with a lookup by time."""
 
     def __init__(self, intervals: Iterable[_Interval]) -> None:
         self._intervals = sorted(intervals)
-        #: Up to each one, the latest end.
+        #: Latest end up to each interval.
         self._ends = list(accumulate((high for _, high in self._intervals), max))
 
     def within(self, begin: int, end: int) -> list[_Interval]:
-        """The intervals that have any part of this time, cut to it; the last ones first."""
+        """Return the intervals that overlap this time, cut to it, last ones first."""
         found = []
         for number in range(bisect_left(self._intervals, (end, end)) - 1, -1, -1):
             if self._ends[number] <= begin:
@@ -215,7 +214,7 @@ def _rows(frame: pl.DataFrame, columns: tuple[str, ...]) -> Iterable[tuple[Any, 
 
 
 def _busy(scenario: Scenario, packets: pl.DataFrame, hops: pl.DataFrame) -> list[_Interval]:
-    """When the slowest link towards the client was sending, as intervals that do not touch."""
+    """Return the times at which the bottleneck sent towards the client, as disjoint intervals."""
     import polars as pl
 
     links = {number: link.rate for number, link in enumerate(scenario.network.links) if link.rate is not None}
@@ -239,7 +238,7 @@ def _busy(scenario: Scenario, packets: pl.DataFrame, hops: pl.DataFrame) -> list
 
 
 class _Walk:
-    """One retrieval, from its last byte back to its start."""
+    """Walk over one retrieval, from its last byte back to its start."""
 
     def __init__(
         self,
@@ -253,14 +252,14 @@ class _Walk:
         self._waits = waits
         self._requests = requests
         self._on = {(request.connection, request.index): request for request in requests.values()}
-        #: By the end of the response; of those that end together, the first one last.
+        #: Requests by the end of the response; of equal ends the first request comes last.
         self._ended = sorted(
             (request.end, -place, request.fetch) for place, request in enumerate(requests.values())
         )
         self._fetches = fetches
         self._parse = parse
         self._start = start
-        #: Everything from here on has its cause.
+        #: Start of the covered time: every later moment has its cause.
         self._at = end
         self._found: Counter[str] = Counter()
 
@@ -274,23 +273,23 @@ class _Walk:
         return self._found
 
     def _cover(self, cause: str, begin: int) -> None:
-        """The time from ``begin`` to what is covered is this cause's."""
+        """Give the time from ``begin`` to the covered time to this cause."""
         begin = max(begin, self._start)
         if begin < self._at:
             self._found[cause] += self._at - begin
             self._at = begin
 
     def _pieces(self, pieces: Iterable[tuple[str, int]]) -> None:
-        """Causes with their beginnings, from the first to the last: covered from the last to the first."""
+        """Cover causes with their starts, last to first."""
         for cause, begin in reversed(list(pieces)):
             self._cover(cause, begin)
 
     def _through(self, request: _Request) -> _Request | None:
-        """Cover what this request took, and give the one before it on the path."""
+        """Cover the time of this request, and return the previous one on the path."""
         self._response(request)
         before = self._on.get((request.connection, request.index - 1))
         if before is not None and before.answered > request.received:
-            # The server was at the response before it; then this one's turn came.
+            # The server worked on the previous response; this request's turn came after it.
             self._server(request, before.answered)
             return before
         self._server(request, request.received)
@@ -326,7 +325,7 @@ class _Walk:
         self._pieces(self._sending(request.connection, "client", begin, sent, "request.send"))
 
     def _sending(self, connection: int, side: str, begin: int, end: int, idle: str) -> Iterator[tuple[str, int]]:
-        """What held a sender, as causes with their beginnings; ``idle``: it had nothing to send."""
+        """Yield the limits of a sender as causes with their starts; ``idle``: it had nothing to send."""
         for limit, low, high in self._waits.sender(connection, side, begin, end):
             cause = idle if limit == "application" else _CAUSE_OF[limit]
             if side == "server" and (limit in _WINDOWS or limit == "nagle"):
@@ -336,7 +335,7 @@ class _Walk:
                 yield cause, low
 
     def _window(self, cause: str, begin: int, end: int, held: list[_Interval]) -> Iterator[tuple[str, int]]:
-        """A held sender waits for delayed ACKs first, then for the path to send what is on it."""
+        """Yield the parts of a limit: first the wait for delayed ACKs, then the transmission on the path."""
         delays = [(_DELAYED, *interval) for interval in held]
         busy = [] if cause == "stall.nagle_hold" else [(_BOTTLENECK, *it) for it in self._waits.busy(begin, end)]
         at = begin
@@ -349,7 +348,9 @@ class _Walk:
             yield cause, at
 
     def _connection(self, request: _Request) -> _Request | None:
-        """What a request waited for that had no connection at once; None: nothing else of the retrieval."""
+        """Cover the wait of a request for its connection, and return the earlier request that it waited for;
+        None without one.
+        """
         if request.index == 0:
             established = self._waits.established.get(request.connection)
             if established is not None and self._waits.before_requests is not None:
@@ -365,7 +366,7 @@ class _Walk:
         return chosen
 
     def _freed(self, request: _Request) -> _Request | None:
-        """The other request whose response ended last, while this one waited."""
+        """Return the other request whose response ended last during the wait of this one."""
         for number in range(bisect_left(self._ended, (self._at + 1,)) - 1, -1, -1):
             end, _, fetch = self._ended[number]
             if end <= request.wanted:
@@ -375,7 +376,7 @@ class _Walk:
         return None
 
     def _finder(self, request: _Request) -> _Request | None:
-        """The request whose response named this one's object."""
+        """Return the request whose response named this request's object."""
         after = self._fetches[request.fetch].after
         if isinstance(after, Start):
             return None
@@ -393,7 +394,7 @@ class _Walk:
 
 
 def _disjoint(first: list[tuple[str, int, int]], second: list[tuple[str, int, int]]) -> list[tuple[int, int, str]]:
-    """Both as intervals in their order; where they overlap it is the first ones'."""
+    """Return both as ordered intervals; overlaps belong to the first."""
     taken = sorted((low, high, name) for name, low, high in first)
     found = []
     at = 0
