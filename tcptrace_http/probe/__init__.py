@@ -1,4 +1,4 @@
-"""Live servers judged: a workload that brings out bad configurations, captured where that is allowed.
+"""Check of live servers: a workload that reveals bad configurations, with a capture if permitted.
 
 ::
 
@@ -7,9 +7,9 @@
 
     report = probe("http://localhost:8080/index.html", policy=preset("recommended"))
 
-The workload is in :mod:`~tcptrace_http.probe.workload`. Where packets may be captured, the capture of the
-probe's own connections is analysed as any other is; else the server's habits are told from when its
-responses came to the sockets (:mod:`~tcptrace_http.probe.habits`).
+The workload is in :mod:`~tcptrace_http.probe.workload`. If packet capture is permitted, the capture of the
+probe's connections is analysed as usual. Otherwise the arrival times at the sockets show the server's habits
+(:mod:`~tcptrace_http.probe.habits`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How much a probe may do: it stops by itself, whatever the server does."""
+"""Limits of a probe: it stops by itself, whatever the server does."""
 
 from __future__ import annotations
 
@@ -13,47 +13,47 @@ _NANOSECONDS: Final = 10**9
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Limits:
-    """What the user allows."""
+    """Limits set by the user."""
 
-    #: Seconds in all.
+    #: Maximum time in seconds.
     time: float = 60.0
-    #: Requests in all.
+    #: Maximum number of requests.
     requests: int = 300
-    #: Requests a second, on average since the first; None for as many as come.
+    #: Maximum requests per second, averaged since the first; None for no limit.
     rate: float | None = None
-    #: Bytes of one response; what is longer is cut off.
+    #: Maximum bytes of one response; a longer one is cut.
     response_bytes: int = 4 * 1024 * 1024
-    #: Seconds without a byte after which a response is given up.
+    #: Seconds without a byte after which a response is abandoned.
     silence: float = 5.0
 
 
 class Spent(Exception):
-    """The time or the requests are used up: what is known by then is judged."""
+    """Exhausted time or requests: the results so far are judged."""
 
 
 @dataclass(slots=True)
 class Budget:
-    """What is left of the limits."""
+    """Rest of the limits."""
 
     limits: Limits
     started: int = field(default_factory=time.monotonic_ns)
     requests: int = 0
-    #: When the first request was sent: the rate is counted from there.
+    #: Time of the first request, the start of the rate.
     began: int = 0
 
     def start(self) -> None:
-        """Begin to count the time anew: what it took to prepare the capture is not the server's."""
+        """Restart the time: the preparation of the capture does not count."""
         self.started = time.monotonic_ns()
 
     @property
     def seconds_left(self) -> float:
-        """Until the probe must end; never below zero."""
+        """Return the seconds until the end of the probe, at least zero."""
         return max(0.0, self.limits.time - (time.monotonic_ns() - self.started) / _NANOSECONDS)
 
     def silence(self) -> float:
-        """Seconds that a socket may be waited for.
+        """Return the maximum wait for a socket in seconds.
 
-        :raises Spent: there is no time left.
+        :raises Spent: no time is left.
         """
         left = min(self.limits.silence, self.seconds_left)
         if left <= 0:
@@ -61,9 +61,9 @@ class Budget:
         return left
 
     def take_requests(self, count: int = 1) -> None:
-        """Counts requests, and waits where they would come faster than the rate.
+        """Count requests, and wait if they exceed the rate.
 
-        :raises Spent: there are no more, or no time for them.
+        :raises Spent: no requests, or no time, are left.
         """
         if self.requests + count > self.limits.requests or self.seconds_left <= 0:
             raise Spent
@@ -73,9 +73,9 @@ class Budget:
         self.requests += count
 
     def pause(self, seconds: float) -> None:
-        """Waits, but not beyond the end.
+        """Wait, at most until the end.
 
-        :raises Spent: there is no time for it.
+        :raises Spent: not enough time is left.
         """
         if seconds > self.seconds_left:
             raise Spent

@@ -1,6 +1,6 @@
-"""A connection of the probe: what it writes, and when each piece of a response came.
+"""Connection of the probe: its writes, and the arrival time of each piece of a response.
 
-Each piece is timed when it was read; the kernel is asked for its own counters (TCP_INFO, ``struct tcp_info`` of
+Each piece gets the time of its read. The kernel's counters come from TCP_INFO (``struct tcp_info`` of
 linux/tcp.h).
 """
 
@@ -30,19 +30,19 @@ if TYPE_CHECKING:
 __all__ = ["Connection"]
 
 _READ_BYTES: Final = 256 * 1024
-# Linux's, since 2.4; socket has the name on Linux only.
+# Linux values since 2.4; the module socket has the names on Linux only.
 _QUICKACK: Final = getattr(socket, "TCP_QUICKACK", 12)
 _TCP_INFO: Final = getattr(socket, "TCP_INFO", 11)
-# Eight bytes of flags, then 24 words of 32 bits: linux/tcp.h, struct tcp_info, as of Linux 2.6.
+# Eight bytes of flags, then 24 words of 32 bits: linux/tcp.h, struct tcp_info, since Linux 2.6.
 _INFO: Final = struct.Struct("=8B24I")
 _INFO_NAMES: Final = {"snd_mss": 10, "rcv_mss": 11, "rtt": 23, "snd_cwnd": 26, "advmss": 27, "rcv_rtt": 29}
 _MICROSECONDS: Final = 1000
-#: Enough of a status line to tell what it is.
+#: Minimum bytes that identify a status line.
 _STATUS_BYTES: Final = len(b"HTTP/1.1 100")
 
 
 class Connection:
-    """One TCP connection, from a port that was reserved before."""
+    """TCP connection from a previously reserved port."""
 
     def __init__(
         self,
@@ -53,17 +53,17 @@ class Connection:
         delays_acks: bool = True,
         tls: TlsStream | None = None,
     ) -> None:
-        """Connects.
+        """Connect.
 
         :raises ProbeError: the server cannot be reached, or the TLS handshake fails.
-        :raises Spent: there is no time left.
+        :raises Spent: no time is left.
         """
         self._target = target
         self._budget = budget
         self._socket = reserved
         self._delays_acks = delays_acks
         self._was_delaying = False
-        #: What came behind the last response.
+        #: Bytes behind the last response.
         self._left = b""
         self._index = 0
         self._tls = tls
@@ -77,16 +77,16 @@ class Connection:
         except OSError as error:
             what = f"cannot connect to {target.address} port {target.port}: {error.strerror or error}"
             raise ProbeError(target.url, what) from None
-        # Requests leave at once, whatever was written before.
+        # Requests leave at once, regardless of earlier writes.
         reserved.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._set_acks()
         if tls is not None:
             self._shake_hands(tls)
 
     def _shake_hands(self, tls: TlsStream) -> None:
-        """Makes the TLS handshake.
+        """Make the TLS handshake.
 
-        :raises ProbeError: it fails.
+        :raises ProbeError: the handshake fails.
         """
         came = b""
         try:
@@ -103,7 +103,7 @@ class Connection:
             raise ProbeError(self._target.url, tls.failure(error)) from None
 
     def close(self) -> None:
-        """Closes the connection."""
+        """Close the connection."""
         self.is_open = False
         if self._tls is not None:
             with suppress(OSError):
@@ -111,13 +111,13 @@ class Connection:
         self._socket.close()
 
     def ask(self, step: str, *, method: str = "GET", path: str, parts: Sequence[bytes]) -> Exchange:
-        """Write a request, in parts that are written one by one, and read its response."""
+        """Write a request, part by part, and read its response."""
         self._budget.take_requests()
         asked = self._write(parts)
         return self._response(step, method, path, asked)
 
     def ask_many(self, step: str, paths: Sequence[str], request: bytes) -> list[Exchange]:
-        """Write requests together (pipelining, RFC 9112, section 9.3.2) and read the responses."""
+        """Write pipelined requests (RFC 9112, section 9.3.2) and read the responses."""
         self._budget.take_requests(len(paths))
         asked = self._write([request])
         exchanges: list[Exchange] = []
@@ -130,7 +130,9 @@ class Connection:
     def announce(
         self, step: str, *, method: str, path: str, parts: tuple[bytes, bytes], patience: float
     ) -> Exchange:
-        """Write the head of a request; its body when the server says 100, or nothing for ``patience`` seconds."""
+        """Write the head of a request, and its body after 100 (Continue) or after ``patience`` seconds of
+        silence.
+        """
         self._budget.take_requests()
         head, body = parts
         asked = self._write([head])
@@ -141,7 +143,7 @@ class Connection:
         return replace(self._response(step, method, path, asked), held=held)
 
     def _has_answer(self, seconds: float) -> bool:
-        """Whether a response or the end of the stream comes within so many seconds; its reader gets the data."""
+        """Return whether a response or the end of the stream comes in time; its reader gets the data."""
         until = time.monotonic() + seconds
         while (left := until - time.monotonic()) > 0 and select.select([self._socket], [], [], left)[0]:
             try:
@@ -154,7 +156,7 @@ class Connection:
         return False
 
     def _is_continue(self) -> bool:
-        """Whether what has come begins with the status 100."""
+        """Return whether the received data begins with the status 100."""
         return self._left[:_STATUS_BYTES].endswith(b" 100")
 
     def _write(self, parts: Sequence[bytes]) -> int:
@@ -165,15 +167,15 @@ class Connection:
             for part in parts:
                 self._socket.sendall(part if self._tls is None else self._tls.sealed(part))
         except OSError:
-            # The server may have answered and closed: what it sent is read all the same.
+            # The server may have answered and closed; its data is read nevertheless.
             self.is_open = False
         return time.monotonic_ns()
 
     def _read(self) -> bytes:
-        """Read the socket once it has data; empty is the end.
+        """Read the socket once it has data; empty data is the end.
 
-        :raises Spent: there is no time left.
-        :raises OSError: nothing comes, or the connection failed.
+        :raises Spent: no time is left.
+        :raises OSError: nothing arrives, or the connection failed.
         """
         patience = self._budget.silence()
         self._socket.settimeout(patience)
@@ -188,7 +190,7 @@ class Connection:
         return raw
 
     def _receive(self) -> Came:
-        """Read the stream once; raises as :meth:`_read`."""
+        """Read the stream once. It raises the errors of :meth:`_read`."""
         raw = self._read()
         if self._tls is None:
             return Came(len(raw), raw, has_ended=not raw)
@@ -198,11 +200,11 @@ class Connection:
         return came
 
     def _set_acks(self) -> None:
-        """Delays ACKs from now on, or sends them at once. The kernel falls back by itself, so it is said again."""
+        """Set delayed or immediate ACKs. The kernel resets the option by itself, so it is set repeatedly."""
         self._socket.setsockopt(socket.IPPROTO_TCP, _QUICKACK, 0 if self._delays_acks else 1)
 
     def _is_delaying(self) -> bool:
-        """Whether the kernel is to delay ACKs: what it says when it is asked."""
+        """Return whether the kernel reports that it will delay ACKs."""
         try:
             return not self._socket.getsockopt(socket.IPPROTO_TCP, _QUICKACK)
         except OSError:

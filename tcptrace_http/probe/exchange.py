@@ -1,4 +1,4 @@
-"""A request and what came back, as a connection of the probe saw it."""
+"""Request and response as seen by a connection of the probe."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ if TYPE_CHECKING:
 
 __all__ = ["TLS_BEGINNINGS", "Came", "Exchange", "Kernel", "Piece"]
 
-#: First bytes of a server that speaks TLS: an alert or a handshake message, version 3.x (RFC 8446, section 5.1).
+#: First bytes of a TLS server: an alert or a handshake message, version 3.x (RFC 8446, section 5.1).
 TLS_BEGINNINGS: Final = (b"\x15\x03", b"\x16\x03")
 
 
 @dataclass(frozen=True, slots=True)
 class Came:
-    """Data of one read of a socket."""
+    """Data of one socket read."""
 
-    #: Bytes on the wire; none where they hold nothing of a response (session tickets).
+    #: Bytes on the wire; 0 for bytes outside a response (session tickets).
     size: int
     data: bytes
     has_ended: bool = False
@@ -26,53 +26,53 @@ class Came:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Bytes that one read gave."""
+    """Bytes of one read."""
 
-    #: When, by the monotonic clock.
+    #: Time of the monotonic clock.
     time: int
     size: int
 
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """What the kernel knows of a connection."""
+    """Kernel counters of a connection."""
 
     rtt_ns: int
-    #: Largest segment that the peer sent, or is taken to send.
+    #: Maximum segment that the peer sent, or its estimate.
     segment_bytes: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Exchange:
-    """A request and what came back."""
+    """Request with its response."""
 
     step: str
     method: str
     path: str
-    #: Own port, number of the connection, and of the request on it.
+    #: Local port, connection number, and request number on the connection.
     port: int
     index: int
-    #: When the last byte of the request was written.
+    #: Time of the request's last byte.
     asked: int
     pieces: Sequence[Piece]
-    #: Bytes of the head, and of the body as its framing has it; what the status and the fields say.
+    #: Bytes of the head, bytes of the framed body, and values of the status and the fields.
     status: int | None = None
     head_bytes: int = 0
     body_bytes: int = 0
     fields: tuple[tuple[str, str], ...] = ()
     is_complete: bool = False
-    #: The response is longer than the probe reads.
+    #: True if the response exceeds the read limit.
     is_cut: bool = False
-    #: The server closed, or said that it will.
+    #: True if the server closed, or announced the close.
     closes: bool = False
-    #: What went wrong, in a few words.
+    #: Short description of the failure.
     fault: str = ""
     kernel: Kernel | None = None
-    #: Whether the kernel was about to delay ACKs when the request was written.
+    #: True if the kernel was about to delay ACKs at the write of the request.
     delays_acks: bool = False
-    #: How long the body of the request waited for a 100 (Continue) in vain.
+    #: Time that the request body waited in vain for 100 (Continue).
     held: int = 0
 
     def field(self, name: str) -> str | None:
-        """The value of a response's field."""
+        """Return the value of a response field."""
         return next((value for key, value in self.fields if key == name), None)

@@ -1,8 +1,8 @@
-"""What a server's habits are, from when its responses came to the probe's own sockets: no capture needed.
+"""Server habits from the arrival times at the probe's sockets, without a capture.
 
-A pause inside a response that is longer than any scheduling, in at least half of the requests of one
-size, is a habit. Whether the server waited for an ACK shows from the same requests with every segment
-acknowledged at once (``quick_acks``): a pause that is gone there was ended by a delayed ACK.
+A habit is a pause inside a response that exceeds any scheduling delay, in at least half of the requests of
+one size. The same requests with immediate ACKs (``quick_acks``) show whether the server waited for an ACK: a
+delayed ACK caused a pause that then disappears.
 """
 
 from __future__ import annotations
@@ -31,35 +31,35 @@ if TYPE_CHECKING:
 
 __all__ = ["PAUSE_NS", "Habit", "habits"]
 
-#: Shorter than Linux's shortest delayed ACK (40 ms; TCP_DELACK_MIN), longer than what a busy machine takes.
+#: Minimum pause: below Linux's shortest delayed ACK (40 ms; TCP_DELACK_MIN), above the delay of a busy host.
 PAUSE_NS: Final = 30_000_000
-#: The timer of TCP_CORK: 200 ms, and what scheduling adds (tcp(7)).
+#: Range of the TCP_CORK timer: 200 ms plus scheduling (tcp(7)).
 _CORK_NS: Final = (195_000_000, 290_000_000)
-#: So many of the repeated requests.
+#: Minimum share of the repeated requests.
 _HABIT_SHARE: Final = 0.5
 _TEXT: Final = ("text/", "application/json", "application/javascript", "application/xml", "image/svg+xml")
-#: Below this a compressed text saves no segment.
+#: Minimum size of a compressible text: a smaller one saves no segment.
 _WORTH_COMPRESSING: Final = 1460
 _TEXT_STATUS: Final = 200
-#: As the detector tls-no-resumption has it.
+#: Thresholds of the detector tls-no-resumption.
 _OFFERED_MIN: Final = 3
 _RESUMED_SHARE_MAX: Final = 0.2
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Habit:
-    """Something the server does, named as the detector that finds it in a capture."""
+    """Habit of a server, with the name of the detector that finds it in a capture."""
 
     detector: str
     summary: str
-    #: The exchange that shows it.
+    #: Exchange that shows the habit.
     example: Exchange
     lost_ns: int
     remedy: str = ""
 
 
 def habits(session: Session) -> list[Habit]:
-    """All habits that the exchanges show."""
+    """Return all habits that the exchanges show."""
     by_step: dict[str, list[Exchange]] = defaultdict(list)
     for exchange in session.exchanges:
         by_step[exchange.step].append(exchange)
@@ -76,7 +76,7 @@ def habits(session: Session) -> list[Habit]:
 
 @dataclass(frozen=True, slots=True)
 class _Pause:
-    """The longest pause inside a response: its length, and the bytes before and behind it."""
+    """Longest pause inside a response: its length, and the bytes before and behind it."""
 
     length: int
     before: int
@@ -129,7 +129,7 @@ def _stall(pauses: Sequence[tuple[Exchange, _Pause]], asked: int, *, is_released
 
 
 def _nagle_kind(exchange: Exchange, pause: _Pause) -> str:
-    """Which of the Nagle stalls: behind the head alone, before a short end, or between pieces."""
+    """Return the kind of the Nagle stall: behind the head alone, before a short end, or between pieces."""
     segment = exchange.kernel.segment_bytes if exchange.kernel is not None else 0
     if pause.before <= exchange.head_bytes or pause.before < segment:
         return "short-initial-segment"
@@ -137,7 +137,9 @@ def _nagle_kind(exchange: Exchange, pause: _Pause) -> str:
 
 
 def _closing(by_step: Mapping[str, Sequence[Exchange]]) -> Iterator[Habit]:
-    """Every connection is closed after its first response though the request asked for no such thing."""
+    """Yield the habit of a server that closes every connection after its first response without a request to
+    close.
+    """
     asked = [each for step, these in by_step.items() if step.startswith(f"{SERIAL} ") for each in these]
     closed = [each for each in asked if each.closes and each.index == 0]
     if asked and len(closed) == len(asked):
@@ -153,7 +155,7 @@ def _closing(by_step: Mapping[str, Sequence[Exchange]]) -> Iterator[Habit]:
 
 def _unanswered(by_step: Mapping[str, Sequence[Exchange]]) -> Iterator[Habit]:
     exchanges = by_step.get("pipelined", ())
-    # A server that closes its connections says so, which is another habit.
+    # A server that announces the close has another habit.
     if exchanges and not exchanges[-1].is_complete and not exchanges[0].closes:
         answered = sum(each.is_complete for each in exchanges)
         yield Habit(
@@ -181,7 +183,7 @@ def _uncompressed(by_step: Mapping[str, Sequence[Exchange]]) -> Iterator[Habit]:
 
 
 def _awaited(by_step: Mapping[str, Sequence[Exchange]]) -> Iterator[Habit]:
-    """The body of a request waited for a 100, and the server waited for the body."""
+    """Yield the habit of a server that waits for a body while the body waits for 100 (Continue)."""
     for each in by_step.get(EXPECTATION, ()):
         if each.held and each.is_complete:
             yield Habit(
@@ -195,7 +197,7 @@ def _awaited(by_step: Mapping[str, Sequence[Exchange]]) -> Iterator[Habit]:
 
 
 def _restarting(by_step: Mapping[str, Sequence[Exchange]], rtt: int | None) -> Iterator[Habit]:
-    """A large response took a round trip or more longer after the connection was idle than at once."""
+    """Yield the habit of a large response that takes at least a round trip longer after idle time."""
     again = [each for each in by_step.get("restart", ()) if each.is_complete and each.index]
     idle = [each for each in by_step.get("restart-idle", ()) if each.is_complete]
     if not again or not idle or rtt is None or rtt < RESTART_RTT_NS or idle[0].body_bytes < RESTART_BYTES:
@@ -213,7 +215,7 @@ def _restarting(by_step: Mapping[str, Sequence[Exchange]], rtt: int | None) -> I
 
 
 def _unresumed(by_step: Mapping[str, Sequence[Exchange]], session: Session) -> Iterator[Habit]:
-    """Full TLS handshakes although the probe offered the session of an earlier connection."""
+    """Yield the habit of full TLS handshakes although the probe offered an earlier session."""
     tls, fresh = session.tls, by_step.get(FRESH, ())
     if tls is None or tls.offered < _OFFERED_MIN or not fresh or tls.resumed > _RESUMED_SHARE_MAX * tls.offered:
         return
@@ -221,7 +223,7 @@ def _unresumed(by_step: Mapping[str, Sequence[Exchange]], session: Session) -> I
         detector="tls-no-resumption",
         summary=f"the server resumed {tls.resumed or 'none'} of {tls.offered} TLS sessions offered to it",
         example=fresh[0],
-        # TLS 1.3 takes one round trip in any case (RFC 8446, section 2).
+        # TLS 1.3 always takes one round trip (RFC 8446, section 2).
         lost_ns=0 if tls.version == "TLSv1.3" else session.rtt_ns or 0,
         remedy="Resume sessions: tickets, with one key for all machines of an address, or a shared session cache",
     )

@@ -1,4 +1,4 @@
-"""Runs a probe and judges it by a policy."""
+"""Run of a probe, and its judgement against a policy."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
 __all__ = ["probe"]
 
-#: The document, or a part of it.
+#: Status of the document or of a part of it.
 _AS_ASKED: Final = frozenset({HTTPStatus.OK, HTTPStatus.PARTIAL_CONTENT})
-#: Findings that the workload itself brings about.
+#: Findings caused by the workload itself.
 _OWN_DOING: Final = frozenset(
     {
         *("split-request", "unconditional-repeat", "duplicate-object", "request-lull", "uncompressed-text"),
@@ -46,13 +46,13 @@ _OWN_DOING: Final = frozenset(
         *("h2-connection-churn", "h2-settings-wait"),
     }
 )
-#: What only HTTP/1 brings about.
+#: Findings that only HTTP/1 can cause.
 _OF_HTTP1: Final = frozenset(
     {"keep-alive-refused", "lost-pipelined-requests", "expect-continue-wait", "head-of-line-blocking"}
 )
-#: What neither version's frames hide from the sockets.
+#: Findings that the sockets show for any HTTP version.
 _OF_ANY_VERSION: Final = ("uncompressed-text", "tls-no-resumption")
-#: An ACK that came so late was delayed: Linux's shortest delay is 40 ms, and a scheduler may shave some off.
+#: Minimum delay of a delayed ACK: Linux's shortest is 40 ms, less the scheduler's share.
 _DELAYED_NS: Final = 20_000_000
 
 
@@ -70,19 +70,19 @@ def probe(  # noqa: PLR0913 -- what a user chooses
     save: Path | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> CheckReport:
-    """Probe one server and judge what it did.
+    """Probe one server and judge its behaviour.
 
-    ``paths`` are further documents to ask for. Without ``captures``, or where packets may not be captured, the
-    sockets' own times are judged, and a note says what that cannot show. ``save`` keeps the capture. ``progress``
-    is told the name of each step, and nothing at the end.
+    ``paths`` are further documents to request. Without ``captures``, or without permission to capture, the
+    sockets' times are judged, and a note names the limits. ``save`` keeps the capture. ``progress`` receives
+    the name of each step, and an empty name at the end.
 
-    Of ``https`` the certificate is checked unless ``insecure``. The capture is read with the probe's own secrets,
-    which are kept nowhere but in the file that SSLKEYLOGFILE names, if any.
+    For ``https`` the certificate is checked unless ``insecure``. The analysis of the capture uses the probe's
+    TLS secrets. Only the file named by SSLKEYLOGFILE, if any, keeps them.
 
-    With ``http2`` the requests are streams of HTTP/2: in clear without an Upgrade, in TLS by ALPN.
+    With ``http2`` the requests are HTTP/2 streams: without an Upgrade in clear text, with ALPN under TLS.
 
     :raises ProbeError: the server cannot be reached or trusted, or does not answer in HTTP.
-    :raises MissingExtra: HTTP/2 is asked for, and its extra is not installed.
+    :raises MissingExtra: HTTP/2 is requested, and its extra is not installed.
     """
     target = target_of(url)
     with ExitStack() as stack:
@@ -121,7 +121,7 @@ def probe(  # noqa: PLR0913 -- what a user chooses
 
 
 def _recording(session: Session, path: Path, interface: str | None) -> Recording | None:
-    """Start to capture the probe's packets; None and a note where they may not be captured."""
+    """Start to capture the probe's packets; return None, with a note, if capture is not permitted."""
     try:
         return Recording(session.target, session.ports, path, interface=interface)
     except NoRecording as reason:
@@ -133,14 +133,14 @@ def _recording(session: Session, path: Path, interface: str | None) -> Recording
 
 
 def _is_untested(name: str, *, is_tls: bool, is_http2: bool) -> bool:
-    """Whether a detector judges what is not asked for: no such rule may pass."""
+    """Return whether a detector judges something that the probe does not request; such a rule must not pass."""
     is_of_tls = name.startswith("tls-") or name == "slow-handshake-server"
     of_version = name in _OF_HTTP1 if is_http2 else name.startswith("h2-")
     return of_version or (is_of_tls and not is_tls)
 
 
 def _hand_on(keys: Path, session: Session) -> None:
-    """Give the secrets to the user, if they are asked for."""
+    """Give the secrets to the user on request."""
     try:
         hand_on_keys(keys)
     except OSError as error:
@@ -148,7 +148,7 @@ def _hand_on(keys: Path, session: Session) -> None:
 
 
 def _save(path: Path, save: Path) -> None:
-    """Keep the capture, for its owner alone."""
+    """Keep the capture, readable only by its owner."""
     with path.open("rb") as capture, replacing(save, mode=PRIVATE) as kept:
         shutil.copyfileobj(capture, kept)
 
@@ -157,7 +157,7 @@ def _by_capture(
     analysis: Analysis, session: Session, policy: Policy, fail_on: Level | None, *, kept: Path | None
 ) -> CheckReport:
     repeated = Repeated.of(analysis, session)
-    # Neither what the probe itself brings about, nor what its sockets know better.
+    # Without findings that the probe causes, and without those that its sockets know better.
     ours = policy.only(ignored=_OWN_DOING.union(_BETTER_BY_SOCKETS))
     report = check([analysis], policy=ours, fail_on=fail_on, counts=repeated.counts)
     stalls = sum(count for (detector, _), count in repeated.found.items() if detector in BEHIND_DELAYED_ACKS)
@@ -180,7 +180,7 @@ def _by_capture(
 
 
 def with_habits(outcomes: Iterable[Outcome], habitual: Iterable[Outcome]) -> list[Outcome]:
-    """The rules' outcomes by packets, and where these show nothing, by the habits that the sockets show."""
+    """Return the outcomes from the packets, and from the socket habits where the packets show nothing."""
     by_name = {each.name: each for each in habitual}
     return [
         by_name.get(each.name, each) if each.subject is Subject.RULE and each.status is Status.PASSED else each
@@ -189,12 +189,12 @@ def with_habits(outcomes: Iterable[Outcome], habitual: Iterable[Outcome]) -> lis
 
 
 def _is_told(outcome: Outcome, session: Session) -> bool:
-    """Whether a rule was put to the test: one that holds for want of a long path does not count as passed."""
+    """Return whether a rule was tested. A rule that no path condition triggers does not count as passed."""
     return outcome.name != "slow-start-restart" or outcome.status is not Status.PASSED or session.has_restarted
 
 
 def _placed(outcome: Outcome, kept: Path | None) -> Outcome:
-    """With the capture's file where it is kept, and without one where it is not."""
+    """Return the outcome with the file of the kept capture, or without a file."""
     path = None if kept is None else str(kept)
     return replace(outcome, violations=[replace(each, capture=path) for each in outcome.violations])
 
@@ -221,7 +221,7 @@ def _by_habits(session: Session, policy: Policy, fail_on: Level | None) -> Check
     )
 
 
-#: What the client knows for certain, whatever a capture shows: it asked, and knows what it got.
+#: Rules that the client knows for certain without a capture: its request, and the response.
 _BETTER_BY_SOCKETS: Final = (
     "keep-alive-refused",
     "lost-pipelined-requests",
@@ -229,10 +229,10 @@ _BETTER_BY_SOCKETS: Final = (
     "expect-continue-wait",
     "tls-no-resumption",
 )
-#: What packets prove only where segments are full before the pause. On a path whose segments the receive window
-#: cuts, as loopback's of 64 kB, the sockets' control, that the pause stays without delayed ACKs, is what is left.
+#: Rules that packets prove only with full segments before the pause. The receive window cuts the segments of
+#: some paths, such as loopback with 64 kB. The sockets then decide: the pause persists without delayed ACKs.
 _WHERE_PACKETS_FAIL: Final = ("cork-timeout",)
-#: What habits can be told from the sockets.
+#: Habits that the sockets can show.
 _TOLD_BY_SOCKETS: Final = (
     "short-initial-segment",
     "odd-short-final-segment",
@@ -244,7 +244,7 @@ _TOLD_BY_SOCKETS: Final = (
 
 
 def _habit_outcomes(session: Session, policy: Policy, names: Sequence[str]) -> Iterator[Outcome]:
-    """An outcome for each rule that the sockets can judge; of others there is none."""
+    """Yield an outcome for each rule that the sockets can judge; other rules have none."""
     found = habits(session)
     for name in names:
         level = policy.gravest(name)
@@ -266,7 +266,9 @@ def _habit_outcomes(session: Session, policy: Policy, names: Sequence[str]) -> I
 
 
 def _violation(habit: Habit, session: Session, policy: Policy) -> Violation | None:
-    """What a habit violates, if anything. It takes several findings to be one: the rule's ``max`` is not asked."""
+    """Return the violation of a habit, if any. A habit already needs several findings, so the rule's ``max`` is
+    ignored.
+    """
     example, target = habit.example, session.target
     path = example.path.partition("?")[0]
     rule = policy.rule(
@@ -295,7 +297,7 @@ def _violation(habit: Habit, session: Session, policy: Policy) -> Violation | No
 
 
 def _threshold_outcomes(policy: Policy) -> Iterator[Outcome]:
-    """Figures are taken from packets: without them no threshold can be judged."""
+    """Yield the untested thresholds: their figures need packets."""
     for one in (*policy.thresholds, *(each for match in policy.matches for each in match.thresholds)):
         yield Outcome(
             subject=Subject.THRESHOLD,
@@ -312,7 +314,7 @@ def _control(name: str, *, holds: bool, message: str) -> Outcome:
 
 
 def _answers_control(session: Session) -> Outcome:
-    """A server that begins to refuse is judged no further: errors are short, and stall nothing."""
+    """Return the control that the server keeps answering: errors are short and stall nothing."""
     asked = [each for each in session.exchanges if each.step.startswith((f"{SERIAL} ", f"{CONTROL} "))]
     others = Counter(each.status for each in asked if each.status is not None and each.status not in _AS_ASKED)
     seen = ", ".join(f"{count} with {status}" for status, count in sorted(others.items()))
@@ -321,14 +323,14 @@ def _answers_control(session: Session) -> Outcome:
 
 
 def _steps_control(session: Session) -> Outcome:
-    """What was not asked was not answered well."""
+    """Return the control that all steps ran: an unasked request proves nothing."""
     count = len(steps_of(session))
     message = f"{len(session.done)} of {count} steps of the probe were done"
     return _control("all was asked", holds=len(session.done) == count, message=message)
 
 
 def _streams_control(session: Session) -> Iterator[Outcome]:
-    """Of HTTP/2: streams that were asked for at once were all answered."""
+    """Yield the HTTP/2 control that all concurrent streams were answered."""
     if session.is_http2:
         asked = [each for each in session.exchanges if each.step == STREAMS]
         answered = sum(each.is_complete for each in asked)
@@ -337,7 +339,7 @@ def _streams_control(session: Session) -> Iterator[Outcome]:
 
 
 def _keep_alive_control(session: Session) -> Outcome:
-    """Stalls behind an ACK need a connection that goes on: it was asked for, and given."""
+    """Return the control of a kept connection: stalls behind an ACK need one, requested and granted."""
     serial = [each for each in session.exchanges if each.step.startswith((f"{SERIAL} ", f"{CONTROL} "))]
     reused = sum(each.index > 0 and each.is_complete for each in serial)
     refused = bool(serial) and all(each.closes for each in serial)
@@ -346,9 +348,7 @@ def _keep_alive_control(session: Session) -> Outcome:
 
 
 def _captured_ack_control(analysis: Analysis, session: Session, stalls: int) -> Outcome:
-    """Stalls behind a delayed ACK need one: there were some, or a response that nothing followed was
-    acknowledged late.
-    """
+    """Return the control of a delayed ACK: stalls behind one, or a late ACK of an isolated response."""
     import polars as pl
 
     ports = {each.port for each in session.exchanges if each.step == "delayed-ack"}
@@ -362,7 +362,7 @@ def _captured_ack_control(analysis: Analysis, session: Session, stalls: int) -> 
 
 
 def _socket_ack_control(session: Session) -> Outcome:
-    """Without packets the kernel says whether it was going to delay ACKs."""
+    """Return the control of a delayed ACK without packets, from the kernel's intention."""
     serial = [each for each in session.exchanges if each.step.startswith(f"{SERIAL} ")]
     delaying = sum(each.delays_acks for each in serial)
     message = f"the kernel was to delay ACKs in {delaying} of {len(serial)} requests"

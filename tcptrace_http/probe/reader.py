@@ -1,4 +1,4 @@
-"""One response, parsed by h11 as its bytes come."""
+"""Incremental parser of one response, by h11."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _END_OF_HEAD: Final = b"\r\n\r\n"
 
 
 class Reader:
-    """One response, as h11 reads it."""
+    """Response read by h11."""
 
     def __init__(self, method: str, left: bytes) -> None:
         self._parser = h11.Connection(h11.CLIENT)
-        # The parser must know what was asked; that is not what was written.
+        # The parser needs a request; it differs from the one that was written.
         self._parser.send(h11.Request(method=method, target="/", headers=[("Host", "probe")]))
         self._parser.send(h11.EndOfMessage())
         self._head: h11.Response | None = None
-        #: What came before the end of the head.
+        #: Bytes before the end of the head.
         self._begin = b""
         self._head_bytes = 0
         self._body_bytes = 0
@@ -39,12 +39,12 @@ class Reader:
 
     @property
     def is_done(self) -> bool:
-        """Whether it needs no more bytes."""
+        """Return whether the response needs no more bytes."""
         return self._is_complete or bool(self.fault)
 
     @property
     def left(self) -> bytes:
-        """What came behind the response."""
+        """Return the bytes behind the response."""
         return self._parser.trailing_data[0] if self._is_complete else b""
 
     def feed(self, came: Came, now: int) -> None:
@@ -58,7 +58,7 @@ class Reader:
             self._parse(b"")
 
     def _parse(self, data: bytes) -> None:
-        """Parse what follows; nothing is the end of the stream."""
+        """Parse the next data; empty data is the end of the stream."""
         if self._head is None:
             self._begin += data
             if self._begin.startswith(TLS_BEGINNINGS):
@@ -92,7 +92,7 @@ class Reader:
     def exchange(  # noqa: PLR0913, PLR0917 -- what the connection knows
         self, step: str, method: str, path: str, port: int, index: int, asked: int, kernel: Kernel | None
     ) -> Exchange:
-        """The request and the response, as far as it came."""
+        """Return the request and the response as far as received."""
         fields = (
             () if self._head is None else tuple((k.decode(), v.decode("latin-1")) for k, v in self._head.headers)
         )

@@ -1,8 +1,8 @@
-"""A capture of the probe's own connections: tcpdump, through a pipe.
+"""Capture of the probe's own connections by tcpdump, through a pipe.
 
-Only packets of the ports that the probe reserved, of the one address that it asks. The capture is
-bounded in size, and read by the same decoder as any other. A last connection marks its end: when its first
-packet has come through the pipe, all before it have, however busy the machine is.
+The filter accepts only the reserved ports and the one probed address. The size of the capture is bounded, and
+the usual decoder reads it. A last connection marks its end: once its first packet arrives through the pipe,
+all earlier packets have arrived, on any busy host.
 """
 
 from __future__ import annotations
@@ -29,29 +29,29 @@ __all__ = ["NoRecording", "Recording", "interface_of"]
 
 _DROPPED: Final = re.compile(r"(\d+) packets? dropped by (?:kernel|interface)")
 _CHUNK_BYTES: Final = 64 * 1024
-#: Kilobytes of the kernel's ring: some responses of the greatest length, whatever else runs on the machine.
-#: Not with --immediate-mode: its ring has slots of a fixed length, 64 of them, and a packet for each.
+#: Kilobytes of the kernel's ring: several responses of maximum length on any busy host. The option
+#: --immediate-mode is not used: its ring has only 64 slots of fixed length, one per packet.
 _RING_KB: Final = 16 * 1024
 _BYTES_MAX: Final = 256 * 1024 * 1024
-#: Seconds for tcpdump to begin, and for the last packets to come through the pipe.
+#: Seconds for the start of tcpdump, and for the last packets in the pipe.
 _START_SECONDS: Final = 10.0
 _QUIET_SECONDS: Final = 0.3
 _END_SECONDS: Final = 5.0
-#: A server that sends on to connections that are closed is not waited for.
+#: Maximum number of waits: a server may keep sending to closed connections.
 _QUIET_TRIES: Final = 10
 
 
 class NoRecording(Exception):
-    """Packets cannot be captured here; the text says why."""
+    """Missing permission or tool for a capture; the text gives the reason."""
 
 
 class Recording:
-    """Captures from when it is made until :meth:`end`."""
+    """Capture that runs from creation until :meth:`end`."""
 
     def __init__(self, target: Target, ports: Sequence[int], path: Path, *, interface: str | None = None) -> None:
-        """Starts tcpdump and waits until it captures.
+        """Start tcpdump and wait until it captures.
 
-        :raises NoRecording: there is no tcpdump, or it may not capture.
+        :raises NoRecording: tcpdump is missing, or may not capture.
         :raises OSError: the file cannot be written.
         """
         program = shutil.which("tcpdump") or shutil.which("tcpdump", path="/usr/sbin:/sbin")
@@ -61,7 +61,7 @@ class Recording:
         self._target = target
         self._marker = bound_socket(target)
         marker_port = int(self._marker.getsockname()[1])
-        #: The ports of a packet of the marker, as its header has them (RFC 9293, section 3.1).
+        #: Ports of a marker packet, as in its header (RFC 9293, section 3.1).
         self._mark = struct.pack(">HH", marker_port, target.port)
         own = " or ".join(f"port {port}" for port in (*ports, marker_port))
         expression = f"tcp and host {target.address} and port {target.port} and ({own})"
@@ -74,7 +74,7 @@ class Recording:
         self._heard = threading.Event()
         self._marked = threading.Event()
         self.is_cut = False
-        #: How many packets the kernel had no room for; known at the end.
+        #: Number of packets that the kernel dropped; known at the end.
         self.dropped = 0
         self._started = threading.Event()
         self._messages: list[str] = []
@@ -92,7 +92,7 @@ class Recording:
         return any("listening on" in message for message in self._messages)
 
     def end(self) -> None:
-        """Stop when the marker has come, and then no packet for a while: a server may still close connections."""
+        """Stop after the marker and a pause without packets: a server may still close connections."""
         self._marker.settimeout(_QUIET_SECONDS)
         self._marker.connect_ex((self._target.address, self._target.port))
         self._marker.close()
@@ -120,7 +120,7 @@ class Recording:
         self.dropped = sum(counts)
 
     def _listen(self) -> None:
-        """Read what tcpdump says; the first word that it listens, or that it ends, starts the probe."""
+        """Read tcpdump's messages; the first one about listening or ending starts the probe."""
         for line in _stream(self._process.stderr):
             self._messages.append(line.decode("utf-8", "replace").strip())
             if self._is_listening:
@@ -146,14 +146,14 @@ class Recording:
 
 
 def _stream(pipe: IO[bytes] | None) -> BufferedReader:
-    """A pipe of a process that was made with one."""
+    """Return the pipe of a process that has one."""
     if not isinstance(pipe, BufferedReader):
         raise TypeError("the process was made without a pipe")
     return pipe
 
 
 def interface_of(target: Target) -> str:
-    """The interface that packets to the target leave by; ``any`` where the routes cannot be read."""
+    """Return the outgoing interface towards the target; ``any`` if the routes are unreadable."""
     program = shutil.which("ip") or shutil.which("ip", path="/usr/sbin:/sbin")
     if program is None:
         return "any"

@@ -1,4 +1,4 @@
-"""Which findings of a probe's capture are the server's habit, and which came once."""
+"""Separation of habits and single findings in a probe's capture."""
 
 from __future__ import annotations
 
@@ -17,37 +17,37 @@ if TYPE_CHECKING:
 
 __all__ = ["BEHIND_DELAYED_ACKS", "REPEAT_SHARE", "Repeated"]
 
-#: Findings that a busy machine may make once: they count where half of the like requests show them.
+#: Findings that a busy host may cause once. They count if half of the equal requests show them.
 _MUST_REPEAT: Final = frozenset(
     {
         *("short-initial-segment", "odd-short-final-segment", "nagle-delayed-ack", "nagle-hold"),
         *("cork-timeout", "delayed-ack-first-segment", "unfilled-segments", "slow-server"),
     }
 )
-#: Such findings of TLS handshakes: their transactions are the first ones of connections.
+#: Findings of this kind about TLS handshakes: their transactions are the first on their connections.
 _OF_HANDSHAKES: Final = frozenset(
     {"slow-handshake-server", "tls-handshake-nagle", "tls-ticket-nagle", "tls-client-hello-split"}
 )
 _HANDSHAKE_STEPS: Final = (FRESH, FULL_HANDSHAKE)
 REPEAT_SHARE: Final = 0.5
-#: Those that their detector itself takes for less likely than not are no part of a habit: paced segments look so.
+#: Minimum confidence for a habit: paced segments also cause unlikely findings.
 _CONFIDENCE_MIN: Final = 0.5
-#: Findings that prove that ACKs were delayed.
+#: Findings that prove delayed ACKs.
 BEHIND_DELAYED_ACKS: Final = ("short-initial-segment", "odd-short-final-segment", "nagle-delayed-ack")
 
 
 @dataclass(slots=True)
 class Repeated:
-    """Which findings are the server's habit and which came once, by the step that their transactions were of."""
+    """Habits and single findings, by the step of their transactions."""
 
-    #: The step of the request of this number on the connection from this port.
+    #: Step of the request, by connection port and request number.
     steps: Mapping[tuple[int, int], str]
     asked: Mapping[str, int]
     found: Mapping[tuple[str, str], int]
 
     @classmethod
     def of(cls, analysis: Analysis, session: Session) -> Repeated:
-        """Counts findings by detector and step."""
+        """Count findings by detector and step."""
         import polars as pl
 
         steps = {(each.port, each.index): each.step for each in session.exchanges}
@@ -62,7 +62,7 @@ class Repeated:
         return cls(steps, Counter(steps.values()), found)
 
     def counts(self, row: Mapping[str, Any]) -> bool:
-        """Whether a finding counts."""
+        """Return whether a finding counts."""
         if row["detector"] not in _MUST_REPEAT | _OF_HANDSHAKES:
             return True
         if row["confidence"] < _CONFIDENCE_MIN:
@@ -71,14 +71,14 @@ class Repeated:
         return self._is_habit(row["detector"], step)
 
     def _is_habit(self, detector: str, step: str) -> bool:
-        # Quick ACKs are the control: what it shows besides is the server's own pace.
+        # Immediate ACKs are the control step: its other findings are the server's own pace.
         is_asked = step in _HANDSHAKE_STEPS if detector in _OF_HANDSHAKES else step.startswith(f"{SERIAL} ")
         if not is_asked:
             return False
         return self.found[detector, step] >= math.ceil(REPEAT_SHARE * self.asked[step])
 
     def notes(self) -> Iterator[str]:
-        """What was seen too seldom to be a habit."""
+        """Yield the findings that were too rare for a habit."""
         for (detector, step), count in sorted(self.found.items()):
             is_serial = step.startswith(f"{SERIAL} ")
             if detector in BEHIND_DELAYED_ACKS and is_serial and not self._is_habit(detector, step):

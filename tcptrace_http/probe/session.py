@@ -1,4 +1,4 @@
-"""A probe while it runs: its connections, what they brought, and what is to be told."""
+"""State of a running probe: its connections, their results, and the notes."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Session"]
 
-#: Ports that are reserved before the capture begins, which is of these alone: it is of no one else's packets.
-#: So many connections are made to a server that closes each after its response, and so many more for each path.
+#: Number of reserved ports, and more per path. The capture accepts only these ports, so it has no foreign
+#: packets. A server that closes after each response needs this many connections.
 PORTS: Final = 140
 _PORTS_OF_A_PATH: Final = 10
 
 
 class Session:
-    """Asks what the workload says. What the server does wrong is kept in the exchanges, and raises nothing."""
+    """Session that sends the workload's requests. Server faults are kept in the exchanges and raise nothing."""
 
     def __init__(
         self,
@@ -39,48 +39,48 @@ class Session:
         tls: TlsClient | None = None,
         http2: bool = False,
     ) -> None:
-        """``http2``: requests are streams of HTTP/2.
+        """Make a session. With ``http2``, requests are HTTP/2 streams.
 
-        :raises MissingExtra: it is not installed.
+        :raises MissingExtra: the HTTP/2 library is not installed.
         """
         self.is_http2 = http2
         self._connection_type = _stream_connection() if http2 else Connection
         self.target = target
         self.budget = budget
-        #: How TLS is spoken; None of a target without it.
+        #: TLS client; None for a target without TLS.
         self.tls = tls
-        #: Further documents to ask for.
+        #: Further documents to request.
         self.paths = tuple(target.at(path).path for path in paths)
-        #: The one that the others are compared with; the workload's first step finds it.
+        #: Document for comparison with the others; the first step of the workload finds it.
         self.document: Exchange
         self.exchanges: list[Exchange] = []
         self.notes: list[str] = []
         self.serves_ranges = False
-        #: Whether a connection was idle for long enough to start again, on a path where that shows.
+        #: True if a connection was idle long enough for a slow-start restart, on a path that shows it.
         self.has_restarted = False
-        #: The steps that were done to their end.
+        #: Completed steps.
         self.done: list[str] = []
         self._reserved = [bound_socket(target) for _ in range(PORTS + _PORTS_OF_A_PATH * len(self.paths))]
-        #: The ports of all connections that there will be.
+        #: Ports of all future connections.
         self.ports = tuple(int(each.getsockname()[1]) for each in self._reserved)
         self._open: list[Connection] = []
 
     @property
     def rtt_ns(self) -> int | None:
-        """The smallest round trip that the kernel measured."""
+        """Return the smallest round trip of the kernel's measurements."""
         found = [each.kernel.rtt_ns for each in self.exchanges if each.kernel is not None and each.kernel.rtt_ns]
         return min(found, default=None)
 
     def note(self, text: str) -> None:
-        """Something to be told that no rule judges."""
+        """Add a note outside the rules."""
         if text not in self.notes:
             self.notes.append(text)
 
     def connect(self, *, delays_acks: bool = True, resumes: bool = True) -> Connection:
-        """A new connection; with TLS it resumes the session of an earlier one, unless it is not to.
+        """Return a new connection. With TLS it resumes an earlier session if ``resumes``.
 
-        :raises ProbeError: the server cannot be reached (any more), or the TLS handshake fails.
-        :raises Spent: all ports that were reserved are used.
+        :raises ProbeError: the server cannot be reached, or the TLS handshake fails.
+        :raises Spent: all reserved ports are used.
         """
         if not self._reserved:
             raise Spent
@@ -95,13 +95,13 @@ class Session:
         return connection
 
     def close(self) -> None:
-        """Close what is open, and give the ports back."""
+        """Close the open connections, and release the ports."""
         self.close_all()
         for each in self._reserved:
             each.close()
 
     def close_all(self) -> None:
-        """Close what is open."""
+        """Close the open connections."""
         while self._open:
             self._open.pop().close()
 
@@ -115,7 +115,7 @@ class Session:
         headers: Sequence[tuple[str, str]] = (),
         is_split: bool = False,
     ) -> Exchange:
-        """One request and its response."""
+        """Send one request and read its response."""
         asked = self.target.path if path is None else path
         if self.is_http2:
             return self.get_streams(step, connection, [(method, asked)], headers=headers)[0]
@@ -134,7 +134,7 @@ class Session:
         *,
         headers: Sequence[tuple[str, str]] = (),
     ) -> list[Exchange]:
-        """Requests, each a method and a path, that are streams at once; in the order in which they ended."""
+        """Send requests (method and path) as concurrent streams; return them in the order of their ends."""
         from tcptrace_http.probe.streams import StreamConnection, request_fields
 
         if not isinstance(connection, StreamConnection):
@@ -148,13 +148,13 @@ class Session:
         return exchanges
 
     def get_many(self, step: str, connection: Connection, count: int) -> None:
-        """Requests that are written together."""
+        """Send requests in one write."""
         request = self._request("GET", self.target.path)
         paths = [self.target.path] * count
         self.exchanges += connection.ask_many(step, paths, request * count)
 
     def announce(self, step: str, connection: Connection, *, method: str, body: bytes, patience: float) -> None:
-        """A request whose body waits for the server's word, but not longer than so many seconds."""
+        """Send a request whose body waits for the server's 100 (Continue), at most ``patience`` seconds."""
         fields = (("Content-Length", str(len(body))), ("Expect", "100-continue"))
         head = self._request(method, self.target.path, fields)
         self.exchanges.append(

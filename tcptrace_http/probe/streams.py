@@ -1,7 +1,7 @@
-"""A connection of the probe that speaks HTTP/2: requests as streams, one after the other or at once.
+"""HTTP/2 connection of the probe: requests as consecutive or concurrent streams.
 
-In clear with prior knowledge (RFC 9113, section 3.3), in TLS by ALPN. The windows that the probe gives hold no
-response up, and are so large that no WINDOW_UPDATE carries an ACK.
+Prior knowledge starts clear-text connections (RFC 9113, section 3.3), ALPN those under TLS. The probe's
+windows never limit a response, and are large enough that no WINDOW_UPDATE carries an ACK.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 
 __all__ = ["ALPN", "StreamConnection", "request_fields"]
 
-#: RFC 9113, section 3.2.
+#: ALPN identifier (RFC 9113, section 3.2).
 ALPN: Final = "h2"
-#: RFC 9113, section 6.9: windows of the connection before any WINDOW_UPDATE, and of what the probe gives.
+#: Connection windows: the default before any WINDOW_UPDATE (RFC 9113, section 6.9), and the probe's.
 _FIRST_WINDOW: Final = 65_535
 _CONNECTION_WINDOW: Final = 1 << 30
-#: Beyond the largest response that is read.
+#: Factor of the stream window over the maximum response.
 _STREAM_WINDOW_FACTOR: Final = 4
 _HTTP1: Final = b"HTTP/1."
 
@@ -48,7 +48,7 @@ Fields = tuple[tuple[str, str], ...]
 
 @dataclass(slots=True)
 class _Stream:
-    """One request and what has come of its response."""
+    """Request with the received part of its response."""
 
     method: str
     path: str
@@ -59,7 +59,7 @@ class _Stream:
     fields: Fields = ()
     is_complete: bool = False
     fault: str = ""
-    #: The number of its response among those of the connection.
+    #: Index of its response on the connection.
     place: int = 0
 
     @property
@@ -72,7 +72,7 @@ class _Stream:
             told = tuple((_text(name), _text(value)) for name, value in event.headers or ())
             self.status = next((int(value) for name, value in told if name == ":status"), None)
             self.fields = tuple(each for each in told if not each[0].startswith(":"))
-            # An approximation: the block is compressed.
+            # The size is approximate: the field block is compressed.
             self.head_bytes = sum(len(name) + len(value) for name, value in told)
             self.pieces.append(Piece(now, self.head_bytes))
         elif isinstance(event, h2.events.DataReceived):
@@ -84,7 +84,7 @@ class _Stream:
             self.fault = f"the server reset the stream ({error_name(int(event.error_code or 0))})"
 
     def exchange(self, step: str, port: int, asked: int, kernel: Kernel | None, *, closes: bool) -> Exchange:
-        """The request and the response, as far as it came."""
+        """Return the request and the response as far as received."""
         return Exchange(
             step=step,
             method=self.method,
@@ -106,7 +106,7 @@ class _Stream:
 
 
 class StreamConnection(Connection):
-    """One connection of HTTP/2."""
+    """HTTP/2 connection."""
 
     def __init__(
         self,
@@ -117,10 +117,10 @@ class StreamConnection(Connection):
         delays_acks: bool = True,
         tls: TlsStream | None = None,
     ) -> None:
-        """Connects; the preface leaves with the first request.
+        """Connect; the preface leaves with the first request.
 
         :raises ProbeError: the server cannot be reached, the TLS handshake fails, or ALPN does not agree.
-        :raises Spent: there is no time left.
+        :raises Spent: no time is left.
         """
         super().__init__(target, budget, reserved, delays_acks=delays_acks, tls=tls)
         if tls is not None and tls.protocol != ALPN:
@@ -141,11 +141,11 @@ class StreamConnection(Connection):
 
     @property
     def streams_at_once(self) -> int:
-        """How many streams the server allows at once, as far as it has said."""
+        """Return the server's limit of concurrent streams, as far as known."""
         return int(self._frames.remote_settings.max_concurrent_streams)
 
     def close(self) -> None:
-        """Says GOAWAY and closes the connection."""
+        """Send GOAWAY and close the connection."""
         if self.is_open and hasattr(self, "_frames"):
             with suppress(h2.exceptions.ProtocolError):
                 self._frames.close_connection()
@@ -153,9 +153,9 @@ class StreamConnection(Connection):
         super().close()
 
     def ask_streams(self, step: str, requests: Sequence[tuple[str, str, Fields]]) -> list[Exchange]:
-        """Send requests, each a method, a path and fields, as streams at once, and read their responses.
+        """Send requests (method, path and fields) as concurrent streams, and read their responses.
 
-        :raises Spent: there are no more requests, or there is no time for them.
+        :raises Spent: no requests, or no time, are left.
         """
         self._budget.take_requests(len(requests))
         self._streams = {self._begin(fields): _Stream(method, path) for method, path, fields in requests}
@@ -183,7 +183,7 @@ class StreamConnection(Connection):
         return number
 
     def _read_all(self) -> str:
-        """Read until all streams are done, or one is too long; returns the reason where the connection fails."""
+        """Read until all streams end or one is too long; return the reason of a failed connection."""
         fault = ""
         while not fault and self._is_waiting():
             fault = self._read_once()
@@ -195,7 +195,7 @@ class StreamConnection(Connection):
         return any(not it.is_done for it in streams) and all(it.body_bytes <= limit for it in streams)
 
     def _read_once(self) -> str:
-        """Read once and answer; returns the reason where the connection fails."""
+        """Read once and answer; return the reason of a failed connection."""
         try:
             came = self._receive()
         except TimeoutError:
@@ -227,7 +227,7 @@ class StreamConnection(Connection):
             self._frames.acknowledge_received_data(event.flow_controlled_length, event.stream_id or 0)
 
     def _send(self) -> None:
-        """Send what answers the server's frames."""
+        """Send the answers to the server's frames."""
         if data := self._frames.data_to_send():
             with suppress(OSError):
                 self._socket.sendall(data if self._tls is None else self._tls.sealed(data))
@@ -240,7 +240,7 @@ def _text(value: bytes | str) -> str:
 def request_fields(
     method: str, path: str, scheme: str, fields: Sequence[tuple[str, str]]
 ) -> Iterator[tuple[str, str]]:
-    """The fields of a request, as HTTP/2 has them (RFC 9113, section 8.3.1)."""
+    """Yield the fields of a request in HTTP/2 form (RFC 9113, section 8.3.1)."""
     named = {name.lower(): value for name, value in fields}
     yield ":method", method
     yield ":scheme", scheme

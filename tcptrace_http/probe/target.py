@@ -1,4 +1,4 @@
-"""What is probed: one host, one port, one path."""
+"""Target of a probe: one host, one port, one path."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ from tcptrace_http.errors import ProbeError
 
 __all__ = ["Target", "bound_socket", "target_of"]
 
-#: The port of each scheme (RFC 9110, sections 4.2.1 and 4.2.2).
+#: Default port of each scheme (RFC 9110, sections 4.2.1 and 4.2.2).
 _PORTS: Final = {"http": 80, "https": 443}
-#: What a path and query may hold as they are (RFC 3986, sections 3.3 and 3.4), and what is escaped already.
+#: Characters that a path and query may contain unescaped (RFC 3986, sections 3.3 and 3.4), and "%" of
+#: existing escapes.
 _AS_IT_IS: Final = "/?:@!$&'()*+,;=-._~%[]"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Target:
-    """A URL of scheme ``http`` or ``https``, and the one address that is probed."""
+    """URL of scheme ``http`` or ``https``, with the one probed address."""
 
     url: str
     scheme: str
     host: str
     port: int
-    #: Path and query, as a request has them (origin form, RFC 9112, section 3.2.1).
+    #: Path and query in origin form (RFC 9112, section 3.2.1).
     path: str
     #: ``socket.AF_INET`` or ``AF_INET6``, and the address in its text form.
     family: int
@@ -34,17 +35,17 @@ class Target:
 
     @property
     def authority(self) -> str:
-        """The Host field (RFC 9110, section 7.2)."""
+        """Return the Host field (RFC 9110, section 7.2)."""
         name = f"[{self.host}]" if ":" in self.host else self.host
         return name if self.port == _PORTS[self.scheme] else f"{name}:{self.port}"
 
     def at(self, path: str) -> Target:
-        """Another path of the same server, with its query."""
+        """Return another path of the same server, with its query."""
         written = _written(path)
         return replace(self, path=written, url=f"{self.scheme}://{self.authority}{written}")
 
     def redirected(self, location: str) -> Target | None:
-        """Where a Location field leads; None where that is another server, which is never asked."""
+        """Return the target of a Location field; None for another server, which is never asked."""
         try:
             parts = urlsplit(urljoin(self.url, location))
             port = parts.port or _PORTS[self.scheme]
@@ -55,9 +56,9 @@ class Target:
 
 
 def target_of(url: str) -> Target:
-    """The target of a URL; ``http://`` may be left out.
+    """Return the target of a URL; ``http://`` may be omitted.
 
-    :raises ProbeError: it is no URL of scheme http or https, or its host has no address.
+    :raises ProbeError: the scheme is not http or https, or the host has no address.
     """
     try:
         parts = urlsplit(url if "://" in url else f"http://{url}")
@@ -83,14 +84,14 @@ def target_of(url: str) -> Target:
 
 
 def bound_socket(target: Target) -> socket.socket:
-    """A socket for the target with a port of its own, not yet connected."""
+    """Return an unconnected socket for the target, bound to a port."""
     made = socket.socket(target.family, socket.SOCK_STREAM)
     made.bind(("", 0))
     return made
 
 
 def _resolved(url: str, host: str, port: int) -> tuple[int, str]:
-    """The first address: all connections go to one, or they could not be compared."""
+    """Return the first address: only connections to one address are comparable."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
@@ -100,9 +101,9 @@ def _resolved(url: str, host: str, port: int) -> tuple[int, str]:
 
 
 def _ascii(host: str) -> str:
-    """A name as the DNS and the Host field have it (RFC 5890).
+    """Return a host name in DNS and Host field form (RFC 5890).
 
-    :raises ValueError: it cannot be written so.
+    :raises ValueError: the name has no such form.
     """
     return host if host.isascii() else host.encode("idna").decode("ascii")
 
@@ -112,5 +113,5 @@ def _path(path: str, query: str) -> str:
 
 
 def _written(path: str) -> str:
-    """A path as a request line can have it: nothing in it ends the line, and it is ASCII."""
+    """Return a path for a request line: ASCII, without line ends."""
     return quote(f"/{path.removeprefix('/')}", safe=_AS_IT_IS, errors="surrogateescape")

@@ -1,7 +1,7 @@
-"""TLS of the probe's connections, by Python's ``ssl`` over memory: the socket stays the connection's own.
+"""TLS of the probe's connections, by Python's ``ssl`` over memory; the connection keeps its socket.
 
-So bytes are timed as they come from the network, and ACKs are delayed in the handshake as after it. The secrets go
-to a key log of the probe's own: its owner alone may read that file, and the caller removes it.
+Bytes thus get their network arrival times, and ACKs are delayed during and after the handshake. The secrets
+go to the probe's own key log. Only its owner may read that file, and the caller removes it.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 __all__ = ["KEY_LOG_VARIABLE", "TlsClient", "TlsStream", "hand_on_keys", "words_of"]
 
-#: Where TLS libraries write their secrets, if the user says so.
+#: Environment variable that names the key log of TLS libraries.
 KEY_LOG_VARIABLE: Final = "SSLKEYLOGFILE"
-#: The longest record's plaintext (RFC 8446, section 5.1), and its header.
+#: Maximum plaintext of a record (RFC 8446, section 5.1), and its header.
 _RECORD_BYTES: Final = 1 << 14
 _HEADER_BYTES: Final = 5
 _BEGINNING_BYTES: Final = 2
-#: The alert that answers an ALPN without a protocol in common (RFC 7301, section 3.2), as OpenSSL says it.
+#: OpenSSL's text for the alert without a common ALPN protocol (RFC 7301, section 3.2).
 _NO_PROTOCOL: Final = "no application protocol"
 
 
@@ -35,7 +35,7 @@ class TlsClient:
     """TLS with one server: the trusted authorities, and the session to resume."""
 
     def __init__(self, target: Target, keys: Path, *, insecure: bool, protocol: str = "http/1.1") -> None:
-        """``protocol`` is the one that ALPN offers."""
+        """Make a client; ``protocol`` is its ALPN offer."""
         self._target = target
         self._protocol = protocol
         self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -48,27 +48,27 @@ class TlsClient:
         keys.touch(mode=PRIVATE)
         self._context.keylog_filename = str(keys)
         self._session: ssl.SSLSession | None = None
-        #: Connections that offered a session, and those that resumed one.
+        #: Number of connections that offered a session, and that resumed one.
         self.offered = 0
         self.resumed = 0
-        #: The version that was spoken last.
+        #: TLS version of the latest connection.
         self.version = ""
 
     def stream(self, *, resumes: bool) -> TlsStream:
-        """TLS of a new connection, which offers the newest session unless it is not to be resumed."""
+        """Return TLS for a new connection, which offers the newest session if ``resumes``."""
         session = self._session if resumes else None
         incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
-        # A name in the DNS may end in a dot, a name in a certificate does not (RFC 6066, section 3).
+        # A DNS name may end in a dot, a certificate name does not (RFC 6066, section 3).
         name = self._target.host.rstrip(".")
         tls = self._context.wrap_bio(incoming, outgoing, server_hostname=name, session=session)
         return TlsStream(self, tls, incoming, outgoing, offers=session is not None)
 
     def keep(self, session: ssl.SSLSession | None) -> None:
-        """Remember a session: the newest, for a server may take each but once."""
+        """Keep a session, the newest only: a server may accept each session once."""
         self._session = session or self._session
 
     def failure(self, error: OSError, begin: bytes) -> str:
-        """The reason of a failed handshake, and the remedy; ``begin`` has the server's first bytes."""
+        """Return the reason of a failed handshake, and the remedy; ``begin`` has the server's first bytes."""
         place = self._target.authority
         if begin and not begin.startswith(TLS_BEGINNINGS):
             return f"{place} speaks no TLS; probe it by http://, or another port"
@@ -92,7 +92,7 @@ class TlsClient:
 
 
 class TlsStream:
-    """TLS of one connection: bytes that came in, bytes to send out."""
+    """TLS of one connection: received bytes, and bytes to send."""
 
     def __init__(
         self,
@@ -109,14 +109,14 @@ class TlsStream:
         self._outgoing = outgoing
         self._offers = offers
         self._begin = b""
-        #: Bytes of a record that has not ended.
+        #: Bytes of an incomplete record.
         self._open_record = b""
         self.is_established = False
 
     def advance(self, raw: bytes) -> bytes:
-        """Take bytes of the server in the handshake; return the bytes to send.
+        """Take the server's handshake bytes, and return the bytes to send.
 
-        :raises OSError: it fails.
+        :raises OSError: the handshake fails.
         """
         self._begin = (self._begin + raw)[:_BEGINNING_BYTES]
         self._incoming.write(raw)
@@ -130,11 +130,11 @@ class TlsStream:
 
     @property
     def protocol(self) -> str | None:
-        """The protocol that ALPN agreed on."""
+        """Return the protocol that ALPN negotiated."""
         return self._tls.selected_alpn_protocol()
 
     def failure(self, error: OSError) -> str:
-        """The reason of the failed handshake, and the remedy."""
+        """Return the reason of the failed handshake, and the remedy."""
         return self._client.failure(error, self._begin)
 
     def sealed(self, data: bytes) -> bytes:
@@ -145,7 +145,7 @@ class TlsStream:
     def opened(self, raw: bytes) -> Came:
         """Open the records in ``raw``; empty ``raw`` is the end of the stream.
 
-        :raises OSError: they are no records of this connection, or an alert.
+        :raises OSError: the bytes are no records of this connection, or an alert.
         """
         self._incoming.write(raw) if raw else self._incoming.write_eof()
         data = bytearray()
@@ -155,7 +155,7 @@ class TlsStream:
                 try:
                     piece = self._tls.read(_RECORD_BYTES)
                 except ssl.SSLEOFError:
-                    # Closed without an alert: as in clear, the framing of HTTP says whether anything is missing.
+                    # Close without an alert: as in clear text, the HTTP framing reveals missing data.
                     piece = b""
                 data += piece
                 has_ended = not piece
@@ -164,23 +164,23 @@ class TlsStream:
         return Came(len(raw) if holds_response else 0, bytes(data), has_ended)
 
     def closing(self) -> bytes:
-        """The alert that ends the stream (RFC 8446, section 6.1): without it OpenSSL resumes no session."""
+        """Return the closing alert (RFC 8446, section 6.1): without it OpenSSL resumes no session."""
         if self.is_established:
             with suppress(ssl.SSLError):
                 self._tls.unwrap()
         return self.pending()
 
     def keep_session(self) -> None:
-        """Let the next connections resume the session: with a response its ticket is there."""
+        """Let the next connections resume the session: its ticket arrives by the first response."""
         self._client.keep(self._tls.session)
 
     def pending(self) -> bytes:
-        """Bytes to send: handshake messages, answers to key updates, alerts."""
+        """Return the bytes to send: handshake messages, answers to key updates, alerts."""
         return self._outgoing.read()
 
 
 def _open_record(raw: bytes) -> bytes:
-    """The rest behind whole records."""
+    """Return the rest behind complete records."""
     at = 0
     while len(raw) >= at + _HEADER_BYTES:
         end = at + _HEADER_BYTES + int.from_bytes(raw[at + 3 : at + _HEADER_BYTES], "big")
@@ -191,15 +191,15 @@ def _open_record(raw: bytes) -> bytes:
 
 
 def words_of(error: OSError) -> str:
-    """The reason of an error, without the library's own places."""
+    """Return the reason of an error without the library's source positions."""
     reason = error.reason if isinstance(error, ssl.SSLError) else ""
     return reason.replace("_", " ").lower() if reason else error.strerror or str(error)
 
 
 def hand_on_keys(keys: Path) -> None:
-    """Append the secrets to the file that the user's environment names, as curl does.
+    """Append the secrets to the file named in the user's environment, as curl does.
 
-    :raises OSError: it cannot be written.
+    :raises OSError: the file cannot be written.
     """
     named = os.environ.get(KEY_LOG_VARIABLE)
     if named:

@@ -1,8 +1,7 @@
-"""What a probe asks for: requests that bring out how a server writes, keeps connections and starts again.
+"""Workload of a probe: requests that reveal the server's writes, connection reuse and slow-start restart.
 
-Each step is a function of the session; the order is theirs in ``STEPS``. The sizes and counts are those
-that were measured to bring out every known bad configuration of a server on the same host: see the
-comments at the constants.
+Each step is a function of the session; ``STEPS`` gives their order. The sizes and counts were measured to
+reveal every known bad configuration of a server on the same host: see the comments at the constants.
 """
 
 from __future__ import annotations
@@ -22,13 +21,14 @@ if TYPE_CHECKING:
 
 __all__ = ["CONTROL", "EXPECTATION", "FRESH", "FULL_HANDSHAKE", "REPEATS", "SERIAL", "STREAMS", "run", "steps_of"]
 
-#: Sizes that between them show a head written alone, and pieces of 4, 8, 16 and 32 kB (nginx without
-#: sendfile shows from 33 kB only, a Go server above 4 kB only); the odd ones leave a short segment at the end.
+#: Response sizes that reveal a separately written head, and pieces of 4, 8, 16 and 32 kB. nginx without
+#: sendfile shows its pieces only from 33 kB, a Go server only above 4 kB. The odd sizes leave a short last
+#: segment.
 SIZES: Final = (200, 700, 1866, 6651, 20_000, 33_000, 60_000)
-#: A stall that is the server's habit comes in at least half of these.
+#: Number of repetitions. A habitual stall occurs in at least half of them.
 REPEATS: Final = 6
 _CONTROL_REPEATS: Final = 3
-#: The names of steps that the judgement looks for.
+#: Step names that the judgement uses.
 SERIAL: Final = "serial"
 CONTROL: Final = "quick-ack"
 EXPECTATION: Final = "expectation"
@@ -36,34 +36,36 @@ FRESH: Final = "fresh"
 FULL_HANDSHAKE: Final = "full-handshake"
 STREAMS: Final = "streams"
 _REDIRECTS_MAX: Final = 5
-#: The class of a status is its hundreds (RFC 9110, section 15).
+#: Hundreds digit of redirect statuses (RFC 9110, section 15).
 _REDIRECTION: Final = 3
 _FRESH_CONNECTIONS: Final = 3
 _PIPELINED: Final = 12
 _BUNDLE: Final = 6
-#: As many as a page has objects, and below the least limit that servers set (100; RFC 9113, section 6.5.2).
+#: Number of concurrent streams: as many as a page has objects, below the lowest usual limit (100; RFC 9113,
+#: section 6.5.2).
 _STREAMS: Final = 12
-#: Above the limit of 100 requests that servers commonly set.
+#: Number of requests above the usual server limit of 100.
 _MANY: Final = 110
-#: Of a server that stalls each response the limit is not waited for.
+#: Maximum seconds for the many requests; a server that stalls each response does not reach the limit in time.
 _MANY_SECONDS: Final = 5.0
-#: Longer than any retransmission timeout, so that a window that starts again has done so (RFC 5681, 4.1).
+#: Idle seconds, longer than any retransmission timeout, so that slow-start restart happens (RFC 5681, section
+#: 4.1).
 _IDLE_SECONDS: Final = 2.0
-#: Below this round trip a restart costs less than what else varies.
+#: Minimum round trip: below it a restart costs less than the other variation.
 RESTART_RTT_NS: Final = 20_000_000
-#: More than an initial window of ten segments.
+#: Minimum response size, above an initial window of ten segments.
 RESTART_BYTES: Final = 60_000
 _UNSEEN: Final = "slow start after idle could not be seen"
-#: Longer than a server thinks, and as long as curl waits for a 100 (Continue).
+#: Seconds of patience, above a server's think time, equal to curl's wait for 100 (Continue).
 PATIENCE_SECONDS: Final = 1.0
-#: Longer than a delayed ACK of 40 ms.
+#: Pause above a delayed ACK of 40 ms.
 _ACK_PAUSE_SECONDS: Final = 0.1
 
 
 def run(session: Session, progress: Callable[[str], None] | None = None) -> None:
-    """All steps, as far as the budget goes.
+    """Run all steps within the budget.
 
-    :raises ProbeError: the server cannot be reached or does not answer the first request.
+    :raises ProbeError: the server cannot be reached, or does not answer the first request.
     """
     tell = progress or _silent
     try:
@@ -82,7 +84,7 @@ def run(session: Session, progress: Callable[[str], None] | None = None) -> None
 
 
 def first(session: Session) -> Exchange:
-    """Get the document that the others are asked of, over redirects of the same server.
+    """Request the document for all steps, through redirects within the server.
 
     :raises ProbeError: the server cannot be reached, or gives no usable HTTP response.
     """
@@ -104,7 +106,7 @@ def first(session: Session) -> Exchange:
 
 
 def ranges(session: Session) -> None:
-    """Find out whether parts of the document can be asked for: then it serves as one of any size."""
+    """Check for range requests: with them the document serves for any size."""
     exchange = session.get("range", session.connect(), headers=_range(SIZES[0]))
     session.serves_ranges = exchange.status == HTTPStatus.PARTIAL_CONTENT and exchange.body_bytes == SIZES[0]
     if not session.serves_ranges:
@@ -115,19 +117,19 @@ def ranges(session: Session) -> None:
 
 
 def serial(session: Session) -> None:
-    """Requests one after the other on one connection with delayed ACKs, for each size and path."""
+    """Send serial requests on one connection with delayed ACKs, for each size and path."""
     for path, size, headers in _documents(session):
         _repeat(session, f"{SERIAL} {path} {size}", path, headers, REPEATS, delays_acks=True)
 
 
 def quick_acks(session: Session) -> None:
-    """The same with every segment acknowledged at once: what waits for an ACK does not wait here."""
+    """Send the serial requests with immediate ACKs: no response waits for an ACK."""
     for path, size, headers in _documents(session):
         _repeat(session, f"{CONTROL} {path} {size}", path, headers, _CONTROL_REPEATS, delays_acks=False)
 
 
 def delayed_ack(session: Session) -> None:
-    """A response of one segment that nothing follows: its ACK comes by the timer, if ACKs are delayed at all."""
+    """Request an isolated one-segment response: the delayed-ACK timer sends its ACK, if ACKs are delayed."""
     connection = session.connect()
     for _ in range(_CONTROL_REPEATS):
         connection = connection if connection.is_open else session.connect()
@@ -136,21 +138,21 @@ def delayed_ack(session: Session) -> None:
 
 
 def fresh(session: Session) -> None:
-    """A request on a new connection each time."""
+    """Send each request on a new connection."""
     for _ in range(_FRESH_CONNECTIONS):
         session.get(FRESH, session.connect())
         session.close_all()
 
 
 def full_handshakes(session: Session) -> None:
-    """A request on a new connection that resumes no TLS session: the certificate chain comes each time."""
+    """Send each request on a new connection without TLS resumption: the certificate chain is sent each time."""
     for _ in range(_FRESH_CONNECTIONS if session.tls is not None else 0):
         session.get(FULL_HANDSHAKE, session.connect(resumes=False))
         session.close_all()
 
 
 def split(session: Session) -> None:
-    """A request whose head comes in two packets."""
+    """Send a request head in two packets."""
     connection = session.connect()
     for _ in range(2):
         if connection.is_open:
@@ -158,17 +160,17 @@ def split(session: Session) -> None:
 
 
 def pipelined(session: Session) -> None:
-    """Requests that do not wait for responses."""
+    """Send pipelined requests."""
     session.get_many("pipelined", session.connect(), _PIPELINED)
 
 
 def compressed(session: Session) -> None:
-    """A request that takes gzip."""
+    """Send a request that accepts gzip."""
     session.get("compressed", session.connect(), headers=(("Accept-Encoding", "gzip"),))
 
 
 def conditional(session: Session) -> None:
-    """A request for the document only if it has changed since it was got."""
+    """Send a conditional request for the document."""
     known = session.document
     etag, modified = known.field("etag"), known.field("last-modified")
     headers = [("If-None-Match", etag)] if etag else [("If-Modified-Since", modified)] if modified else []
@@ -183,26 +185,26 @@ def conditional(session: Session) -> None:
 
 
 def head(session: Session) -> None:
-    """A request for the head alone."""
+    """Send a HEAD request."""
     exchange = session.get("head", session.connect(), method="HEAD")
     if exchange.status != session.document.status:
         session.note(f"HEAD is answered with {exchange.status}, GET with {session.document.status}")
 
 
 def expectation(session: Session) -> None:
-    """A request whose body waits for a 100 (RFC 9110, section 10.1.1): of a method that changes nothing."""
+    """Send a request of a safe method whose body waits for 100 (Continue) (RFC 9110, section 10.1.1)."""
     body = b"asked by a probe"
     session.announce(EXPECTATION, session.connect(), method="OPTIONS", body=body, patience=PATIENCE_SECONDS)
 
 
 def bundle(session: Session) -> None:
-    """Requests on several connections at once."""
+    """Send requests on several parallel connections."""
     for connection in [session.connect() for _ in range(_BUNDLE)]:
         session.get("bundle", connection)
 
 
 def many(session: Session) -> None:
-    """Small requests on one connection until the server closes it."""
+    """Send small requests on one connection until the server closes it."""
     connection = session.connect()
     headers = _range(SIZES[0]) if session.serves_ranges else ()
     count = 0
@@ -215,7 +217,7 @@ def many(session: Session) -> None:
 
 
 def restart(session: Session) -> None:
-    """A large document, at once again, and again after the connection was idle."""
+    """Request a large document at once again, and after idle time."""
     rtt = session.rtt_ns
     if rtt is None or rtt < RESTART_RTT_NS:
         session.note(f"{_UNSEEN}: the round trip is below 20 ms; probe from further away")
@@ -232,7 +234,7 @@ def restart(session: Session) -> None:
 
 
 def streams(session: Session) -> None:
-    """Requests on one connection at once: after the first one, as its SETTINGS may say how many it takes."""
+    """Send concurrent requests on one connection, after a first one whose SETTINGS may limit them."""
     connection = session.connect()
     session.get(STREAMS, connection)
     session.get_streams(STREAMS, connection, [("GET", session.target.path)] * _STREAMS)
@@ -255,20 +257,20 @@ STEPS: Final = (
     many,
     restart,
 )
-#: Steps that HTTP/2 has otherwise, or not at all.
+#: Steps that HTTP/2 replaces or lacks.
 _OF_HTTP1: Final = (split, pipelined, expectation, bundle)
 _HTTP2_STEPS: Final = (*(step for step in STEPS if step not in _OF_HTTP1), streams)
 
 
 def steps_of(session: Session) -> Sequence[Callable[[Session], None]]:
-    """The steps of the protocol that is probed."""
+    """Return the steps of the probed protocol."""
     return _HTTP2_STEPS if session.is_http2 else STEPS
 
 
 def _do_steps(session: Session, tell: Callable[[str], None]) -> None:
-    """Each step; a server that cannot be reached any more is judged by what it did before.
+    """Run each step. If the server becomes unreachable, its earlier behaviour is judged.
 
-    :raises Spent: the time or the requests are used up.
+    :raises Spent: the time or the requests are exhausted.
     """
     for step in steps_of(session):
         tell(step.__name__.replace("_", " "))
@@ -282,7 +284,7 @@ def _do_steps(session: Session, tell: Callable[[str], None]) -> None:
 
 
 def _is_fit(session: Session) -> bool:
-    """Whether the document serves to compare others with."""
+    """Return whether the document is suitable for comparisons."""
     known = session.document
     if known.is_cut:
         session.note(
@@ -297,7 +299,7 @@ def _is_fit(session: Session) -> bool:
 
 
 def _silent(step: str) -> None:
-    """Tells nobody."""
+    """Ignore the step."""
 
 
 def _repeat(
@@ -318,12 +320,12 @@ def _repeat(
 
 
 def _documents(session: Session) -> list[tuple[str, int, tuple[tuple[str, str], ...]]]:
-    """Path, size and fields of the requests that differ in the size of their responses."""
+    """Return path, size and fields of the requests with different response sizes."""
     whole = session.document.body_bytes
     parts = [(session.target.path, size, _range(size)) for size in SIZES if session.serves_ranges and size < whole]
     return [*parts, (session.target.path, whole, ()), *((path, 0, ()) for path in session.paths)]
 
 
 def _range(size: int) -> tuple[tuple[str, str], ...]:
-    """The first bytes only (RFC 9110, section 14.2)."""
+    """Return the field for the first bytes only (RFC 9110, section 14.2)."""
     return (("Range", f"bytes=0-{size - 1}"),)
