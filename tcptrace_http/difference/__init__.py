@@ -1,14 +1,14 @@
-"""Measured against modelled: two captures or scenarios side by side, their difference split by cause.
+"""Comparison of two captures or scenarios, with their time difference split by cause.
 
 ::
 
     difference = tcptrace_http.diff("slow.pcapng", "modelled.toml")
-    difference.causes        # what the critical paths of both spent on each cause, and the difference
+    difference.causes        # time of each cause on both critical paths, and the difference
     difference.transactions  # aligned transactions with their elapsed times
     difference.plot.causes()  # from the left side's time to the right one's, as a chart
     print(difference.text())
 
-Differences are left less right: how much longer the left side took.
+Differences are left minus right: positive if the left side took longer.
 """
 
 from __future__ import annotations
@@ -37,46 +37,46 @@ __all__ = ["Difference", "Divergence", "Side", "diff"]
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class Difference:
-    """What two sides have in common, and where their time differs; times are nanoseconds (``Duration``)."""
+    """Common parts of two sides, and the causes of their time difference; times are nanoseconds (``Duration``)."""
 
     left: Side
     right: Side
-    #: A row a retrieval of either side; with both sides where they are the same page.
+    #: One row per retrieval of either side; a page of both sides has one row.
     retrievals: pl.DataFrame
-    #: A row a transaction of either side, and how it was aligned.
+    #: One row per transaction of either side, with its alignment.
     transactions: pl.DataFrame
-    #: The aligned retrievals' elapsed times by cause: the columns sum to those of ``retrievals``, exactly.
+    #: Elapsed times of the aligned retrievals by cause: the columns sum exactly to those of ``retrievals``.
     causes: pl.DataFrame
-    #: The same for each pair of ``retrievals``, also those of one side.
+    #: Causes per pair of ``retrievals``, including one-sided ones.
     retrieval_causes: pl.DataFrame
-    #: The same for each pair of ``transactions``.
+    #: Causes per pair of ``transactions``.
     transaction_causes: pl.DataFrame
     #: Findings of both sides in the aligned retrievals, by cause and detector.
     stalls: pl.DataFrame
-    #: What analytic models say of the aligned retrievals of both sides, and what is left.
+    #: Predictions of analytic models for the aligned retrievals of both sides, with the residuals.
     residuals: pl.DataFrame
-    #: The flows that were walked side by side, and where they part ways.
+    #: Compared flows, and the points at which they diverge.
     flows: tuple[int, int] | None
     divergences: tuple[Divergence, ...]
 
     @property
     def left_ns(self) -> int:
-        """What the aligned retrievals took on the left, in nanoseconds."""
+        """Return the time of the aligned retrievals on the left, in nanoseconds."""
         return self._elapsed("left_elapsed")
 
     @property
     def right_ns(self) -> int:
-        """What they took on the right."""
+        """Return the time of the aligned retrievals on the right, in nanoseconds."""
         return self._elapsed("right_elapsed")
 
     @property
     def difference_ns(self) -> int:
-        """How much longer they took on the left: the sum of ``causes``."""
+        """Return the excess of the left side: the sum of ``causes``."""
         return self.left_ns - self.right_ns
 
     @property
     def aligned_retrievals(self) -> pl.DataFrame:
-        """The retrievals that both sides have."""
+        """Return the retrievals that both sides have."""
         return self.retrievals.drop_nulls(["left_retrieval", "right_retrieval"])
 
     def _elapsed(self, column: str) -> int:
@@ -84,7 +84,7 @@ class Difference:
 
     @property
     def plot(self) -> DifferencePlots:
-        """The charts: ``difference.plot.causes()``, ``.transactions()``, ``.sequence()``.
+        """Return the charts: ``difference.plot.causes()``, ``.transactions()``, ``.sequence()``.
 
         :raises MissingExtra: Altair is not installed.
         """
@@ -93,34 +93,34 @@ class Difference:
         return DifferencePlots(self)
 
     def __repr__(self) -> str:
-        """Short: the frames would be many pages."""
+        """Return a short form: the frames would fill many pages."""
         from tcptrace_http.difference.words import headline
 
         return f"<Difference of {self.left.name} and {self.right.name}: {headline(self)}>"
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """Return the HTML for a notebook."""
         from tcptrace_http.difference.html import overview
 
         return overview(self)
 
     def text(self, *, width: int = 80) -> str:
-        """What differs and why, for a reader."""
+        """Return the differences and their causes as text for a reader."""
         from tcptrace_http.difference.text import rendered
 
         return rendered(self, width=width)
 
     def html(self) -> str:
-        """The report as one HTML page that fetches nothing.
+        """Return the report as one self-contained HTML page.
 
-        :raises MissingExtra: what draws charts is not installed.
+        :raises MissingExtra: the chart library is not installed.
         """
         from tcptrace_http.difference.html import page
 
         return page(self)
 
     def json(self) -> str:
-        """The JSON document: see :mod:`tcptrace_http.difference.json`."""
+        """Return the JSON document: see :mod:`tcptrace_http.difference.json`."""
         from tcptrace_http.difference.json import rendered
 
         return rendered(self)
@@ -137,15 +137,14 @@ def diff(
 ) -> Difference:
     """Compare two sides, each a capture, a scenario file (``.toml``), a scenario or an analysis.
 
-    A scenario is simulated, and what its client captures is analysed. A side may also be the name of a strategy
-    or of a fix (``"http11"``, ``"no-nagle"``, ``"http11+no-nagle"``): it is then that, on the path, with the hosts
-    and the page that were inferred from the other side; ``"inferred"`` is the inferred scenario as it is.
+    A scenario is simulated, and the capture at its client is analysed. A side may also be the name of a
+    strategy or fix (``"http11"``, ``"no-nagle"``, ``"http11+no-nagle"``). The path, hosts and page are then
+    inferred from the other side. ``"inferred"`` is the unchanged inferred scenario.
 
-    ``retrieval`` compares only this one of the left side with its partner, or with that of the right side; where a
-    side is a name, it is that of the other one. ``flow`` chooses the flows that are walked segment by segment in
-    the same way, by default those that differ most. Where a strategy visits a page twice and the other side has
-    two visits, both are compared. ``keylog`` is a file with the secrets of TLS connections of
-    both sides.
+    ``retrieval`` selects one retrieval of the left side, or a pair. If a side is a name, ``retrieval``
+    belongs to the other side. ``flow`` selects the flows for the segment comparison in the same way, by
+    default the flows that differ most. If a strategy visits a page twice and the other side has two visits,
+    both are compared. ``keylog`` is a file with TLS secrets of both sides.
 
     >>> import tcptrace_http
     >>> slow, fixed = "sample_traces/lan_hdrsep_small.pcap", "sample_traces/lan_hdrsep_small_nodelay.pcap"
@@ -154,8 +153,8 @@ def diff(
     ('stall.nagle_delayed_ack', 800376000)
 
     :raises CaptureError: a capture or the key log cannot be read.
-    :raises ScenarioError: a scenario cannot be, or nothing can be inferred.
-    :raises UnknownName: there is no such file or strategy, retrieval or flow.
+    :raises ScenarioError: a scenario is invalid, or nothing can be inferred.
+    :raises UnknownName: a file, strategy, retrieval or flow is unknown.
     """
     ours, theirs, wanted = sides_of(left, right, retrieval=retrieval, jobs=jobs, keylog=keylog)
     retrievals = _chosen(paired_retrievals(ours.analysis, theirs.analysis), ours, theirs, wanted)
@@ -183,7 +182,7 @@ def diff(
 def _chosen(
     retrievals: pl.DataFrame, left: Side, right: Side, wanted: int | tuple[tuple[int, int], ...] | None
 ) -> pl.DataFrame:
-    """The retrievals that are asked for; two numbers are a pair, whatever the alignment says."""
+    """Return the requested retrievals; two numbers form a pair, whatever the alignment."""
     if wanted is None:
         return retrievals
     if isinstance(wanted, tuple):

@@ -1,9 +1,9 @@
-"""Which items of two sequences are the same one: transactions, and retrievals.
+"""Alignment of two sequences: transactions, or retrievals.
 
-In three passes. What has one name on both sides is aligned first, whatever its place: a reordering is seen
-through. What is left is renamed, without a name, or missing on a side: a sequence alignment (Needleman and
-Wunsch, J. Mol. Biol. 48, 1970) by size finds the cheapest account of that. What then still has a twin of the same
-size was renamed and reordered. The rest is on one side only.
+The alignment has three passes. The first pass aligns equal names at any position, so a reordering has no
+effect. The second pass aligns the rest (renamed, unnamed or one-sided items) by size, with the cheapest
+sequence alignment (Needleman and Wunsch, J. Mol. Biol. 48, 1970). The third pass pairs renamed and reordered
+items of equal size. All other items are one-sided.
 """
 
 from __future__ import annotations
@@ -17,26 +17,27 @@ if TYPE_CHECKING:
 
 __all__ = ["Item", "Pair", "align"]
 
-#: What an item costs that is on one side only: the unit.
+#: Cost of a one-sided item: the unit.
 _ONE_SIDED: Final = 1.0
-#: What another name costs. With ``_OTHER_SIZE``, sizes up to a factor of four apart are one renamed item, and
-#: two items beyond that: a page's parts differ by that much, the same part after a change seldom does.
+#: Cost of another name. With ``_OTHER_SIZE``, sizes within a factor of four are one renamed item, and farther
+#: sizes are two items. The parts of a page differ by that much; the same part after a change seldom does.
 _RENAMED: Final = 0.5
-#: What sizes cost that have nothing in common.
+#: Cost of entirely different sizes.
 _OTHER_SIZE: Final = 2.0
-#: The same name always aligns: at most this much for another size, which is less than two items on one side.
+#: Maximum cost of another size under the same name: less than two one-sided items, so equal names always
+#: align.
 _SAME_NAME_MAX: Final = 1.0
-#: Comparisons of a sequence alignment: about a second. Of longer sequences those near the diagonal are made.
+#: Maximum number of comparisons, about a second. Longer sequences are compared near the diagonal only.
 _CELLS_MAX: Final = 200_000
 _DIAGONAL, _LEFT_ONLY, _RIGHT_ONLY = 0, 1, 2
 
-#: Positions in the left and the right sequence; None where the item is on one side only.
+#: Positions in the left and the right sequence; None for a one-sided item.
 Pair = tuple[int | None, int | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """What is aligned: only items of one kind are ever the same one; an empty kind or name is not known."""
+    """Item to align. Only items of one kind can be equal; an empty kind or name is unknown."""
 
     kind: str
     name: str
@@ -44,7 +45,7 @@ class Item:
 
 
 def align(left: Sequence[Item], right: Sequence[Item]) -> list[Pair]:
-    """Every position of both sequences once, in the order of the left one; those of the right alone are last."""
+    """Return every position of both sequences once, in left order; right-only positions come last."""
     partners: dict[int, int] = {}
     for pass_ in (_by_name, _by_order_and_size, _by_size):
         lefts = [index for index in range(len(left)) if index not in partners]
@@ -59,7 +60,7 @@ def align(left: Sequence[Item], right: Sequence[Item]) -> list[Pair]:
 def _by_name(
     left: Sequence[Item], right: Sequence[Item], lefts: Sequence[int], rights: Sequence[int]
 ) -> Iterator[tuple[int, int]]:
-    """Those of one name among themselves, in their order."""
+    """Yield the pairs of equal names, in their order."""
     places = defaultdict[tuple[str, str], tuple[list[int], list[int]]](lambda: ([], []))
     for side, items, indices in ((0, left, lefts), (1, right, rights)):
         for index in (index for index in indices if items[index].name):
@@ -87,7 +88,7 @@ def _by_order_and_size(
 def _by_size(
     left: Sequence[Item], right: Sequence[Item], lefts: Sequence[int], rights: Sequence[int]
 ) -> Iterator[tuple[int, int]]:
-    """Those of exactly one size, however far apart; bodies of no size tell nothing."""
+    """Yield the pairs of equal sizes at any distance; empty bodies prove nothing."""
     waiting = defaultdict[tuple[str, int], list[int]](list)
     for index in reversed(rights):
         waiting[right[index].kind, right[index].size].append(index)
@@ -103,18 +104,18 @@ def _size_cost(one: int, other: int) -> float:
 
 
 def _cheapest(rows: int, columns: int, cost: Callable[[int, int], float]) -> Iterator[tuple[int, int]]:
-    """The pairs of positions of the cheapest alignment; none that costs as much as two items on one side."""
+    """Yield the pairs of the cheapest alignment, without pairs that cost as much as two one-sided items."""
     alike = 0
     while alike < min(rows, columns) and cost(alike, alike) == 0:
         alike += 1
-    # Nothing is cheaper than to align what is equal at the beginning.
+    # Equal items at the start are always cheapest.
     yield from ((index, index) for index in range(alike))
     rest = _tabulated(rows - alike, columns - alike, lambda row, column: cost(row + alike, column + alike))
     yield from ((row + alike, column + alike) for row, column in rest)
 
 
 def _tabulated(rows: int, columns: int, cost: Callable[[int, int], float]) -> Iterable[tuple[int, int]]:
-    """The same by the table of all beginnings of both sequences, near its diagonal if it is large."""
+    """Return the cheapest alignment by dynamic programming, near the diagonal for large tables."""
     if not rows or not columns:
         return ()
     width = max(abs(rows - columns) + 1, _CELLS_MAX // (2 * rows))
@@ -132,9 +133,9 @@ def _tabulated(rows: int, columns: int, cost: Callable[[int, int], float]) -> It
 def _row(
     row: int, span: tuple[int, int], first: int, before: Sequence[float], cost: Callable[[int, int], float]
 ) -> tuple[list[float], bytearray]:
-    """The costs of a row of the table from the row before, which begins at ``first``; where each comes from.
+    """Return the costs of a table row from the previous row, which begins at ``first``, with the origin of each.
 
-    Of two accounts that cost the same, the one that aligns earlier items is taken.
+    Of equal costs, the alignment of earlier items wins.
     """
     never = float("inf")
     costs: list[float] = []

@@ -1,9 +1,9 @@
-"""Where two flows that carry the same transactions first part ways: in what was sent, and in when.
+"""First divergence of two flows with the same transactions: in the sent data, and in its times.
 
-The data segments of each aligned transaction are walked side by side, request and response. What was sent differs
-where one has a segment of another size, in another order, or again. When it was sent differs where one waited
-longer for the same byte than the other did, by more than hosts and paths vary; the wait that this time belongs to
-says why.
+The data segments of each aligned transaction are compared in parallel, request and response. The data
+diverges at a segment of another size, in another order, or retransmitted. The times diverge if one side
+waited longer for the same byte, beyond the variation of hosts and paths. The wait of that time gives the
+reason.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["KINDS", "Divergence", "first_divergences", "flows_to_compare"]
 
-#: How two flows can part ways.
+#: Kinds of divergence between two flows.
 KINDS: Final = {
     "size": "the same bytes were cut into other segments",
     "order": "segments came in another order",
@@ -36,7 +36,7 @@ KINDS: Final = {
     "streams": "streams of HTTP/2 overlap, and their segments are not compared",
     "other": "no rule explains it",
 }
-#: What a wait means for its flow, by the beginning of its cause; the first that fits.
+#: Kind of divergence by the prefix of the wait's cause; the first match applies.
 _KIND_OF_CAUSE: Final = (
     ("stall.nagle", "hold"),
     ("stall.delayed_ack", "hold"),
@@ -57,29 +57,30 @@ _KIND_OF_CAUSE: Final = (
     ("client.", "client"),
     ("request.", "client"),
 )
-#: A wait is another one only if it differs by this: hosts' schedulers and their timers vary by less.
+#: Minimum difference between two waits: host schedulers and their timers vary by less.
 _NOTICEABLE_NS: Final = 2_000_000
-#: And by this part of the shorter one: the jitter of a path grows with its length.
+#: Minimum difference as a share of the shorter wait: the jitter of a path grows with its length.
 _NOTICEABLE_SHARE: Final = 0.25
-#: What distinguishes two flows shows in their first transactions; each costs two passes over its flow's rows.
+#: Maximum number of compared transactions: a difference between flows shows early, and each one costs two
+#: passes.
 _TRANSACTIONS_WALKED: Final = 200
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Divergence:
-    """Where two flows part ways: one of :data:`KINDS`, told in a sentence, with the frames of both sides."""
+    """Divergence of two flows: one of :data:`KINDS`, described in a sentence, with the frames of both sides."""
 
     kind: str
-    #: The transaction on the left flow, and on the right one.
+    #: Transaction on the left flow, and on the right flow.
     left_transaction: int
     right_transaction: int
-    #: The frames that differ; None where a side has none there.
+    #: Diverging frames; None for a side without one.
     left_frame: int | None
     right_frame: int | None
-    #: What both sides waited before them, in nanoseconds; None where it is not about time.
+    #: Waits of both sides before the frames, in nanoseconds; None for a divergence without a time.
     left_wait_ns: int | None
     right_wait_ns: int | None
-    #: The cause of the longer wait.
+    #: Cause of the longer wait.
     cause: str | None
     words: str
 
@@ -90,7 +91,7 @@ class _Segment:
     time: int
     is_request: bool
     size: int
-    #: Where it starts in its message.
+    #: Offset in the message.
     offset: int
     is_full: bool
     is_repeat: bool
@@ -105,7 +106,7 @@ class _Segment:
 
 @dataclass(frozen=True, slots=True)
 class _Walk:
-    """The data segments of a transaction, and what is known of it."""
+    """Data segments of a transaction, with its properties."""
 
     transaction: int
     start: int
@@ -122,14 +123,14 @@ class _Walk:
         return self.segments[index].time - earlier
 
     def covering(self, segment: _Segment) -> int | None:
-        """The first segment of the same message that reaches beyond where this one starts."""
+        """Return the first segment of the same message that ends beyond the start of this one."""
         for index, it in enumerate(self.segments):
             if it.is_request == segment.is_request and it.offset <= segment.offset < it.offset + it.size:
                 return index
         return None
 
     def cause_of_wait(self, index: int) -> str:
-        """What most of the time before a segment was spent on."""
+        """Return the cause of most of the time before a segment."""
         end = self.segments[index].time
         start = end - self.wait_before(index)
         spent: dict[str, int] = {}
@@ -139,7 +140,7 @@ class _Walk:
 
 
 def flows_to_compare(transactions: pl.DataFrame, left: int | None, right: int | None) -> tuple[int, int] | None:
-    """The pair of flows that is asked for; else, of those with aligned transactions, the one that differs most."""
+    """Return the requested pair of flows, or the pair with aligned transactions that differs most."""
     aligned = transactions.drop_nulls(["left_flow", "right_flow"])
     if left is not None and right is not None:
         return left, right
@@ -157,7 +158,7 @@ def flows_to_compare(transactions: pl.DataFrame, left: int | None, right: int | 
 def first_divergences(
     left: Analysis, right: Analysis, transactions: pl.DataFrame, flows: tuple[int, int]
 ) -> tuple[Divergence, ...]:
-    """The first place of each kind, in what was sent and in when, in the order of the transactions."""
+    """Return the first divergence of each kind, in data and in times, in transaction order."""
     chosen = transactions.filter(pl.col("left_flow") == flows[0], pl.col("right_flow") == flows[1])
     pairs = chosen.sort("left_transaction").select("left_transaction", "right_transaction")
     ours, theirs = _Flow(left, flows[0]), _Flow(right, flows[1])
@@ -175,7 +176,7 @@ def first_divergences(
 
 
 class _Flow:
-    """The rows of a flow that its transactions are walked by."""
+    """Rows of a flow for the comparison of its transactions."""
 
     def __init__(self, analysis: Analysis, flow: int) -> None:
         is_ours = pl.col("flow") == flow
@@ -185,12 +186,12 @@ class _Flow:
         self._full = analysis.flows.filter(is_ours)["segment_bytes"].item() or 0
         overtaken = analysis.recoveries.filter(is_ours, pl.col("kind") == "reordering")
         self._overtaken = overtaken.select("direction", "first_frame", "last_frame").rows()
-        #: Whether it carries HTTP/2.
+        #: True for HTTP/2.
         self.has_streams = bool((self._transactions["protocol"] == "h2").any())
         self._overlapping = set(self._find_overlapping()) if self.has_streams else set()
 
     def overlaps(self, transaction: int) -> bool:
-        """Whether frames of other streams are among those of this one."""
+        """Return whether frames of other streams lie among those of this one."""
         return transaction in self._overlapping
 
     def request_frame(self, transaction: int) -> int | None:
@@ -201,7 +202,7 @@ class _Flow:
         first = pl.min_horizontal("request_frame", "response_first_frame")
         last = pl.max_horizontal("request_last_frame", "response_last_frame")
         spans = self._transactions.select("index", first=first, last=last).drop_nulls().sort("first")
-        # The spans that began before, and the next one.
+        # Earlier spans that reach into this one, and the next span.
         reaches = pl.col("last").cum_max().shift() >= pl.col("first")
         meets = pl.col("first").shift(-1) <= pl.col("last")
         yield from spans.filter(reaches.fill_null(value=False) | meets.fill_null(value=False))["index"]
@@ -222,12 +223,12 @@ class _Flow:
         )
 
     def _response_begins(self, row: dict[str, Any]) -> int | None:
-        """The first frame of the response: not the one with its first byte, if that was lost or overtaken."""
+        """Return the first frame of the response, even if its first byte was lost or reordered."""
         first: int | None = row["response_first_frame"]
         if first is None:
             return None
         earlier = self._transactions.filter(pl.col("index") < row["index"])["response_last_frame"].max()
-        # The capture may lack the request, and any response before this one.
+        # The capture may lack the request, or any earlier response.
         before = [it for it in (row["request_frame"], earlier) if isinstance(it, int)]
         return min(first, max(before) + 1) if before else first
 
@@ -256,7 +257,7 @@ class _Flow:
 
 
 def _incomparable(kind: str, ours: _Flow, theirs: _Flow, pair: tuple[int, int]) -> Divergence:
-    """The place from which on segments are not compared."""
+    """Return the point after which segments are not compared."""
     frames = ours.request_frame(pair[0]), theirs.request_frame(pair[1])
     told = f"left frame {frames[0]} against right frame {frames[1]}"
     return Divergence(
@@ -273,7 +274,7 @@ def _incomparable(kind: str, ours: _Flow, theirs: _Flow, pair: tuple[int, int]) 
 
 
 def _first_in_shape(left: _Walk, right: _Walk) -> Iterator[Divergence]:
-    """What was first sent otherwise, segment by segment."""
+    """Yield the first divergence of the data, segment by segment."""
     is_same_length = {
         is_request: left.message_bytes(is_request=is_request) == right.message_bytes(is_request=is_request)
         for is_request in (True, False)
@@ -330,13 +331,13 @@ def _told(side: str, segment: _Segment | None) -> str:
 
 
 def _in_time(left: _Walk, right: _Walk) -> list[Divergence]:
-    """The bytes that one side waited noticeably longer for, in the order of these waits."""
+    """Return the bytes with a noticeably longer wait on one side, in order of the waits."""
     found = [*_waited_longer(left, right, is_left=True), *_waited_longer(right, left, is_left=False)]
     return [divergence for _, divergence in sorted(found, key=lambda it: it[0])]
 
 
 def _waited_longer(walk: _Walk, against: _Walk, *, is_left: bool) -> Iterator[tuple[int, Divergence]]:
-    """The waits of ``walk`` that the other did not have, with how long after its start they began."""
+    """Yield the waits of ``walk`` without a counterpart, with their start after its start."""
     for index, segment in enumerate(walk.segments):
         other = against.covering(segment)
         if other is None or segment.is_repeat:

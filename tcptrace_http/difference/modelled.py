@@ -1,7 +1,7 @@
-"""A side that only has a name: a strategy or fixes, on what was inferred from the other side.
+"""Side given by a name: a strategy or fixes, applied to the inference from the other side.
 
-``http11`` is a strategy, ``no-nagle`` a fix; ``http11+no-nagle`` and ``no-nagle+initial-window-10`` are both, one
-after the other. What follows a ``+`` is a fix: ``+compression`` is the fix where ``compression`` is a strategy.
+``http11`` is a strategy, ``no-nagle`` a fix; ``http11+no-nagle`` and ``no-nagle+initial-window-10`` combine
+two, in order. A part behind ``+`` is a fix: ``+compression`` is the fix, ``compression`` alone the strategy.
 """
 
 from __future__ import annotations
@@ -24,36 +24,36 @@ if TYPE_CHECKING:
 
 __all__ = ["INFERRED", "SCENARIO_SUFFIX", "Modelled", "model_named", "modelled", "names"]
 
-#: What ends so is a scenario's file, and no name.
+#: Suffix of scenario files.
 SCENARIO_SUFFIX: Final = ".toml"
-#: The name of the inferred scenario as it is.
+#: Name of the unchanged inferred scenario.
 INFERRED: Final = "inferred"
-#: Before each fix but a first part.
+#: Separator before each fix after the first part.
 _AND: Final = "+"
 _STANDARD_INPUT: Final = "-"
-#: Names that are near to one that is not known.
+#: Maximum number of suggested names.
 _NEAR_MAX: Final = 3
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Modelled:
-    """What runs in place of a capture, and what it was made of."""
+    """Scenario in place of a capture, with its origin."""
 
     scenario: Scenario
-    #: As it was inferred, before anything was changed.
+    #: Inferred scenario before any change.
     inferred: Scenario
-    #: What the capture does not show.
+    #: Figures that the capture does not show.
     assumptions: tuple[Figure, ...]
-    #: The retrievals of the capture that it retells: one, or each visit of a strategy with several.
+    #: Reproduced retrievals of the capture: one, or each visit of a strategy with several.
     retrievals: tuple[int, ...]
-    #: How many visits a page has; the last one is what the strategy is about.
+    #: Number of visits per page; the last one is the strategy's subject.
     visits_of_page: int
-    #: What is to be known of it, such as that a fix changes nothing.
+    #: Notes, such as a fix without an effect.
     notes: tuple[str, ...]
 
 
 def model_named(source: object) -> str | None:
-    """The name, if the source is one: a text that is no file. A file that is called like a strategy is a file.
+    """Return the name if the source is a text that is no file. A file with a strategy's name is a file.
 
     :raises UnknownName: the text is neither a file nor a name.
     """
@@ -69,9 +69,9 @@ def model_named(source: object) -> str | None:
 
 
 def modelled(name: str, analysis: Analysis, *, retrieval: int | None) -> Modelled:
-    """What this name is on the path, with the hosts and the page that were inferred from a capture.
+    """Return the named scenario on the path, with hosts and page inferred from a capture.
 
-    :raises ScenarioError: nothing can be inferred, or the strategy has no place there.
+    :raises ScenarioError: nothing can be inferred, or the strategy does not fit.
     """
     from tcptrace_http.what_if.captured import captured
     from tcptrace_http.what_if.fixes import FIXES
@@ -104,7 +104,7 @@ def modelled(name: str, analysis: Analysis, *, retrieval: int | None) -> Modelle
 
 
 def _most_transactions(analysis: Analysis) -> int:
-    """As the inference chooses where it is not told."""
+    """Return the retrieval with most transactions, the default of the inference."""
     ranked = analysis.retrievals.sort("transactions", "retrieval", descending=[True, False])
     if ranked.is_empty():
         raise ScenarioError(f"{analysis.capture.path} has no retrieval from which a scenario could be inferred")
@@ -112,9 +112,9 @@ def _most_transactions(analysis: Analysis) -> int:
 
 
 def _visits(analysis: Analysis, number: int, name: str) -> tuple[int, ...]:
-    """The captured retrievals that the visits of this strategy stand for: this one, or its session's visits.
+    """Return the captured retrievals that the strategy's visits represent: this one, or its session's visits.
 
-    A strategy that visits a page twice is laid beside two captured visits, if the capture has as many.
+    A strategy with two visits per page is compared with two captured visits, if the capture has them.
     """
     from reference_sim.page import Page, objects_of
     from tcptrace_http.inference.observed import visits_of_session
@@ -127,7 +127,7 @@ def _visits(analysis: Analysis, number: int, name: str) -> tuple[int, ...]:
 
 
 def _of_first_visit(scenario: Scenario) -> Scenario:
-    """The scenario with the first visit of its browser, and the captured pause after it."""
+    """Return the scenario with its browser's first visit, and the captured pause after it."""
     from reference_sim.page import Constant
     from reference_sim.quantities import nanoseconds
 
@@ -149,7 +149,7 @@ def _by_strategy(scenario: Scenario, name: str) -> Candidate:
 
 
 def _parts(name: str) -> tuple[str, list[str]]:
-    """The first part, which may be a strategy, and the fixes after it."""
+    """Return the first part, which may be a strategy, and the fixes after it."""
     first, *fixes = name.split(_AND)
     return first or INFERRED, fixes
 
@@ -167,12 +167,12 @@ def _fixes() -> list[str]:
 
 
 def names() -> list[str]:
-    """What a name can begin with."""
+    """Return the possible first parts of a name."""
     return [INFERRED, *_strategies(), *_fixes()]
 
 
 def _near(name: str, part: str, known: list[str]) -> str:
-    """What may have been meant: files beside it, and names; all names where nothing is near."""
+    """Return suggestions: nearby files and similar names, or all names if none is similar."""
     path = Path(name)
     beside = [each.name for each in path.parent.iterdir()] if path.parent.is_dir() else []
     files = [str(path.with_name(each)) for each in get_close_matches(path.name, beside, n=_NEAR_MAX)]

@@ -1,4 +1,4 @@
-"""Which retrievals and which transactions of two analyses are the same one, as frames."""
+"""Aligned retrievals and transactions of two analyses, as frames."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ __all__ = [
 ]
 
 _TIME: Final = pl.Duration("ns")
-#: A row a retrieval of either side. ``pair`` numbers the rows; those with both sides are first.
+#: Columns of retrievals, one row per retrieval of either side. ``pair`` numbers the rows; two-sided rows come
+#: first.
 RETRIEVALS: Final = {
     "pair": pl.UInt32(),
     "left_retrieval": pl.UInt32(),
@@ -38,7 +39,8 @@ RETRIEVALS: Final = {
     "right_elapsed": _TIME,
     "difference": _TIME,
 }
-#: A row a transaction of either side; ``how`` it was aligned: ``unnamed`` by order and size, a side has no target.
+#: Columns of transactions, one row per transaction of either side. ``how`` is the alignment; ``unnamed``
+#: means by order and size, because a side has no target.
 TRANSACTIONS: Final = {
     "pair": pl.UInt32(),
     "how": pl.Enum(("same", "renamed", "unnamed", "only_left", "only_right")),
@@ -66,9 +68,9 @@ class _Transaction:
 
 
 def paired_retrievals(left: Analysis, right: Analysis) -> pl.DataFrame:
-    """The retrievals of both, aligned by the path of their URL, their order and their bytes.
+    """Return the retrievals of both sides, aligned by URL path, order and bytes.
 
-    Where both sides have exactly one, they are compared, whatever they are.
+    If each side has exactly one, they are compared in any case.
     """
     ours, theirs = _retrievals(left), _retrievals(right)
     if len(ours) == len(theirs) == 1:
@@ -79,7 +81,7 @@ def paired_retrievals(left: Analysis, right: Analysis) -> pl.DataFrame:
 
 
 def pairs_of_retrievals(left: Analysis, right: Analysis, pairs: Sequence[tuple[int, int]]) -> pl.DataFrame:
-    """These pairs of retrievals, whatever they have in common."""
+    """Return these pairs of retrievals, without an alignment."""
     ours, theirs = _retrievals(left), _retrievals(right)
     lefts, rights = _numbers(ours), _numbers(theirs)
     return _retrieval_rows(ours, theirs, [(lefts.index(one), rights.index(other)) for one, other in pairs])
@@ -118,9 +120,9 @@ def _side(side: str, rows: Sequence[dict[str, Any]], place: int | None) -> dict[
 def paired_transactions(
     left: Analysis, right: Analysis, retrievals: pl.DataFrame, *, is_selection: bool = False
 ) -> pl.DataFrame:
-    """The transactions of both: those of aligned retrievals among themselves, then what is left over.
+    """Return the transactions of both sides: first those of aligned retrievals, then the rest.
 
-    Of a selection of retrievals only their own are left over, and they are all that is there.
+    For a selection of retrievals, only their own transactions are included.
     """
     has_opaque = any(is_opaque(analysis) for analysis in (left, right))
     ours, theirs = (_transactions(analysis, with_heads=has_opaque) for analysis in (left, right))
@@ -165,14 +167,14 @@ def _partners(
 
 
 def is_opaque(analysis: Analysis) -> bool:
-    """Whether the retrievals are of TLS without keys."""
+    """Return whether the retrievals use TLS without keys."""
     return analysis.retrievals["url"].has_nulls()
 
 
 def _transactions(analysis: Analysis, *, with_heads: bool) -> list[_Transaction]:
-    """In the order of their start, with the retrieval that they belong to.
+    """Return the transactions in start order, with their retrieval.
 
-    In TLS heads and bodies are one: there, both are the size of what comes in clear.
+    Under TLS heads and bodies are one: both sides then use the same combined size.
     """
     of_pages = analysis.retrieval_transactions.select("flow", pl.col("transaction").alias("index"), "retrieval")
     elapsed = (pl.col("end_time") - pl.col("start_time")).to_physical().alias("elapsed")
@@ -215,7 +217,7 @@ def _without_difference(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _with_difference(frame: pl.DataFrame) -> pl.DataFrame:
-    """How much longer it took on the left; a side that does not have it spent nothing on it."""
+    """Return the frame with the left minus right time; a side without the row counts as zero."""
     zero = pl.lit(0, dtype=_TIME)
     return frame.with_columns(
         difference=pl.col("left_elapsed").fill_null(zero) - pl.col("right_elapsed").fill_null(zero)

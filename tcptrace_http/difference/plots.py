@@ -1,4 +1,4 @@
-"""The charts of a difference, in Altair: ``difference.plot``."""
+"""Altair charts of a difference: ``difference.plot``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CHARTS", "DifferencePlots"]
 
-#: The charts, and what each shows.
+#: Charts with their descriptions.
 CHARTS: Final = {
     "causes": "from the left side's time to the right one's, cause by cause: the bars sum exactly",
     "transactions": "the transactions of a retrieval on both sides, by what they waited for",
@@ -25,7 +25,7 @@ CHARTS: Final = {
 
 
 class DifferencePlots:
-    """The charts of one difference; a notebook shows what they return.
+    """Charts of one difference; a notebook shows the returned objects.
 
     >>> import tcptrace_http
     >>> slow, fixed = "sample_traces/lan_hdrsep_small.pcap", "sample_traces/lan_hdrsep_small_nodelay.pcap"
@@ -40,9 +40,9 @@ class DifferencePlots:
         self._of = difference
 
     def causes(self) -> alt.LayerChart:
-        """From the left side's time to the right one's, cause by cause.
+        """Return the waterfall from the left side's time to the right side's, cause by cause.
 
-        :raises NothingToDraw: no retrieval of both sides took any time.
+        :raises NothingToDraw: no retrieval of both sides took time.
         """
         from tcptrace_http.charts import difference_causes
 
@@ -50,9 +50,9 @@ class DifferencePlots:
         return difference_causes.draw(of.causes, left=Path(of.left.name).name, right=Path(of.right.name).name)
 
     def transactions(self, *, pair: int | None = None) -> alt.LayerChart:
-        """The transactions of a pair of ``retrievals`` on both sides; by default of the one that differs most.
+        """Return the transactions of a pair of ``retrievals``, by default of the pair that differs most.
 
-        :raises NothingToDraw: there is no such pair, or it took no time.
+        :raises NothingToDraw: the pair is unknown, or took no time.
         """
         from tcptrace_http.charts import difference_transactions
 
@@ -70,7 +70,7 @@ class DifferencePlots:
         return difference_transactions.draw(members, of.left.analysis.waits, of.right.analysis.waits)
 
     def sequence(self) -> alt.LayerChart:
-        """What the servers of the compared flows sent, and where the flows part ways.
+        """Return the data of the compared flows' servers, and the divergences.
 
         :raises NothingToDraw: no flows were compared, or nothing was sent.
         """
@@ -85,6 +85,6 @@ class DifferencePlots:
         )
 
     def chart(self, name: str) -> alt.LayerChart:
-        """One of :data:`CHARTS` by its name."""
+        """Return a chart of :data:`CHARTS` by name."""
         drawn: alt.LayerChart = getattr(self, name)()
         return drawn

@@ -1,8 +1,8 @@
-"""What analytic models say of the aligned retrievals, beside what these took.
+"""Predictions of analytic models for the aligned retrievals, beside the measured times.
 
-A model is applied where its assumptions hold in the capture; where they do not, the row says which one. What a
-model needs of path and stack is read from the same capture: the least round trip, the pace of full segments, the
-first flight, how often the client acknowledges. The residual is what the model leaves out: hosts' time and stalls.
+A model applies if its assumptions hold in the capture; otherwise the row names the failed one. The same
+capture gives the path and stack parameters: minimum round trip, pace of full segments, first flight, and ACK
+frequency. The residual is the unmodelled time: host time and stalls.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ RESIDUALS: Final = {
     "pair": pl.UInt32(),
     "side": pl.Enum(("left", "right")),
     "model": pl.String(),
-    #: Which assumption does not hold; null where all do.
+    #: Failed assumption; null if all hold.
     "fails": pl.String(),
     "elapsed": _TIME,
     "predicted": _TIME,
     "residual": _TIME,
 }
-#: A round trip is long against a segment, as the models want it, from so many segments on: then what they leave
-#: out of a flight's own time is below a fifth.
+#: Minimum segments per round trip for the models' assumption of long round trips. The unmodelled transmission
+#: time of a flight is then below a fifth.
 _LONG_ROUND_TRIP_SEGMENTS: Final = 5
-#: Of IPv4 and TCP without options.
+#: Header bytes of IPv4 and TCP without options.
 _HEADER_BYTES: Final = 40
-#: Delayed ACKs: fewer than this for each data segment. One for every second is 0.5, one for each is 1.
+#: Maximum ACKs per data segment with delayed ACKs. One ACK per second segment is 0.5, one per segment is 1.
 _ACKS_OF_EACH: Final = 0.75
 _BITS: Final = 8
 _NANOSECONDS: Final = 10**9
@@ -45,11 +45,11 @@ _NANOSECONDS: Final = 10**9
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    """A retrieval as the models see it."""
+    """Retrieval as the models see it."""
 
     path: Path
     sizes: Sequence[int]
-    #: Mean bytes of a request.
+    #: Mean bytes per request.
     request: int
     flows: int
     initial: int
@@ -69,7 +69,7 @@ _SHORT_ROUND_TRIP: Final = "the round trip is short against a segment: the model
 
 
 def residuals(left: Analysis, right: Analysis, retrievals: pl.DataFrame) -> pl.DataFrame:
-    """For each aligned retrieval, side and model of its kind of retrieval: predicted, and what is left."""
+    """Return prediction and residual per aligned retrieval, side and applicable model."""
     rows: list[dict[str, Any]] = []
     for side, analysis in (("left", left), ("right", right)):
         numbers = retrievals.select(f"{side}_retrieval", "pair", pl.col(f"{side}_elapsed").to_physical()).rows()
@@ -93,7 +93,7 @@ def _of_page(facts: _Facts, number: int) -> Iterator[dict[str, Any]]:
 
 
 def _models_of(page: _Page) -> Iterator[tuple[str, Callable[[_Page], int]]]:
-    """Those that are about this kind of retrieval."""
+    """Yield the models for this kind of retrieval."""
     if len(page.sizes) == 1:
         yield "Cardwell 2000", _cardwell
     if page.flows == 1 and not page.is_pipelined:
@@ -107,12 +107,12 @@ def _models_of(page: _Page) -> Iterator[tuple[str, Callable[[_Page], int]]]:
 
 
 def _cardwell(page: _Page) -> int:
-    """The handshake, and the transfer: the request's way there stands for its last ACK's way back."""
+    """Return handshake plus transfer: the request's way replaces the way of its last ACK."""
     from reference_sim.models import cardwell
     from reference_sim.models.pftk import Connection
 
     acked = 2 if page.delayed_acks else 1
-    # Without loss no timeout is waited for: the least that is used (RFC 6298, 2.4) stands there.
+    # Without loss no timeout occurs; the minimum in use (RFC 6298, section 2.4) is the placeholder.
     connection = Connection(rtt_ns=page.path.rtt_ns, timeout_ns=_NANOSECONDS, acked=acked)
     transfer = cardwell.transfer_latency(page.path.segments(page.sizes[0]), 0.0, connection, initial=page.initial)
     return cardwell.handshake_time(0.0, 0.0, rtt_ns=page.path.rtt_ns) + transfer
@@ -143,12 +143,12 @@ def _parallel(page: _Page) -> int:
 
 
 def _in_common(page: _Page) -> dict[str, Any]:
-    """What all models of a page take."""
+    """Return the common parameters of the page models."""
     return {"path": page.path, "initial": page.initial, "delayed_acks": page.delayed_acks}
 
 
 class _Facts:
-    """What the models need of a capture, by retrieval and flow."""
+    """Parameters of a capture for the models, by retrieval and flow."""
 
     def __init__(self, analysis: Analysis) -> None:
         columns = ("flow", "transaction", "retrieval")
@@ -177,7 +177,7 @@ class _Facts:
         self._secured = set(analysis.tls_handshakes["flow"].to_list())
 
     def page(self, number: int) -> _Page | str:
-        """The retrieval, or which assumption of every model does not hold."""
+        """Return the retrieval, or the failed assumption common to all models."""
         rows = self._members[number]
         flows = {row["flow"] for row in rows}
         if flows & self._disturbed or not all(row["complete"] for row in rows):
@@ -195,18 +195,18 @@ class _Facts:
             return _NO_RATE
         window = self._window(flows, rows)
         if not window and min(flow["initial_rtt"] for flow in known) <= min(paces):
-            # The first ACK is back before the next segment has gone: any window does.
+            # The first ACK returns before the next segment is sent, so any window suffices.
             window = 1
         return _page(rows, known, min(paces), window) if window else _NO_WINDOW
 
     def _window(self, flows: set[int], rows: Sequence[dict[str, Any]]) -> int:
-        """Segments of the first flight, where it ended for want of window; 0 if none did, and one had to."""
+        """Return the segments of the first flight if the window ended it; 0 if none did but one had to."""
         seen = [self._windows[flow] for flow in flows if flow in self._windows]
         if seen:
             return max(1, *seen)
         if len(rows) > len(flows):
             return 0
-        # One response a connection, each in one flight: they fitted their windows.
+        # With one response per connection, each in one flight, all fit their windows.
         full = {flow: int(self._flows[flow]["segment_bytes"]) for flow in flows}
         return max(1, *(-(-int(row["response_wire_bytes"]) // full[row["flow"]]) for row in rows))
 
@@ -245,6 +245,6 @@ def _flow_facts(analysis: Analysis) -> pl.DataFrame:
 
 
 def _paces(profiles: pl.DataFrame) -> pl.DataFrame:
-    """Nanoseconds that the slowest link takes for a full segment of the server, by flow."""
+    """Return the bottleneck's serialization time of a full server segment in nanoseconds, by flow."""
     bits = (pl.col("mss") + _HEADER_BYTES).cast(pl.Float64) * _BITS
     return profiles.filter(pl.col("link_rate") > 0).select("flow", gap=bits * _NANOSECONDS / pl.col("link_rate"))

@@ -1,6 +1,6 @@
-"""What is compared: a capture, or a scenario, which is simulated and captured.
+"""Side of a comparison: a capture, or a scenario that is simulated and captured.
 
-A side may be the name of a strategy or a fix: then it is that, on what was inferred from the other side.
+A side may be the name of a strategy or fix. It is then applied to the inference from the other side.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ Source: TypeAlias = "str | os.PathLike[str] | Analysis | Scenario"
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One side of a comparison."""
+    """Side of a comparison."""
 
     name: str
     analysis: Analysis
     is_simulated: bool = False
-    #: Where the side is a name: what it was made of. None where it is a capture or a scenario.
+    #: Origin of a named side; None for a capture or a scenario.
     model: Modelled | None = None
-    #: What the inferred scenario as it is takes, in nanoseconds: how near the model is to what was captured.
+    #: Time of the unchanged inferred scenario in nanoseconds, which shows the model's deviation.
     inferred_ns: int | None = None
 
     @property
     def kind(self) -> str:
-        """In words."""
+        """Return the kind of the side in words."""
         if self.model is not None:
             return "simulated as inferred" if self.name == INFERRED else "simulated on what was inferred"
         if self.is_simulated:
@@ -54,13 +54,13 @@ def sides_of(
     jobs: int | None = None,
     keylog: str | os.PathLike[str] | None = None,
 ) -> tuple[Side, Side, int | tuple[tuple[int, int], ...] | None]:
-    """Both sides, and the retrievals to compare: where a side is a name, those inferred from, and their partners.
+    """Return both sides, and the retrievals to compare; for a named side, the retrievals of the inference.
 
-    One number then is of the side that is no name.
+    A single number then belongs to the side without a name.
 
     :raises UnknownName: a text is neither a file nor a name, or both sides are names.
     :raises CaptureError: a capture cannot be read.
-    :raises ScenarioError: a scenario cannot be read, inferred, or be.
+    :raises ScenarioError: a scenario is unreadable, invalid, or cannot be inferred.
     """
     names = model_named(left), model_named(right)
     if names[0] is not None and names[1] is not None:
@@ -80,10 +80,10 @@ def sides_of(
 
 
 def side_of(source: Source, *, jobs: int | None = None, keylog: str | os.PathLike[str] | None = None) -> Side:
-    """The analysis of a capture, of a scenario file (``.toml``), or of a scenario.
+    """Return the analysis of a capture, of a scenario file (``.toml``), or of a scenario.
 
     :raises CaptureError: the capture cannot be read.
-    :raises ScenarioError: the scenario cannot be read, or cannot be.
+    :raises ScenarioError: the scenario is unreadable or invalid.
     """
     from tcptrace_http.analysis import Analysis, analyze
 
@@ -102,7 +102,7 @@ def side_of(source: Source, *, jobs: int | None = None, keylog: str | os.PathLik
 def _model_of(
     name: str, captured: Side, retrieval: int | tuple[int, int] | None, *, is_right: bool
 ) -> tuple[Side, tuple[tuple[int, int], ...]]:
-    """The side of this name, and the pairs of retrievals to compare."""
+    """Return the side with this name, and the pairs of retrievals to compare."""
     pair = retrieval if isinstance(retrieval, tuple) else (retrieval, retrieval)
     model = modelled(name, captured.analysis, retrieval=pair[0] if is_right else pair[1])
     analysis = _simulated(model.scenario)
@@ -119,7 +119,7 @@ def _model_of(
 
 
 def _its_retrievals(analysis: Analysis, model: Modelled, *, is_as_it_was: bool = False) -> list[int]:
-    """As many visits as are compared; of one visit the last, or the retrieval with most transactions."""
+    """Return the compared visits: for one visit the last, or the retrieval with most transactions."""
     retrievals = analysis.retrievals
     count = len(model.retrievals)
     if retrievals.height < count:
@@ -132,14 +132,14 @@ def _its_retrievals(analysis: Analysis, model: Modelled, *, is_as_it_was: bool =
 
 
 def _at_client(scenario: Scenario) -> Analysis:
-    """The analysis of what the scenario's client captures."""
+    """Return the analysis of the capture at the scenario's client."""
     from reference_sim.workloads import tap_at
 
     return _simulated(replace(scenario, taps=(tap_at(scenario.network, "client"),)))
 
 
 def _simulated(scenario: Scenario) -> Analysis:
-    """The analysis of what the scenario's first tap captures."""
+    """Return the analysis of the capture at the scenario's first tap."""
     from reference_sim.scenario import Record
     from reference_sim.simulation import simulate
     from tcptrace_http.analysis import analyze

@@ -1,9 +1,9 @@
-"""The difference of elapsed times, split by cause.
+"""Split of the time difference by cause.
 
-The waits of a transaction partition its time, and the critical path of a retrieval partitions the retrieval's,
-to the nanosecond. So does the difference of two partitions, cause by cause: its rows sum exactly to the
-difference of the elapsed times. What a transaction without a partner takes on the critical path is no cause of
-the others being slower: it has a line of its own.
+The waits of a transaction partition its time to the nanosecond, and the critical path of a retrieval
+partitions the retrieval's time. The difference of two partitions thus has rows that sum exactly to the time
+difference. Unaligned transactions on the critical path are not a cause of the other side's delay; they have a
+separate line.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["UNALIGNED", "causes_of_retrievals", "causes_of_transactions", "summed"]
 
-#: The line of the time on the critical path of transactions that only one side has.
+#: Line of one-sided transactions on the critical path.
 UNALIGNED: Final = "unaligned"
 _ZERO: Final = pl.lit(0, dtype=pl.Duration("ns"))
 _KEY: Final = ("flow", "transaction")
@@ -26,7 +26,7 @@ _KEY: Final = ("flow", "transaction")
 def causes_of_retrievals(
     left: Analysis, right: Analysis, retrievals: pl.DataFrame, transactions: pl.DataFrame
 ) -> pl.DataFrame:
-    """For each pair of retrievals and cause what the critical paths spent on it: they sum to the elapsed times."""
+    """Return the time of each cause on the critical paths per pair of retrievals; it sums to the elapsed time."""
     sides = []
     for side, analysis in (("left", left), ("right", right)):
         aligned = transactions.filter(pl.col("how").is_in(["same", "renamed", "unnamed"])).select(
@@ -41,7 +41,7 @@ def causes_of_retrievals(
 
 
 def causes_of_transactions(left: Analysis, right: Analysis, transactions: pl.DataFrame) -> pl.DataFrame:
-    """For each pair of transactions, or one on one side only, and cause: what they waited for."""
+    """Return the waits per pair of transactions (or one-sided transaction) and cause."""
     sides = []
     for side, analysis in (("left", left), ("right", right)):
         numbers = transactions.select("pair", flow=f"{side}_flow", transaction=f"{side}_transaction").drop_nulls()
@@ -51,7 +51,7 @@ def causes_of_transactions(left: Analysis, right: Analysis, transactions: pl.Dat
 
 
 def summed(causes: pl.DataFrame) -> pl.DataFrame:
-    """All pairs together, what differs most first."""
+    """Return the sum of all pairs, largest difference first."""
     return (
         causes.group_by("cause")
         .agg(pl.col("left", "right", "difference").sum())

@@ -1,4 +1,4 @@
-"""The named pathologies of both sides as the explanation of the causes that differ."""
+"""Findings of both sides as the explanation of the different causes."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["named_stalls"]
 def named_stalls(
     left: Analysis, right: Analysis, transactions: pl.DataFrame, retrievals: pl.DataFrame
 ) -> pl.DataFrame:
-    """For each cause and detector how often it was found in these retrievals, and what was lost by it.
+    """Return the number of findings and their loss in these retrievals, per cause and detector.
 
-    ``lost`` is the detectors' own figure: findings of one transaction may claim the same time, so that it is no
-    partition as the waits are.
+    ``lost`` is the detectors' figure. Findings of one transaction may claim the same time, so the losses are
+    no partition.
     """
     sides = []
     for side, analysis in (("left", left), ("right", right)):

@@ -1,4 +1,4 @@
-"""What every format shows of a difference: the causes that matter, the transactions in order, models as means."""
+"""Common content of all formats: the relevant causes, the ordered transactions, and the model means."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Line", "cause_lines", "model_failures", "model_rows", "stall_rows", "transactions_by_difference"]
 
-#: Causes of less than this part of the differences are told together.
+#: Minimum share of the differences for a separate line; smaller causes are merged.
 _SHARE_MIN: Final = 0.005
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What both sides spent on something, in nanoseconds."""
+    """Times of both sides for one cause, in nanoseconds."""
 
     name: str
     left_ns: int
@@ -29,12 +29,12 @@ class Line:
 
     @property
     def difference_ns(self) -> int:
-        """Left less right."""
+        """Return left minus right."""
         return self.left_ns - self.right_ns
 
 
 def cause_lines(difference: Difference) -> list[Line]:
-    """The causes that differ, and the others together: their sums are the elapsed times, exactly."""
+    """Return the differing causes and the merged rest: the sums are exactly the elapsed times."""
     causes = difference.causes.with_columns(pl.col("left", "right", "difference").to_physical())
     if causes.is_empty():
         return []
@@ -50,7 +50,7 @@ def cause_lines(difference: Difference) -> list[Line]:
 
 
 def transactions_by_difference(difference: Difference) -> pl.DataFrame:
-    """The transactions, those that differ most first, with the ``cause`` of most of it; times as integers."""
+    """Return the transactions, largest difference first, with the main ``cause``; times as integers."""
     size = pl.col("difference").abs()
     most = (
         difference.transaction_causes.sort(size, descending=True, maintain_order=True)
@@ -66,7 +66,7 @@ def transactions_by_difference(difference: Difference) -> pl.DataFrame:
 
 
 def stall_rows(difference: Difference) -> list[tuple[str, ...]]:
-    """Detector, cause, how often on both sides, what was lost on both sides, and the difference, in words."""
+    """Return detector, cause, counts and losses of both sides, and the difference, in words."""
     stalls = difference.stalls.with_columns(pl.selectors.duration().to_physical())
     return [
         (
@@ -81,7 +81,7 @@ def stall_rows(difference: Difference) -> list[tuple[str, ...]]:
 
 
 def model_rows(difference: Difference) -> list[tuple[str, ...]]:
-    """The analytic models whose assumptions hold, by model and side: how many retrievals, and means, in words."""
+    """Return the models whose assumptions hold, by model and side: number of retrievals and means, in words."""
     times = pl.col("predicted", "elapsed", "residual")
     means = (
         difference.residuals.filter(pl.col("fails").is_null())
@@ -95,7 +95,7 @@ def model_rows(difference: Difference) -> list[tuple[str, ...]]:
 
 
 def model_failures(difference: Difference) -> list[tuple[str, str, int]]:
-    """Side, the assumption that does not hold there, and of how many retrievals."""
+    """Return side, failed assumption, and number of retrievals."""
     failing = difference.residuals.drop_nulls("fails")
     counts = failing.group_by("side", "fails").agg(pl.col("pair").n_unique())
     return [(side, fails, count) for side, fails, count in counts.sort("side", "fails").rows()]

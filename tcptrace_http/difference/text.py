@@ -1,4 +1,4 @@
-"""A difference for a reader: how much, by which causes, in which transactions, and where it begins."""
+"""Difference as text: the amount, the causes, the transactions, and the first divergence."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 __all__ = ["rendered"]
 
-#: The transactions that differ most, and those of one side that are named.
+#: Maximum number of differing transactions, and of one-sided ones.
 _TRANSACTIONS_SHOWN: Final = 10
 _ONE_SIDED_SHOWN: Final = 5
 _NAME_MAX: Final = 40
-#: Where flows part ways: what comes later follows from what came before.
+#: Maximum number of divergences: later ones follow from earlier ones.
 _DIVERGENCES_SHOWN: Final = 4
 _CAUSES: Final = (
     Heading("cause"),
@@ -65,7 +65,7 @@ _RESIDUALS: Final = (
 
 
 def rendered(difference: Difference, *, width: int) -> str:
-    """The whole text, lines of at most ``width`` where their words let them."""
+    """Return the whole text, with lines of at most ``width`` where the words allow it."""
     sections = [
         [*_sides(difference, width), *(line for words in told(difference) for line in _wrapped(words, width))],
         _causes(difference, width),
@@ -90,7 +90,7 @@ def _wrapped(text: str, width: int) -> list[str]:
 
 
 def _causes(difference: Difference, width: int) -> list[str]:
-    """The causes, and their sums, which are the elapsed times."""
+    """Return the causes with their sums, the elapsed times."""
     lines = cause_lines(difference)
     if not lines:
         return []
@@ -103,13 +103,13 @@ def _times(line: Line) -> Sequence[str]:
 
 
 def _stalls(difference: Difference, width: int) -> list[str]:
-    # What was lost on each side would make the lines too long.
+    # The losses per side would make the lines too long.
     rows = [(*row[:4], row[-1]) for row in stall_rows(difference)]
     return grid(_STALLS, rows, width) if rows else []
 
 
 def _transactions(difference: Difference, width: int) -> list[str]:
-    """The aligned transactions that differ most, with the cause of most of that."""
+    """Return the aligned transactions that differ most, with their main cause."""
     aligned = transactions_by_difference(difference).drop_nulls(["left_flow", "right_flow"])
     differing = aligned.filter(pl.col("difference") != 0)
     if differing.is_empty():
@@ -136,7 +136,7 @@ def _transaction(row: dict[str, Any]) -> Sequence[str]:
 
 
 def _one_sided(difference: Difference, width: int) -> list[str]:
-    """What has no partner: retrievals and transactions with their time."""
+    """Return the one-sided retrievals and transactions with their times."""
     lines = []
     for side in ("left", "right"):
         other = "right" if side == "left" else "left"
@@ -144,7 +144,7 @@ def _one_sided(difference: Difference, width: int) -> list[str]:
         if not pages.is_empty():
             time = duration(int(pages[f"{side}_elapsed"].to_physical().sum()))
             lines.append(f"Only on the {side}: {counted(pages.height, 'retrieval')} of {time} together.")
-        # Those of the pages that the line before tells of are not told again.
+        # Transactions of the pages in the previous line are not repeated.
         others = difference.transactions.join(pages, on=f"{side}_retrieval", how="anti")
         alone = others.filter(pl.col("how") == f"only_{side}")
         if not alone.is_empty():
@@ -174,7 +174,7 @@ def _bullet(words: str, width: int) -> list[str]:
 
 
 def _residuals(difference: Difference, width: int) -> list[str]:
-    """The analytic models whose assumptions hold, as means; else why none is shown."""
+    """Return the means of the models whose assumptions hold, or the reason for none."""
     rows = model_rows(difference)
     lines = grid(_RESIDUALS, rows, width) if rows else []
     for side, reason, count in model_failures(difference):

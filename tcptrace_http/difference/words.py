@@ -1,4 +1,4 @@
-"""A difference in sentences, for every format: how much, why, and how far its model can be trusted."""
+"""Sentences about a difference for every format: the amount, the reason, and the model's accuracy."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ __all__ = [
     "transfer_words",
 ]
 
-#: A model that is off by more than this part of a difference does not explain the difference.
+#: Maximum model deviation, as a share of the difference, for an explanation.
 _OWN_ERROR: Final = 0.25
 
 
 def title(difference: Difference) -> str:
-    """Which side takes longer, and by how much."""
+    """Return the slower side, and its excess."""
     more = difference.difference_ns
     if difference.aligned_retrievals.is_empty():
         return "Nothing can be compared"
@@ -42,7 +42,7 @@ def title(difference: Difference) -> str:
 
 
 def told(difference: Difference) -> list[str]:
-    """All sentences about the difference as a whole."""
+    """Return all sentences about the whole difference."""
     words = (
         headline(difference),
         explanation(difference),
@@ -54,7 +54,7 @@ def told(difference: Difference) -> list[str]:
 
 
 def headline(difference: Difference) -> str:
-    """How much longer which side took."""
+    """Return the excess of the slower side."""
     count = difference.aligned_retrievals.height
     if not count:
         return f"{_no_common(difference)}: nothing can be compared."
@@ -79,7 +79,7 @@ def _no_common(difference: Difference) -> str:
 
 
 def explanation(difference: Difference) -> str:
-    """What most of the difference is: its greatest cause, and the findings that name it; empty without any."""
+    """Return the main cause and its findings; empty without one."""
     more = difference.difference_ns
     if not more or difference.causes.is_empty():
         return ""
@@ -98,7 +98,7 @@ def explanation(difference: Difference) -> str:
 
 
 def transfer_words(difference: Difference) -> str:
-    """What came by FTP on either side, which has no transactions to align; empty where there is none."""
+    """Return the FTP transfers of either side, which cannot be aligned; empty without any."""
     sides = (("left", difference.left), ("right", difference.right))
     if all(side.analysis.transfers.is_empty() for _, side in sides):
         return ""
@@ -117,7 +117,7 @@ def _transfers_of(word: str, analysis: Analysis) -> str:
 
 
 def opaque_words(difference: Difference) -> str:
-    """What cannot be known of TLS without keys; empty where there is none."""
+    """Return the limits of TLS without keys; empty without such TLS."""
     sides = (("left", difference.left), ("right", difference.right))
     names = [word for word, side in sides if is_opaque(side.analysis)]
     if not names:
@@ -130,7 +130,7 @@ def opaque_words(difference: Difference) -> str:
 
 
 def model_words(difference: Difference) -> str:
-    """What a side that was inferred from the other one rests on; empty where there is none."""
+    """Return the basis of an inferred side; empty without one."""
     sides = (
         (difference.left, difference.right_ns, "right"),
         (difference.right, difference.left_ns, "left"),
@@ -156,7 +156,7 @@ def model_words(difference: Difference) -> str:
 
 
 def divergence_words(divergence: Divergence) -> str:
-    """Where two flows part ways, as a clause."""
+    """Return the divergence of two flows, as a clause."""
     left, right = divergence.left_transaction, divergence.right_transaction
     which = f"transaction {left}" if left == right else f"transaction {left} against {right}"
     what = "what was sent" if divergence.cause is None else "time"
@@ -164,10 +164,10 @@ def divergence_words(divergence: Divergence) -> str:
 
 
 def cause_words(cause: str) -> str:
-    """A cause of a split, as it is shown."""
+    """Return a cause of a split in display form."""
     return "transactions of one side" if cause == UNALIGNED else cause
 
 
 def signed(nanoseconds: int) -> str:
-    """A difference, with its sign."""
+    """Return a difference with its sign."""
     return f"+{duration(nanoseconds)}" if nanoseconds > 0 else duration(nanoseconds)

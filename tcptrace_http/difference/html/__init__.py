@@ -1,6 +1,6 @@
-"""A difference as one self-contained HTML page: how much and why, by cause, side by side, segment by segment.
+"""Difference as one self-contained HTML page: the amount, the causes, and the segments.
 
-Nothing is fetched from anywhere. Charts need the extra ``charts``.
+The page fetches nothing. Charts need the extra ``charts``.
 """
 
 from __future__ import annotations

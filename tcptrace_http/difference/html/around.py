@@ -1,4 +1,4 @@
-"""The segments of both flows around the place where they part ways, side by side."""
+"""Segments of both flows around their divergence, side by side."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Row", "Seen", "rows_around"]
 
-#: Segments before the place and after it.
+#: Number of segments before and after the divergence.
 _BEFORE: Final = 5
 _AFTER: Final = 5
 _FLAGS: Final = ((2, "SYN"), (4, "RST"), (1, "FIN"))
@@ -26,10 +26,10 @@ _FLAGS: Final = ((2, "SYN"), (4, "RST"), (1, "FIN"))
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A segment in words."""
+    """Segment in words."""
 
     frame: int
-    #: After the transaction's start; and after the segment before.
+    #: Times after the transaction's start, and after the previous segment.
     moment: str
     wait: str
     words: str
@@ -37,16 +37,16 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What stands beside each other; None where a side has no more."""
+    """Pair of segments; None for a side without more segments."""
 
     left: Seen | None
     right: Seen | None
-    #: Whether the flows part ways here.
+    #: True at the divergence.
     is_here: bool
 
 
 def rows_around(difference: Difference, divergence: Divergence) -> list[Row]:
-    """The segments of both compared flows, those of the place beside each other."""
+    """Return the segments of both compared flows, aligned at the divergence."""
     if difference.flows is None:
         return []
     places = (
@@ -54,7 +54,7 @@ def rows_around(difference: Difference, divergence: Divergence) -> list[Row]:
         (difference.right.analysis, difference.flows[1], divergence.right_transaction, divergence.right_frame),
     )
     (left, at), (right, there) = (_around(*place) for place in places)
-    # What comes before is counted backwards from the place, so that the places meet.
+    # Earlier segments count backwards from the divergence, so both sides align there.
     before = zip_longest(reversed(left[:at]), reversed(right[:there]))
     after = zip_longest(left[at:], right[there:])
     rows = [Row(one, other, is_here=False) for one, other in reversed(list(before))]
@@ -62,12 +62,14 @@ def rows_around(difference: Difference, divergence: Divergence) -> list[Row]:
 
 
 def _around(analysis: Analysis, flow: int, transaction: int, frame: int | None) -> tuple[Sequence[Seen], int]:
-    """The segments around a frame, and which of them is the place; the end of the response, where it has none."""
+    """Return the segments around a frame with the index of the divergence, or the end of the response without
+    one.
+    """
     own = analysis.segments.filter(pl.col("flow") == flow).with_columns(pl.col("time").to_physical())
     of = analysis.transactions.filter(pl.col("flow") == flow, pl.col("index") == transaction)
     start, last = of.select(pl.col("start_time").to_physical(), "response_last_frame").row(0)
     if frame is None:
-        # Nothing more came: what was last comes before the place.
+        # No later segment exists: the last one precedes the divergence.
         own = own.filter(pl.col("frame") <= (last or 0))
         place = own.height
     else:

@@ -1,4 +1,4 @@
-"""The page, put together."""
+"""Assembly of the page."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 __all__ = ["page"]
 
-#: Graphs of flows need their segments: of larger captures they are not drawn.
+#: Maximum number of packets for flow charts, which need the segments.
 _PACKETS_MAX: Final = 2_000_000
 
 
 def page(difference: Difference) -> str:
-    """The whole page.
+    """Return the whole page.
 
-    :raises MissingExtra: what draws charts is not installed.
+    :raises MissingExtra: the chart library is not installed.
     """
     charts = _charts(difference)
     tables = {"transactions": transactions_table(difference)}
@@ -44,7 +44,7 @@ def page(difference: Difference) -> str:
 
 
 def _charts(difference: Difference) -> dict[str, Any]:
-    """Those charts that there is something to draw for."""
+    """Return the charts with data."""
     names = ["causes", "transactions"]
     sides = (difference.left, difference.right)
     if all(side.analysis.capture.packets <= _PACKETS_MAX for side in sides):

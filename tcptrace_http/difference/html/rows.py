@@ -1,4 +1,4 @@
-"""The tables that sort and filter: every transaction and every retrieval of both sides."""
+"""Sortable and filterable tables of all transactions and retrievals of both sides."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NONE: Final = "-"
 
 
 def transactions_table(difference: Difference) -> dict[str, Any]:
-    """Every transaction, what differs most first."""
+    """Return all transactions, largest difference first."""
     rows = transactions_by_difference(difference).select(
         "pair",
         pl.col("how").cast(pl.String).str.replace("_", " ").alias("aligned"),
@@ -34,7 +34,7 @@ def transactions_table(difference: Difference) -> dict[str, Any]:
 
 
 def retrievals_table(difference: Difference) -> dict[str, Any]:
-    """Every retrieval, in order."""
+    """Return all retrievals in order."""
     rows = difference.retrievals.with_columns(
         pl.col("left_elapsed", "right_elapsed", "difference").to_physical()
     ).select(
@@ -52,7 +52,7 @@ def _number(side: str, name: str) -> pl.Expr:
 
 
 def _both(name: str) -> pl.Expr:
-    """Both sides' values where they differ; a dash stands for the side that has none."""
+    """Return the values of both sides if they differ; a dash for a side without one."""
     left, right = (
         pl.col(f"{side}_{name}").cast(pl.String).str.slice(0, _NAME).fill_null(_NONE) for side in ("left", "right")
     )

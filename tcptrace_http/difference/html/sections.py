@@ -1,4 +1,4 @@
-"""The sections of the page that are text and small tables."""
+"""Text sections and small tables of the page."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ __all__ = ["assumptions", "causes", "divergences", "models", "overview", "qualit
 
 
 def overview(difference: Difference) -> str:
-    """What a notebook shows: how much, why, and the split by cause."""
+    """Return the HTML for a notebook: the amount, the reason, and the split by cause."""
     words = "".join(f"<p>{escape(each)}</p>" for each in told(difference))
     return f"<h3>{escape(title(difference))}</h3>{words}{''.join(causes(difference))}"
 
 
 def causes(difference: Difference) -> Iterator[str]:
-    """The split: its last row is the sum of the others."""
+    """Yield the split; its last row is the sum."""
     lines = cause_lines(difference)
     if not lines:
         return
@@ -44,7 +44,7 @@ def _line(line: Line) -> Sequence[str]:
 
 
 def stalls(difference: Difference) -> Iterator[str]:
-    """The findings of both sides that name the causes."""
+    """Yield the findings of both sides for the causes."""
     rows = stall_rows(difference)
     if rows:
         headings = ("finding", "cause", "left", "right", "lost on the left", "lost on the right", "lost more")
@@ -54,7 +54,7 @@ def stalls(difference: Difference) -> Iterator[str]:
 
 
 def divergences(difference: Difference) -> Iterator[str]:
-    """Where the compared flows part ways, and the segments around the first place."""
+    """Yield the divergences of the compared flows, with the segments around the first one."""
     if difference.flows is None:
         return
     left, right = difference.flows
@@ -93,7 +93,7 @@ def _seen(seen: Seen | None, side: str) -> str:
 
 
 def models(difference: Difference) -> Iterator[str]:
-    """What analytic models say of both sides, as means; and where none holds."""
+    """Yield the means of the analytic models for both sides, or the failed assumptions."""
     rows = model_rows(difference)
     failures = model_failures(difference)
     if not rows and not failures:
@@ -109,7 +109,7 @@ def models(difference: Difference) -> Iterator[str]:
 
 
 def assumptions(difference: Difference) -> Iterator[str]:
-    """What a side that was inferred from the other one rests on, beyond what the capture shows."""
+    """Yield the assumptions of an inferred side beyond the capture."""
     from tcptrace_http.inference.report import value_text
 
     for side in (difference.left, difference.right):
@@ -122,7 +122,7 @@ def assumptions(difference: Difference) -> Iterator[str]:
 
 
 def quality(difference: Difference) -> str:
-    """What the captures lack."""
+    """Return the defects of the captures."""
     sides = (("left", difference.left), ("right", difference.right))
     items = "".join(f"<li>{escape(line)}</li>" for word, side in sides for line in _lacks(word, side))
     return f'<section id="quality"><h2>Quality of the captures</h2><ul>{items}</ul></section>'
@@ -150,7 +150,7 @@ def _table(
     numbers: Sequence[int] = (),
     foot: Sequence[str] = (),
 ) -> str:
-    """A table whose first column names its rows; ``numbers`` are the columns that stand to the right."""
+    """Return a table whose first column names its rows; ``numbers`` are the right-aligned columns."""
     classes = [' class="n"' if column in numbers else "" for column in range(len(headings))]
     head = "".join(
         f'<th scope="col"{name}>{escape(text)}</th>' for name, text in zip(classes, headings, strict=True)
