@@ -1,4 +1,4 @@
-"""Datasets of many captures: what is in them is Parquet, and markers that say what is complete.
+"""Datasets of many captures: Parquet objects, and markers of complete units.
 
 ::
 
@@ -7,10 +7,10 @@
     add_captures(["captures/"], into="week")
     corpus("week").findings.group_by("detector").len().collect()
 
-A dataset is a folder, or a prefix of an object store. A *plan* lists the units of captures that are analysed
-together (:mod:`~tcptrace_http.corpus.plan`); a worker analyses one, writes its rows and then its marker
-(:mod:`~tcptrace_http.corpus.unit`). So ``add`` can be interrupted, killed and shared out to many machines: what
-has no marker is done again, to the same bytes.
+A dataset is a folder, or a prefix of an object store. A *plan* lists the units, groups of captures that one
+worker analyses (:mod:`~tcptrace_http.corpus.plan`); a worker analyses a unit, writes its rows and then its
+marker (:mod:`~tcptrace_http.corpus.unit`). ``add`` may therefore be interrupted, killed, or distributed over
+machines. A unit without a marker is analysed again, with the same resulting bytes.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def __getattr__(name: str) -> object:
 
 
 class _Module(ModuleType):
-    """The package, which can be called, too: ``tcptrace_http.corpus("week")``."""
+    """Package that is also callable: ``tcptrace_http.corpus("week")``."""
 
     def __call__(self, location: str | os.PathLike[str]) -> Corpus:
         """Open a dataset; see :func:`~tcptrace_http.corpus.reading.corpus`."""

@@ -1,4 +1,4 @@
-"""Captures added to a dataset: planned, analysed by whatever executor, and told of."""
+"""Addition of captures to a dataset: plan, analysis by an executor, and report."""
 
 from __future__ import annotations
 
@@ -29,13 +29,14 @@ if TYPE_CHECKING:
 __all__ = ["Added", "Progress", "add_captures", "retry"]
 
 _WHOLE = (0, 1)
-#: Of a worker: polars has one thread, as several workers share the cores, and memory is given back.
+#: Environment of a worker: one polars thread, because several workers share the cores, and return of freed
+#: memory.
 _WORKER_ENVIRONMENT = {"POLARS_MAX_THREADS": "1", "MIMALLOC_ALLOW_THP": "0"}
 
 
 @dataclass(slots=True)
 class Progress:
-    """How far it is, over all workers."""
+    """Progress of all workers."""
 
     units: int
     total_bytes: int
@@ -45,28 +46,28 @@ class Progress:
 
     @property
     def bytes_per_second(self) -> float:
-        """Bytes of captures that are done per second."""
+        """Return the analysed bytes per second."""
         return self.done_bytes / max(time.monotonic() - self.started, 1e-9)
 
     @property
     def seconds_left(self) -> float | None:
-        """Seconds until all is done at this rate; None while nothing is done."""
+        """Return the remaining seconds at this rate; None before the first result."""
         rate = self.bytes_per_second
         return (self.total_bytes - self.done_bytes) / rate if rate else None
 
 
 @dataclass(slots=True)
 class Added:
-    """What became of the units that were worked on."""
+    """Result of the analysed units."""
 
-    #: How many units there were to do.
+    #: Number of units to analyse.
     units: int = 0
     captures: int = 0
     bytes: int = 0
     rows: int = 0
-    #: Units with captures that could be read in part, or not at all: path and reason.
+    #: Captures that are readable only in part or not at all: path and reason.
     strange: dict[str, str] = field(default_factory=dict)
-    #: Units that could not be done: name and reason.
+    #: Failed units: name and reason.
     failed: dict[str, str] = field(default_factory=dict)
     #: Units that killed their workers: name and reason.
     poisonous: dict[str, str] = field(default_factory=dict)
@@ -84,13 +85,13 @@ def add_captures(  # noqa: PLR0913 -- what there is to ask for
     executor: str | Executor | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Added:
-    """Add captures to a dataset, which is made if there is none.
+    """Add captures to a dataset, and make the dataset if necessary.
 
-    Captures that it has are passed over, and whatever was interrupted is done. ``sources`` are paths, globs,
-    folders and URLs. ``series`` says which files are one stream: ``auto`` by their names and times, ``file`` each
-    by itself, else a regular expression. ``shard`` is this machine's part, ``(number, count)`` from 0: every
-    machine is given the same sources. ``executor`` is ``dask://HOST:PORT`` or an executor of
-    :mod:`concurrent.futures`; by default ``jobs`` processes work.
+    Captures already in the dataset are skipped, and interrupted units are completed. ``sources`` are paths,
+    globs, folders and URLs. ``series`` selects the files of one stream: ``auto`` by names and times, ``file``
+    for separate files, or a regular expression. ``shard`` is this machine's part, ``(number, count)`` from 0;
+    every machine receives the same sources. ``executor`` is ``dask://HOST:PORT`` or an executor of
+    :mod:`concurrent.futures`; the default is ``jobs`` processes.
 
     >>> import tempfile, tcptrace_http
     >>> from concurrent.futures import ThreadPoolExecutor
@@ -99,9 +100,9 @@ def add_captures(  # noqa: PLR0913 -- what there is to ask for
     ...     tcptrace_http.add_captures(sources, into=f"{folder}/week", executor=pool).captures
     2
 
-    :raises CaptureError: a source names no file, or the key log cannot be read.
-    :raises DatasetError: something else lies there.
-    :raises ExecutorError: the executor takes no work. What is done is kept.
+    :raises CaptureError: a source names no file, or the key log is unreadable.
+    :raises DatasetError: the location holds other data.
+    :raises ExecutorError: the executor accepts no work; completed units are kept.
     """
     location = os.fspath(into)
     store = open_store(location)
@@ -131,9 +132,9 @@ def retry(
     executor: str | Executor | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Added:
-    """Do again what failed, was set aside or is stale, and what is missing.
+    """Analyse failed, poisonous, stale and missing units again.
 
-    :raises DatasetError: there is no dataset.
+    :raises DatasetError: the location has no dataset.
     """
     state = read_state(os.fspath(location))
     state.store.sweep()
@@ -158,7 +159,7 @@ def _done(  # noqa: PLR0913, PLR0917 -- what there is to ask for
     executor: str | Executor | None,
     progress: Callable[[Progress], None] | None,
 ) -> Added:
-    """Have the units worked on that have one of the wanted statuses."""
+    """Analyse the units with one of the wanted statuses."""
     number, count = shard
     if not 0 <= number < count:
         raise TcptraceError(f"there is no shard {number} of {count}; they are 0 to {count - 1}")
@@ -173,7 +174,7 @@ def _done(  # noqa: PLR0913, PLR0917 -- what there is to ask for
     added = Added(units=len(units))
     if not units:
         return added
-    # The largest first: none is left for the end, when the other workers have nothing to do.
+    # The largest come first: a large unit at the end would leave the other workers idle.
     units.sort(key=lambda unit: (-unit.size, unit.id))
     told = Progress(len(units), sum(unit.size for unit in units))
     path = None if keylog is None else os.path.abspath(keylog)
@@ -197,12 +198,12 @@ def _done(  # noqa: PLR0913, PLR0917 -- what there is to ask for
 
 
 def _is_killed(error: BaseException | None) -> bool:
-    # Dask's error has that name; Dask need not be installed.
+    # Dask's error has that name; Dask is optional.
     return isinstance(error, WorkerKilled) or type(error).__name__ == "KilledWorker"
 
 
 def _halves(location: str, deadly: Sequence[Unit]) -> list[Unit]:
-    """Plan the halves of batches that ended their workers, until the capture that does it is alone."""
+    """Plan the halves of batches that killed their workers, until the fatal capture is alone."""
     halves = []
     for unit in sorted(deadly, key=lambda unit: unit.id):
         middle = len(unit.files) // 2
@@ -215,7 +216,9 @@ def _halves(location: str, deadly: Sequence[Unit]) -> list[Unit]:
 def _note(
     added: Added, state: State, unit: Unit, marker: dict[str, Any] | None, error: BaseException | None
 ) -> None:
-    """Tell what became of a unit; of one that killed its workers in a marker, too, for the dead cannot."""
+    """Record the result of a unit. A unit that killed its workers also gets a marker, which the dead workers
+    cannot write.
+    """
     if _is_killed(error):
         marker = write_failure(state.store, unit, "poisonous", str(error))
     if marker is None:
@@ -233,7 +236,7 @@ def _note(
 
 @contextmanager
 def _workers() -> Iterator[None]:
-    """Have processes that begin meanwhile keep to their part of the machine; what the user has set stays."""
+    """Limit new processes to their part of the machine; the user's settings take precedence."""
     own = {name: value for name, value in _WORKER_ENVIRONMENT.items() if name not in os.environ}
     os.environ.update(own)
     try:

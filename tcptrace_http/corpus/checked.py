@@ -1,4 +1,4 @@
-"""A dataset judged by a policy: one unit after the other, as so many captures."""
+"""Check of a dataset against a policy: each unit counts as a group of captures."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["gathered_of"]
 
 
 def gathered_of(part: Part, policy: Policy) -> Iterator[Gathered]:
-    """What a policy judges of each unit; a finding names its capture, and the number of its flow there."""
+    """Yield the policy input of each unit; a finding names its capture, and its flow number there."""
     from tcptrace_http.check.gathered import of_whole
 
     for one in part.by_unit():

@@ -1,7 +1,7 @@
-"""What a dataset has: its plans, the markers of its units, and which units are a part of it.
+"""Contents of a dataset: its plans, the markers of its units, and the current units.
 
-The objects of a unit are trusted only where its marker says so, which is written last: no lock is needed, and what
-a killed worker left is never read.
+The objects of a unit are valid only if its marker lists them. The marker is written last, so no lock is
+necessary, and leftovers of a killed worker are never read.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ __all__ = ["INDEX_KEY", "State", "create", "is_dataset", "read_state", "write_pl
 
 _DATASET_KEY: Final = "_dataset.json"
 INDEX_KEY: Final = "_index.json"
-#: Units with rows.
+#: Statuses of units with rows.
 _WITH_ROWS: Final = ("ok", "partial")
-#: Markers that are read at once: they wait for an object store.
+#: Number of concurrent marker reads: they wait for an object store.
 _THREADS: Final = 16
 
 Marker = dict[str, Any]
@@ -36,27 +36,29 @@ Marker = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A dataset as it is now."""
+    """Current state of a dataset."""
 
     store: Store
-    #: The units that it shall have, by slot.
+    #: Units that the dataset should have, by slot.
     units: Mapping[str, Unit]
-    #: The markers that there are, by unit.
+    #: Existing markers, by unit.
     markers: Mapping[str, Marker]
-    #: The objects of sealed units.
+    #: Objects of sealed units.
     sealed: Sequence[Mapping[str, Any]]
     plans: int
 
     def status_of(self, unit: Unit) -> str:
-        """``ok``, ``partial``, ``failed`` or ``poisonous`` as its marker says; ``stale`` where there is only one
-        of another version; or ``missing``.
+        """Return the status of a unit.
+
+        The marker gives ``ok``, ``partial``, ``failed`` or ``poisonous``. ``stale`` means a marker of another
+        version only, and ``missing`` no marker.
         """
         if unit.id in self.markers:
             return str(self.markers[unit.id]["status"])
         return "missing" if self._other(unit.slot) is None else "stale"
 
     def live(self) -> dict[str, Marker]:
-        """The markers of the units whose rows are the dataset's: of stale ones those of the version before."""
+        """Return the markers of the current units; a stale unit keeps the marker of its earlier version."""
         chosen = (self.markers.get(unit.id) or self._other(unit.slot) for unit in self.units.values())
         return {one["unit"]: one for one in chosen if one is not None and one["status"] in _WITH_ROWS}
 
@@ -66,7 +68,7 @@ class State:
 
 
 def is_dataset(location: str) -> bool:
-    """Whether a dataset lies there."""
+    """Return whether a location has a dataset."""
     try:
         open_store(location).read(_DATASET_KEY)
     except (FileNotFoundError, NotADirectoryError):
@@ -75,9 +77,9 @@ def is_dataset(location: str) -> bool:
 
 
 def create(store: Store) -> None:
-    """Make an empty dataset, unless there is one.
+    """Make an empty dataset, unless one exists.
 
-    :raises DatasetError: it is of another format, or other files lie there.
+    :raises DatasetError: the dataset has another format, or the location holds other files.
     """
     content = canonical({"format": FORMAT})
     try:
@@ -97,9 +99,9 @@ def _check(store: Store, content: bytes) -> None:
 
 
 def read_state(location: str) -> State:
-    """Read what a dataset has.
+    """Read the state of a dataset.
 
-    :raises DatasetError: there is none.
+    :raises DatasetError: the location has no dataset.
     """
     store = open_store(location)
     try:
@@ -135,6 +137,6 @@ def _read_all(store: Store, keys: Sequence[str]) -> list[bytes]:
 
 
 def write_plan(state: State, plan: Plan) -> None:
-    """Add a plan behind those that there are. Workers that plan the same at once write the same."""
+    """Append a plan to the existing ones. Concurrent workers with the same plan write the same object."""
     content = plan.to_bytes()
     state.store.write(f"_plans/{state.plans:06}-{digest(content)}.json", content)

@@ -1,6 +1,6 @@
-"""Two datasets, or two times of one, compared: how long transactions took, what they waited for, what was found.
+"""Comparison of two datasets, or of two times of one: transaction times, waits, and findings.
 
-Captures of different traffic have no pairs of transactions. So the figures are per transaction.
+Captures of different traffic have no matching transactions, so the figures are per transaction.
 """
 
 from __future__ import annotations
@@ -22,38 +22,42 @@ if TYPE_CHECKING:
 __all__ = ["CorpusDifference", "compare"]
 
 _PERCENTILES: Final = (50, 95)
-#: Causes in the text; JSON has all of them.
+#: Maximum number of causes in the text; JSON has all of them.
 _CAUSES_SHOWN: Final = 12
 _THOUSAND: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One side: counts, and sums in nanoseconds."""
+    """Side of a comparison: counts, and sums in nanoseconds."""
 
     name: str
     transactions: int
     #: Mean and percentiles of the time from request to response.
     elapsed_ns: dict[str, int | None]
-    #: Time waited, by cause.
+    #: Wait time by cause.
     waits_ns: dict[str, int]
-    #: Count and time lost, by detector.
+    #: Count and lost time by detector.
     findings: dict[str, tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
 class CorpusDifference:
-    """Both sides."""
+    """Comparison of two sides."""
 
     left: Side
     right: Side
 
     def causes(self) -> list[tuple[str, float, float]]:
-        """Time waited per transaction in nanoseconds, left and right, by cause; the greatest difference first."""
+        """Return the wait time per transaction in nanoseconds, left and right, by cause; largest difference
+        first.
+        """
         return self._per_transaction({name: one.waits_ns for name, one in self._sides()})
 
     def detectors(self) -> list[tuple[str, float, float]]:
-        """Time lost per transaction in nanoseconds, as before, by detector."""
+        """Return the lost time per transaction in nanoseconds, left and right, by detector; largest difference
+        first.
+        """
         lost = {name: {key: sums[1] for key, sums in one.findings.items()} for name, one in self._sides()}
         return self._per_transaction(lost)
 
@@ -69,11 +73,11 @@ class CorpusDifference:
         return sorted(rows, key=lambda row: -abs(row[1] - row[2]))
 
     def json(self) -> str:
-        """Both sides as JSON."""
+        """Return both sides as JSON."""
         return json.dumps({name: asdict(one) for name, one in self._sides()}, indent=2) + "\n"
 
     def text(self) -> str:
-        """The differences as text: left, right, and left less right."""
+        """Return the differences as text: left, right, and left minus right."""
         return "\n".join(self._lines()) + "\n"
 
     def _lines(self) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Digests: what is named by its content has the same name in every run."""
+"""Digests: names by content, equal in every run."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any, Final
 
 __all__ = ["canonical", "digest"]
 
-#: 64 bits: a dataset has millions of units and captures at most, and never billions.
+#: Digest size, 64 bits: a dataset has at most millions of units and captures.
 _BYTES: Final = 8
 
 
 def digest(*parts: bytes) -> str:
-    """Give the digest of bytes, in hexadecimal digits."""
+    """Return the digest of bytes, in hexadecimal digits."""
     made = hashlib.blake2b(digest_size=_BYTES)
     for part in parts:
         made.update(part)
@@ -21,5 +21,5 @@ def digest(*parts: bytes) -> str:
 
 
 def canonical(content: Any) -> bytes:
-    """Give JSON whose bytes depend on its content only."""
+    """Return JSON whose bytes depend on its content only."""
     return json.dumps(content, sort_keys=True, indent=1, ensure_ascii=False).encode("utf-8", "surrogateescape")

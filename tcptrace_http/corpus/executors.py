@@ -1,7 +1,7 @@
-"""Who works on the units of a dataset: processes of this machine, a Dask cluster, or any executor of Python's.
+"""Executors for the units of a dataset: local processes, a Dask cluster, or any Python executor.
 
-A unit whose worker is killed is worked on once more, and nothing else is. One that has killed two workers is set
-aside: its error is :class:`WorkerKilled`.
+A unit whose worker is killed is repeated once, without effect on other units. A unit that has killed two
+workers is set aside with the error :class:`WorkerKilled`.
 """
 
 from __future__ import annotations
@@ -32,11 +32,12 @@ Unit = TypeVar("Unit")
 Result = TypeVar("Result")
 
 DASK: Final = "dask://"
-#: Workers that a unit may kill: the first may have been killed by something else.
+#: Maximum number of workers that a unit may kill: the first may have another reason.
 KILLS_MAX: Final = 2
-#: Units that are handed out and not done: enough for each worker of a cluster to have one and to find the next.
+#: Maximum number of submitted units: each worker of a cluster has one and finds a next one.
 IN_FLIGHT: Final = 256
-#: A worker whose peak is higher makes room for another: freed memory is not given back to the system.
+#: Maximum peak memory of a worker. A worker above it is replaced, because it does not return freed memory to
+#: the system.
 WORKER_BYTES_MAX: Final = 200 * 1024 * 1024
 _CONNECT_SECONDS: Final = 10
 _SIGNALS: Final = {one.value: one.name for one in signal.Signals}
@@ -44,17 +45,17 @@ _RESUMABLE: Final = "what is done is kept, the rest can be resumed"
 
 
 class WorkerKilled(Exception):
-    """The process that worked on a unit ended before the unit was done."""
+    """Worker process that ended before its unit was complete."""
 
 
 @dataclass(frozen=True, slots=True)
 class Done(Generic[Unit, Result]):
-    """A unit that is done: with a result, or with the error that it ended with."""
+    """Completed unit with its result or its error."""
 
     unit: Unit
     result: Result | None
     error: BaseException | None
-    #: Workers that were killed while they worked on it.
+    #: Number of killed workers of the unit.
     kills: int
 
 
@@ -65,9 +66,9 @@ def map_units(
     *,
     kills_max: int = KILLS_MAX,
 ) -> Iterator[Done[Unit, Result]]:
-    """Have all units worked on; each comes when it is done.
+    """Yield the results of all units as they complete.
 
-    :raises ExecutorError: the executor takes no more work; what is done stays done.
+    :raises ExecutorError: the executor accepts no more work; completed units are kept.
     """
     waiting: dict[Future[Result], tuple[Unit, int]] = {}
     left = iter(units)
@@ -101,22 +102,22 @@ def _error(future: Future[Any]) -> BaseException | None:
             "the executor dropped its work; what is done is kept, the rest can be resumed"
         ) from None
     if isinstance(error, BrokenExecutor):
-        # All that its processes worked on fails: nobody knows which unit was the reason.
+        # All work of the executor's processes fails, because the fatal unit is unknown.
         raise ExecutorError(f"a process of the executor was killed ({error}); {_RESUMABLE}") from None
     return error
 
 
 def _is_killed(error: BaseException | None) -> bool:
-    # Dask has worked on it several times by then. It need not be installed.
+    # Dask has then tried the unit several times. Dask is optional.
     return isinstance(error, WorkerKilled) or type(error).__name__ == "KilledWorker"
 
 
 @contextmanager
 def open_executor(executor: str | Executor | None, *, jobs: int) -> Iterator[Executor]:
-    """Give the executor itself, that of a Dask cluster (``dask://HOST:PORT``), or ``jobs`` processes.
+    """Yield the given executor, the one of a Dask cluster (``dask://HOST:PORT``), or ``jobs`` processes.
 
-    :raises ExecutorError: no cluster answers there, or its workers have another version.
-    :raises MissingExtra: it needs Dask, and Dask is not installed.
+    :raises ExecutorError: no cluster answers at the address, or its workers have another version.
+    :raises MissingExtra: Dask is requested but not installed.
     """
     if isinstance(executor, Executor):
         yield executor
@@ -145,12 +146,12 @@ def _dask(url: str) -> Iterator[Executor]:
         raise ExecutorError(f"{url}: no scheduler of Dask answers: {error}") from None
     with client:
         _check_workers(url, client)
-        # A unit that is tried again is another task: Dask remembers what became of the first.
+        # A retried unit is a new task: Dask remembers the result of the first.
         yield client.get_executor(pure=False)
 
 
 def _check_workers(url: str, client: Any) -> None:
-    """Refuse workers of another version before they write what this one would not."""
+    """Refuse workers of another version, which would write other content."""
     try:
         versions = set(client.run(_version).values())
     except Exception as error:  # noqa: BLE001 -- whatever a worker could not do
@@ -165,10 +166,10 @@ def _version() -> str:
 
 
 class LocalProcesses(Executor):
-    """Processes of this machine. When one of them is killed, the others go on, and another takes its place.
+    """Local processes. A killed process is replaced, and the others continue.
 
-    They do not import the script that uses them, so that it needs no guard (``if __name__ == "__main__"``); what
-    they are to call is a function of another module.
+    The processes do not import the calling script, which needs no guard (``if __name__ == "__main__"``). The
+    called function must be in another module.
     """
 
     def __init__(self, jobs: int) -> None:
@@ -176,13 +177,13 @@ class LocalProcesses(Executor):
         self._workers = [_Worker(self._tasks) for _ in range(jobs)]
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Have a function called in the next process that is free."""
+        """Call a function in the next free process."""
         future: Future[Any] = Future()
         self._tasks.put(_Task(future, (fn, args, kwargs)))
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """End the processes: when all is done, or at once with ``cancel_futures``."""
+        """End the processes after all work, or at once with ``cancel_futures``."""
         for worker in self._workers:
             self._tasks.put(None)
             if cancel_futures:
@@ -192,7 +193,7 @@ class LocalProcesses(Executor):
                 worker.join()
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """Wait for what is being done, unless there is an error: then nobody wants it."""
+        """Wait for running work, except after an error."""
         self.shutdown(cancel_futures=kind is not None)
 
 
@@ -203,7 +204,7 @@ class _Task:
 
 
 class _Worker(Thread):
-    """The thread that hands tasks to one process after the other."""
+    """Thread that gives tasks to one process after the other."""
 
     def __init__(self, tasks: SimpleQueue[_Task | None]) -> None:
         super().__init__(daemon=True)
@@ -240,7 +241,7 @@ class _Worker(Thread):
             task.future.set_exception(failure)
 
     def _connected(self) -> Connection:
-        """Give the connection to a process that lives."""
+        """Return the connection to a live process."""
         if self._connection is None or self._process is None or self._process.poll() is not None:
             self._end()
             self._connection, far_end = Pipe()
@@ -249,7 +250,7 @@ class _Worker(Thread):
             self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=[number])  # noqa: S603
             if self._is_killed:
                 self._process.kill()
-            # Its own end is the only one: when it is gone, the connection ends.
+            # The process then has the only other end: its exit ends the connection.
             far_end.close()
         return self._connection
 
@@ -275,7 +276,7 @@ class _Worker(Thread):
             process.kill()
 
 
-#: What a process runs: its connection's number and the path of modules are its arguments.
+#: Program of a process; its arguments are the number of its connection and the module path.
 _WORKER: Final = (
     "import sys; number, sys.path[:] = int(sys.argv[1]), sys.argv[2:];"
     " from tcptrace_http.corpus.executors import serve; serve(number)"
@@ -283,9 +284,9 @@ _WORKER: Final = (
 
 
 def serve(number: int) -> None:
-    """Work in a process of its own until its connection ends, or the process has grown too large."""
+    """Work in a separate process until its connection ends or the process is too large."""
     connection = Connection(number)
-    # Ctrl-C goes to all processes of a terminal; the one that waits for them ends them.
+    # Ctrl-C reaches all processes of a terminal; the waiting parent ends the workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     is_last = False
     while not is_last:
@@ -306,7 +307,7 @@ def serve(number: int) -> None:
 
 
 def _peak_bytes() -> int:
-    """Give the most memory that this process had (the rusage of a child begins with its parent's)."""
+    """Return the peak memory of this process (the rusage of a child starts with its parent's)."""
     status = Path("/proc/self/status").read_text(encoding="ascii")
     (line,) = (line for line in status.splitlines() if line.startswith("VmHWM:"))
     return int(line.split()[1]) * 1024

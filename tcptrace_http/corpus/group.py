@@ -1,4 +1,4 @@
-"""The captures of a unit: small ones are judged together, the others each by itself."""
+"""Captures of a unit: small ones are judged together, the others separately."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["Group"]
 
 
 class Group:
-    """Takes one capture after the other, and gives their rows when there are many."""
+    """Collector of captures that returns their rows in large groups."""
 
     def __init__(self, unit: str) -> None:
         self._unit = unit
@@ -29,12 +29,12 @@ class Group:
         self._together = Together()
 
     def tables_of(self, parts: Iterator[Analysis], label: str, number: int) -> Iterator[Tables]:
-        """Take a capture, which is called ``label`` and has a ``number`` of 64 bits."""
+        """Yield rows, and take a capture with the name ``label`` and a ``number`` of 64 bits."""
         first = next(parts)
         if not first.is_last or not is_simple(first):
             yield from self._alone(chain([first], parts), label, number)
             return
-        # All of the capture is here: the reader tells of its end.
+        # The capture is complete: this call lets the reader record its end.
         next(parts, None)
         self._simple.append((first, label, number))
         self._together.add(first)
@@ -42,14 +42,14 @@ class Group:
             yield from self.rest()
 
     def rest(self) -> Iterator[Tables]:
-        """The rows of the captures that were taken and not given yet."""
+        """Yield the rows of the captures that are still pending."""
         simple, together = self._simple, self._together
         self._simple, self._together = [], Together()
         if len(simple) > 1:
             try:
                 tables = together.tables()
             except UnnamedHost:
-                # A finding about several flows may be of any of them: each capture is judged by itself.
+                # A finding about several flows may belong to any capture, so each is judged separately.
                 pass
             else:
                 yield {

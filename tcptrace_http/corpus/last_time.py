@@ -1,4 +1,4 @@
-"""The time of the last packet of a capture file, found from its end."""
+"""Time of the last packet of a capture file, read from its end."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
 
 __all__ = ["last_time_of"]
 
-#: Several records of any capture of IP are in it.
+#: Bytes read from the end: they hold several records of any IP capture.
 _TAIL_BYTES: Final = 512 << 10
-#: A packed or remote file has no end to read from. A larger one is not read for its last time.
+#: Maximum size of a packed or remote file, which must be read from its start, for its last time.
 _READ_BYTES_MAX: Final = 64 << 20
 _FILE_HEADER_BYTES: Final = 24
 _RECORD_HEADER_BYTES: Final = 16
 _PCAPNG: Final = b"\x0a\x0d\x0d\x0a"
 _LITTLE_ENDIAN_SECTION: Final = b"\x4d\x3c\x2b\x1a"
 _BLOCK_BYTES_MIN: Final = 12
-#: Types of blocks with a packet (draft-ietf-opsawg-pcapng, section 11.1).
+#: Block types with a packet (draft-ietf-opsawg-pcapng, section 11.1).
 _PACKET_BLOCKS: Final = (2, 3, 6)
 _LITTLE_ENDIAN: Final = (b"\xd4\xc3\xb2\xa1", b"\x4d\x3c\xb2\xa1")
 _BIG_ENDIAN: Final = (b"\xa1\xb2\xc3\xd4", b"\xa1\xb2\x3c\x4d")
 
 
 def last_time_of(file: CaptureFile) -> int | None:
-    """The greatest time of the last packets in nanoseconds; None if it cannot be told."""
+    """Return the maximum time of the last packets in nanoseconds; None if it is unknown."""
     if is_remote(file.path):
         return _read_whole(file)
     try:
@@ -52,7 +52,7 @@ def last_time_of(file: CaptureFile) -> int | None:
 
 
 def _first_record(tail: bytes, order: str) -> int | None:
-    """Where records begin that follow each other to the end of the file: a chain of lengths that fit."""
+    """Return the start of a chain of records with consistent lengths up to the end of the file."""
     length = struct.Struct(f"{order}8xII")
     for start in range(min(len(tail), _TAIL_BYTES // 2)):
         at = start
@@ -67,7 +67,7 @@ def _first_record(tail: bytes, order: str) -> int | None:
 
 
 def _of_large_pcapng(path: str, tail: bytes) -> int | None:
-    """By the blocks at its end, found by the lengths that stand at the end of each, with the interfaces."""
+    """Return the time from the last blocks, found by their trailing lengths, with the interfaces."""
     with open(path, "rb") as opened:
         start = opened.read(_TAIL_BYTES)
     number = struct.Struct("<I" if start[8:12] == _LITTLE_ENDIAN_SECTION else ">I")

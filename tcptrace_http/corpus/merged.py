@@ -1,4 +1,4 @@
-"""Rows of a dataset as one analysis, for all that takes an analysis: their flows are numbered anew."""
+"""Rows of a dataset as one analysis, with new flow numbers."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 __all__ = ["Merged", "merged"]
 
 _STREAM: Final = ("unit", "capture")
-#: Rows that are put together in memory: some 4 GB. More of them is nothing to read.
+#: Maximum number of rows in memory, about 4 GB. A larger report is unreadable.
 _TRANSACTIONS_MAX: Final = 5_000_000
 _BASE: Final = "first_number"
 
 
 class Merged(Analysis):
-    """An analysis without its packets."""
+    """Analysis without packets."""
 
-    #: Of all rows of a part: ``own_flow``, the number of a flow in its capture, by ``flow``.
+    #: Flow number in its capture, ``own_flow``, by ``flow``, for all rows of a part.
     streams: pl.DataFrame
-    #: Of all rows of a part: the capture that each finding is of.
+    #: Capture of each finding, for all rows of a part.
     captures_of_findings: pl.Series
 
     def __init__(self, capture: Provenance, tables: Mapping[str, pl.DataFrame]) -> None:
@@ -41,32 +41,32 @@ class Merged(Analysis):
 
     @property
     def capture(self) -> Provenance:
-        """What is known of all its captures."""
+        """Return the combined facts of all captures."""
         return self._merged_capture
 
     @property
     def decoded(self) -> None:
-        """There is no core with these rows."""
+        """Return None: no core holds these rows."""
         return None
 
     @property
     def has_candidates(self) -> bool:
-        """Whether there is any finding, or flaw."""
+        """Return whether a finding or a flaw exists."""
         return not (self.findings.is_empty() and self.flaws.is_empty())
 
     @property
     def may_have_findings(self) -> bool:
-        """All findings were made."""
+        """Return False: all findings exist already."""
         return True
 
     @property
     def may_have_hops(self) -> bool:
-        """Whether a proxy was seen."""
+        """Return whether a proxy was captured."""
         return not self.hops.is_empty()
 
     @property
     def cut(self) -> list[str]:
-        """Limits of single captures are rows of ``anomalies``."""
+        """Return no limits: the limits of single captures are rows of ``anomalies``."""
         return []
 
     def _native(self, name: str) -> pl.DataFrame:
@@ -75,7 +75,7 @@ class Merged(Analysis):
         return self._tables[name]
 
     def where(self, expression: str, *, table: str = "transactions") -> Merged:
-        """The rows of ``table`` for which an SQL expression is true, and what belongs to them."""
+        """Return the rows of ``table`` for which an SQL expression is true, with their related rows."""
         from tcptrace_http.selection import selected
 
         absent = TABLES.keys() - set(CORPUS_TABLES)
@@ -83,7 +83,7 @@ class Merged(Analysis):
         return Merged(self.capture, {name: self.table(name) for name in CORPUS_TABLES} | made)
 
     def redacted(self) -> Merged:
-        """The same without query values, Referer, Location and users of URLs in any text."""
+        """Return the analysis without query values, Referer, Location and URL users in any text."""
         from tcptrace_http.redaction import redacted_frame
 
         tables = {name: redacted_frame(self.table(name)) for name in CORPUS_TABLES}
@@ -91,11 +91,12 @@ class Merged(Analysis):
 
 
 def merged(part: Part, expression: str | None = None, *, table: str = "transactions") -> Merged:
-    """Put the rows of a part of a dataset together: all, or those for which ``expression`` is true in ``table``,
-    with what belongs to them.
+    """Return the rows of a part of a dataset: all, or those for which ``expression`` is true in ``table``.
+
+    The related rows of the other tables are included.
 
     :raises FilterError: the expression does not fit the table.
-    :raises DatasetError: there are too many rows.
+    :raises DatasetError: the part has too many rows.
     """
     import polars as pl
 
@@ -122,7 +123,9 @@ def merged(part: Part, expression: str | None = None, *, table: str = "transacti
 
 
 def _with_rows(wanted: Mapping[str, pl.LazyFrame], chosen: pl.DataFrame) -> dict[str, pl.LazyFrame]:
-    """Of all tables what may belong to the chosen rows: of their captures, and where there are flows, of those."""
+    """Return the rows of all tables that may relate to the chosen rows: of their captures and, if any, their
+    flows.
+    """
     import polars as pl
 
     streams = chosen.lazy().select(_STREAM).unique()
@@ -137,7 +140,7 @@ def _with_rows(wanted: Mapping[str, pl.LazyFrame], chosen: pl.DataFrame) -> dict
 
 
 def _bases(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-    """What is added to the numbers of flows of each capture, so that no two flows have the same."""
+    """Return the offset of each capture's flow numbers, which makes all flow numbers unique."""
     import polars as pl
 
     counts = pl.concat([frame.select(*_STREAM, _top(frame)) for frame in frames.values()])
@@ -155,7 +158,7 @@ def _top(frame: pl.DataFrame) -> pl.Expr:
 
 
 def _numbers(frame: pl.DataFrame) -> list[str]:
-    """The columns with numbers of flows and of pages."""
+    """Return the columns with flow and page numbers."""
     import polars as pl
 
     return [

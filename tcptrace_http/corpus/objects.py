@@ -1,4 +1,4 @@
-"""Rows to Parquet objects, in bounded memory: what is much waits on the disk."""
+"""Conversion of rows to Parquet objects in bounded memory; large data waits on disk."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ if TYPE_CHECKING:
 
 __all__ = ["ROW_GROUP_ROWS", "Objects", "described", "parquet"]
 
-#: Readers pass over groups of rows by their least and greatest values: of a busy server some minutes.
+#: Rows per row group: readers skip groups by their minimum and maximum. A group covers a few minutes of a
+#: busy server.
 ROW_GROUP_ROWS: Final = 1 << 15
-#: Rows that are kept; a worker has some 150 MB beside them.
+#: Maximum bytes of rows in memory; a worker has about 150 MB besides.
 _KEPT_BYTES_MAX: Final = 48 << 20
 
 
 class Objects:
-    """The tables of a unit as they are made; a context manager, which leaves nothing on the disk."""
+    """Tables of a unit during its analysis; a context manager that leaves nothing on disk."""
 
     def __init__(self) -> None:
         self._kept: dict[str, list[pl.DataFrame]] = defaultdict(list)
@@ -66,7 +67,7 @@ class Objects:
         self._kept_bytes = 0
 
     def written(self) -> Iterator[tuple[str, bytes, int]]:
-        """Each table with rows, as a Parquet object, and how many rows it has."""
+        """Yield each non-empty table as a Parquet object, with its number of rows."""
         import polars as pl
 
         if self._on_disk:
@@ -81,12 +82,12 @@ class Objects:
 
 
 def parquet(rows: pl.LazyFrame) -> bytes:
-    """A Parquet object of the rows."""
+    """Return the rows as a Parquet object."""
     sink = io.BytesIO()
     rows.sink_parquet(sink, compression="zstd", statistics=True, row_group_size=ROW_GROUP_ROWS)
     return sink.getvalue()
 
 
 def described(key: str, content: bytes, rows: int) -> dict[str, str | int]:
-    """What a marker says of an object."""
+    """Return the description of an object in a marker."""
     return {"key": key, "bytes": len(content), "rows": rows, "digest": digest(content)}

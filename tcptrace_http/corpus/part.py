@@ -1,4 +1,4 @@
-"""A part of a dataset as it is named on a command line: ``week``, or ``week@2026-11-23..2026-11-24``."""
+"""Part of a dataset as named on a command line: ``week``, or ``week@2026-11-23..2026-11-24``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _DATE_LENGTH: Final = len("2026-11-23")
 
 
 class Part:
-    """The rows of a dataset that begin within a time, by the flows that do."""
+    """Rows of a dataset within a time range, by the start of their flows."""
 
     def __init__(self, name: str, whole: Corpus, start: datetime, end: datetime) -> None:
         self.name = name
@@ -35,7 +35,7 @@ class Part:
         self._start, self._end = start, end
 
     def table(self, name: str) -> pl.LazyFrame:
-        """The table's rows: of flows that begin within the time, and what is of no flow."""
+        """Return the table's rows: of flows that begin within the time range, and rows without a flow."""
         import polars as pl
 
         rows = self.corpus.table(name)
@@ -50,7 +50,7 @@ class Part:
         return pl.concat([of_flows, rows.filter(pl.col("flow_id").is_null())])
 
     def rows(self, name: str, expression: str | None = None) -> pl.DataFrame:
-        """The table's rows in memory: all, or those for which an SQL expression is true.
+        """Return the table's rows in memory: all, or those for which an SQL expression is true.
 
         :raises FilterError: the expression does not fit the table.
         """
@@ -58,15 +58,15 @@ class Part:
         return rows.collect(engine="streaming") if expression is None else rows_where(rows, expression, name)
 
     def by_unit(self) -> Iterator[Part]:
-        """The part unit by unit."""
+        """Yield the part unit by unit."""
         for one in self.corpus.by_unit():
             yield Part(self.name, one, self._start, self._end)
 
 
 def part_of(source: str | os.PathLike[str]) -> Part | None:
-    """The part of a dataset that is named so; None if it is no dataset.
+    """Return the named part of a dataset; None for another source.
 
-    :raises DatasetError: the times are none.
+    :raises DatasetError: the times are invalid.
     """
     name = os.fspath(source)
     found = _NAMED.fullmatch(name)
@@ -81,7 +81,7 @@ def part_of(source: str | os.PathLike[str]) -> Part | None:
 
 
 def _time(name: str, text: str, *, is_end: bool) -> datetime | None:
-    """A time of ISO 8601, UTC unless it says otherwise; a day as an end is its last moment."""
+    """Return an ISO 8601 time, in UTC by default. A day as an end means its last moment."""
     if not text:
         return None
     try:

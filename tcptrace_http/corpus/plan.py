@@ -1,7 +1,7 @@
-"""What is to be done: units of captures that one worker analyses, the same ones whenever they are planned.
+"""Plan of units: captures that one worker analyses, equal in every planning.
 
-A plan is an object of the dataset. What it has is never planned again, so that an interrupted ``add`` goes on with
-the units of its plan, and many workers that plan at once write the same plan.
+A plan is an object of the dataset, and its captures are never planned again. An interrupted ``add`` thus
+continues with the units of its plan, and concurrent workers write the same plan.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMAT", "Plan", "Unit", "marker_key", "planned"]
 
-#: Counts the layout of datasets.
+#: Version of the dataset layout.
 FORMAT: Final = 1
-#: Small captures that one unit has: some seconds of work, which a killed worker has to do again.
+#: Size of a batch of small captures: a few seconds of work, which a killed worker repeats.
 BATCH_BYTES: Final = 64 << 20
 BATCH_CAPTURES: Final = 256
 _NANOSECONDS: Final = 1_000_000_000
@@ -35,58 +35,58 @@ _NANOSECONDS: Final = 1_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """Captures that are analysed together: a window of a series, or small captures each by itself."""
+    """Captures that are analysed together: a window of a series, or a batch of separate small captures."""
 
     files: tuple[CaptureFile, ...]
-    #: Of a window of a series: what the series is called, its key, and which window it is.
+    #: Series name, series key and window number, for a window of a series.
     series: str | None = None
     key: str | None = None
     window: int = 0
-    #: The windows around, whose files are read, too.
+    #: Files of the adjacent windows, which are read too.
     before: tuple[CaptureFile, ...] = ()
     after: tuple[CaptureFile, ...] = ()
-    #: The digest of the key log, if there is one.
+    #: Digest of the key log, if any.
     keylog: str | None = None
 
     @property
     def slot(self) -> str:
-        """What the unit is about: a later one about the same takes its place."""
+        """Return the subject of the unit: a later unit with the same subject replaces it."""
         if self.key is None:
             return digest(*(file.fingerprint.encode() for file in self.files))
         return digest(self.key.encode(), str(self.window).encode())
 
     @property
     def id(self) -> str:
-        """Its name: the digest of all that its rows depend on."""
+        """Return the name of the unit: the digest of everything that determines its rows."""
         return digest(canonical(self.as_json()), canonical([FORMAT, SCHEMA_VERSION, __version__]))
 
     @property
     def day(self) -> str:
-        """The day (UTC) at which its first capture begins."""
+        """Return the day (UTC) of the start of its first capture."""
         first_ns = next((file.first_ns for file in self.files if file.first_ns is not None), 0)
         return datetime.fromtimestamp(first_ns // _NANOSECONDS, UTC).date().isoformat()
 
     @property
     def size(self) -> int:
-        """Bytes of its files."""
+        """Return the bytes of its files."""
         return sum(file.size for file in self.files)
 
     @property
     def name(self) -> str:
-        """What people call it."""
+        """Return the name of the unit for readers."""
         first = self.files[0].path
         if self.series is not None:
             return f"{self.series} from {first}"
         return first if len(self.files) == 1 else f"{first} and {len(self.files) - 1} more"
 
     def as_json(self) -> dict[str, Any]:
-        """The fields as a plan has them."""
+        """Return the fields as stored in a plan."""
         of_files = {name: [file.as_json() for file in getattr(self, name)] for name in _OF_FILES}
         return of_files | {name: getattr(self, name) for name in ("series", "key", "window", "keylog")}
 
 
 def marker_key(unit: str) -> str:
-    """Where the marker of a unit lies."""
+    """Return the key of a unit's marker."""
     return f"_units/{unit}.json"
 
 
@@ -95,19 +95,19 @@ _OF_FILES: Final = ("files", "before", "after")
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Units that are added, and the slots of those that they take the place of."""
+    """Added units, and the slots of the units that they replace."""
 
     units: tuple[Unit, ...]
     dropped: tuple[str, ...] = ()
 
     def to_bytes(self) -> bytes:
-        """The plan as it is written."""
+        """Return the plan as stored bytes."""
         units = [unit.as_json() for unit in self.units]
         return canonical({"format": FORMAT, "units": units, "dropped": self.dropped})
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Plan:
-        """The plan that was written."""
+        """Return the plan of stored bytes."""
         read = json.loads(content.decode("utf-8", "surrogateescape"))
         units = [
             Unit(**(fields | {name: tuple(CaptureFile(**file) for file in fields[name]) for name in _OF_FILES}))
@@ -124,8 +124,9 @@ def planned(
     keylog: str | None,
     window_bytes: int = WINDOW_BYTES,
 ) -> Plan:
-    """Plan what these files need beside the units that are known: of new captures, of series that go on, and of
-    captures that came with another key log.
+    """Return the plan for these files beside the known units.
+
+    The plan covers new captures, continued series, and captures with another key log.
     """
     present = {file.fingerprint for file in files}
     known_files = {file.fingerprint: file for unit in known for file in unit.files}
@@ -141,7 +142,7 @@ def planned(
             small += (file for file in one.files if file.fingerprint not in known_files)
     taken = {file.fingerprint for unit in made for file in unit.files}
     slots = {unit.slot for unit in made}
-    # A capture that is found to be of a series leaves its batch; the others of the batch are batched anew.
+    # A capture that belongs to a series leaves its batch, and the rest of the batch is batched again.
     left = [unit for unit in known if unit.slot not in slots and taken & {one.fingerprint for one in unit.files}]
     small += (file for unit in left for file in unit.files if file.fingerprint not in taken)
     kept = {unit.slot: unit for name, unit in batch_of.items() if name in present and unit not in left}
@@ -160,7 +161,7 @@ def _windows(series: Series, windows: Sequence[tuple[CaptureFile, ...]], keylog:
 
 
 def _batches(files: Iterable[CaptureFile], keylog: str | None) -> Iterator[Unit]:
-    """Small captures by the day at which they begin, in the order of time."""
+    """Yield batches of small captures by their start day, in time order."""
     by_day: dict[str, list[CaptureFile]] = defaultdict(list)
     for file in files:
         by_day[Unit((file,)).day].append(file)

@@ -1,4 +1,4 @@
-"""The tables of a dataset as lazy frames: a query reads the objects, columns and groups of rows that it needs."""
+"""Tables of a dataset as lazy frames: a query reads only the objects, columns and row groups that it needs."""
 
 from __future__ import annotations
 
@@ -25,13 +25,12 @@ _TABLES: Final = (*CORPUS_TABLES, FILES_TABLE)
 
 
 def corpus(location: str | os.PathLike[str]) -> Corpus:
-    """Open a dataset, a folder or a URL, that ``corpus add`` or :func:`add_captures` made.
+    """Open a dataset made by ``corpus add`` or :func:`add_captures`, in a folder or at a URL.
 
-    Its tables are attributes: ``corpus("week").transactions`` is a polars ``LazyFrame``. The columns are those of
-    ``schema.TABLES`` behind ``unit`` and ``capture``, and ``flow_id`` where there is ``flow``: rows of several
-    tables are joined by ``flow_id``, and by the number of the transaction. ``day`` is the day (UTC) at which the
-    captures of a unit begin; ``captures`` has a row for each file. What is added later shows when it is opened
-    again.
+    Its tables are attributes: ``corpus("week").transactions`` is a polars ``LazyFrame``. The columns are
+    ``unit`` and ``capture``, then those of ``schema.TABLES``. Tables with ``flow`` also have ``flow_id``:
+    ``flow_id`` and the transaction number join the tables. ``day`` is the start day (UTC) of a unit's
+    captures. ``captures`` has one row per file. A new call shows later additions.
 
     >>> import tempfile, tcptrace_http
     >>> from concurrent.futures import ThreadPoolExecutor
@@ -41,14 +40,14 @@ def corpus(location: str | os.PathLike[str]) -> Corpus:
     ...     tcptrace_http.corpus(f"{folder}/week").flows.select("server").collect().item()
     '10.9.0.2'
 
-    :raises DatasetError: there is no dataset.
+    :raises DatasetError: the location has no dataset.
     """
     state = read_state(os.fspath(location))
     return Corpus(state, state.live())
 
 
 class Corpus:
-    """A dataset, or the units of it that overlap a time; see :func:`corpus`."""
+    """Dataset, or its units within a time range; see :func:`corpus`."""
 
     def __init__(self, state: State, live: Mapping[str, Marker]) -> None:
         self._state = state
@@ -56,12 +55,12 @@ class Corpus:
 
     @property
     def location(self) -> str:
-        """Where it lies."""
+        """Return the location."""
         return self._state.store.location
 
     @property
     def units(self) -> Mapping[str, Mapping[str, Any]]:
-        """The markers of its units."""
+        """Return the markers of the units."""
         return self._live
 
     def between(self, start: datetime, end: datetime) -> Corpus:
@@ -75,7 +74,7 @@ class Corpus:
         return Corpus(self._state, kept)
 
     def by_unit(self) -> Iterator[Corpus]:
-        """The dataset unit by unit, in the order of time."""
+        """Yield the dataset unit by unit, in time order."""
         for name, one in self._in_order():
             yield Corpus(self._state, {name: one})
 
@@ -83,9 +82,9 @@ class Corpus:
         return sorted(self._live.items(), key=lambda one: (one[1]["span_ns"] or [0], one[0]))
 
     def table(self, name: str) -> pl.LazyFrame:
-        """The table of that name.
+        """Return the table with a name.
 
-        :raises UnknownName: there is none.
+        :raises UnknownName: no table has this name.
         """
         import polars as pl
 
@@ -101,7 +100,7 @@ class Corpus:
             missing_columns="insert",
             extra_columns="ignore",
         )
-        # A sealed object may have rows of units whose place another one has taken, or which are not asked for.
+        # A sealed object may have rows of replaced or unselected units.
         if {unit for one in self._sealed(name) for unit in one["units"]} - self._live.keys():
             scanned = scanned.filter(pl.col("unit").is_in(sorted(self._live)))
         return scanned
@@ -112,12 +111,11 @@ class Corpus:
         ]
 
     def uris(self, name: str) -> list[str]:
-        """The paths or URLs of a table's objects, for whoever reads Parquet; see :meth:`table`.
+        """Return the paths or URLs of a table's objects for Parquet readers; see :meth:`table`.
 
-        An object of a sealed dataset may have rows of units that are no part of it any more: those whose ``unit``
-        is not in :attr:`units`.
+        An object of a sealed dataset may have rows of replaced units, whose ``unit`` is not in :attr:`units`.
 
-        :raises UnknownName: there is no such table.
+        :raises UnknownName: no table has this name.
         """
         if name not in _TABLES:
             near = get_close_matches(name, _TABLES, n=1)

@@ -1,4 +1,4 @@
-"""The rows of a capture as a dataset has them: of each table, with what they are of."""
+"""Rows of a capture in dataset form: of each table, with the columns that identify their origin."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ __all__ = [
     "tables_of",
 ]
 
-#: The tables of a dataset; those with a row for each packet would be larger than the captures.
+#: Tables of a dataset. Tables with a row per packet would exceed the captures in size.
 CORPUS_TABLES: Final = tuple(name for name, table in TABLES.items() if not table.on_request)
-#: One row for each file.
+#: Table with one row per file.
 FILES_TABLE: Final = "captures"
-#: Those that are made of all of a capture.
+#: Tables that need the whole capture.
 _AT_THE_END: Final = ("findings", "inconclusive", *PAGE_TABLES)
-#: An odd number: it gives each flow of a capture another id (the golden ratio of 64 bits, Knuth 6.4).
+#: Odd factor that gives each flow of a capture a different id (the golden ratio of 64 bits, Knuth 6.4).
 _FLOW_STEP: Final = 0x9E37_79B9_7F4A_7C15
-#: Which of several captures a row is of.
+#: Column with the number of a row's capture.
 CAPTURE_NUMBER: Final = "capture_number"
 _TIMES: Final = ("start_time", "start", "time", "request_time", "first_time", "client_hello_time", "head_time")
 
 
 def tables_of(parts: Iterable[Analysis]) -> Iterator[dict[str, pl.DataFrame]]:
-    """The tables of a capture that comes in parts, some at a time; no row comes twice."""
+    """Yield the tables of a capture in parts, step by step; no row comes twice."""
     from tcptrace_http.judged import Judged
 
     judged: Judged | None = None
@@ -57,9 +57,9 @@ def tables_of(parts: Iterable[Analysis]) -> Iterator[dict[str, pl.DataFrame]]:
 
 
 def labelled(frame: pl.DataFrame, unit: str, captures: Sequence[tuple[str, int]]) -> pl.DataFrame:
-    """The rows with the columns that tell what they are of.
+    """Return the rows with the columns of their origin.
 
-    Each capture has a name and a number of 64 bits; where there are several, ``CAPTURE_NUMBER`` says which it is.
+    Each capture has a name and a number of 64 bits. With several captures, ``CAPTURE_NUMBER`` selects one.
     """
     import polars as pl
 
@@ -76,7 +76,7 @@ def labelled(frame: pl.DataFrame, unit: str, captures: Sequence[tuple[str, int]]
 
 
 def schema_of(name: str) -> dict[str, pl.DataType]:
-    """The columns of a table of a dataset."""
+    """Return the columns of a dataset table."""
     import polars as pl
 
     if name == FILES_TABLE:
@@ -87,7 +87,7 @@ def schema_of(name: str) -> dict[str, pl.DataType]:
 
 
 def files_schema() -> dict[str, pl.DataType]:
-    """The columns of the table of files."""
+    """Return the columns of the table of files."""
     import polars as pl
 
     text, number, time = pl.String(), pl.UInt64(), pl.Datetime("ns", "UTC")
@@ -107,6 +107,6 @@ def files_schema() -> dict[str, pl.DataType]:
 
 
 def in_order(frame: pl.DataFrame) -> pl.DataFrame:
-    """The rows by time, so that a reader of one hour may pass over the groups of others."""
+    """Return the rows in time order: a reader of one hour then skips the other row groups."""
     time = next((name for name in _TIMES if name in frame.columns), None)
     return frame if time is None else frame.sort(time, maintain_order=True, nulls_last=True)

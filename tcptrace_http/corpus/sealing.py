@@ -1,4 +1,4 @@
-"""A dataset sealed: the objects of each day are put together into large ones; readers need no list."""
+"""Sealing of a dataset: merge of each day's objects into large ones; readers then need no list."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 __all__ = ["seal"]
 
-#: Of objects that are put together: a larger one is read in parts anyway, and a worker holds it in memory.
+#: Target size of merged objects: readers read larger ones in parts, and a worker holds one in memory.
 _OBJECT_BYTES: Final = 64 << 20
 
 
 def seal(location: str | os.PathLike[str]) -> int:
-    """Put the objects of a dataset together and delete what is no part of it any more. The number of objects.
+    """Merge the objects of a dataset, delete obsolete ones, and return the number of objects.
 
-    What is added later stands beside, until the dataset is sealed again. Nobody may read it meanwhile.
+    Later additions stay separate until the next sealing. Readers must not read meanwhile.
 
-    :raises DatasetError: there is no dataset.
+    :raises DatasetError: the location has no dataset.
     """
     state = read_state(os.fspath(location))
     live = state.live()
@@ -55,7 +55,7 @@ def seal(location: str | os.PathLike[str]) -> int:
 
 
 def _groups(live: dict[str, Marker], table: str) -> Iterator[tuple[str, list[str]]]:
-    """The units of each day whose objects of a table are put together."""
+    """Yield the units of each day whose objects of a table are merged."""
     by_day: dict[str, list[str]] = defaultdict(list)
     for unit, marker in live.items():
         if table in marker["objects"]:

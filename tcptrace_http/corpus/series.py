@@ -1,8 +1,8 @@
-"""Which files are one stream: the rotated captures of one capture point, and the windows that it is cut into.
+"""Series: rotated captures of one capture point, and the windows into which a stream is cut.
 
-With ``auto`` the names say so (of ``tcpdump -C``, ``-G`` and ``-W``, and of ``dumpcap -b``), and the times: a file
-begins where the one before ends. With a regular expression the user does: the files that match it with the same
-groups are one stream.
+With ``auto``, names (of ``tcpdump -C``, ``-G`` and ``-W``, and of ``dumpcap -b``) and times decide: a file
+begins where the previous one ends. With a regular expression, the matching files with equal groups are one
+stream.
 """
 
 from __future__ import annotations
@@ -25,14 +25,15 @@ __all__ = ["AUTO", "EACH_FILE", "Series", "series_of", "windows_of"]
 
 AUTO: Final = "auto"
 EACH_FILE: Final = "file"
-#: What a worker reads in some minutes, and what is read again when it is killed.
+#: Window size: a few minutes of reading, repeated if the worker is killed.
 WINDOW_BYTES: Final = 1 << 30
 _NANOSECONDS: Final = 1_000_000_000
-#: A quiet link has no packet for so long, or for as long as the file before took to fill.
+#: Maximum silence between two files: a quiet link has no packets for this time, or for the duration of the
+#: previous file.
 _SILENCE_NS: Final = 60 * _NANOSECONDS
-#: Clocks are set, and packets are written a little out of order.
+#: Maximum overlap: clocks are adjusted, and packets are written slightly out of order.
 _OVERLAP_NS: Final = 1 * _NANOSECONDS
-#: Names by which a program rotates captures; what differs between its files are the groups.
+#: File names of rotated captures; the groups are the parts that differ between files.
 _ROTATED: Final = (
     # dumpcap -b: eth0_00001_20261130091200.pcapng
     re.compile(r".+?_(\d{5})_(\d{14})\.(?:pcap|pcapng)(?:\.\w+)?"),
@@ -45,22 +46,22 @@ _ROTATED: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Files that are one stream, in order."""
+    """Files of one stream, in order."""
 
-    #: Their path, with ``#`` for what differs between them.
+    #: Path of the files, with ``#`` for the differing parts.
     name: str
     files: tuple[CaptureFile, ...]
 
     @property
     def key(self) -> str:
-        """What stays the same when files are added at its end."""
+        """Return a key that stays the same when files are appended."""
         return f"{self.name}@{self.files[0].first_ns}"
 
 
 def series_of(files: Iterable[CaptureFile], how: str) -> Iterator[Series]:
-    """Sort files into series; a file by itself is a series of one.
+    """Yield the series of files; a separate file is a series of one.
 
-    :raises TcptraceError: ``how`` is no regular expression.
+    :raises TcptraceError: ``how`` is not a regular expression.
     """
     groups: dict[str, list[CaptureFile]] = defaultdict(list)
     for file in files:
@@ -83,7 +84,7 @@ def _in_order(file: CaptureFile) -> tuple[int, list[int], str]:
 
 
 def _names(path: str, how: str) -> Iterator[str]:
-    """What the series is called that a file may belong to, by each rule that its name fits."""
+    """Yield the series names of a file, one per matching rule."""
     folder, slash, name = path.rpartition("/")
     if how == EACH_FILE:
         return
@@ -108,7 +109,7 @@ def _compiled(expression: str) -> re.Pattern[str]:
 
 
 def _runs(files: list[CaptureFile]) -> Iterator[list[CaptureFile]]:
-    """Cut files in the order of time where one does not begin where the one before ends."""
+    """Yield runs of files in time order, cut where a file does not begin at the end of the previous one."""
     run = files[:1]
     for one, following in pairwise(files):
         if not _abut(one, following):
@@ -123,14 +124,14 @@ def _abut(one: CaptureFile, following: CaptureFile) -> bool:
         return False
     last_ns = last_time_of(one)
     if last_ns is None:
-        # A large packed or remote file: the names have to do.
+        # A large packed or remote file has no known end; the names decide.
         return following.first_ns >= one.first_ns
     silence = following.first_ns - last_ns
     return -_OVERLAP_NS <= silence <= max(_SILENCE_NS, last_ns - one.first_ns)
 
 
 def windows_of(series: Series, window_bytes: int) -> list[tuple[CaptureFile, ...]]:
-    """Cut a series into windows of so many bytes at least; what is added to its end changes none but the last."""
+    """Return windows of at least ``window_bytes``; appended files change only the last window."""
     windows: list[list[CaptureFile]] = []
     size = window_bytes
     for file in series.files:

@@ -1,4 +1,4 @@
-"""Which captures there are: paths, globs, folders and URLs to files, each with its fingerprint and first time."""
+"""Discovery of captures: paths, globs, folders and URLs to files, each with its fingerprint and first time."""
 
 from __future__ import annotations
 
@@ -20,39 +20,39 @@ if TYPE_CHECKING:
 
 __all__ = ["CaptureFile", "find_captures"]
 
-#: Names of captures in a folder: rotated ones may end in a number, packed ones in the suffix of their packing.
+#: Capture names in a folder: rotated ones may end in a number, packed ones in a packing suffix.
 _CAPTURE_NAME: Final = re.compile(r".+\.(pcap|pcapng|cap)\d*(\.(gz|zst|bz2|xz|lz4))?", re.IGNORECASE)
-#: A larger file is known by its size and these samples: nobody edits a capture in place, and to plan 5 TB must not
-#: take hours.
+#: Maximum size of a fully digested file. A larger one is identified by its size and samples: captures are
+#: never edited in place, and the planning of 5 TB must not take hours.
 _WHOLE_BYTES_MAX: Final = 8 << 20
 _SAMPLES: Final = 32
 _SAMPLE_BYTES: Final = 64 << 10
-#: A capture has a packet before, or its time is not looked for.
+#: Maximum number of bytes read for the first packet's time.
 _FIRST_BYTES_MAX: Final = 4 << 20
-#: Threads that look at files: they wait for disks and servers.
+#: Number of threads for file access: they wait for disks and servers.
 _THREADS: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
 class CaptureFile:
-    """A capture file as it was found."""
+    """Discovered capture file."""
 
     path: str
     size: int
-    #: A digest of its content.
+    #: Digest of its content.
     fingerprint: str
-    #: Time of its first packet in nanoseconds; None if it has none, or cannot be read.
+    #: Time of its first packet in nanoseconds; None without a packet or for an unreadable file.
     first_ns: int | None
 
     def as_json(self) -> dict[str, Any]:
-        """The fields by name."""
+        """Return the fields by name."""
         return asdict(self)
 
 
 def find_captures(sources: Iterable[str | os.PathLike[str]]) -> list[CaptureFile]:
-    """Find the captures; of several with the same content there is the first by its path.
+    """Find the captures; of several with equal content, the first by path counts.
 
-    :raises CaptureError: a source names no file, or one that cannot be opened.
+    :raises CaptureError: a source names no file, or an unreadable one.
     """
     paths = sorted({path for source in sources for path in _paths(os.fspath(source))})
     with ThreadPoolExecutor(_THREADS) as pool:
@@ -105,7 +105,9 @@ def _of_local(path: str) -> tuple[int, str]:
 
 
 def _of_remote(url: str) -> tuple[int, str]:
-    """By the entity tag of its store, which changes with the content; a web server's files are read."""
+    """Return size and fingerprint from the store's entity tag, which changes with the content, or from a web
+    server's file.
+    """
     if is_web(url):
         with CaptureStream(url) as stream:
             content = b"".join(bytes(chunk) for chunk in stream.chunks())
@@ -118,7 +120,7 @@ def _of_remote(url: str) -> tuple[int, str]:
 
 
 def _first_time(path: str) -> int | None:
-    """The time of the first packet; the unit that the file is in says what is wrong with it."""
+    """Return the time of the first packet; the file's unit reports any error."""
     core = native.Analyzer(packets=["time"], others=False)
     try:
         with CaptureStream(path) as stream:

@@ -1,7 +1,7 @@
-"""Where a dataset lies: a local folder, or a prefix of an object store (s3, gs, az; http to read).
+"""Location of a dataset: a local folder, or a prefix of an object store (s3, gs, az; http for reading).
 
-Both have the same five operations. A written object is whole or absent, whenever its writer is killed.
-A store can be sent to another process: it is no more than its location.
+Both have the same five operations. A written object is complete or absent, even if its writer is killed. A
+store consists of its location only, so it can be sent to another process.
 """
 
 from __future__ import annotations
@@ -26,46 +26,46 @@ if TYPE_CHECKING:
 
 __all__ = ["LocalStore", "Object", "RemoteStore", "Store", "open_store"]
 
-#: Files that are being written lie here, and take their place once they are whole.
+#: Folder of incomplete files, which are moved to their place once complete.
 _WRITING: Final = "_writing"
 _NUMBERS: Final = count()
 
 
 @dataclass(frozen=True, slots=True)
 class Object:
-    """An object of a store; its key is relative, with ``/`` between its parts."""
+    """Object of a store; its key is relative, with ``/`` between its parts."""
 
     key: str
     size: int
 
 
 class Store(Protocol):
-    """What a dataset needs of the place that it lies in."""
+    """Operations that a dataset needs."""
 
     @property
     def location(self) -> str:
-        """The folder or URL."""
+        """Return the folder or URL."""
 
     def read(self, key: str) -> bytes:
         """Read an object.
 
-        :raises FileNotFoundError: there is none.
+        :raises FileNotFoundError: the object does not exist.
         """
 
     def write(self, key: str, content: bytes) -> None:
         """Write an object, or replace it."""
 
     def list(self, folder: str = "") -> Iterator[Object]:
-        """List the objects of a folder (``"_units/"``) and of those in it, in the order of their keys."""
+        """List the objects of a folder (``"_units/"``) and its subfolders, in key order."""
 
     def delete(self, key: str) -> None:
-        """Delete an object, if it is there."""
+        """Delete an object, if it exists."""
 
     def uri(self, key: str) -> str:
-        """Give the path or URL by which polars and DuckDB read an object."""
+        """Return the path or URL of an object for polars and DuckDB."""
 
     def sweep(self) -> None:
-        """Delete what killed processes of this machine left half written."""
+        """Delete incomplete files of killed local processes."""
 
 
 def open_store(location: str | os.PathLike[str]) -> Store:
@@ -82,7 +82,7 @@ def open_store(location: str | os.PathLike[str]) -> Store:
 
 @dataclass(frozen=True)
 class LocalStore:
-    """A folder."""
+    """Local folder."""
 
     location: str
 
@@ -91,7 +91,7 @@ class LocalStore:
         return self._path(key).read_bytes()
 
     def write(self, key: str, content: bytes) -> None:
-        """Write a file, which takes its place once it is whole."""
+        """Write a file, which is moved to its place once complete."""
         path = self._path(key)
         path.parent.mkdir(parents=True, exist_ok=True)
         writing = self._path(_WRITING)
@@ -119,11 +119,11 @@ class LocalStore:
         self._path(key).unlink(missing_ok=True)
 
     def uri(self, key: str) -> str:
-        """Give the path of a file."""
+        """Return the path of a file."""
         return str(self._path(key))
 
     def sweep(self) -> None:
-        """Delete the files that processes which are no more were writing."""
+        """Delete the incomplete files of processes that no longer exist."""
         for path in self._path(_WRITING).glob(f"*.{socket.gethostname()}"):
             process = int(path.name.partition(".")[0])
             try:
@@ -139,7 +139,7 @@ class LocalStore:
 
 @dataclass(frozen=True)
 class RemoteStore:
-    """A prefix of an object store; an object is written by a single request."""
+    """Prefix of an object store; a single request writes an object."""
 
     location: str
 
@@ -153,7 +153,7 @@ class RemoteStore:
             return bytes(self._objects.get(key).bytes())
 
     def write(self, key: str, content: bytes) -> None:
-        """Write an object by a single request."""
+        """Write an object with a single request."""
         try:
             with self._errors(key):
                 self._objects.put(key, content, use_multipart=False)
@@ -172,15 +172,15 @@ class RemoteStore:
             self._objects.delete(key)
 
     def uri(self, key: str) -> str:
-        """Give the URL of an object."""
+        """Return the URL of an object."""
         return f"{self.location}/{key}"
 
     def sweep(self) -> None:
-        """Nothing is half written: an object is there when its request has ended."""
+        """Do nothing: an object appears only after its complete request."""
 
     @contextmanager
     def _errors(self, key: str) -> Iterator[None]:
-        """Name the object in errors; obstore's are plain Exceptions, but that of an absent object."""
+        """Name the object in errors; obstore raises plain Exceptions, except for a missing object."""
         try:
             yield
         except FileNotFoundError:

@@ -1,7 +1,7 @@
-"""Many small captures judged together: to ask detectors costs the same for one capture as for a hundred.
+"""Joint judgement of many small captures: detectors cost the same for one capture as for a hundred.
 
-The flows of all captures are numbered through, and a host of one capture is no host of another: their addresses
-are marked for the detectors that compare flows. The findings are those of each capture alone.
+The flows of all captures get unique numbers. Hosts of different captures are distinct: their addresses are
+marked for the detectors that compare flows. The findings equal those of each separate capture.
 """
 
 from __future__ import annotations
@@ -36,26 +36,27 @@ if TYPE_CHECKING:
 
 __all__ = ["Together", "UnnamedHost", "is_simple"]
 
-#: Below the limits of detectors that compare flows (``NOTABLE_MAX`` is 32,768), which are for each capture.
+#: Maximum sizes of a group, below the limits of the flow-comparing detectors (``NOTABLE_MAX`` is 32,768),
+#: which apply per capture.
 _FLOWS_MAX: Final = 8192
 _CAPTURES_MAX: Final = 128
-#: Rows of their largest table: some 30 MB.
+#: Maximum number of rows of the largest table, about 30 MB.
 _WAITS_MAX: Final = 1 << 17
-#: The number of the capture, and what is added to the numbers of its flows and pages.
+#: Columns with the capture number, and the offset of its flow and page numbers.
 _NUMBER, _BASE = CAPTURE_NUMBER, "first_number"
-#: Stands behind the number of a capture, before the address of a host. No address has it.
+#: Separator between the capture number and a host's address. No address contains it.
 _MARK: Final = "\x1f"
 _MARKED: Final = rf"\d+{_MARK}"
-#: Flows and pages in the evidence of findings.
+#: Flow and page numbers in the evidence of findings.
 _NAMED_FLOWS: Final = re.compile(r"\b(?:flows?|retrieval) \d+(?:(?:, | and )\d+)*")
 _HOSTS: Final = ("client", "server")
-#: In texts about objects the URL stands for the server.
+#: Host columns of object texts, where the URL represents the server.
 _HOSTS_OF_OBJECTS: Final = (*_HOSTS, "host", "next_host")
 _OF_PAGES: Final = ("flows", "transactions", "flaws")
 
 
 def is_simple(analysis: Analysis) -> bool:
-    """Whether a capture, all of which is in the analysis, can be judged with others."""
+    """Return whether a complete capture can be judged together with others."""
     decoded = analysis.decoded
     return (
         decoded is not None
@@ -67,11 +68,11 @@ def is_simple(analysis: Analysis) -> bool:
 
 
 class UnnamedHost(ValueError):
-    """A finding about several flows that names neither its flow nor a host."""
+    """Finding about several flows that names neither its flow nor a host."""
 
 
 class Together:
-    """Takes simple captures, and gives the tables of all."""
+    """Collector of simple captures that returns the tables of all."""
 
     def __init__(self) -> None:
         self._captures: list[Analysis] = []
@@ -90,12 +91,12 @@ class Together:
 
     @property
     def is_full(self) -> bool:
-        """Whether the next capture is for another group."""
+        """Return whether the next capture needs another group."""
         is_large = self._bases[-1] > _FLOWS_MAX or self._waits > _WAITS_MAX
         return is_large or len(self._captures) >= _CAPTURES_MAX
 
     def tables(self) -> dict[str, pl.DataFrame]:
-        """The tables of all captures; ``capture_number`` counts these from 0."""
+        """Return the tables of all captures; ``capture_number`` counts the captures from 0."""
         made = {
             name: self._frame(name, ((rows.count(name), rows) for rows in self._rows))
             for name, table in TABLES.items()
@@ -114,7 +115,7 @@ class Together:
         return {name: frame.drop(_BASE) for name, frame in made.items()}
 
     def _frame(self, name: str, sources: Iterable[tuple[int, native.Rows | native.PageRows]]) -> pl.DataFrame:
-        """The rows of all captures, typed at once."""
+        """Return the rows of all captures, typed at once."""
         import polars as pl
 
         raw = [
@@ -137,7 +138,7 @@ class Together:
         ]
 
     def _with_flaws(self, flaws: pl.DataFrame) -> Iterable[tuple[int, pl.DataFrame, pl.Expr]]:
-        """The flaws of each capture that has any."""
+        """Yield the flaws of each capture that has any."""
         import polars as pl
 
         for number in flaws[_NUMBER].unique(maintain_order=True):
@@ -145,7 +146,7 @@ class Together:
             yield number, flaws.filter(numbered).drop(_NUMBER, _BASE), numbered
 
     def _findings(self, made: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-        """The findings of all captures, with the numbers that flows have in their own."""
+        """Return the findings of all captures, with their original flow numbers."""
         import polars as pl
 
         judged = [number for number, one in enumerate(self._captures) if one.has_candidates]
@@ -203,12 +204,12 @@ class Together:
         return [findings_of_pages({name: _numbered(frame) for name, frame in tables.items()})]
 
     def _assigned(self, found: pl.DataFrame) -> pl.DataFrame:
-        """The findings by their captures: by the flow, the page or the marked host that they name."""
+        """Return the findings by capture: by their flow, page or marked host."""
         import polars as pl
 
         bases = pl.Series(self._bases, dtype=pl.UInt32)
         page = found["evidence"].str.extract(r"^retrieval (\d+),").cast(pl.UInt32)
-        # Of each capture flows and pages are numbered from the same first number.
+        # Each capture numbers flows and pages from the same first number.
         known = found.select(pl.coalesce("flow", page)).to_series()
         of_known = bases.search_sorted(known.fill_null(0), side="right").cast(pl.UInt32) - 1
         text = pl.concat_str("summary", "evidence", "remedy", ignore_nulls=True)
@@ -228,7 +229,7 @@ class Together:
 
 
 def _with_own_flows(text: str, base: int) -> str:
-    """The evidence with the numbers that its flows have in their capture."""
+    """Return the evidence with the original flow numbers."""
 
     def own(found: re.Match[str]) -> str:
         return re.sub(r"\d+", lambda number: str(int(number[0]) - base), found[0])
@@ -244,13 +245,13 @@ def _joined(frames: Sequence[pl.DataFrame], name: str) -> pl.DataFrame:
 
 
 def _columns(only: Mapping[str, Iterable[str]]) -> Iterable[tuple[str, list[str]]]:
-    """The columns of tables in the order that they have there."""
+    """Yield the columns of tables in their order."""
     for name, columns in only.items():
         yield name, [one.name for one in TABLES[name].columns if one.name in set(columns)]
 
 
 def _numbered(frame: pl.DataFrame, marked: Iterable[str] = _HOSTS) -> pl.DataFrame:
-    """The rows with flows and pages numbered through, and marked hosts."""
+    """Return the rows with unique flow and page numbers, and marked hosts."""
     import polars as pl
 
     numbers = [
@@ -266,7 +267,7 @@ def _numbered(frame: pl.DataFrame, marked: Iterable[str] = _HOSTS) -> pl.DataFra
 
 
 def _with_software(found: pl.DataFrame, transactions: pl.DataFrame, judged: Sequence[int]) -> pl.DataFrame:
-    """The findings of each capture with its server software; see ``detectors.with_software``."""
+    """Return the findings of each capture with its server software; see ``detectors.with_software``."""
     import polars as pl
 
     from tcptrace_http.detectors._software import SOFTWARE, with_software

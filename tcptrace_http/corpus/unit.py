@@ -1,4 +1,4 @@
-"""One unit analysed: its objects written, and then its marker, which makes them a part of the dataset."""
+"""Analysis of one unit: first its objects are written, then its marker, which adds them to the dataset."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ __all__ = ["Task", "analyze_unit", "write_failure"]
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A unit, and what its worker needs beside it."""
+    """Unit with the other input of its worker."""
 
     location: str
     unit: Unit
-    #: The key log's path.
+    #: Path of the key log.
     keylog: str | None = None
 
 
 def analyze_unit(task: Task) -> dict[str, Any]:
-    """Analyse a unit and give its marker. Where the analysis fails, the marker says why."""
+    """Analyse a unit and return its marker. After a failed analysis the marker gives the reason."""
     store = open_store(task.location)
     try:
         return _analyzed(task, store)
     except (OSError, StoreError):
-        # The store, or the disk: nothing is wrong with the unit.
+        # The store or the disk failed, not the unit.
         raise
     except BaseException as error:
         # A panic of the core is no Exception.
@@ -79,7 +79,7 @@ def _analyzed(task: Task, store: Store) -> dict[str, Any]:
 
 
 def write_failure(store: Store, unit: Unit, status: str, error: str) -> dict[str, Any]:
-    """Say of a unit that it has no rows, and why."""
+    """Write a marker for a unit without rows, with the reason."""
     marker = _marker(unit, status) | {"objects": {}, "error": error}
     store.write(marker_key(unit.id), canonical(marker))
     return marker
@@ -100,12 +100,12 @@ def _marker(unit: Unit, status: str) -> dict[str, Any]:
 
 
 def _tables(task: Task, seen: list[dict[str, Any]]) -> Iterator[dict[str, pl.DataFrame]]:
-    """The tables of all captures, some rows at a time; what was read of each file is put into ``seen``."""
+    """Yield the tables of all captures step by step, and add the facts of each file to ``seen``."""
     unit = task.unit
     group = Group(unit.id)
     for files in [unit.files] if unit.key is not None else [(file,) for file in unit.files]:
         label = unit.series or files[0].path
-        # A window is no other one of its series: their flows have other ids.
+        # Each window of a series is distinct, with other flow ids.
         number = int(digest(*(file.fingerprint.encode() for file in files)), 16)
         read: list[FileRead] = []
         parts = rotated_batches(
