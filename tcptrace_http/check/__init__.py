@@ -1,4 +1,4 @@
-"""Captures judged by a policy: what ``tcptrace-http check`` and ``probe`` decide, and a test suite may.
+"""Check of captures against a policy, for ``tcptrace-http check``, ``probe`` and test suites.
 
 ::
 
@@ -8,9 +8,9 @@
     report = check([analyze("api.pcapng")], policy=preset("recommended"))
     assert report.verdict is Verdict.PASSED
 
-A policy (:mod:`~tcptrace_http.check.policy`) says which findings may be there and what the metrics may
-reach; the report (:mod:`~tcptrace_http.check.report`) says of each rule and threshold whether it passed,
-failed, or could not be judged. What a capture cannot show is ``inconclusive``, never passed.
+A policy (:mod:`~tcptrace_http.check.policy`) defines the allowed findings and the thresholds of metrics. The
+report (:mod:`~tcptrace_http.check.report`) gives the status of each rule and threshold: passed, failed, or
+inconclusive. A property that a capture cannot show is ``inconclusive``, never passed.
 """
 
 from __future__ import annotations

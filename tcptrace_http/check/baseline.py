@@ -1,8 +1,8 @@
-"""A baseline: the violations that were there before, so that only new ones fail.
+"""Baseline: the earlier violations, so that only new ones fail.
 
-It is a JSON file of fingerprints: what was seen, not how often. A fingerprint is made of the detector and
-of the request's method, host, port and target, and not of times or frames: another capture of the same
-behaviour has the same ones. Of the target's query only the names count.
+A baseline is a JSON file of fingerprints, without counts. A fingerprint covers the detector and the request's
+method, host, port and target, but no times or frames. Another capture of the same behaviour has the same
+fingerprints. Only the names of the target's query count.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _DIGEST_BYTES: Final = 16
 
 
 def fingerprint(*parts: object) -> str:
-    """A name for what was found, the same in every capture of it."""
+    """Return an identifier of a violation, equal in every capture of it."""
     text = "\0".join("" if part is None else str(part) for part in parts)
     return hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=_DIGEST_BYTES).hexdigest()
 
 
 def baseline_of(report: CheckReport) -> str:
-    """The baseline that has all violations of a report, as JSON for a file; without values of queries."""
+    """Return the baseline of all violations of a report, as JSON without query values."""
     words = {
         one.fingerprint: f"{one.name} {one.method or ''} {redacted_url(one.target or '')}".strip()
         for one in report.violations
@@ -44,9 +44,9 @@ def baseline_of(report: CheckReport) -> str:
 
 
 def load_baseline(path: Path) -> frozenset[str]:
-    """The fingerprints of what was seen, also of version 1, which counted them.
+    """Return the fingerprints of a baseline file, including version 1 with counts.
 
-    :raises PolicyError: the file is no baseline.
+    :raises PolicyError: the file is not a baseline.
     """
     try:
         document: Any = json.loads(path.read_bytes())
@@ -60,7 +60,7 @@ def load_baseline(path: Path) -> frozenset[str]:
 
 
 def against(report: CheckReport, baseline: AbstractSet[str]) -> CheckReport:
-    """The report in which violations that the baseline has are known, and fail nothing."""
+    """Return the report with the violations of the baseline marked as known; they do not fail."""
     return replace(report, outcomes=[_known(outcome, baseline) for outcome in report.outcomes])
 
 

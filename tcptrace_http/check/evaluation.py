@@ -1,4 +1,4 @@
-"""Applies a policy to analyses: which rules and thresholds hold."""
+"""Application of a policy to analyses: the status of rules and thresholds."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["check"]
 
-#: Why rules cannot be judged in a capture with super-segments, and what to do.
+#: Reason and remedy for rules that super-segments make undecidable.
 _OFFLOAD_REASON: Final = NEEDS["segments_as_sent"].what
 _OFFLOAD_NOTE: Final = (
     "Segmentation offload merged segments. Capture with: ethtool -K IF gro off lro off gso off tso off"
@@ -50,10 +50,10 @@ def check(
 ) -> CheckReport:
     """Judge analysed captures by a policy.
 
-    Each is an analysis, or what :func:`~tcptrace_http.check.gathered` took of the parts of a long one; they are
-    taken one after the other and not kept. The rules count findings over all captures together; so do
-    thresholds aggregate. ``counts`` is asked of every finding besides (a row of the table, with
-    ``client_port``): one that it turns down counts for no rule.
+    A capture is an analysis, or the result of :func:`~tcptrace_http.check.gathered` for the parts of a long
+    one. The captures are taken one by one and not kept. Rules count findings over all captures together, and
+    thresholds aggregate over them. ``counts`` receives every finding (a row of the table, with
+    ``client_port``). A finding that it rejects counts for no rule.
     """
     seen = _Seen()
     for capture in captures:
@@ -77,20 +77,20 @@ def check(
 
 @dataclass(slots=True)
 class _Seen:
-    """What is kept of the captures: violations, how many connections could not be judged, values of metrics."""
+    """Collected results: violations, undecidable connections, metric values."""
 
     captures: list[str] = field(default_factory=list)
     cut_short: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     transactions: int = 0
     known_flows: int = 0
-    #: By detector and by the scope whose rule counts it: the number of a match, or None.
+    #: Violations by detector and by the scope of the counting rule: the number of a match, or None.
     violations: dict[str, dict[int | None, list[Violation]]] = field(
         default_factory=lambda: defaultdict(lambda: defaultdict(list))
     )
     unjudged: Counter[str] = field(default_factory=Counter)
     reasons: dict[str, str] = field(default_factory=dict)
-    #: Values by the number of the match that a threshold is of (None of the policy's own) and metric.
+    #: Values by the number of the threshold's match (None for the policy itself) and by metric.
     values: dict[tuple[int | None, str], list[pl.Series]] = field(default_factory=lambda: defaultdict(list))
 
     def add(
@@ -119,13 +119,13 @@ class _Seen:
 
 
 def _scopes(policy: Policy) -> set[tuple[int | None, str]]:
-    """The metrics that thresholds need, by the number of the match that they are of."""
+    """Return the metrics of the thresholds, by the number of their match."""
     own = {(number, one.metric) for number, match in enumerate(policy.matches) for one in match.thresholds}
     return own | {(None, one.metric) for one in policy.thresholds}
 
 
 def _counts(row: Mapping[str, Any], rule: Rule) -> bool:
-    """Whether a finding counts for a rule."""
+    """Return whether a finding counts for a rule."""
     if rule.level is Level.OFF or (row["severity"] == "info" and not rule.structure):
         return False
     if row["confidence"] < rule.min_confidence:
@@ -162,7 +162,7 @@ def _violation(row: Mapping[str, Any], rule: Rule) -> Violation:
 
 
 def _capture_outcomes(policy: Policy, seen: _Seen) -> Iterator[Outcome]:
-    """What a capture that ends in a packet is taken for: what came after it was not judged."""
+    """Yield the outcome of captures that end inside a packet: later traffic was not judged."""
     if policy.cut_short is CutShort.IGNORED:
         return
     for path in seen.cut_short:
@@ -256,7 +256,7 @@ def _threshold_outcome(one: Threshold, name: str, seen: _Seen, parts: Sequence[p
 
 
 def _aggregated(one: Threshold, values: pl.Series) -> float | None:
-    """The aggregate; None of nothing, except its count."""
+    """Return the aggregate; None without values, except for the count."""
     match one.aggregation:
         case Aggregation.COUNT:
             return float(len(values))
@@ -269,7 +269,7 @@ def _aggregated(one: Threshold, values: pl.Series) -> float | None:
         case Aggregation.MEDIAN:
             found = values.median()
         case Aggregation.PERCENTILE:
-            # Linear between neighbours, as k6 and numpy have it.
+            # Linear between neighbours, as in k6 and numpy.
             found = values.quantile(one.percentile / 100, "linear")
     return None if found is None else float(found)  # type: ignore[arg-type]
 

@@ -1,4 +1,4 @@
-"""What a check keeps of one capture of any length: findings, what they are about, and the values of metrics."""
+"""Check input of one capture of any length: findings, their subjects, and metric values."""
 
 from __future__ import annotations
 
@@ -21,32 +21,34 @@ if TYPE_CHECKING:
 
 __all__ = ["Gathered", "gathered", "of_whole", "traits"]
 
-#: What rules, matches and fingerprints ask of a transaction and of its connection.
+#: Transaction columns that rules, matches and fingerprints use.
 _OF_TRANSACTIONS: Final = ("method", "host", "target", "status")
 _OF_FLOWS: Final = ("client_port", "server_port", "initial_rtt")
 
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """One capture as a check sees it: a few columns of its parts, which themselves are not kept."""
+    """Capture as a check sees it: a few columns of its parts, which are not kept."""
 
     path: str
     is_cut_short: bool
     known_flows: int
-    #: Connections that a detector could not judge, by detector: how many, and why.
+    #: Connections that a detector could not judge, by detector: count and reason.
     unjudged: Mapping[str, tuple[int, str]]
     found: pl.DataFrame
-    #: The columns of transactions and of flows that policies ask of.
+    #: Columns of transactions and flows that policies use.
     transactions: pl.DataFrame
     flows: pl.DataFrame
     #: Flow, transaction and value, by metric.
     measured: Mapping[str, pl.DataFrame]
     notes: Sequence[str] = ()
-    #: Of a dataset, whose findings have a column ``capture``: by flow its number there, ``own_flow``.
+    #: Original flow number ``own_flow`` by flow, for a dataset, whose findings have a column ``capture``.
     streams: pl.DataFrame | None = None
 
     def findings(self) -> pl.DataFrame:
-        """The findings, with what their transactions and connections are; durations are integer nanoseconds."""
+        """Return the findings with the columns of their transactions and connections; durations are integer
+        nanoseconds.
+        """
         import polars as pl
         import polars.selectors as cs
 
@@ -61,7 +63,9 @@ class Gathered:
         return found.join(self.streams, on="flow", how="left", maintain_order="left")
 
     def values(self, metric: str, match: Match | None) -> pl.Series:
-        """The values of a metric in the transactions that a match is for; of a connection, of its first one."""
+        """Return the metric's values in the transactions of a match; a connection counts by its first
+        transaction.
+        """
         import polars as pl
 
         values = self.measured[metric]
@@ -76,7 +80,7 @@ class Gathered:
         return pl.concat([of_transactions, of_flows])["value"]
 
     def _fitting(self, match: Match) -> pl.DataFrame:
-        """Flow and number of the transactions that a match is for."""
+        """Return flow and number of the transactions that fit a match."""
         import polars as pl
 
         rows = self.transactions.join(self.flows, on="flow", how="left")
@@ -86,7 +90,7 @@ class Gathered:
 
 
 def of_whole(analysis: Analysis, policy: Policy) -> Gathered:
-    """What a policy judges of an analysis in one piece, also of one whose rows were selected."""
+    """Return the check input of an analysis in one piece, also after a selection of rows."""
     import polars as pl
 
     return Gathered(
@@ -102,7 +106,7 @@ def of_whole(analysis: Analysis, policy: Policy) -> Gathered:
 
 
 class _Parts:
-    """What is kept of the parts of a capture, until all of them have come."""
+    """Collected parts of a capture, until all have come."""
 
     def __init__(self, policy: Policy) -> None:
         from tcptrace_http.judged import Judged
@@ -147,21 +151,21 @@ class _Parts:
 
 
 def gathered(parts: Iterable[Analysis], policy: Policy) -> Gathered:
-    """What a policy judges of one capture, taken of its parts.
+    """Return the check input of one capture in parts.
 
-    Of the parts (:func:`~tcptrace_http.analysis.analyze_in_batches`) memory holds one at a time, and of each
-    transaction a few words.
+    Memory holds one part (:func:`~tcptrace_http.analysis.analyze_in_batches`) and a few words per transaction
+    at a time.
     """
     taken = _Parts(policy)
     for part in parts:
         taken.add(part)
-        # The next part is made while this one may go.
+        # The next part is made while this one is released.
         del part
     return taken.together()
 
 
 def _metrics_of(policy: Policy) -> list[Metric]:
-    """The metrics that thresholds are about."""
+    """Return the metrics of the thresholds."""
     limited = (*policy.thresholds, *(one for match in policy.matches for one in match.thresholds))
     return [METRICS[name] for name in sorted({one.metric for one in limited})]
 
@@ -183,7 +187,7 @@ def _unjudged(rows: pl.DataFrame) -> dict[str, tuple[int, str]]:
 
 
 def traits(row: Mapping[str, Any]) -> Traits:
-    """What a policy's matches are asked about, of a row with a transaction's and its connection's columns."""
+    """Return the traits of a row for matches, from the columns of its transaction and connection."""
     return Traits(
         host=_without_port(row["host"]),
         path=_path(row["target"]),
@@ -194,7 +198,7 @@ def traits(row: Mapping[str, Any]) -> Traits:
 
 
 def _without_port(host: str | None) -> str | None:
-    """The host of a Host field (RFC 9110, section 7.2), also of one with an IPv6 literal."""
+    """Return the host of a Host field (RFC 9110, section 7.2), also of an IPv6 literal."""
     if host is None:
         return None
     name, colon, port = host.rpartition(":")
@@ -202,5 +206,5 @@ def _without_port(host: str | None) -> str | None:
 
 
 def _path(target: str | None) -> str | None:
-    """The path of a request target, without its query."""
+    """Return the path of a request target, without its query."""
     return None if target is None else target.partition("?")[0]

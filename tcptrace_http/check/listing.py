@@ -1,4 +1,4 @@
-"""What a policy may name: detectors, metrics and presets, a line each."""
+"""Names for policies: detectors, metrics and presets, one per line."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ __all__ = ["listing", "meaning", "names_listed", "policy_template", "settings"]
 
 
 def listing() -> str:
-    """All names with what they mean."""
+    """Return all names with their meanings."""
     return "\n".join(_lines()) + "\n"
 
 
 def names_listed() -> str:
-    """The names that only a policy has."""
+    """Return the names that only policies use."""
     groups = {"Metrics of a policy": METRICS, "Presets of policies": PRESETS}
     return "\n\n".join(f"{title}\n" + "\n".join(f"  {name}" for name in names) for title, names in groups.items())
 
 
 def meaning(name: str) -> str | None:
-    """What a metric or a preset is; None of other names."""
+    """Return the meaning of a metric or preset; None for other names."""
     if name in METRICS:
         metric = METRICS[name]
         return (
@@ -43,7 +43,7 @@ def meaning(name: str) -> str | None:
 
 
 def settings(detector: str) -> str:
-    """The settings that remedy what a detector finds, each with its source; nothing where none does."""
+    """Return the settings that fix a detector's findings, with their sources; empty without any."""
     found = [f"  {one.words}\n    {one.source}" for one in remedies() if detector in one.detectors]
     return "\n".join(["Settings that remedy it", *found]) if found else ""
 
@@ -65,12 +65,12 @@ def _section(title: str, entries: Mapping[str, str]) -> Iterator[str]:
 
 
 def _detectors() -> dict[str, str]:
-    """Each detector with the first line of its docstring."""
+    """Return each detector with the first line of its docstring."""
     return {name: detector.doc.partition("\n")[0].rstrip(".") for name, detector in DETECTORS.items()}
 
 
 def policy_template() -> str:
-    """A policy that says what ``recommended`` says, with every other detector and metric as comments."""
+    """Return a policy equal to ``recommended``, with every other detector and metric as a comment."""
     from tcptrace_http.check.policy import OFF
 
     rules = preset("recommended").rules

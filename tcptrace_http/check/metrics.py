@@ -1,4 +1,4 @@
-"""What thresholds are about: figures of transactions, connections and retrievals."""
+"""Metrics of thresholds: figures of transactions, connections and retrievals."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["METRICS", "Metric", "Unit"]
 
 
 class Unit(StrEnum):
-    """What the values of a metric are."""
+    """Unit of a metric's values."""
 
     NANOSECONDS = "ns"
     SHARE = "share"
@@ -27,15 +27,15 @@ class Unit(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A figure of every row of a table."""
+    """Figure of every row of a table."""
 
     name: str
     unit: Unit
     doc: str
-    #: The table it is a figure of each row of.
+    #: Table of the metric.
     table: str
-    #: Gives ``flow``, ``transaction`` (null where the figure is the connection's) and ``value`` (Float64, nulls
-    #: where the capture does not show it).
+    #: Function that returns ``flow``, ``transaction`` (null for a connection's figure) and ``value``
+    #: (Float64, null if the capture does not show it).
     values: Callable[[pl.LazyFrame], pl.LazyFrame]
 
 
@@ -59,7 +59,7 @@ def _response_bytes(transactions: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _stalled(waits: pl.LazyFrame) -> pl.LazyFrame:
-    """Of each transaction: its elapsed time, and the part of it that stalls took."""
+    """Return the elapsed time of each transaction, and its share of stalls."""
     import polars as pl
 
     length = (pl.col("end") - pl.col("start")).dt.total_nanoseconds().cast(pl.Float64)
@@ -184,5 +184,5 @@ _ALL: Final = (
     ),
 )
 
-#: All metrics by name.
+#: Metrics by name.
 METRICS: Final[Mapping[str, Metric]] = {metric.name: metric for metric in _ALL}

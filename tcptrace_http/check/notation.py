@@ -1,4 +1,4 @@
-"""The small languages of a policy: durations, shares, limits of loss, and thresholds."""
+"""Notations of a policy: durations, shares, loss limits, and thresholds."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ _UNITS: Final[Mapping[Unit, tuple[Mapping[str, float], str]]] = {
 }
 _QUANTITY: Final = re.compile(rf"\s*({_NUMBER})\s*([A-Za-zµ%]*)\s*")
 _ROUND_TRIPS: Final = re.compile(rf"\s*(?:({_NUMBER})\s*\*\s*)?rtt\s*")
-#: Of a number that is too long to be one.
+#: Maximum number of shown characters of an invalid number.
 _SHOWN: Final = 20
 _THRESHOLD: Final = re.compile(rf"\s*(avg|count|max|med|min|p\(\s*({_NUMBER})\s*\))\s*(<=|>=|==|<|>)\s*(.*)")
 _HUNDRED: Final = 100.0
-#: A year: more than any capture lasts.
+#: Maximum duration: one year, longer than any capture.
 _MILLISECONDS_MAX: Final = 366 * 86_400_000
-#: Beyond it a limit is no limit, and its unit could not be counted exactly.
+#: Maximum quantity: a larger limit has no effect, and floating point no longer counts its units exactly.
 _QUANTITY_MAX: Final = 1e12
 
 
 def lost_limit(written: str | float) -> LostLimit:
-    """A loss: milliseconds as a number, a duration, or round trips (``2*rtt``).
+    """Return a loss limit: milliseconds as a number, a duration, or round trips (``2*rtt``).
 
-    :raises PolicyError: it is none of these.
+    :raises PolicyError: the text has none of these forms.
     """
     if isinstance(written, (int, float)):
         if not 0 <= written <= _MILLISECONDS_MAX:
@@ -59,9 +59,9 @@ def lost_limit(written: str | float) -> LostLimit:
 
 
 def share(written: str | float) -> float:
-    """A share, 0 to 1, or in percent.
+    """Return a share, 0 to 1, or in percent.
 
-    :raises PolicyError: it is none, or more than all.
+    :raises PolicyError: the text is not a share, or exceeds 1.
     """
     if isinstance(written, bool):
         raise PolicyError(f"{str(written).lower()} is no share; write 0 to 1, or 0% to 100%")
@@ -72,9 +72,9 @@ def share(written: str | float) -> float:
 
 
 def threshold(metric: Metric, written: str, *, level: Level = Level.ERROR) -> Threshold:
-    """A threshold of a metric: ``p(95)<200ms``, ``max<=3``, ``avg<5%``.
+    """Return a threshold of a metric: ``p(95)<200ms``, ``max<=3``, ``avg<5%``.
 
-    :raises PolicyError: it cannot be read; the message says what is expected.
+    :raises PolicyError: the text is invalid; the message gives the expected form.
     """
     parts = _THRESHOLD.fullmatch(written)
     if parts is None:
@@ -107,9 +107,9 @@ def _quantity(written: str, unit: Unit) -> float:
 
 
 def _finite(written: str) -> float:
-    """A number that can be counted with.
+    """Return a finite number.
 
-    :raises PolicyError: it is too large.
+    :raises PolicyError: the number is too large.
     """
     found = float(written)
     if not math.isfinite(found) or found > _QUANTITY_MAX:

@@ -1,4 +1,4 @@
-"""What a policy says, as data: rules for findings, thresholds for metrics, and exceptions to both."""
+"""Policy as data: rules for findings, thresholds for metrics, and exceptions to both."""
 
 from __future__ import annotations
 
@@ -23,51 +23,51 @@ __all__ = [
     "Traits",
 ]
 
-#: The hundreds digit of a status is its class (RFC 9110, section 15).
+#: Divisor from a status to its class (RFC 9110, section 15).
 _STATUS_CLASS: Final = 100
 
 
 class Level(StrEnum):
-    """How grave a violation is."""
+    """Severity of a violation."""
 
     OFF = "off"
     WARNING = "warning"
     ERROR = "error"
 
 
-#: Levels, the gravest last.
+#: Levels in ascending severity.
 GRAVITY: Final = (Level.OFF, Level.WARNING, Level.ERROR)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LostLimit:
-    """A duration, or so many round trips of the connection."""
+    """Loss limit: a duration, or a number of the connection's round trips."""
 
     ns: int = 0
     round_trips: float = 0.0
 
     def of(self, rtt_ns: int | None) -> int:
-        """In nanoseconds on a connection with this round trip; round trips that are not known are none."""
+        """Return the limit in nanoseconds for a round trip; unknown round trips count as zero."""
         return self.ns + round(self.round_trips * (rtt_ns or 0))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rule:
-    """What findings of one detector are allowed."""
+    """Allowed findings of one detector."""
 
     level: Level = Level.ERROR
-    #: So many findings are allowed.
+    #: Maximum number of findings.
     max: int = 0
-    #: Findings that lost no more than this do not count.
+    #: Maximum loss of a finding that does not count.
     max_lost: LostLimit = LostLimit()
-    #: Nor do those that are less certain than this.
+    #: Minimum confidence of a finding that counts.
     min_confidence: float = 0.0
-    #: Whether findings of severity ``info`` count: structure that cost nothing on this path.
+    #: True if findings of severity ``info`` count: structure without a cost on this path.
     structure: bool = False
 
 
 class CutShort(StrEnum):
-    """What a capture that ends in the middle of a packet makes of the check."""
+    """Effect of a capture that ends inside a packet."""
 
     IGNORED = "ignored"
     INCONCLUSIVE = "inconclusive"
@@ -75,7 +75,7 @@ class CutShort(StrEnum):
 
 
 class Aggregation(StrEnum):
-    """How the values of a metric become one."""
+    """Aggregation of a metric's values."""
 
     AVERAGE = "avg"
     COUNT = "count"
@@ -87,24 +87,24 @@ class Aggregation(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Threshold:
-    """What one aggregate of a metric must be: ``p(95)<200ms``."""
+    """Limit of an aggregate of a metric: ``p(95)<200ms``."""
 
     metric: str
     aggregation: Aggregation
-    #: One of ``< <= > >= ==``.
+    #: Comparison operator: ``< <= > >= ==``.
     comparison: str
-    #: In the unit of the metric: nanoseconds, a share, a count or bytes.
+    #: Limit in the unit of the metric: nanoseconds, a share, a count or bytes.
     limit: float
-    #: As it was written.
+    #: Original text.
     text: str
-    #: Which percentile, 0 to 100.
+    #: Percentile, 0 to 100.
     percentile: float = 0.0
     level: Level = Level.ERROR
 
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What a match looks at of a transaction; None where the capture does not show it."""
+    """Properties of a transaction for matches; None if the capture does not show them."""
 
     host: str | None = None
     path: str | None = None
@@ -115,20 +115,20 @@ class Traits:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Match:
-    """Other rules and thresholds for some transactions: those that are as all that is said here."""
+    """Rules and thresholds for the transactions that fit all conditions."""
 
     #: Shell patterns (``*.example.com``, ``/api/*``) of the host, without its port, and of the path.
     host: str | None = None
     path: str | None = None
     ports: tuple[int, ...] = ()
-    #: Statuses and classes of them: ``404``, ``"5xx"``.
+    #: Statuses and their classes: ``404``, ``"5xx"``.
     statuses: tuple[str, ...] = ()
     methods: tuple[str, ...] = ()
     rules: Mapping[str, Rule] = field(default_factory=dict)
     thresholds: tuple[Threshold, ...] = ()
 
     def fits(self, traits: Traits) -> bool:
-        """Whether a transaction with these traits is meant."""
+        """Return whether a transaction with these traits fits."""
         return (
             _fits_pattern(self.host, None if traits.host is None else traits.host.lower())
             and _fits_pattern(self.path, traits.path)
@@ -139,7 +139,7 @@ class Match:
 
     @property
     def words(self) -> str:
-        """What is meant, for a reader."""
+        """Return the conditions for a reader."""
         said = {
             "host": self.host,
             "path": self.path,
@@ -160,37 +160,37 @@ def _fits_status(wanted: tuple[str, ...], status: int | None) -> bool:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Policy:
-    """Rules by detector, thresholds, and matches of which the last that fits has the last word."""
+    """Rules by detector, thresholds, and matches, of which the last fitting one decides."""
 
     rules: Mapping[str, Rule] = field(default_factory=dict)
     thresholds: tuple[Threshold, ...] = ()
     matches: tuple[Match, ...] = ()
-    #: The share of the connections that a rule may be unable to judge without being inconclusive.
+    #: Maximum share of connections that a rule may be unable to judge without being inconclusive.
     max_inconclusive: float = 0.0
     cut_short: CutShort = CutShort.INCONCLUSIVE
 
     def rule(self, detector: str, traits: Traits) -> Rule:
-        """What findings of a detector are allowed in a transaction with these traits."""
+        """Return the rule of a detector for a transaction with these traits."""
         return self.rule_within(detector, self.scope(detector, traits))
 
     def scope(self, detector: str, traits: Traits) -> int | None:
-        """The number of the match whose rule has the last word, or None: the policy's own has."""
+        """Return the number of the deciding match, or None for the policy's own rule."""
         fitting = (
             number for number, match in enumerate(self.matches) if detector in match.rules and match.fits(traits)
         )
         return max(fitting, default=None)
 
     def rule_within(self, detector: str, scope: int | None) -> Rule:
-        """The rule of a detector in a match, or the policy's own."""
+        """Return the rule of a detector in a match, or the policy's own."""
         return (self.rules if scope is None else self.matches[scope].rules).get(detector, OFF)
 
     def named(self) -> list[str]:
-        """The detectors that have a rule, here or in a match, in the order of their names."""
+        """Return the detectors with a rule, here or in a match, sorted by name."""
         every = {name for table in self._tables() for name in table}
         return sorted(name for name in every if self.gravest(name) is not Level.OFF)
 
     def gravest(self, detector: str) -> Level:
-        """The gravest level that a finding of a detector may be of."""
+        """Return the highest level of a detector's findings."""
         every = [table[detector].level for table in self._tables() if detector in table]
         return max(every, key=GRAVITY.index, default=Level.OFF)
 
@@ -198,7 +198,7 @@ class Policy:
         return [self.rules, *(match.rules for match in self.matches)]
 
     def only(self, *, selected: frozenset[str] = frozenset(), ignored: frozenset[str] = frozenset()) -> Policy:
-        """The policy with the rules and thresholds of these names (all where none is selected), without those."""
+        """Return the policy with the selected rules and thresholds (by default all), without the ignored ones."""
 
         def stays(name: str) -> bool:
             return (not selected or name in selected) and name not in ignored
@@ -216,7 +216,7 @@ class Policy:
         return replace(self, rules=rules(self.rules), thresholds=thresholds(self.thresholds), matches=matches)
 
 
-#: One that forbids nothing.
+#: Policy without rules.
 NO_POLICY: Final = Policy()
-#: The rule of a detector that a policy does not name.
+#: Rule of a detector that a policy does not name.
 OFF: Final = Rule(level=Level.OFF)

@@ -1,10 +1,10 @@
-"""Policies written down: TOML files, and the presets that come with the package.
+"""Policy files: TOML files, and the presets of the package.
 
 ::
 
     extends = "recommended"              # a preset, or a file beside this one
     max-inconclusive = "10%"             # connections that a rule may be unable to judge
-    cut-short = "inconclusive"           # a capture that ends in a packet; or "ignored", or "failed"
+    cut-short = "inconclusive"           # a capture that ends inside a packet; or "ignored", or "failed"
 
     [rules]
     short-initial-segment = "error"
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 __all__ = ["PRESETS", "load_policy", "parse_policy", "preset"]
 
 _T = TypeVar("_T")
-#: The policies that come with the package, and what each is for.
+#: Presets of the package, with their purposes.
 PRESETS: Final = {
     "recommended": "what certainly costs: stalls of TCP with HTTP fail, what costs elsewhere is a warning",
     "strict": "every finding fails, also structure that cost nothing here",
@@ -51,21 +51,21 @@ PRESETS: Final = {
     "satellite": "for long round trips: whole round trips lost fail, single milliseconds do not",
 }
 _LEVELS: Final = {"off": Level.OFF, "warn": Level.WARNING, "warning": Level.WARNING, "error": Level.ERROR}
-#: In place of a detector's name: every detector that the same table does not name.
+#: Name for every detector that the same table does not name.
 _ANY: Final = "*"
 _TOP: Final = ("extends", "max-inconclusive", "cut-short", "rules", "thresholds", "match")
 _RULE_OPTIONS: Final = ("max", "max-ms", "min-confidence", "structure")
 _TRAITS: Final = ("host", "path", "port", "status", "method")
-#: Where tomllib says that a fault is.
+#: Position of a fault in a message of tomllib.
 _AT: Final = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)")
 _PORT_MAX: Final = 65535
 _STATUS: Final = re.compile(r"[1-5](?:xx|\d\d)")
 
 
 def preset(name: str) -> Policy:
-    """A policy that comes with the package.
+    """Return a preset of the package.
 
-    :raises PolicyError: there is none of this name.
+    :raises PolicyError: no preset has this name.
     """
     if name not in PRESETS:
         raise PolicyError(_unknown("preset", name, PRESETS))
@@ -77,9 +77,9 @@ def _preset_text(name: str) -> str:
 
 
 def load_policy(path: str | Path) -> Policy:
-    """The policy of a file.
+    """Return the policy of a file.
 
-    :raises PolicyError: it cannot be used; file, line and the nearest valid name are in the message.
+    :raises PolicyError: the policy is invalid; the message has file, line and the nearest valid name.
     """
     try:
         text = Path(path).read_bytes().decode("utf-8")
@@ -91,9 +91,9 @@ def load_policy(path: str | Path) -> Policy:
 
 
 def parse_policy(text: str, *, path: str = "") -> Policy:
-    """The policy that a TOML text says; ``path`` is its file, for messages and for what it extends.
+    """Return the policy of a TOML text; ``path`` is its file, for messages and ``extends``.
 
-    :raises PolicyError: it cannot be used; file, line and the nearest valid name are in the message.
+    :raises PolicyError: the policy is invalid; the message has file, line and the nearest valid name.
     """
     return _parsed(text, path, ())
 
@@ -104,7 +104,7 @@ def _parsed(text: str, path: str, extending: tuple[str, ...], base: Policy = NO_
     except tomllib.TOMLDecodeError as error:
         raise PolicyError(f"no TOML: {_AT.sub('', str(error))}", path=path, line=_line_of(error, text)) from None
     except (ValueError, RecursionError) as error:
-        # A number of thousands of digits, or lists in lists in lists.
+        # A number of thousands of digits, or deeply nested lists.
         raise PolicyError(f"no TOML that can be read: {error}", path=path) from None
     try:
         return _Reader(path, (*extending, path)).policy(document, base)
@@ -113,7 +113,7 @@ def _parsed(text: str, path: str, extending: tuple[str, ...], base: Policy = NO_
 
 
 class _Fault(Exception):
-    """What is wrong, and the keys that lead there from the top of the document."""
+    """Fault of a document, with the keys from its top to the place."""
 
     def __init__(self, what: str, *keys: str | int) -> None:
         super().__init__(what)
@@ -123,13 +123,13 @@ class _Fault(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """Reads the document of a policy; ``extending`` are the files that led here, this one the last."""
+    """Reader of a policy document; ``extending`` has the files that led here, this file last."""
 
     path: str
     extending: tuple[str, ...]
 
     def policy(self, document: Mapping[str, Any], base: Policy) -> Policy:
-        """What the document says over ``base``."""
+        """Return the document's policy over ``base``."""
         _known(document, _TOP, "key")
         made = base
         for name in _texts(document.get("extends", []), "extends"):
@@ -161,7 +161,7 @@ class _Reader:
 
 
 def _over(base: Policy, own: Policy) -> Policy:
-    """The base with what a policy says itself: thresholds of a metric replace those of the base."""
+    """Return the base with the policy's own values; thresholds of a metric replace those of the base."""
     named = {one.metric for one in own.thresholds}
     kept = tuple(one for one in base.thresholds if one.metric not in named)
     return replace(
@@ -197,7 +197,7 @@ def _rule(value: object, *keys: str | int) -> Rule:
 
 
 def _options(options: Mapping[str, Any], *keys: str | int) -> Iterator[tuple[str, Any]]:
-    """The options of a rule as arguments of :class:`Rule`."""
+    """Yield the options of a rule as arguments of :class:`Rule`."""
     if "max" in options:
         if type(options["max"]) is not int or options["max"] < 0:
             raise _Fault("max is how many findings are allowed: 0 or more", *keys, "max")
@@ -293,7 +293,7 @@ def _cut_short(document: Mapping[str, Any], otherwise: CutShort) -> CutShort:
 
 
 def _noted(read: Callable[[], _T], *keys: str | int) -> _T:
-    """What ``read`` gives; what is wrong with it gets its place."""
+    """Return the result of ``read``, and add the place to a fault."""
     try:
         return read()
     except PolicyError as error:
@@ -342,15 +342,15 @@ def _unknown(what: str, name: str, known: Iterable[str]) -> str:
 
 
 def _line_of(error: tomllib.TOMLDecodeError, text: str) -> int:
-    """The line that tomllib's message has."""
+    """Return the line in tomllib's message."""
     at = _AT.search(str(error))
     return int(at[1]) if at is not None and at[1] is not None else text.count("\n") + 1
 
 
 def _line(text: str, keys: tuple[str | int, ...]) -> int | None:
-    """The line where the last key that can be found is written: TOML's reader keeps none.
+    """Return the line of the last locatable key: the TOML reader keeps no lines.
 
-    Keys are looked for one after the other, each from the line of the one before it on.
+    The search for each key starts at the line of the previous key.
     """
     lines = text.split("\n")
     found: int | None = None
@@ -367,5 +367,5 @@ def _line(text: str, keys: tuple[str | int, ...]) -> int | None:
 
 
 def _without_comment(line: str) -> str:
-    """The line up to its comment; a # in quotes would need TOML's reader, and no key has one."""
+    """Return the line without its comment; a # in quotes would need a TOML reader, and no key has one."""
     return line.partition("#")[0]

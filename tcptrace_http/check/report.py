@@ -1,4 +1,4 @@
-"""What a check found: the outcome of every rule and threshold, and what all of them come to."""
+"""Result of a check: the outcome of every rule and threshold, and the verdict."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ __all__ = ["CheckReport", "Outcome", "Status", "Subject", "Verdict", "Violation"
 
 
 class Status(StrEnum):
-    """What became of one rule or threshold."""
+    """Status of one rule or threshold."""
 
     PASSED = "passed"
     FAILED = "failed"
-    #: The captures do not show enough to tell.
+    #: The captures do not decide the rule.
     INCONCLUSIVE = "inconclusive"
 
 
 class Verdict(StrEnum):
-    """What all outcomes come to."""
+    """Verdict of all outcomes."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -32,36 +32,36 @@ class Verdict(StrEnum):
 
 
 class Subject(StrEnum):
-    """What an outcome is of."""
+    """Subject of an outcome."""
 
     RULE = "rule"
     THRESHOLD = "threshold"
-    #: A capture itself.
+    #: The capture itself.
     CAPTURE = "capture"
-    #: Of a probe: whether what it was to provoke was really in play.
+    #: Control of a probe: whether the provoked condition really occurred.
     CONTROL = "control"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Violation:
-    """One finding that a rule does not allow, or one threshold that was missed."""
+    """Forbidden finding, or missed threshold."""
 
-    #: The detector, or the metric.
+    #: Detector or metric.
     name: str
     level: Level
     message: str
-    #: The same in another capture of the same behaviour: made of what it is and of whom, not of when.
+    #: Identifier, equal in another capture of the same behaviour: it covers the subject, not the time.
     fingerprint: str
-    #: None where several captures are meant.
+    #: Capture; None for several.
     capture: str | None = None
     flow: int | None = None
     transaction: int | None = None
     first_frame: int | None = None
     last_frame: int | None = None
-    #: What it cost; None of a threshold.
+    #: Lost time; None for a threshold.
     lost_ns: int | None = None
     confidence: float | None = None
-    #: The finding's own, whatever the level of the rule; None of a threshold.
+    #: Severity of the finding, independent of the rule's level; None for a threshold.
     severity: str | None = None
     method: str | None = None
     host: str | None = None
@@ -70,57 +70,59 @@ class Violation:
     port: int | None = None
     server_software: str | None = None
     remedy: str = ""
-    #: Settings of known servers that remedy it, one a line: "nginx: tcp_nodelay on".
+    #: Settings of known servers that fix the violation, one per entry: "nginx: tcp_nodelay on".
     settings: Sequence[str] = ()
     reference: str = ""
-    #: Whether the baseline has it already.
+    #: True if the baseline has the violation.
     is_known: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Outcome:
-    """What became of one rule, or of one threshold."""
+    """Outcome of one rule or threshold."""
 
     subject: Subject
-    #: The detector; of a threshold its text, and where it is for some transactions only, which.
+    #: Detector, or the text of a threshold with its match, if any.
     name: str
     level: Level
     status: Status
-    #: What was seen, in a sentence: "3 findings, none allowed", "p(95) is 231 ms".
+    #: Observation in a sentence: "3 findings, none allowed", "p(95) is 231 ms".
     message: str
     violations: Sequence[Violation] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CheckReport:
-    """The outcomes of a policy on captures."""
+    """Outcomes of a policy on captures."""
 
     outcomes: Sequence[Outcome]
     captures: Sequence[str]
     transactions: int
-    #: From which level on a violation fails; None where none does.
+    #: Minimum level of a violation that fails; None if none fails.
     fail_on: Level | None = Level.ERROR
-    #: What could not be read at all, a line each; there is no verdict that passes with it.
+    #: Unreadable captures, one line each; with any of them no verdict passes.
     unreadable: Sequence[str] = ()
-    #: The file that annotations are put at, in place of the capture: the server's configuration.
+    #: File of the annotations in place of the capture: the server's configuration.
     location: str | None = None
-    #: What else was seen and judged by no rule, and what could not be seen, a sentence each.
+    #: Observations outside the rules, and missing observations, one sentence each.
     notes: Sequence[str] = ()
 
     @property
     def violations(self) -> list[Violation]:
-        """All violations, also those that the baseline knows, the gravest first."""
+        """Return all violations, including known ones, highest level first."""
         every = [violation for outcome in self.outcomes for violation in outcome.violations]
         return sorted(every, key=lambda one: (one.is_known, -GRAVITY.index(one.level), -(one.lost_ns or 0)))
 
     @property
     def verdict(self) -> Verdict:
-        """Failed where an outcome at the failing level did; inconclusive where none did and one cannot tell."""
+        """Return failed for an outcome at the failing level, else inconclusive for an undecided one, else
+        passed.
+        """
         counted = [one for one in self.outcomes if one.level is not Level.OFF]
         failing = [one for one in counted if one.status is Status.FAILED and self._fails(one.level)]
         if failing:
             return Verdict.FAILED
-        # What can never fail the run does not make it inconclusive either, except a run without anything to judge.
+        # An outcome that cannot fail the run does not make it inconclusive, unless the run judged nothing.
         unclear = any(one.status is Status.INCONCLUSIVE and self._fails(one.level) for one in counted)
         return Verdict.INCONCLUSIVE if unclear or not self.transactions else Verdict.PASSED
 

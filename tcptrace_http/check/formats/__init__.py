@@ -1,4 +1,4 @@
-"""How a report of a check is written: one format, one file, each with ``render(report) -> str``."""
+"""Formats of a check report: one module per format, each with ``render(report) -> str``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMATS", "redacted", "render"]
 
-#: The formats, and what reads them.
+#: Formats with their readers.
 FORMATS: Final = {
     "text": "people",
     "json": "programs; the names are a contract, counted by schema_version",
@@ -26,17 +26,18 @@ FORMATS: Final = {
     "markdown": "a job summary, or a comment on a change",
 }
 
-#: What others than its maker read.
+#: Formats that third parties read.
 _PUBLISHED: Final = frozenset({"sarif", "junit", "github", "gitlab"})
 _JSON: Final = frozenset({"json", "sarif", "gitlab"})
-#: Lone surrogates, which stand for bytes of a file's name that are no text.
+#: Lone surrogates, which represent undecodable bytes of file names.
 _SURROGATES: Final = re.compile("[\ud800-\udfff]")
 
 
 def render(report: CheckReport, format_name: str, *, redact: bool | None = None) -> str:
-    """The report in one of :data:`FORMATS`, as text that any encoding of Unicode can hold.
+    """Return the report in one of :data:`FORMATS`, as text for any Unicode encoding.
 
-    With ``redact``, query values and users of URLs are replaced; by default in what CI systems publish.
+    With ``redact``, query values and URL users are replaced; the default is true for formats that CI systems
+    publish.
     """
     if format_name in _PUBLISHED if redact is None else redact:
         report = redacted(report)
@@ -47,7 +48,7 @@ def render(report: CheckReport, format_name: str, *, redact: bool | None = None)
 
 
 def redacted(report: CheckReport) -> CheckReport:
-    """The report without values of queries, and without users of URLs."""
+    """Return the report without query values and URL users."""
 
     def without(one: Violation) -> Violation:
         target = None if one.target is None else redacted_url(one.target)

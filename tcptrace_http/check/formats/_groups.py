@@ -1,4 +1,4 @@
-"""Violations of one detector at one place, told together: CI has one annotation for them, not thousands."""
+"""Violations of one detector at one place as one entry: CI shows one annotation instead of thousands."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class Group:
 
     @property
     def fingerprint(self) -> str:
-        """The same in every report of the same detector and location."""
+        """Return a fingerprint, equal in every report with the same detector and location."""
         return fingerprint(self.worst.name, self.worst.level, self.location)
 
     @property
     def sentence(self) -> str:
-        """The worst one, and how many there are."""
+        """Return the worst violation, with the count."""
         if self.count == 1:
             return printable(sentence(self.worst))
         lost = f", {duration(self.lost_ns)} lost in all" if self.lost_ns else ""
@@ -41,7 +41,7 @@ class Group:
 
 
 def groups(violations: Iterable[Violation], report: CheckReport) -> list[Group]:
-    """The groups, in the order of their first violation."""
+    """Return the groups, in the order of their first violation."""
     found: dict[tuple[str, str, str, bool], list[Violation]] = {}
     for one in violations:
         found.setdefault((one.name, one.level, location(one, report), one.is_known), []).append(one)

@@ -1,4 +1,4 @@
-"""A violation in words, as several formats have it."""
+"""Violation in words, shared by several formats."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"
 
 
 def printable(text: str) -> str:
-    """Without what no terminal, XML 1.0 or YAML takes as text: captured bytes are in it."""
+    """Return captured text without characters that terminals, XML 1.0 or YAML do not accept."""
     if text.isprintable():
         return text
     return "".join(
@@ -26,13 +26,13 @@ def printable(text: str) -> str:
 
 
 def location(violation: Violation, report: CheckReport) -> str:
-    """The file that a violation is put at: of a probe without a capture or a location, the address as a path."""
+    """Return the file of a violation; for a probe without capture and location, the address as a path."""
     found = report.location or violation.capture or next(iter(report.captures), "captures")
     return found.partition("://")[2] or found
 
 
 def place(violation: Violation) -> str:
-    """Where it is: ``GET /a (slow.pcap: flow 3, frames 10 to 14)``."""
+    """Return the place of a violation: ``GET /a (slow.pcap: flow 3, frames 10 to 14)``."""
     request = " ".join(filter(None, (violation.method, violation.target)))
     parts = []
     if violation.flow is not None:
@@ -44,14 +44,14 @@ def place(violation: Violation) -> str:
 
 
 def sentence(violation: Violation) -> str:
-    """What, where, what it cost and what to change, on one line."""
+    """Return the violation, its place, its cost and its remedy on one line."""
     lost = f" Lost {duration(violation.lost_ns)}." if violation.lost_ns else ""
     where = place(violation)
     return " ".join(filter(None, (f"{where}:" if where else "", f"{violation.message}.{lost}", advice(violation))))
 
 
 def advice(violation: Violation) -> str:
-    """What to change, with the settings."""
+    """Return the remedy with the settings."""
     settings = "; ".join(violation.settings)
     return " ".join(filter(None, (_stopped(violation.remedy), f"Settings: {settings}" if settings else "")))
 

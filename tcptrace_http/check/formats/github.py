@@ -1,7 +1,7 @@
-"""GitHub Actions: workflow commands, which become annotations of the run.
+"""GitHub Actions workflow commands, which become annotations of the run.
 
-The syntax is that of "Workflow commands for GitHub Actions": properties and text are escaped as the
-runner unescapes them. The job summary is the format ``markdown``, written to ``$GITHUB_STEP_SUMMARY``.
+The syntax follows "Workflow commands for GitHub Actions": properties and text are escaped for the runner. The
+job summary is the format ``markdown``, written to ``$GITHUB_STEP_SUMMARY``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _COMMANDS: Final = {Level.ERROR: "error", Level.WARNING: "warning", Level.OFF: "
 
 
 def render(report: CheckReport) -> str:
-    """A line per detector and location of new violations, and for what could not be judged or read."""
+    """Return one line per detector and location of new violations, and the inconclusive or unreadable items."""
     lines = list(_lines(report))
     if len(lines) > _ANNOTATIONS_MAX:
         more = len(lines) - _ANNOTATIONS_MAX + 1

@@ -1,7 +1,7 @@
 """GitLab Code Quality: a JSON array of issues, as a merge request shows them.
 
-The fields are those that GitLab documents for its report ("Code Quality report format"): description,
-check_name, fingerprint (no two the same in a report), severity, location.path and lines.begin.
+The fields follow GitLab's "Code Quality report format": description, check_name, fingerprint (unique per
+report), severity, location.path and lines.begin.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SEVERITIES: Final = {Level.ERROR: "major", Level.WARNING: "minor", Level.OFF: "
 
 
 def render(report: CheckReport) -> str:
-    """The array; violations that the baseline has are left out."""
+    """Return the array without violations of the baseline."""
     return json.dumps(list(_issues(report)), indent=1, ensure_ascii=False) + "\n"
 
 

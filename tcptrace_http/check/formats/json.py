@@ -1,4 +1,4 @@
-"""JSON, for programs: every outcome with its violations."""
+"""JSON for programs: every outcome with its violations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SCHEMA_VERSION: Final = 1
 
 
 def render(report: CheckReport) -> str:
-    """One object; the fields are those of :class:`CheckReport`."""
+    """Return one object with the fields of :class:`CheckReport`."""
     document = {
         "schema_version": _SCHEMA_VERSION,
         "verdict": report.verdict,

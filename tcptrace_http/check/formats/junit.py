@@ -1,7 +1,7 @@
-"""JUnit XML, as CI systems read it: a test suite of rules and one of thresholds, a test case each.
+"""JUnit XML for CI systems: a test suite of rules and one of thresholds, with one test case each.
 
-The elements are those of the common schema (jenkins-xunit's ``junit-10.xsd``): a violation is a
-``failure``, what could not be judged is ``skipped`` with its reason, a capture that cannot be read an ``error``.
+The elements follow the common schema (jenkins-xunit's ``junit-10.xsd``). A violation is a ``failure``, an
+inconclusive outcome is ``skipped`` with its reason, an unreadable capture is an ``error``.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _SUITES: Final = {
 
 
 def render(report: CheckReport) -> str:
-    """One ``testsuites`` document."""
+    """Return one ``testsuites`` document."""
     root = ET.Element("testsuites", name=_PROGRAM)
     for subject, name in _SUITES.items():
         outcomes = [outcome for outcome in report.outcomes if outcome.subject is subject]

@@ -1,4 +1,4 @@
-"""Markdown, for a job summary or a comment on a change: the verdict, and a table of what was found."""
+"""Markdown for a job summary or a comment on a change: the verdict, and a table of findings."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _TITLES: Final = {
     Verdict.FAILED: "**failed**",
     Verdict.INCONCLUSIVE: "**inconclusive**",
 }
-#: Rows of the table: a job summary may have one mebibyte.
+#: Maximum number of table rows: a job summary may have one mebibyte.
 _ROWS_MAX: Final = 100
 
 
 def render(report: CheckReport) -> str:
-    """A heading, a line, and tables where there is something to tell."""
+    """Return a heading, a line, and the non-empty tables."""
     return "\n".join(_lines(report)) + "\n"
 
 
@@ -59,7 +59,7 @@ def _row(one: Violation) -> str:
 
 
 def _cell(text: str) -> str:
-    """Text that stays in its cell and is no markup."""
+    """Return text that stays in its cell and has no markup."""
     text = printable(text)
     for mark in ("\\", "|", "<", "*", "_", "`", "["):
         text = text.replace(mark, f"\\{mark}")

@@ -1,7 +1,7 @@
-"""SARIF 2.1.0 (OASIS), as code scanning reads it.
+"""SARIF 2.1.0 (OASIS) for code scanning.
 
-GitHub's further rules are kept: every result has a location (the capture's file; without one, the
-address that was probed), ``partialFingerprints``, and a rule with a help text; no more than 25,000 results a run.
+GitHub's additional rules hold. Every result has a location (the capture's file, or the probed address),
+``partialFingerprints``, and a rule with a help text. A run has at most 25,000 results.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _FINGERPRINT: Final = "tcptraceHttp/v2"
 
 
 def render(report: CheckReport) -> str:
-    """One log with one run."""
+    """Return one log with one run."""
     run = {
         "tool": {"driver": _driver(report)},
         "columnKind": "unicodeCodePoints",
@@ -72,13 +72,13 @@ def _rule(outcome: Outcome) -> dict[str, Any]:
 
 
 def _markdown(name: str, text: str) -> str:
-    """The help of a rule: its sections are written as Markdown has them; then the settings of servers."""
+    """Return the help of a rule in Markdown: its sections, then the settings of servers."""
     settings = [f"- {one.words} ([source]({one.source}))" for one in remedies() if name in one.detectors]
     return "\n".join([text, *(["", "Settings", "---", "", *settings] if settings else [])])
 
 
 def _invocation(report: CheckReport) -> dict[str, Any]:
-    """Whether all was read; what could not be judged is told as notifications."""
+    """Return whether everything was read, with notifications for inconclusive outcomes."""
     unclear = [outcome for outcome in report.outcomes if outcome.status is Status.INCONCLUSIVE]
     notes = [{"level": "warning", "message": {"text": f"{one.name}: {one.message}"}} for one in unclear]
     notes += [{"level": "error", "message": {"text": message}} for message in report.unreadable]
@@ -115,7 +115,7 @@ def _result(rule: str, group: Group) -> dict[str, Any]:
 
 
 def _physical(path: str) -> dict[str, Any]:
-    """A capture has no lines; viewers want one."""
+    """Return the location of a file; viewers need a line, and a capture has none."""
     is_relative = not PurePath(path).is_absolute()
     uri = quote(PurePath(path).as_posix(), errors="surrogateescape") if is_relative else PurePath(path).as_uri()
     return {"artifactLocation": {"uri": uri}, "region": {"startLine": 1}}

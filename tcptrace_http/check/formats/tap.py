@@ -1,4 +1,4 @@
-"""TAP 14, the Test Anything Protocol: a test point for every rule and threshold."""
+"""TAP 14, the Test Anything Protocol: one test point per rule and threshold."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["render"]
 
 
 def render(report: CheckReport) -> str:
-    """The version, the plan and the points. A violated warning is a point that is ``TODO``: it fails nothing."""
+    """Return version, plan and points. A violated warning is a ``TODO`` point, which does not fail."""
     lines = ["TAP version 14", f"1..{len(report.outcomes) + len(report.unreadable)}"]
     for number, outcome in enumerate(report.outcomes, start=1):
         lines += _point(number, outcome)
@@ -47,10 +47,12 @@ def _point(number: int, outcome: Outcome) -> Iterator[str]:
 
 
 def _yaml(text: str) -> str:
-    """A JSON string of printable characters is a YAML string."""
+    """Return a JSON string of printable characters, which is also a YAML string."""
     return json.dumps(printable(text), ensure_ascii=False)
 
 
 def _escaped(text: str) -> str:
-    """A description: one line, without what begins a directive. Not every parser knows version 14's escapes."""
+    """Return a description on one line, without directive marks. Not every parser knows the escapes of version
+    14.
+    """
     return " ".join(printable(text).split()).replace("\\", "\\\\").replace("#", "\N{FULLWIDTH NUMBER SIGN}")

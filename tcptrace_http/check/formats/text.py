@@ -1,4 +1,4 @@
-"""Text for people: the verdict, what fails with its cost and remedy, what could not be judged."""
+"""Text for readers: the verdict, failures with cost and remedy, and inconclusive outcomes."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ __all__ = ["render"]
 
 _WIDTH: Final = 80
 _INDENT: Final = " " * 6
-#: Violations of one rule that are shown; the rest are counted.
+#: Maximum number of violations per rule; the rest are counted.
 _SHOWN: Final = 5
 
 
 def render(report: CheckReport) -> str:
-    """Lines of at most 80 columns, except names that are longer."""
+    """Return lines of at most 80 columns, except for longer names."""
     return "\n".join(_lines(report)) + "\n"
 
 
@@ -45,7 +45,7 @@ def _lines(report: CheckReport) -> Iterator[str]:
 
 
 def _unclear(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """What could not be judged; those together that could not for one reason."""
+    """Yield the inconclusive outcomes, merged by reason."""
     names: dict[str, list[str]] = {}
     for outcome in outcomes:
         if outcome.status is Status.INCONCLUSIVE:
@@ -76,7 +76,7 @@ def _violation(one: Violation) -> Iterator[str]:
 
 
 def _advice(violations: Sequence[Violation]) -> Iterator[str]:
-    """What to change, each advice once."""
+    """Yield each remedy once."""
     remedies = dict.fromkeys(one.remedy for one in violations if one.remedy)
     settings = dict.fromkeys(setting for one in violations for setting in one.settings)
     for remedy in list(remedies)[:_SHOWN]:
