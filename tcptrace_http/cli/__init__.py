@@ -1,1 +1,1 @@
-"""The command line: one command, one file; click is imported here and nowhere else."""
+"""Command line: one module per command; click is imported only here."""

@@ -1,4 +1,4 @@
-"""``tcptrace-http analyze``: what happened in captures, and what to change."""
+"""``tcptrace-http analyze``: analysis of captures, with remedies."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["analyze"]
 
 _EXIT_UNREADABLE: Final = 2
-#: Formats that show a whole analysis; the others write one table.
+#: Formats of a whole analysis; the others write one table.
 _WHOLE: Final = ("text", "json", "html", "har", "xplot")
 _FORMATS: Final = (*_WHOLE, "ndjson", "csv", "csv-safe", "parquet")
 _WITH_SEGMENTS: Final = ("html", "xplot")
@@ -98,17 +98,16 @@ def analyze(  # noqa: PLR0913, PLR0917 -- one parameter an option
     redact: bool,
     quiet: bool,
 ) -> int:
-    r"""Analyse captures: pcap or pcapng, also packed with gzip or zstd; - is standard input.
+    r"""Analyse captures: pcap or pcapng, optionally packed with gzip or zstd; - is standard input.
 
-    Ctrl-C (SIGINT or SIGTERM) ends standard input, and the report of what was read is written.
+    Ctrl-C (SIGINT or SIGTERM) ends standard input, and the report covers the packets read so far.
 
-    Globs are expanded. Of several captures the readable ones are analysed; the exit code is 2 when
-    none could be read.
+    Globs are expanded. Unreadable captures are skipped; the exit code is 2 if no capture is readable.
 
-    With --format json, one capture is one object and several (or a glob) are an array of objects.
-    In a table of several captures the first column says which one a row is from.
+    With --format json, one capture is one object, and several captures (or a glob) are an array of objects.
+    In a table of several captures, the first column names the capture.
 
-    A dataset (see corpus) takes the place of a capture, or a part of it: DATASET@2026-11-23..2026-11-24.
+    A dataset (see corpus) can replace a capture, also in part: DATASET@2026-11-23..2026-11-24.
 
     \b
     Examples:
@@ -152,7 +151,7 @@ def analyze(  # noqa: PLR0913, PLR0917 -- one parameter an option
 
 
 def _check_page(paths: Sequence[str]) -> None:
-    """That a page can be written, before anything is read."""
+    """Check that a page can be written, before any read."""
     from tcptrace_http.cli.chart_file import check_charts
 
     if len(paths) > 1:
@@ -161,8 +160,9 @@ def _check_page(paths: Sequence[str]) -> None:
 
 
 def _keep_within(jobs: int | None) -> None:
-    """Have the native libraries, which are not loaded yet, keep to so many threads and to little memory: small
-    pages, of which those can be given back that are not used. What the user has set stays.
+    """Limit the native libraries, which are not loaded yet, to this number of threads and to little memory.
+
+    Small memory pages can be returned when unused. The user's settings take precedence.
     """
     os.environ.setdefault("MIMALLOC_ALLOW_THP", "0")
     if jobs is not None:
@@ -170,7 +170,7 @@ def _keep_within(jobs: int | None) -> None:
 
 
 def _graphs(analyses: Iterable[Analysis], folder: Path) -> int:
-    """The graphs of each capture; of several in a folder each."""
+    """Write the graphs of each capture, in one folder per capture if there are several."""
     from tcptrace_http.report import xplot
 
     all_of_them = list(analyses)
@@ -181,7 +181,7 @@ def _graphs(analyses: Iterable[Analysis], folder: Path) -> int:
 
 
 def _capture_paths(captures: tuple[str, ...], output: str, keylog: str | None) -> list[str]:
-    """The files to read, none of which may be the one to write."""
+    """Return the files to read; none of them may be the output."""
     from tcptrace_http.capture import expand
 
     paths = list(expand(captures))
@@ -191,7 +191,7 @@ def _capture_paths(captures: tuple[str, ...], output: str, keylog: str | None) -
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """How captures are read: what is asked for, and by how many threads."""
+    """Reading of captures: the requested result, and the number of threads."""
 
     format_name: str
     table: str
@@ -202,9 +202,9 @@ class _Reading:
     quiet: bool
 
     def each(self, paths: Sequence[str]) -> Iterator[Any]:
-        """What is made of each capture that can be read, in order; of the others their message.
+        """Yield the result of each readable capture in order, and the message of the others.
 
-        Small captures are read several at once; large ones by all threads, one after the other.
+        Several small captures are read at once; large ones one by one, by all threads.
         """
         from tcptrace_http.capture import cores, is_small
 
@@ -282,11 +282,11 @@ class _Reading:
         return whole
 
     def _noticed(self, batches: Iterable[Analysis]) -> Iterator[Analysis]:
-        """The same, with a word where the last of them says that the capture was cut short."""
+        """Yield the batches, and warn if the last one reports an incomplete capture."""
         for batch in batches:
             yield batch
             capture = batch.capture
-            # The next batch is made while this one may go.
+            # The next batch is made while this one is released.
             del batch
         if capture.truncated and not self.quiet:
             click.echo(
@@ -317,7 +317,7 @@ def _writer(format_name: str, table: str, *, is_one: bool) -> Callable[[Iterable
 
 
 def _width() -> int | None:
-    """The width of the terminal, or what COLUMNS says; None where neither is there."""
+    """Return the width of the terminal, or of COLUMNS; None without either."""
     if not sys.stdout.isatty() and "COLUMNS" not in os.environ:
         return None
     import shutil

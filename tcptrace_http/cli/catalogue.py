@@ -1,4 +1,4 @@
-"""What a simulation can be made of, as lists for the command line."""
+"""Parts of simulations, as lists for the command line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["as_json", "as_text", "names_listed"]
 
 
 def names_listed() -> str:
-    """The names alone, by what they are, as ``explain`` lists them."""
+    """Return the names by kind, as ``explain`` lists them."""
     from reference_sim import catalogue
 
     known = list(catalogue.entries())
@@ -19,7 +19,7 @@ def names_listed() -> str:
 
 
 def as_text() -> str:
-    """A table for each kind: the name and what it is."""
+    """Return one table per kind, with names and descriptions."""
     from reference_sim import catalogue
 
     known = list(catalogue.entries())
@@ -31,7 +31,7 @@ def as_text() -> str:
 
 
 def as_json() -> str:
-    """One object: by kind, the entries with name, what it is and where it is from."""
+    """Return one object with the entries by kind: name, description and source."""
     import json
 
     from reference_sim import catalogue

@@ -1,4 +1,4 @@
-"""A chart as a file: HTML, SVG, PNG or Vega-Lite, as its name says."""
+"""Chart file: HTML, SVG, PNG or Vega-Lite, by its name."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 __all__ = ["check_chart_file", "check_charts", "save_chart"]
 
 _SUFFIXES: Final = (".html", ".svg", ".png", ".json")
-#: A page embeds Vega from vl-convert, an image is made by it.
+#: Packages that draw: vl-convert provides Vega for pages and makes images.
 _DRAWERS: Final = ("altair", "vl_convert")
 
 
 def check_chart_file(output: Path) -> None:
-    """That a chart can be written to this file, before anything large is read.
+    """Check that the file can hold a chart, before any large read.
 
-    :raises click.UsageError: the name does not say what to write.
-    :raises MissingExtra: what draws it is not installed.
+    :raises click.UsageError: the name has no known format.
+    :raises MissingExtra: the chart library is not installed.
     """
     if output.suffix not in _SUFFIXES:
         raise click.UsageError(f"{output}: the file's name says what to write; end it with {', '.join(_SUFFIXES)}")
@@ -38,9 +38,9 @@ def check_chart_file(output: Path) -> None:
 
 
 def check_charts(format_name: str) -> None:
-    """That a report of this format can have its charts, before anything is read or written.
+    """Check that a report of this format can have its charts, before any read or write.
 
-    :raises MissingExtra: what draws them is not installed.
+    :raises MissingExtra: the chart library is not installed.
     """
     _check_installed(f"--format {format_name}", _DRAWERS)
 
@@ -54,7 +54,7 @@ def _check_installed(what: str, modules: Sequence[str]) -> None:
 
 
 def save_chart(drawn: alt.LayerChart, output: Path) -> None:
-    """Write the file; HTML has all it needs in it."""
+    """Write the file; HTML is self-contained."""
     if output.suffix == ".json":
         write_text(output, drawn.to_json())
     elif output.suffix == ".html":

@@ -1,4 +1,4 @@
-"""``tcptrace-http check``: captures judged by a policy, for CI."""
+"""``tcptrace-http check``: check of captures against a policy, for CI."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ __all__ = ["Judging", "baseline_of", "check", "concluded", "judging_options", "o
 EXIT_FAILED: Final = 1
 EXIT_UNUSABLE: Final = 2
 EXIT_INCONCLUSIVE: Final = 3
-#: The policy where none is named.
+#: Default policy.
 _DEFAULT_PRESET: Final = "recommended"
-#: As ``FORMATS`` of :mod:`tcptrace_http.check.formats` has them; a test compares. Importing it takes time.
+#: Copy of ``FORMATS`` of :mod:`tcptrace_http.check.formats`; a test compares them. That import is slow.
 FORMAT_NAMES: Final = ("text", "json", "junit", "sarif", "github", "gitlab", "tap", "markdown")
 _PRESET_NAMES: Final = ("recommended", "strict", "lan", "satellite")
 
 
 def judging_options(command: click.decorators.FC) -> click.decorators.FC:
-    """The options of every command that judges by a policy."""
+    """Add the options of every command that judges by a policy."""
     options = (
         click.option("--policy", type=click.Path(path_type=Path), help="Judge by this TOML file."),
         click.option(
@@ -96,7 +96,7 @@ def judging_options(command: click.decorators.FC) -> click.decorators.FC:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Judging:
-    """What :func:`judging_options` were given."""
+    """Values of :func:`judging_options`."""
 
     policy: Path | None
     preset: str | None
@@ -113,7 +113,7 @@ class Judging:
 
     @property
     def level(self) -> Level | None:
-        """From which level on a violation fails."""
+        """Return the minimum level of a violation that fails."""
         from tcptrace_http.check import Level
 
         return None if self.fail_on == "never" else Level(self.fail_on)
@@ -121,7 +121,7 @@ class Judging:
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """How captures are read."""
+    """Reading of captures."""
 
     keylog: str | None
     jobs: int | None
@@ -146,13 +146,13 @@ def check(
     r"""Check captures against a policy (exit code 1 if violated).
 
     \b
-    0  it holds
+    0  the policy holds
     1  a rule or threshold is violated, at the level of --fail-on or above
-    2  a capture or the policy cannot be used
-    3  nothing is violated, but something could not be judged
+    2  a capture or the policy is unusable
+    3  no rule is violated, but at least one is inconclusive
 
-    Rules allow or forbid findings of detectors, thresholds limit metrics: see tcptrace-http init, which
-    writes a policy with comments, and --list.
+    Rules allow or forbid findings of detectors; thresholds limit metrics. The command init writes a policy
+    with comments, and --list shows all names.
 
     \b
     Examples:
@@ -181,7 +181,7 @@ def check(
 
 
 def baseline_of(asked: Judging) -> AbstractSet[str] | None:
-    """What the baseline has, if one is named: read before the work, so that a wrong one costs none."""
+    """Return the named baseline, read first: an invalid one then costs no work."""
     from tcptrace_http.check.baseline import load_baseline
 
     return None if asked.baseline is None else load_baseline(asked.baseline)
@@ -193,7 +193,7 @@ def concluded(
     files: Iterable[tuple[str, Path]],
     known: AbstractSet[str] | None,
 ) -> int:
-    """Write what is asked for; the exit code."""
+    """Write the requested reports, and return the exit code."""
     from tcptrace_http.check import baseline as baselines
 
     if asked.write_baseline is not None:
@@ -207,9 +207,9 @@ def concluded(
 
 
 def policy_of(asked: Judging) -> Policy:
-    """The policy that the options name, cut down to what is selected.
+    """Return the policy of the options, reduced to the selection.
 
-    :raises click.UsageError: two policies are named, or a name is none of a detector or metric.
+    :raises click.UsageError: two policies are named, or a name is neither a detector nor a metric.
     """
     from tcptrace_http.check import load_policy, preset
     from tcptrace_http.check.metrics import METRICS
@@ -238,9 +238,9 @@ def _unknown(name: str, known: Iterable[str]) -> str:
 def output_files(
     asked: Judging, inputs: Iterable[str] = (), others: Iterable[Path | None] = ()
 ) -> list[tuple[str, Path]]:
-    """The files to write, each with its format; neither they nor ``others`` may replace what is read.
+    """Return the files to write with their formats; neither they nor ``others`` may replace an input.
 
-    :raises click.UsageError: one does, or is of no format.
+    :raises click.UsageError: a file replaces an input, or has no format.
     """
     files = []
     for one in asked.output_files:
@@ -258,7 +258,7 @@ def output_files(
 def _gathered(
     captures: tuple[str, ...], policy: Policy, reading: _Reading, unreadable: list[str]
 ) -> Iterator[Gathered]:
-    """What is judged of the captures, one after the other; what cannot be read is told and noted."""
+    """Yield the check input of each capture; unreadable captures are reported and noted."""
     from tcptrace_http.analysis import analyze_in_batches
     from tcptrace_http.capture import expand
     from tcptrace_http.check import gathered
@@ -289,7 +289,7 @@ def _written(report: CheckReport, asked: Judging, files: Iterable[tuple[str, Pat
 
 
 def _exit_code(report: CheckReport, inconclusive: str | None) -> int:
-    """What the verdict is to a shell."""
+    """Return the exit code of the verdict."""
     from tcptrace_http.check import Verdict
 
     if report.verdict is Verdict.FAILED:

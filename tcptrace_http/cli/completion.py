@@ -1,4 +1,4 @@
-"""What a shell is told that completes a command line: captures are files, and names those that are known."""
+"""Completions for a shell: captures are files, and names are the known ones."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ __all__ = ["claim_names", "files", "fixes", "names_to_explain", "parts_of_simula
 
 
 def files(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The shell completes files better than we could."""
+    """Leave files to the shell, which completes them best."""
     del context, parameter
     return [CompletionItem(incomplete, type="file")]
 
 
 def claim_names(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The papers' claims, each with what it is about."""
+    """Return the papers' claims with their subjects."""
     del context, parameter
     from reference_sim.reproduction.claim import claims
 
@@ -30,7 +30,7 @@ def claim_names(context: click.Context, parameter: click.Parameter, incomplete: 
 
 
 def fixes(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The fixes that can be asked for, each with what it is."""
+    """Return the fixes with their descriptions."""
     del context, parameter
     from tcptrace_http.what_if import FIXES
 
@@ -38,18 +38,18 @@ def fixes(context: click.Context, parameter: click.Parameter, incomplete: str) -
 
 
 def sides(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """A file, or once something is typed, the names of strategies and fixes that begin with it."""
+    """Return a file, or the strategies and fixes that begin with the typed text."""
     found = files(context, parameter, incomplete)
     if incomplete:
         from tcptrace_http.difference.modelled import names
 
-        # After the file: a shell would drop what it was told before that.
+        # The names come after the file: a shell drops earlier entries.
         found += [CompletionItem(name) for name in names() if name.startswith(incomplete)]
     return found
 
 
 def names_to_explain(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Detectors, causes, tables and columns, fixes, and what simulations are made of; with --frame a file."""
+    """Return detectors, causes, tables, columns, fixes and simulation parts; with --frame a file."""
     if context.params.get("frame") is not None:
         return files(context, parameter, incomplete)
     from reference_sim import catalogue
@@ -64,7 +64,7 @@ def names_to_explain(context: click.Context, parameter: click.Parameter, incompl
 def parts_of_simulations(
     kind: str,
 ) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
-    """The names of that kind, each with what it is."""
+    """Return a completion of the names of a kind, with their descriptions."""
 
     def of_kind(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
         del context, parameter

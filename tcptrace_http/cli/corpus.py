@@ -23,7 +23,7 @@ _DONE: Final = ("ok", "partial")
 
 
 class _Shard(click.ParamType[tuple[int, int]]):
-    """``I/N``."""
+    """Shard ``I/N``."""
 
     name = "shard"
 
@@ -35,7 +35,7 @@ class _Shard(click.ParamType[tuple[int, int]]):
 
 
 def _working_options(command: click.decorators.FC) -> click.decorators.FC:
-    """The options of commands that analyse."""
+    """Add the options of commands that analyse."""
     options = (
         click.option(
             "--shard",
@@ -58,8 +58,8 @@ def _working_options(command: click.decorators.FC) -> click.decorators.FC:
 def corpus() -> None:
     r"""Make a dataset of many captures, and keep it up to date.
 
-    A dataset is a folder, or a URL of an object store (s3, gs, az), with a Parquet file for each table, day and
-    unit of captures. analyze, check, plot and diff take it in the place of a capture.
+    A dataset is a folder, or a URL of an object store (s3, gs, az). It has one Parquet file per table, day
+    and unit of captures. The commands analyze, check, plot and diff accept a dataset instead of a capture.
 
     \b
     Examples:
@@ -85,9 +85,9 @@ def corpus() -> None:
 def add(sources: tuple[str, ...], into: str, **options: Any) -> int:
     r"""Add captures to a dataset: files, globs, folders and URLs.
 
-    Captures that the dataset has are passed over. An interrupted command is resumed by giving it again: units that
-    are done are kept. A unit whose analysis fails is told and passed over; the exit code is then 3. retry does it
-    again.
+    Captures already in the dataset are skipped. To resume an interrupted command, run it again: complete
+    units are kept. A unit whose analysis fails is reported and skipped; the exit code is then 3. The command
+    retry analyses such units again.
 
     \b
     Examples:
@@ -107,7 +107,7 @@ def add(sources: tuple[str, ...], into: str, **options: Any) -> int:
 @click.argument("dataset", shell_complete=files)
 @_working_options
 def retry(dataset: str, **options: Any) -> int:
-    """Do again what failed, was set aside or is stale, and what is missing."""
+    """Analyse failed, poisonous, stale and missing units again."""
     from tcptrace_http.corpus.add import retry as do_again
 
     quiet = options.pop("quiet")
@@ -117,7 +117,7 @@ def retry(dataset: str, **options: Any) -> int:
 
 
 def _told(added: Added, dataset: str, *, quiet: bool) -> int:
-    """Say what became of the units; the exit code."""
+    """Report the results of the units, and return the exit code."""
     for path, what in [] if quiet else added.strange.items():
         click.echo(f"tcptrace-http: {_named(path, what)}", err=True)
     for name, what in added.failed.items():
@@ -141,7 +141,7 @@ def _named(path: str, what: str) -> str:
 @click.option("--stale", "shown", flag_value="stale", help="Only units of another version, or not done yet.")
 @click.option("--json", "as_json", is_flag=True, help="JSON.")
 def status(dataset: str, shown: str | None, as_json: bool) -> None:
-    """Say which units of a dataset are done, failed (and why), stale or missing."""
+    """List the units of a dataset that are complete, failed (with the reason), stale or missing."""
     from tcptrace_http.corpus.dataset import read_state
 
     state = read_state(dataset)
@@ -180,9 +180,9 @@ def status(dataset: str, shown: str | None, as_json: bool) -> None:
 @click.argument("dataset", shell_complete=files)
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
 def seal(dataset: str, quiet: bool) -> None:
-    """Put the objects of each day together, and delete what is no part of the dataset any more.
+    """Merge the objects of each day, and delete obsolete ones.
 
-    Nobody may read or add to the dataset meanwhile. What is added later stands beside, until it is sealed again.
+    Do not read or add to the dataset meanwhile. Later additions stay separate until the next sealing.
     """
     from tcptrace_http.corpus.sealing import seal as put_together
 

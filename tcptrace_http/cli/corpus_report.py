@@ -1,4 +1,4 @@
-"""``tcptrace-http corpus report``: what a dataset of many captures tells."""
+"""``tcptrace-http corpus report``: report on a dataset of many captures."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _UNITS: Final = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta
 
 
 class _Since(click.ParamType[datetime | timedelta]):
-    """A day or a time in UTC, or how long before the last transaction."""
+    """Day or time in UTC, or a duration before the last transaction."""
 
     name = "since"
 
@@ -63,7 +63,7 @@ class _Since(click.ParamType[datetime | timedelta]):
 @click.option("-o", "--output", default=STANDARD_OUTPUT, metavar="PATH", help="Write to this file.")
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
 def report(dataset: str, since: datetime | timedelta | None, format_name: str, output: str, quiet: bool) -> None:
-    r"""Report where a dataset's time is lost, what is new, and on which day it began.
+    r"""Report the time losses of a dataset, the new findings, and their first day.
 
     Findings are grouped by detector, host, path and server software. A trend is the share of a host's
     transactions with the finding per day (per hour, if the dataset is shorter than three days). Notes

@@ -1,4 +1,4 @@
-"""Datasets in the place of captures; a capture's name costs no import."""
+"""Datasets in place of captures; the name of a capture needs no import."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ if TYPE_CHECKING:
 
 __all__ = ["dataset_part", "write_table"]
 
-#: What a URL of a dataset does not end in.
+#: Suffixes that a dataset's URL never has.
 _CAPTURE_SUFFIXES: Final = (".pcap", ".pcapng", ".cap", ".gz", ".zst", ".bz2", ".xz", ".lz4")
 
 
 def dataset_part(path: str) -> Part | None:
-    """The dataset, or the part of one, that a path names; None if it names a capture.
+    """Return the named dataset or part; None for a capture.
 
-    :raises DatasetError: the times of the part are none.
+    :raises DatasetError: the times of the part are invalid.
     """
     is_folder = os.path.isdir(path)
     is_named_part = "@" in path and ".." in path and not os.path.exists(path)

@@ -1,4 +1,4 @@
-"""``tcptrace-http diff``: what differs between two captures or scenarios, and why."""
+"""``tcptrace-http diff``: differences between two captures or scenarios, with their causes."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 __all__ = ["diff"]
 
-#: As ``CHARTS`` of :mod:`tcptrace_http.difference.plots` has them; a test compares. Importing it takes time.
+#: Copy of ``CHARTS`` of :mod:`tcptrace_http.difference.plots`; a test compares them. That import is slow.
 CHART_NAMES: Final = ("causes", "transactions", "sequence")
 _PAIR: Final = ":"
 _WIDTH: Final = 80
 
 
 class _Numbers(click.ParamType[int | tuple[int, int]]):
-    """``N``, or ``LEFT:RIGHT``."""
+    """Number ``N``, or pair ``LEFT:RIGHT``."""
 
     name = "numbers"
 
@@ -86,15 +86,14 @@ def diff(  # noqa: PLR0913, PLR0917 -- one parameter an option
     keylog: str | None,
     quiet: bool,
 ) -> None:
-    r"""Compare two sides: where the time differs, split by cause, exactly.
+    r"""Compare two sides, and split the time difference exactly by cause.
 
-    Each side is a capture (pcap or pcapng), or a scenario file (.toml), which is simulated and captured at its
-    client. One side may be a name, of a strategy (simulate --list) or of a fix (whatif --list), or several of them
-    (http11+no-nagle): it is simulated on the path, with the hosts and the page that are inferred from the other
-    side; "inferred" is that as it is.
-    Differences are left less right. Captures before and after a change of configuration can be compared as well
-    as a capture with a model; one key log has the secrets of both. Exits with 0 whatever differs, also where
-    nothing can be compared, and with 2 where a side cannot be read or modelled.
+    Each side is a capture (pcap or pcapng) or a scenario file (.toml). A scenario is simulated and captured
+    at its client. One side may be the name of a strategy (simulate --list), of a fix (whatif --list), or of
+    several (http11+no-nagle). The path, hosts and page of the simulation are then inferred from the other
+    side. The name "inferred" is the unchanged inference. Differences are left minus right. One key log holds
+    the secrets of both sides. The exit code is 0 for any difference, and 2 if a side cannot be read or
+    modelled.
 
     \b
     Examples:
@@ -151,7 +150,7 @@ def _draw(difference: Difference, chart: str, output: Path) -> None:
 
 
 def _rendered(difference: Difference, format_name: str) -> bytes:
-    """Names of files need not be text; a page has no bytes that are none."""
+    """Return the document as bytes; file names may have undecodable bytes, but a page may not."""
     if format_name == "html":
         return difference.html().encode("utf-8", errors="replace")
     text = difference.json() if format_name == "json" else difference.text(width=_WIDTH)

@@ -1,4 +1,4 @@
-"""``tcptrace-http explain``: what a name in a report means, and what one segment waited for."""
+"""``tcptrace-http explain``: meanings of report names, and the constraints of a segment."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def explain(
     name: str | None, peer: str | None, frame: int | None, format_name: str | None, keylog: str | None
 ) -> None:
     r"""Explain NAME: a detector, a cause, a table, a column, a need, a kind of anomaly or flaw; a term of the
-    field or a column of a text report; a metric or a preset of policies; a fix of a what-if; a part of a
-    simulation: a strategy, a page, a network, a TCP stack; or a claim of a paper (G3).
+    field or a column of a text report; a metric or a preset of policies; a fix; a part of a simulation
+    (strategy, page, network, TCP stack); or a claim of a paper (G3).
 
-    Without NAME, list all names. With --peer, list the fields of that tool (only NAME's, where it is
-    given), the columns that hold the same, and what differs.
+    Without NAME, list all names. With --peer, list the fields of that tool (or only NAME), the equivalent
+    columns, and the differences.
 
-    With --frame, explain one segment of a capture: the releases of its constraints in the order of time,
-    the binding one, and the file of the core that decides each.
+    With --frame, explain one segment of a capture: the release times of its constraints in order, the binding
+    constraint, and the file of the core that decides each.
 
     \b
     Examples:
@@ -81,7 +81,7 @@ def explain(
 
 
 def _segment(capture: str, frame: int, format_name: str | None, keylog: str | None) -> str:
-    """What the segment in that frame waited for."""
+    """Return the constraints of the segment in that frame."""
     from tcptrace_http.explained_segment import explain_frame
     from tcptrace_http.report.explained_segment import as_json, as_text
 
@@ -90,14 +90,14 @@ def _segment(capture: str, frame: int, format_name: str | None, keylog: str | No
 
 
 def _meaning(name: str) -> str:
-    """Return all meanings of the name: in a report, in a policy, in a what-if and in a simulation."""
+    """Return all meanings of the name: in reports, policies, predictions and simulations."""
     from reference_sim import catalogue
     from reference_sim.reproduction import claim
     from tcptrace_http import glossary
     from tcptrace_http.check import listing
     from tcptrace_http.what_if import FIXES, meaning
 
-    # A preset of policies may be called as a network of simulations is, and a fix as a term or a strategy.
+    # A preset of policies may share its name with a simulation network, and a fix with a term or a strategy.
     in_policy = (listing.settings(name), listing.meaning(name))
     others = (*in_policy, meaning.meaning(name), catalogue.explain(name), claim.explain(name))
     try:

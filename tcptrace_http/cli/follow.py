@@ -1,4 +1,4 @@
-"""``analyze --follow``: the rows of a capture that still grows, as they become final."""
+"""``analyze --follow``: final rows of a growing capture."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _FORMATS: Final = ("ndjson", "csv", "csv-safe")
 def follow(
     paths: Sequence[str], table: str, format_name: str, *, keylog: str | None, redact: bool, quiet: bool
 ) -> int:
-    """Write the rows of a table until the input ends; a file is read on as it grows, until a signal.
+    """Write the rows of a table until the input ends; a growing file is followed until a signal.
 
-    :raises click.UsageError: rows of that table or in that format cannot be written one by one.
+    :raises click.UsageError: rows of that table or format cannot be written one by one.
     """
     if len(paths) != 1 or table not in _TABLES or format_name not in _FORMATS:
         names, formats = ", ".join(_TABLES), ", ".join(_FORMATS)

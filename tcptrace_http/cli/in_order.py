@@ -1,4 +1,4 @@
-"""Work on several things at once, with the results in the order of the things."""
+"""Concurrent work on items, with results in item order."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Result = TypeVar("Result")
 def in_order(
     items: Iterable[Item], work: Callable[[Item], Result], *, jobs: int, is_apart: Callable[[Item], bool]
 ) -> Iterator[Result]:
-    """``work`` on each item, at most ``jobs`` at once and as many results waiting.
+    """Yield ``work`` of each item, with at most ``jobs`` in progress and as many results waiting.
 
-    An item for which ``is_apart`` is true is worked on when its turn comes, in the caller's thread.
+    An item for which ``is_apart`` is true is processed at its turn, in the caller's thread.
     """
     with ThreadPoolExecutor(jobs) as pool:
         waiting: deque[Future[Result] | Item] = deque()

@@ -1,4 +1,4 @@
-"""``tcptrace-http init``: a policy to begin with."""
+"""``tcptrace-http init``: policy template."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The option for the secrets of TLS connections."""
+"""Option for TLS secrets."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from tcptrace_http.cli.completion import files
 
 __all__ = ["key_log_option"]
 
-#: Where TLS libraries write such a file, and where its readers look for it.
+#: Environment variable with the key log of TLS libraries.
 _VARIABLE: Final = "SSLKEYLOGFILE"
 
 
 def _named(_context: click.Context, _parameter: click.Parameter, path: str | None) -> str | None:
-    """The file of the option, else that of the environment, if anything was written to it."""
+    """Return the file of the option, or the file of the environment if it is not empty."""
     named = os.environ.get(_VARIABLE)
     if path is None and named and os.path.exists(named):
         return named

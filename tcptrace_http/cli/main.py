@@ -1,8 +1,7 @@
-"""The command ``tcptrace-http``: its subcommands, and how every failure ends.
+"""Command ``tcptrace-http``: its subcommands, and the end of every failure.
 
-Exit codes: 0 fine; 1 what a check found; 2 usage error or unreadable input; 3 a check that cannot tell;
-130 interrupted, as a shell reports SIGINT. No traceback reaches the user, unless TCPTRACE_HTTP_TRACEBACK
-is set.
+Exit codes: 0 success; 1 a violated check; 2 usage error or unreadable input; 3 an inconclusive check; 130
+interrupted, as a shell reports SIGINT. Users see no traceback, unless TCPTRACE_HTTP_TRACEBACK is set.
 """
 
 from __future__ import annotations
@@ -52,10 +51,10 @@ Completion of commands, names and files, in bash, zsh and fish:
 
 
 class _Commands(click.Group):
-    """The subcommands. click would make an exit code of its own of a reader that goes away."""
+    """Subcommands. Without this class, click would set its own exit code when a reader goes away."""
 
     def add_command(self, cmd: click.Command, name: str | None = None) -> None:
-        """Add it; its docstring is raw, so what marks lines that stay as they are is put in here."""
+        """Add a command; its docstring is raw, so this method inserts the marks of verbatim lines."""
         for one in (cmd, *getattr(cmd, "commands", {}).values()):
             if one.help is not None:
                 one.help = one.help.replace("\\b", "\b")
@@ -73,7 +72,7 @@ class _Commands(click.Group):
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]}, epilog=_EPILOG)
 @click.version_option(__version__, prog_name=PROGRAM)
 def commands() -> None:
-    """Read packet captures and say where the time of HTTP transactions went, and why."""
+    """Analyse packet captures: where HTTP transactions spend their time, and why."""
 
 
 commands.add_command(analyze)
@@ -92,19 +91,19 @@ commands.add_command(whatif)
 
 def main() -> None:
     """Run the command line, and end the process with its exit code."""
-    # A run is short and leaves no garbage in cycles; looking for it takes longer than it is worth.
+    # A run is short and leaves little garbage in cycles; its collection costs more than it returns.
     gc.disable()
     prepare_streams()
     code = run()
     with contextlib.suppress(OSError):  # run has told it already
         sys.stdout.flush()
     sys.stderr.flush()
-    # All output is written. Taking every module and table apart first costs what ten thousand packets do.
+    # All output is written. The teardown of modules and tables would take as long as ten thousand packets.
     os._exit(code)
 
 
 def run(arguments: list[str] | None = None) -> int:
-    """Run the command line, by default with the arguments of the process; the exit code."""
+    """Run the command line, by default with the arguments of the process; return the exit code."""
     try:
         return _completed(arguments)
     except SystemExit as end:  # click has told a shell what completes a line
@@ -125,7 +124,7 @@ def run(arguments: list[str] | None = None) -> int:
 
 
 def _completed(arguments: list[str] | None) -> int:
-    """Run a subcommand; failures that have a cause outside the program become a line and a code."""
+    """Run a subcommand; failures with an external cause become a line and a code."""
     try:
         code = commands.main(arguments, prog_name=PROGRAM, standalone_mode=False)
         sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""Where commands write to: standard output or a file, which is never one of their inputs."""
+"""Output of commands: standard output or a file, never an input."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ STANDARD_OUTPUT: Final = "-"
 def check_outputs(
     outputs: Iterable[str | os.PathLike[str] | None], inputs: Iterable[str | os.PathLike[str] | None]
 ) -> None:
-    """Refuse an output that is an input or another output, before anything is read.
+    """Refuse an output that is an input or another output, before any read.
 
-    :raises click.UsageError: there is one.
+    :raises click.UsageError: an output is an input or another output.
     """
     files = (None if path == STANDARD_OUTPUT else path for path in outputs)
     found = conflict(files, inputs)
@@ -35,7 +35,7 @@ def check_outputs(
 
 @contextmanager
 def opened(output: str) -> Iterator[BinaryIO]:
-    """Open standard output, or a file that is there once it is written whole."""
+    """Open standard output, or a file that appears only when complete."""
     if output == STANDARD_OUTPUT:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
@@ -45,6 +45,6 @@ def opened(output: str) -> Iterator[BinaryIO]:
 
 
 def write(output: str, content: bytes) -> None:
-    """Write all of an output."""
+    """Write a complete output."""
     with opened(output) as file:
         file.write(content)

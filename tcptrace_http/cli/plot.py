@@ -1,4 +1,4 @@
-"""``tcptrace-http plot``: one chart of a capture, or of several to compare, as HTML, SVG, PNG or Vega-Lite."""
+"""``tcptrace-http plot``: chart of a capture, or comparison of several, as HTML, SVG, PNG or Vega-Lite."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["plot"]
 
-#: As ``CHARTS`` of :mod:`tcptrace_http.charts` has them; a test compares. Importing it takes time.
+#: Copy of ``CHARTS`` of :mod:`tcptrace_http.charts`; a test compares them. That import is slow.
 CHART_NAMES: Final = (
     *("time-sequence", "window", "rtt", "throughput"),
     *("waterfall", "waits", "wait-distribution", "comparison"),
@@ -64,12 +64,12 @@ def plot(  # noqa: PLR0913, PLR0917 -- one parameter an option
     \b
     time-sequence      segments, ACKs and windows of a flow, with its stalls
     window             bytes in flight of a flow, and the receive window
-    rtt                how long each segment of a flow took to be acknowledged
-    throughput         payload a second, of a flow or (without --flow) of all
+    rtt                time from each segment of a flow to its ACK
+    throughput         payload per second, of a flow or (without --flow) of all
     waterfall          the transactions of a retrieval, with the critical path
-    waits              what each transaction waited for
-    wait-distribution  how long transactions waited, by cause
-    comparison         what transactions of several captures waited for
+    waits              wait causes of each transaction
+    wait-distribution  wait times of transactions, by cause
+    comparison         wait causes of transactions in several captures
 
     \b
     Examples:
@@ -106,7 +106,7 @@ def _analysed(capture: str, chart: str, keylog: str | None, *, quiet: bool) -> A
 
 
 def _compared(captures: tuple[str, ...], analyses: list[Analysis]) -> alt.LayerChart:
-    """The captures by their file names, or by their paths where two have the same."""
+    """Return the comparison with file names as labels, or with paths if two names are equal."""
     from tcptrace_http.charts import comparison
 
     names = [Path(capture).name for capture in captures]
@@ -115,7 +115,7 @@ def _compared(captures: tuple[str, ...], analyses: list[Analysis]) -> alt.LayerC
 
 
 def _options(chart: str, **asked: Any) -> dict[str, Any]:
-    """The options that were given; one that the chart has no use for is an error."""
+    """Return the given options; an option without a use in the chart is an error."""
     used = {
         "flow": chart in _OF_FLOWS,
         "retrieval": chart == "waterfall",

@@ -1,4 +1,4 @@
-"""``tcptrace-http probe``: a live server judged by a policy."""
+"""``tcptrace-http probe``: check of a live server against a policy."""
 
 from __future__ import annotations
 
@@ -43,21 +43,23 @@ def probe(  # noqa: PLR0913, PLR0917 -- one parameter an option
 ) -> int:
     r"""Send a test workload to a live server and check how it answers.
 
-    Only the server that URL names is asked, over http or https. Name a static document of 100 kB or more: parts
-    of it (Range) stand for documents of other sizes. As root, or with the capability to capture, the packets
-    of the probe's own connections are captured with tcpdump and analysed; else the sockets' times are judged.
+    The probe asks only the server of URL, over http or https. Name a static document of at least 100 kB:
+    parts of it (Range) represent documents of other sizes. As root, or with the capability to capture,
+    tcpdump captures the packets of the probe's connections for the analysis. Otherwise the sockets' times are
+    judged.
 
-    With https the probe trusts the authorities of the system (or of SSL_CERT_FILE), and resumes sessions. It reads
-    its own packets with its own secrets. No report and no --save has these; they are appended to the file that
-    SSLKEYLOGFILE names, if any.
+    With https the probe trusts the authorities of the system (or of SSL_CERT_FILE), and resumes sessions. The
+    probe decrypts its own packets with its own secrets. No report and no --save contains the secrets. The
+    file named by SSLKEYLOGFILE, if any, receives them.
 
-    With --http2 requests are streams of one connection, one after the other and at once; it needs the extra http2.
+    With --http2, requests are streams of one connection, first one by one and then concurrent. This option
+    needs the extra http2.
 
     \b
     0  the policy holds
     1  a rule or threshold is violated, at the level of --fail-on or above
-    2  the server or the policy cannot be used
-    3  nothing is violated, but something could not be judged
+    2  the server or the policy is unusable
+    3  no rule is violated, but at least one is inconclusive
 
     \b
     Examples:
@@ -89,5 +91,5 @@ def probe(  # noqa: PLR0913, PLR0917 -- one parameter an option
 
 
 def _shown(step: str) -> None:
-    """Shows the step on a terminal, over the one before."""
+    """Show the step on a terminal, in place of the previous one."""
     click.echo(f"\r\x1b[Kprobing: {step}" if step else "\r\x1b[K", err=True, nl=False)

@@ -1,4 +1,4 @@
-"""One line on standard error that says how far it is: the reading of a capture, a simulation, many of them."""
+"""Progress line on standard error for the reading of a capture, a simulation, or many of them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CorpusProgress", "Progress", "ReproductionProgress", "SimulationProgress", "Working"]
 
-# A line that flashes by says nothing, and one that changes more often cannot be read.
+# Delay of the first line, and interval of updates: a shorter line or a faster change is unreadable.
 _FIRST_AFTER_NS: Final = 1_000_000_000
 _EVERY_NS: Final = 200_000_000
 _NANOSECONDS: Final = 1_000_000_000
@@ -28,7 +28,7 @@ _BAR_WIDTH: Final = 20
 
 
 class _Line:
-    """A line that is written again where it is due; nothing when standard error is no terminal."""
+    """Line that is rewritten when due; without a terminal it does nothing."""
 
     def __init__(self, *, quiet: bool) -> None:
         self._shows = sys.stderr.isatty() and not quiet
@@ -37,7 +37,7 @@ class _Line:
         self._is_shown = False
 
     def show(self, line: Callable[[int], str]) -> None:
-        """Write the line that is made of the nanoseconds since the start, where one is due."""
+        """Write the line for the nanoseconds since the start, if due."""
         if not self._shows:
             return
         now = time.monotonic_ns()
@@ -60,7 +60,7 @@ class _Line:
 
 
 class Working(_Line):
-    """Says what is being done as long as it takes, where there is no telling how far it is."""
+    """Line for work without a known extent."""
 
     def __init__(self, what: str, *, quiet: bool) -> None:
         super().__init__(quiet=quiet)
@@ -75,39 +75,39 @@ class Working(_Line):
 
 
 class Progress(_Line):
-    """Called after every chunk of a capture."""
+    """Progress of a capture, called after every chunk."""
 
     def __call__(self, stream: CaptureStream) -> None:
-        """Show the line where it is due."""
+        """Show the line if due."""
         self.show(lambda elapsed_ns: progress_line(stream, elapsed_ns))
 
 
 class SimulationProgress(_Line):
-    """Called now and then while a simulation runs."""
+    """Progress of a simulation, called at intervals."""
 
     def __call__(self, now_ns: int, duration_ns: int | None) -> None:
-        """Show the line where it is due."""
+        """Show the line if due."""
         self.show(lambda elapsed_ns: simulation_line(now_ns, duration_ns, elapsed_ns))
 
 
 class ReproductionProgress(_Line):
-    """Called after every run that claims need."""
+    """Progress of the claims, called after every run."""
 
     def __call__(self, progress: RunProgress) -> None:
-        """Show the line where it is due."""
+        """Show the line if due."""
         self.show(lambda _: reproduction_line(progress))
 
 
 class CorpusProgress(_Line):
-    """Called after every unit of a dataset that is done."""
+    """Progress of a dataset, called after every complete unit."""
 
     def __call__(self, progress: UnitProgress) -> None:
-        """Show the line where it is due."""
+        """Show the line if due."""
         self.show(lambda _: corpus_line(progress))
 
 
 def corpus_line(progress: UnitProgress) -> str:
-    """Units that are done, as a bar of bytes too, the rate of all workers, and the time left."""
+    """Return the complete units, a bar of bytes, the rate of all workers, and the remaining time."""
     done = _BAR_WIDTH * progress.done_bytes // max(progress.total_bytes, 1)
     rate = progress.bytes_per_second / _MEGABYTE
     line = f"[{'#' * done:<{_BAR_WIDTH}}] {progress.done} of {progress.units} units, {rate:.1f} MB/s"
@@ -118,7 +118,7 @@ def corpus_line(progress: UnitProgress) -> str:
 
 
 def reproduction_line(progress: RunProgress) -> str:
-    """Runs that are done, as a bar too, how many there are in a second, and the time left."""
+    """Return the complete runs with a bar, the runs per second, and the remaining time."""
     done = _BAR_WIDTH * progress.done // max(progress.total, 1)
     rate = progress.done / max(progress.elapsed_seconds, 1e-9)
     line = f"[{'#' * done:<{_BAR_WIDTH}}] {progress.done} of {progress.total} runs, {rate:.1f} a second"
@@ -129,7 +129,7 @@ def reproduction_line(progress: RunProgress) -> str:
 
 
 def simulation_line(now_ns: int, duration_ns: int | None, elapsed_ns: int) -> str:
-    """Simulated seconds, as a bar where there is an end, and how much faster than the clock they pass."""
+    """Return the simulated seconds, with a bar if the end is known, and the speed relative to the clock."""
     seconds = f"{now_ns / _NANOSECONDS:.0f} s simulated, {now_ns // max(elapsed_ns, 1)} times as fast as the clock"
     if duration_ns is None:
         return seconds
@@ -138,7 +138,7 @@ def simulation_line(now_ns: int, duration_ns: int | None, elapsed_ns: int) -> st
 
 
 def progress_line(stream: CaptureStream, elapsed_ns: int) -> str:
-    """The name, how much was read, the rate, and the time left where the size is known."""
+    """Return the name, the bytes read, the rate, and the remaining time if the size is known."""
     name = stream.path if len(stream.path) <= _NAME_WIDTH else f"…{stream.path[1 - _NAME_WIDTH :]}"
     rate = stream.position * _NANOSECONDS // max(elapsed_ns, 1)
     line = f"{name}  {stream.position // _MEGABYTE} MB  {rate // _MEGABYTE} MB/s"

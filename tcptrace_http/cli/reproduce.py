@@ -1,4 +1,4 @@
-"""``tcptrace-http reproduce``: the papers' claims, simulated again and judged."""
+"""``tcptrace-http reproduce``: simulation and judgement of the papers' claims."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Examples:
 
 
 def _completed(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    """The names that begin so, for a shell."""
+    """Return the names that begin with the typed text, for a shell."""
     del context, parameter
     from reference_sim.reproduction.registry import names
 
@@ -106,18 +106,18 @@ def reproduce(  # noqa: PLR0913, PLR0917 -- one parameter an option
     format_name: str,
     quiet: bool,
 ) -> int:
-    """Simulate what the papers claim, and set it beside what they print.
+    """Simulate the papers' claims, and compare the results with the printed ones.
 
     Name papers (gurkan-1998, heidemann-1996, eggert-1999, kruse-2001, bhalekar-2003), claims (G1, H1, …),
-    baselines (analytic models beside the simulator) or all. In DIR are then index.html, a page for each paper,
-    tables and charts. What was measured is kept there: the same call simulates nothing again, and one that was
-    interrupted goes on.
+    baselines (analytic models beside the simulator) or all. DIR receives index.html, one page per paper,
+    tables and charts. DIR also keeps the measurements: a repeated call simulates nothing, and an interrupted
+    call continues.
 
-    With --stack or --network the claims are asked of another TCP or path: a conclusion holds where the signs of
-    effects and the order of figures are the paper's, whatever the figures.
+    With --stack or --network, the claims are tested on another TCP or path. A conclusion holds if the signs
+    of effects and the order of figures are the paper's, for any figures.
 
-    Exits with 0 whatever the verdicts are, with 2 where a run could not be simulated: its claim then is not
-    reproduced, and the reason is said.
+    The exit code is 0 for any verdict, and 2 if a run could not be simulated. The claim of that run is not
+    reproduced, and the report gives the reason.
     """
     if lists:
         _list(format_name)
@@ -152,19 +152,19 @@ def reproduce(  # noqa: PLR0913, PLR0917 -- one parameter an option
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """What is asked for."""
+    """Requested work."""
 
     names: Sequence[str]
     effort: Effort
     jobs: int
     folder: str
-    #: What stands in place of the papers' own.
+    #: Substitutes for the papers' own stack or network.
     substitution: Substitution | None
     quiet: bool = field(kw_only=True)
 
     @property
     def choices(self) -> list[str]:
-        """The options that the results depend on."""
+        """Return the options that affect the results."""
         named = self.substitution
         options = ["--quick"] if self.effort.quick else []
         if self.effort.seeds != (_QUICK_SEEDS if self.effort.quick else _DEFAULT_SEEDS):
@@ -176,7 +176,7 @@ class _Call:
         return options
 
     def outcomes(self, *, as_published: bool = False) -> tuple[list[Outcome], list[Row], list[Failure]]:
-        """What became of the claims, the rows of the baselines if they are asked for, and all that failed."""
+        """Return the outcomes of the claims, the requested rows of the baselines, and all failures."""
         from pathlib import Path
 
         from reference_sim.reproduction import baselines
@@ -210,7 +210,7 @@ class _Call:
 
 
 def _reproduced(call: _Call, *, draws: bool) -> tuple[list[Outcome], list[Failure]]:
-    """What became of the claims, and all that failed; everything is written, where it can be drawn."""
+    """Return the outcomes of the claims and all failures; pages are written if charts can be drawn."""
     from pathlib import Path
 
     outcomes, rows, failures = call.outcomes()
@@ -222,7 +222,9 @@ def _reproduced(call: _Call, *, draws: bool) -> tuple[list[Outcome], list[Failur
 
 
 def _still_holds(call: _Call) -> tuple[list[Outcome], list[Failure]]:
-    """Print what holds with the substitution, beside the papers' own; what cannot be run is in the page."""
+    """Print the results with the substitution beside the papers' own; the page lists runs that cannot be
+    simulated.
+    """
     from reference_sim.reproduction.report.still_holds import still_holds
 
     published, _, failures = call.outcomes(as_published=True)
@@ -247,7 +249,7 @@ def _substitution(stack: str | None, network: str | None) -> Substitution | None
 
 
 def _write_captures(names: Sequence[str], effort: Effort, folder: str, *, quiet: bool) -> None:
-    """Every scenario of the claims as a file to read and one to analyse, one after the other."""
+    """Write every scenario of the claims as a readable file and as a capture, one by one."""
     from reference_sim.reproduction.claim_scenarios import claim_scenarios
     from reference_sim.reproduction.registry import claims_named
     from reference_sim.scenario_writer import toml_of
@@ -269,9 +271,9 @@ def _write_captures(names: Sequence[str], effort: Effort, folder: str, *, quiet:
 
 
 def _has_charts(*, is_needed: bool) -> bool:
-    """Whether what draws is installed; asked before anything is simulated.
+    """Return whether the chart library is installed; checked before any simulation.
 
-    :raises MissingExtra: it is not, and pages are wanted.
+    :raises MissingExtra: the library is missing, and pages are requested.
     """
     from importlib.util import find_spec
 
@@ -304,7 +306,7 @@ def _list(format_name: str) -> None:
 
 
 def _as_text(outcomes: Sequence[Outcome]) -> str:
-    """A table for 80 columns, the score, and why what is not reproduced is not."""
+    """Return a table for 80 columns, the score, and the reasons of claims that are not reproduced."""
     import textwrap
 
     from reference_sim.reproduction.report.tables import counts
@@ -336,7 +338,7 @@ def _as_text(outcomes: Sequence[Outcome]) -> str:
 
 
 def _as_holding(outcomes: Sequence[Outcome]) -> str:
-    """With another stack or network: whether the conclusion of each claim holds, by signs and orders."""
+    """Return, for another stack or network, whether the conclusion of each claim holds, by signs and orders."""
     from reference_sim.reproduction.conclusion import Holding, conclusion
     from tcptrace_http.report.grid import Heading, grid
 
@@ -366,10 +368,10 @@ def _as_holding(outcomes: Sequence[Outcome]) -> str:
 
 
 def _as_json(outcomes: Sequence[Outcome]) -> str:
-    """A list of claims, each with its comparisons; no figure (an unbounded range) is null.
+    """Return a list of claims, each with its comparisons; an unbounded range is null.
 
-    ``seeds`` are those that were judged alone, and how many gave the verdict of all; ``conclusion`` is how many of
-    the effects and orders that can be asked for come out as printed.
+    ``seeds`` are the separately judged seeds, with the number that gave the overall verdict. ``conclusion``
+    is the number of testable effects and orders that match the paper.
     """
     import json
     from math import isfinite

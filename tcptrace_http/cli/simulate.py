@@ -1,4 +1,4 @@
-"""``tcptrace-http simulate``: a capture of what never happened, with the truth beside it."""
+"""``tcptrace-http simulate``: capture of a simulation, with the ground truth."""
 
 from __future__ import annotations
 
@@ -115,9 +115,9 @@ def simulate(  # noqa: PLR0913, PLR0917 -- one parameter an option
 ) -> None:
     r"""Simulate the retrieval of a page, and write it as a capture.
 
-    A strategy comes with its paper's page, network, TCP stacks, hosts and pauses (explain NAME shows them);
-    what is named replaces these one by one. A combination that cannot show what the paper says is warned of.
-    Or give a scenario in TOML, or a claim of a paper.
+    A strategy has its paper's page, network, TCP stacks, hosts and pauses (explain NAME shows them). Each
+    named part replaces the paper's part. A combination that cannot show the paper's effect gives a warning.
+    Alternatively, give a scenario in TOML, or a claim of a paper.
 
     \b
     Examples:
@@ -144,7 +144,7 @@ def simulate(  # noqa: PLR0913, PLR0917 -- one parameter an option
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """What a scenario is made of, where no file and no claim says it."""
+    """Parts of a scenario that no file and no claim defines."""
 
     strategy: str | None
     page: str | None
@@ -155,7 +155,7 @@ class _Parts:
     tls: str | None
 
     def scenario(self, file: str | None, *, quiet: bool) -> Scenario:
-        """The scenario of a file, or the strategy as its paper shows it but for what is named."""
+        """Return the scenario of a file, or the paper's strategy with the named parts replaced."""
         if file is not None:
             from reference_sim.scenario_file import read
 
@@ -187,7 +187,7 @@ class _Parts:
 
 
 def _check_alone(parts: _Parts, file: str | None, claim: str | None) -> None:
-    """Refuse names beside what says it all."""
+    """Refuse part names beside a file or claim."""
     if file is not None and claim is not None:
         raise click.UsageError("--scenario and --claim each say what is simulated; leave one out")
     if (file is not None or claim is not None) and any(astuple(parts)):
@@ -205,7 +205,7 @@ def _of_claim(claim: str, run: str | None, *, quiet: bool) -> Scenario:
 
 
 def _listed(claim: str | None, format_name: str) -> str:
-    """What there is to name; of a claim its runs."""
+    """Return the available names, or the runs of a claim."""
     from tcptrace_http.cli import catalogue
 
     if claim is None:
@@ -230,7 +230,7 @@ def _run(
     from reference_sim.simulation import simulate as run
     from reference_sim.workloads import tap_at
 
-    # A file may have taps already; a place that is asked for comes in their stead.
+    # A requested place replaces the taps of a file.
     if at is not None or not scenario.taps:
         scenario = replace(scenario, taps=(tap_at(scenario.network, at or "client"),))
     scenario = replace(scenario, record=Record() if truth is None else Record.everything())
@@ -246,12 +246,12 @@ def _run(
 
 
 def _write_truth(simulation: Simulation, path: str) -> None:
-    """One JSON object with a list of rows for each table, or a Parquet file for each table."""
+    """Write one JSON object with a list of rows per table, or one Parquet file per table."""
     from dataclasses import fields
 
     tables = {field.name: getattr(simulation.truth, field.name) for field in fields(simulation.truth)}
     if path.endswith(".json"):
-        # Each table writes its own rows: times as text, in the way that reads back to the nanosecond.
+        # Each table writes its own rows, with times as text that reads back to the nanosecond.
         rows = ",\n".join(f'"{name}": {frame.write_json()}' for name, frame in tables.items())
         write(path, f"{{{rows}}}\n".encode())
         return
@@ -262,7 +262,7 @@ def _write_truth(simulation: Simulation, path: str) -> None:
 
 
 def _summary(simulation: Simulation) -> str:
-    """What was simulated, in a line."""
+    """Return a one-line summary of the simulation."""
     from tcptrace_http.quantity import counted
 
     truth = simulation.truth

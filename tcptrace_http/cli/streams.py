@@ -1,4 +1,4 @@
-"""The standard streams, whichever of them are closed or lose their reader."""
+"""Standard streams that may be closed or lose their reader."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _STANDARD_ERROR: Final = 2
 
 
 class _Unfailing(io.FileIO):
-    """A file whose errors are nobody's: where messages cannot be written, the exit code still tells."""
+    """File that ignores its errors: if messages cannot be written, the exit code still reports the result."""
 
     def write(self, data: bytes) -> int:  # type: ignore[override]
         try:
@@ -30,9 +30,11 @@ class _Unfailing(io.FileIO):
 
 
 def prepare_streams() -> None:
-    """Have a closed stream take no file's place, writing to a closed output fail, and messages never fail."""
-    # A file that is opened next would get the number of a closed stream. Each is opened the wrong way round, as
-    # coreutils do: reading from standard input and writing to standard output then fail.
+    """Prepare the streams: no file takes the place of a closed one, writes to a closed output fail, messages
+    never fail.
+    """
+    # The next opened file would get the number of a closed stream. Each stream is opened with the wrong
+    # direction, as in coreutils: reads from standard input and writes to standard output then fail.
     for number, way in ((0, os.O_WRONLY), (_STANDARD_OUTPUT, os.O_RDONLY), (_STANDARD_ERROR, os.O_WRONLY)):
         try:
             os.fstat(number)
@@ -47,14 +49,14 @@ def prepare_streams() -> None:
 
 
 def _terminated(number: int, frame: FrameType | None) -> None:
-    """End by an exception, for unfinished files to be removed; the code is what a shell reports."""
+    """End by an exception, so that incomplete files are removed; the code is the one that a shell reports."""
     del frame
     raise SystemExit(128 + number)
 
 
 @contextmanager
 def broken_pipe_ends() -> Iterator[None]:
-    """End as every filter does when the reader of standard output goes away."""
+    """End like every filter when the reader of standard output goes away."""
     try:
         yield
     except BrokenPipeError as error:

@@ -1,4 +1,4 @@
-"""``tcptrace-http whatif``: what a captured retrieval would have cost otherwise."""
+"""``tcptrace-http whatif``: predictions for a captured retrieval."""
 
 from __future__ import annotations
 
@@ -80,9 +80,10 @@ def whatif(  # noqa: PLR0913, PLR0917 -- one parameter an option
 ) -> None:
     r"""Predict the page time with each fix or strategy.
 
-    The program infers a scenario from the capture and simulates it again with each change. The first line says
-    how well the scenario reproduces the capture. Each change has its saving, the range of the saving over the
-    open assumptions, and the causes that lose or gain time; in JSON these sum exactly to the difference.
+    The program infers a scenario from the capture and simulates it again with each change. The first line
+    gives the deviation of the scenario from the capture. Each change has its saving, the range of the saving
+    over the open assumptions, and the causes that lose or gain time; in JSON these sum exactly to the
+    difference.
 
     \b
     Examples:
@@ -131,7 +132,7 @@ def _predicted(  # noqa: PLR0913 -- as the command has them
     keylog: str | None,
     quiet: bool,
 ) -> WhatIf:
-    """The prediction; names and quantities that are none are errors of usage."""
+    """Return the prediction; unknown names and invalid quantities are usage errors."""
     from reference_sim.quantities import bits_per_second, nanoseconds
     from reference_sim.strategies import named_strategy
     from tcptrace_http.analysis import analyze
