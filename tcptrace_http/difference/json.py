@@ -1,29 +1,29 @@
-"""A difference as one JSON object; times are integer nanoseconds and end in ``_ns``.
+"""Difference as one JSON object. Times are integer nanoseconds, with names ending in ``_ns``.
 
 ========================  ==================================================================================
-``schema_version``        1; it grows when a field changes its meaning
-``left``, ``right``       ``name``, ``is_simulated``, ``truncated`` (the capture is cut short) and ``elapsed_ns``
-                          of the aligned retrievals together; where the side was inferred from the other one
-                          ``inferred_ns``, what it takes as it was inferred, and ``assumptions``, what the capture
-                          did not show (else null)
-``difference_ns``         left less right: how much longer the left side took; the sum of ``causes``
-``headline``              the first sentences of the text: how much, and why
-``model``                 sentences about what a model rests on; empty where no side was inferred
-``causes``                ``cause``, ``left_ns``, ``right_ns``, ``difference_ns``: what the critical paths of the
-                          aligned retrievals spent; ``unaligned`` is the time of transactions of one side
-``retrievals``            one object a retrieval of either side: ``pair``; of both sides (``left_…``, ``right_…``)
-                          ``retrieval`` (null: the side does not have it), ``url``, ``transactions`` and
+``schema_version``        1; incremented when a field changes its meaning
+``left``, ``right``       ``name``, ``is_simulated``, ``truncated`` (the capture is incomplete) and ``elapsed_ns``
+                          of the aligned retrievals together; for a side inferred from the other one also
+                          ``inferred_ns``, the time of the inferred scenario, and ``assumptions``, figures the
+                          capture does not show (else null)
+``difference_ns``         left minus right: the sum of ``causes``
+``headline``              first sentences of the text: amount and reason
+``model``                 sentences about the basis of a model; empty without an inferred side
+``causes``                ``cause``, ``left_ns``, ``right_ns``, ``difference_ns``: times on critical paths of the
+                          aligned retrievals; ``unaligned`` is the time of one-sided transactions
+``retrievals``            one object per retrieval of either side: ``pair``; for both sides (``left_…``, ``right_…``)
+                          ``retrieval`` (null: the side lacks it), ``url``, ``transactions`` and
                           ``elapsed_ns``; ``difference_ns``, and its ``causes``
-``transactions``          one object a transaction of either side: ``pair``, ``how`` it was aligned (``same``,
-                          ``renamed``, ``unnamed``, ``only_left``, ``only_right``), ``method``; of both sides
+``transactions``          one object per transaction of either side: ``pair``, its alignment ``how`` (``same``,
+                          ``renamed``, ``unnamed``, ``only_left``, ``only_right``), ``method``; for both sides
                           ``flow``, ``transaction``, ``retrieval``, ``target``, ``body_bytes`` and ``elapsed_ns``;
                           ``difference_ns``, and its ``causes``
-``stalls``                ``cause`` and ``detector``; of both sides ``count`` and ``lost_ns``; ``difference_ns``
-``residuals``             one object an aligned retrieval (``pair``), ``side`` and analytic ``model`` of its kind:
-                          which assumption ``fails`` (null: all hold), ``elapsed_ns``, ``predicted_ns``,
-                          ``residual_ns``: what the model leaves out
-``flows``                 the flows that were walked side by side, left and right, or null
-``divergences``           ``kind`` (see ``KINDS``); of both sides ``transaction``, ``frame`` and ``wait_ns``; the
+``stalls``                ``cause`` and ``detector``; for both sides ``count`` and ``lost_ns``; ``difference_ns``
+``residuals``             one object per aligned retrieval (``pair``), ``side`` and analytic ``model`` of its kind:
+                          the failed assumption ``fails`` (null: none), ``elapsed_ns``, ``predicted_ns``,
+                          ``residual_ns``: the unexplained time
+``flows``                 compared flows, left and right, or null
+``divergences``           ``kind`` (see ``KINDS``); for both sides ``transaction``, ``frame`` and ``wait_ns``; the
                           ``cause`` of the longer wait, ``words``
 ========================  ==================================================================================
 """
@@ -43,12 +43,12 @@ if TYPE_CHECKING:
 
 __all__ = ["SCHEMA_VERSION", "rendered"]
 
-#: Counts the JSON contract of ``diff --format json``; it grows when a field changes its meaning.
+#: Version of the JSON of ``diff --format json``; incremented when a field changes its meaning.
 SCHEMA_VERSION: Final = 1
 
 
 def rendered(difference: Difference) -> str:
-    """The document, ending in a newline."""
+    """Return the document with a final newline."""
     document = {
         "schema_version": SCHEMA_VERSION,
         "left": _side(difference.left, difference.left_ns),

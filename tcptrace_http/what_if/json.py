@@ -1,27 +1,27 @@
-"""Predictions as one JSON object; times are integer nanoseconds and end in ``_ns``.
+"""Predictions as one JSON object. Times are integer nanoseconds, with names ending in ``_ns``.
 
 =========================  =================================================================================
-``schema_version``         1; it grows when a field changes its meaning
-``capture``                name of the capture; ``retrievals``: how many of it the times are of, of
+``schema_version``         1; incremented when a field changes its meaning
+``capture``                name of the capture; ``retrievals``: number of retrievals in the times, of
                            ``captured_retrievals``
-``measured_ns``            what they took in the capture
-``modelled_ns``, ``off``   what the inferred scenario takes, and how far that is off, as a part
-``retells``                whether that is near enough (10 %)
-``rtt_ns``, ``rate_bps``   the path that was asked for; null: as captured
-``baseline_ns``            what changes are compared with: the model on that path; ``baseline_range`` and
+``measured_ns``            their time in the capture
+``modelled_ns``, ``off``   time of the inferred scenario, and its relative deviation
+``retells``                true for a deviation of at most 10 %
+``rtt_ns``, ``rate_bps``   requested path; null: as captured
+``baseline_ns``            reference of the changes: the model on that path; ``baseline_range`` and
                            ``baseline_causes`` (these sum to it)
-``part``                   how much of the retrievals the times are of; null: all of it
-``left_open``              what hosts the capture does not tell apart, by figure; ranges take all of them
-``headline``               the change that matters most, in words
-``rows``                   one object a fix or strategy, what saves most first: ``kind``, ``name``, ``about``,
+``part``                   part of the retrievals in the times; null: all
+``left_open``              hosts that the capture does not distinguish, by figure; ranges cover all
+``headline``               most important change, in words
+``rows``                   one object per fix or strategy, largest saving first: ``kind``, ``name``, ``about``,
                            ``source``, ``elapsed_ns``, ``saved_ns``, ``elapsed_range`` and ``saved_range``
                            (``low_ns``, ``median_ns``, ``high_ns`` over the draws), ``share`` of the baseline,
-                           ``side`` (who has to make a fix), ``mends`` (detectors whose findings it mends),
-                           ``is_practical`` (false: a bound), ``is_second_access`` (the time is of that, after
-                           a first one that filled a cache or taught the hosts something), ``note``; ``causes``:
+                           ``side`` (party that makes a fix), ``mends`` (detectors whose findings it removes),
+                           ``is_practical`` (false: a bound), ``is_second_access`` (time of a second access, after
+                           a first one that filled a cache or shared path state), ``note``; ``causes``:
                            ``cause``, ``before_ns``, ``after_ns``, ``saved_ns``, which sum to the row's
                            ``saved_ns``
-``skipped``                what has no row: ``kind``, ``name``, ``reason``
+``skipped``                changes without a row: ``kind``, ``name``, ``reason``
 =========================  =================================================================================
 """
 
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
 
 __all__ = ["SCHEMA_VERSION", "rendered"]
 
-#: Counts the JSON contract of ``whatif --format json``; it grows when a field changes its meaning.
+#: Version of the JSON of ``whatif --format json``; incremented when a field changes its meaning.
 SCHEMA_VERSION: Final = 1
 
 
 def rendered(prediction: WhatIf) -> str:
-    """The document, ending in a newline."""
+    """Return the document with a final newline."""
     document = {
         "schema_version": SCHEMA_VERSION,
         "capture": prediction.capture,
